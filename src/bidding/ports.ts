@@ -1,0 +1,181 @@
+/**
+ * The ports of the desk: what it needs from the world, written for the harder backend. An append may be seen by others
+ * before it is read back, a claim may lose to an earlier one, a view may be behind or gone. Two backends and the
+ * simulation implement these; one conformance suite (`test/conformance/`) holds them to it.
+ */
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { Histogram } from '../domain/histogram.ts';
+import type { BidOutcome, CapReservation, Usage } from '../domain/offer.ts';
+import type { Topic, Topics } from '../domain/records.ts';
+import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
+import type { ExposureStatus, RequestState } from '../domain/states.ts';
+
+// --- EventLog -------------------------------------------------------------------------------------------------------
+
+export type NewEntry = { [T in Topic]: { topic: T; key: string; record: Topics[T] } }[Topic];
+
+export type LogEntry<R> = { partition: number; offset: number; key: string; record: R };
+
+/** Consecutive entries of one partition, in log order. `next` is the offset after the last one. */
+export type LogBatch<R> = { partition: number; first: number; next: number; entries: LogEntry<R>[] };
+
+export type Consumer = {
+  /** Stops after the batch in hand. */
+  stop: () => Promise<void>;
+};
+
+export type EventLog = {
+  /**
+   * Resolves when all entries are durable; entries of one call keep their order within a partition. Rejects with the
+   * operational fault `log-unavailable`; the entries may or may not have been written then.
+   */
+  append: (entries: readonly NewEntry[]) => Promise<void>;
+  /**
+   * Delivers every entry of the topic from `from(partition)` on, in order within a partition, own appends included.
+   * The next batch of a partition comes when the handler has resolved. At most `maxEntries` a batch.
+   * A handler that rejects stops the consumer and `onFault` hears why.
+   */
+  consume: <T extends Topic>(options: {
+    topic: T;
+    from: (partition: number) => Promise<number>;
+    maxEntries: number;
+    handler: (batch: LogBatch<Topics[T]>) => Promise<void>;
+    onFault: (fault: unknown) => void;
+  }) => Promise<Consumer>;
+  /** Entries from an offset on, for replay, the auditor and the command line. */
+  read: <T extends Topic>(topic: T, partition: number, from: number, limit: number) => Promise<LogEntry<Topics[T]>[]>;
+  /** All entries of one key, in log order. */
+  readKey: <T extends Topic>(topic: T, key: string) => Promise<LogEntry<Topics[T]>[]>;
+  /** For each partition, the offset that the next entry will get. */
+  ends: (topic: Topic) => Promise<ReadonlyMap<number, number>>;
+};
+
+// --- Views ----------------------------------------------------------------------------------------------------------
+
+/** One change of the views. A batch's changes are applied in order, all or none. */
+export type ViewChange =
+  | { kind: 'state'; state: RequestState; open: boolean; bidIds: readonly string[] }
+  /** Reserves under every cap or, where one has no room, none: then the request id is in `refused`, now and whenever asked. Doing it twice changes nothing. */
+  | {
+      kind: 'reserve';
+      requestId: RequestId;
+      at: EpochMs;
+      amountCents: number;
+      caps: readonly CapReservation[];
+      expiresAt: EpochMs;
+      /** Reserve even over a cap: the money is promised already. */
+      force: boolean;
+    }
+  | { kind: 'release'; requestId: RequestId }
+  | { kind: 'commit'; requestId: RequestId; expiresAt: EpochMs }
+  | { kind: 'learn'; keys: readonly string[]; cell: number; at: EpochMs; halfLifeMs: number };
+
+export type ViewBatch = { partition: number; first: number; next: number; changes: readonly ViewChange[] };
+
+export type ApplyResult =
+  | { kind: 'applied'; refused: readonly RequestId[] }
+  /** The views are at `applied`, not at `first`: someone else wrote, or they are gone. Nothing was changed. */
+  | { kind: 'out-of-step'; applied: number };
+
+/** `refused`: the reservation of this request found no room under a cap. */
+export type Reservation = ExposureStatus | 'refused';
+
+export type LedgerRow = { state: RequestState; reservation: Reservation };
+
+export type LedgerQuery = { phase: string | null; limit: number; before: string | null };
+
+export type Views = {
+  /** The offset up to which `auctions` is folded in; 0 for a partition never seen. */
+  applied: (partition: number) => Promise<number>;
+  apply: (batch: ViewBatch) => Promise<ApplyResult>;
+  read: (requestIds: readonly RequestId[]) => Promise<ReadonlyMap<RequestId, LedgerRow>>;
+  /** Every request with a next step or a timer, of one partition: what an owner goes on with. */
+  open: (partition: number) => Promise<LedgerRow[]>;
+  findByBid: (bidIds: readonly string[]) => Promise<ReadonlyMap<string, RequestId>>;
+  /** Reservations that have not expired at `at`, summed by cap key. */
+  usage: (keys: readonly string[], at: EpochMs) => Promise<ReadonlyMap<string, Usage>>;
+  /** Absent keys have never learnt. The histograms belong to the caller. */
+  statistics: (keys: readonly string[]) => Promise<ReadonlyMap<string, Histogram>>;
+  /** Rows by time of decision or receipt, latest first. `before` is the cursor of an earlier page's last row: `cursorOf(state)`. */
+  query: (query: LedgerQuery) => Promise<LedgerRow[]>;
+};
+
+// --- MarginCache ----------------------------------------------------------------------------------------------------
+
+export type MarginCache = {
+  /** Details not older than 24 h at `at`; others are absent. */
+  read: (linkKeys: readonly string[], at: EpochMs) => Promise<ReadonlyMap<string, LinkDetail>>;
+  /** The later `receivedAt` wins. */
+  write: (details: readonly LinkDetail[]) => Promise<void>;
+};
+
+// --- Control --------------------------------------------------------------------------------------------------------
+
+export type Pause = { by: string; reason: string; at: EpochMs };
+
+export type ControlState = {
+  /** Grows with every change; a process acknowledges what it obeys. */
+  revision: number;
+  pause: Pause | null;
+  /** Caps that operators set by hand: name → limit in cents a day; checked like a rule's cap. */
+  caps: Readonly<Record<string, number>>;
+};
+
+export type Control = {
+  read: () => Promise<ControlState>;
+  /** Returns the new revision. */
+  setPause: (pause: Pause | null) => Promise<number>;
+  setCap: (name: string, limitCents: number | null) => Promise<number>;
+  /** Called by a live process each time it has read; `at` shows that it lives. */
+  acknowledge: (instance: string, revision: number, at: EpochMs) => Promise<void>;
+  acknowledged: () => Promise<readonly { instance: string; revision: number; at: EpochMs }[]>;
+};
+
+// --- Service --------------------------------------------------------------------------------------------------------
+
+export type BidAttempt = {
+  body: string;
+  /** No first byte at or after this time. */
+  deadlineAt: EpochMs;
+  /** Asked once more right where the first byte is written; false: nothing is written. */
+  mayWrite: () => boolean;
+};
+
+export type BidAnswer =
+  | {
+      kind: 'answered';
+      outcome: Exclude<BidOutcome, { kind: 'unknown' }>;
+      response: { status: number; body: string };
+      firstByteAt: EpochMs;
+    }
+  /** Bytes were written and no answer that can be trusted came: the bid may have landed. */
+  | { kind: 'unknown'; reason: string; response: { status: number; body: string } | null; firstByteAt: EpochMs }
+  /** Certainly not landed: nothing was written, or the service turned it away before reading it. */
+  | {
+      kind: 'not-landed';
+      reason: 'deadline' | 'stopped' | 'unreachable' | 'unauthorised' | 'throttled';
+      retryAt: EpochMs | null;
+    };
+
+export type LinkQuery = {
+  identity: WorkerIdentity;
+  authorisationNumber: string | null;
+  cached: boolean;
+};
+
+export type QueryAnswer =
+  | { kind: 'acknowledged'; requestCode: string | null }
+  | { kind: 'refused'; reason: 'authorisation-missing' | 'unclassified'; response: { status: number; body: string } }
+  | { kind: 'failed'; reason: string };
+
+export type Service = {
+  placeBid: (attempt: BidAttempt) => Promise<BidAnswer>;
+  listLinks: (query: LinkQuery) => Promise<QueryAnswer>;
+  askLinkDetail: (query: LinkQuery) => Promise<QueryAnswer>;
+  /** 99 % of first bytes reach the service within this time, measured; a setting until there is a measure. */
+  networkP99Ms: () => number;
+  /** How far the service's clock is ahead of ours, from its Date header (± 1 s). */
+  clockSkewMs: () => number;
+  /** False after a second 401 in a row: sending has stopped until the token works again. */
+  ready: () => boolean;
+};

@@ -1,0 +1,35 @@
+/** The settings that the desk itself obeys. Their defaults stand in `config/default.json`; rules of the programme change. */
+
+export type BiddingSettings = {
+  /** Length of an auction when the request carries no closing time, counted from the first receipt. */
+  windowMs: number;
+  /** Taken off every deadline for clocks that differ; the service's Date header is only ± 1 s. */
+  skewAllowanceMs: number;
+  /** How long a bid stays valid; the contract allows 7 days, less 5 minutes for clocks. */
+  bidValidityMs: number;
+  /** Exposure is kept this long past bid or proposal validity when nothing ended it. */
+  graceMs: number;
+  /** After the deadline of an answered bid: no result by then is `result-missing`. */
+  resultTimeoutMs: number;
+  /** After the end of a won auction: no contemplation by then raises an alarm. */
+  contemplationTimeoutMs: number;
+  /** Offers that may wait for a send slot. */
+  queueLimit: number;
+  /** Claims that may be under way at once. */
+  sendLimit: number;
+  batchEntries: number;
+  /** Pause between two attempts of the same bytes: first, and at most. */
+  retryFirstMs: number;
+  retryMaxMs: number;
+  /** How long a request may wait for its margin before `pass(margin-missing)`, at most until its deadline. */
+  marginWaitMs: number;
+  /** Ask for a link although the request carries no authorisation number. */
+  askWithoutAuthorisation: boolean;
+  /** Ask the service's cache first (cheaper) instead of the data processor. */
+  askCached: boolean;
+  /** Older control states close bidding. */
+  controlMaxAgeMs: number;
+  controlPollMs: number;
+  /** Half-life of what an auction teaches. */
+  halfLifeMs: number;
+};

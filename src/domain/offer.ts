@@ -1,0 +1,74 @@
+/** What is offered, what it was decided from, and what the service said of it. */
+import type { AmountCents, EpochMs, RateHundredths } from './glossary.ts';
+import type { LinkDetail } from './request.ts';
+
+export type Offer = {
+  rateHundredths: RateHundredths;
+  amountCents: AmountCents;
+  installments: number;
+  installmentCents: AmountCents;
+  financedCents: AmountCents;
+  iofCents: AmountCents;
+  /** Effective annual cost, hundredths of a percent. */
+  cetAnnualHundredths: number;
+  /** Expected value of placing this bid, in cents (J of the design), rounded to whole cents. */
+  expectedValueCents: AmountCents;
+  /** Probability that the bid wins the auction, as the curve said. */
+  winProbability: number;
+  validUntil: EpochMs;
+};
+
+/** A cap that an exposure is reserved under. `key` has its window already resolved (a day, or an hour bucket). */
+export type CapReservation = {
+  /** Buckets summed for the check; the reservation is written to the first. */
+  keys: readonly string[];
+  limitAmountCents: AmountCents | null;
+  limitCount: number | null;
+};
+
+/** One cause of a decision in a form that can be shown: a rule, a limit, a missing fact. */
+export type Reason = { code: string; rule: string | null; text: string };
+
+/**
+ * Every input of a decision, or the hash of a stored one, so that a replay gives the same bytes.
+ * Stored inputs (topic `inputs`): rule set, settings, win curve.
+ */
+export type DecisionTrace = {
+  decidedAt: EpochMs;
+  ruleSetHash: string;
+  settingsHash: string;
+  curveHash: string | null;
+  /** Segment keys from most general to most special; statistics are learnt under all of them. */
+  segmentKeys: readonly string[];
+  link: LinkDetail | null;
+  usage: Readonly<Record<string, Usage>>;
+  shadowPricePerCent: number;
+  caps: readonly CapReservation[];
+  rulesFired: readonly string[];
+  reasons: readonly Reason[];
+};
+
+/** What is already used under one cap key. */
+export type Usage = { amountCents: AmountCents; count: number };
+
+/** Outcomes that the service can give to a bid, after the classification table of the configuration. */
+export type BidOutcome =
+  | { kind: 'accepted'; bidId: string }
+  | { kind: 'accepted-outside'; bidId: string | null }
+  | { kind: 'rejected'; code: RejectionCode }
+  | { kind: 'duplicate' }
+  | { kind: 'unknown'; reason: string };
+
+export type RejectionCode = 'request-not-found' | 'request-expired' | 'validity-too-long' | 'unclassified';
+
+/** One bid as published at the end of an auction. */
+export type PublishedBid = {
+  bidId: string;
+  rateHundredths: RateHundredths;
+  /** The published rate had digits below a hundredth; `rateHundredths` is then the cell it beats (rounded up). */
+  offGrid: boolean;
+  amountCents: AmountCents;
+  installments: number;
+  position: number;
+  placedAt: EpochMs | null;
+};

@@ -1,0 +1,71 @@
+/** The words in which the risk team and the settings steer a bid: limits, economics, strategy, caps. */
+import type { AmountCents, RateHundredths } from './glossary.ts';
+
+/** Null: not limited. Several limits on one field: the tightest wins. */
+export type Limits = {
+  minRateHundredths: RateHundredths | null;
+  maxRateHundredths: RateHundredths | null;
+  minAmountCents: AmountCents | null;
+  maxAmountCents: AmountCents | null;
+  minInstallments: number | null;
+  maxInstallments: number | null;
+  minInstallmentCents: AmountCents | null;
+  maxInstallmentCents: AmountCents | null;
+  /** Hundredths of a percent a year. */
+  maxCetAnnualHundredths: number | null;
+  /** Share of the available margin that an instalment may take, 0 … 1. */
+  maxMarginShare: number | null;
+  /** Bid rate less the rate at which the loan breaks even. */
+  minSpreadHundredths: RateHundredths | null;
+  minProfitCents: AmountCents | null;
+};
+
+export const noLimits: Limits = {
+  minRateHundredths: null,
+  maxRateHundredths: null,
+  minAmountCents: null,
+  maxAmountCents: null,
+  minInstallments: null,
+  maxInstallments: null,
+  minInstallmentCents: null,
+  maxInstallmentCents: null,
+  maxCetAnnualHundredths: null,
+  maxMarginShare: null,
+  minSpreadHundredths: null,
+  minProfitCents: null,
+};
+
+export type DayCount = 'actual365' | '30/360' | 'calendar30';
+
+/**
+ * The value model of a loan. Defaults come from the settings, single fields are overridden by `economics` rules.
+ * Percentages are plain numbers here (13.75 means 13.75 %): they are never money.
+ */
+export type Economics = {
+  fundingAnnualPercent: number;
+  /** Probability a month that the employment link ends. */
+  separationMonthly: number;
+  /** Share of released loans whose first instalment never comes through payroll. */
+  neverStartedShare: number;
+  /** Loss on what is outstanding when the link ends, after guarantee and recoveries, 0 … 1. */
+  lossGivenSeparation: number;
+  /** Share of what is outstanding that a guarantee recovers on top, 0 … 1; only with a guarantee. */
+  guaranteeRecovery: number;
+  /** Paid once on release, percent of the released amount. */
+  commissionPercent: number;
+  contractCostCents: AmountCents;
+  bidCostCents: AmountCents;
+  /** Acceptance by the worker: `1 / (1 + exp(slope · (rate − midpoint)))` times `ceiling`, rate in percent a month. */
+  acceptanceCeiling: number;
+  acceptanceMidpointPercent: number;
+  acceptanceSlope: number;
+  /** Weight of (1 − w) in the loss multiplier: winning is bad news. */
+  selectionWin: number;
+  /** Weight of each percent a month above the segment's median. */
+  selectionRate: number;
+};
+
+export type Strategy =
+  | { kind: 'optimise' }
+  | { kind: 'fixed-rate'; rateHundredths: RateHundredths }
+  | { kind: 'undercut'; byHundredths: RateHundredths };

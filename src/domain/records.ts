@@ -1,0 +1,124 @@
+/** Everything that can happen, as records. The topic `auctions` is the truth; everything else can be made again from it. */
+import type { EpochMs, RequestId } from './glossary.ts';
+import type { BidOutcome, DecisionTrace, Offer, PublishedBid, Reason } from './offer.ts';
+import type { Link, LinkDetail, LoanRequest } from './request.ts';
+
+/** Common to all records on `auctions`: the request is the key, `at` is when the writer wrote it. */
+type OfRequest = { requestId: RequestId; at: EpochMs };
+
+export type Requested = OfRequest & {
+  kind: 'requested';
+  request: LoanRequest;
+  /** Identity and raw element, sealed (AES-256-GCM). */
+  sealed: string;
+  /** HMAC-SHA256 of the raw element, so that two receipts can be compared and nothing be guessed. */
+  rawHash: string;
+};
+
+export type Claimed = OfRequest & {
+  kind: 'claimed';
+  /** `instance:sequence`; the instance is drawn anew at each start of a process. */
+  claimId: string;
+  instance: string;
+  /** The exact bytes to send. */
+  body: string;
+  offer: Offer;
+  trace: DecisionTrace;
+};
+
+export type Passed = OfRequest & {
+  kind: 'passed';
+  code: string;
+  reasons: readonly Reason[];
+  /** Null when the request ended without being decided (too late, overload, unusable). */
+  trace: DecisionTrace | null;
+};
+
+export type Answered = OfRequest & {
+  kind: 'answered';
+  claimId: string;
+  outcome: BidOutcome;
+  /** Attempts by the process that writes this, and whether an earlier one may have landed unseen. */
+  attempts: number;
+  earlierAttemptPossible: boolean;
+  firstByteAt: EpochMs | null;
+  /** Status and body as received, for the auditor; null when no answer came. */
+  response: { status: number; body: string } | null;
+};
+
+export type Ended = OfRequest & {
+  kind: 'ended';
+  batchId: string;
+  startedAt: EpochMs | null;
+  endedAt: EpochMs | null;
+  bids: readonly PublishedBid[];
+};
+
+export type Contemplated = OfRequest & {
+  kind: 'contemplated';
+  requestCode: string;
+  message: string | null;
+  errors: readonly string[];
+};
+
+export type Proposed = OfRequest & {
+  kind: 'proposed';
+  requestCode: string;
+  proposalCode: string | null;
+  proposalNumber: string | null;
+  validUntil: EpochMs | null;
+  message: string | null;
+  errors: readonly string[];
+};
+
+export type Resolution = 'won' | 'lost' | 'not-landed' | 'cancelled' | 'result-missing' | 'expired';
+
+/** Ends what nothing else ended: by an operator, or by the desk when a time has passed (`by: 'desk'`). */
+export type Resolved = OfRequest & { kind: 'resolved'; as: Resolution; by: string; reason: string };
+
+export type AuctionRecord = Requested | Claimed | Passed | Answered | Ended | Contemplated | Proposed | Resolved;
+
+/** Topic `callbacks`: what the service tells us outside an auction, keyed by worker or request code. */
+export type CallbackRecord =
+  | { kind: 'link-detail'; at: EpochMs; requestCode: string | null; detail: LinkDetail; sealed: string }
+  | {
+      kind: 'link-list';
+      at: EpochMs;
+      requestCode: string | null;
+      workerKey: string;
+      links: readonly Link[];
+      sealed: string;
+    }
+  | { kind: 'contemplated'; at: EpochMs; requestCode: string; message: string | null; errors: readonly string[] }
+  | {
+      kind: 'proposed';
+      at: EpochMs;
+      requestCode: string;
+      proposalCode: string | null;
+      proposalNumber: string | null;
+      validUntil: EpochMs | null;
+      message: string | null;
+      errors: readonly string[];
+    };
+
+/** Topic `dead-letters`: valid JSON that nobody understood, or a record that could not be processed. Sealed: it may name a worker. */
+export type DeadLetter = {
+  at: EpochMs;
+  receivedAt: EpochMs;
+  reason: string;
+  /** Where in the payload, as a JSON pointer, when that is known. */
+  pointer: string | null;
+  sealedPayload: string;
+};
+
+/** Topic `inputs`: rule sets, settings and win curves, each stored once under its hash. */
+export type StoredInput = { kind: 'rule-set' | 'settings' | 'win-curve'; hash: string; content: string };
+
+/** The record type of each topic. */
+export type Topics = {
+  auctions: AuctionRecord;
+  callbacks: CallbackRecord;
+  'dead-letters': DeadLetter;
+  inputs: StoredInput;
+};
+export type Topic = keyof Topics;

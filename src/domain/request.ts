@@ -1,0 +1,83 @@
+/** A loan request as the desk knows it: parsed facts only. Who the worker is stays sealed. */
+import type { AmountCents, Day, EpochMs, RequestId } from './glossary.ts';
+
+export type ExtraValue = string | number | boolean | null;
+
+/** `null` means that the request did not say; it never means zero. */
+export type Guarantee = {
+  present: boolean | null;
+  fgtsBalanceCents: AmountCents | null;
+  terminationFineCents: AmountCents | null;
+  severancePercent: number | null;
+};
+
+export type LoanRequest = {
+  requestId: RequestId;
+  batchId: string | null;
+  /** First receipt at the door; deadlines count from here when the request carries none. */
+  receivedAt: EpochMs;
+  closesAt: EpochMs | null;
+  expiresAt: EpochMs | null;
+  requestedAmountCents: AmountCents | null;
+  requestedInstallments: number | null;
+  availableMarginCents: AmountCents | null;
+  eligible: boolean | null;
+  /** HMAC of the CPF. */
+  workerKey: string | null;
+  /** HMAC of CPF, registration and employer: the key of the margin cache. */
+  linkKey: string | null;
+  /** Exactly as received, letters included. */
+  employerId: string | null;
+  /** 1 = CNPJ, 2 = CPF. */
+  employerIdType: number | null;
+  birthDate: Day | null;
+  admissionDate: Day | null;
+  politicallyExposed: boolean | null;
+  guarantee: Guarantee;
+  /** Codes of the alerts; an empty list says that there are none, null that the request did not say. */
+  alertCodes: readonly string[] | null;
+  /** Sequential number of the worker's digital authorisation. */
+  authorisationNumber: string | null;
+  /** Keys that nobody mapped, flattened with dots, personal ones left out. */
+  extra: Readonly<Record<string, ExtraValue>>;
+};
+
+/** What only the sealed part of a record holds, in clear while a link query is written. */
+export type WorkerIdentity = {
+  cpf: string | null;
+  name: string | null;
+  registration: string | null;
+  employerId: string | null;
+  employerIdType: number | null;
+};
+
+/** Detail of one employment link, from the link-detail callback. Valid for 24 h (contract, Limits). */
+export type LinkDetail = {
+  linkKey: string;
+  workerKey: string;
+  receivedAt: EpochMs;
+  eligible: boolean | null;
+  ineligibilityCode: number | null;
+  availableMarginCents: AmountCents | null;
+  marginBaseCents: AmountCents | null;
+  totalEarningsCents: AmountCents | null;
+  admissionDate: Day | null;
+  terminationDate: Day | null;
+  birthDate: Day | null;
+  workerCategoryCode: number | null;
+  politicallyExposed: boolean | null;
+  occupationCode: number | null;
+  activityCode: number | null;
+  employerStartDate: Day | null;
+  activeLoans: number | null;
+  alertCount: number | null;
+};
+
+/** One row of the link-list callback; the registration is sealed with the worker's identity. */
+export type Link = {
+  linkKey: string;
+  eligible: boolean | null;
+  employerId: string | null;
+  employerIdType: number | null;
+  sealedIdentity: string;
+};

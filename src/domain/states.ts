@@ -1,0 +1,94 @@
+/** The state of a request: what its records say, folded in log order. */
+import type { EpochMs, RequestId } from './glossary.ts';
+import type { BidOutcome, CapReservation, Offer, PublishedBid, Reason } from './offer.ts';
+import type { Resolution } from './records.ts';
+import type { LoanRequest } from './request.ts';
+
+export const phases = [
+  'early-ended',
+  'requested',
+  'claimed',
+  'passed',
+  'accepted',
+  'accepted-presumed',
+  'accepted-outside',
+  'rejected',
+  'foreign-bid',
+  'unknown',
+  'won',
+  'lost',
+  'ambiguous',
+  'not-landed',
+  'result-missing',
+  'contemplated',
+  'proposed',
+  'winner-failed',
+  'cancelled',
+  'expired',
+] as const;
+export type Phase = (typeof phases)[number];
+
+/** What the first claim fixed. */
+export type Claim = {
+  claimId: string;
+  instance: string;
+  at: EpochMs;
+  body: string;
+  offer: Offer;
+  caps: readonly CapReservation[];
+};
+
+export type AuctionResult = {
+  startedAt: EpochMs | null;
+  endedAt: EpochMs | null;
+  bidCount: number;
+  /** Best rival cell; `noRivalCell` when nobody else bid; null when it could not be told. */
+  bestRivalCell: number | null;
+  bestRivalOffGrid: boolean;
+  /** Our rank, when our bid was found among the published ones. */
+  position: number | null;
+  /** Bids that may be ours: by id, or by rate, amount, term and send window. */
+  candidates: readonly PublishedBid[];
+};
+
+/** Money promised for this request: reserved at the claim, then released or committed, once. */
+export type ExposureStatus = 'none' | 'held' | 'committed' | 'released';
+
+export type RequestState = {
+  requestId: RequestId;
+  phase: Phase;
+  batchId: string | null;
+  request: LoanRequest | null;
+  sealed: string | null;
+  rawHash: string | null;
+  /** Receipts after the first: equal ones, and ones that differ (counted, not decided). */
+  repeats: number;
+  conflicts: number;
+  claim: Claim | null;
+  lateClaims: number;
+  segmentKeys: readonly string[];
+  pass: { code: string; reasons: readonly Reason[]; at: EpochMs } | null;
+  answer: Answer | null;
+  auction: AuctionResult | null;
+  winner: {
+    requestCode: string;
+    proposalCode: string | null;
+    proposalNumber: string | null;
+    validUntil: EpochMs | null;
+    errors: readonly string[];
+  } | null;
+  resolution: { as: Resolution; by: string; reason: string; at: EpochMs } | null;
+  exposure: ExposureStatus;
+  decidedAt: EpochMs | null;
+  /** When something is due if no record comes first, and what. */
+  timer: { at: EpochMs; due: TimerKind } | null;
+};
+
+export type Answer = {
+  outcome: BidOutcome;
+  /** A duplicate answer that can only mean our own earlier attempt. */
+  presumedOurs: boolean;
+  at: EpochMs;
+};
+
+export type TimerKind = 'deadline' | 'result' | 'contemplation' | 'validity';

@@ -1,0 +1,32 @@
+/** Operational faults: what can go wrong in the world without anybody having made a mistake. One class, one table. */
+
+const table = {
+  'log-unavailable': { retryable: true, exitCode: 74 },
+  'views-unavailable': { retryable: true, exitCode: 74 },
+  'sealed-unreadable': { retryable: false, exitCode: 78 },
+  'data-directory-in-use': { retryable: false, exitCode: 73 },
+  'data-directory-unusable': { retryable: false, exitCode: 73 },
+  'configuration-invalid': { retryable: false, exitCode: 78 },
+  'rules-refused': { retryable: false, exitCode: 78 },
+  'record-undecodable': { retryable: false, exitCode: 65 },
+  'service-unreachable': { retryable: true, exitCode: 69 },
+  'not-acknowledged': { retryable: true, exitCode: 75 },
+  'not-found': { retryable: false, exitCode: 66 },
+} as const;
+
+export type FaultCode = keyof typeof table;
+
+/** `message` is written for a person and never holds a CPF, a name or a payload. */
+export class Fault extends Error {
+  readonly code: FaultCode;
+  readonly retryable: boolean;
+  readonly exitCode: number;
+
+  constructor(code: FaultCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause });
+    this.name = 'Fault';
+    this.code = code;
+    this.retryable = table[code].retryable;
+    this.exitCode = table[code].exitCode;
+  }
+}
