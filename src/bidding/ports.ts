@@ -63,14 +63,22 @@ export type ViewChange =
       amountCents: number;
       caps: readonly CapReservation[];
       expiresAt: EpochMs;
-      /** Reserve even over a cap: the money is promised already. */
+      /** Reserve even over a cap, and again after a release or a refusal: the money is promised already. */
       force: boolean;
     }
   | { kind: 'release'; requestId: RequestId }
   | { kind: 'commit'; requestId: RequestId; expiresAt: EpochMs }
   | { kind: 'learn'; keys: readonly string[]; cell: number; at: EpochMs; halfLifeMs: number };
 
+/**
+ * `partition` is one of `auctions`, or `callbackPartition(p)` for a partition p of `callbacks`, whose batches carry no
+ * changes: only how far they have been dealt with.
+ */
 export type ViewBatch = { partition: number; first: number; next: number; changes: readonly ViewChange[] };
+
+export function callbackPartition(partition: number): number {
+  return -1 - partition;
+}
 
 export type ApplyResult =
   | { kind: 'applied'; refused: readonly RequestId[] }

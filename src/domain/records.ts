@@ -29,6 +29,8 @@ export type Claimed = OfRequest & {
 export type Passed = OfRequest & {
   kind: 'passed';
   code: string;
+  /** The claim that will not be sent; null when there was none. A pass never ends somebody else's claim. */
+  claimId: string | null;
   reasons: readonly Reason[];
   /** Null when the request ended without being decided (too late, overload, unusable). */
   trace: DecisionTrace | null;

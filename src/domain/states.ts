@@ -88,6 +88,7 @@ export type Answer = {
   outcome: BidOutcome;
   /** A duplicate answer that can only mean our own earlier attempt. */
   presumedOurs: boolean;
+  attempts: number;
   at: EpochMs;
 };
 

@@ -1,0 +1,304 @@
+/** The fold: the state of a request from its records, in log order. Pure; all business of state changes is here. */
+import type { EpochMs } from '../domain/glossary.ts';
+import type { Answered, AuctionRecord, Ended, Requested } from '../domain/records.ts';
+import type { Answer, ExposureStatus, RequestState, TimerKind } from '../domain/states.ts';
+import type { ViewChange } from './ports.ts';
+import type { BiddingSettings } from './settings.ts';
+import { readAuction, settle } from './settlement.ts';
+import { type ExposureAction, type Trigger, transitions } from './transitions.ts';
+
+/** Statistics that nobody could assign to a segment go to the root. */
+export const rootSegment = 'all';
+
+/** Last moment of the auction as far as we know, before any allowance. */
+export function deadlineOf(state: RequestState, settings: BiddingSettings): EpochMs {
+  const { request } = state;
+  if (request === null) return 0;
+  const closesAt = request.closesAt ?? request.receivedAt + settings.windowMs;
+  return request.expiresAt === null ? closesAt : Math.min(closesAt, request.expiresAt);
+}
+
+/** Folds one record in. `state` is null for a request never seen. */
+export function evolve(state: RequestState | null, record: AuctionRecord, settings: BiddingSettings): RequestState {
+  const known = state ?? unseen(record.requestId);
+  const phase = state === null ? 'unseen' : known.phase;
+  const trigger = triggerOf(known, record);
+  const row = trigger === null ? undefined : transitions[phase][trigger];
+  let next = absorb(known, record, row !== undefined, settings);
+  if (row !== undefined) {
+    next.phase = row.to;
+    next.exposure = exposureAfter(next.exposure, row.exposure);
+    if (row.timer !== 'keep') next.timer = timerOf(next, row.timer, record.at, settings);
+  }
+  next = settleWhenKnown(next, record.at, settings);
+  return next;
+}
+
+function unseen(requestId: string): RequestState {
+  return {
+    requestId,
+    phase: 'requested',
+    batchId: null,
+    request: null,
+    sealed: null,
+    rawHash: null,
+    repeats: 0,
+    conflicts: 0,
+    claim: null,
+    lateClaims: 0,
+    segmentKeys: [],
+    pass: null,
+    answer: null,
+    auction: null,
+    winner: null,
+    resolution: null,
+    exposure: 'none',
+    decidedAt: null,
+    timer: null,
+  };
+}
+
+function triggerOf(state: RequestState, record: AuctionRecord): Trigger | null {
+  switch (record.kind) {
+    case 'requested':
+      return state.request === null ? 'requested' : null;
+    case 'claimed':
+      return state.claim === null ? 'claimed' : null;
+    case 'passed':
+      if (record.claimId === null) return 'passed';
+      return record.claimId === state.claim?.claimId ? 'unsent' : null;
+    case 'answered':
+      return outranks(mergedAnswer(state, record), state.answer) ? answerTrigger(mergedAnswer(state, record)) : null;
+    case 'ended':
+      return state.auction === null ? 'ended' : null;
+    case 'contemplated':
+      return record.errors.length > 0 ? 'winner-error' : 'contemplated';
+    case 'proposed':
+      return record.errors.length > 0 ? 'winner-error' : 'proposed';
+    case 'resolved':
+      return `resolved-${record.as}`;
+    default:
+      return record satisfies never;
+  }
+}
+
+/**
+ * A rejection says only that this attempt did not land. After an attempt that may have landed it proves nothing, so the
+ * bid stays unknown until the auction's end: releasing its exposure could let a second bid over a cap.
+ */
+function mergedAnswer(state: RequestState, record: Answered): Answer {
+  const earlier = record.earlierAttemptPossible;
+  const outcome =
+    record.outcome.kind === 'rejected' && earlier
+      ? { kind: 'unknown' as const, reason: `rejected(${record.outcome.code}) after an attempt that may have landed` }
+      : record.outcome;
+  const attempts = (state.answer?.attempts ?? 0) + record.attempts;
+  return { outcome, presumedOurs: record.outcome.kind === 'duplicate' && earlier, at: record.at, attempts };
+}
+
+function answerTrigger(answer: Answer): Trigger {
+  switch (answer.outcome.kind) {
+    case 'accepted':
+      return 'accepted';
+    case 'accepted-outside':
+      return 'outside';
+    case 'rejected':
+      return 'rejected';
+    case 'duplicate':
+      return answer.presumedOurs ? 'presumed' : 'foreign';
+    case 'unknown':
+      return 'unknown';
+    default:
+      return answer.outcome satisfies never;
+  }
+}
+
+/** accepted > rejected > duplicate that is ours > duplicate > unknown > no answer. */
+function rankOf(answer: Answer): number {
+  switch (answer.outcome.kind) {
+    case 'accepted':
+    case 'accepted-outside':
+      return 5;
+    case 'rejected':
+      return 4;
+    case 'duplicate':
+      return answer.presumedOurs ? 3 : 2;
+    case 'unknown':
+      return 1;
+    default:
+      return answer.outcome satisfies never;
+  }
+}
+
+function outranks(answer: Answer, known: Answer | null): boolean {
+  return known === null || rankOf(answer) > rankOf(known);
+}
+
+/** Takes up what the record says, whether or not it changes the phase. Returns a new state. */
+function absorb(state: RequestState, record: AuctionRecord, moved: boolean, settings: BiddingSettings): RequestState {
+  const next: RequestState = { ...state };
+  switch (record.kind) {
+    case 'requested':
+      takeRequest(next, record);
+      break;
+    case 'claimed':
+      if (!moved) next.lateClaims += 1;
+      else {
+        const { claimId, instance, at, body, offer, trace } = record;
+        next.claim = { claimId, instance, at, body, offer, caps: trace.caps };
+        next.segmentKeys = trace.segmentKeys;
+        next.decidedAt = trace.decidedAt;
+      }
+      break;
+    case 'passed':
+      if (!moved) break;
+      next.pass = { code: record.code, reasons: record.reasons, at: record.at };
+      next.decidedAt ??= record.trace?.decidedAt ?? record.at;
+      if (record.trace !== null) next.segmentKeys = record.trace.segmentKeys;
+      break;
+    case 'answered':
+      if (moved) next.answer = mergedAnswer(state, record);
+      break;
+    case 'ended':
+      takeAuction(next, record, settings);
+      break;
+    case 'contemplated':
+    case 'proposed':
+      if (!moved) break;
+      next.winner = {
+        requestCode: record.requestCode,
+        proposalCode: record.kind === 'proposed' ? record.proposalCode : (state.winner?.proposalCode ?? null),
+        proposalNumber: record.kind === 'proposed' ? record.proposalNumber : (state.winner?.proposalNumber ?? null),
+        validUntil: record.kind === 'proposed' ? record.validUntil : (state.winner?.validUntil ?? null),
+        errors: record.errors,
+      };
+      break;
+    case 'resolved':
+      if (moved) next.resolution = { as: record.as, by: record.by, reason: record.reason, at: record.at };
+      break;
+    default:
+      record satisfies never;
+  }
+  return next;
+}
+
+function takeRequest(next: RequestState, record: Requested): void {
+  if (next.request === null) {
+    next.request = record.request;
+    next.sealed = record.sealed;
+    next.rawHash = record.rawHash;
+    next.batchId ??= record.request.batchId;
+  } else if (next.rawHash === record.rawHash) next.repeats += 1;
+  else next.conflicts += 1;
+}
+
+function takeAuction(next: RequestState, record: Ended, settings: BiddingSettings): void {
+  if (next.auction !== null) return;
+  next.batchId ??= record.batchId;
+  next.auction = readAuction(record, next.claim, next.answer, deadlineOf(next, settings));
+}
+
+/** Once our answer and the published bids are both known, in whichever order, the bid is settled. */
+function settleWhenKnown(state: RequestState, at: EpochMs, settings: BiddingSettings): RequestState {
+  if (state.auction === null || state.claim === null || state.answer === null) return state;
+  const trigger = settle(state.claim, state.answer, matched(state));
+  const row = trigger === null ? undefined : transitions[state.phase][trigger];
+  if (row === undefined) return state;
+  const auction = matched(state);
+  const next: RequestState = {
+    ...state,
+    auction,
+    phase: row.to,
+    exposure: exposureAfter(state.exposure, row.exposure),
+  };
+  if (row.timer !== 'keep') next.timer = timerOf(next, row.timer, at, settings);
+  return next;
+}
+
+/** An answer that came after the end may name our bid among the candidates kept. */
+function matched(state: RequestState): RequestState['auction'] {
+  const { auction, answer } = state;
+  if (auction === null || answer?.outcome.kind !== 'accepted') return auction;
+  const { bidId } = answer.outcome;
+  const candidates = auction.candidates.filter((bid) => bid.bidId === bidId);
+  return { ...auction, candidates, position: candidates[0]?.position ?? null };
+}
+
+function exposureAfter(exposure: ExposureStatus, action: ExposureAction): ExposureStatus {
+  switch (action) {
+    case 'keep':
+      return exposure;
+    case 'hold':
+      return 'held';
+    case 'release':
+      return exposure === 'none' ? 'none' : 'released';
+    case 'commit':
+      return 'committed';
+    default:
+      return action satisfies never;
+  }
+}
+
+function timerOf(
+  state: RequestState,
+  due: TimerKind | null,
+  at: EpochMs,
+  settings: BiddingSettings,
+): RequestState['timer'] {
+  switch (due) {
+    case null:
+      return null;
+    case 'deadline':
+      return { at: deadlineOf(state, settings), due };
+    case 'result':
+      return { at: deadlineOf(state, settings) + settings.resultTimeoutMs, due };
+    case 'contemplation':
+      return { at: at + settings.contemplationTimeoutMs, due };
+    case 'validity':
+      return { at: validityEnd(state, settings), due };
+    default:
+      return due satisfies never;
+  }
+}
+
+/** When what we promised is surely over. */
+export function validityEnd(state: RequestState, settings: BiddingSettings): EpochMs {
+  return (state.winner?.validUntil ?? state.claim?.offer.validUntil ?? 0) + settings.graceMs;
+}
+
+/** What one folded record changes in the views, besides the state itself. */
+export function viewChanges(
+  before: RequestState | null,
+  after: RequestState,
+  record: AuctionRecord,
+  settings: BiddingSettings,
+): ViewChange[] {
+  const changes: ViewChange[] = [];
+  const was = before?.exposure ?? 'none';
+  const is = after.exposure;
+  const { claim, requestId } = after;
+  if (claim !== null && was !== is) {
+    const expiresAt = validityEnd(after, settings);
+    if (is === 'released') changes.push({ kind: 'release', requestId });
+    else if (was === 'none' || was === 'released')
+      changes.push({
+        kind: 'reserve',
+        requestId,
+        at: record.at,
+        amountCents: claim.offer.amountCents,
+        caps: claim.caps,
+        expiresAt,
+        force: record.kind !== 'claimed',
+      });
+    if (is === 'committed') changes.push({ kind: 'commit', requestId, expiresAt });
+  } else if (claim !== null && is === 'committed' && after.winner !== before?.winner) {
+    changes.push({ kind: 'commit', requestId, expiresAt: validityEnd(after, settings) });
+  }
+  const learnt = record.kind === 'ended' && (before === null || before.auction === null) ? after.auction : null;
+  if (learnt !== null && learnt.bestRivalCell !== null) {
+    const keys = after.segmentKeys.length === 0 ? [rootSegment] : after.segmentKeys;
+    const { halfLifeMs } = settings;
+    changes.push({ kind: 'learn', keys, cell: learnt.bestRivalCell, at: learnt.endedAt ?? record.at, halfLifeMs });
+  }
+  return changes;
+}

@@ -1,0 +1,156 @@
+/**
+ * What the owner of a request does next, read off its state alone. The answer is the same after a record, a timer, a
+ * restart or a hand-over, so there is one way to go on and nothing to remember beside the log. Pure.
+ */
+import type { EpochMs } from '../domain/glossary.ts';
+import type { AuctionRecord, Passed, Resolution } from '../domain/records.ts';
+import type { Claim, RequestState } from '../domain/states.ts';
+import { deadlineOf, validityEnd } from './evolve.ts';
+import type { Reservation } from './ports.ts';
+import type { BiddingSettings } from './settings.ts';
+
+/** Pass codes of the desk itself; all others are declared by the risk team in `rules/codes.json`. */
+export const deskCodes = [
+  'auction-ended',
+  'authorisation-missing',
+  'cap',
+  'deadline',
+  'internal-error',
+  'margin-missing',
+  'overload',
+  'paused',
+  'request-unusable',
+] as const;
+export type DeskCode = (typeof deskCodes)[number];
+
+export const alarmCodes = [
+  'foreign-bid',
+  'rejected-unclassified',
+  'result-missing',
+  'winner-failed',
+  'contemplation-late',
+  'win-after-loss',
+  'decision-failed',
+  'record-undecodable',
+  'service-unauthorised',
+  'winner-unknown',
+] as const;
+export type AlarmCode = (typeof alarmCodes)[number];
+
+export type Command =
+  | { kind: 'decide' }
+  | { kind: 'send'; claim: Claim; deadlineAt: EpochMs }
+  | { kind: 'append'; record: AuctionRecord }
+  | { kind: 'wait'; until: EpochMs }
+  | { kind: 'alarm'; code: AlarmCode };
+
+export function react(
+  state: RequestState,
+  reservation: Reservation,
+  now: EpochMs,
+  settings: BiddingSettings,
+): readonly Command[] {
+  const { phase, timer } = state;
+  if (phase === 'requested') return reactToRequest(state, now, settings);
+  if (phase === 'claimed') return reactToClaim(state, reservation, now, settings);
+  if (timer === null) return [];
+  if (now < timer.at) return [{ kind: 'wait', until: timer.at }];
+  switch (timer.due) {
+    case 'deadline':
+      return [];
+    case 'result':
+      return [resolved(state, 'result-missing', 'no result of the auction came in time', now)];
+    case 'contemplation':
+      return reactToSilence(state, now, settings);
+    case 'validity':
+      return [resolved(state, 'expired', 'the validity of the bid and the time of grace are over', now)];
+    default:
+      return timer.due satisfies never;
+  }
+}
+
+function reactToRequest(state: RequestState, now: EpochMs, settings: BiddingSettings): readonly Command[] {
+  if (state.auction !== null) return [pass(state, 'auction-ended', 'the auction had ended before it was decided', now)];
+  const deadlineAt = deadlineOf(state, settings);
+  if (now >= deadlineAt) return [pass(state, 'deadline', 'the deadline had passed before it was decided', now)];
+  return [{ kind: 'decide' }, { kind: 'wait', until: deadlineAt }];
+}
+
+/** A claim read back is sent, whoever wrote it: the bytes are the same. */
+function reactToClaim(
+  state: RequestState,
+  reservation: Reservation,
+  now: EpochMs,
+  settings: BiddingSettings,
+): readonly Command[] {
+  const { claim } = state;
+  if (claim === null) return [];
+  if (reservation === 'refused') {
+    return [pass(state, 'cap', 'a cap had no room left when the claim was read back; nothing was sent', now)];
+  }
+  const deadlineAt = deadlineOf(state, settings);
+  if (now >= deadlineAt) return [{ kind: 'append', record: unanswered(state.requestId, claim, now) }];
+  return [
+    { kind: 'send', claim, deadlineAt },
+    { kind: 'wait', until: deadlineAt },
+  ];
+}
+
+/** Position 1 and no word of it: somebody has to look, and in the end the promise runs out. */
+function reactToSilence(state: RequestState, now: EpochMs, settings: BiddingSettings): readonly Command[] {
+  const until = validityEnd(state, settings);
+  if (now >= until) return [resolved(state, 'expired', 'never contemplated within its validity and grace', now)];
+  const wait: Command = { kind: 'wait', until };
+  return state.phase === 'won' ? [{ kind: 'alarm', code: 'contemplation-late' }, wait] : [wait];
+}
+
+function resolved(state: RequestState, as: Resolution, reason: string, at: EpochMs): Command {
+  return { kind: 'append', record: { kind: 'resolved', requestId: state.requestId, at, as, by: 'desk', reason } };
+}
+
+function pass(state: RequestState, code: DeskCode, text: string, at: EpochMs): Command {
+  return { kind: 'append', record: deskPass(state.requestId, code, text, at, state.claim?.claimId ?? null) };
+}
+
+/** A pass of the desk itself, not of a rule. */
+export function deskPass(requestId: string, code: DeskCode, text: string, at: EpochMs, claimId: string | null): Passed {
+  const reasons = [{ code, rule: null, text }];
+  return { kind: 'passed', requestId, at, code, claimId, reasons, trace: null };
+}
+
+/** A claim whose deadline passed while nobody watched: it may have been sent by whoever wrote it. */
+export function unanswered(requestId: string, claim: Claim, at: EpochMs): AuctionRecord {
+  return {
+    kind: 'answered',
+    requestId,
+    at,
+    claimId: claim.claimId,
+    outcome: { kind: 'unknown', reason: 'no answer before the deadline' },
+    attempts: 0,
+    earlierAttemptPossible: true,
+    firstByteAt: null,
+    response: null,
+  };
+}
+
+/** Alarms of one step, raised once by whoever folds it. */
+export function alarmsOf(before: RequestState | null, after: RequestState): readonly AlarmCode[] {
+  if (before?.phase === after.phase) return [];
+  switch (after.phase) {
+    case 'foreign-bid':
+      return ['foreign-bid'];
+    case 'result-missing':
+      return ['result-missing'];
+    case 'winner-failed':
+      return ['winner-failed'];
+    case 'rejected':
+      return after.answer?.outcome.kind === 'rejected' && after.answer.outcome.code === 'unclassified'
+        ? ['rejected-unclassified']
+        : [];
+    case 'contemplated':
+    case 'proposed':
+      return before?.phase === 'lost' || before?.phase === 'rejected' ? ['win-after-loss'] : [];
+    default:
+      return [];
+  }
+}

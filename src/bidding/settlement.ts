@@ -1,0 +1,77 @@
+/** What the published bids of an auction say about our own bid and about its best rival. Pure. */
+import { type EpochMs, noRivalCell } from '../domain/glossary.ts';
+import type { PublishedBid } from '../domain/offer.ts';
+import type { Answer, AuctionResult, Claim } from '../domain/states.ts';
+
+export type Settlement = 'settled-won' | 'settled-lost' | 'settled-ambiguous' | 'settled-absent';
+
+/** The service stamps bids in whole seconds with a clock of its own. */
+const stampToleranceMs = 3_000;
+
+/** Bids that may be ours: by the id of the answer, else by what our bytes say and when they can have arrived. */
+export function ownCandidates(
+  claim: Claim,
+  answer: Answer | null,
+  deadlineAt: EpochMs,
+  bids: readonly PublishedBid[],
+): readonly PublishedBid[] {
+  if (answer?.outcome.kind === 'accepted') {
+    const { bidId } = answer.outcome;
+    return bids.filter((bid) => bid.bidId === bidId);
+  }
+  return bids.filter(
+    (bid) =>
+      !bid.offGrid &&
+      bid.rateHundredths === claim.offer.rateHundredths &&
+      bid.amountCents === claim.offer.amountCents &&
+      bid.installments === claim.offer.installments &&
+      (bid.placedAt === null ||
+        (bid.placedAt >= claim.at - stampToleranceMs && bid.placedAt <= deadlineAt + stampToleranceMs)),
+  );
+}
+
+/**
+ * Folds the published bids. Bids dated after the end are kept by the log and not learnt. When several may be ours, the
+ * best rival is the same whichever of them is taken out.
+ */
+export function readAuction(
+  ended: { startedAt: EpochMs | null; endedAt: EpochMs | null; bids: readonly PublishedBid[] },
+  claim: Claim | null,
+  answer: Answer | null,
+  deadlineAt: EpochMs,
+): AuctionResult {
+  const { endedAt } = ended;
+  const inTime = ended.bids.filter(
+    (bid) => bid.placedAt === null || endedAt === null || bid.placedAt <= endedAt + stampToleranceMs,
+  );
+  const candidates = claim === null ? [] : ownCandidates(claim, answer, deadlineAt, ended.bids);
+  const own = candidates[0] ?? null;
+  let bestRivalCell = noRivalCell;
+  let bestRivalOffGrid = false;
+  for (const bid of inTime) {
+    if (own !== null && bid.bidId === own.bidId) continue;
+    if (bid.rateHundredths > bestRivalCell) continue;
+    // On one cell, a rate below the cell beats it while an equal one only ties.
+    bestRivalOffGrid = bid.rateHundredths < bestRivalCell ? bid.offGrid : bestRivalOffGrid || bid.offGrid;
+    bestRivalCell = Math.max(0, bid.rateHundredths);
+  }
+  return {
+    startedAt: ended.startedAt,
+    endedAt,
+    bidCount: inTime.length,
+    bestRivalCell,
+    bestRivalOffGrid,
+    position: candidates.length === 1 && own !== null ? own.position : null,
+    candidates,
+  };
+}
+
+/** Null while our own answer is still out: a claim without a match may yet turn out to be accepted. */
+export function settle(claim: Claim | null, answer: Answer | null, auction: AuctionResult | null): Settlement | null {
+  if (claim === null || answer === null || auction === null) return null;
+  if (answer.outcome.kind === 'rejected' || answer.outcome.kind === 'accepted-outside') return null;
+  const { candidates } = auction;
+  if (candidates.length === 0) return 'settled-absent';
+  if (candidates.length > 1) return 'settled-ambiguous';
+  return candidates[0]!.position === 1 ? 'settled-won' : 'settled-lost';
+}

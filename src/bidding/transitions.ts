@@ -1,0 +1,238 @@
+/**
+ * The transition table: what each thing that can happen does to a request. One literal, used by `evolve`, held by a
+ * property test, printed in ARCHITECTURE.md. A pair that is not here changes nothing and is counted.
+ */
+import type { Phase, TimerKind } from '../domain/states.ts';
+
+/** What a record means for a request, once it is merged with what was known. */
+export const triggers = [
+  'requested',
+  'claimed',
+  'passed',
+  'unsent',
+  'accepted',
+  'presumed',
+  'outside',
+  'rejected',
+  'foreign',
+  'unknown',
+  'ended',
+  'settled-won',
+  'settled-lost',
+  'settled-ambiguous',
+  'settled-absent',
+  'contemplated',
+  'proposed',
+  'winner-error',
+  'resolved-won',
+  'resolved-lost',
+  'resolved-not-landed',
+  'resolved-cancelled',
+  'resolved-result-missing',
+  'resolved-expired',
+] as const;
+export type Trigger = (typeof triggers)[number];
+
+/** `hold`, `release` and `commit` are the exposure's new state whatever it was; `keep` leaves it. */
+export type ExposureAction = 'hold' | 'release' | 'commit' | 'keep';
+
+export type Transition = { to: Phase; exposure: ExposureAction; timer: TimerKind | 'keep' | null };
+
+type Row = Partial<Record<Trigger, Transition>>;
+
+function go(to: Phase, exposure: ExposureAction, timer: TimerKind | 'keep' | null): Transition {
+  return { to, exposure, timer };
+}
+
+const byWinner: Row = {
+  contemplated: go('contemplated', 'commit', 'validity'),
+  proposed: go('proposed', 'commit', 'validity'),
+  'winner-error': go('winner-failed', 'release', null),
+};
+
+const byOperator: Row = {
+  'resolved-won': go('won', 'commit', 'contemplation'),
+  'resolved-lost': go('lost', 'release', null),
+  'resolved-not-landed': go('not-landed', 'release', null),
+  'resolved-cancelled': go('cancelled', 'release', null),
+  'resolved-expired': go('expired', 'release', null),
+};
+
+const bySettlement: Row = {
+  'settled-won': go('won', 'commit', 'contemplation'),
+  'settled-lost': go('lost', 'release', null),
+  'settled-ambiguous': go('ambiguous', 'keep', 'contemplation'),
+};
+
+/** Answers that prove or suggest a landed bid where none was counted on: the exposure is taken up again. */
+const byLateEvidence: Row = {
+  accepted: go('accepted', 'hold', 'result'),
+  presumed: go('accepted-presumed', 'hold', 'result'),
+  outside: go('accepted-outside', 'hold', 'validity'),
+};
+
+export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
+  unseen: {
+    requested: go('requested', 'keep', 'deadline'),
+    ended: go('early-ended', 'keep', null),
+    passed: go('passed', 'keep', null),
+  },
+  'early-ended': {
+    requested: go('requested', 'keep', 'deadline'),
+    passed: go('passed', 'keep', null),
+  },
+  requested: {
+    claimed: go('claimed', 'hold', 'deadline'),
+    passed: go('passed', 'keep', null),
+    ended: go('requested', 'keep', 'keep'),
+  },
+  claimed: {
+    unsent: go('passed', 'release', null),
+    accepted: go('accepted', 'keep', 'result'),
+    presumed: go('accepted-presumed', 'keep', 'result'),
+    outside: go('accepted-outside', 'keep', 'validity'),
+    rejected: go('rejected', 'release', null),
+    foreign: go('foreign-bid', 'keep', 'result'),
+    unknown: go('unknown', 'keep', 'result'),
+    ended: go('claimed', 'keep', 'keep'),
+    ...byWinner,
+  },
+  passed: {
+    ended: go('passed', 'keep', 'keep'),
+    unknown: go('unknown', 'hold', 'result'),
+    ...byLateEvidence,
+  },
+  accepted: {
+    ended: go('accepted', 'keep', 'keep'),
+    ...bySettlement,
+    'settled-absent': go('result-missing', 'keep', 'validity'),
+    'resolved-result-missing': go('result-missing', 'keep', 'validity'),
+    ...byWinner,
+    ...byOperator,
+  },
+  'accepted-presumed': {
+    accepted: go('accepted', 'keep', 'result'),
+    outside: go('accepted-outside', 'keep', 'validity'),
+    rejected: go('rejected', 'release', null),
+    ended: go('accepted-presumed', 'keep', 'keep'),
+    ...bySettlement,
+    'settled-absent': go('foreign-bid', 'release', null),
+    'resolved-result-missing': go('result-missing', 'keep', 'validity'),
+    ...byWinner,
+    ...byOperator,
+  },
+  'accepted-outside': {
+    ended: go('accepted-outside', 'keep', 'keep'),
+    ...byWinner,
+    ...byOperator,
+  },
+  rejected: {
+    ended: go('rejected', 'keep', 'keep'),
+    accepted: go('accepted', 'hold', 'result'),
+    outside: go('accepted-outside', 'hold', 'validity'),
+    ...byWinner,
+  },
+  'foreign-bid': {
+    accepted: go('accepted', 'hold', 'result'),
+    presumed: go('accepted-presumed', 'hold', 'result'),
+    outside: go('accepted-outside', 'hold', 'validity'),
+    ended: go('foreign-bid', 'keep', 'keep'),
+    ...bySettlement,
+    'settled-absent': go('foreign-bid', 'release', null),
+    'resolved-result-missing': go('result-missing', 'keep', 'validity'),
+    ...byWinner,
+    ...byOperator,
+  },
+  unknown: {
+    accepted: go('accepted', 'keep', 'result'),
+    presumed: go('accepted-presumed', 'keep', 'result'),
+    outside: go('accepted-outside', 'keep', 'validity'),
+    rejected: go('rejected', 'release', null),
+    foreign: go('foreign-bid', 'keep', 'result'),
+    ended: go('unknown', 'keep', 'keep'),
+    ...bySettlement,
+    'settled-absent': go('not-landed', 'keep', 'validity'),
+    'resolved-result-missing': go('result-missing', 'keep', 'validity'),
+    ...byWinner,
+    ...byOperator,
+  },
+  won: {
+    ...byWinner,
+    ...byOperator,
+    'resolved-won': go('won', 'keep', 'keep'),
+  },
+  lost: {
+    ...byWinner,
+  },
+  ambiguous: {
+    accepted: go('accepted', 'keep', 'result'),
+    outside: go('accepted-outside', 'keep', 'validity'),
+    ...byWinner,
+    ...byOperator,
+  },
+  'not-landed': {
+    ...byLateEvidence,
+    ...byWinner,
+    ...byOperator,
+    'resolved-expired': go('not-landed', 'release', null),
+  },
+  'result-missing': {
+    ended: go('result-missing', 'keep', 'keep'),
+    ...bySettlement,
+    'settled-absent': go('result-missing', 'keep', 'keep'),
+    ...byWinner,
+    ...byOperator,
+  },
+  contemplated: {
+    proposed: go('proposed', 'commit', 'validity'),
+    'winner-error': go('winner-failed', 'release', null),
+    'resolved-cancelled': go('cancelled', 'release', null),
+    'resolved-expired': go('expired', 'release', null),
+  },
+  proposed: {
+    proposed: go('proposed', 'commit', 'validity'),
+    'winner-error': go('winner-failed', 'release', null),
+    'resolved-cancelled': go('cancelled', 'release', null),
+    'resolved-expired': go('expired', 'release', null),
+  },
+  'winner-failed': {
+    proposed: go('proposed', 'commit', 'validity'),
+  },
+  cancelled: {
+    proposed: go('proposed', 'commit', 'validity'),
+  },
+  expired: {
+    ...byWinner,
+    ...byLateEvidence,
+  },
+};
+
+/** Phases in which nothing is awaited any more. */
+export function isSettled(phase: Phase): boolean {
+  switch (phase) {
+    case 'early-ended':
+    case 'passed':
+    case 'rejected':
+    case 'lost':
+    case 'not-landed':
+    case 'winner-failed':
+    case 'cancelled':
+    case 'expired':
+    case 'contemplated':
+    case 'proposed':
+    case 'won':
+      return true;
+    case 'requested':
+    case 'claimed':
+    case 'accepted':
+    case 'accepted-presumed':
+    case 'accepted-outside':
+    case 'foreign-bid':
+    case 'unknown':
+    case 'ambiguous':
+    case 'result-missing':
+      return false;
+    default:
+      return phase satisfies never;
+  }
+}
