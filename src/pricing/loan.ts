@@ -1,0 +1,185 @@
+/**
+ * Exact loan arithmetic: Price table on actual days, 30/360 or calendar/30, IOF and insurance financed, CET. Integer
+ * cents and hundredths outside; the only floats are discount factors.
+ */
+import type { AmountCents } from '../domain/glossary.ts';
+import type { DayCount } from '../domain/policy.ts';
+import { cetOf } from './cet.ts';
+import { type IofRates, iofAdditionalCents, iofDailyCents, iofShare } from './iof.ts';
+
+export type LoanTerms = {
+  /** Hundredths of a percent a month; whole for a bid, any number here. */
+  rateHundredths: number;
+  /** Days from release to each due date, ascending. */
+  dueDays: readonly number[];
+  dayCount: DayCount;
+  insuranceCents: AmountCents;
+  iof: IofRates;
+};
+
+export type Quote = {
+  releasedCents: AmountCents;
+  /** Released amount, insurance and IOF: the principal of the loan. */
+  financedCents: AmountCents;
+  /** All instalments but the last, which takes up what rounding left: see `lastInstallmentCents`. */
+  installmentCents: AmountCents;
+  lastInstallmentCents: AmountCents;
+  iofCents: AmountCents;
+  totalCents: AmountCents;
+  /** Hundredths of a percent. */
+  cetAnnualHundredths: number;
+  cetMonthlyHundredths: number;
+};
+
+export type ScheduleRow = {
+  number: number;
+  dueDay: number;
+  installmentCents: AmountCents;
+  interestCents: AmountCents;
+  principalCents: AmountCents;
+  /** Outstanding after this instalment. */
+  balanceCents: AmountCents;
+  iofDailyCents: AmountCents;
+  iofAdditionalCents: AmountCents;
+};
+
+/**
+ * Logarithm of the growth of one unit over one unit of time, in days for the day-counting kinds and in periods for
+ * 30/360. The annual rate is rounded to six decimals as lenders' engines do (domain facts, Loan arithmetic).
+ */
+export function logGrowth(rateHundredths: number, dayCount: DayCount): number {
+  const monthly = rateHundredths / 10_000;
+  switch (dayCount) {
+    case 'actual365':
+      return Math.log1p(Math.round(((1 + monthly) ** 12 - 1) * 1e6) / 1e6) / 365;
+    case '30/360':
+      return Math.log1p(monthly);
+    case 'calendar30':
+      return Math.log1p(monthly) / 30;
+    default:
+      return dayCount satisfies never;
+  }
+}
+
+/** Elapsed time at each due date in the units of `logGrowth`. */
+export function elapsedUnits(dueDays: readonly number[], dayCount: DayCount): Float64Array {
+  return Float64Array.from(dueDays, (days, index) => (dayCount === '30/360' ? index + 1 : days));
+}
+
+const maxFixedPointSteps = 8;
+
+/** `annuity` = Σ of discount factors; `interest[k]` = interest of period k on one unit; `iofUnit` = IOF on one unit financed. */
+type Factors = { annuity: number; interest: Float64Array; iofUnit: number };
+
+function factorsOf(terms: LoanTerms): Factors {
+  const growth = logGrowth(terms.rateHundredths, terms.dayCount);
+  const elapsed = elapsedUnits(terms.dueDays, terms.dayCount);
+  const interest = new Float64Array(elapsed.length);
+  let annuity = 0;
+  let before = 0;
+  for (let index = 0; index < elapsed.length; index += 1) {
+    annuity += Math.exp(-growth * elapsed[index]!);
+    interest[index] = Math.expm1(growth * (elapsed[index]! - before));
+    before = elapsed[index]!;
+  }
+  let balance = 1;
+  let iofUnit = 0;
+  for (let index = 0; index < elapsed.length; index += 1) {
+    const principal = 1 / annuity - balance * interest[index]!;
+    balance -= principal;
+    iofUnit += principal * iofShare(terms.dueDays[index]!, terms.iof);
+  }
+  return { annuity, interest, iofUnit };
+}
+
+/** Walks the rounded schedule. The last row takes what is left, so its instalment may differ by the rounding of the others. */
+function walk(
+  financedCents: AmountCents,
+  installmentCents: AmountCents,
+  terms: LoanTerms,
+  interest: Float64Array,
+  visit: ((row: ScheduleRow) => void) | null,
+): { iofCents: AmountCents; lastInstallmentCents: AmountCents } {
+  const last = terms.dueDays.length - 1;
+  let balance = financedCents;
+  let iofCents = 0;
+  let lastInstallmentCents = installmentCents;
+  for (let index = 0; index <= last; index += 1) {
+    const dueDay = terms.dueDays[index]!;
+    const interestCents = Math.round(balance * interest[index]!);
+    const principalCents = index === last ? balance : installmentCents - interestCents;
+    balance -= principalCents;
+    const daily = iofDailyCents(principalCents, dueDay, terms.iof);
+    const additional = iofAdditionalCents(principalCents, terms.iof);
+    iofCents += daily + additional;
+    lastInstallmentCents = principalCents + interestCents;
+    visit?.({
+      number: index + 1,
+      dueDay,
+      installmentCents: lastInstallmentCents,
+      interestCents,
+      principalCents,
+      balanceCents: balance,
+      iofDailyCents: daily,
+      iofAdditionalCents: additional,
+    });
+  }
+  return { iofCents, lastInstallmentCents };
+}
+
+function quoteFinanced(
+  financedCents: AmountCents,
+  installmentCents: AmountCents,
+  iofCents: AmountCents,
+  lastInstallmentCents: AmountCents,
+  terms: LoanTerms,
+): Quote {
+  const releasedCents = financedCents - iofCents - terms.insuranceCents;
+  const cet = cetOf(releasedCents, installmentCents, lastInstallmentCents, terms.dueDays);
+  return {
+    releasedCents,
+    financedCents,
+    installmentCents,
+    lastInstallmentCents,
+    iofCents,
+    totalCents: installmentCents * (terms.dueDays.length - 1) + lastInstallmentCents,
+    cetAnnualHundredths: cet.annualHundredths,
+    cetMonthlyHundredths: cet.monthlyHundredths,
+  };
+}
+
+/**
+ * Instalment and costs of a loan that puts `releasedCents` into the worker's account. The financed amount is the
+ * fixed point `released + insurance + IOF(financed)`; where rounding makes it swing between neighbours, the next amount
+ * that covers the tax is financed.
+ */
+export function quoteReleased(releasedCents: AmountCents, terms: LoanTerms): Quote {
+  const { annuity, interest, iofUnit } = factorsOf(terms);
+  const base = releasedCents + terms.insuranceCents;
+  let financedCents = Math.round(base / (1 - iofUnit));
+  for (let step = 0; ; step += 1) {
+    const installmentCents = Math.round(financedCents / annuity);
+    const { iofCents, lastInstallmentCents } = walk(financedCents, installmentCents, terms, interest, null);
+    const next = base + iofCents;
+    if (next === financedCents || (step > maxFixedPointSteps && next < financedCents)) {
+      return quoteFinanced(financedCents, installmentCents, financedCents - base, lastInstallmentCents, terms);
+    }
+    financedCents = step < maxFixedPointSteps ? next : financedCents + 1;
+  }
+}
+
+/** The loan whose instalment is `installmentCents`: what can be released for it. Inverse of `quoteReleased` within a cent of instalment. */
+export function quoteInstallment(installmentCents: AmountCents, terms: LoanTerms): Quote {
+  const { annuity, interest } = factorsOf(terms);
+  const financedCents = Math.round(installmentCents * annuity);
+  const { iofCents, lastInstallmentCents } = walk(financedCents, installmentCents, terms, interest, null);
+  return quoteFinanced(financedCents, installmentCents, iofCents, lastInstallmentCents, terms);
+}
+
+/** The rows of a quote. Their instalments add up to `totalCents`, their principals to `financedCents`. */
+export function scheduleRows(quote: Quote, terms: LoanTerms): ScheduleRow[] {
+  const rows: ScheduleRow[] = [];
+  const { interest } = factorsOf(terms);
+  walk(quote.financedCents, quote.installmentCents, terms, interest, (row) => rows.push(row));
+  return rows;
+}

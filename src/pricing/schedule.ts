@@ -1,0 +1,34 @@
+/** When instalments fall due: the payroll calendar, in days since release. */
+import type { Day } from '../domain/glossary.ts';
+
+/**
+ * Payroll windows of the programme (domain facts: endorsed from day 21 to day 20, first discount in the following
+ * month, money at the lender 46 to 75 days after release).
+ */
+export type PayrollCalendar = {
+  /** Last day of the month that still belongs to that month's window: 20. */
+  cutoffDay: number;
+  /** Months from the month in which the window ends to the first due month: 2. */
+  monthsToFirstDue: number;
+  /** Day of the month on which the lender expects the money; the month's last day where it has no such day. */
+  dueDayOfMonth: number;
+};
+
+const dayMs = 86_400_000;
+
+function epochDay(year: number, month: number, day: number): number {
+  return Date.UTC(year, month, day) / dayMs;
+}
+
+/** Days from release to each due date, ascending. `releaseDay` is the calendar day in São Paulo. */
+export function payrollDueDays(releaseDay: Day, installments: number, calendar: PayrollCalendar): number[] {
+  const year = Number(releaseDay.slice(0, 4));
+  const month = Number(releaseDay.slice(5, 7)) - 1;
+  const day = Number(releaseDay.slice(8, 10));
+  const releasedAt = epochDay(year, month, day);
+  const firstMonth = month + (day > calendar.cutoffDay ? 1 : 0) + calendar.monthsToFirstDue;
+  return Array.from({ length: installments }, (_, index) => {
+    const lastDay = new Date(Date.UTC(year, firstMonth + index + 1, 0)).getUTCDate();
+    return epochDay(year, firstMonth + index, Math.min(calendar.dueDayOfMonth, lastDay)) - releasedAt;
+  });
+}

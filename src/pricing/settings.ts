@@ -1,0 +1,34 @@
+/** Settings of the pricing room. Their defaults stand in the configuration, not here: rules of the programme change. */
+import type { AmountCents, RateHundredths } from '../domain/glossary.ts';
+import type { DayCount } from '../domain/policy.ts';
+import type { IofRates } from './iof.ts';
+import type { PayrollCalendar } from './schedule.ts';
+
+export type PricingSettings = {
+  dayCount: DayCount;
+  iof: IofRates;
+  payrollCalendar: PayrollCalendar;
+  /** Premium financed with every loan and paid on to the insurer. */
+  insuranceCents: AmountCents;
+  maxInstallments: number;
+  /** Kept free below the margin, for the service's own rounding. */
+  marginBufferCents: AmountCents;
+  /** Where margin or limits bind, the amount may fall to this share of what was asked, 0 … 1. */
+  minAmountShare: number;
+  winCurve: WinCurveSettings;
+};
+
+export type WinCurveSettings = {
+  /** Results that a parent distribution counts for in its child. */
+  shrinkage: number;
+  /** Share of each result that is spread over neighbouring rates, 0 … 1; the rest stays on its own rate. */
+  smoothing: number;
+  prior: PriorSettings;
+};
+
+/** What is believed of rivals before the first result: quantiles of one lender's quoted rates, and how many quote. */
+export type PriorSettings = {
+  /** Ascending in both; `share` is the quantile, 0 … 1. */
+  quantiles: readonly { share: number; rateHundredths: RateHundredths }[];
+  rivals: number;
+};
