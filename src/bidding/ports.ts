@@ -90,6 +90,12 @@ export type Reservation = ExposureStatus | 'refused';
 
 export type LedgerRow = { state: RequestState; reservation: Reservation };
 
+/** Sort key and page cursor of a ledger row, comparable as text: time of decision, else of receipt, else of the result. */
+export function cursorOf(state: RequestState): string {
+  const time = state.decidedAt ?? state.request?.receivedAt ?? state.auction?.endedAt ?? 0;
+  return `${String(time).padStart(15, '0')}:${state.requestId}`;
+}
+
 export type LedgerQuery = { phase: string | null; limit: number; before: string | null };
 
 export type Views = {
