@@ -1,0 +1,179 @@
+/** Runs a compiled rule set on facts and combines what fired, as the table of events in DESIGN says. */
+import type { EpochMs } from '../domain/glossary.ts';
+import type { CapReservation, Reason } from '../domain/offer.ts';
+import { type Economics, type Limits, noLimits, type Strategy } from '../domain/policy.ts';
+import { isFalse, isTrue } from './compile.ts';
+import type { Facts } from './facts.ts';
+import { wholeMarket } from './keys.ts';
+import type { CompiledRule, RuleSet } from './rule-set.ts';
+
+export type RequestVerdict = {
+  /** Not empty: no bid. Certain reasons before missing facts, each by priority; the first gives the code. */
+  passes: readonly Reason[];
+  limits: Limits;
+  /** For each limited field, the rule that set it. */
+  limitRules: Readonly<Partial<Record<keyof Limits, string>>>;
+  economics: Partial<Economics>;
+  /** From most general to most special; `['all']` when no segment rule fired. */
+  segmentKeys: readonly string[];
+  strategy: Strategy;
+  caps: readonly CapReservation[];
+  /** Names of the rules that had an effect, in order of evaluation. */
+  fired: readonly string[];
+};
+
+export type OfferVerdict = Pick<RequestVerdict, 'passes' | 'caps' | 'fired'>;
+
+const noFacts: Facts = {};
+const optimise: Strategy = { kind: 'optimise' };
+
+type Draft = {
+  certain: Reason[];
+  undecided: Reason[];
+  limits: Limits;
+  limitRules: Partial<Record<keyof Limits, string>>;
+  economics: Partial<Economics>;
+  segmentKeys: readonly string[] | null;
+  strategy: Strategy | null;
+  caps: CapReservation[];
+  fired: string[];
+};
+
+function missingReason(rule: CompiledRule, facts: Facts, offerFacts: Facts): Reason {
+  const missing = new Set<string>();
+  rule.collectMissing(facts, offerFacts, missing);
+  const names = [...missing];
+  return {
+    code: `fact-missing:${names[0]}`,
+    rule: rule.name,
+    text: `"${rule.name}" cannot be decided: ${names.join(', ')} missing.`,
+  };
+}
+
+/** `min…` fields are tight when high, `max…` fields when low. */
+function isTighter(field: keyof Limits, value: number, than: number | null): boolean {
+  if (than === null) return true;
+  return field.startsWith('min') ? value > than : value < than;
+}
+
+function tighten(draft: Draft, rule: string, limits: readonly (readonly [keyof Limits, number])[]): void {
+  for (const [field, value] of limits) {
+    if (!isTighter(field, value, draft.limits[field])) continue;
+    draft.limits[field] = value;
+    draft.limitRules[field] = rule;
+  }
+}
+
+/** Two rules may reserve under one key; it is checked once, against the lesser limit. */
+function addCap(caps: CapReservation[], cap: CapReservation): void {
+  const least = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.min(a, b));
+  for (const [index, other] of caps.entries()) {
+    if (other.keys[0] !== cap.keys[0]) continue;
+    caps[index] = {
+      keys: cap.keys,
+      limitAmountCents: least(other.limitAmountCents, cap.limitAmountCents),
+      limitCount: least(other.limitCount, cap.limitCount),
+    };
+    return;
+  }
+  caps.push(cap);
+}
+
+/** Lets a rule whose condition is not false have its effect; false when it has none. */
+function apply(
+  draft: Draft,
+  rule: CompiledRule,
+  certain: boolean,
+  facts: Facts,
+  offerFacts: Facts,
+  at: EpochMs,
+): boolean {
+  const { event } = rule;
+  switch (event.type) {
+    case 'pass':
+      if (certain) draft.certain.push({ code: event.code, rule: rule.name, text: event.reason });
+      else if (event.ignoresMissing) return false;
+      else draft.undecided.push(missingReason(rule, facts, offerFacts));
+      return true;
+    case 'limit':
+      tighten(draft, rule.name, event.limits);
+      return true;
+    case 'cap':
+      addCap(draft.caps, event.reserve(facts, offerFacts, at));
+      return true;
+    case 'economics':
+      if (!certain) return false;
+      for (const [field, value] of event.changes) draft.economics[field] ??= value;
+      return true;
+    case 'segment':
+      if (!certain || draft.segmentKeys !== null) return false;
+      draft.segmentKeys = event.keysOf(facts);
+      return true;
+    case 'strategy':
+      if (!certain || draft.strategy !== null) return false;
+      draft.strategy = event.strategy;
+      return true;
+    default:
+      return event satisfies never;
+  }
+}
+
+function run(rules: readonly CompiledRule[], facts: Facts, offerFacts: Facts, at: EpochMs): Draft {
+  const draft: Draft = {
+    certain: [],
+    undecided: [],
+    limits: { ...noLimits },
+    limitRules: {},
+    economics: {},
+    segmentKeys: null,
+    strategy: null,
+    caps: [],
+    fired: [],
+  };
+  for (const rule of rules) {
+    const truth = rule.test(facts, offerFacts);
+    if (truth === isFalse) continue;
+    if (apply(draft, rule, truth === isTrue, facts, offerFacts, at)) draft.fired.push(rule.name);
+  }
+  return draft;
+}
+
+const opposites = [
+  ['minRateHundredths', 'maxRateHundredths'],
+  ['minAmountCents', 'maxAmountCents'],
+  ['minInstallments', 'maxInstallments'],
+  ['minInstallmentCents', 'maxInstallmentCents'],
+] as const;
+
+function limitConflicts({ limits, limitRules }: Draft): Reason[] {
+  const conflicts: Reason[] = [];
+  for (const [min, max] of opposites) {
+    const least = limits[min];
+    const most = limits[max];
+    if (least === null || most === null || least <= most) continue;
+    const text = `"${limitRules[min]}" wants ${min} ${least}, "${limitRules[max]}" wants ${max} ${most}.`;
+    conflicts.push({ code: 'limits-conflict', rule: limitRules[min] ?? null, text });
+  }
+  return conflicts;
+}
+
+/** Rules of the request stage, before pricing. `facts` from `factsOf`; `at` resolves the windows of caps. */
+export function evaluateRequest(ruleSet: RuleSet, facts: Facts, at: EpochMs): RequestVerdict {
+  const draft = run(ruleSet.requestRules, facts, noFacts, at);
+  return {
+    passes: [...draft.certain, ...limitConflicts(draft), ...draft.undecided],
+    limits: draft.limits,
+    limitRules: draft.limitRules,
+    economics: draft.economics,
+    segmentKeys: draft.segmentKeys ?? [wholeMarket],
+    strategy: draft.strategy ?? optimise,
+    caps: draft.caps,
+    fired: draft.fired,
+  };
+}
+
+/** Rules of the offer stage, once, after pricing. `offerFacts` from `offerFactsOf`. */
+export function evaluateOffer(ruleSet: RuleSet, facts: Facts, offerFacts: Facts, at: EpochMs): OfferVerdict {
+  const draft = run(ruleSet.offerRules, facts, offerFacts, at);
+  return { passes: [...draft.certain, ...draft.undecided], caps: draft.caps, fired: draft.fired };
+}

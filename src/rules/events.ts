@@ -1,0 +1,313 @@
+/** The closed set of events, read strictly. Files speak reais and percent; from here on it is cents and hundredths. */
+import type { Economics, Limits, Strategy } from '../domain/policy.ts';
+import { catalogue, extraPrefix, factNamed, type Stage } from './facts.ts';
+import type { Json, JsonObject } from './json.ts';
+import {
+  isObject,
+  type Measure,
+  type Place,
+  readNumber,
+  readObject,
+  readText,
+  refuse,
+  shown,
+  suggestion,
+  within,
+} from './place.ts';
+import type { CapRule, Dimension, RuleEvent } from './rule.ts';
+
+/** A number in a file and the field it becomes: `field = value · scale`. */
+type Parameter<Field> = { field: Field; scale: number; measure: Measure };
+
+function parameter<Field>(
+  field: Field,
+  scale: number,
+  unit: string,
+  min: number,
+  max: number,
+  decimals: number | null,
+) {
+  const read: Parameter<Field> = { field, scale, measure: { unit, min, max, decimals } };
+  return read;
+}
+
+const rate = (field: keyof Limits) => parameter(field, 100, '% a month', 0.02, 4.97, 2);
+const amount = (field: keyof Limits) => parameter(field, 100, 'R$', 1, 10_000_000, 2);
+const installments = (field: keyof Limits) => parameter(field, 1, 'months', 1, 480, 0);
+const installment = (field: keyof Limits) => parameter(field, 100, 'R$ a month', 0.01, 1_000_000, 2);
+
+const limitParameters: Readonly<Record<string, Parameter<keyof Limits>>> = {
+  minRatePercent: rate('minRateHundredths'),
+  maxRatePercent: rate('maxRateHundredths'),
+  minAmountReais: amount('minAmountCents'),
+  maxAmountReais: amount('maxAmountCents'),
+  minInstallments: installments('minInstallments'),
+  maxInstallments: installments('maxInstallments'),
+  minInstallmentReais: installment('minInstallmentCents'),
+  maxInstallmentReais: installment('maxInstallmentCents'),
+  maxCetAnnualPercent: parameter('maxCetAnnualHundredths', 100, '% a year', 0.01, 1000, 2),
+  maxMarginShare: parameter('maxMarginShare', 1, 'share of the margin, 0.9 is 90 %', 0.01, 1, null),
+  minSpreadPercent: parameter('minSpreadHundredths', 100, '% a month above break-even', 0, 4.97, 2),
+  minProfitReais: parameter('minProfitCents', 100, 'R$', 0, 1_000_000, 2),
+};
+
+const share = (field: keyof Economics) => parameter(field, 1, 'share, 0.6 is 60 %', 0, 1, null);
+const cost = (field: keyof Economics) => parameter(field, 100, 'R$', 0, 10_000, 2);
+const weight = (field: keyof Economics) => parameter(field, 1, 'weight', 0, 10, null);
+
+const economicsParameters: Readonly<Record<string, Parameter<keyof Economics>>> = {
+  fundingAnnualPercent: parameter('fundingAnnualPercent', 1, '% a year', 0, 80, null),
+  separationMonthlyShare: parameter('separationMonthly', 1, 'share of links a month, 0.02 is 2 %', 0, 0.5, null),
+  neverStartedShare: share('neverStartedShare'),
+  lossGivenSeparationShare: share('lossGivenSeparation'),
+  guaranteeRecoveryShare: share('guaranteeRecovery'),
+  commissionPercent: parameter('commissionPercent', 1, '% of the amount', 0, 50, null),
+  contractCostReais: cost('contractCostCents'),
+  bidCostReais: cost('bidCostCents'),
+  acceptanceCeilingShare: share('acceptanceCeiling'),
+  acceptanceMidpointPercent: parameter('acceptanceMidpointPercent', 1, '% a month', 0.01, 50, null),
+  acceptanceSlope: weight('acceptanceSlope'),
+  selectionWinWeight: weight('selectionWin'),
+  selectionRateWeight: weight('selectionRate'),
+};
+
+/** At least one of the parameters, each in its range, in the units of the domain. */
+function readParameters<Field extends string>(
+  place: Place,
+  value: Json,
+  what: string,
+  known: Readonly<Record<string, Parameter<Field>>>,
+): Partial<Record<Field, number>> | null {
+  const object = readObject(place, value, what, { required: [], optional: Object.keys(known) });
+  if (object === null) return null;
+  const read: Partial<Record<Field, number>> = {};
+  const keys = Object.keys(object);
+  if (keys.length === 0) return refuse(place, `${what} changes nothing. ${suggestion('', Object.keys(known))}`);
+  let good = true;
+  for (const key of keys) {
+    const { field, scale, measure } = known[key]!;
+    const number = readNumber(within(place, key), object[key]!, key, measure);
+    if (number === null) good = false;
+    else read[field] = scale === 1 ? number : Math.round(number * scale);
+  }
+  return good ? read : null;
+}
+
+const opposites = [
+  ['minRatePercent', 'maxRatePercent'],
+  ['minAmountReais', 'maxAmountReais'],
+  ['minInstallments', 'maxInstallments'],
+  ['minInstallmentReais', 'maxInstallmentReais'],
+] as const;
+
+function readLimit(place: Place, params: Json): RuleEvent | null {
+  const limits = readParameters(place, params, 'A limit', limitParameters);
+  if (limits === null || !isObject(params)) return null;
+  for (const [min, max] of opposites) {
+    const least = params[min];
+    const most = params[max];
+    if (typeof least === 'number' && typeof most === 'number' && least > most) {
+      return refuse(within(place, min), `${min} ${least} is above ${max} ${most}; swap them.`);
+    }
+  }
+  return { type: 'limit', limits };
+}
+
+function readPass(place: Place, params: Json, codes: ReadonlySet<string>): RuleEvent | null {
+  const object = readObject(place, params, 'A pass', { required: ['code', 'reason'], optional: [] });
+  if (object === null) return null;
+  const code = readText(within(place, 'code'), object.code!, 'The code', 60);
+  const reason = readText(within(place, 'reason'), object.reason!, 'The reason', 300);
+  if (code === null || reason === null) return null;
+  if (codes.has(code)) return { type: 'pass', code, reason };
+  const hint = suggestion(code, [...codes]) || 'Declare it there.';
+  return refuse(within(place, 'code'), `The code ${shown(code)} is not declared in codes.json. ${hint}`);
+}
+
+function readCuts(place: Place, value: Json): readonly number[] | null {
+  const wanted = 'write 1 to 10 ascending numbers, like [12, 36]';
+  if (!Array.isArray(value) || value.length === 0 || value.length > 10) {
+    return refuse(place, `The cuts are ${shown(value)}; ${wanted}.`);
+  }
+  const cuts: number[] = [];
+  for (const [index, cut] of value.entries()) {
+    if (typeof cut !== 'number' || (index > 0 && cut <= cuts[index - 1]!)) {
+      return refuse(within(place, index), `This cut is ${shown(cut)}; ${wanted}.`);
+    }
+    cuts.push(cut);
+  }
+  return cuts;
+}
+
+/** Only facts with few values, or numbers with cuts: statistics are kept per segment, and each needs enough auctions. */
+function readDimension(place: Place, value: Json): Dimension | null {
+  const object = isObject(value)
+    ? readObject(place, value, 'A dimension', { required: ['fact', 'cuts'], optional: [] })
+    : null;
+  if (isObject(value) && object === null) return null;
+  const name = object === null ? value : object.fact!;
+  const at = object === null ? place : within(place, 'fact');
+  if (typeof name !== 'string') return refuse(at, `A dimension is ${shown(name)}; write the name of a fact.`);
+  const definition = factNamed(name);
+  if (definition === null && !name.startsWith(extraPrefix)) {
+    return refuse(at, `There is no fact ${shown(name)}. ${suggestion(name, requestFacts)}`);
+  }
+  if (definition?.stage === 'offer')
+    return refuse(at, `"${name}" exists only after pricing; choose a fact of the request.`);
+  const isNumber = definition === null || definition.type === 'number';
+  if (object !== null) {
+    if (!isNumber) return refuse(within(place, 'cuts'), `"${name}" is not a number; write only its name.`);
+    const cuts = readCuts(within(place, 'cuts'), object.cuts!);
+    return cuts === null ? null : { fact: name, cuts };
+  }
+  if (isNumber) return refuse(at, `"${name}" has too many values; write {"fact": "${name}", "cuts": [ … ]}.`);
+  if (definition.type === 'boolean' || definition.values !== null) return { fact: name, cuts: null };
+  return refuse(at, `"${name}" has too many values for a dimension; choose a fact with few.`);
+}
+
+const requestFacts = catalogue.filter((fact) => fact.stage === 'request').map((fact) => fact.name);
+
+function readSegment(place: Place, params: Json): RuleEvent | null {
+  const object = readObject(place, params, 'A segment', { required: ['dimensions'], optional: [] });
+  if (object === null) return null;
+  const at = within(place, 'dimensions');
+  const list = object.dimensions!;
+  if (!Array.isArray(list) || list.length === 0 || list.length > 4) {
+    return refuse(at, `The dimensions are ${shown(list)}; write a list of 1 to 4, the most telling first.`);
+  }
+  const dimensions: Dimension[] = [];
+  for (const [index, value] of list.entries()) {
+    const dimension = readDimension(within(at, index), value);
+    if (dimension === null) continue;
+    if (dimensions.some((other) => other.fact === dimension.fact)) {
+      refuse(within(at, index), `"${dimension.fact}" is named twice; remove one.`);
+    } else dimensions.push(dimension);
+  }
+  return dimensions.length === list.length ? { type: 'segment', dimensions } : null;
+}
+
+const strategyKeys = ['optimise', 'fixedRatePercent', 'undercutPercent'];
+
+function readStrategy(place: Place, params: Json): RuleEvent | null {
+  const object = readObject(place, params, 'A strategy', { required: [], optional: strategyKeys });
+  if (object === null) return null;
+  const keys = Object.keys(object);
+  if (keys.length !== 1)
+    return refuse(place, `A strategy has ${keys.length} keys; write exactly one of ${strategyKeys.join(', ')}.`);
+  const key = keys[0]!;
+  const value = object[key]!;
+  if (key === 'optimise') {
+    if (value !== true) return refuse(within(place, key), `"optimise" is ${shown(value)}; write true.`);
+    return { type: 'strategy', strategy: { kind: 'optimise' } };
+  }
+  const lowest = key === 'fixedRatePercent' ? 0.02 : 0;
+  const measure = { unit: '% a month', min: lowest, max: 4.97, decimals: 2 };
+  const percent = readNumber(within(place, key), value, key, measure);
+  if (percent === null) return null;
+  const hundredths = Math.round(percent * 100);
+  const strategy: Strategy =
+    key === 'fixedRatePercent'
+      ? { kind: 'fixed-rate', rateHundredths: hundredths }
+      : { kind: 'undercut', byHundredths: hundredths };
+  return { type: 'strategy', strategy };
+}
+
+const capName = /^[a-z][a-z0-9-]{0,59}$/;
+
+function readWindow(place: Place, value: Json): { hours: number | null } | null {
+  if (value === 'day') return { hours: null };
+  if (!isObject(value)) return refuse(place, `The window is ${shown(value)}; write "day" or {"hours": 24}.`);
+  const object = readObject(place, value, 'A window', { required: ['hours'], optional: [] });
+  if (object === null) return null;
+  const measure = { unit: 'hours', min: 1, max: 168, decimals: 0 };
+  const hours = readNumber(within(place, 'hours'), object.hours!, 'hours', measure);
+  return hours === null ? null : { hours };
+}
+
+function readKeyFacts(place: Place, value: Json, stage: Stage): readonly string[] | null {
+  if (!Array.isArray(value) || value.length > 4) {
+    return refuse(place, `keyFacts is ${shown(value)}; write a list of up to 4 facts, [] for the whole desk.`);
+  }
+  const names: string[] = [];
+  for (const [index, name] of value.entries()) {
+    const at = within(place, index);
+    const definition = typeof name === 'string' ? factNamed(name) : null;
+    if (typeof name !== 'string') refuse(at, `This is ${shown(name)}; write the name of a fact.`);
+    else if (definition === null && !name.startsWith(extraPrefix)) {
+      refuse(at, `There is no fact ${shown(name)}. ${suggestion(name, requestFacts)}`);
+    } else if (definition?.type === 'string-list')
+      refuse(at, `"${name}" is a list; a key needs a fact with one value.`);
+    else if (definition?.stage === 'offer' && stage === 'request') {
+      refuse(at, `"${name}" exists only after pricing; give the rule "stage": "offer".`);
+    } else names.push(name);
+  }
+  return names.length === value.length ? names : null;
+}
+
+function readOptional(place: Place, object: JsonObject, key: string, measure: Measure): number | null {
+  return key in object ? readNumber(within(place, key), object[key]!, key, measure) : null;
+}
+
+function readCap(place: Place, params: Json, stage: Stage): RuleEvent | null {
+  const keys = { required: ['name', 'keyFacts', 'window'], optional: ['maxAmountReais', 'maxCount'] };
+  const object = readObject(place, params, 'A cap', keys);
+  if (object === null) return null;
+  const name = object.name!;
+  if (typeof name !== 'string' || !capName.test(name)) {
+    return refuse(
+      within(place, 'name'),
+      `The cap's name is ${shown(name)}; write lower-case words, like "employer-day".`,
+    );
+  }
+  if (!('maxAmountReais' in object) && !('maxCount' in object)) {
+    return refuse(place, 'A cap without maxAmountReais and maxCount limits nothing; add one.');
+  }
+  const before = place.faults.length;
+  const window = readWindow(within(place, 'window'), object.window!);
+  const keyFacts = readKeyFacts(within(place, 'keyFacts'), object.keyFacts!, stage);
+  const money = { unit: 'R$', min: 0, max: 100_000_000_000, decimals: 2 };
+  const maxReais = readOptional(place, object, 'maxAmountReais', money);
+  const maxCount = readOptional(place, object, 'maxCount', { unit: 'bids', min: 0, max: 1_000_000_000, decimals: 0 });
+  if (window === null || keyFacts === null || place.faults.length > before) return null;
+  const limitAmountCents = maxReais === null ? null : Math.round(maxReais * 100);
+  const cap: CapRule = { name, keyFacts, windowHours: window.hours, limitAmountCents, limitCount: maxCount };
+  return { type: 'cap', cap };
+}
+
+const eventTypes = ['pass', 'limit', 'economics', 'segment', 'strategy', 'cap'] as const;
+
+/** The event of a rule; null when something was refused. `codes`: the declared pass codes. */
+export function readEvent(place: Place, value: Json, stage: Stage, codes: ReadonlySet<string>): RuleEvent | null {
+  const object = readObject(place, value, 'The event', { required: ['type', 'params'], optional: [] });
+  if (object === null) return null;
+  const type = eventTypes.find((known) => known === object.type);
+  const typePlace = within(place, 'type');
+  if (type === undefined) {
+    return refuse(
+      typePlace,
+      `There is no event ${shown(object.type!)}. ${suggestion(String(object.type), eventTypes)}`,
+    );
+  }
+  if (stage === 'offer' && type !== 'pass' && type !== 'cap') {
+    return refuse(typePlace, `"${type}" comes too late after pricing; an offer rule is "pass" or "cap".`);
+  }
+  const params = within(place, 'params');
+  switch (type) {
+    case 'pass':
+      return readPass(params, object.params!, codes);
+    case 'limit':
+      return readLimit(params, object.params!);
+    case 'economics': {
+      const changes = readParameters(params, object.params!, 'An economics event', economicsParameters);
+      return changes === null ? null : { type, changes };
+    }
+    case 'segment':
+      return readSegment(params, object.params!);
+    case 'strategy':
+      return readStrategy(params, object.params!);
+    case 'cap':
+      return readCap(params, object.params!, stage);
+    default:
+      return type satisfies never;
+  }
+}

@@ -1,0 +1,165 @@
+/** Values of the facts, from a request, the detail of its employment link and an offer. Called for every decision. */
+import { dayOf } from '../domain/clock.ts';
+import type { AmountCents, Day, EpochMs } from '../domain/glossary.ts';
+import type { Offer } from '../domain/offer.ts';
+import type { LinkDetail, LoanRequest } from '../domain/request.ts';
+import { extraPrefix, type Facts, type FactValue, type Sector } from './facts.ts';
+
+/** First divisions (two leading digits of the CNAE 2 code) of each group, in ascending order; null: no such division. */
+const divisions: readonly (readonly [first: number, sector: Sector | null])[] = [
+  [1, 'agriculture'],
+  [4, null],
+  [5, 'industry'],
+  [40, null],
+  [41, 'construction'],
+  [44, null],
+  [45, 'commerce'],
+  [48, null],
+  [49, 'transport'],
+  [54, null],
+  [55, 'services'],
+  [84, 'public'],
+  [85, 'services'],
+  [97, 'domestic'],
+  [98, null],
+  [99, 'services'],
+  [100, null],
+];
+
+/** A CNAE code arrives as a number, so leading zeros are lost: 7 or 6 digits are a subclass, 5 or 4 a class. */
+function sectorOf(activityCode: number): Sector | undefined {
+  let division = 0;
+  if (activityCode >= 100_000) division = Math.floor(activityCode / 100_000);
+  else if (activityCode >= 1_000) division = Math.floor(activityCode / 1_000);
+  let sector: Sector | null = null;
+  for (const [first, name] of divisions) {
+    if (division < first) break;
+    sector = name;
+  }
+  return sector ?? undefined;
+}
+
+/** Months since year 0 plus the day as a fraction of 32, so that whole months are a floor; null for what is no day. */
+function monthsOf(day: Day | null): number | null {
+  if (day?.length !== 10) return null;
+  const year = Number(day.slice(0, 4));
+  const month = Number(day.slice(5, 7));
+  const dayOfMonth = Number(day.slice(8));
+  const valid = year >= 1850 && month >= 1 && month <= 12 && dayOfMonth >= 1 && dayOfMonth <= 31;
+  return valid ? year * 12 + month - 1 + dayOfMonth / 32 : null;
+}
+
+/** Whole months from a day to today; a day that is not understood or still to come says nothing. */
+function monthsSince(day: Day | null, todayMonths: number): number | undefined {
+  const months = monthsOf(day);
+  if (months === null) return undefined;
+  const between = Math.floor(todayMonths - months);
+  return between >= 0 ? between : undefined;
+}
+
+function weekdayOf(day: Day): number {
+  return new Date(`${day}T00:00:00Z`).getUTCDay() || 7;
+}
+
+let cachedDay = '';
+let cachedMonths = 0;
+let cachedWeekday = 0;
+
+function rememberDay(day: Day): void {
+  if (day === cachedDay) return;
+  cachedMonths = monthsOf(day) ?? 0;
+  cachedWeekday = weekdayOf(day);
+  cachedDay = day;
+}
+
+function reais(cents: AmountCents | null | undefined): number | undefined {
+  return cents === null || cents === undefined ? undefined : cents / 100;
+}
+
+/** A person's number is a CPF, which may not become a key: the link's pseudonym stands for that employer instead. */
+function employerKeyOf(request: LoanRequest): string | undefined {
+  if (request.employerId === null) return undefined;
+  const company = request.employerIdType === 1 || (request.employerIdType === null && request.employerId.length >= 12);
+  return company ? request.employerId : (request.linkKey ?? request.workerKey ?? undefined);
+}
+
+function idTypeOf(code: number | null): string | undefined {
+  if (code === 1) return 'cnpj';
+  return code === 2 ? 'cpf' : undefined;
+}
+
+export type FactSources = {
+  request: LoanRequest;
+  link: LinkDetail | null;
+  /** The margin that the desk decides with; null: not known. */
+  marginCents: AmountCents | null;
+  at: EpochMs;
+};
+
+/**
+ * The request wins over the link detail where both say something. What nobody says is undefined, never zero. All keys
+ * of the catalogue's request stage are always there, so that the objects share one hidden class.
+ */
+export function factsOf({ request, link, marginCents, at }: FactSources): Facts {
+  rememberDay(dayOf(at));
+  const ageMonths = monthsSince(request.birthDate ?? link?.birthDate ?? null, cachedMonths);
+  const installments = request.requestedInstallments ?? undefined;
+  const endMonths = ageMonths !== undefined && installments !== undefined ? ageMonths + installments : undefined;
+  const activityCode = link?.activityCode ?? undefined;
+  const facts: Record<string, FactValue | undefined> = {
+    'desk.always': true,
+    'desk.weekday': cachedWeekday,
+    'request.amountReais': reais(request.requestedAmountCents),
+    'request.installments': installments,
+    'request.eligible': request.eligible ?? link?.eligible ?? undefined,
+    'margin.availableReais': reais(marginCents),
+    'worker.key': request.workerKey ?? undefined,
+    'worker.ageYears': ageMonths === undefined ? undefined : Math.floor(ageMonths / 12),
+    'worker.ageAtEndYears': endMonths === undefined ? undefined : Math.floor(endMonths / 12),
+    'worker.tenureMonths': monthsSince(request.admissionDate ?? link?.admissionDate ?? null, cachedMonths),
+    'worker.politicallyExposed': request.politicallyExposed ?? link?.politicallyExposed ?? undefined,
+    'worker.occupationCode': link?.occupationCode ?? undefined,
+    'worker.categoryCode': link?.workerCategoryCode ?? undefined,
+    'worker.activeLoans': link?.activeLoans ?? undefined,
+    'worker.totalEarningsReais': reais(link?.totalEarningsCents),
+    'worker.terminated': link === null ? undefined : link.terminationDate !== null,
+    'link.present': link !== null,
+    'link.eligible': link?.eligible ?? undefined,
+    'link.ineligibilityCode': link?.ineligibilityCode ?? undefined,
+    'employer.key': employerKeyOf(request),
+    'employer.idType': idTypeOf(request.employerIdType),
+    'employer.ageMonths': monthsSince(link?.employerStartDate ?? null, cachedMonths),
+    'employer.activityCode': activityCode,
+    'employer.sector': activityCode === undefined ? undefined : sectorOf(activityCode),
+    'alerts.count': request.alertCodes?.length ?? link?.alertCount ?? undefined,
+    'alerts.codes': request.alertCodes ?? undefined,
+    'guarantee.stated': request.guarantee.present !== null,
+    'guarantee.present': request.guarantee.present ?? undefined,
+    'guarantee.fgtsBalanceReais': reais(request.guarantee.fgtsBalanceCents),
+    'guarantee.terminationFineReais': reais(request.guarantee.terminationFineCents),
+    'guarantee.severancePercent': request.guarantee.severancePercent ?? undefined,
+  };
+  for (const key of Object.keys(request.extra)) facts[extraPrefix + key] = request.extra[key] ?? undefined;
+  return facts;
+}
+
+export type OfferSources = {
+  offer: Pick<Offer, 'rateHundredths' | 'amountCents' | 'installments' | 'installmentCents' | 'cetAnnualHundredths'>;
+  /** Value of the loan if it is released (V of the design). */
+  expectedProfitCents: AmountCents;
+  marginCents: AmountCents | null;
+};
+
+/** The facts that exist once an offer is priced. */
+export function offerFactsOf({ offer, expectedProfitCents, marginCents }: OfferSources): Facts {
+  const share = marginCents !== null && marginCents > 0 ? offer.installmentCents / marginCents : undefined;
+  return {
+    'offer.ratePercent': offer.rateHundredths / 100,
+    'offer.amountReais': offer.amountCents / 100,
+    'offer.installments': offer.installments,
+    'offer.installmentReais': offer.installmentCents / 100,
+    'offer.cetAnnualPercent': offer.cetAnnualHundredths / 100,
+    'offer.expectedProfitReais': expectedProfitCents / 100,
+    'offer.marginShare': share,
+  };
+}

@@ -1,0 +1,183 @@
+/**
+ * The catalogue of facts: every name that a rule may use, with its type, unit and range. One definition; the loader
+ * checks rule files against it, and `facts-of.ts` supplies the values.
+ */
+
+export type FactValue = number | string | boolean | readonly string[];
+
+/** Flat, by name. A fact that is undefined or not there is absent: unknown to every condition, never zero. */
+export type Facts = Readonly<Record<string, FactValue | undefined>>;
+
+export type Stage = 'request' | 'offer';
+export type FactType = 'number' | 'string' | 'boolean' | 'string-list';
+
+export type FactDefinition = {
+  name: string;
+  type: FactType;
+  unit: string | null;
+  /** When the fact is there. */
+  present: string;
+  example: FactValue;
+  /** Values outside cannot be meant: a rule that compares with one is refused. */
+  range: { min: number; max: number } | null;
+  /** Closed set of a string fact; null: any text. */
+  values: readonly string[] | null;
+  /** The stage from which on the fact exists. */
+  stage: Stage;
+};
+
+/** Sections of the activity classification (CNAE 2), brought down to groups that default alike. */
+export const sectors = [
+  'agriculture',
+  'industry',
+  'construction',
+  'commerce',
+  'transport',
+  'services',
+  'public',
+  'domestic',
+] as const;
+export type Sector = (typeof sectors)[number];
+
+type Measured = { unit: string; min: number; max: number; example: number; present: string };
+
+function numeric(name: string, { unit, min, max, example, present }: Measured, stage: Stage = 'request') {
+  const definition: FactDefinition = {
+    name,
+    type: 'number',
+    unit,
+    present,
+    example,
+    range: { min, max },
+    values: null,
+    stage,
+  };
+  return definition;
+}
+
+function flag(name: string, present: string): FactDefinition {
+  return { name, type: 'boolean', unit: null, present, example: true, range: null, values: null, stage: 'request' };
+}
+
+function text(name: string, present: string, example: string, values: readonly string[] | null): FactDefinition {
+  return { name, type: 'string', unit: null, present, example, range: null, values, stage: 'request' };
+}
+
+const always = 'always';
+const whenStated = 'when the request says so';
+const whenEither = 'when the request or, failing that, the link detail says so';
+const withLink = 'when the link detail was asked for and says so';
+const withOffer = 'in rules of the offer stage';
+
+const maxReais = 10_000_000;
+
+export const catalogue: readonly FactDefinition[] = [
+  flag('desk.always', `${always}, and always true: for rules that hold for every request`),
+  numeric('desk.weekday', { unit: '1 = Monday … 7 = Sunday', min: 1, max: 7, example: 5, present: always }),
+
+  numeric('request.amountReais', { unit: 'R$', min: 0, max: maxReais, example: 6500, present: whenStated }),
+  numeric('request.installments', { unit: 'months', min: 1, max: 480, example: 24, present: whenStated }),
+  flag('request.eligible', whenEither),
+  numeric('margin.availableReais', {
+    unit: 'R$ a month',
+    min: -maxReais,
+    max: maxReais,
+    example: 820.5,
+    present: 'when the desk knows the margin',
+  }),
+
+  text('worker.key', 'when the worker is identified; a pseudonym, never the CPF', 'pseudonym', null),
+  numeric('worker.ageYears', { unit: 'years', min: 0, max: 130, example: 38, present: whenEither }),
+  numeric('worker.ageAtEndYears', {
+    unit: 'years',
+    min: 0,
+    max: 170,
+    example: 40,
+    present: 'when age and requested installments are known; age when the last instalment is due',
+  }),
+  numeric('worker.tenureMonths', { unit: 'months', min: 0, max: 1000, example: 30, present: whenEither }),
+  flag('worker.politicallyExposed', whenEither),
+  numeric('worker.occupationCode', { unit: 'CBO', min: 0, max: 999_999, example: 521_110, present: withLink }),
+  numeric('worker.categoryCode', { unit: 'eSocial category', min: 1, max: 999, example: 101, present: withLink }),
+  numeric('worker.activeLoans', { unit: 'loans', min: 0, max: 200, example: 1, present: withLink }),
+  numeric('worker.totalEarningsReais', {
+    unit: 'R$ a month',
+    min: 0,
+    max: maxReais,
+    example: 3100,
+    present: withLink,
+  }),
+  flag('worker.terminated', 'when the link detail was asked for; true when it carries a date of termination'),
+
+  flag('link.present', `${always}; whether the desk has a link detail`),
+  flag('link.eligible', withLink),
+  numeric('link.ineligibilityCode', { unit: 'code', min: 0, max: 99_999, example: 3, present: withLink }),
+
+  text(
+    'employer.key',
+    'when the request names the employer: its number, or a pseudonym when the employer is a person',
+    '12ABC34501DE35',
+    null,
+  ),
+  text('employer.idType', whenStated, 'cnpj', ['cnpj', 'cpf']),
+  numeric('employer.ageMonths', { unit: 'months', min: 0, max: 6000, example: 84, present: withLink }),
+  numeric('employer.activityCode', { unit: 'CNAE', min: 0, max: 9_999_999, example: 4_711_302, present: withLink }),
+  text('employer.sector', 'when the activity code is known and has a division', 'commerce', sectors),
+
+  numeric('alerts.count', { unit: 'alerts', min: 0, max: 1000, example: 0, present: whenEither }),
+  {
+    name: 'alerts.codes',
+    type: 'string-list',
+    unit: null,
+    present: whenStated,
+    example: ['7'],
+    range: null,
+    values: null,
+    stage: 'request',
+  },
+
+  flag('guarantee.stated', `${always}; whether the request says if there is a guarantee`),
+  flag('guarantee.present', whenStated),
+  numeric('guarantee.fgtsBalanceReais', { unit: 'R$', min: 0, max: maxReais, example: 4200, present: whenStated }),
+  numeric('guarantee.terminationFineReais', { unit: 'R$', min: 0, max: maxReais, example: 1680, present: whenStated }),
+  numeric('guarantee.severancePercent', { unit: '%', min: 0, max: 100, example: 35, present: whenStated }),
+
+  numeric('offer.ratePercent', { unit: '% a month', min: 0.02, max: 4.97, example: 2.89, present: withOffer }, 'offer'),
+  numeric('offer.amountReais', { unit: 'R$', min: 0, max: maxReais, example: 6500, present: withOffer }, 'offer'),
+  numeric('offer.installments', { unit: 'months', min: 1, max: 480, example: 24, present: withOffer }, 'offer'),
+  numeric(
+    'offer.installmentReais',
+    { unit: 'R$ a month', min: 0, max: maxReais, example: 384.12, present: withOffer },
+    'offer',
+  ),
+  numeric(
+    'offer.cetAnnualPercent',
+    { unit: '% a year', min: 0, max: 1000, example: 43.1, present: withOffer },
+    'offer',
+  ),
+  numeric(
+    'offer.expectedProfitReais',
+    {
+      unit: 'R$, value of the loan if it is released',
+      min: -maxReais,
+      max: maxReais,
+      example: 310,
+      present: withOffer,
+    },
+    'offer',
+  ),
+  numeric(
+    'offer.marginShare',
+    { unit: 'share of the available margin', min: 0, max: 1, example: 0.47, present: withOffer },
+    'offer',
+  ),
+];
+
+const byName = new Map(catalogue.map((definition) => [definition.name, definition]));
+
+export function factNamed(name: string): FactDefinition | null {
+  return byName.get(name) ?? null;
+}
+
+/** Keys of the request that nobody mapped; their type is that of the value a rule compares them with. */
+export const extraPrefix = 'extra.';

@@ -1,0 +1,76 @@
+/** Keys made from facts: under which segments an auction is learnt, and under which caps exposure is reserved. */
+import { dayOf } from '../domain/clock.ts';
+import type { EpochMs } from '../domain/glossary.ts';
+import type { CapReservation } from '../domain/offer.ts';
+import type { Facts, FactValue } from './facts.ts';
+import type { CapRule, Dimension } from './rule.ts';
+
+/** Stands for a fact that is absent: those requests share one segment, and one cap, which is the careful side. */
+const absent = '?';
+
+/** The segment that every auction belongs to. */
+export const wholeMarket = 'all';
+
+const hourMs = 3_600_000;
+const plain = /^[A-Za-z0-9_.-]{1,80}$/;
+
+type Label = (facts: Facts) => string;
+
+function rangeLabels(cuts: readonly number[]): readonly string[] {
+  const inner = cuts.slice(1).map((cut, index) => `${cuts[index]}-${cut}`);
+  return [`<${cuts[0]}`, ...inner, `${cuts.at(-1)}+`];
+}
+
+function compileDimension({ fact, cuts }: Dimension): Label {
+  if (cuts === null) {
+    return (facts) => {
+      const value = facts[fact];
+      return `|${fact}=${typeof value === 'string' || typeof value === 'boolean' ? value : absent}`;
+    };
+  }
+  const labels = rangeLabels(cuts).map((label) => `|${fact}=${label}`);
+  const unknown = `|${fact}=${absent}`;
+  return (facts) => {
+    const value = facts[fact];
+    if (typeof value !== 'number' || Number.isNaN(value)) return unknown;
+    let part = 0;
+    while (part < cuts.length && value >= cuts[part]!) part += 1;
+    return labels[part]!;
+  };
+}
+
+/** From most general to most special: `all`, `all|employer.sector=commerce`, … */
+export function compileSegment(dimensions: readonly Dimension[]): (facts: Facts) => readonly string[] {
+  const labels = dimensions.map(compileDimension);
+  return (facts) => {
+    const keys = [wholeMarket];
+    for (const label of labels) keys.push(keys[keys.length - 1]! + label(facts));
+    return keys;
+  };
+}
+
+function keyPart(value: FactValue | undefined): string {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (typeof value !== 'string' || value.length > 80) return absent;
+  return plain.test(value) ? value : encodeURIComponent(value.toWellFormed());
+}
+
+export type CompiledCap = (facts: Facts, offerFacts: Facts, at: EpochMs) => CapReservation;
+
+/**
+ * A rolling window of n hours is summed from n + 1 buckets of an hour, the current one first: never less than the
+ * window, so a cap may close up to an hour early and never late.
+ */
+export function compileCap({ name, keyFacts, windowHours, limitAmountCents, limitCount }: CapRule): CompiledCap {
+  return (facts, offerFacts, at) => {
+    let key = name;
+    for (const fact of keyFacts) {
+      key += `|${fact}=${keyPart(fact.startsWith('offer.') ? offerFacts[fact] : facts[fact])}`;
+    }
+    if (windowHours === null) return { keys: [`${key}|${dayOf(at)}`], limitAmountCents, limitCount };
+    const hour = Math.floor(at / hourMs);
+    const keys: string[] = [];
+    for (let back = 0; back <= windowHours; back += 1) keys.push(`${key}|hour-${hour - back}`);
+    return { keys, limitAmountCents, limitCount };
+  };
+}

@@ -1,0 +1,123 @@
+/** Where in the rule files the reader stands, and how it refuses what it finds there. */
+import { type Json, type JsonObject, pointerTo } from './json.ts';
+
+/** One thing to mend: the file, a JSON pointer into it, and a sentence that says what to write instead. */
+export type RuleFault = { file: string; pointer: string; text: string };
+
+export type Place = { file: string; pointer: string; faults: RuleFault[] };
+
+/** More faults than a person mends at once are not collected; a hostile file may not fill the memory. */
+const maxFaults = 100;
+
+export function within(place: Place, key: string | number): Place {
+  return { file: place.file, pointer: pointerTo(place.pointer, key), faults: place.faults };
+}
+
+export function refuse(place: Place, text: string): null {
+  if (place.faults.length < maxFaults) place.faults.push({ file: place.file, pointer: place.pointer, text });
+  return null;
+}
+
+/** A value as a person may read it in a sentence, cut to a bearable length. */
+export function shown(value: Json): string {
+  if (Array.isArray(value)) return 'a list';
+  if (value !== null && typeof value === 'object') return 'an object';
+  const text = JSON.stringify(value);
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
+
+/** Levenshtein's distance. */
+function distance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= left.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= right.length; j += 1) {
+      const swap = row[j - 1]! + (left[i - 1] === right[j - 1] ? 0 : 1);
+      next.push(Math.min(swap, row[j]! + 1, next[j - 1]! + 1));
+    }
+    row = next;
+  }
+  return row[right.length]!;
+}
+
+/** A sentence that names the nearest known word, or all of them when none is near and they are few. */
+export function suggestion(word: string, known: readonly string[]): string {
+  let nearest: string | null = null;
+  if (word.length <= 60) {
+    let least = Math.max(2, Math.floor(word.length / 3)) + 1;
+    for (const candidate of known) {
+      const far = distance(word.toLowerCase(), candidate.toLowerCase());
+      if (far < least) {
+        least = far;
+        nearest = candidate;
+      }
+    }
+  }
+  if (nearest !== null) return `Did you mean "${nearest}"?`;
+  return known.length <= 20 ? `Write one of: ${known.join(', ')}.` : '';
+}
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
+
+type Keys = { required: readonly string[]; optional: readonly string[] };
+
+/** Refuses anything but an object with exactly these keys. */
+export function readObject(place: Place, value: Json, what: string, keys: Keys): JsonObject | null {
+  if (!isObject(value)) return refuse(place, `${what} is ${shown(value)}; write an object here.`);
+  const known = [...keys.required, ...keys.optional];
+  let good = true;
+  for (const key of Object.keys(value)) {
+    if (known.includes(key)) continue;
+    good = false;
+    refuse(within(place, key), `${what} has no key ${shown(key)}. ${suggestion(key, known)}`);
+  }
+  for (const key of keys.required) {
+    if (key in value) continue;
+    good = false;
+    refuse(place, `${what} lacks "${key}"; add it.`);
+  }
+  return good ? value : null;
+}
+
+export function readText(place: Place, value: Json, what: string, maxLength: number): string | null {
+  if (typeof value !== 'string' || value.trim() === '') {
+    return refuse(place, `${what} is ${shown(value)}; write a text here.`);
+  }
+  if (value.length > maxLength) return refuse(place, `${what} is longer than ${maxLength} characters; shorten it.`);
+  return value;
+}
+
+/** What a number means. `decimals` null: any. */
+export type Measure = { unit: string; min: number; max: number; decimals: number | null };
+
+function fits(value: number, { min, max, decimals }: Measure): boolean {
+  if (value < min || value > max) return false;
+  if (decimals === null) return true;
+  const scaled = value * 10 ** decimals;
+  return Math.abs(scaled - Math.round(scaled)) < 1e-6;
+}
+
+/** The value somebody probably meant who wrote hundredths for whole units, or shares for percent. */
+function probable(value: number, measure: Measure): string {
+  const guess = [value / 100, value * 100]
+    .map((candidate) => Number(candidate.toPrecision(12)))
+    .find((candidate) => candidate !== 0 && fits(candidate, measure));
+  return guess === undefined ? '' : ` Did you mean ${guess}?`;
+}
+
+export function readNumber(place: Place, value: Json, what: string, measure: Measure): number | null {
+  if (typeof value !== 'number') {
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
+    const instead = Number.isFinite(number) ? `the number ${number}, without quotes` : `a number (${measure.unit})`;
+    return refuse(place, `${what} is ${shown(value)}; write ${instead}.`);
+  }
+  if (fits(value, measure)) return value;
+  const { unit, min, max, decimals } = measure;
+  if (value >= min && value <= max) {
+    const grain = decimals === 0 ? 'a whole number' : `at most ${decimals} decimals`;
+    return refuse(place, `${what} is ${value}; write ${grain} (${unit}).${probable(value, measure)}`);
+  }
+  return refuse(place, `${what} is ${value}, outside ${min} … ${max} (${unit}).${probable(value, measure)}`);
+}
