@@ -13,9 +13,9 @@ function roundHalfEven(value: number): number {
 
 export type Cet = {
   /** Hundredths of a percent a year. */
-  annualHundredths: number;
+  cetAnnualHundredths: number;
   /** Hundredths of a percent a month: `(1 + CET)^(1/12) − 1`. */
-  monthlyHundredths: number;
+  cetMonthlyHundredths: number;
 };
 
 /**
@@ -23,7 +23,7 @@ export type Cet = {
  * Newton's steps are kept inside a bracket that bisection takes over when they leave it.
  * `lastCents` is the last payment, all others are `installmentCents`. Payments must exceed the release.
  */
-export function cetOf(
+export function solveCet(
   releasedCents: AmountCents,
   installmentCents: AmountCents,
   lastCents: AmountCents,
@@ -52,7 +52,7 @@ export function cetOf(
     if (moved < 1e-13) break;
   }
   return {
-    annualHundredths: roundHalfEven(Math.expm1(365 * logRate) * 10_000),
-    monthlyHundredths: roundHalfEven(Math.expm1((365 / 12) * logRate) * 10_000),
+    cetAnnualHundredths: roundHalfEven(Math.expm1(365 * logRate) * 10_000),
+    cetMonthlyHundredths: roundHalfEven(Math.expm1((365 / 12) * logRate) * 10_000),
   };
 }

@@ -4,7 +4,7 @@
  */
 import type { AmountCents } from '../domain/glossary.ts';
 import type { DayCount } from '../domain/policy.ts';
-import { cetOf } from './cet.ts';
+import { type Cet, solveCet } from './cet.ts';
 import { type IofRates, iofAdditionalCents, iofDailyCents, iofShare } from './iof.ts';
 
 export type LoanTerms = {
@@ -17,7 +17,8 @@ export type LoanTerms = {
   iof: IofRates;
 };
 
-export type Quote = {
+/** A loan in whole cents. */
+export type Financing = {
   releasedCents: AmountCents;
   /** Released amount, insurance and IOF: the principal of the loan. */
   financedCents: AmountCents;
@@ -26,10 +27,9 @@ export type Quote = {
   lastInstallmentCents: AmountCents;
   iofCents: AmountCents;
   totalCents: AmountCents;
-  /** Hundredths of a percent. */
-  cetAnnualHundredths: number;
-  cetMonthlyHundredths: number;
 };
+
+export type Quote = Financing & Cet;
 
 export type ScheduleRow = {
   number: number;
@@ -127,24 +127,20 @@ function walk(
   return { iofCents, lastInstallmentCents };
 }
 
-function quoteFinanced(
+function financing(
   financedCents: AmountCents,
   installmentCents: AmountCents,
   iofCents: AmountCents,
   lastInstallmentCents: AmountCents,
   terms: LoanTerms,
-): Quote {
-  const releasedCents = financedCents - iofCents - terms.insuranceCents;
-  const cet = cetOf(releasedCents, installmentCents, lastInstallmentCents, terms.dueDays);
+): Financing {
   return {
-    releasedCents,
+    releasedCents: financedCents - iofCents - terms.insuranceCents,
     financedCents,
     installmentCents,
     lastInstallmentCents,
     iofCents,
     totalCents: installmentCents * (terms.dueDays.length - 1) + lastInstallmentCents,
-    cetAnnualHundredths: cet.annualHundredths,
-    cetMonthlyHundredths: cet.monthlyHundredths,
   };
 }
 
@@ -153,7 +149,7 @@ function quoteFinanced(
  * fixed point `released + insurance + IOF(financed)`; where rounding makes it swing between neighbours, the next amount
  * that covers the tax is financed.
  */
-export function quoteReleased(releasedCents: AmountCents, terms: LoanTerms): Quote {
+export function financeReleased(releasedCents: AmountCents, terms: LoanTerms): Financing {
   const { annuity, interest, iofUnit } = factorsOf(terms);
   const base = releasedCents + terms.insuranceCents;
   let financedCents = Math.round(base / (1 - iofUnit));
@@ -162,24 +158,40 @@ export function quoteReleased(releasedCents: AmountCents, terms: LoanTerms): Quo
     const { iofCents, lastInstallmentCents } = walk(financedCents, installmentCents, terms, interest, null);
     const next = base + iofCents;
     if (next === financedCents || (step > maxFixedPointSteps && next < financedCents)) {
-      return quoteFinanced(financedCents, installmentCents, financedCents - base, lastInstallmentCents, terms);
+      return financing(financedCents, installmentCents, financedCents - base, lastInstallmentCents, terms);
     }
     financedCents = step < maxFixedPointSteps ? next : financedCents + 1;
   }
 }
 
-/** The loan whose instalment is `installmentCents`: what can be released for it. Inverse of `quoteReleased` within a cent of instalment. */
-export function quoteInstallment(installmentCents: AmountCents, terms: LoanTerms): Quote {
+/** The loan whose instalment is `installmentCents`: what can be released for it. Inverse of `financeReleased` within a cent of instalment. */
+export function financeInstallment(installmentCents: AmountCents, terms: LoanTerms): Financing {
   const { annuity, interest } = factorsOf(terms);
   const financedCents = Math.round(installmentCents * annuity);
   const { iofCents, lastInstallmentCents } = walk(financedCents, installmentCents, terms, interest, null);
-  return quoteFinanced(financedCents, installmentCents, iofCents, lastInstallmentCents, terms);
+  return financing(financedCents, installmentCents, iofCents, lastInstallmentCents, terms);
 }
 
-/** The rows of a quote. Their instalments add up to `totalCents`, their principals to `financedCents`. */
-export function scheduleRows(quote: Quote, terms: LoanTerms): ScheduleRow[] {
+export function cetOf(loan: Financing, terms: LoanTerms): Cet {
+  return solveCet(loan.releasedCents, loan.installmentCents, loan.lastInstallmentCents, terms.dueDays);
+}
+
+/** `financeReleased` with its CET. */
+export function quoteReleased(releasedCents: AmountCents, terms: LoanTerms): Quote {
+  const loan = financeReleased(releasedCents, terms);
+  return { ...loan, ...cetOf(loan, terms) };
+}
+
+/** `financeInstallment` with its CET. */
+export function quoteInstallment(installmentCents: AmountCents, terms: LoanTerms): Quote {
+  const loan = financeInstallment(installmentCents, terms);
+  return { ...loan, ...cetOf(loan, terms) };
+}
+
+/** The rows of a loan. Their instalments add up to `totalCents`, their principals to `financedCents`. */
+export function scheduleRows(loan: Financing, terms: LoanTerms): ScheduleRow[] {
   const rows: ScheduleRow[] = [];
   const { interest } = factorsOf(terms);
-  walk(quote.financedCents, quote.installmentCents, terms, interest, (row) => rows.push(row));
+  walk(loan.financedCents, loan.installmentCents, terms, interest, (row) => rows.push(row));
   return rows;
 }

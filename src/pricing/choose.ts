@@ -1,0 +1,192 @@
+/**
+ * The choice of the rate: `J(r) = w(r) · a(r) · (V(r) − λ·A(r)) − bid cost` over the mask, by tables; the chosen cell is
+ * priced once more by the exact arithmetic, and the next best is taken when it fails there.
+ */
+import { maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
+import type { Offer } from '../domain/offer.ts';
+import { type Candidate, type Prepared, prepare, priceCandidate } from './candidate.ts';
+import { buildMask, type ChoiceInput, type Mask, moneyText, percentText, type Refusal, refuse } from './mask.ts';
+import { type CostStack, lossMultiplier, lossShare } from './value.ts';
+
+export type PricedOffer = Omit<Offer, 'validUntil'>;
+
+export type Choice =
+  | {
+      kind: 'offer';
+      offer: PricedOffer;
+      /** Lowest rate at which the released loan is worth its cost; value is not monotone, so higher rates may not be. */
+      breakEvenHundredths: number;
+      /** V, rounded. */
+      valueIfReleasedCents: number;
+      acceptance: number;
+      cetMonthlyHundredths: number;
+      totalCents: number;
+    }
+  | Refusal;
+
+/** What the tables say of all rates. `expected` holds −∞ for cells outside the mask. */
+type Scan = {
+  expected: Float64Array;
+  breakEven: number | null;
+  /** Cells of the strategy's range where the amount had room, and where nothing but value was missing. */
+  fitting: number;
+  admissible: number;
+};
+
+/** Present value of one unit at each due day under the highest CET allowed; infinite without a limit. */
+function cetAnnuity(dueDays: readonly number[], maxCetAnnualHundredths: number): number {
+  if (maxCetAnnualHundredths === Number.POSITIVE_INFINITY) return 0;
+  // Half a hundredth more, because the exact CET is rounded before it is compared.
+  const logRate = Math.log1p((maxCetAnnualHundredths + 0.5) / 10_000) / 365;
+  let annuity = 0;
+  for (const day of dueDays) annuity += Math.exp(-logRate * day);
+  return annuity;
+}
+
+function scan(input: ChoiceInput, mask: Mask, prepared: Prepared): Scan {
+  const { economics, curve, tables } = input;
+  const { annuity, grossUp } = prepared.term;
+  const { surviving, exposed } = prepared.values;
+  const expected = tables.scratch.fill(Number.NEGATIVE_INFINITY);
+  const { insuranceCents } = tables.settings;
+  const commission = economics.commissionPercent / 100;
+  const loss = lossShare(economics, input.guaranteed);
+  const worthAtMaxCet = cetAnnuity(prepared.term.dueDays, mask.maxCetAnnualHundredths);
+  // Rounding may move the exact value by about a cent an instalment either way; the exact pricing decides.
+  const slack = input.requestedInstallments;
+  const result: Scan = { expected, breakEven: null, fitting: 0, admissible: 0 };
+  for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
+    const perInstallment = annuity[cell]! / grossUp[cell]!;
+    const amount = Math.min(mask.fullCents, mask.maxInstallmentCents * perInstallment - insuranceCents);
+    const installment = (amount + insuranceCents) / perInstallment;
+    const financed = installment * annuity[cell]!;
+    const value =
+      installment * surviving +
+      financed * (exposed[cell]! * (1 - loss * lossMultiplier(cell, curve, economics)) - 1) -
+      commission * amount -
+      economics.contractCostCents;
+    if (result.breakEven === null && value >= 0 && amount > 0) result.breakEven = cell;
+    if (cell < mask.lowRate || cell > mask.highRate) continue;
+    if (amount < mask.leastCents - 1) continue;
+    result.fitting += 1;
+    if (installment < mask.minInstallmentCents - 1) continue;
+    if (installment * worthAtMaxCet > amount + slack) continue;
+    result.admissible += 1;
+    if (value < mask.minProfitCents - slack) continue;
+    if (result.breakEven === null || cell - result.breakEven < mask.minSpreadHundredths) continue;
+    const taken = curve.win[cell]! * prepared.acceptance[cell]!;
+    expected[cell] = taken * (value - input.shadowPricePerCent * amount) - economics.bidCostCents;
+  }
+  return result;
+}
+
+/** Best cell first, each priced exactly until one holds; null when none is left that earns anything. */
+function bestCandidate(input: ChoiceInput, mask: Mask, prepared: Prepared, scanned: Scan): Candidate | null {
+  const { expected } = scanned;
+  for (;;) {
+    let best = -1;
+    let bestExpected = 0;
+    for (let cell = mask.lowRate; cell <= mask.highRate; cell += 1) {
+      if (expected[cell]! > bestExpected) {
+        best = cell;
+        bestExpected = expected[cell]!;
+      }
+    }
+    if (best < 0) return null;
+    const candidate = priceCandidate(best, input, mask, prepared, scanned.breakEven);
+    if (candidate.forbidden === null && candidate.stack.expectedProfit > 0) return candidate;
+    expected[best] = Number.NEGATIVE_INFINITY;
+  }
+}
+
+function whyNone(mask: Mask, scanned: Scan): Refusal {
+  const range = `${percentText(mask.lowRate)} to ${percentText(mask.highRate)}`;
+  if (scanned.fitting === 0) {
+    const text = `an instalment of ${moneyText(mask.maxInstallmentCents)} does not carry ${moneyText(mask.leastCents)} at any rate from ${range}`;
+    return refuse('margin-too-small', text);
+  }
+  if (scanned.admissible === 0) {
+    return refuse('no-admissible-rate', `limits on instalment or CET forbid every rate from ${range}`);
+  }
+  const breakEven = scanned.breakEven === null ? 'at no rate' : `from ${percentText(scanned.breakEven)}`;
+  return refuse('no-profit', `no rate from ${range} earns enough; the loan breaks even ${breakEven}`);
+}
+
+/** The offer that earns most in expectation inside the limits, or why there is none. Pure; some 10 µs with tables and curve at hand. */
+export function chooseOffer(input: ChoiceInput): Choice {
+  const mask = buildMask(input);
+  if (mask.kind === 'none') return mask;
+  const prepared = prepare(input);
+  const scanned = scan(input, mask, prepared);
+  const chosen = bestCandidate(input, mask, prepared, scanned);
+  if (chosen === null) return whyNone(mask, scanned);
+  const { cell, loan, cet, stack } = chosen;
+  return {
+    kind: 'offer',
+    offer: {
+      rateHundredths: cell,
+      amountCents: loan.releasedCents,
+      installments: input.requestedInstallments,
+      installmentCents: loan.installmentCents,
+      financedCents: loan.financedCents,
+      iofCents: loan.iofCents,
+      cetAnnualHundredths: cet.cetAnnualHundredths,
+      expectedValueCents: stack.expectedProfitCents,
+      winProbability: input.curve.win[cell]!,
+    },
+    breakEvenHundredths: scanned.breakEven!,
+    valueIfReleasedCents: Math.round(stack.valueIfReleased),
+    acceptance: prepared.acceptance[cell]!,
+    cetMonthlyHundredths: cet.cetMonthlyHundredths,
+    totalCents: loan.totalCents,
+  };
+}
+
+export type RateExplanation = {
+  rateHundredths: number;
+  winProbability: number;
+  acceptance: number;
+  amountCents: number;
+  installmentCents: number;
+  cetAnnualHundredths: number;
+  valueIfReleasedCents: number;
+  expectedValueCents: number;
+  /** Null: this rate could have been bid. `range`: outside the rate limits or the strategy. */
+  forbidden: Candidate['forbidden'] | 'range';
+};
+
+export type Explanation = {
+  choice: Choice;
+  /** Cost stack of the chosen offer. */
+  stack: CostStack | null;
+  /** Every rate of the grid by the exact arithmetic; empty when the request was refused before any was tried. */
+  rates: readonly RateExplanation[];
+};
+
+/** The same choice with everything that a person may want to see of it; milliseconds, for display only. */
+export function explainChoice(input: ChoiceInput): Explanation {
+  const choice = chooseOffer(input);
+  const mask = buildMask(input);
+  if (mask.kind === 'none') return { choice, stack: null, rates: [] };
+  const prepared = prepare(input);
+  const { breakEven } = scan(input, mask, prepared);
+  const rates: RateExplanation[] = [];
+  let stack: CostStack | null = null;
+  for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
+    const candidate = priceCandidate(cell, input, mask, prepared, breakEven);
+    const outside = cell < mask.lowRate || cell > mask.highRate;
+    if (choice.kind === 'offer' && cell === choice.offer.rateHundredths) stack = candidate.stack;
+    rates.push({
+      rateHundredths: cell,
+      winProbability: input.curve.win[cell]!,
+      acceptance: prepared.acceptance[cell]!,
+      amountCents: candidate.loan.releasedCents,
+      installmentCents: candidate.loan.installmentCents,
+      cetAnnualHundredths: candidate.cet.cetAnnualHundredths,
+      valueIfReleasedCents: Math.round(candidate.stack.valueIfReleased),
+      expectedValueCents: candidate.stack.expectedProfitCents,
+      forbidden: outside ? 'range' : candidate.forbidden,
+    });
+  }
+  return { choice, stack, rates };
+}

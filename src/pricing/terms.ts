@@ -1,0 +1,108 @@
+/**
+ * Tables over the rate grid, so that choosing a rate costs microseconds: what a term costs at each rate, what a loan is
+ * worth under given economics, how readily it is taken. Floats; the exact arithmetic in `loan.ts` has the last word.
+ */
+import { cellCount, type Day } from '../domain/glossary.ts';
+import type { Economics } from '../domain/policy.ts';
+import { acceptanceCurve } from './acceptance.ts';
+import { forEachRate } from './grid.ts';
+import { iofShare } from './iof.ts';
+import type { LoanTerms } from './loan.ts';
+import { payrollDueDays } from './schedule.ts';
+import type { PricingSettings } from './settings.ts';
+import { buildValueTable, type ValueTable } from './value.ts';
+
+/** By rate cell, for one term and its due days. */
+export type TermTable = {
+  dueDays: readonly number[];
+  /** Financed amount that one unit of instalment pays for. */
+  annuity: Float64Array;
+  /** Financed amount for one unit of released amount and insurance: `1 / (1 − IOF on one unit financed)`. */
+  grossUp: Float64Array;
+};
+
+export type RateTables = {
+  settings: PricingSettings;
+  terms: (releaseDay: Day, installments: number) => TermTable;
+  values: (releaseDay: Day, installments: number, economics: Economics) => ValueTable;
+  acceptance: (economics: Economics) => Float64Array;
+  /** What `loan.ts` needs for the same loan. */
+  loanTerms: (table: TermTable, rateHundredths: number) => LoanTerms;
+  /** Reused between choices, which never overlap: they are synchronous. */
+  scratch: Float64Array;
+};
+
+function buildTermTable(dueDays: readonly number[], settings: PricingSettings): TermTable {
+  const table: TermTable = {
+    dueDays,
+    annuity: new Float64Array(cellCount),
+    grossUp: new Float64Array(cellCount),
+  };
+  const shares = Float64Array.from(dueDays, (day) => iofShare(day, settings.iof));
+  const last = dueDays.length - 1;
+  forEachRate(dueDays, settings.dayCount, (cell, factors) => {
+    // Outstanding before payment k, in instalments, is Σ_{j≥k} D_j / D_{k−1}; amortisations are its differences.
+    let tail = 0;
+    let after = 0;
+    let taxed = 0;
+    for (let index = last; index >= 0; index -= 1) {
+      tail += factors[index]!;
+      const outstanding = index === 0 ? tail : tail / factors[index - 1]!;
+      taxed += (outstanding - after) * shares[index]!;
+      after = outstanding;
+    }
+    table.annuity[cell] = tail;
+    table.grossUp[cell] = 1 / (1 - taxed / tail);
+  });
+  return table;
+}
+
+/** A map that forgets what was used longest ago. */
+function createCache<T>(limit: number): (key: string, make: () => T) => T {
+  const entries = new Map<string, T>();
+  return (key, make) => {
+    const known = entries.get(key);
+    if (known !== undefined) {
+      entries.delete(key);
+      entries.set(key, known);
+      return known;
+    }
+    const made = make();
+    if (entries.size >= limit) entries.delete(entries.keys().next().value!);
+    entries.set(key, made);
+    return made;
+  };
+}
+
+/** `limit` tables of each kind are kept; one has at most 8 kB, a term that is asked for on one day needs two. */
+export function createRateTables(settings: PricingSettings, limit: number): RateTables {
+  const termTables = createCache<TermTable>(limit);
+  const valueTables = createCache<ValueTable>(limit);
+  const acceptanceCurves = createCache<Float64Array>(limit);
+  const terms: RateTables['terms'] = (releaseDay, installments) =>
+    termTables(`${releaseDay}/${installments}`, () =>
+      buildTermTable(payrollDueDays(releaseDay, installments, settings.payrollCalendar), settings),
+    );
+  return {
+    settings,
+    terms,
+    values: (releaseDay, installments, economics) => {
+      const { fundingAnnualPercent, separationMonthly, neverStartedShare } = economics;
+      const key = `${releaseDay}/${installments}/${fundingAnnualPercent}/${separationMonthly}/${neverStartedShare}`;
+      return valueTables(key, () => buildValueTable(terms(releaseDay, installments), economics, settings.dayCount));
+    },
+    acceptance: (economics) => {
+      const { acceptanceCeiling, acceptanceMidpointPercent, acceptanceSlope } = economics;
+      const key = `${acceptanceCeiling}/${acceptanceMidpointPercent}/${acceptanceSlope}`;
+      return acceptanceCurves(key, () => acceptanceCurve(economics));
+    },
+    loanTerms: ({ dueDays }, rateHundredths) => ({
+      rateHundredths,
+      dueDays,
+      dayCount: settings.dayCount,
+      insuranceCents: settings.insuranceCents,
+      iof: settings.iof,
+    }),
+    scratch: new Float64Array(cellCount),
+  };
+}
