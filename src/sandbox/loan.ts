@@ -1,0 +1,127 @@
+/**
+ * Loan arithmetic of the sandbox, written on its own: the engine's must not be able to agree with it on a mistake.
+ * Price table on actual days, IOF per instalment (Decree 6.306, article 7), financed as a fixed point.
+ */
+import type { AmountCents, RateHundredths } from '../domain/glossary.ts';
+
+/** Whole days since 1970-01-01. */
+export type DayNumber = number;
+
+const iofDaily = 0.000082;
+const iofOnce = 0.0038;
+const iofMaxDays = 365;
+
+export type LoanRow = {
+  dueOn: DayNumber;
+  interestCents: AmountCents;
+  amortisedCents: AmountCents;
+  iofCents: AmountCents;
+  /** Outstanding after this instalment. */
+  balanceCents: AmountCents;
+};
+
+export type Loan = {
+  releasedCents: AmountCents;
+  financedCents: AmountCents;
+  iofCents: AmountCents;
+  installmentCents: AmountCents;
+  rows: LoanRow[];
+};
+
+/** Half-up on values that binary fractions may hold a hair below the half. */
+function roundCents(value: number): number {
+  return Math.floor(value + 0.5 + 1e-7);
+}
+
+/** Rate a year of a monthly rate, rounded to six decimals: 1 % a month is 0.126825. */
+export function annualRate(rateHundredths: RateHundredths): number {
+  return Math.round(((1 + rateHundredths / 10_000) ** 12 - 1) * 1e6) / 1e6;
+}
+
+export function dayNumber(year: number, month: number, day: number): DayNumber {
+  return Date.UTC(year, month - 1, day) / 86_400_000;
+}
+
+/**
+ * Payroll calendar: what is endorsed from day `cutoffDay + 1` to day `cutoffDay` is discounted in the following month,
+ * and the lender receives it on `dueDay` of the month after that (46 to 75 days later with 20 and 7).
+ */
+export function dueDays(
+  releasedOn: DayNumber,
+  installments: number,
+  calendar: { cutoffDay: number; dueDay: number },
+): DayNumber[] {
+  const released = new Date(releasedOn * 86_400_000);
+  const first = released.getUTCMonth() + (released.getUTCDate() > calendar.cutoffDay ? 3 : 2);
+  const days: DayNumber[] = [];
+  for (let index = 0; index < installments; index += 1) {
+    days.push(Date.UTC(released.getUTCFullYear(), first + index, calendar.dueDay) / 86_400_000);
+  }
+  return days;
+}
+
+/** Instalment of `financedCents`: P / Σ (1 + ia)^(−days / 365), rounded to the cent. */
+export function installmentOf(
+  financedCents: AmountCents,
+  rateHundredths: RateHundredths,
+  releasedOn: DayNumber,
+  due: readonly DayNumber[],
+): AmountCents {
+  const daily = Math.log1p(annualRate(rateHundredths)) / 365;
+  let annuity = 0;
+  for (const day of due) annuity += Math.exp(-daily * (day - releasedOn));
+  return roundCents(financedCents / annuity);
+}
+
+/**
+ * The rows of a loan whose principal is given: interest and both parts of the IOF rounded in each row. The additional
+ * IOF is 0.38 % of the principal altogether, so its last part is what the rounded ones before it have left.
+ */
+export function scheduleOf(
+  financedCents: AmountCents,
+  rateHundredths: RateHundredths,
+  releasedOn: DayNumber,
+  due: readonly DayNumber[],
+): Omit<Loan, 'releasedCents'> {
+  const daily = Math.log1p(annualRate(rateHundredths)) / 365;
+  const installmentCents = installmentOf(financedCents, rateHundredths, releasedOn, due);
+  const rows: LoanRow[] = [];
+  let balanceCents = financedCents;
+  let before = releasedOn;
+  let iofTotal = 0;
+  let onceTotal = 0;
+  for (const dueOn of due) {
+    // Equal instalments: the last one repays what is left, and its interest takes up what the rounding made.
+    const last = rows.length === due.length - 1;
+    const computed = roundCents(balanceCents * Math.expm1(daily * (dueOn - before)));
+    const interestCents = last ? installmentCents - balanceCents : computed;
+    const amortisedCents = installmentCents - interestCents;
+    const heldDays = Math.min(dueOn - releasedOn, iofMaxDays);
+    const onceCents = last ? roundCents(financedCents * iofOnce) - onceTotal : roundCents(amortisedCents * iofOnce);
+    const iofCents = roundCents(amortisedCents * iofDaily * heldDays) + onceCents;
+    balanceCents -= amortisedCents;
+    onceTotal += onceCents;
+    before = dueOn;
+    iofTotal += iofCents;
+    rows.push({ dueOn, interestCents, amortisedCents, iofCents, balanceCents });
+  }
+  return { financedCents, iofCents: iofTotal, installmentCents, rows };
+}
+
+/** The loan that puts `releasedCents` into the worker's hands: the IOF is lent on top of it. */
+export function loanOf(
+  releasedCents: AmountCents,
+  rateHundredths: RateHundredths,
+  releasedOn: DayNumber,
+  due: readonly DayNumber[],
+): Loan {
+  let financedCents = releasedCents;
+  let loan = scheduleOf(financedCents, rateHundredths, releasedOn, due);
+  for (let round = 0; round < 12; round += 1) {
+    const next = releasedCents + loan.iofCents;
+    if (next === financedCents) break;
+    financedCents = next;
+    loan = scheduleOf(financedCents, rateHundredths, releasedOn, due);
+  }
+  return { ...loan, releasedCents };
+}
