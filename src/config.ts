@@ -1,0 +1,287 @@
+/**
+ * Environment and file → one frozen configuration, or everything that is wrong with them at once. Layers, later wins:
+ * `config/default.json` of this package, the file named by LANCE_CONFIG, the environment. Unknown names are refused, for
+ * a setting that is misspelt and silently ignored is a limit that does not hold. No secret is ever repeated in a fault.
+ */
+import { createHash } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import type { BiddingSettings } from './bidding/settings.ts';
+import { type Fields, isPlain, nearestName, optional } from './config/fields.ts';
+import { splitCommand } from './config/formats.ts';
+import {
+  type ContactSection,
+  type HttpSettings,
+  type Sections,
+  type ServiceSection,
+  sections,
+} from './config/sections.ts';
+import type { Economics } from './domain/policy.ts';
+import type { PricingSettings } from './pricing/settings.ts';
+import { type Contact, checkContacts } from './wire/bid.ts';
+
+export type ServiceSettings = Omit<ServiceSection, 'accessToken' | 'tokenCommand'> & {
+  /** The token to begin with, and the program that prints a new one. At least one of them is set. */
+  accessToken: string | null;
+  tokenCommand: readonly string[] | null;
+};
+
+export type Config = {
+  backend: 'embedded';
+  dataDir: string;
+  rulesDir: string;
+  http: HttpSettings;
+  service: ServiceSettings;
+  contacts: readonly Contact[];
+  bidding: BiddingSettings;
+  economics: Economics;
+  pricing: PricingSettings;
+  pseudonymKey: string;
+  /** What decisions depend on, as canonical JSON without secrets, and its SHA-256 in hex: a stored input of every decision. */
+  settings: { hash: string; content: string };
+};
+
+export type ConfigResult = { kind: 'config'; config: Config } | { kind: 'refused'; faults: readonly string[] };
+
+/** Where the data is: all that reading and stopping need, so that a fault elsewhere never keeps anybody from pausing. */
+export type Place = { backend: 'embedded'; dataDir: string; rulesDir: string; pseudonymKey: string | null };
+export type PlaceResult = { kind: 'place'; place: Place } | { kind: 'refused'; faults: readonly string[] };
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+/** Content of a text file; throws when it cannot be read. */
+export type ReadFile = (path: string) => string;
+
+type Plain = Record<string, unknown>;
+
+const defaultFile = fileURLToPath(new URL('../config/default.json', import.meta.url));
+const defaultRulesDir = fileURLToPath(new URL('../rules', import.meta.url));
+
+function numberOf(value: string): unknown {
+  return /^-?\d+$/.test(value) ? Number(value) : value;
+}
+
+function listOf(value: string): unknown {
+  return value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}
+
+/** The environment's names, where each goes, and how its text is read when it is more than text. */
+const variables: Readonly<Record<string, { path: string; read?: (value: string) => unknown }>> = {
+  LANCE_BACKEND: { path: 'backend' },
+  LANCE_DATA_DIR: { path: 'dataDir' },
+  LANCE_RULES_DIR: { path: 'rulesDir' },
+  LANCE_PSEUDONYM_KEY: { path: 'pseudonymKey' },
+  LANCE_HTTP_HOST: { path: 'http.host' },
+  LANCE_HTTP_PORT: { path: 'http.port', read: numberOf },
+  LANCE_WEBHOOK_TOKENS: { path: 'http.webhookTokens', read: listOf },
+  LANCE_API_TOKEN: { path: 'http.apiToken' },
+  LANCE_BASE_URL: { path: 'service.baseUrl' },
+  LANCE_FGTS_URL: { path: 'service.fgtsUrl' },
+  LANCE_PROPOSAL_URL: { path: 'service.proposalUrl' },
+  LANCE_ACCESS_TOKEN: { path: 'service.accessToken' },
+  LANCE_TOKEN_COMMAND: { path: 'service.tokenCommand' },
+  LANCE_CONTACT_URL: { path: 'contacts.url' },
+};
+
+/** Known, and of no effect on the embedded backend or read elsewhere. */
+const otherVariables = [
+  'LANCE_CONFIG',
+  'LANCE_KAFKA_BROKERS',
+  'LANCE_SCHEMA_REGISTRY_URL',
+  'LANCE_REDIS_URL',
+  'LANCE_CRASH_AT',
+];
+
+const variableOf = new Map(Object.entries(variables).map(([name, { path }]) => [path, name]));
+
+function nameOf(path: string): string {
+  const variable = variableOf.get(path.replace(/\[.*/, ''));
+  return variable === undefined ? path : `${variable} (${path})`;
+}
+
+function mergePlain(under: Plain, over: Plain): Plain {
+  const merged: Plain = { ...under };
+  for (const [key, value] of Object.entries(over)) {
+    const below = Object.hasOwn(merged, key) ? merged[key] : undefined;
+    const inner = isPlain(below) && isPlain(value) ? mergePlain(below, value) : value;
+    // Defined, not assigned: a key like `__proto__` must end as an unknown setting.
+    Object.defineProperty(merged, key, { value: inner, enumerable: true, configurable: true, writable: true });
+  }
+  return merged;
+}
+
+function readLayer(name: string, path: string, readFile: ReadFile, faults: string[]): Plain {
+  let content: string;
+  try {
+    content = readFile(path);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+    faults.push(`${name}: the file ${path} cannot be read${code}: name an existing JSON file`);
+    return {};
+  }
+  try {
+    const parsed: unknown = JSON.parse(content);
+    if (isPlain(parsed)) {
+      delete parsed.$schema;
+      return parsed;
+    }
+    faults.push(`${name}: the file ${path} holds no JSON object: write { … } around the sections`);
+  } catch {
+    // The parser's own message quotes the text, which may hold a secret.
+    faults.push(`${name}: the file ${path} is not valid JSON: look for a missing comma, quote or bracket`);
+  }
+  return {};
+}
+
+function environmentLayer(environment: Environment): Plain {
+  const layer: Plain = {};
+  for (const [name, { path, read }] of Object.entries(variables)) {
+    const value = environment[name];
+    if (value === undefined || value === '') continue;
+    const [head = '', leaf] = path.split('.');
+    const given = read === undefined ? value : read(value);
+    if (leaf === undefined) layer[head] = given;
+    else layer[head] = { ...(layer[head] as Plain | undefined), [leaf]: given };
+  }
+  return layer;
+}
+
+function unknownVariables(environment: Environment): string[] {
+  const known = [...Object.keys(variables), ...otherVariables];
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('LANCE_') && !known.includes(name))
+    .map((name) => `${name} is not a setting: ${nearestName(name, known)}`);
+}
+
+function readLayers(environment: Environment, readFile: ReadFile, faults: string[]): Plain {
+  const named = environment.LANCE_CONFIG;
+  const base = readLayer('defaults', defaultFile, readFile, faults);
+  const file = named === undefined || named === '' ? {} : readLayer('LANCE_CONFIG', named, readFile, faults);
+  return mergePlain(mergePlain(base, file), environmentLayer(environment));
+}
+
+function contactsOf({ url, whatsapp, telephone, email }: ContactSection): readonly Contact[] {
+  const given = { url, whatsapp, telephone, email };
+  const kinds = ['url', 'whatsapp', 'telephone', 'email'] as const;
+  return kinds.flatMap((kind) => (given[kind] === null ? [] : [Object.freeze({ kind, value: given[kind] })]));
+}
+
+function biddingFaults(bidding: BiddingSettings): string[] {
+  const faults: string[] = [];
+  if (bidding.retryFirstMs > bidding.retryMaxMs) {
+    faults.push('bidding.retryFirstMs is above bidding.retryMaxMs: the first pause must not exceed the longest');
+  }
+  if (bidding.controlPollMs >= bidding.controlMaxAgeMs) {
+    faults.push('bidding.controlPollMs must be below bidding.controlMaxAgeMs: bidding would close between two polls');
+  }
+  if (bidding.skewAllowanceMs >= bidding.windowMs) {
+    faults.push('bidding.skewAllowanceMs must be below bidding.windowMs: no bid would ever be in time');
+  }
+  return faults;
+}
+
+/** What only several settings together can get wrong, of the sections that are right in themselves. */
+function crossFaults({ backend, service, contacts, bidding, pricing }: Partial<Sections>): string[] {
+  const faults: string[] = [];
+  if (backend === 'kafka') {
+    faults.push(
+      `${nameOf('backend')} is kafka, which this version does not have yet: set it to embedded or leave it out`,
+    );
+  }
+  if (contacts !== undefined) {
+    faults.push(
+      ...checkContacts(contactsOf(contacts)).map(
+        (problem) => `${nameOf('contacts.url')} and the other contacts: ${problem}`,
+      ),
+    );
+  }
+  if (bidding !== undefined) faults.push(...biddingFaults(bidding));
+  if (bidding !== undefined && service !== undefined && bidding.sendLimit > service.connections) {
+    faults.push('bidding.sendLimit is above service.connections: a bid would wait for a connection; raise the latter');
+  }
+  const quantiles = pricing?.winCurve.prior.quantiles ?? [];
+  const ascending = quantiles.every((quantile, index) => {
+    const before = quantiles[index - 1];
+    return before === undefined || (quantile.share > before.share && quantile.rateHundredths >= before.rateHundredths);
+  });
+  if (!ascending) faults.push('pricing.winCurve.prior.quantiles must ascend: sort them by share, rates never falling');
+  return faults;
+}
+
+/** JSON with sorted keys and no spaces: equal settings give equal text. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (!isPlain(value)) return JSON.stringify(value);
+  const entries = Object.keys(value).sort();
+  return `{${entries.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(',')}}`;
+}
+
+function configOf(read: Sections): Config {
+  const { bidding, economics, pricing, service } = read;
+  const contacts = Object.freeze(contactsOf(read.contacts));
+  const content = canonical({ bidding, contacts, economics, pricing });
+  const tokenCommand = service.tokenCommand === null ? null : Object.freeze(splitCommand(service.tokenCommand));
+  return Object.freeze({
+    backend: 'embedded',
+    dataDir: read.dataDir,
+    rulesDir: read.rulesDir ?? defaultRulesDir,
+    http: read.http,
+    service: Object.freeze({ ...service, tokenCommand }),
+    contacts,
+    bidding,
+    economics,
+    pricing,
+    pseudonymKey: read.pseudonymKey,
+    settings: Object.freeze({ hash: createHash('sha256').update(content).digest('hex'), content }),
+  });
+}
+
+/** Reads the fields of `wanted` out of the layers. Every fault of every field goes to `faults`. */
+function readFields<T extends object>(wanted: Fields<T>, layers: Plain, faults: string[]): Partial<T> {
+  const read: Partial<T> = {};
+  for (const key of Object.keys(wanted) as (keyof T & string)[]) {
+    const result = wanted[key](Object.hasOwn(layers, key) ? layers[key] : undefined);
+    if (result.kind === 'value') read[key] = result.value;
+    else faults.push(...result.faults.map(({ at, text }) => `${nameOf(`${key}${at}`)} ${text}`));
+  }
+  return read;
+}
+
+/** Reads everything that a running desk needs. Callers print `faults` one a line and exit 78. */
+export function readConfig(environment: Environment, readFile: ReadFile): ConfigResult {
+  const faults: string[] = [];
+  const layers = readLayers(environment, readFile, faults);
+  faults.push(...unknownVariables(environment));
+  const known = Object.keys(sections);
+  for (const key of Object.keys(layers)) {
+    if (!known.includes(key)) faults.push(`${key} is not a section of the settings: ${nearestName(key, known)}`);
+  }
+  const read = readFields(sections, layers, faults);
+  // Judged before reading, so that another fault of the section does not hide it.
+  const { accessToken, tokenCommand } = isPlain(layers.service) ? layers.service : {};
+  if (!accessToken && !tokenCommand) {
+    faults.push('LANCE_ACCESS_TOKEN is missing: set it, or set LANCE_TOKEN_COMMAND to a program that prints a token');
+  }
+  faults.push(...crossFaults(read));
+  // Without a fault every section was read.
+  return faults.length > 0 ? { kind: 'refused', faults } : { kind: 'config', config: configOf(read as Sections) };
+}
+
+/** Reads only where the data is, for commands that look at it or stop the desk. */
+export function readPlace(environment: Environment, readFile: ReadFile): PlaceResult {
+  const faults: string[] = [];
+  const layers = readLayers(environment, readFile, faults);
+  const { backend, dataDir, rulesDir, pseudonymKey } = sections;
+  const wanted = { backend, dataDir, rulesDir, pseudonymKey: optional(pseudonymKey) };
+  const read = readFields<Wanted>(wanted, layers, faults);
+  faults.push(...crossFaults({ backend: read.backend ?? 'embedded' }));
+  if (faults.length > 0) return { kind: 'refused', faults };
+  const found = read as Wanted;
+  return {
+    kind: 'place',
+    place: Object.freeze({ ...found, backend: 'embedded', rulesDir: found.rulesDir ?? defaultRulesDir }),
+  };
+}
+
+type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'rulesDir'> & { pseudonymKey: string | null };

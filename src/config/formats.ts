@@ -1,0 +1,60 @@
+/** What is wrong with an address, a secret or a command: null when nothing is. No answer repeats the text it judges. */
+
+/** Root of a service: http or https, no credentials, no query. */
+export function addressProblem(value: string): string | null {
+  if (!URL.canParse(value)) {
+    const withScheme = /^[\w.-]+(:\d+)?(\/|$)/.test(value);
+    return `is not an address: write it with its scheme, ${withScheme ? 'https:// in front' : 'like https://host/path'}`;
+  }
+  const url = new URL(value);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must begin with http:// or https://';
+  if (url.username !== '' || url.password !== '') {
+    return 'carries credentials: take them out; the token belongs in LANCE_ACCESS_TOKEN or LANCE_TOKEN_COMMAND';
+  }
+  if (url.search !== '' || url.hash !== '') return 'carries a query or a fragment: leave only scheme, host and path';
+  return null;
+}
+
+/** Bearer token: what RFC 6750 (section 2.1, b64token) lets stand in a header. */
+export function tokenProblem(value: string): string | null {
+  return /^[\w.~+/-]+=*$/.test(value)
+    ? null
+    : 'holds characters that no bearer token has: look for quotes, spaces or line ends around it';
+}
+
+export function webhookTokenProblem(value: string): string | null {
+  if (!/^[\w.~-]+$/.test(value)) return 'may hold only letters, digits and - . _ ~, for it stands in a path';
+  if (value.length < 16) return `has ${value.length} characters: at least 16 needed, or it can be guessed`;
+  return value.length > 200 ? `has ${value.length} characters: at most 200` : null;
+}
+
+export function apiTokenProblem(value: string): string | null {
+  if (value.length < 16) return `has ${value.length} characters: at least 16 needed, or it can be guessed`;
+  return tokenProblem(value);
+}
+
+export function pseudonymKeyProblem(value: string): string | null {
+  return value.length >= 32
+    ? null
+    : `has ${value.length} characters: at least 32 needed (for example from: openssl rand -base64 32)`;
+}
+
+/**
+ * Splits a command as a person writes it: words, with single or double quotes around those with spaces. Nothing is
+ * expanded, for no shell runs it. Null when a quote is left open or there is no word.
+ */
+export function splitCommand(command: string): readonly string[] | null {
+  const words: string[] = [];
+  let rest = command.trim();
+  while (rest !== '') {
+    const word = /^(?:[^\s"']+|"[^"]*"|'[^']*')+/.exec(rest)?.[0];
+    if (word === undefined) return null;
+    words.push(word.replace(/"([^"]*)"|'([^']*)'/g, (_, double, single) => double ?? single));
+    rest = rest.slice(word.length).trimStart();
+  }
+  return words.length === 0 ? null : words;
+}
+
+export function commandProblem(value: string): string | null {
+  return splitCommand(value) === null ? 'cannot be split into words: close every quote' : null;
+}

@@ -1,0 +1,208 @@
+/**
+ * What may be set, section by section, with ranges. A range says what could be meant at all, not what is wise: it is
+ * there to catch a wrong unit.
+ */
+import type { BiddingSettings } from '../bidding/settings.ts';
+import type { Economics } from '../domain/policy.ts';
+import type { PricingSettings } from '../pricing/settings.ts';
+import {
+  choice,
+  type Fields,
+  flag,
+  list,
+  optional,
+  realNumber,
+  required,
+  section,
+  text,
+  wholeNumber,
+} from './fields.ts';
+import {
+  addressProblem,
+  apiTokenProblem,
+  commandProblem,
+  pseudonymKeyProblem,
+  tokenProblem,
+  webhookTokenProblem,
+} from './formats.ts';
+
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+const yearMs = 366 * dayMs;
+const reaisMillion = 100_000_000;
+
+export type HttpSettings = {
+  host: string;
+  /** 0 takes any free port. */
+  port: number;
+  /** The last part of the webhook's path. Several are valid at once, so that one can be replaced without a gap. */
+  webhookTokens: readonly string[];
+  /** For the operator API; null closes it. */
+  apiToken: string | null;
+  bodyLimitBytes: number;
+  /** Deepest nesting of a webhook's JSON. */
+  depthLimit: number;
+  /** Webhooks that may wait for the log. */
+  doorQueueLimit: number;
+  /** A webhook that the log has not taken by then gets 503. */
+  appendTimeoutMs: number;
+};
+
+/** As written; `serviceOf` in config.ts turns it into what the client takes. */
+export type ServiceSection = {
+  baseUrl: string;
+  fgtsUrl: string | null;
+  proposalUrl: string | null;
+  accessToken: string | null;
+  tokenCommand: string | null;
+  tokenCommandTimeoutMs: number;
+  tokenRetryMs: number;
+  connectTimeoutMs: number;
+  headersTimeoutMs: number;
+  bodyTimeoutMs: number;
+  connections: number;
+  queryConnections: number;
+  networkStartMs: number;
+};
+
+/** Contacts of every bid, by the four types of the contract; the address is shown in the worker's app. */
+export type ContactSection = {
+  url: string;
+  whatsapp: string | null;
+  telephone: string | null;
+  email: string | null;
+};
+
+export type Sections = {
+  backend: 'embedded' | 'kafka';
+  dataDir: string;
+  rulesDir: string | null;
+  pseudonymKey: string;
+  http: HttpSettings;
+  service: ServiceSection;
+  contacts: ContactSection;
+  bidding: BiddingSettings;
+  economics: Economics;
+  pricing: PricingSettings;
+};
+
+const anyText = text((value) => (value.trim() === '' ? 'is blank' : null));
+
+const http: Fields<HttpSettings> = {
+  host: text((value) => (/^[\w.:-]+$/.test(value) ? null : 'is not a host name or an IP address')),
+  port: wholeNumber('count', 0, 65_535),
+  webhookTokens: required(
+    list(text(webhookTokenProblem), 1),
+    'choose one or several tokens of at least 16 letters and digits, separated by commas',
+  ),
+  apiToken: optional(text(apiTokenProblem)),
+  bodyLimitBytes: wholeNumber('bytes', 1_024, 100_000_000),
+  depthLimit: wholeNumber('count', 8, 1_000),
+  doorQueueLimit: wholeNumber('count', 1, 1_000_000),
+  appendTimeoutMs: wholeNumber('ms', 100, minuteMs),
+};
+
+const service: Fields<ServiceSection> = {
+  baseUrl: required(text(addressProblem), 'set the root address of the service, like https://host/path'),
+  fgtsUrl: optional(text(addressProblem)),
+  proposalUrl: optional(text(addressProblem)),
+  accessToken: optional(text(tokenProblem)),
+  tokenCommand: optional(text(commandProblem)),
+  tokenCommandTimeoutMs: wholeNumber('ms', 100, 2 * minuteMs),
+  tokenRetryMs: wholeNumber('ms', 100, hourMs),
+  connectTimeoutMs: wholeNumber('ms', 50, minuteMs),
+  headersTimeoutMs: wholeNumber('ms', 50, 5 * minuteMs),
+  bodyTimeoutMs: wholeNumber('ms', 50, 5 * minuteMs),
+  connections: wholeNumber('count', 1, 4_096),
+  queryConnections: wholeNumber('count', 1, 1_024),
+  networkStartMs: wholeNumber('ms', 1, 10 * secondMs),
+};
+
+// Their formats are the contract's, so `checkContacts` of the wire judges them.
+const contacts: Fields<ContactSection> = {
+  url: required(anyText, 'set the complete address that workers are shown, like https://host/path'),
+  whatsapp: optional(anyText),
+  telephone: optional(anyText),
+  email: optional(anyText),
+};
+
+const bidding: Fields<BiddingSettings> = {
+  windowMs: wholeNumber('ms', secondMs, dayMs),
+  skewAllowanceMs: wholeNumber('ms', 0, minuteMs),
+  // The contract allows 7 days after the bid; 5 minutes are left to clocks.
+  bidValidityMs: wholeNumber('ms', minuteMs, 7 * dayMs - 5 * minuteMs),
+  graceMs: wholeNumber('ms', 0, 30 * dayMs),
+  resultTimeoutMs: wholeNumber('ms', secondMs, 30 * dayMs),
+  contemplationTimeoutMs: wholeNumber('ms', secondMs, 30 * dayMs),
+  queueLimit: wholeNumber('count', 1, 1_000_000),
+  sendLimit: wholeNumber('count', 1, 4_096),
+  batchEntries: wholeNumber('count', 1, 10_000),
+  retryFirstMs: wholeNumber('ms', 10, minuteMs),
+  retryMaxMs: wholeNumber('ms', 10, minuteMs),
+  marginWaitMs: wholeNumber('ms', 0, dayMs),
+  askWithoutAuthorisation: flag(),
+  askCached: flag(),
+  controlMaxAgeMs: wholeNumber('ms', 100, minuteMs),
+  controlPollMs: wholeNumber('ms', 10, minuteMs),
+  halfLifeMs: wholeNumber('ms', minuteMs, 10 * yearMs),
+};
+
+const economics: Fields<Economics> = {
+  fundingAnnualPercent: realNumber('percent', 0.5, 100),
+  separationMonthly: realNumber('share', 0, 0.5),
+  neverStartedShare: realNumber('share', 0, 0.9),
+  lossGivenSeparation: realNumber('share', 0, 1),
+  guaranteeRecovery: realNumber('share', 0, 1),
+  commissionPercent: realNumber('percent', 0, 30),
+  contractCostCents: wholeNumber('cents', 0, reaisMillion),
+  bidCostCents: wholeNumber('cents', 0, reaisMillion),
+  acceptanceCeiling: realNumber('share', 0.01, 1),
+  acceptanceMidpointPercent: realNumber('percent', 0.01, 50),
+  acceptanceSlope: realNumber('factor', 0, 100),
+  selectionWin: realNumber('factor', 0, 10),
+  selectionRate: realNumber('factor', 0, 10),
+};
+
+const pricing: Fields<PricingSettings> = {
+  dayCount: choice('actual365', '30/360', 'calendar30'),
+  iof: section({
+    daily: realNumber('share', 0, 0.01),
+    dayCap: wholeNumber('count', 1, 3_660),
+    additional: realNumber('share', 0, 0.1),
+  }),
+  payrollCalendar: section({
+    cutoffDay: wholeNumber('count', 1, 31),
+    monthsToFirstDue: wholeNumber('count', 0, 12),
+    dueDayOfMonth: wholeNumber('count', 1, 31),
+  }),
+  insuranceCents: wholeNumber('cents', 0, reaisMillion),
+  maxInstallments: wholeNumber('count', 1, 480),
+  marginBufferCents: wholeNumber('cents', 0, reaisMillion),
+  minAmountShare: realNumber('share', 0.01, 1),
+  winCurve: section({
+    shrinkage: realNumber('factor', 0, 1_000_000),
+    smoothing: realNumber('share', 0, 1),
+    prior: section({
+      quantiles: list(
+        section({ share: realNumber('share', 0, 1), rateHundredths: wholeNumber('hundredths', 2, 5_000) }),
+        2,
+      ),
+      rivals: realNumber('factor', 0.1, 1_000),
+    }),
+  }),
+};
+
+export const sections: Fields<Sections> = {
+  backend: choice('embedded', 'kafka'),
+  dataDir: required(anyText, 'name the directory that holds the log'),
+  rulesDir: optional(anyText),
+  pseudonymKey: required(text(pseudonymKeyProblem), 'set a secret of at least 32 characters and keep it'),
+  http: section(http),
+  service: section(service),
+  contacts: section(contacts),
+  bidding: section(bidding),
+  economics: section(economics),
+  pricing: section(pricing),
+};
