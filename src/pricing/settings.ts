@@ -21,7 +21,7 @@ export type PricingSettings = {
 export type WinCurveSettings = {
   /** Results that a parent distribution counts for in its child. */
   shrinkage: number;
-  /** Share of each result that is spread over neighbouring rates, 0 … 1; the rest stays on its own rate. */
+  /** Width of the smoothing of single results, in standard deviations of the rates: about 1; 0 for none. */
   smoothing: number;
   prior: PriorSettings;
 };

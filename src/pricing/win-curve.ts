@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { cellCount, type EpochMs, maxRateHundredths, minRateHundredths, noRivalCell } from '../domain/glossary.ts';
 import { decayFactor, type Histogram } from '../domain/histogram.ts';
 import type { PriorSettings } from './settings.ts';
+import { smoothCounts } from './smoothing.ts';
 
 export type WinCurve = {
   /** SHA-256 of the curve's bytes, in hex: the curve is stored once under it. */
@@ -64,16 +65,26 @@ export type WinCurveInput = {
   histograms: readonly Histogram[];
   /** As `priorDistribution` makes it; callers keep it. */
   prior: Float64Array;
+  /** Results that the parent counts for. */
   shrinkage: number;
+  /** See `smoothCounts`; 0 for none. */
   smoothing: number;
   at: EpochMs;
   halfLifeMs: number;
 };
 
+/** Posterior of each segment from its decayed counts and its parent's distribution: `(counts + m · parent) / (n + m)`. */
 export function buildWinCurve(input: WinCurveInput): WinCurve {
+  const { shrinkage, smoothing } = input;
   const distribution = Float64Array.from(input.prior);
+  const counts = new Float64Array(cellCount);
   for (const histogram of input.histograms) {
-    shrinkInto(distribution, histogram, decayFactor(histogram, input.at, input.halfLifeMs), input.shrinkage);
+    const factor = decayFactor(histogram, input.at, input.halfLifeMs);
+    const total = smoothCounts(histogram.cells, factor, smoothing, counts) + shrinkage;
+    if (total <= 0) continue;
+    for (let cell = 0; cell < cellCount; cell += 1) {
+      distribution[cell] = (distribution[cell]! * shrinkage + counts[cell]!) / total;
+    }
   }
   const win = new Float64Array(cellCount);
   let above = 0;
@@ -83,20 +94,6 @@ export function buildWinCurve(input: WinCurveInput): WinCurve {
     above += here;
   }
   return describe(win, hashOf(win));
-}
-
-/** Posterior of a child from its decayed counts and its parent's distribution: `(counts + m · parent) / (n + m)`. */
-function shrinkInto(distribution: Float64Array, histogram: Histogram, factor: number, shrinkage: number): void {
-  const { cells } = histogram;
-  let weight = 0;
-  for (let cell = 0; cell < cellCount; cell += 1) weight += cells[cell]!;
-  const total = weight * factor + shrinkage;
-  if (total === 0) return;
-  const ofCounts = factor / total;
-  const ofParent = shrinkage / total;
-  for (let cell = 0; cell < cellCount; cell += 1) {
-    distribution[cell] = distribution[cell]! * ofParent + cells[cell]! * ofCounts;
-  }
 }
 
 /** Little-endian doubles in base64. */
