@@ -64,7 +64,10 @@ export type ServiceSection = {
   bodyTimeoutMs: number;
   connections: number;
   queryConnections: number;
+  /** Taken for the way to the service until a hundred answers have measured it. */
   networkStartMs: number;
+  /** Words or phrases by which a refused link query says that the worker's authorisation is missing. */
+  authorisationTexts: readonly string[];
 };
 
 /** Contacts of every bid, by the four types of the contract; the address is shown in the worker's app. */
@@ -118,6 +121,7 @@ const service: Fields<ServiceSection> = {
   connections: wholeNumber('count', 1, 4_096),
   queryConnections: wholeNumber('count', 1, 1_024),
   networkStartMs: wholeNumber('ms', 1, 10 * secondMs),
+  authorisationTexts: list(anyText, 0),
 };
 
 // Their formats are the contract's, so `checkContacts` of the wire judges them.

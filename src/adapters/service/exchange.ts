@@ -1,0 +1,141 @@
+/**
+ * One POST by undici's `dispatch`, told apart by the only thing that matters to a bid: was a byte written? The gate is
+ * asked in `onRequestStart`, which undici calls in the same turn in which it writes. Nothing is ever sent twice here.
+ */
+import type { Dispatcher } from 'undici';
+import type { Clock, Timer } from '../../domain/clock.ts';
+import type { EpochMs } from '../../domain/glossary.ts';
+
+export type Response = { status: number; body: string };
+
+export type Exchange =
+  | {
+      kind: 'answered';
+      response: Response;
+      date: string | null;
+      retryAfter: string | null;
+      writtenAt: EpochMs;
+      /** When the headers had come. */
+      answeredAt: EpochMs;
+    }
+  /** Bytes were written; what came back, if anything, is not a whole answer. */
+  | { kind: 'broken'; reason: BrokenReason; response: Response | null; writtenAt: EpochMs }
+  /** No byte was written. */
+  | { kind: 'withheld'; reason: 'deadline' | 'stopped' | 'unreachable' };
+
+export type BrokenReason =
+  | 'headers-timeout'
+  | 'body-timeout'
+  | 'connection-lost'
+  | 'answer-too-large'
+  | 'answer-too-slow'
+  | 'answer-unreadable';
+
+const longestBodyBytes = 65_536;
+
+export type Post = {
+  path: string;
+  authorization: string;
+  body: string;
+  /** While the request waits for a connection it is given up at this time; null: the pool's timeouts end it. */
+  deadlineAt: EpochMs | null;
+  /** Null lets the bytes out. */
+  gate: () => 'deadline' | 'stopped' | null;
+  /** From the first byte written to the last byte of the answer. */
+  longestAnswerMs: number;
+};
+
+function brokenReason(error: unknown): BrokenReason {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'headers-timeout';
+  if (code === 'UND_ERR_BODY_TIMEOUT') return 'body-timeout';
+  if (code.startsWith('HPE_') || code.startsWith('UND_ERR_HEADERS') || code.startsWith('UND_ERR_RES')) {
+    return 'answer-unreadable';
+  }
+  return 'connection-lost';
+}
+
+function firstValue(value: string | string[] | undefined): string | null {
+  if (value === undefined) return null;
+  return typeof value === 'string' ? value : (value[0] ?? null);
+}
+
+/** Never rejects. */
+export function exchange(pool: Dispatcher, clock: Clock, post: Post): Promise<Exchange> {
+  const { promise, resolve } = Promise.withResolvers<Exchange>();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let writtenAt: EpochMs | null = null;
+  let answeredAt: EpochMs = 0;
+  let status = 0;
+  let date: string | null = null;
+  let retryAfter: string | null = null;
+  let ended: 'deadline' | 'stopped' | BrokenReason | null = null;
+  let waiting: Timer | null = null;
+  let settled = false;
+
+  const settle = (result: Exchange): void => {
+    settled = true;
+    waiting?.cancel();
+    resolve(result);
+  };
+
+  const bodyText = (): string => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString('utf8');
+  const end = (controller: Dispatcher.DispatchController, reason: NonNullable<typeof ended>): void => {
+    ended = reason;
+    controller.abort(new Error(reason));
+  };
+
+  pool.dispatch(
+    { method: 'POST', path: post.path, headers: headersOf(post.authorization), body: post.body },
+    {
+      onRequestStart: (controller) => {
+        waiting?.cancel();
+        const refusal = ended === 'deadline' ? ended : post.gate();
+        if (refusal === null) writtenAt = clock.now();
+        else end(controller, refusal);
+      },
+      onResponseStart: (controller, statusCode, headers) => {
+        answeredAt = clock.now();
+        if (statusCode < 200) {
+          if (answeredAt - (writtenAt ?? answeredAt) > post.longestAnswerMs) end(controller, 'answer-too-slow');
+          return;
+        }
+        status = statusCode;
+        date = firstValue(headers.date);
+        retryAfter = firstValue(headers['retry-after']);
+      },
+      onResponseData: (controller, chunk) => {
+        const room = longestBodyBytes - size;
+        size += chunk.length;
+        chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
+        if (chunk.length > room) end(controller, 'answer-too-large');
+        else if (clock.now() - (writtenAt ?? 0) > post.longestAnswerMs) end(controller, 'answer-too-slow');
+      },
+      onResponseEnd: () => {
+        const response = { status, body: bodyText() };
+        settle({ kind: 'answered', response, date, retryAfter, writtenAt: writtenAt ?? answeredAt, answeredAt });
+      },
+      onResponseError: (_controller, error) => {
+        if (writtenAt === null) {
+          settle({ kind: 'withheld', reason: ended === 'deadline' || ended === 'stopped' ? ended : 'unreachable' });
+          return;
+        }
+        const reason = ended === null || ended === 'deadline' || ended === 'stopped' ? brokenReason(error) : ended;
+        settle({ kind: 'broken', reason, response: status === 0 ? null : { status, body: bodyText() }, writtenAt });
+      },
+    },
+  );
+  // Written or failed in the same turn, mostly; else it waits for a connection.
+  if (writtenAt === null && !settled && post.deadlineAt !== null) {
+    waiting = clock.schedule(post.deadlineAt, () => {
+      ended = 'deadline';
+      settle({ kind: 'withheld', reason: 'deadline' });
+    });
+  }
+  return promise;
+}
+
+function headersOf(authorization: string): string[] {
+  return ['authorization', authorization, 'content-type', 'application/json', 'accept', 'application/json'];
+}

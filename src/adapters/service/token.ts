@@ -1,0 +1,143 @@
+/**
+ * The access token: one renewal at a time, whoever asks. A second 401 in a row blocks sending until a later renewal
+ * works; a token without a program has nothing to renew and is tried again after a pause.
+ */
+import { execFile } from 'node:child_process';
+import type { Clock, Timer } from '../../domain/clock.ts';
+import type { EpochMs } from '../../domain/glossary.ts';
+
+/** Gets a new token. Rejects when there is none; the reason never holds the token. */
+export type RenewToken = () => Promise<string>;
+
+/** What RFC 6750 (section 2.1) lets stand in a header. */
+const tokenPattern = /^[\w.~+/-]+=*$/;
+
+/** Runs a program without a shell; the token is the only line it prints. What it prints to stderr goes nowhere. */
+export function renewByCommand(command: readonly string[], timeoutMs: number): RenewToken {
+  const [file = '', ...parameters] = command;
+  return () =>
+    new Promise((resolve, reject) => {
+      execFile(file, parameters, { timeout: timeoutMs, maxBuffer: 65_536, encoding: 'utf8' }, (error, stdout) => {
+        const token = stdout.trim();
+        if (error !== null) {
+          // The message of execFile repeats the arguments and stderr: secrets may stand there.
+          const why = error.killed === true ? `did not end within ${timeoutMs} ms` : `failed (${String(error.code)})`;
+          reject(new Error(`the token command ${why}`));
+        } else if (tokenPattern.test(token)) resolve(token);
+        else reject(new Error('the token command printed no single token'));
+      });
+    });
+}
+
+export type TokenEvent =
+  | { kind: 'token-renewed' }
+  | { kind: 'token-renewal-failed'; reason: string }
+  /** Sending has stopped; the next renewal is tried at `retryAt`. */
+  | { kind: 'token-refused'; retryAt: EpochMs };
+
+/** The token as it was when a request was written; `generation` tells whether it has changed since. */
+export type Token = { header: string; generation: number };
+
+export type TokenKeeper = {
+  /** The token at hand, if it may be used at once. */
+  current: () => Token | null;
+  /** Waits for a renewal under way; null when sending is blocked. */
+  ready: () => Promise<Token | null>;
+  /** A request with this token got 401. Gives the token for one more attempt, or null when sending is blocked. */
+  refused: (token: Token) => Promise<Token | null>;
+  /** A request with this token was let in. */
+  confirmed: (token: Token) => void;
+  /** When sending is blocked: the time of the next renewal. */
+  blockedUntil: () => EpochMs | null;
+  close: () => void;
+};
+
+export function createTokenKeeper(options: {
+  token: string | null;
+  /** Null: nothing to renew. */
+  renew: RenewToken | null;
+  retryMs: number;
+  clock: Clock;
+  observe: (event: TokenEvent) => void;
+}): TokenKeeper {
+  const { renew, retryMs, clock, observe } = options;
+  let token: Token | null = options.token === null ? null : tokenOf(options.token, 1);
+  /** A 401 is the first in a row only after an answer that was none, or with the first token of all. */
+  let firstRefusal = true;
+  let blockedUntil: EpochMs | null = null;
+  let renewing: Promise<Token | null> | null = null;
+  let retry: Timer | null = null;
+  let closed = false;
+
+  const block = (): void => {
+    if (blockedUntil !== null || closed) return;
+    blockedUntil = clock.now() + retryMs;
+    observe({ kind: 'token-refused', retryAt: blockedUntil });
+    retry = clock.schedule(blockedUntil, () => {
+      if (renew !== null) void renewOnce();
+      else {
+        blockedUntil = null;
+        firstRefusal = false;
+      }
+    });
+  };
+
+  const renewNow = async (run: RenewToken): Promise<Token | null> => {
+    try {
+      const text = await run();
+      // Fetched for the first time, or after a 401: only then does the next 401 in a row block.
+      if (token !== null) firstRefusal = false;
+      token = tokenOf(text, (token?.generation ?? 0) + 1);
+      blockedUntil = null;
+      observe({ kind: 'token-renewed' });
+      return token;
+    } catch (error) {
+      observe({ kind: 'token-renewal-failed', reason: error instanceof Error ? error.message : 'unknown' });
+      blockedUntil = null;
+      block();
+      return null;
+    }
+  };
+
+  const renewOnce = (): Promise<Token | null> => {
+    if (renew === null) {
+      block();
+      return Promise.resolve(null);
+    }
+    renewing ??= renewNow(renew).finally(() => {
+      renewing = null;
+    });
+    return renewing;
+  };
+
+  const current = (): Token | null => (renewing === null && blockedUntil === null ? token : null);
+
+  return {
+    current,
+    ready: async () => {
+      if (blockedUntil !== null) return null;
+      if (renewing !== null) return renewing;
+      return token ?? renewOnce();
+    },
+    refused: async (used) => {
+      if (blockedUntil !== null) return null;
+      if (renewing !== null) return renewing;
+      if (token !== null && token.generation !== used.generation) return token;
+      if (firstRefusal) return renewOnce();
+      block();
+      return null;
+    },
+    confirmed: (used) => {
+      if (used.generation === token?.generation) firstRefusal = true;
+    },
+    blockedUntil: () => blockedUntil,
+    close: () => {
+      closed = true;
+      retry?.cancel();
+    },
+  };
+}
+
+function tokenOf(text: string, generation: number): Token {
+  return { header: `Bearer ${text}`, generation };
+}
