@@ -1,0 +1,75 @@
+/** Keys that nobody mapped, flattened and offered to rules as `extra.*`. What is about a person stays out, by key and by value. */
+import type { ExtraValue } from '../domain/request.ts';
+import { isJsonObject, isRawNumber, type JsonObject, type JsonValue } from './json.ts';
+import { isPersonalKey, type RequestMapping } from './mapping-table.ts';
+import { type Fields, lowerOf, type Scope } from './request-elements.ts';
+import { readCpf } from './values.ts';
+
+const maxFacts = 100;
+const maxTextLength = 200;
+const maxDepth = 6;
+/** Nothing may be written through these names when facts are copied about. */
+const reservedKeys = new Set(['__proto__', 'constructor', 'prototype']);
+
+const inheritedFacts = new WeakMap<Scope, Record<string, ExtraValue>>();
+
+export function extraFactsOf(scope: Scope, mapping: RequestMapping): Record<string, ExtraValue> {
+  const facts = scope.parent === null ? {} : { ...wrapperFacts(scope.parent, mapping) };
+  for (let depth = scope.fields.length - 1; depth >= 0; depth -= 1) addFields(facts, scope.fields[depth]!, mapping);
+  return facts;
+}
+
+/** Worked out once for all requests of a list. */
+function wrapperFacts(scope: Scope, mapping: RequestMapping): Record<string, ExtraValue> {
+  const known = inheritedFacts.get(scope);
+  if (known !== undefined) return known;
+  const facts = extraFactsOf(scope, mapping);
+  inheritedFacts.set(scope, facts);
+  return facts;
+}
+
+function addFields(facts: Record<string, ExtraValue>, fields: Fields, mapping: RequestMapping): void {
+  const budget = { left: maxFacts - Object.keys(facts).length };
+  for (const key of Object.keys(fields.object)) {
+    const value = fields.object[key]!;
+    const lower = lowerOf(key);
+    const isContainer = mapping.containers.has(lower) && typeof value === 'object' && value !== null;
+    if (!isContainer) add(facts, key, lower, key, value, mapping, budget, 1);
+  }
+}
+
+function add(
+  facts: Record<string, ExtraValue>,
+  path: string,
+  lowerPath: string,
+  key: string,
+  value: JsonValue,
+  mapping: RequestMapping,
+  budget: { left: number },
+  depth: number,
+): void {
+  if (budget.left <= 0 || reservedKeys.has(key) || mapping.mapped.has(lowerPath) || isPersonalKey(mapping, key)) return;
+  if (Array.isArray(value) || isJsonObject(value)) {
+    if (depth >= maxDepth) return;
+    for (const [inner, item] of Object.entries<JsonValue>(value as JsonObject)) {
+      add(facts, `${path}.${inner}`, `${lowerPath}.${lowerOf(inner)}`, inner, item, mapping, budget, depth + 1);
+    }
+    return;
+  }
+  const plain = isRawNumber(value) ? value.rawJSON : (value as ExtraValue);
+  if (looksPersonal(plain)) return;
+  budget.left -= 1;
+  facts[path] = plain;
+}
+
+const cpfInText = /(?<!\d)\d{3}\.?\d{3}\.?\d{3}-?\d{2}(?!\d)/;
+
+function looksPersonal(value: ExtraValue): boolean {
+  if (typeof value === 'string') return value.length > maxTextLength || value.includes('@') || cpfInText.test(value);
+  return typeof value === 'number' && value >= 1e8 && value < 1e11 && readCpf(value).kind === 'value';
+}
+
+/** Free text of the service may quote a CPF; what is kept in clear does not. */
+export function withoutCpf(text: string): string {
+  return text.replace(new RegExp(cpfInText, 'g'), '***');
+}

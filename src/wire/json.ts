@@ -1,0 +1,117 @@
+/** JSON in and out without losing a digit: the service's ids have up to 19 of them, a double keeps 15. */
+import { isUtf8 } from 'node:buffer';
+
+export type JsonValue = string | number | boolean | null | RawNumber | JsonValue[] | JsonObject;
+export type JsonObject = { [key: string]: JsonValue };
+/** A number that a double might not hold, as it was written. Made by `JSON.rawJSON`, so it is written again as it was read. */
+export type RawNumber = { readonly rawJSON: string };
+
+export type JsonLimits = { maxBytes: number; maxDepth: number };
+export const defaultJsonLimits: JsonLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 64 };
+
+export type Parsed = { kind: 'parsed'; value: JsonValue } | { kind: 'malformed'; text: string };
+
+// The type library does not know this proposal yet (ECMAScript "JSON.parse source text access"); Node 24 has it.
+const json = JSON as typeof JSON & {
+  rawJSON: (text: string) => RawNumber;
+  isRawJSON: (value: unknown) => value is RawNumber;
+  parse: (
+    text: string,
+    reviver?: (key: string, value: JsonValue, context: { source?: string }) => JsonValue,
+  ) => unknown;
+};
+
+const exactDigits = 15;
+
+/**
+ * Size and depth are checked before anything is built. Numbers of 16 digits and more become `RawNumber`; all others stay
+ * plain. `text` of a malformed body says what is wrong and where, and quotes nothing of it.
+ */
+export function parseJson(body: Buffer | string, limits: JsonLimits = defaultJsonLimits): Parsed {
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+  if (bytes.length > limits.maxBytes) {
+    return malformed(`the body has ${bytes.length} bytes, more than the ${limits.maxBytes} allowed; send it in parts`);
+  }
+  if (bytes.length === 0) return malformed('the body is empty; send a JSON object');
+  if (!isUtf8(bytes)) return malformed('the body is not UTF-8; send JSON in UTF-8');
+  const { depth, longDigits } = survey(bytes, limits.maxDepth);
+  if (depth > limits.maxDepth) {
+    return malformed(`the body nests deeper than the ${limits.maxDepth} levels allowed; flatten it`);
+  }
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  const text = bytes.toString('utf8', hasMark ? 3 : 0);
+  try {
+    return { kind: 'parsed', value: (longDigits ? json.parse(text, keepDigits) : json.parse(text)) as JsonValue };
+  } catch (error) {
+    // The engine's message quotes the body; only its position is safe to repeat.
+    const at = error instanceof Error ? / at position (\d+)( \(line \d+ column \d+\))?$/.exec(error.message) : null;
+    return malformed(
+      `the body is not JSON${at === null ? '' : ` (position ${at[1]})`}; check quotes, commas and brackets`,
+    );
+  }
+}
+
+function malformed(text: string): Parsed {
+  return { kind: 'malformed', text };
+}
+
+function keepDigits(_key: string, value: JsonValue, context: { source?: string }): JsonValue {
+  if (typeof value !== 'number' || context.source === undefined || context.source.length <= exactDigits) return value;
+  return json.rawJSON(context.source);
+}
+
+/** One pass over the bytes: how deep it nests (stops past the limit) and whether any number has more digits than a double keeps. */
+function survey(bytes: Buffer, maxDepth: number): { depth: number; longDigits: boolean } {
+  let depth = 0;
+  let deepest = 0;
+  let digits = 0;
+  let longDigits = false;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index]!;
+    if (byte >= 0x30 && byte <= 0x39) {
+      digits += 1;
+      if (digits > exactDigits) longDigits = true;
+      continue;
+    }
+    // A decimal point does not end a run of digits: 1.234567890123456789 needs them all too.
+    if (byte !== 0x2e) digits = 0;
+    if (byte === 0x22) {
+      index = endOfString(bytes, index + 1);
+    } else if (byte === 0x5b || byte === 0x7b) {
+      depth += 1;
+      if (depth > deepest) deepest = depth;
+      if (deepest > maxDepth) break;
+    } else if (byte === 0x5d || byte === 0x7d) {
+      depth -= 1;
+    }
+  }
+  return { depth: deepest, longDigits };
+}
+
+function endOfString(bytes: Buffer, from: number): number {
+  let index = from;
+  while (index < bytes.length && bytes[index] !== 0x22) index += bytes[index] === 0x5c ? 2 : 1;
+  return index;
+}
+
+export function isRawNumber(value: unknown): value is RawNumber {
+  return typeof value === 'object' && value !== null && json.isRawJSON(value);
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !json.isRawJSON(value);
+}
+
+/** Writes decimal digits as a JSON number, every one of them. `digits` has no leading zero. */
+export function numberOfDigits(digits: string): RawNumber {
+  return json.rawJSON(digits);
+}
+
+/** What kind of value it is, for an error text that must not quote it. */
+export function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object') return isRawNumber(value) ? 'a number' : 'an object';
+  if (typeof value === 'string') return value.trim() === '' ? 'an empty text' : 'a text';
+  return typeof value === 'boolean' ? 'true or false' : 'a number';
+}

@@ -1,0 +1,127 @@
+/** The mapping file (`config/request-mapping.json`), checked and prepared for reading. Integrators edit it; code does not change. */
+import { z } from 'zod';
+
+export const factNames = [
+  'requestId',
+  'batchId',
+  'closesAt',
+  'expiresAt',
+  'requestedAmount',
+  'requestedInstallments',
+  'availableMargin',
+  'eligible',
+  'cpf',
+  'name',
+  'birthDate',
+  'admissionDate',
+  'registration',
+  'employerId',
+  'employerIdType',
+  'politicallyExposed',
+  'guarantee.present',
+  'guarantee.fgtsBalance',
+  'guarantee.terminationFine',
+  'guarantee.severancePercent',
+  'alerts',
+  'authorisationNumber',
+] as const;
+export type FactName = (typeof factNames)[number];
+
+const names = z.array(z.string().min(1));
+const schema = z.strictObject({
+  $comment: z.string().optional(),
+  /** Keys whose objects and lists hold requests. */
+  containers: names,
+  /** Facts that a wrapper gives to every request in its lists. */
+  inherited: z.array(z.enum(factNames)),
+  /** Aliases too common to be believed outside the request itself. */
+  ownOnly: names,
+  facts: z.strictObject(
+    Object.fromEntries(factNames.map((fact) => [fact, names.min(1)])) as Record<FactName, z.ZodArray<z.ZodString>>,
+  ),
+  alertCode: names.min(1),
+  politicallyExposedCodes: z.strictObject({ exposed: z.array(z.int()), notExposed: z.array(z.int()) }),
+  /** Parts of key names that mark a value as personal: such keys never become `extra` facts. */
+  personal: names,
+});
+
+/** One alias: `path` in lower case; `text` as the file writes it, for faults. */
+export type Alias = { path: readonly string[]; text: string; ownOnly: boolean };
+
+export type RequestMapping = {
+  containers: ReadonlySet<string>;
+  inherited: ReadonlySet<FactName>;
+  facts: Readonly<Record<FactName, readonly Alias[]>>;
+  /** Dotted lower-case paths that some fact is read from; they are not `extra`. */
+  mapped: ReadonlySet<string>;
+  alertCode: readonly (readonly string[])[];
+  exposedCodes: ReadonlySet<number>;
+  notExposedCodes: ReadonlySet<number>;
+  personal: readonly string[];
+  /** Answers of `isPersonalKey`, kept because the same keys come with every request. */
+  personalKeys: Map<string, boolean>;
+};
+
+/** Reads the file's content; every problem at once. */
+export function readRequestMapping(
+  content: unknown,
+): { kind: 'read'; mapping: RequestMapping } | { kind: 'refused'; problems: readonly string[] } {
+  const result = schema.safeParse(content);
+  if (!result.success) {
+    return {
+      kind: 'refused',
+      problems: result.error.issues.map((issue) => `/${issue.path.join('/')}: ${issue.message}`),
+    };
+  }
+  const file = result.data;
+  const ownOnly = new Set(file.ownOnly.map((name) => name.toLowerCase()));
+  const aliasOf = (text: string): Alias => ({
+    path: text.toLowerCase().split('.'),
+    text,
+    ownOnly: ownOnly.has(text.toLowerCase()),
+  });
+  const facts = Object.fromEntries(factNames.map((fact) => [fact, file.facts[fact].map(aliasOf)])) as Record<
+    FactName,
+    Alias[]
+  >;
+  return {
+    kind: 'read',
+    mapping: {
+      containers: new Set(file.containers.map((name) => name.toLowerCase())),
+      inherited: new Set(file.inherited),
+      facts,
+      mapped: new Set(Object.values(facts).flatMap((aliases) => aliases.map((alias) => alias.path.join('.')))),
+      alertCode: file.alertCode.map((text) => text.toLowerCase().split('.')),
+      exposedCodes: new Set(file.politicallyExposedCodes.exposed),
+      notExposedCodes: new Set(file.politicallyExposedCodes.notExposed),
+      personal: file.personal.map(bareKey),
+      personalKeys: new Map(),
+    },
+  };
+}
+
+function bareKey(key: string): string {
+  return key
+    .normalize('NFD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, '');
+}
+
+const maxPersonalKeys = 2_000;
+
+/** Whether a key's name says that its value is about a person. Marks of two letters must be a word of their own. */
+export function isPersonalKey(mapping: RequestMapping, key: string): boolean {
+  const known = mapping.personalKeys.get(key);
+  if (known !== undefined) return known;
+  const bare = bareKey(key);
+  const words = key
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/);
+  const personal = mapping.personal.some((mark) => (mark.length <= 2 ? words.includes(mark) : bare.includes(mark)));
+  if (mapping.personalKeys.size >= maxPersonalKeys) mapping.personalKeys.clear();
+  mapping.personalKeys.set(key, personal);
+  return personal;
+}

@@ -1,0 +1,141 @@
+/**
+ * What the service's answer to a bid means. The contract shows one of six shapes; the others are told by an editable
+ * table (`config/outcomes.json`). What the table does not know is `rejected(unclassified)`, kept whole and alerted.
+ */
+import { z } from 'zod';
+import type { BidOutcome } from '../domain/offer.ts';
+import { fieldOf } from './casing.ts';
+import { isJsonObject, type JsonValue, parseJson } from './json.ts';
+
+const outcomeNames = [
+  'accepted-outside',
+  'duplicate',
+  'request-not-found',
+  'request-expired',
+  'validity-too-long',
+  'unclassified',
+] as const;
+type OutcomeName = (typeof outcomeNames)[number];
+
+const rowSchema = z.strictObject({
+  outcome: z.enum(outcomeNames),
+  /** Statuses such as 409, or classes such as "4xx"; absent means any that is not 5xx. */
+  statuses: z
+    .array(z.union([z.int().min(200).max(499), z.enum(['2xx', '4xx'])]))
+    .min(1)
+    .optional(),
+  codes: z.array(z.string().min(1)).optional(),
+  texts: z.array(z.string().min(3)).optional(),
+});
+
+const tableSchema = z.strictObject({
+  $comment: z.string().optional(),
+  /** Keys, in any case, whose values are codes or messages of the service. Nothing else of an answer is searched. */
+  messageKeys: z.array(z.string().min(1)).min(1),
+  rows: z
+    .array(rowSchema)
+    .refine(
+      (rows) => rows.every((row) => row.statuses !== undefined || row.codes !== undefined || row.texts !== undefined),
+      'a row needs statuses, codes or texts',
+    ),
+});
+
+type Row = {
+  outcome: OutcomeName;
+  statuses: readonly (number | string)[] | null;
+  codes: readonly string[];
+  texts: readonly string[];
+};
+export type OutcomeTable = { messageKeys: ReadonlySet<string>; rows: readonly Row[] };
+
+/** Reads the table's file; every problem at once. */
+export function readOutcomeTable(
+  content: unknown,
+): { kind: 'read'; table: OutcomeTable } | { kind: 'refused'; problems: readonly string[] } {
+  const result = tableSchema.safeParse(content);
+  if (!result.success) {
+    return {
+      kind: 'refused',
+      problems: result.error.issues.map((issue) => `/${issue.path.join('/')}: ${issue.message}`),
+    };
+  }
+  const rows = result.data.rows.map((row) => ({
+    outcome: row.outcome,
+    statuses: row.statuses ?? null,
+    codes: (row.codes ?? []).map(fold),
+    texts: (row.texts ?? []).map(fold),
+  }));
+  return { kind: 'read', table: { messageKeys: new Set(result.data.messageKeys.map(fold)), rows } };
+}
+
+/** Case and accents do not matter: services change them between versions. */
+function fold(text: string): string {
+  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+}
+
+/**
+ * What one answer means. 401 and 429 are the client's business before this is asked. `unknown` means that the bid may have
+ * landed: a failure of the server, a redirect, a time-out it reports, or a success that cannot be read.
+ */
+export function classifyBidAnswer(table: OutcomeTable, status: number, bodyText: string): BidOutcome {
+  if (status >= 500) return { kind: 'unknown', reason: `status-${status}` };
+  if (status < 200 || (status >= 300 && status < 400) || status === 408 || status === 425) {
+    return { kind: 'unknown', reason: `status-${status}` };
+  }
+  const parsed = parseJson(bodyText);
+  const value = parsed.kind === 'parsed' ? parsed.value : null;
+  const said: string[] = [];
+  if (value === null) said.push(fold(bodyText.slice(0, 4_000)));
+  else collect(value, table.messageKeys, false, said);
+  const row = table.rows.find((candidate) => matches(candidate, status, said));
+  const bidId = bidIdOf(value);
+  if (status < 300) {
+    if (value === null) return { kind: 'unknown', reason: 'unreadable-success' };
+    if (row?.outcome === 'accepted-outside') return { kind: 'accepted-outside', bidId };
+    if (!reportsError(value)) {
+      if (bidId !== null) return { kind: 'accepted', bidId };
+      if (row === undefined) return { kind: 'unknown', reason: 'unreadable-success' };
+    }
+  }
+  return rejection(row?.outcome ?? 'unclassified');
+}
+
+function rejection(outcome: OutcomeName): BidOutcome {
+  if (outcome === 'duplicate') return { kind: 'duplicate' };
+  return { kind: 'rejected', code: outcome === 'accepted-outside' ? 'unclassified' : outcome };
+}
+
+function matches(row: Row, status: number, said: readonly string[]): boolean {
+  const statusFits =
+    row.statuses?.some((wanted) => wanted === status || wanted === `${Math.floor(status / 100)}xx`) ?? true;
+  if (!statusFits) return false;
+  if (row.codes.length === 0 && row.texts.length === 0) return true;
+  return said.some((text) => row.codes.includes(text) || row.texts.some((wanted) => text.includes(wanted)));
+}
+
+/** All codes and messages of an answer: texts and numbers at or below the message keys. */
+function collect(value: JsonValue, keys: ReadonlySet<string>, inside: boolean, said: string[]): void {
+  if (typeof value === 'string' || typeof value === 'number') {
+    if (inside) said.push(fold(String(value)));
+  } else if (Array.isArray(value)) {
+    for (const item of value) collect(item, keys, inside, said);
+  } else if (isJsonObject(value)) {
+    for (const [key, inner] of Object.entries(value)) collect(inner, keys, inside || keys.has(fold(key)), said);
+  }
+}
+
+function bidIdOf(value: JsonValue): string | null {
+  const content = isJsonObject(value) ? fieldOf(value, 'Conteudo') : undefined;
+  const bidId = isJsonObject(content) ? fieldOf(content, 'CodigoLanceLeilao') : undefined;
+  return typeof bidId === 'string' && bidId.trim() !== '' ? bidId.trim() : null;
+}
+
+/** Contract, Errors 1 and 3: `HasError`, or an error array that is not empty. */
+function reportsError(value: JsonValue): boolean {
+  if (!isJsonObject(value)) return false;
+  if (fieldOf(value, 'HasError') === true) return true;
+  return ['Erros', 'errors'].some((name) => {
+    const errors = fieldOf(value, name);
+    return Array.isArray(errors) && errors.length > 0;
+  });
+}

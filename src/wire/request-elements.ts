@@ -1,0 +1,145 @@
+/** Where the requests of a webhook are: the root itself, an object inside it, or the items of a list, each with its wrapper. */
+import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
+import type { Alias, FactName, RequestMapping } from './mapping-table.ts';
+
+/** One object with its keys in lower case. */
+export type Fields = { object: JsonObject; values: ReadonlyMap<string, JsonValue> };
+
+/** What can be seen from one request: its own objects, innermost first, and the wrapper of the list it came in. */
+export type Scope = { fields: readonly Fields[]; parent: Scope | null };
+
+export type Element = {
+  scope: Scope;
+  pointer: string;
+  /** The item of the list, or the whole body when there is no list. */
+  own: JsonValue;
+  /** The whole body with this one alone in its list: what a dead letter keeps, so that it can be read again. */
+  alone: () => JsonValue;
+};
+
+type List = { items: readonly JsonValue[]; pointer: string; wrap: (item: JsonValue) => JsonValue };
+
+/** `emptyBatch`: a list of requests was there and had nothing in it. */
+export function elementsOf(root: JsonValue, mapping: RequestMapping): { elements: Element[]; emptyBatch: boolean } {
+  const found = { elements: [] as Element[], emptyBatch: false };
+  if (Array.isArray(root)) {
+    visitList({ items: root, pointer: '', wrap: (item) => [item] }, null, mapping, found);
+  } else {
+    visit(root, '', null, (item) => item, mapping, found);
+  }
+  return found;
+}
+
+type Found = { elements: Element[]; emptyBatch: boolean };
+
+function visitList(list: List, parent: Scope | null, mapping: RequestMapping, found: Found): void {
+  list.items.forEach((item, index) => {
+    visit(item, `${list.pointer}/${index}`, parent, list.wrap, mapping, found);
+  });
+}
+
+function visit(
+  node: JsonValue,
+  pointer: string,
+  parent: Scope | null,
+  wrap: (item: JsonValue) => JsonValue,
+  mapping: RequestMapping,
+  found: Found,
+): void {
+  const fields: Fields[] = [];
+  const lists: List[] = [];
+  if (isJsonObject(node)) gather(node, pointer, wrap, mapping, fields, lists);
+  const scope = { fields, parent };
+  const filled = lists.filter((list) => list.items.length > 0);
+  if (filled.length > 0) {
+    for (const list of filled) visitList(list, scope, mapping, found);
+    return;
+  }
+  if (lists.length > 0 && findFact(scope, 'requestId', mapping) === null) {
+    found.emptyBatch ||= findFact(scope, 'batchId', mapping) !== null;
+    return;
+  }
+  found.elements.push({ scope, pointer, own: node, alone: () => wrap(node) });
+}
+
+/** The fields of an object and of the containers inside it; lists in containers are handed back. */
+function gather(
+  object: JsonObject,
+  pointer: string,
+  wrap: (item: JsonValue) => JsonValue,
+  mapping: RequestMapping,
+  fields: Fields[],
+  lists: List[],
+): void {
+  const values = new Map<string, JsonValue>();
+  for (const key of Object.keys(object)) {
+    if (key === '__proto__') continue;
+    const lower = lowerOf(key);
+    const value = object[key]!;
+    if (mapping.containers.has(lower)) {
+      const wrapInner = (item: JsonValue): JsonValue => wrap({ ...object, [key]: item });
+      if (Array.isArray(value)) {
+        lists.push({ items: value, pointer: `${pointer}/${key}`, wrap: (item) => wrapInner([item]) });
+        continue;
+      }
+      if (isJsonObject(value)) {
+        gather(value, `${pointer}/${key}`, wrapInner, mapping, fields, lists);
+        continue;
+      }
+    }
+    values.set(lower, values.has(lower) && !agree(values.get(lower)!, value) ? contradiction : value);
+  }
+  fields.push({ object, values });
+}
+
+/** Two keys that differ only in case and say different things: neither is believed. No reader accepts a list of this kind. */
+const contradiction: JsonValue = [['the key is written twice with different values']];
+
+function agree(one: JsonValue, other: JsonValue): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}
+
+const lowered = new Map<string, string>();
+const maxLowered = 2_000;
+
+/** The same keys come with every request; lower case is worked out once. */
+export function lowerOf(key: string): string {
+  const known = lowered.get(key);
+  if (known !== undefined) return known;
+  if (lowered.size >= maxLowered) lowered.clear();
+  const lower = key.toLowerCase();
+  lowered.set(key, lower);
+  return lower;
+}
+
+/** The first alias that carries a value: the request's own before its wrapper's, and from a wrapper only what it may give. */
+export function findFact(
+  scope: Scope,
+  fact: FactName,
+  mapping: RequestMapping,
+): { alias: Alias; value: JsonValue } | null {
+  for (let level: Scope | null = scope; level !== null; level = level.parent) {
+    if (level !== scope && !mapping.inherited.has(fact)) return null;
+    for (const alias of mapping.facts[fact]) {
+      for (let depth = 0; depth < level.fields.length; depth += 1) {
+        if (alias.ownOnly && (depth > 0 || level !== scope)) continue;
+        const value = resolve(level.fields[depth]!, alias.path);
+        if (value !== undefined && value !== null && value !== '') return { alias, value };
+      }
+    }
+  }
+  return null;
+}
+
+function resolve(fields: Fields, path: readonly string[]): JsonValue | undefined {
+  let value = fields.values.get(path[0]!);
+  for (let step = 1; step < path.length && value !== undefined; step += 1) {
+    value = isJsonObject(value) ? innerValue(value, path[step]!) : undefined;
+  }
+  return value;
+}
+
+export function innerValue(object: JsonObject, lower: string): JsonValue | undefined {
+  for (const key of Object.keys(object)) if (lowerOf(key) === lower && key !== '__proto__') return object[key];
+  return undefined;
+}

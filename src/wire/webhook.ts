@@ -1,0 +1,272 @@
+/**
+ * From the bytes of a webhook to the entries of the log, in one pure step: what the door makes durable before it answers.
+ * Each request becomes a record of its own; what cannot be used becomes a dead letter while its siblings go on.
+ */
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { AuctionRecord, CallbackRecord, Topic, Topics } from '../domain/records.ts';
+import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
+import type { Vault } from '../domain/vault.ts';
+import { type Decoded, describeFaults, type WireFault } from './casing.ts';
+import {
+  decodeContemplated,
+  decodeEndOfAuction,
+  decodeProposed,
+  type EndOfAuction,
+  type EventKind,
+  recogniseEvent,
+} from './events.ts';
+import { withoutCpf } from './extra-facts.ts';
+import { linkKeyOf, workerKeyOf } from './identity.ts';
+import { type JsonLimits, type JsonValue, parseJson } from './json.ts';
+import { decodeLinkDetail, decodeLinkList, type LinkDetailMessage, type LinkList, type LinkRow } from './links.ts';
+import type { RequestMapping } from './mapping-table.ts';
+import { mapRequests, readExposed } from './request-mapping.ts';
+
+/** What the log takes: one entry, its topic and its key. */
+export type WebhookEntry = { [T in Topic]: { topic: T; key: string; record: Topics[T] } }[Topic];
+
+export type WebhookDeps = {
+  mapping: RequestMapping;
+  vault: Vault;
+  /** When the body came in; deadlines count from here. */
+  receivedAt: EpochMs;
+  /** When the records are written. */
+  now: EpochMs;
+  limits?: JsonLimits;
+};
+
+export type WebhookReading =
+  | {
+      kind: 'entries';
+      event: EventKind | 'requests';
+      entries: readonly WebhookEntry[];
+      /** Elements that became dead letters. */
+      deadLetters: number;
+      /** Facts that are null because they could not be read; pointers and kinds only. */
+      faults: readonly WireFault[];
+    }
+  | { kind: 'malformed'; text: string }
+  | { kind: 'dead-letter'; reason: string; letter: WebhookEntry };
+
+export function readWebhook(body: Buffer | string, deps: WebhookDeps): WebhookReading {
+  const parsed = parseJson(body, deps.limits);
+  if (parsed.kind === 'malformed') return parsed;
+  const { value } = parsed;
+  const event = recogniseEvent(value);
+  switch (event) {
+    case 'end-of-auction':
+      return orDeadLetter(decodeEndOfAuction(value), value, deps, (end) => endedEntries(end, value, deps));
+    case 'link-list':
+      return orDeadLetter(decodeLinkList(value), value, deps, (list) => linkListEntries(list, value, deps));
+    case 'link-detail':
+      return orDeadLetter(decodeLinkDetail(value), value, deps, (link) => linkDetailEntries(link, value, deps));
+    case 'contemplated':
+      return orDeadLetter(decodeContemplated(value), value, deps, (won) =>
+        callbackEntries(event, won.requestCode, {
+          kind: 'contemplated',
+          at: deps.now,
+          requestCode: won.requestCode,
+          message: won.message === null ? null : withoutCpf(won.message),
+          errors: won.errors.map(withoutCpf),
+        }),
+      );
+    case 'proposed':
+      return orDeadLetter(decodeProposed(value), value, deps, (proposal) =>
+        callbackEntries(event, proposal.requestCode, {
+          kind: 'proposed',
+          at: deps.now,
+          requestCode: proposal.requestCode,
+          proposalCode: proposal.proposalCode,
+          proposalNumber: proposal.proposalNumber,
+          validUntil: proposal.validUntil,
+          message: proposal.message === null ? null : withoutCpf(proposal.message),
+          errors: proposal.errors.map(withoutCpf),
+        }),
+      );
+    case 'contract':
+      return wholeDeadLetter('a contract event, which this version does not process', null, value, deps);
+    case null:
+      return requestEntries(value, deps);
+    default:
+      return event satisfies never;
+  }
+}
+
+function orDeadLetter<T>(
+  decoded: Decoded<T>,
+  value: JsonValue,
+  deps: WebhookDeps,
+  toEntries: (value: T) => WebhookReading,
+): WebhookReading {
+  if (decoded.kind === 'decoded') return toEntries(decoded.value);
+  return wholeDeadLetter(describeFaults(decoded.faults), decoded.faults[0]?.pointer ?? null, value, deps);
+}
+
+function wholeDeadLetter(reason: string, pointer: string | null, value: JsonValue, deps: WebhookDeps): WebhookReading {
+  return { kind: 'dead-letter', reason, letter: deadLetter(reason, pointer, JSON.stringify(value), deps) };
+}
+
+/** Keyed by a pseudonym of what it holds, so that the same letter twice is seen to be the same. */
+function deadLetter(reason: string, pointer: string | null, payload: string, deps: WebhookDeps): WebhookEntry {
+  const { vault, now, receivedAt } = deps;
+  return {
+    topic: 'dead-letters',
+    key: vault.pseudonym(payload),
+    record: { at: now, receivedAt, reason, pointer, sealedPayload: vault.seal(payload) },
+  };
+}
+
+function auctionEntry(record: AuctionRecord): WebhookEntry {
+  return { topic: 'auctions', key: record.requestId, record };
+}
+
+// --- New requests ---------------------------------------------------------------------------------------------------
+
+function requestEntries(value: JsonValue, deps: WebhookDeps): WebhookReading {
+  const { vault, now, receivedAt } = deps;
+  const mapped = mapRequests(value, deps.mapping, { receivedAt, vault });
+  if (mapped.kind === 'not-understood') return wholeDeadLetter(mapped.reason, mapped.pointer, value, deps);
+  const entries: WebhookEntry[] = [];
+  const faults: WireFault[] = [];
+  let deadLetters = 0;
+  for (const item of mapped.items) {
+    faults.push(...item.faults);
+    if (item.kind === 'request') {
+      const sealed = vault.seal(sealedContent(item.identity, item.raw));
+      const rawHash = vault.pseudonym(item.raw);
+      const { requestId } = item.request;
+      entries.push(auctionEntry({ kind: 'requested', requestId, at: now, request: item.request, sealed, rawHash }));
+      continue;
+    }
+    deadLetters += 1;
+    const reason = describeFaults(item.faults);
+    entries.push(deadLetter(reason, item.faults[0]?.pointer ?? null, item.raw, deps));
+    if (item.requestId !== null) entries.push(unusableEntry(item.requestId, reason, now));
+  }
+  return { kind: 'entries', event: 'requests', entries, deadLetters, faults };
+}
+
+/** What the `sealed` of a requested record holds, written by hand because both parts are JSON already. */
+function sealedContent(identity: WorkerIdentity, raw: string): string {
+  return `{"identity":${JSON.stringify(identity)},"raw":${raw}}`;
+}
+
+/** A request that cannot be used still ends, explained. */
+function unusableEntry(requestId: RequestId, reason: string, at: EpochMs): WebhookEntry {
+  const code = 'request-unusable';
+  return auctionEntry({
+    kind: 'passed',
+    requestId,
+    at,
+    code,
+    claimId: null,
+    reasons: [{ code, rule: null, text: reason }],
+    trace: null,
+  });
+}
+
+// --- Results and callbacks ------------------------------------------------------------------------------------------
+
+function endedEntries(end: EndOfAuction, value: JsonValue, deps: WebhookDeps): WebhookReading {
+  const { batchId, startedAt, endedAt } = end;
+  const entries = end.requests.map(({ requestId, bids }) =>
+    auctionEntry({ kind: 'ended', requestId, at: deps.now, batchId, startedAt, endedAt, bids }),
+  );
+  for (const { faults, element } of end.unreadable) {
+    entries.push(elementLetter(faults, replaceList(value, 'payload', 'solicitacoes', element), deps));
+  }
+  const faults = end.unreadable.flatMap((element) => element.faults);
+  return { kind: 'entries', event: 'end-of-auction', entries, deadLetters: end.unreadable.length, faults };
+}
+
+function elementLetter(faults: readonly WireFault[], alone: JsonValue, deps: WebhookDeps): WebhookEntry {
+  return deadLetter(describeFaults(faults), faults[0]?.pointer ?? null, JSON.stringify(alone), deps);
+}
+
+/** The same body with one element alone in its list, so that the letter can be read again on its own. */
+function replaceList(value: JsonValue, outer: string, inner: string, element: JsonValue): JsonValue {
+  return replaceField(value, outer, (payload) => replaceField(payload, inner, () => [element]));
+}
+
+function replaceField(value: JsonValue, lowerName: string, change: (inner: JsonValue) => JsonValue): JsonValue {
+  const entries = Object.entries<JsonValue>(value as Record<string, JsonValue>);
+  return Object.fromEntries(
+    entries.map(([key, inner]) => [key, key.toLowerCase() === lowerName ? change(inner) : inner]),
+  );
+}
+
+function callbackEntries(event: EventKind, key: string, record: CallbackRecord): WebhookReading {
+  return { kind: 'entries', event, entries: [{ topic: 'callbacks', key, record }], deadLetters: 0, faults: [] };
+}
+
+function linkDetailEntries(link: LinkDetailMessage, value: JsonValue, deps: WebhookDeps): WebhookReading {
+  const { vault, now, receivedAt, mapping } = deps;
+  const workerKey = workerKeyOf(vault, link.cpf);
+  const exposed = readExposed(link.politicallyExposed?.code, mapping);
+  const detail: LinkDetail = {
+    linkKey: linkKeyOf(vault, link.cpf, link.registration, link.employerIdType, link.employerId),
+    workerKey,
+    receivedAt,
+    eligible: link.eligible,
+    ineligibilityCode: link.ineligibility?.code ?? null,
+    availableMarginCents: link.availableMarginCents,
+    marginBaseCents: link.marginBaseCents,
+    totalEarningsCents: link.totalEarningsCents,
+    admissionDate: link.admissionDate,
+    terminationDate: link.terminationDate,
+    birthDate: link.birthDate,
+    workerCategoryCode: link.workerCategoryCode,
+    politicallyExposed: exposed.kind === 'value' ? exposed.value : null,
+    occupationCode: link.occupation?.code ?? null,
+    activityCode: link.activity?.code ?? null,
+    employerStartDate: link.employerStartDate,
+    activeLoans: link.activeLoans,
+    alertCount: link.alerts?.length ?? null,
+  };
+  const sealed = vault.seal(JSON.stringify(value));
+  return callbackEntries('link-detail', workerKey, {
+    kind: 'link-detail',
+    at: now,
+    requestCode: link.requestCode,
+    detail,
+    sealed,
+  });
+}
+
+function linkListEntries(list: LinkList, value: JsonValue, deps: WebhookDeps): WebhookReading {
+  if (list.links.length === 0 && list.unreadable.length === 0) {
+    return wholeDeadLetter('the list has no links, so it does not say which worker it is about', null, value, deps);
+  }
+  const byWorker = Map.groupBy(list.links, (link) => workerKeyOf(deps.vault, link.cpf));
+  const entries = [...byWorker].map(
+    ([workerKey, rows]): WebhookEntry => ({
+      topic: 'callbacks',
+      key: workerKey,
+      record: {
+        kind: 'link-list',
+        at: deps.now,
+        requestCode: list.requestCode,
+        workerKey,
+        links: rows.map((row) => toLink(row, deps.vault)),
+        sealed: deps.vault.seal(JSON.stringify(value)),
+      },
+    }),
+  );
+  for (const { faults, element } of list.unreadable) {
+    entries.push(elementLetter(faults, replaceList(value, 'payload', 'vinculos', element), deps));
+  }
+  const faults = list.unreadable.flatMap((element) => element.faults);
+  return { kind: 'entries', event: 'link-list', entries, deadLetters: list.unreadable.length, faults };
+}
+
+function toLink(row: LinkRow, vault: Vault) {
+  const { cpf, registration, employerId, employerIdType, eligible } = row;
+  const identity: WorkerIdentity = { cpf, name: null, registration, employerId, employerIdType };
+  return {
+    linkKey: linkKeyOf(vault, cpf, registration, employerIdType, employerId),
+    eligible,
+    employerId,
+    employerIdType,
+    sealedIdentity: vault.seal(JSON.stringify(identity)),
+  };
+}
