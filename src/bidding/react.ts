@@ -11,6 +11,7 @@ import type { BiddingSettings } from './settings.ts';
 
 /** Pass codes of the desk itself; all others are declared by the risk team in `rules/codes.json`. */
 export const deskCodes = [
+  'amount-missing',
   'auction-ended',
   'authorisation-missing',
   'cap',
@@ -20,6 +21,7 @@ export const deskCodes = [
   'overload',
   'paused',
   'request-unusable',
+  'term-missing',
 ] as const;
 export type DeskCode = (typeof deskCodes)[number];
 

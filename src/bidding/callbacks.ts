@@ -1,0 +1,103 @@
+/**
+ * What the service tells outside an auction: link details go to the margin cache, winner events to their request.
+ * Progress is kept in the views; every step may be done twice.
+ */
+import type { Clock } from '../domain/clock.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { AuctionRecord, CallbackRecord } from '../domain/records.ts';
+import type { Link, LinkDetail } from '../domain/request.ts';
+import type { DeskObserver } from './observer.ts';
+import type { Outbox } from './outbox.ts';
+import { callbackPartition, type LogBatch, type MarginCache, type Views } from './ports.ts';
+
+type WinnerEvent = Extract<CallbackRecord, { requestCode: string; kind: 'contemplated' | 'proposed' }>;
+type Orphan = { offset: number; event: WinnerEvent; partition: number };
+
+export type Callbacks = {
+  handle: (batch: LogBatch<CallbackRecord>) => Promise<void>;
+  /** Bids that became known; winner events that waited for one are given to their request. */
+  bidsKnown: (bidIds: readonly string[]) => Promise<void>;
+};
+
+export function createCallbacks(options: {
+  views: Views;
+  margins: MarginCache;
+  outbox: Outbox;
+  clock: Clock;
+  observer: DeskObserver;
+  /** A winner event whose bid stays unknown for this long is given up with an alarm. */
+  orphanTimeoutMs: number;
+  onDetails: (details: readonly LinkDetail[]) => void;
+  onLinks: (workerKey: string, links: readonly Link[]) => void;
+}): Callbacks {
+  const { views, margins, outbox, clock, observer } = options;
+  /** Winner events that came before their bid was known, by request code. */
+  const orphans = new Map<string, Orphan[]>();
+  const dealtWith = new Map<number, EpochMs>();
+
+  async function handle(batch: LogBatch<CallbackRecord>): Promise<void> {
+    const details: LinkDetail[] = [];
+    const winners: Orphan[] = [];
+    for (const { record, offset } of batch.entries) {
+      if (record.kind === 'link-detail') details.push(record.detail);
+      else if (record.kind === 'link-list') options.onLinks(record.workerKey, record.links);
+      else winners.push({ offset, event: record, partition: batch.partition });
+    }
+    if (details.length > 0) {
+      await margins.write(details);
+      options.onDetails(details);
+    }
+    if (winners.length > 0) await rekey(winners);
+    dealtWith.set(batch.partition, batch.next);
+    await advance(batch.partition);
+  }
+
+  async function rekey(winners: readonly Orphan[]): Promise<void> {
+    const found = await views.findByBid([...new Set(winners.map(({ event }) => event.requestCode))]);
+    const records: AuctionRecord[] = [];
+    for (const winner of winners) {
+      const requestId = found.get(winner.event.requestCode);
+      if (requestId === undefined) adopt(winner);
+      else records.push(keyed(winner.event, requestId));
+    }
+    if (records.length === 0) return;
+    await outbox.keep(records.map((record) => ({ topic: 'auctions', key: record.requestId, record })));
+    observer({ kind: 'step', step: 'callback-rekeyed' });
+  }
+
+  function adopt(winner: Orphan): void {
+    const { requestCode } = winner.event;
+    const others = orphans.get(requestCode) ?? [];
+    if (!others.some((other) => other.offset === winner.offset)) others.push(winner);
+    orphans.set(requestCode, others);
+  }
+
+  /** Never past an orphan: after a restart it is read again. */
+  async function advance(partition: number): Promise<void> {
+    let next = dealtWith.get(partition) ?? 0;
+    for (const [requestCode, waiting] of orphans) {
+      const kept = waiting.filter(({ event }) => clock.now() - event.at < options.orphanTimeoutMs);
+      if (kept.length < waiting.length) observer({ kind: 'alarm', code: 'winner-unknown', requestId: null });
+      if (kept.length === 0) orphans.delete(requestCode);
+      else orphans.set(requestCode, kept);
+      for (const orphan of kept) if (orphan.partition === partition) next = Math.min(next, orphan.offset);
+    }
+    const stream = callbackPartition(partition);
+    const first = await views.applied(stream);
+    if (next > first) await views.apply({ partition: stream, first, next, changes: [] });
+  }
+
+  async function bidsKnown(bidIds: readonly string[]): Promise<void> {
+    const adopted = bidIds.flatMap((bidId) => orphans.get(bidId) ?? []);
+    if (adopted.length === 0) return;
+    for (const bidId of bidIds) orphans.delete(bidId);
+    await rekey(adopted);
+    for (const partition of new Set(adopted.map((orphan) => orphan.partition))) await advance(partition);
+  }
+
+  return { handle, bidsKnown };
+}
+
+function keyed(event: WinnerEvent, requestId: RequestId): AuctionRecord {
+  return { ...event, requestId };
+}

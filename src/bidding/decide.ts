@@ -1,0 +1,192 @@
+/**
+ * The decision: rules, then price, then caps. Pure: the same inputs give the same offer and the same bytes, months later
+ * too, which is what `replay` and the explanation of a bid live from.
+ */
+import assert from 'node:assert/strict';
+import { dayOf } from '../domain/clock.ts';
+import type { AmountCents, EpochMs } from '../domain/glossary.ts';
+import type { CapReservation, DecisionTrace, Offer, Reason, Usage } from '../domain/offer.ts';
+import type { Economics } from '../domain/policy.ts';
+import type { StoredInput } from '../domain/records.ts';
+import type { LinkDetail, LoanRequest } from '../domain/request.ts';
+import { chooseOffer } from '../pricing/choose.ts';
+import type { ChoiceInput } from '../pricing/mask.ts';
+import type { RateTables } from '../pricing/terms.ts';
+import type { WinCurve } from '../pricing/win-curve.ts';
+import { evaluateOffer, evaluateRequest, type RequestVerdict } from '../rules/evaluate.ts';
+import type { Facts } from '../rules/facts.ts';
+import { factsOf, offerFactsOf } from '../rules/facts-of.ts';
+import type { RuleSet } from '../rules/rule-set.ts';
+import type { BiddingSettings } from './settings.ts';
+
+/** Everything that steers decisions at one moment; immutable, swapped whole. */
+export type Policy = {
+  ruleSet: RuleSet;
+  economics: Economics;
+  tables: RateTables;
+  /** What is believed of rivals before the first result. */
+  prior: Float64Array;
+  settingsHash: string;
+  /** Rule set and settings, to be stored once under their hashes. */
+  stored: readonly StoredInput[];
+};
+
+export type Assessment = {
+  request: LoanRequest;
+  link: LinkDetail | null;
+  marginCents: AmountCents | null;
+  facts: Facts;
+  verdict: RequestVerdict;
+  at: EpochMs;
+};
+
+/** The careful side: where request and link both name a margin, the smaller one counts. */
+function marginOf(request: LoanRequest, link: LinkDetail | null): AmountCents | null {
+  const told = request.availableMarginCents;
+  const asked = link?.availableMarginCents ?? null;
+  if (told === null || asked === null) return told ?? asked;
+  return Math.min(told, asked);
+}
+
+/** First half: what the rules say of the request alone. */
+export function assess(request: LoanRequest, link: LinkDetail | null, policy: Policy, at: EpochMs): Assessment {
+  const marginCents = marginOf(request, link);
+  const facts = factsOf({ request, link, marginCents, at });
+  return { request, link, marginCents, facts, verdict: evaluateRequest(policy.ruleSet, facts, at), at };
+}
+
+/** Whether the link's detail could still turn this into a bid: something is missing, and nothing certain forbids it. */
+export function wantsLink(assessment: Assessment): boolean {
+  if (assessment.link !== null) return false;
+  const { passes } = assessment.verdict;
+  if (passes.length > 0) return passes.every((reason) => reason.code.startsWith('fact-missing:'));
+  return assessment.marginCents === null;
+}
+
+/** What is decided, but for the room under the caps. */
+export type Draft =
+  | { kind: 'offer'; offer: Offer; trace: DecisionTrace }
+  | { kind: 'pass'; code: string; reasons: readonly Reason[]; trace: DecisionTrace };
+
+export type DraftInput = {
+  assessment: Assessment;
+  policy: Policy;
+  settings: BiddingSettings;
+  /** Null when the rules already say no. */
+  curve: WinCurve | null;
+  /** Caps that operators set by hand, cents a day. */
+  operatorCaps: Readonly<Record<string, number>>;
+  shadowPricePerCent: number;
+};
+
+/** Second half: price and the rules on the offer. */
+export function draftOffer(input: DraftInput): Draft {
+  const { assessment, policy, settings, curve } = input;
+  const { request, marginCents, facts, verdict, at } = assessment;
+  const trace: DecisionTrace = {
+    decidedAt: at,
+    ruleSetHash: policy.ruleSet.hash,
+    settingsHash: policy.settingsHash,
+    curveHash: curve?.hash ?? null,
+    segmentKeys: verdict.segmentKeys,
+    link: assessment.link,
+    usage: {},
+    shadowPricePerCent: input.shadowPricePerCent,
+    caps: [],
+    rulesFired: verdict.fired,
+    reasons: verdict.passes,
+  };
+  const refused = verdict.passes[0] ?? missingInput(request, marginCents);
+  if (refused !== null) {
+    const reasons = verdict.passes.length > 0 ? verdict.passes : [refused];
+    return { kind: 'pass', code: refused.code, reasons, trace: { ...trace, reasons } };
+  }
+  const choice = chooseOffer(choiceInput(input));
+  if (choice.kind === 'none') {
+    const reasons = [{ code: choice.code, rule: null, text: choice.text }];
+    return { kind: 'pass', code: choice.code, reasons, trace: { ...trace, reasons } };
+  }
+  const offer: Offer = { ...choice.offer, validUntil: at + settings.bidValidityMs };
+  const offerFacts = offerFactsOf({ offer, expectedProfitCents: choice.valueIfReleasedCents, marginCents });
+  const onOffer = evaluateOffer(policy.ruleSet, facts, offerFacts, at);
+  const caps = [...verdict.caps, ...onOffer.caps, ...operatorCapsAt(input.operatorCaps, at)];
+  const rulesFired = [...verdict.fired, ...onOffer.fired];
+  const first = onOffer.passes[0];
+  if (first !== undefined) {
+    const reasons = onOffer.passes;
+    return { kind: 'pass', code: first.code, reasons, trace: { ...trace, caps, rulesFired, reasons } };
+  }
+  return { kind: 'offer', offer, trace: { ...trace, caps, rulesFired } };
+}
+
+/** What the optimiser is asked; the explanation of a bid asks it again. The request has to be complete. */
+export function choiceInput({ assessment, policy, curve, shadowPricePerCent }: DraftInput): ChoiceInput {
+  const { request, marginCents, verdict } = assessment;
+  const { requestedAmountCents, requestedInstallments } = request;
+  assert(requestedAmountCents !== null && requestedInstallments !== null && marginCents !== null && curve !== null);
+  const overridden = Object.keys(verdict.economics).length > 0;
+  return {
+    tables: policy.tables,
+    releaseDay: dayOf(assessment.at),
+    requestedAmountCents,
+    requestedInstallments,
+    availableMarginCents: marginCents,
+    guaranteed: request.guarantee.present === true,
+    limits: verdict.limits,
+    economics: overridden ? { ...policy.economics, ...verdict.economics } : policy.economics,
+    strategy: verdict.strategy,
+    curve,
+    shadowPricePerCent,
+  };
+}
+
+function missingInput(request: LoanRequest, marginCents: AmountCents | null): Reason | null {
+  if (request.requestedAmountCents === null) {
+    return { code: 'amount-missing', rule: null, text: 'the request names no amount' };
+  }
+  if (request.requestedInstallments === null) {
+    return { code: 'term-missing', rule: null, text: 'the request names no number of installments' };
+  }
+  if (marginCents === null) {
+    return { code: 'margin-missing', rule: null, text: 'neither the request nor the employment link names a margin' };
+  }
+  return null;
+}
+
+function operatorCapsAt(caps: Readonly<Record<string, number>>, at: EpochMs): CapReservation[] {
+  return Object.entries(caps).map(([name, limitCents]) => ({
+    keys: [`operator:${name}|${dayOf(at)}`],
+    limitAmountCents: limitCents,
+    limitCount: null,
+  }));
+}
+
+export function capKeysOf(caps: readonly CapReservation[]): readonly string[] {
+  return caps.flatMap((cap) => cap.keys);
+}
+
+/** Last step: an offer that no longer fits under a cap passes. The reservation after the claim checks again. */
+export function checkCaps(draft: Draft, usage: ReadonlyMap<string, Usage>): Draft {
+  if (draft.kind === 'pass') return draft;
+  const { offer, trace } = draft;
+  const used: Record<string, Usage> = {};
+  let full: string | null = null;
+  for (const cap of trace.caps) {
+    let amountCents = offer.amountCents;
+    let count = 1;
+    for (const key of cap.keys) {
+      const usageOfKey = usage.get(key);
+      if (usageOfKey === undefined) continue;
+      used[key] = usageOfKey;
+      amountCents += usageOfKey.amountCents;
+      count += usageOfKey.count;
+    }
+    const over =
+      (cap.limitAmountCents !== null && amountCents > cap.limitAmountCents) ||
+      (cap.limitCount !== null && count > cap.limitCount);
+    if (over) full ??= cap.keys[0] ?? 'cap';
+  }
+  if (full === null) return { ...draft, trace: { ...trace, usage: used } };
+  const reasons = [{ code: 'cap', rule: null, text: `the cap ${full} has no room left for this amount` }];
+  return { kind: 'pass', code: 'cap', reasons, trace: { ...trace, usage: used, reasons } };
+}

@@ -1,0 +1,158 @@
+/** Decides a batch of requests: one read of margins, one of curves, one of caps; then offers wait and passes are written. */
+import type { RequestId } from '../domain/glossary.ts';
+import type { Passed, StoredInput } from '../domain/records.ts';
+import type { RequestState } from '../domain/states.ts';
+import type { Curves } from './curves.ts';
+import {
+  type Assessment,
+  assess,
+  capKeysOf,
+  checkCaps,
+  type Draft,
+  draftOffer,
+  type Policy,
+  wantsLink,
+} from './decide.ts';
+import type { LinkDesk } from './link-desk.ts';
+import type { WaitingOffer } from './offer-queue.ts';
+import type { ControlState, MarginCache, Views } from './ports.ts';
+import { deskPass } from './react.ts';
+import type { BiddingSettings } from './settings.ts';
+
+export type Decided =
+  | { kind: 'offer'; waiting: Omit<WaitingOffer, 'deadlineAt'>; stored: StoredInput | null }
+  | { kind: 'pass'; record: Passed; stored: StoredInput | null }
+  /** Waits for its employment link; looked at again when it arrives, or at `until`. */
+  | { kind: 'parked'; requestId: RequestId; until: number };
+
+export type DeciderWorld = {
+  views: Views;
+  margins: MarginCache;
+  curves: Curves;
+  links: LinkDesk;
+  settings: BiddingSettings;
+  policy: () => Policy;
+  control: () => ControlState | null;
+  encodeBid: (requestId: RequestId, offer: WaitingOffer['offer']) => string;
+  /** A decision that throws twice is a pass and an alarm. */
+  onFailure: (requestId: RequestId, fault: unknown) => void;
+};
+
+type Case = { state: RequestState; assessment: Assessment };
+
+export async function decideBatch(
+  world: DeciderWorld,
+  states: readonly RequestState[],
+  now: number,
+): Promise<Decided[]> {
+  const policy = world.policy();
+  const decided: Decided[] = [];
+  const cases = await assessAll(world, policy, states, now, decided);
+  const priced = cases.filter(({ assessment }) => assessment.verdict.passes.length === 0);
+  const curves = await world.curves.read(
+    priced.map(({ assessment }) => assessment.verdict.segmentKeys),
+    policy,
+  );
+  const curveOf = new Map(priced.map(({ state }, index) => [state.requestId, curves[index]!]));
+  const drafts: { state: RequestState; draft: Draft }[] = [];
+  for (const { state, assessment } of cases) {
+    const draft = attempt(world, state, now, decided, () =>
+      draftOffer({
+        assessment,
+        policy,
+        settings: world.settings,
+        curve: curveOf.get(state.requestId) ?? null,
+        operatorCaps: world.control()?.caps ?? {},
+        shadowPricePerCent: 0,
+      }),
+    );
+    if (draft !== null) drafts.push({ state, draft });
+  }
+  const keys = new Set(drafts.flatMap(({ draft }) => capKeysOf(draft.trace.caps)));
+  const usage = keys.size === 0 ? new Map() : await world.views.usage([...keys], now);
+  for (const { state, draft } of drafts) {
+    const checked = checkCaps(draft, usage);
+    const curve = curveOf.get(state.requestId);
+    const stored = curve === undefined ? null : world.curves.toStore(curve);
+    decided.push(conclude(world, state, checked, stored, now));
+  }
+  return decided;
+}
+
+/** Rules first: what they refuse for certain needs no query of the link. */
+async function assessAll(
+  world: DeciderWorld,
+  policy: Policy,
+  states: readonly RequestState[],
+  now: number,
+  decided: Decided[],
+): Promise<Case[]> {
+  const keys = new Set<string>();
+  for (const state of states) {
+    const key = world.links.linkKeyOf(state);
+    if (key !== null) keys.add(key);
+  }
+  const details = keys.size === 0 ? new Map() : await world.margins.read([...keys], now);
+  const cases: Case[] = [];
+  for (const state of states) {
+    const key = world.links.linkKeyOf(state);
+    const link = key === null ? null : (details.get(key) ?? null);
+    const assessment = attempt(world, state, now, decided, () => assess(state.request!, link, policy, now));
+    if (assessment === null) continue;
+    const parked = wantsLink(assessment) ? park(world, state, now) : null;
+    if (parked === null) cases.push({ state, assessment });
+    else decided.push(parked);
+  }
+  return cases;
+}
+
+/** Null: there is nothing to wait for, so it is decided from what is known. */
+function park(world: DeciderWorld, state: RequestState, now: number): Decided | null {
+  const { requestId } = state;
+  const since = world.links.waitingSince(requestId) ?? now;
+  const until = since + world.settings.marginWaitMs;
+  if (now >= until) return null;
+  const refusal = world.links.park(state);
+  if (refusal === null) return { kind: 'parked', requestId, until };
+  if (refusal !== 'authorisation-missing') return null;
+  const text = 'the request carries no authorisation number, so its employment link may not be asked for';
+  return { kind: 'pass', record: deskPass(requestId, refusal, text, now, null), stored: null };
+}
+
+function conclude(
+  world: DeciderWorld,
+  state: RequestState,
+  draft: Draft,
+  stored: StoredInput | null,
+  now: number,
+): Decided {
+  const { requestId } = state;
+  world.links.unpark(requestId);
+  if (draft.kind === 'pass') {
+    const { code, reasons, trace } = draft;
+    return {
+      kind: 'pass',
+      record: { kind: 'passed', requestId, at: now, code, claimId: null, reasons, trace },
+      stored,
+    };
+  }
+  const { offer, trace } = draft;
+  const body = world.encodeBid(requestId, offer);
+  return { kind: 'offer', waiting: { requestId, offer, trace, body, queuedAt: now }, stored };
+}
+
+/** Pure steps are tried twice, so that a passing fault (memory, say) costs no bid; then it is an internal error. */
+function attempt<T>(world: DeciderWorld, state: RequestState, now: number, decided: Decided[], run: () => T): T | null {
+  for (const last of [false, true]) {
+    try {
+      return run();
+    } catch (fault) {
+      if (!last) continue;
+      world.onFailure(state.requestId, fault);
+      const text = 'the decision failed twice; see the dead letter and the journal';
+      const record = deskPass(state.requestId, 'internal-error', text, now, null);
+      decided.push({ kind: 'pass', record, stored: null });
+    }
+  }
+  return null;
+}

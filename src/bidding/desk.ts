@@ -1,0 +1,414 @@
+/**
+ * The desk: the shell around `evolve`, `react` and `decide`. It reads its records back in log order, does what `react`
+ * says, and appends. The life of a request can be followed here from top to bottom: folded, decided, queued, claimed,
+ * read back, sent, answered. Nothing waits here for a single POST.
+ */
+import type { Chance, Clock } from '../domain/clock.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { Offer } from '../domain/offer.ts';
+import type { AuctionRecord } from '../domain/records.ts';
+import type { Vault } from '../domain/vault.ts';
+import { Fault } from '../errors.ts';
+import { type Agenda, createAgenda } from './agenda.ts';
+import { type Callbacks, createCallbacks } from './callbacks.ts';
+import { type Curves, createCurves } from './curves.ts';
+import type { Policy } from './decide.ts';
+import { type Decided, decideBatch } from './decider.ts';
+import { deadlineOf } from './evolve.ts';
+import { createGate, type Gate } from './gate.ts';
+import { createIntake, type Intake } from './intake.ts';
+import { createLedger, type Fold, type Ledger } from './ledger.ts';
+import { createLinkDesk, type LinkDesk } from './link-desk.ts';
+import type { DeskObserver } from './observer.ts';
+import { createOfferQueue, type OfferQueue, type WaitingOffer } from './offer-queue.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
+import type { Control, EventLog, LedgerRow, MarginCache, NewEntry, Service, Views } from './ports.ts';
+import { alarmsOf, type DeskCode, deskPass, react } from './react.ts';
+import { cutoffOf, sendClaim } from './send-claim.ts';
+import type { BiddingSettings } from './settings.ts';
+
+export type DeskWorld = {
+  /** Drawn anew at each start of a process. */
+  instance: string;
+  log: EventLog;
+  views: Views;
+  margins: MarginCache;
+  control: Control;
+  service: Service;
+  vault: Vault;
+  clock: Clock;
+  chance: Chance;
+  settings: BiddingSettings;
+  /** False freezes the statistics: every curve is the prior. */
+  learning: boolean;
+  policy: () => Policy;
+  encodeBid: (requestId: RequestId, offer: Offer) => string;
+  observer: DeskObserver;
+};
+
+export type DeskStatus = {
+  /** Caught up with the log and bidding unless the gate says otherwise. */
+  live: boolean;
+  gate: string | null;
+  open: number;
+  queued: number;
+  oldestQueuedAt: EpochMs | null;
+  parked: number;
+  sending: number;
+  /** When a batch was last folded, or the log was seen to have nothing new. */
+  progressAt: EpochMs;
+};
+
+export type Desk = {
+  start: () => Promise<void>;
+  /** Stops writing at once, waits for what is under way; claims without an answer wait in the log. */
+  stop: () => Promise<void>;
+  status: () => DeskStatus;
+};
+
+export function createDesk(world: DeskWorld): Desk {
+  const { log, views, service, clock, settings, observer } = world;
+  let stopping = false;
+  let claimSequence = 0;
+  /** Requests being decided, with a claim not yet read back, being sent, or with an end on its way into the log. */
+  const deciding = new Set<RequestId>();
+  const claiming = new Set<RequestId>();
+  const sending = new Set<RequestId>();
+  const ending = new Set<RequestId>();
+  const underWay = new Set<Promise<void>>();
+  const storedPolicies = new Set<string>();
+
+  const gate: Gate = createGate({ ...world, stopping: () => stopping, onOpen: () => pump() });
+  const ledger: Ledger = createLedger(views, settings);
+  const curves: Curves = createCurves(world);
+  const queue: OfferQueue = createOfferQueue(settings.queueLimit);
+  const agenda: Agenda = createAgenda(clock, (requestIds) => lookAgain(requestIds));
+  const outbox: Outbox = createOutbox({
+    log,
+    clock,
+    retryMs: settings.retryFirstMs,
+    onRefused: () => observer({ kind: 'log-refused', topic: 'auctions' }),
+  });
+  const links: LinkDesk = createLinkDesk({
+    ...world,
+    stopping: () => stopping,
+    onRefused: (requestIds) => passAll(requestIds, 'authorisation-missing', 'the service refused the link query'),
+  });
+  const callbacks: Callbacks = createCallbacks({
+    ...world,
+    outbox,
+    orphanTimeoutMs: settings.graceMs,
+    onDetails: (details) => lookAgain(details.flatMap(({ linkKey }) => links.detailArrived(linkKey))),
+    onLinks: (workerKey, list) => {
+      const undecidable = links.listArrived(workerKey, list);
+      passAll(
+        undecidable,
+        'margin-missing',
+        'the worker has no single eligible employment link to take the margin from',
+      );
+    },
+  });
+  const intake: Intake = createIntake({
+    ...world,
+    ledger,
+    stopping: () => stopping,
+    onFolds: onRecords,
+    onLive: async (partition) => act(await ledger.load(partition)),
+    onLost: forgetAll,
+    onCallbacks: callbacks.handle,
+  });
+
+  /** Records read back, in log order. */
+  async function onRecords(folds: readonly Fold[], live: boolean): Promise<void> {
+    for (const fold of folds) afterFold(fold, live);
+    if (!live) return;
+    const bidIds = folds.flatMap(({ record }) => knownBids(record));
+    if (bidIds.length > 0) spawn(callbacks.bidsKnown(bidIds));
+    const rows = new Map(folds.map(({ row }) => [row.state.requestId, row]));
+    await act([...rows.values()]);
+  }
+
+  function afterFold({ row, before, record }: Fold, live: boolean): void {
+    const { state } = row;
+    const { requestId } = state;
+    if (record?.kind === 'ended') curves.forget(state.segmentKeys.length > 0 ? state.segmentKeys : ['all']);
+    if (state.phase !== 'requested') {
+      claiming.delete(requestId);
+      queue.remove(requestId);
+      links.unpark(requestId);
+    }
+    if (record?.kind === 'passed' || record?.kind === 'answered' || record?.kind === 'resolved')
+      ending.delete(requestId);
+    if (!ledger.get(requestId)) agenda.remove(requestId);
+    if (!live || record === null) return;
+    const code = record.kind === 'passed' ? record.code : null;
+    observer({ kind: 'folded', record: record.kind, requestId, from: before?.phase ?? null, to: state.phase, code });
+    if (state.lateClaims > (before?.lateClaims ?? 0)) observer({ kind: 'late-claim', requestId });
+    for (const alarm of alarmsOf(before, state)) observer({ kind: 'alarm', code: alarm, requestId });
+    if (record.kind === 'claimed' && state.claim?.claimId === record.claimId) {
+      const durationMs = clock.now() - record.trace.decidedAt;
+      observer({ kind: 'duration', stage: 'decided-to-claimed', durationMs });
+      observer({ kind: 'step', step: 'claim-read-back' });
+    }
+    if (record.kind === 'requested') observer({ kind: 'step', step: 'requested-read-back' });
+    if (record.kind === 'ended') observer({ kind: 'step', step: 'ended-folded' });
+  }
+
+  /** Does what each state asks for. */
+  async function act(rows: readonly LedgerRow[]): Promise<void> {
+    const now = clock.now();
+    const undecided: LedgerRow[] = [];
+    for (const row of rows) {
+      const { state } = row;
+      const { requestId } = state;
+      for (const command of react(state, row.reservation, now, settings)) {
+        switch (command.kind) {
+          case 'decide':
+            if (!isBusy(requestId)) undecided.push(row);
+            break;
+          case 'send':
+            send(row);
+            break;
+          case 'append':
+            end(explained(command.record));
+            break;
+          case 'wait':
+            agenda.set(requestId, command.until);
+            break;
+          case 'alarm':
+            observer({ kind: 'alarm', code: command.code, requestId });
+            break;
+          default:
+            command satisfies never;
+        }
+      }
+    }
+    if (undecided.length > 0) await decide(undecided, now);
+    pump();
+  }
+
+  function isBusy(requestId: RequestId): boolean {
+    return deciding.has(requestId) || claiming.has(requestId) || ending.has(requestId) || queue.has(requestId);
+  }
+
+  async function decide(rows: readonly LedgerRow[], now: EpochMs): Promise<void> {
+    const states = rows.map(({ state }) => state);
+    for (const { requestId } of states) deciding.add(requestId);
+    storePolicy();
+    const decided = await decideBatch(
+      {
+        ...world,
+        curves,
+        links,
+        control: gate.control,
+        onFailure: (requestId, fault) => {
+          observer({ kind: 'alarm', code: 'decision-failed', requestId });
+          observer({ kind: 'fault', code: 'decision-failed', message: fault instanceof Error ? fault.name : 'thrown' });
+        },
+      },
+      states,
+      now,
+    );
+    const deadlines = new Map(states.map((state) => [state.requestId, deadlineOf(state, settings)]));
+    const passes: NewEntry[] = [];
+    for (const decision of decided) conclude(decision, deadlines, passes);
+    for (const state of states) {
+      deciding.delete(state.requestId);
+      const durationMs = clock.now() - (state.request?.receivedAt ?? now);
+      observer({ kind: 'duration', stage: 'received-to-decided', durationMs });
+    }
+    if (passes.length > 0) keep(passes);
+  }
+
+  /** What decisions refer to by hash is in the log before they are. */
+  function storePolicy(): void {
+    const { stored } = world.policy();
+    const fresh = stored.filter(({ hash }) => !storedPolicies.has(hash));
+    for (const { hash } of fresh) storedPolicies.add(hash);
+    if (fresh.length > 0) keep(fresh.map((record) => ({ topic: 'inputs', key: record.hash, record })));
+  }
+
+  function conclude(decision: Decided, deadlines: ReadonlyMap<RequestId, EpochMs>, passes: NewEntry[]): void {
+    if (decision.kind === 'parked') {
+      agenda.set(decision.requestId, Math.min(decision.until, deadlines.get(decision.requestId)!));
+      return;
+    }
+    if (decision.stored !== null) {
+      const { stored } = decision;
+      keep([{ topic: 'inputs', key: stored.hash, record: stored }]);
+    }
+    if (decision.kind === 'pass') {
+      const { record } = decision;
+      ending.add(record.requestId);
+      passes.push({ topic: 'auctions', key: record.requestId, record });
+      return;
+    }
+    const { waiting } = decision;
+    const deadlineAt = deadlines.get(waiting.requestId)!;
+    const dropped = queue.push({ ...waiting, deadlineAt });
+    if (dropped !== null) end(deskPass(dropped.requestId, 'overload', 'the queue was full', clock.now(), null));
+  }
+
+  /** A claim is appended only when a send slot is free: the most valuable offers first. */
+  function pump(): void {
+    if (!gate.isOpen()) return;
+    const now = clock.now();
+    const claims: NewEntry[] = [];
+    while (claiming.size + sending.size < settings.sendLimit) {
+      const waiting = queue.pop();
+      if (waiting === null) break;
+      const { requestId } = waiting;
+      if (ledger.get(requestId)?.state.phase !== 'requested' || ending.has(requestId)) continue;
+      if (now >= cutoffOf(waiting.deadlineAt, service, settings)) {
+        end(deskPass(requestId, 'overload', 'no send slot was free before the deadline', now, null));
+        continue;
+      }
+      claiming.add(requestId);
+      claims.push({ topic: 'auctions', key: requestId, record: claimOf(waiting, now) });
+    }
+    if (claims.length > 0) spawn(claim(claims));
+  }
+
+  function claimOf({ requestId, body, offer, trace }: WaitingOffer, at: EpochMs): AuctionRecord {
+    claimSequence += 1;
+    const claimId = `${world.instance}:${claimSequence}`;
+    return { kind: 'claimed', requestId, at, claimId, instance: world.instance, body, offer, trace };
+  }
+
+  /** When the log refuses, the claim may have been written all the same: whichever comes first in the log counts. */
+  async function claim(claims: readonly NewEntry[]): Promise<void> {
+    if (await outbox.append(claims)) {
+      observer({ kind: 'step', step: 'claim-appended' });
+      return;
+    }
+    for (const { key } of claims) {
+      claiming.delete(key);
+      agenda.set(key, clock.now() + settings.retryFirstMs);
+    }
+  }
+
+  function send(row: LedgerRow): void {
+    const { claim: first, requestId, request } = row.state;
+    if (first === null || sending.has(requestId) || ending.has(requestId)) return;
+    sending.add(requestId);
+    observer({ kind: 'step', step: 'reserved' });
+    const receivedAt = request?.receivedAt ?? first.at;
+    const job = {
+      requestId,
+      claim: first,
+      deadlineAt: deadlineOf(row.state, settings),
+      receivedAt,
+      inherited: first.instance !== world.instance,
+    };
+    spawn(
+      sendClaim({ ...world, gateOpen: gate.isOpen, stopping: () => stopping }, job).then(async (record) => {
+        sending.delete(requestId);
+        if (record === null) return;
+        observer({ kind: 'step', step: 'answer-received' });
+        pump();
+        await endDurably(record);
+        observer({ kind: 'step', step: record.kind === 'passed' ? 'pass-appended' : 'answer-appended' });
+      }),
+    );
+  }
+
+  /** A request that waited too long says for what. */
+  function explained(record: AuctionRecord): AuctionRecord {
+    if (record.kind !== 'passed' || record.code !== 'deadline' || record.claimId !== null) return record;
+    const { requestId, at } = record;
+    let code: DeskCode = 'deadline';
+    if (!gate.isOpen() && gate.control()?.pause) code = 'paused';
+    else if (links.waitingSince(requestId) !== null) code = 'margin-missing';
+    else if (queue.has(requestId)) code = 'overload';
+    return code === 'deadline' ? record : deskPass(requestId, code, `${record.reasons[0]!.text} (${code})`, at, null);
+  }
+
+  function end(record: AuctionRecord): void {
+    if (sending.has(record.requestId) || ending.has(record.requestId)) return;
+    spawn(endDurably(record));
+  }
+
+  async function endDurably(record: AuctionRecord): Promise<void> {
+    ending.add(record.requestId);
+    queue.remove(record.requestId);
+    await outbox.keep([{ topic: 'auctions', key: record.requestId, record }]);
+  }
+
+  function keep(entries: readonly NewEntry[]): void {
+    spawn(outbox.keep(entries));
+  }
+
+  function passAll(requestIds: readonly RequestId[], code: DeskCode, text: string): void {
+    for (const requestId of requestIds) {
+      if (ledger.get(requestId)?.state.phase !== 'requested') continue;
+      links.unpark(requestId);
+      end(deskPass(requestId, code, text, clock.now(), null));
+    }
+  }
+
+  function lookAgain(requestIds: readonly RequestId[]): void {
+    const rows = requestIds.flatMap((requestId) => ledger.get(requestId) ?? []);
+    if (rows.length > 0 && intake.isLive()) spawn(actOrRetry(rows));
+  }
+
+  /** Outside the consumer nobody begins again by itself. */
+  async function actOrRetry(rows: readonly LedgerRow[]): Promise<void> {
+    try {
+      await act(rows);
+    } catch (fault) {
+      if (!(fault instanceof Fault) || !fault.retryable) throw fault;
+      observer({ kind: 'fault', code: fault.code, message: fault.message });
+      for (const { state } of rows) {
+        deciding.delete(state.requestId);
+        agenda.set(state.requestId, clock.now() + settings.retryFirstMs);
+      }
+    }
+  }
+
+  /** The views lost what was folded: everything at hand is read again. */
+  function forgetAll(): void {
+    ledger.clear();
+    curves.clear();
+    deciding.clear();
+  }
+
+  /** Nothing is left to run unwatched: a fault in it is a programmer's and ends the process. */
+  function spawn(work: Promise<void>): void {
+    underWay.add(work);
+    void work.finally(() => underWay.delete(work));
+  }
+
+  return {
+    start: async () => {
+      await gate.start();
+      await intake.start();
+    },
+    stop: async () => {
+      stopping = true;
+      gate.stop();
+      agenda.close();
+      await intake.stop();
+      await outbox.close();
+      await Promise.allSettled([...underWay]);
+    },
+    status: () => ({
+      live: intake.isLive(),
+      gate: gate.closedBecause(),
+      open: ledger.openCount(),
+      queued: queue.size(),
+      oldestQueuedAt: queue.oldestAt(),
+      parked: links.parkedCount(),
+      sending: sending.size + claiming.size,
+      progressAt: intake.progressAt(),
+    }),
+  };
+}
+
+function knownBids(record: AuctionRecord | null): readonly string[] {
+  if (record?.kind === 'ended') return record.bids.map((bid) => bid.bidId);
+  if (record?.kind !== 'answered') return [];
+  const { outcome } = record;
+  return outcome.kind === 'accepted' || (outcome.kind === 'accepted-outside' && outcome.bidId !== null)
+    ? [outcome.bidId!]
+    : [];
+}

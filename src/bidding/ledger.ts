@@ -1,0 +1,126 @@
+/** Folds batches of the log into the views and keeps the rows of open requests at hand. */
+import type { RequestId } from '../domain/glossary.ts';
+import type { AuctionRecord } from '../domain/records.ts';
+import type { RequestState } from '../domain/states.ts';
+import { Fault } from '../errors.ts';
+import { evolve, viewChanges } from './evolve.ts';
+import type { LedgerRow, LogBatch, LogEntry, ViewChange, Views } from './ports.ts';
+import type { BiddingSettings } from './settings.ts';
+
+/** One record folded in by us, or `record: null` for a request that another process folded further meanwhile. */
+export type Fold = { row: LedgerRow; before: RequestState | null; record: AuctionRecord | null };
+
+export type Ledger = {
+  /** In log order. Rejects with `views-behind` when the views lost what this process had already folded. */
+  fold: (batch: LogBatch<AuctionRecord>) => Promise<Fold[]>;
+  /** Takes up every open request of a partition, as after a start. */
+  load: (partition: number) => Promise<LedgerRow[]>;
+  get: (requestId: RequestId) => LedgerRow | null;
+  openCount: () => number;
+  /** Forgets everything at hand; the views are asked again. */
+  clear: () => void;
+};
+
+export function isOpen(state: RequestState): boolean {
+  return state.phase === 'requested' || state.phase === 'claimed' || state.timer !== null;
+}
+
+function bidIdsOf(state: RequestState): readonly string[] {
+  const ids = new Set(state.auction?.candidates.map((bid) => bid.bidId));
+  const outcome = state.answer?.outcome;
+  if ((outcome?.kind === 'accepted' || outcome?.kind === 'accepted-outside') && outcome.bidId !== null) {
+    ids.add(outcome.bidId);
+  }
+  return [...ids];
+}
+
+export function createLedger(views: Views, settings: BiddingSettings): Ledger {
+  const rows = new Map<RequestId, LedgerRow>();
+
+  async function rowsOf(requestIds: ReadonlySet<RequestId>): Promise<Map<RequestId, LedgerRow>> {
+    const found = new Map<RequestId, LedgerRow>();
+    const absent: RequestId[] = [];
+    for (const requestId of requestIds) {
+      const row = rows.get(requestId);
+      if (row === undefined) absent.push(requestId);
+      else found.set(requestId, row);
+    }
+    if (absent.length > 0) for (const [requestId, row] of await views.read(absent)) found.set(requestId, row);
+    return found;
+  }
+
+  function remember(row: LedgerRow): void {
+    if (isOpen(row.state)) rows.set(row.state.requestId, row);
+    else rows.delete(row.state.requestId);
+  }
+
+  async function fold(batch: LogBatch<AuctionRecord>): Promise<Fold[]> {
+    let first = batch.first;
+    for (;;) {
+      const position = first;
+      const entries = batch.entries.filter((entry) => entry.offset >= position);
+      const known = await rowsOf(new Set(entries.map((entry) => entry.record.requestId)));
+      const { folds, changes } = foldEntries(entries, known, settings);
+      const result = await views.apply({ partition: batch.partition, first, next: batch.next, changes });
+      if (result.kind === 'applied') {
+        const refused = new Set(result.refused);
+        for (const { row } of folds) if (refused.has(row.state.requestId)) row.reservation = 'refused';
+        for (const { row } of folds) remember(row);
+        return folds;
+      }
+      if (result.applied < first) throw new Fault('views-behind', 'the views lost what was folded; folding again');
+      for (const requestId of known.keys()) rows.delete(requestId);
+      if (result.applied >= batch.next) return takeOver(entries);
+      first = result.applied;
+    }
+  }
+
+  /** Somebody else folded this batch: the views say where its requests stand. */
+  async function takeOver(entries: readonly LogEntry<AuctionRecord>[]): Promise<Fold[]> {
+    const requestIds = new Set(entries.map((entry) => entry.record.requestId));
+    for (const requestId of requestIds) rows.delete(requestId);
+    const found = await views.read([...requestIds]);
+    for (const row of found.values()) remember(row);
+    return [...found.values()].map((row) => ({ row, before: null, record: null }));
+  }
+
+  return {
+    fold,
+    load: async (partition) => {
+      const open = await views.open(partition);
+      for (const row of open) remember(row);
+      return open;
+    },
+    get: (requestId) => rows.get(requestId) ?? null,
+    openCount: () => rows.size,
+    clear: () => rows.clear(),
+  };
+}
+
+function foldEntries(
+  entries: readonly LogEntry<AuctionRecord>[],
+  known: ReadonlyMap<RequestId, LedgerRow>,
+  settings: BiddingSettings,
+): { folds: Fold[]; changes: ViewChange[] } {
+  const current = new Map(known);
+  const folds: Fold[] = [];
+  const changes: ViewChange[] = [];
+  for (const { record } of entries) {
+    const row = current.get(record.requestId) ?? null;
+    const before = row?.state ?? null;
+    const state = evolve(before, record, settings);
+    const own = viewChanges(before, state, record, settings);
+    changes.push(...own);
+    const stillRefused = row?.reservation === 'refused' && !own.some((change) => change.kind === 'reserve');
+    const reservation = stillRefused && state.exposure === 'held' ? 'refused' : state.exposure;
+    const next: LedgerRow = { state, reservation };
+    current.set(record.requestId, next);
+    folds.push({ row: next, before, record });
+  }
+  // Only the last state of each request is written, whatever it went through within the batch.
+  for (const requestId of new Set(entries.map((entry) => entry.record.requestId))) {
+    const { state } = current.get(requestId)!;
+    changes.push({ kind: 'state', state, open: isOpen(state), bidIds: bidIdsOf(state) });
+  }
+  return { folds, changes };
+}

@@ -1,0 +1,139 @@
+/**
+ * Requests that wait for the detail of an employment link. One query a link at a time, however many requests wait;
+ * the answer comes by callback into the margin cache and wakes them.
+ */
+import type { Clock } from '../domain/clock.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { Link, WorkerIdentity } from '../domain/request.ts';
+import type { RequestState } from '../domain/states.ts';
+import type { Vault } from '../domain/vault.ts';
+import type { LinkQuery, QueryAnswer, Service } from './ports.ts';
+import type { BiddingSettings } from './settings.ts';
+import { sleep } from './sleep.ts';
+
+export type LinkDesk = {
+  /** Null: parked and asked for. Otherwise why it cannot be asked for. */
+  park: (state: RequestState) => 'authorisation-missing' | 'margin-missing' | null;
+  waitingSince: (requestId: RequestId) => EpochMs | null;
+  /** The key under which the link's detail will stand in the cache. */
+  linkKeyOf: (state: RequestState) => string | null;
+  unpark: (requestId: RequestId) => void;
+  detailArrived: (linkKey: string) => readonly RequestId[];
+  listArrived: (workerKey: string, links: readonly Link[]) => readonly RequestId[];
+  parkedCount: () => number;
+};
+
+type Parked = { state: RequestState; since: EpochMs; key: string };
+
+export function createLinkDesk(options: {
+  service: Service;
+  vault: Vault;
+  clock: Clock;
+  settings: BiddingSettings;
+  stopping: () => boolean;
+  /** These cannot be asked for after all. */
+  onRefused: (requestIds: readonly RequestId[]) => void;
+}): LinkDesk {
+  const { service, vault, clock, settings } = options;
+  const parked = new Map<RequestId, Parked>();
+  const waitingByKey = new Map<string, Set<RequestId>>();
+  const asking = new Set<string>();
+  /** Links chosen from a list, for requests that did not name theirs. */
+  const chosen = new Map<RequestId, string>();
+
+  function identityOf(state: RequestState): WorkerIdentity {
+    const sealed: { identity: WorkerIdentity } = JSON.parse(vault.open(state.sealed!));
+    return sealed.identity;
+  }
+
+  function unpark(requestId: RequestId): void {
+    const entry = parked.get(requestId);
+    if (entry === undefined) return;
+    parked.delete(requestId);
+    chosen.delete(requestId);
+    const others = waitingByKey.get(entry.key);
+    others?.delete(requestId);
+    if (others?.size === 0) waitingByKey.delete(entry.key);
+  }
+
+  function wait(state: RequestState, key: string, since: EpochMs): void {
+    const { requestId } = state;
+    unpark(requestId);
+    parked.set(requestId, { state, since, key });
+    const others = waitingByKey.get(key) ?? new Set();
+    waitingByKey.set(key, others.add(requestId));
+  }
+
+  /** Asks until acknowledged, refused or nobody waits any more. The callback may come before the acknowledgement. */
+  async function ask(key: string, query: LinkQuery, send: (query: LinkQuery) => Promise<QueryAnswer>): Promise<void> {
+    if (asking.has(key)) return;
+    asking.add(key);
+    let pauseMs = settings.retryFirstMs;
+    try {
+      while (waitingByKey.has(key) && !options.stopping()) {
+        const answer = await send(query);
+        if (answer.kind === 'acknowledged') return;
+        if (answer.kind === 'refused') {
+          options.onRefused([...(waitingByKey.get(key) ?? [])]);
+          return;
+        }
+        await sleep(clock, pauseMs);
+        pauseMs = Math.min(settings.retryMaxMs, pauseMs * 2);
+      }
+    } finally {
+      asking.delete(key);
+    }
+  }
+
+  function askDetail(key: string, identity: WorkerIdentity, authorisationNumber: string | null): void {
+    void ask(key, { identity, authorisationNumber, cached: settings.askCached }, service.askLinkDetail);
+  }
+
+  function park(state: RequestState): 'authorisation-missing' | 'margin-missing' | null {
+    const { request } = state;
+    if (request === null || request.workerKey === null || state.sealed === null) return 'margin-missing';
+    const { authorisationNumber } = request;
+    if (authorisationNumber === null && !settings.askWithoutAuthorisation) return 'authorisation-missing';
+    if (parked.has(state.requestId)) return null;
+    const key = request.linkKey ?? request.workerKey;
+    wait(state, key, clock.now());
+    const identity = identityOf(state);
+    if (request.linkKey !== null) askDetail(key, identity, authorisationNumber);
+    else void ask(key, { identity, authorisationNumber, cached: settings.askCached }, service.listLinks);
+    return null;
+  }
+
+  /** The one eligible link, of the employer named if one is named; several leave it open which margin counts. */
+  function pick(state: RequestState, links: readonly Link[]): Link | null {
+    const employerId = state.request?.employerId ?? null;
+    const fitting = links.filter(
+      (link) => link.eligible === true && (employerId === null || link.employerId === employerId),
+    );
+    return fitting.length === 1 ? fitting[0]! : null;
+  }
+
+  return {
+    park,
+    waitingSince: (requestId) => parked.get(requestId)?.since ?? null,
+    linkKeyOf: (state) => state.request?.linkKey ?? chosen.get(state.requestId) ?? null,
+    unpark,
+    detailArrived: (linkKey) => [...(waitingByKey.get(linkKey) ?? [])],
+    listArrived: (workerKey, links) => {
+      const undecidable: RequestId[] = [];
+      for (const requestId of [...(waitingByKey.get(workerKey) ?? [])]) {
+        const entry = parked.get(requestId)!;
+        const link = pick(entry.state, links);
+        if (link === null) {
+          undecidable.push(requestId);
+          continue;
+        }
+        wait(entry.state, link.linkKey, entry.since);
+        chosen.set(requestId, link.linkKey);
+        const identity: WorkerIdentity = JSON.parse(vault.open(link.sealedIdentity));
+        askDetail(link.linkKey, identity, entry.state.request?.authorisationNumber ?? null);
+      }
+      return undecidable;
+    },
+    parkedCount: () => parked.size,
+  };
+}

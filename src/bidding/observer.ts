@@ -1,0 +1,45 @@
+/** What the desk tells those who watch it: metrics, journal, and the runs that kill it at named steps. */
+import type { RequestId } from '../domain/glossary.ts';
+import type { AuctionRecord, Topic } from '../domain/records.ts';
+import type { Phase } from '../domain/states.ts';
+import type { AlarmCode } from './react.ts';
+
+export type Stage =
+  | 'received-to-folded'
+  | 'received-to-decided'
+  | 'decided-to-claimed'
+  | 'received-to-first-byte'
+  | 'send-to-answer';
+
+/** Places right after something became durable or left the house. */
+export const steps = [
+  'requested-read-back',
+  'claim-appended',
+  'claim-read-back',
+  'reserved',
+  'answer-received',
+  'answer-appended',
+  'pass-appended',
+  'ended-folded',
+  'callback-rekeyed',
+] as const;
+export type Step = (typeof steps)[number];
+
+export type DeskEvent =
+  | { kind: 'step'; step: Step }
+  | {
+      kind: 'folded';
+      record: AuctionRecord['kind'];
+      requestId: RequestId;
+      from: Phase | null;
+      to: Phase;
+      code: string | null;
+    }
+  | { kind: 'duration'; stage: Stage; durationMs: number }
+  | { kind: 'alarm'; code: AlarmCode; requestId: RequestId | null }
+  | { kind: 'late-claim'; requestId: RequestId }
+  | { kind: 'attempt'; outcome: string }
+  | { kind: 'log-refused'; topic: Topic }
+  | { kind: 'fault'; code: string; message: string };
+
+export type DeskObserver = (event: DeskEvent) => void;

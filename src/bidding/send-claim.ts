@@ -1,0 +1,113 @@
+/** Carries one claim to the service: the same bytes again until there is an answer or the deadline. */
+import type { Chance, Clock } from '../domain/clock.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { Answered, Passed } from '../domain/records.ts';
+import type { Claim } from '../domain/states.ts';
+import type { DeskObserver } from './observer.ts';
+import type { BidAnswer, Service } from './ports.ts';
+import { deskPass } from './react.ts';
+import type { BiddingSettings } from './settings.ts';
+import { sleep } from './sleep.ts';
+
+export type SendWorld = {
+  service: Service;
+  clock: Clock;
+  chance: Chance;
+  settings: BiddingSettings;
+  observer: DeskObserver;
+  /** False while paused, closed or stopping: no byte is written. */
+  gateOpen: () => boolean;
+  stopping: () => boolean;
+};
+
+export type SendJob = {
+  requestId: RequestId;
+  claim: Claim;
+  deadlineAt: EpochMs;
+  receivedAt: EpochMs;
+  /** The claim was found, not just written by this process: it may have been sent already. */
+  inherited: boolean;
+};
+
+const gatePollMs = 25;
+
+/** No first byte at or after this: the deadline less what clocks differ by and what the network takes. */
+export function cutoffOf(deadlineAt: EpochMs, service: Service, settings: BiddingSettings): EpochMs {
+  return deadlineAt - settings.skewAllowanceMs - service.networkP99Ms() - Math.max(0, service.clockSkewMs());
+}
+
+/** Resolves to the record that ends the claim, or to null when the process stops first: the claim then waits in the log. */
+export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answered | Passed | null> {
+  const { service, clock, settings } = world;
+  let attempts = 0;
+  let landingPossible = job.inherited;
+  let firstByteAt: EpochMs | null = null;
+  let pauseMs = settings.retryFirstMs;
+  let held = 'deadline';
+  for (;;) {
+    if (world.stopping()) return null;
+    const cutoffAt = cutoffOf(job.deadlineAt, service, settings);
+    if (clock.now() >= cutoffAt) return afterDeadline();
+    if (!world.gateOpen()) {
+      held = 'paused';
+      await sleep(clock, Math.min(gatePollMs, cutoffAt - clock.now()));
+      continue;
+    }
+    held = 'deadline';
+    const startedAt = clock.now();
+    const answer = await service.placeBid({ body: job.claim.body, deadlineAt: cutoffAt, mayWrite: world.gateOpen });
+    observe(answer, startedAt);
+    if (answer.kind === 'answered') return answered(answer);
+    if (answer.kind === 'unknown') landingPossible = true;
+    const waitMs = pauseMs * (0.5 + world.chance());
+    const retryAt = answer.kind === 'not-landed' ? answer.retryAt : null;
+    if (answer.kind === 'not-landed' && answer.reason === 'stopped') await sleep(clock, gatePollMs);
+    else await sleep(clock, Math.max(waitMs, (retryAt ?? 0) - clock.now()));
+    pauseMs = Math.min(settings.retryMaxMs, pauseMs * 2);
+  }
+
+  function observe(answer: BidAnswer, startedAt: EpochMs): void {
+    world.observer({ kind: 'attempt', outcome: answer.kind === 'answered' ? answer.outcome.kind : answer.reason });
+    if (answer.kind === 'not-landed') return;
+    attempts += 1;
+    if (firstByteAt === null) {
+      firstByteAt = answer.firstByteAt;
+      const durationMs = firstByteAt - job.receivedAt;
+      if (!job.inherited) world.observer({ kind: 'duration', stage: 'received-to-first-byte', durationMs });
+    }
+    world.observer({ kind: 'duration', stage: 'send-to-answer', durationMs: clock.now() - startedAt });
+  }
+
+  function answered(answer: Extract<BidAnswer, { kind: 'answered' }>): Answered {
+    return {
+      kind: 'answered',
+      requestId: job.requestId,
+      at: clock.now(),
+      claimId: job.claim.claimId,
+      outcome: answer.outcome,
+      attempts,
+      earlierAttemptPossible: landingPossible,
+      firstByteAt,
+      response: answer.response,
+    };
+  }
+
+  function afterDeadline(): Answered | Passed {
+    const at = clock.now();
+    if (!landingPossible) {
+      const code = held === 'paused' ? 'paused' : 'deadline';
+      return deskPass(job.requestId, code, 'claimed, and never written before the deadline', at, job.claim.claimId);
+    }
+    return {
+      kind: 'answered',
+      requestId: job.requestId,
+      at,
+      claimId: job.claim.claimId,
+      outcome: { kind: 'unknown', reason: 'no answer that can be trusted before the deadline' },
+      attempts,
+      earlierAttemptPossible: true,
+      firstByteAt,
+      response: null,
+    };
+  }
+}
