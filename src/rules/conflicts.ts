@@ -74,8 +74,6 @@ function admits(extent: Extent, value: Scalar): boolean {
 }
 
 function disjoint(left: Extent, right: Extent): boolean {
-  if (left.kind === 'some') return [...left.values].every((value) => !admits(right, value));
-  if (right.kind === 'some') return disjoint(right, left);
   if (left.kind === 'interval' && right.kind === 'interval') {
     const apart = (a: typeof left, b: typeof right) =>
       a.high < b.low || (a.high === b.low && (a.highOpen || b.lowOpen));
@@ -94,8 +92,18 @@ function testsOf(rule: Rule): Tests {
   }));
 }
 
+/** Every value that one rule leaves to a fact is ruled out by the other. */
+function emptied(left: Tests, right: Tests): boolean {
+  return left.some(({ fact, extent }) => {
+    if (extent.kind !== 'some') return false;
+    const others = right.filter((test) => test.fact === fact);
+    return [...extent.values].every((value) => others.some((other) => !admits(other.extent, value)));
+  });
+}
+
 /** First form: the rules contradict each other directly on one fact. */
 function exclude(left: Tests, right: Tests): boolean {
+  if (emptied(left, right) || emptied(right, left)) return true;
   return left.some((a) => right.some((b) => a.fact === b.fact && disjoint(a.extent, b.extent)));
 }
 
@@ -106,23 +114,47 @@ function contestedFields(rule: Rule): readonly string[] {
   return event.type === 'economics' ? Object.keys(event.changes).map((field) => `economics ${field}`) : [];
 }
 
+/** Comparing every pair may cost this many steps (well under a second); a set beyond it was not written by people. */
+const maxSteps = 50_000_000;
+
+type Contender = { rule: Rule; tests: Tests; valueCount: number };
+
+function contenderOf(rule: Rule): Contender {
+  const tests = testsOf(rule);
+  const counts = tests.map(({ extent }) => ('values' in extent ? extent.values.size : 1));
+  return { rule, tests, valueCount: counts.reduce((sum, count) => sum + count, 0) };
+}
+
+function stepsOf(left: Contender, right: Contender): number {
+  return 1 + left.valueCount * right.tests.length + right.valueCount * left.tests.length;
+}
+
+/** The first of `others` that may hold together with `contender`; undefined: each excludes it. */
+function rivalOf(contender: Contender, others: readonly Contender[]): Contender | undefined {
+  return others.find((other) => !exclude(other.tests, contender.tests));
+}
+
 function refuseEqualPriorities(rules: readonly Rule[]): void {
-  const seen = new Map<string, { rule: Rule; tests: Tests }[]>();
+  const seen = new Map<string, Contender[]>();
+  let steps = 0;
   for (const rule of rules) {
-    const fields = contestedFields(rule);
-    if (fields.length === 0) continue;
-    const tests = testsOf(rule);
-    for (const field of fields) {
+    const contender = contenderOf(rule);
+    const place = within(rule.place, 'priority');
+    for (const field of contestedFields(rule)) {
       const key = `${field} ${rule.priority}`;
       const others = seen.get(key) ?? [];
-      const rival = others.find((other) => !exclude(other.tests, tests));
-      if (rival !== undefined) {
-        refuse(
-          within(rule.place, 'priority'),
-          `"${rule.name}" and "${rival.rule.name}" both decide ${field} with priority ${rule.priority} and may hold at once; give one of them another priority.`,
-        );
+      for (const other of others) steps += stepsOf(contender, other);
+      if (steps > maxSteps) {
+        refuse(place, `Too many rules decide ${field} with priority ${rule.priority}; give them different priorities.`);
+        return;
       }
-      seen.set(key, [...others, { rule, tests }]);
+      const rival = rivalOf(contender, others);
+      if (rival !== undefined) {
+        const both = `"${rule.name}" and "${rival.rule.name}" both decide ${field} with priority ${rule.priority}`;
+        refuse(place, `${both} and may hold at once; give one of them another priority.`);
+      }
+      others.push(contender);
+      seen.set(key, others);
     }
   }
 }

@@ -42,8 +42,8 @@ function distance(left: string, right: string): number {
 
 /** A sentence that names the nearest known word, or all of them when none is near and they are few. */
 export function suggestion(word: string, known: readonly string[]): string {
-  let nearest: string | null = null;
-  if (word.length <= 60) {
+  let nearest = (word.length >= 3 && known.find((candidate) => candidate.startsWith(word))) || null;
+  if (nearest === null && word.length <= 60) {
     let least = Math.max(2, Math.floor(word.length / 3)) + 1;
     for (const candidate of known) {
       const far = distance(word.toLowerCase(), candidate.toLowerCase());
@@ -73,10 +73,10 @@ export function readObject(place: Place, value: Json, what: string, keys: Keys):
     good = false;
     refuse(within(place, key), `${what} has no key ${shown(key)}. ${suggestion(key, known)}`);
   }
-  for (const key of keys.required) {
-    if (key in value) continue;
+  const lacking = keys.required.filter((key) => !(key in value)).map((key) => `"${key}"`);
+  if (lacking.length > 0) {
     good = false;
-    refuse(place, `${what} lacks "${key}"; add it.`);
+    refuse(place, `${what} lacks ${lacking.join(', ')}; add ${lacking.length === 1 ? 'it' : 'them'}.`);
   }
   return good ? value : null;
 }

@@ -1,0 +1,462 @@
+/** Everything that a rule file may not say: refused with file, pointer and a sentence that helps. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { RuleFault } from '../../src/rules/place.ts';
+import { compileRuleSet, openRuleSet, type RuleFile } from '../../src/rules/rule-set.ts';
+import { always, codesFile, compiled, filesOf, ruleOf } from './sample-request.ts';
+
+function faultsOf(files: readonly RuleFile[]): readonly RuleFault[] {
+  const result = compileRuleSet(files);
+  return result.kind === 'refused' ? result.faults : [];
+}
+
+function refused(name: string, rules: readonly unknown[], pointer: string, says: RegExp): void {
+  test(`refused: ${name}`, () => {
+    const faults = faultsOf(filesOf(rules));
+    assert.equal(faults.length, 1, JSON.stringify(faults));
+    assert.deepEqual({ file: faults[0]!.file, pointer: faults[0]!.pointer }, { file: 'rules.json', pointer });
+    assert.match(faults[0]!.text, says);
+  });
+}
+
+const test1 = (fact: string, operator: string, value: unknown, more: object = {}) =>
+  ruleOf({ conditions: { all: [{ fact, operator, value, ...more }] } });
+const event = (type: string, params: unknown, more: object = {}) =>
+  ruleOf({ conditions: always, event: { type, params }, ...more });
+const inCondition = '/rules/0/conditions/all/0';
+const inParams = '/rules/0/event/params';
+
+// Rules and their keys.
+refused('a rule that is no object', ['x'], '/rules/0', /write an object/);
+refused('an unknown key', [ruleOf({ prioriti: 3 })], '/rules/0/prioriti', /Did you mean "priority"/);
+refused('a missing name', [ruleOf({ name: undefined })], '/rules/0', /lacks "name"; add it/);
+refused('an empty description', [ruleOf({ description: ' ' })], '/rules/0/description', /write a text/);
+refused('a long name', [ruleOf({ name: 'n'.repeat(81) })], '/rules/0/name', /longer than 80/);
+refused('a priority as text', [ruleOf({ priority: '5' })], '/rules/0/priority', /the number 5, without quotes/);
+refused('a fractional priority', [ruleOf({ priority: 1.5 })], '/rules/0/priority', /whole number/);
+refused('an unknown stage', [ruleOf({ stage: 'late' })], '/rules/0/stage', /"request" or "offer"/);
+refused('an unknown onMissing', [ruleOf({ onMissing: 'pass' })], '/rules/0/onMissing', /"ignore" or remove/);
+refused(
+  'onMissing on a limit',
+  [event('limit', { maxRatePercent: 2 }, { onMissing: 'ignore' })],
+  '/rules/0/onMissing',
+  /belongs to "pass" rules only/,
+);
+refused('two rules of one name', [ruleOf(), ruleOf()], '/rules/1/name', /taken by the rule at rules\.json\/rules\/0/);
+
+// Conditions.
+refused('an empty all', [ruleOf({ conditions: { all: [] } })], '/rules/0/conditions/all', /is empty/);
+refused('an empty any', [ruleOf({ conditions: { all: [{ any: [] }] } })], `${inCondition}/any`, /is empty/);
+refused(
+  'a bare comparison',
+  [ruleOf({ conditions: { fact: 'desk.always', operator: 'equal', value: true } })],
+  '/rules/0/conditions',
+  /"all": \[/,
+);
+refused(
+  'an empty condition',
+  [ruleOf({ conditions: {} })],
+  '/rules/0/conditions',
+  /lacks "fact", "operator", "value"; add them/,
+);
+refused(
+  'all and any together',
+  [ruleOf({ conditions: { ...always, any: always.all } })],
+  '/rules/0/conditions',
+  /both "all" and "any"/,
+);
+refused(
+  'not with a list',
+  [ruleOf({ conditions: { not: always.all } })],
+  '/rules/0/conditions/not',
+  /is a list; write one condition/,
+);
+refused('all without a list', [ruleOf({ conditions: { all: always } })], '/rules/0/conditions/all', /write a list/);
+refused(
+  'a named condition',
+  [ruleOf({ conditions: { all: [{ condition: 'adult' }] } })],
+  `${inCondition}/condition`,
+  /not supported yet/,
+);
+refused(
+  'params on a condition',
+  [test1('worker.ageYears', 'lessThan', 18, { params: {} })],
+  `${inCondition}/params`,
+  /no key "params"/,
+);
+refused('a condition that is a text', [ruleOf({ conditions: { all: ['x'] } })], inCondition, /write an object/);
+refused(
+  'an unknown fact',
+  [test1('worker.ageYear', 'lessThan', 18)],
+  `${inCondition}/fact`,
+  /Did you mean "worker.ageYears"/,
+);
+refused('a fact of the prototype', [test1('constructor', 'equal', 'x')], `${inCondition}/fact`, /There is no fact/);
+refused(
+  'an unknown operator',
+  [test1('worker.ageYears', 'lesThan', 18)],
+  `${inCondition}/operator`,
+  /Did you mean "lessThan"/,
+);
+refused(
+  'a decorated operator',
+  [test1('alerts.codes', 'someFact:equal', '7')],
+  `${inCondition}/operator`,
+  /There is no operator/,
+);
+refused(
+  'an operator of another type',
+  [test1('employer.sector', 'lessThan', 3)],
+  `${inCondition}/operator`,
+  /does not fit.*use equal/,
+);
+refused('in on a flag', [test1('request.eligible', 'in', [true])], `${inCondition}/operator`, /use equal, notEqual/);
+refused('equal on a list', [test1('alerts.codes', 'equal', '7')], `${inCondition}/operator`, /use contains/);
+refused(
+  'a number as text',
+  [test1('worker.ageYears', 'lessThan', '18')],
+  `${inCondition}/value`,
+  /the number 18, without quotes/,
+);
+refused(
+  'a flag as text',
+  [test1('request.eligible', 'equal', 'true')],
+  `${inCondition}/value`,
+  /true or false, without quotes/,
+);
+refused('a text as number', [test1('employer.key', 'equal', 12)], `${inCondition}/value`, /a text in quotes/);
+refused('null', [test1('worker.ageYears', 'equal', null)], `${inCondition}/value`, /write a number/);
+refused(
+  'a value outside of the fact',
+  [test1('employer.sector', 'equal', 'comerce')],
+  `${inCondition}/value`,
+  /Did you mean "commerce"/,
+);
+refused(
+  'a rate in hundredths',
+  [
+    ruleOf({
+      stage: 'offer',
+      conditions: { all: [{ fact: 'offer.ratePercent', operator: 'greaterThan', value: 199 }] },
+    }),
+  ],
+  `${inCondition}/value`,
+  /outside 0\.02 … 4\.97.*Did you mean 1\.99\?/,
+);
+refused('an impossible age', [test1('worker.ageYears', 'lessThan', 1800)], `${inCondition}/value`, /outside 0 … 130/);
+refused(
+  'one value for in',
+  [test1('employer.sector', 'in', 'commerce')],
+  `${inCondition}/value`,
+  /like \["commerce"\]/,
+);
+refused('an empty list', [test1('employer.sector', 'in', [])], `${inCondition}/value`, /list is empty/);
+refused('a mixed list', [test1('worker.categoryCode', 'in', [101, '103'])], `${inCondition}/value/1`, /the number 103/);
+refused(
+  'another fact as value',
+  [test1('request.amountReais', 'lessThan', { fact: 'margin.availableReais' })],
+  `${inCondition}/value`,
+  /not supported yet/,
+);
+refused(
+  'a path on a plain fact',
+  [test1('request.amountReais', 'lessThan', 5, { path: '$.x' })],
+  `${inCondition}/path`,
+  /has no path/,
+);
+refused(
+  'a path with a filter',
+  [test1('extra', 'equal', 'x', { path: '$..[?(@.a)]' })],
+  `${inCondition}/path`,
+  /not plain/,
+);
+refused('an extra list', [test1('extra.channels', 'contains', 'app')], `${inCondition}/operator`, /never a list/);
+refused(
+  'an extra text compared by size',
+  [test1('extra.score', 'lessThan', '700')],
+  `${inCondition}/value`,
+  /does not compare "700"/,
+);
+refused('an extra mixed list', [test1('extra.score', 'in', [1, 'x'])], `${inCondition}/value/1`, /write a number/);
+refused(
+  'an offer fact before pricing',
+  [test1('offer.ratePercent', 'lessThan', 2)],
+  `${inCondition}/fact`,
+  /"stage": "offer"/,
+);
+
+// Events.
+refused('an unknown event', [event('limits', {})], '/rules/0/event/type', /Did you mean "limit"/);
+refused('an experiment', [event('experiment', {})], '/rules/0/event/type', /There is no event "experiment"/);
+refused(
+  'a limit after pricing',
+  [event('limit', { maxRatePercent: 2 }, { stage: 'offer' })],
+  '/rules/0/event/type',
+  /too late/,
+);
+refused(
+  'an unknown code',
+  [event('pass', { code: 'to-young', reason: 'x' })],
+  `${inParams}/code`,
+  /Did you mean "too-young"/,
+);
+refused('a pass without a reason', [event('pass', { code: 'too-young' })], inParams, /lacks "reason"/);
+refused('a limit that limits nothing', [event('limit', {})], inParams, /changes nothing/);
+refused('an unknown limit', [event('limit', { maxRate: 2 })], `${inParams}/maxRate`, /Did you mean "maxRatePercent"/);
+refused(
+  'a limit in hundredths',
+  [event('limit', { maxRatePercent: 199 })],
+  `${inParams}/maxRatePercent`,
+  /Did you mean 1\.99\?/,
+);
+refused(
+  'a limit as a share',
+  [event('limit', { maxRatePercent: 0.0199 })],
+  `${inParams}/maxRatePercent`,
+  /Did you mean 1\.99\?/,
+);
+refused(
+  'a margin share in percent',
+  [event('limit', { maxMarginShare: 30 })],
+  `${inParams}/maxMarginShare`,
+  /Did you mean 0\.3\?/,
+);
+refused(
+  'a rate off the grid',
+  [event('limit', { maxRatePercent: 1.995 })],
+  `${inParams}/maxRatePercent`,
+  /at most 2 decimals/,
+);
+refused(
+  'half an instalment',
+  [event('limit', { maxInstallments: 9.5 })],
+  `${inParams}/maxInstallments`,
+  /a whole number/,
+);
+refused(
+  'min above max',
+  [event('limit', { minRatePercent: 3, maxRatePercent: 2 })],
+  `${inParams}/minRatePercent`,
+  /swap them/,
+);
+refused(
+  'a limit as text',
+  [event('limit', { maxAmountReais: '5.000' })],
+  `${inParams}/maxAmountReais`,
+  /the number 5, without/,
+);
+refused('an unknown economics field', [event('economics', { funding: 13 })], `${inParams}/funding`, /no key "funding"/);
+refused(
+  'a probability in percent',
+  [event('economics', { neverStartedShare: 16 })],
+  `${inParams}/neverStartedShare`,
+  /Did you mean 0\.16\?/,
+);
+refused('no dimension', [event('segment', { dimensions: [] })], `${inParams}/dimensions`, /a list of 1 to 4/);
+refused(
+  'a dimension without cuts',
+  [event('segment', { dimensions: ['worker.ageYears'] })],
+  `${inParams}/dimensions/0`,
+  /"cuts"/,
+);
+refused(
+  'a dimension of many values',
+  [event('segment', { dimensions: ['employer.key'] })],
+  `${inParams}/dimensions/0`,
+  /too many values/,
+);
+refused(
+  'a dimension twice',
+  [event('segment', { dimensions: ['guarantee.present', 'guarantee.present'] })],
+  `${inParams}/dimensions/1`,
+  /twice/,
+);
+refused(
+  'an offer dimension',
+  [event('segment', { dimensions: ['offer.ratePercent'] })],
+  `${inParams}/dimensions/0`,
+  /after pricing/,
+);
+refused(
+  'cuts that do not ascend',
+  [event('segment', { dimensions: [{ fact: 'worker.ageYears', cuts: [30, 20] }] })],
+  `${inParams}/dimensions/0/cuts/1`,
+  /ascending/,
+);
+refused('two strategies', [event('strategy', { optimise: true, undercutPercent: 0.1 })], inParams, /exactly one/);
+refused('not to optimise', [event('strategy', { optimise: false })], `${inParams}/optimise`, /write true/);
+refused(
+  'a fixed rate out of range',
+  [event('strategy', { fixedRatePercent: 250 })],
+  `${inParams}/fixedRatePercent`,
+  /Did you mean 2\.5\?/,
+);
+const cap = (change: object) => event('cap', { name: 'desk', keyFacts: [], window: 'day', maxCount: 5, ...change });
+refused('a cap without a limit', [cap({ maxCount: undefined })], inParams, /limits nothing/);
+refused('a cap name with blanks', [cap({ name: 'The desk' })], `${inParams}/name`, /lower-case words/);
+refused('an unknown window', [cap({ window: 'week' })], `${inParams}/window`, /"day" or \{"hours": 24\}/);
+refused('a window too long', [cap({ window: { hours: 1000 } })], `${inParams}/window/hours`, /outside 1 … 168/);
+refused('an unknown key fact', [cap({ keyFacts: ['employer.id'] })], `${inParams}/keyFacts/0`, /employer\./);
+refused('a list as key fact', [cap({ keyFacts: ['alerts.codes'] })], `${inParams}/keyFacts/0`, /one value/);
+refused(
+  'an offer key fact before pricing',
+  [cap({ keyFacts: ['offer.ratePercent'] })],
+  `${inParams}/keyFacts/0`,
+  /"stage": "offer"/,
+);
+
+// Between rules.
+const hazard = (name: string, priority: number, conditions: unknown) =>
+  ruleOf({ name, priority, conditions, event: { type: 'economics', params: { separationMonthlyShare: 0.03 } } });
+const sector = (value: string) => ({ fact: 'employer.sector', operator: 'equal', value });
+const tenure = (operator: string, value: number) => ({ fact: 'worker.tenureMonths', operator, value });
+refused(
+  'equal priority on one field',
+  [hazard('A', 3, { all: [sector('commerce')] }), hazard('B', 3, { all: [tenure('lessThan', 12)] })],
+  '/rules/1/priority',
+  /"B" and "A" both decide economics separationMonthly with priority 3/,
+);
+refused(
+  'intervals that touch',
+  [
+    hazard('A', 3, { all: [tenure('lessThanInclusive', 12)] }),
+    hazard('B', 3, { all: [tenure('greaterThanInclusive', 12)] }),
+  ],
+  '/rules/1/priority',
+  /give one of them another priority/,
+);
+refused(
+  'alternatives that only seem to exclude',
+  [
+    hazard('A', 3, { any: [sector('commerce'), tenure('lessThan', 12)] }),
+    hazard('B', 3, { all: [sector('industry')] }),
+  ],
+  '/rules/1/priority',
+  /may hold at once/,
+);
+refused(
+  'two strategies of one priority',
+  [event('strategy', { optimise: true }, { name: 'A' }), event('strategy', { undercutPercent: 0.05 }, { name: 'B' })],
+  '/rules/1/priority',
+  /both decide strategy/,
+);
+refused(
+  'one cap name with two meanings',
+  [cap({}), { ...cap({ keyFacts: ['employer.key'] }), name: 'B' }],
+  '/rules/1/event/params/name',
+  /another stage, window or keyFacts/,
+);
+
+test('equal priority stands where conditions exclude each other', () => {
+  const pairs: [unknown, unknown][] = [
+    [{ all: [sector('commerce')] }, { all: [sector('industry'), tenure('lessThan', 3)] }],
+    [{ all: [tenure('lessThan', 12)] }, { all: [tenure('greaterThanInclusive', 12)] }],
+    [{ all: [sector('commerce')] }, { not: { all: [sector('commerce')] } }],
+    [
+      { all: [{ fact: 'employer.sector', operator: 'in', value: ['commerce', 'public'] }] },
+      { not: { any: [sector('commerce'), sector('public')] } },
+    ],
+    [
+      { all: [{ fact: 'alerts.codes', operator: 'contains', value: '7' }] },
+      { all: [{ fact: 'alerts.codes', operator: 'doesNotContain', value: '7' }] },
+    ],
+    [
+      { all: [{ fact: 'guarantee.present', operator: 'notEqual', value: true }] },
+      { all: [{ fact: 'guarantee.present', operator: 'notEqual', value: false }] },
+    ],
+  ];
+  for (const [left, right] of pairs) compiled([hazard('A', 3, left), hazard('B', 3, right)]);
+  compiled([hazard('A', 3, always), hazard('B', 4, always)]);
+});
+
+test('codes.json has its own faults', () => {
+  const withCodes = (codes: unknown) =>
+    faultsOf([
+      { path: 'codes.json', text: JSON.stringify(codes) },
+      filesOf([event('limit', { maxRatePercent: 2 })])[1]!,
+    ]);
+  const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`code-${index}`, 'x']));
+  assert.match(withCodes({ codes: many })[0]!.text, /101 codes are declared; keep to 100/);
+  assert.equal(withCodes({ codes: { 'Too Young': 'x' } })[0]!.pointer, '/codes/Too Young');
+  assert.match(withCodes({ codes: { 'limits-conflict': 'x' } })[0]!.text, /given by the desk itself/);
+  assert.match(withCodes({ codes: ['x'] })[0]!.text, /write an object/);
+  assert.match(withCodes({ code: {} })[0]!.text, /Did you mean "codes"/);
+  assert.deepEqual(withCodes({ codes: {} }), []);
+  assert.match(faultsOf([filesOf([ruleOf()])[1]!])[0]!.text, /missing; declare the pass codes/);
+});
+
+test('hostile files are refused soon, with a pointer, and never crash', () => {
+  const file = (text: string, path = 'rules.json') => faultsOf([codesFile, { path, text }]);
+  const started = performance.now();
+  assert.match(file('['.repeat(900_000))[0]!.text, /deeper than 32/);
+  assert.match(file(' '.repeat(10_000_000))[0]!.text, /longer than 1000000/);
+  assert.match(file('{"__proto__": {"rules": []}}')[0]!.text, /__proto__/);
+  assert.match(file('{"rules": {}}')[0]!.text, /write a list of rules/);
+  assert.match(file('{"rules": []}')[0]!.text, /no rule at all/);
+  assert.match(file('[]', '../notes.txt')[0]!.text, /no \.json file/);
+  assert.match(file(JSON.stringify(ruleOf()), 'codes.json')[0]!.text, /given twice/);
+  assert.equal(file(JSON.stringify(Array.from({ length: 900 }, () => ({}))))!.length, 100);
+  const numbered = (count: number, change: (index: number) => object) =>
+    JSON.stringify(
+      Array.from({ length: count }, (_, index) => ruleOf({ name: `${index}`, description: 'd', ...change(index) })),
+    );
+  assert.match(file(numbered(2_001, () => ({})))[0]!.text, /More than 2000 rules/);
+  const deep = Array.from({ length: 30 }).reduce<unknown>((inner) => ({ all: [inner] }), always);
+  assert.match(file(JSON.stringify(ruleOf({ conditions: deep })))[0]!.text, /deeper than 32/);
+  const equal = (index: number) => ({
+    priority: 7,
+    conditions: { all: [{ fact: 'employer.key', operator: 'equal', value: `${index}` }] },
+    event: { type: 'strategy', params: { optimise: true } },
+  });
+  assert.deepEqual(file(numbered(2_000, equal)), []);
+  const list = (index: number) => Array.from({ length: 60 }, (_, member) => `${index * 60 + member}`);
+  const apart = (index: number) => ({
+    ...equal(index),
+    conditions: { all: [{ fact: 'employer.key', operator: 'in', value: list(index) }] },
+  });
+  assert.match(file(numbered(1_500, apart))[0]!.text, /Too many rules decide strategy/);
+  assert.ok(performance.now() - started < 8_000);
+});
+
+test('a mutated file is refused with a pointer into it, or compiles', () => {
+  const text = JSON.stringify({
+    rules: [
+      ruleOf(),
+      { ...cap({ window: { hours: 3 } }), name: 'C' },
+      hazard('H', 2, { any: [{ not: sector('commerce') }] }),
+    ],
+  });
+  fc.assert(
+    fc.property(fc.nat(text.length - 1), fc.nat(6), fc.string({ maxLength: 4 }), (place, cut, insert) => {
+      const mutated = text.slice(0, place) + insert + text.slice(place + cut);
+      for (const fault of faultsOf([codesFile, { path: 'rules.json', text: mutated }])) {
+        assert.ok(fault.text.length > 10 && fault.text.length < 1_000);
+        assert.ok(fault.pointer === '' || fault.pointer.startsWith('/'));
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test('the hash names the content, not its layout, and the source compiles again', () => {
+  const rules = [ruleOf(), hazard('H', 2, always)];
+  const set = compiled(rules);
+  const spaced = compileRuleSet([{ path: 'rules.json', text: JSON.stringify({ rules }, null, 3) }, codesFile]);
+  assert.ok(spaced.kind === 'compiled');
+  assert.equal(spaced.ruleSet.hash, set.hash);
+  assert.notEqual(compiled([ruleOf({ priority: 2 }), hazard('H', 2, always)]).hash, set.hash);
+  const again = openRuleSet(set.source);
+  assert.ok(again.kind === 'compiled');
+  assert.deepEqual([again.ruleSet.hash, again.ruleSet.rules], [set.hash, set.rules]);
+  for (const broken of ['', '{}', '[1]', '[{"path": 1, "value": 2}]'])
+    assert.equal(openRuleSet(broken).kind, 'refused');
+});
+
+test('a file may hold one rule, a list, or an object with rules', () => {
+  const one = { ...ruleOf(), $schema: './rules.schema.json' };
+  for (const content of [one, [ruleOf()], { $schema: 'x', rules: [ruleOf()] }]) {
+    const result = compileRuleSet([codesFile, { path: 'a/b.json', text: JSON.stringify(content) }]);
+    assert.ok(result.kind === 'compiled' && result.ruleSet.rules.length === 1);
+  }
+});
