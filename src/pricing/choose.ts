@@ -28,9 +28,12 @@ export type Choice =
 type Scan = {
   expected: Float64Array;
   breakEven: number | null;
-  /** Cells of the strategy's range where the amount had room, and where nothing but value was missing. */
+  /** Cells of the strategy's range: amount fits the margin; nothing but value may be missing; value is there too. */
   fitting: number;
   admissible: number;
+  earning: number;
+  /** Cells that would be worth their cost if the margin carried the least amount. */
+  cramped: number;
 };
 
 /** Present value of one unit at each due day under the highest CET allowed; infinite without a limit. */
@@ -44,38 +47,43 @@ function cetAnnuity(dueDays: readonly number[], maxCetAnnualHundredths: number):
 }
 
 function scan(input: ChoiceInput, mask: Mask, prepared: Prepared): Scan {
-  const { economics, curve, tables } = input;
+  const { economics, curve, shadowPricePerCent } = input;
   const { annuity, grossUp } = prepared.term;
   const { surviving, exposed } = prepared.values;
-  const expected = tables.scratch.fill(Number.NEGATIVE_INFINITY);
-  const { insuranceCents } = tables.settings;
+  const { lowRate, highRate, fullCents, leastCents, maxInstallmentCents, minInstallmentCents } = mask;
+  const expected = input.tables.scratch.fill(Number.NEGATIVE_INFINITY);
+  const { insuranceCents } = input.tables.settings;
   const commission = economics.commissionPercent / 100;
+  const { contractCostCents, bidCostCents } = economics;
   const loss = lossShare(economics, input.guaranteed);
   const worthAtMaxCet = cetAnnuity(prepared.term.dueDays, mask.maxCetAnnualHundredths);
   // Rounding may move the exact value by about a cent an instalment either way; the exact pricing decides.
   const slack = input.requestedInstallments;
-  const result: Scan = { expected, breakEven: null, fitting: 0, admissible: 0 };
+  const result: Scan = { expected, breakEven: null, fitting: 0, admissible: 0, earning: 0, cramped: 0 };
   for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
-    const perInstallment = annuity[cell]! / grossUp[cell]!;
-    const amount = Math.min(mask.fullCents, mask.maxInstallmentCents * perInstallment - insuranceCents);
+    const factor = annuity[cell]!;
+    const perInstallment = factor / grossUp[cell]!;
+    const amount = Math.min(fullCents, maxInstallmentCents * perInstallment - insuranceCents);
     const installment = (amount + insuranceCents) / perInstallment;
-    const financed = installment * annuity[cell]!;
+    const lossGrowth = loss * lossMultiplier(cell, curve, economics);
     const value =
-      installment * surviving +
-      financed * (exposed[cell]! * (1 - loss * lossMultiplier(cell, curve, economics)) - 1) -
+      installment * (surviving + factor * (exposed[cell]! * (1 - lossGrowth) - 1)) -
       commission * amount -
-      economics.contractCostCents;
+      contractCostCents;
     if (result.breakEven === null && value >= 0 && amount > 0) result.breakEven = cell;
-    if (cell < mask.lowRate || cell > mask.highRate) continue;
-    if (amount < mask.leastCents - 1) continue;
+    if (cell < lowRate || cell > highRate) continue;
+    if (amount < leastCents - 1) {
+      if (value >= 0) result.cramped += 1;
+      continue;
+    }
     result.fitting += 1;
-    if (installment < mask.minInstallmentCents - 1) continue;
-    if (installment * worthAtMaxCet > amount + slack) continue;
+    if (installment < minInstallmentCents - 1 || installment * worthAtMaxCet > amount + slack) continue;
     result.admissible += 1;
     if (value < mask.minProfitCents - slack) continue;
     if (result.breakEven === null || cell - result.breakEven < mask.minSpreadHundredths) continue;
+    result.earning += 1;
     const taken = curve.win[cell]! * prepared.acceptance[cell]!;
-    expected[cell] = taken * (value - input.shadowPricePerCent * amount) - economics.bidCostCents;
+    expected[cell] = taken * (value - shadowPricePerCent * amount) - bidCostCents;
   }
   return result;
 }
@@ -101,8 +109,8 @@ function bestCandidate(input: ChoiceInput, mask: Mask, prepared: Prepared, scann
 
 function whyNone(mask: Mask, scanned: Scan): Refusal {
   const range = `${percentText(mask.lowRate)} to ${percentText(mask.highRate)}`;
-  if (scanned.fitting === 0) {
-    const text = `an instalment of ${moneyText(mask.maxInstallmentCents)} does not carry ${moneyText(mask.leastCents)} at any rate from ${range}`;
+  if (scanned.fitting === 0 || (scanned.earning === 0 && scanned.cramped > 0)) {
+    const text = `an instalment of ${moneyText(mask.maxInstallmentCents)} does not carry ${moneyText(mask.leastCents)} at a rate worth bidding`;
     return refuse('margin-too-small', text);
   }
   if (scanned.admissible === 0) {

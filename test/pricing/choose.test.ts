@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Limits, Strategy } from '../../src/domain/policy.ts';
+import { noLimits } from '../../src/domain/policy.ts';
+import { type Choice, chooseOffer, explainChoice } from '../../src/pricing/choose.ts';
+import { cetOf, financeReleased, quoteReleased } from '../../src/pricing/loan.ts';
+import type { ChoiceInput } from '../../src/pricing/mask.ts';
+import { createRateTables } from '../../src/pricing/terms.ts';
+import { costStack } from '../../src/pricing/value.ts';
+import { buildWinCurve, priorDistribution } from '../../src/pricing/win-curve.ts';
+import { economics, histogramOf, settings } from './setting.ts';
+
+const prior = priorDistribution(settings.winCurve.prior);
+const curveOf = (cells: readonly number[]) =>
+  buildWinCurve({
+    histograms: [histogramOf(cells)],
+    prior,
+    shrinkage: 4,
+    smoothing: 1,
+    at: 0,
+    halfLifeMs: Number.POSITIVE_INFINITY,
+  });
+const curve = curveOf([240, 260, 265, 280, 290, 299, 299, 310, 330, 360, 498]);
+const tables = createRateTables(settings, 64);
+
+const request: ChoiceInput = {
+  tables,
+  releaseDay: '2026-11-10',
+  requestedAmountCents: 680_000,
+  requestedInstallments: 24,
+  availableMarginCents: 60_000,
+  guaranteed: false,
+  limits: noLimits,
+  economics,
+  strategy: { kind: 'optimise' },
+  curve,
+  shadowPricePerCent: 0,
+};
+
+function offered(choice: Choice): Extract<Choice, { kind: 'offer' }> {
+  assert.equal(choice.kind, 'offer', choice.kind === 'none' ? choice.text : '');
+  return choice as Extract<Choice, { kind: 'offer' }>;
+}
+
+function refusedAs(part: Partial<ChoiceInput>): string {
+  const choice = chooseOffer({ ...request, ...part });
+  return choice.kind === 'none' ? choice.code : `offer at ${choice.offer.rateHundredths}`;
+}
+
+const limited = (part: Partial<Limits>): Partial<ChoiceInput> => ({ limits: { ...noLimits, ...part } });
+
+test('a normal request is offered its amount above break-even, at the instalment that its own arithmetic gives', () => {
+  const { offer, breakEvenHundredths, valueIfReleasedCents } = offered(chooseOffer(request));
+  assert.equal(offer.amountCents, 680_000);
+  assert.ok(offer.rateHundredths > breakEvenHundredths && breakEvenHundredths > 150);
+  assert.ok(offer.expectedValueCents > 0 && offer.expectedValueCents < valueIfReleasedCents);
+  const term = tables.terms(request.releaseDay, 24);
+  const quote = quoteReleased(680_000, tables.loanTerms(term, offer.rateHundredths));
+  assert.equal(offer.installmentCents, quote.installmentCents);
+  assert.equal(offer.financedCents, quote.financedCents);
+  assert.equal(offer.iofCents, quote.iofCents);
+  assert.equal(offer.cetAnnualHundredths, quote.cetAnnualHundredths);
+});
+
+test('every way not to bid has its code', () => {
+  assert.equal(refusedAs({ requestedInstallments: 97 }), 'installments-out-of-range');
+  assert.equal(refusedAs(limited({ minInstallments: 30 })), 'installments-out-of-range');
+  assert.equal(refusedAs(limited({ minAmountCents: 700_000 })), 'amount-out-of-range');
+  assert.equal(refusedAs(limited({ maxAmountCents: 100_000 })), 'amount-out-of-range');
+  assert.equal(refusedAs(limited({ minRateHundredths: 300, maxRateHundredths: 299 })), 'limits-conflict');
+  assert.equal(refusedAs({ availableMarginCents: 1 }), 'margin-too-small');
+  assert.equal(refusedAs({ availableMarginCents: 10_000 }), 'margin-too-small');
+  assert.equal(refusedAs(limited({ maxRateHundredths: 199 })), 'no-profit');
+  assert.equal(refusedAs(limited({ minProfitCents: 1_000_000 })), 'no-profit');
+  assert.equal(refusedAs(limited({ minSpreadHundredths: 400 })), 'no-profit');
+  assert.equal(refusedAs(limited({ maxCetAnnualHundredths: 10 })), 'no-admissible-rate');
+  assert.equal(
+    refusedAs({ ...limited({ maxRateHundredths: 300 }), strategy: { kind: 'fixed-rate', rateHundredths: 301 } }),
+    'no-admissible-rate',
+  );
+});
+
+test('a binding margin lowers the amount, not below its least share', () => {
+  const { offer } = offered(chooseOffer({ ...request, availableMarginCents: 30_000 }));
+  assert.equal(offer.installmentCents, 29_999);
+  assert.ok(offer.amountCents < 680_000 && offer.amountCents >= 204_000);
+  const half = offered(chooseOffer({ ...request, ...limited({ maxMarginShare: 0.5 }) }));
+  assert.equal(half.offer.installmentCents, 29_999);
+});
+
+test('strategies choose inside the mask', () => {
+  const best = offered(chooseOffer(request)).offer;
+  const fixed = offered(chooseOffer({ ...request, strategy: { kind: 'fixed-rate', rateHundredths: 310 } })).offer;
+  assert.equal(fixed.rateHundredths, 310);
+  assert.ok(fixed.expectedValueCents <= best.expectedValueCents);
+  const by = curve.medianHundredths - best.rateHundredths + 10;
+  const strategy: Strategy = { kind: 'undercut', byHundredths: by };
+  const lower = offered(chooseOffer({ ...request, strategy })).offer;
+  assert.ok(lower.rateHundredths <= best.rateHundredths - 10);
+});
+
+test('a budget with a price makes poor loans unwanted and never raises the expected value', () => {
+  const free = offered(chooseOffer(request)).offer;
+  const priced = offered(chooseOffer({ ...request, shadowPricePerCent: 0.01 })).offer;
+  assert.ok(priced.expectedValueCents < free.expectedValueCents);
+  assert.ok(priced.rateHundredths >= free.rateHundredths);
+  assert.equal(refusedAs({ shadowPricePerCent: 1 }), 'no-profit');
+});
+
+test('cheaper rivals pull the rate down', () => {
+  const cheap = curveOf(Array.from({ length: 300 }, (_, index) => 230 + (index % 30)));
+  const dear = curveOf(Array.from({ length: 300 }, (_, index) => 330 + (index % 30)));
+  const low = offered(chooseOffer({ ...request, curve: cheap })).offer.rateHundredths;
+  const high = offered(chooseOffer({ ...request, curve: dear })).offer.rateHundredths;
+  assert.ok(low < 262 && high > 320, `${low} ${high}`);
+});
+
+test('the explanation shows the chosen offer as the best admissible rate, and its stack', () => {
+  const { choice, stack, rates } = explainChoice({ ...request, availableMarginCents: 30_000 });
+  const { offer } = offered(choice);
+  const admissible = rates.filter((rate) => rate.forbidden === null);
+  const best = Math.max(...admissible.map((rate) => rate.expectedValueCents));
+  assert.ok(offer.expectedValueCents >= best - 2);
+  assert.equal(
+    stack?.rows.reduce((sum, row) => sum + row.cents, 0),
+    offer.expectedValueCents,
+  );
+  assert.equal(rates.length, 496);
+});
+
+/** The largest amount whose exact instalment fits, by bisection on the amount. */
+function largestFitting(input: ChoiceInput, cell: number, fullCents: number, capCents: number): number {
+  const terms = tables.loanTerms(tables.terms(input.releaseDay, input.requestedInstallments), cell);
+  if (financeReleased(fullCents, terms).installmentCents <= capCents) return fullCents;
+  let fits = 0;
+  let tooMuch = fullCents;
+  while (tooMuch - fits > 1) {
+    const middle = Math.floor((fits + tooMuch) / 2);
+    if (financeReleased(middle, terms).installmentCents <= capCents) fits = middle;
+    else tooMuch = middle;
+  }
+  return fits;
+}
+
+type Tried = { cell: number; amountCents: number; value: number; expected: number };
+
+/** Every rate priced exactly, in the plainest way; what breaks a limit is left out. */
+function bruteForce(input: ChoiceInput): Tried[] {
+  const { limits, strategy } = input;
+  const installments = input.requestedInstallments;
+  const fullCents = Math.min(input.requestedAmountCents, limits.maxAmountCents ?? Number.POSITIVE_INFINITY);
+  const leastCents = Math.max(limits.minAmountCents ?? 0, 0.3 * input.requestedAmountCents);
+  const marginCap = Math.floor(input.availableMarginCents * (limits.maxMarginShare ?? 1) + 1e-9) - 1;
+  const capCents = Math.min(marginCap, limits.maxInstallmentCents ?? Number.POSITIVE_INFINITY);
+  const tried: Tried[] = [];
+  let breakEven = Number.POSITIVE_INFINITY;
+  for (let cell = 2; cell <= 497; cell += 1) {
+    const amountCents = largestFitting(input, cell, fullCents, capCents);
+    if (amountCents <= 0) continue;
+    const terms = tables.loanTerms(tables.terms(input.releaseDay, installments), cell);
+    const loan = financeReleased(amountCents, terms);
+    const stack = costStack({
+      loan: { ...loan, installments },
+      cell,
+      values: tables.values(input.releaseDay, installments, input.economics),
+      curve: input.curve,
+      acceptance: 0.9 / (1 + Math.exp(1.5 * (cell / 100 - 4.2))),
+      economics: input.economics,
+      guaranteed: input.guaranteed,
+      shadowPricePerCent: input.shadowPricePerCent,
+    });
+    if (stack.valueIfReleased >= 0 && cell < breakEven) breakEven = cell;
+    if (amountCents < leastCents) continue;
+    if (cell < (limits.minRateHundredths ?? 2) || cell > (limits.maxRateHundredths ?? 497)) continue;
+    if (strategy.kind === 'fixed-rate' && cell !== strategy.rateHundredths) continue;
+    if (strategy.kind === 'undercut' && cell > input.curve.medianHundredths - strategy.byHundredths) continue;
+    if (loan.installmentCents < (limits.minInstallmentCents ?? 0)) continue;
+    if (cell - breakEven < (limits.minSpreadHundredths ?? 0)) continue;
+    if (stack.valueIfReleased < (limits.minProfitCents ?? 0)) continue;
+    const maxCet = limits.maxCetAnnualHundredths ?? Number.POSITIVE_INFINITY;
+    if (maxCet < Number.POSITIVE_INFINITY && cetOf(loan, terms).cetAnnualHundredths > maxCet) continue;
+    tried.push({ cell, amountCents, value: stack.valueIfReleased, expected: stack.expectedProfit });
+  }
+  return tried;
+}
+
+const sometimes = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> =>
+  fc.option(arbitrary, { freq: 2, nil: null });
+
+const anyInput: fc.Arbitrary<ChoiceInput> = fc
+  .record({
+    asked: fc.integer({ min: 50_000, max: 2_000_000 }),
+    installments: fc.integer({ min: 1, max: 48 }),
+    marginShareOfInstallment: fc.double({ min: 0.2, max: 2.5, noNaN: true }),
+    guaranteed: fc.boolean(),
+    shadowPricePerCent: fc.constantFrom(0, 0.005, 0.02),
+    strategy: fc.oneof(
+      { weight: 4, arbitrary: fc.constant<Strategy>({ kind: 'optimise' }) },
+      fc.integer({ min: 200, max: 497 }).map((rateHundredths): Strategy => ({ kind: 'fixed-rate', rateHundredths })),
+      fc.integer({ min: 0, max: 40 }).map((byHundredths): Strategy => ({ kind: 'undercut', byHundredths })),
+    ),
+    limits: fc.record({
+      minRateHundredths: sometimes(fc.integer({ min: 2, max: 280 })),
+      maxRateHundredths: sometimes(fc.integer({ min: 280, max: 497 })),
+      minAmountCents: sometimes(fc.integer({ min: 10_000, max: 100_000 })),
+      maxAmountCents: sometimes(fc.integer({ min: 100_000, max: 1_500_000 })),
+      minInstallments: fc.constant(null),
+      maxInstallments: fc.constant(null),
+      minInstallmentCents: sometimes(fc.integer({ min: 1, max: 20_000 })),
+      maxInstallmentCents: sometimes(fc.integer({ min: 20_000, max: 90_000 })),
+      maxCetAnnualHundredths: sometimes(fc.integer({ min: 3_000, max: 7_000 })),
+      maxMarginShare: sometimes(fc.double({ min: 0.5, max: 1, noNaN: true })),
+      minSpreadHundredths: sometimes(fc.integer({ min: 0, max: 60 })),
+      minProfitCents: sometimes(fc.integer({ min: 0, max: 10_000 })),
+    }),
+  })
+  .map(({ asked, installments, marginShareOfInstallment, ...rest }) => ({
+    ...request,
+    ...rest,
+    requestedAmountCents: asked,
+    requestedInstallments: installments,
+    availableMarginCents: Math.round(((asked * 1.4) / installments) * marginShareOfInstallment),
+  }));
+
+test('the chosen offer is inside mask and margin, and as good as the best found by trying every rate exactly', () => {
+  let offers = 0;
+  fc.assert(
+    fc.property(anyInput, (input) => {
+      const choice = chooseOffer(input);
+      const tried = bruteForce(input);
+      // What rounding may hide: a cent of instalment, which is `annuity` cents of amount and some of value.
+      const slack = 3 + input.requestedInstallments * 0.6;
+      if (choice.kind === 'none') {
+        const missed = Math.max(0, ...tried.map(({ expected }) => expected));
+        assert.ok(missed < slack, `${choice.code} missed ${missed}`);
+        return;
+      }
+      offers += 1;
+      const { offer } = choice;
+      const same = tried.find(({ cell }) => cell === offer.rateHundredths);
+      const borderline = input.limits.minSpreadHundredths !== null || input.limits.minProfitCents !== null;
+      assert.ok(same !== undefined || borderline, `the rate ${offer.rateHundredths} is outside the mask`);
+      if (same !== undefined) {
+        assert.ok(offer.amountCents <= same.amountCents && same.amountCents - offer.amountCents <= 120);
+        assert.ok(Math.abs(same.value - choice.valueIfReleasedCents) <= slack + 100);
+      }
+      const term = tables.terms(input.releaseDay, input.requestedInstallments);
+      const quote = quoteReleased(offer.amountCents, tables.loanTerms(term, offer.rateHundredths));
+      assert.equal(quote.installmentCents, offer.installmentCents);
+      const share = input.limits.maxMarginShare ?? 1;
+      assert.ok(offer.installmentCents + settings.marginBufferCents <= input.availableMarginCents * share + 1e-6);
+      assert.ok(offer.expectedValueCents >= 0);
+      const best = Math.max(...tried.map(({ expected }) => expected));
+      assert.ok(offer.expectedValueCents >= best - slack, `${offer.expectedValueCents} of ${best}`);
+    }),
+    { numRuns: 120 },
+  );
+  assert.ok(offers > 20, `only ${offers} offers`);
+});
