@@ -49,7 +49,9 @@ function brokenReason(error: unknown): BrokenReason {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'headers-timeout';
   if (code === 'UND_ERR_BODY_TIMEOUT') return 'body-timeout';
-  if (code.startsWith('HPE_') || code.startsWith('UND_ERR_HEADERS') || code.startsWith('UND_ERR_RES')) {
+  // The parser's fault has a name, but in undici 8.12 no code.
+  if (error instanceof Error && error.name === 'HTTPParserError') return 'answer-unreadable';
+  if (code.startsWith('UND_ERR_HEADERS') || code.startsWith('UND_ERR_RES')) {
     return 'answer-unreadable';
   }
   return 'connection-lost';

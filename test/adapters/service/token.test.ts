@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { accepted, attemptOf, pause, startClient, startHttp } from './surroundings.ts';
+
+/** A program that prints the next token (`second`, `third`, …) after a moment, and counts its runs in a file. */
+function tokenProgram(
+  t: TestContext,
+  tokens: readonly string[],
+  delayMs = 0,
+): { command: string[]; runs: () => number } {
+  const directory = mkdtempSync(join(tmpdir(), 'lance-token-'));
+  t.after(() => rmSync(directory, { recursive: true }));
+  const counter = join(directory, 'runs');
+  writeFileSync(counter, '');
+  const script = `const fs = require('node:fs');
+    const [counter, delay, ...tokens] = process.argv.slice(1);
+    const run = fs.readFileSync(counter, 'utf8').length;
+    fs.appendFileSync(counter, 'x');
+    setTimeout(() => {
+      if (tokens[run] === undefined) { console.error('hidden-in-stderr'); process.exit(3); }
+      console.log(tokens[run]);
+    }, Number(delay));`;
+  return {
+    command: [process.execPath, '-e', script, '--', counter, String(delayMs), ...tokens],
+    runs: () => readFileSync(counter, 'utf8').length,
+  };
+}
+
+function serverThatAccepts(t: TestContext, good: () => string) {
+  return startHttp(t, (response, { authorization }) => {
+    if (authorization === `Bearer ${good()}`) response.end(accepted);
+    else response.writeHead(401).end();
+  });
+}
+
+test('50 bids at once with an old token: one renewal, every bid lands once', async (t) => {
+  const { command, runs } = tokenProgram(t, ['second'], 100);
+  const { baseUrl, received } = await serverThatAccepts(t, () => 'second');
+  const { service, events } = startClient(t, baseUrl, { tokenCommand: command });
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => service.placeBid(attemptOf({ body: `{"numeroSolicitacao":${index}}` }))),
+  );
+  assert.deepEqual(new Set(answers.map(({ kind }) => kind)), new Set(['answered']));
+  assert.equal(runs(), 1);
+  const landed = received.filter(({ authorization }) => authorization === 'Bearer second').map(({ body }) => body);
+  assert.equal(landed.length, 50);
+  assert.equal(new Set(landed).size, 50);
+  assert.equal(events.filter(({ kind }) => kind === 'token-renewed').length, 1);
+  assert.equal(service.ready(), true);
+});
+
+test('without a token at the start the program is run first, once', async (t) => {
+  const { command, runs } = tokenProgram(t, ['only']);
+  const { baseUrl, received } = await serverThatAccepts(t, () => 'only');
+  const { service } = startClient(t, baseUrl, { accessToken: null, tokenCommand: command });
+  const answers = await Promise.all([service.placeBid(attemptOf()), service.placeBid(attemptOf())]);
+  assert.deepEqual(
+    answers.map(({ kind }) => kind),
+    ['answered', 'answered'],
+  );
+  assert.equal(runs(), 1);
+  assert.equal(received.length, 2);
+});
+
+test('a second 401 in a row stops sending until a later renewal works', async (t) => {
+  let good = 'third';
+  const { command, runs } = tokenProgram(t, ['second', 'third']);
+  const { baseUrl, received } = await serverThatAccepts(t, () => good);
+  const { service, events } = startClient(t, baseUrl, { tokenCommand: command, tokenRetryMs: 400 });
+  const refused = await service.placeBid(attemptOf());
+  assert(refused.kind === 'not-landed' && refused.reason === 'unauthorised', JSON.stringify(refused));
+  assert.ok(refused.retryAt !== null && refused.retryAt > Date.now());
+  assert.equal(service.ready(), false);
+  assert.equal(received.length, 2);
+  const meanwhile = await service.placeBid(attemptOf());
+  assert(meanwhile.kind === 'not-landed' && meanwhile.reason === 'unauthorised');
+  assert.equal(received.length, 2);
+  assert.equal(events.filter(({ kind }) => kind === 'token-refused').length, 1);
+  await pause(800);
+  assert.equal(runs(), 2);
+  assert.equal(service.ready(), true);
+  assert.equal((await service.placeBid(attemptOf())).kind, 'answered');
+  // Let in again, so the next 401 is a first one: it renews before anything stops (and finds no fourth token here).
+  good = 'fourth';
+  const last = await service.placeBid(attemptOf());
+  assert.equal(last.kind, 'not-landed');
+  assert.equal(runs(), 3);
+});
+
+test('a program that fails blocks, says so without its output, and is tried again', async (t) => {
+  const { command, runs } = tokenProgram(t, []);
+  const { baseUrl, received } = await serverThatAccepts(t, () => 'second');
+  const { service, events } = startClient(t, baseUrl, { tokenCommand: command, tokenRetryMs: 250 });
+  assert.equal((await service.placeBid(attemptOf())).kind, 'not-landed');
+  assert.equal(service.ready(), false);
+  await pause(600);
+  assert.ok(runs() >= 2, String(runs()));
+  assert.equal(service.ready(), false);
+  assert.equal(received.length, 1);
+  const failed = events.find((event) => event.kind === 'token-renewal-failed');
+  assert.match(failed?.reason ?? '', /the token command failed \(3\)/);
+  assert.doesNotMatch(JSON.stringify(events), /hidden-in-stderr|process\.argv/);
+});
+
+test('a program that prints no single token is refused', async (t) => {
+  const { command } = tokenProgram(t, ['two words']);
+  const { baseUrl } = await serverThatAccepts(t, () => 'two words');
+  const { service, events } = startClient(t, baseUrl, { tokenCommand: command });
+  assert.equal((await service.placeBid(attemptOf())).kind, 'not-landed');
+  const failed = events.find((event) => event.kind === 'token-renewal-failed');
+  assert.match(failed?.reason ?? '', /printed no single token/);
+});
+
+test('a token without a program: the first 401 stops sending, the same token is tried after the pause', async (t) => {
+  let good = 'other';
+  const { baseUrl, received } = await serverThatAccepts(t, () => good);
+  const { service } = startClient(t, baseUrl, { tokenRetryMs: 200 });
+  assert.equal((await service.placeBid(attemptOf())).kind, 'not-landed');
+  assert.equal(service.ready(), false);
+  assert.equal(received.length, 1);
+  good = 'first';
+  await pause(300);
+  assert.equal(service.ready(), true);
+  assert.equal((await service.placeBid(attemptOf())).kind, 'answered');
+});
+
+test('a renewal that outlasts the deadline: nothing more is written', async (t) => {
+  const { command } = tokenProgram(t, ['second'], 500);
+  const { baseUrl, received } = await serverThatAccepts(t, () => 'second');
+  const { service } = startClient(t, baseUrl, { tokenCommand: command });
+  const answer = await service.placeBid(attemptOf({ deadlineAt: Date.now() + 200 }));
+  assert.deepEqual(answer, { kind: 'not-landed', reason: 'deadline', retryAt: null });
+  assert.equal(received.length, 1);
+});
