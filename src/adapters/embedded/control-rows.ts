@@ -1,0 +1,61 @@
+/** Operators' controls as rows: changed by the daemon's writer thread or by the command line's own short transaction. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { ControlState, Pause } from '../../bidding/ports.ts';
+import type { EpochMs } from '../../domain/glossary.ts';
+
+export type ControlChange =
+  | { kind: 'pause'; pause: Pause | null }
+  | { kind: 'cap'; name: string; limitCents: number | null };
+
+export type Acknowledgement = { instance: string; revision: number; at: EpochMs };
+
+/** Instances are drawn anew at each start; those silent for a day are gone. */
+const forgottenAfterMs = 86_400_000;
+
+export type ControlRows = {
+  read: () => ControlState;
+  acknowledged: () => Acknowledgement[];
+  /** Inside the caller's transaction; returns the new revision. */
+  change: (change: ControlChange) => number;
+  acknowledge: (acknowledgement: Acknowledgement) => void;
+};
+
+type Row = { revision: number; pause: string | null; caps: string };
+
+export function createControlRows(database: DatabaseSync): ControlRows {
+  const select = database.prepare('SELECT revision, pause, caps FROM control WHERE id = 1');
+  const update = database.prepare('UPDATE control SET revision = ?, pause = ?, caps = ? WHERE id = 1');
+  const selectAll = database.prepare('SELECT instance, revision, at FROM acknowledgements ORDER BY instance');
+  const upsert = database.prepare(
+    'INSERT INTO acknowledgements (instance, revision, at) VALUES (?, ?, ?) ON CONFLICT (instance) DO UPDATE SET revision = excluded.revision, at = excluded.at',
+  );
+  const forget = database.prepare('DELETE FROM acknowledgements WHERE at < ?');
+
+  const read = (): ControlState => {
+    const row = select.get() as Row;
+    return {
+      revision: row.revision,
+      pause: row.pause === null ? null : JSON.parse(row.pause),
+      caps: JSON.parse(row.caps),
+    };
+  };
+  return {
+    read,
+    acknowledged: () =>
+      (selectAll.all() as Acknowledgement[]).map(({ instance, revision, at }) => ({ instance, revision, at })),
+    change: (change) => {
+      const before = read();
+      const revision = before.revision + 1;
+      const pause = change.kind === 'pause' ? change.pause : before.pause;
+      const caps = new Map(Object.entries(before.caps));
+      if (change.kind === 'cap' && change.limitCents === null) caps.delete(change.name);
+      if (change.kind === 'cap' && change.limitCents !== null) caps.set(change.name, change.limitCents);
+      update.run(revision, pause === null ? null : JSON.stringify(pause), JSON.stringify(Object.fromEntries(caps)));
+      return revision;
+    },
+    acknowledge: ({ instance, revision, at }) => {
+      upsert.run(instance, revision, at);
+      forget.run(at - forgottenAfterMs);
+    },
+  };
+}

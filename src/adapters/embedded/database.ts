@@ -1,0 +1,123 @@
+/** The one SQLite file of a data directory: how it is opened, what tables it has, and who may run on it. */
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Fault } from '../../errors.ts';
+
+const schemaVersion = 1;
+const sqliteBusy = 5;
+
+/** `offset` counts from 0 without gaps. Only `auctions` is chained (see chain.ts). */
+const logTable = (name: string, chained: boolean) => `
+  CREATE TABLE IF NOT EXISTS ${name} (
+    offset INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL${chained ? ', chain TEXT NOT NULL' : ''}
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS ${name}_key ON ${name} (key);`;
+
+const schema = `
+  ${logTable('auctions', true)}
+  ${logTable('callbacks', false)}
+  ${logTable('dead_letters', false)}
+  ${logTable('inputs', false)}
+  CREATE TABLE IF NOT EXISTS applied (partition INTEGER PRIMARY KEY, next INTEGER NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS ledger (
+    request_id TEXT PRIMARY KEY, phase TEXT NOT NULL, open INTEGER NOT NULL, cursor TEXT NOT NULL, state TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS ledger_open ON ledger (request_id) WHERE open = 1;
+  CREATE INDEX IF NOT EXISTS ledger_cursor ON ledger (cursor);
+  CREATE INDEX IF NOT EXISTS ledger_phase ON ledger (phase, cursor);
+  CREATE TABLE IF NOT EXISTS bid_index (bid_id TEXT PRIMARY KEY, request_id TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS exposure (
+    request_id TEXT PRIMARY KEY, status TEXT NOT NULL, amount_cents INTEGER NOT NULL, keys TEXT NOT NULL, expires_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS exposure_live ON exposure (request_id) WHERE status IN ('held', 'committed');
+  CREATE TABLE IF NOT EXISTS statistics (
+    key TEXT PRIMARY KEY, landmark_at INTEGER NOT NULL, count INTEGER NOT NULL, cells BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS margins (link_key TEXT PRIMARY KEY, received_at INTEGER NOT NULL, detail TEXT NOT NULL) STRICT;
+  CREATE INDEX IF NOT EXISTS margins_age ON margins (received_at);
+  CREATE TABLE IF NOT EXISTS control (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL, pause TEXT, caps TEXT NOT NULL) STRICT;
+  INSERT OR IGNORE INTO control VALUES (1, 0, NULL, '{}');
+  CREATE TABLE IF NOT EXISTS acknowledgements (instance TEXT PRIMARY KEY, revision INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
+  PRAGMA user_version = ${schemaVersion};`;
+
+/** Lets a process write for a short while beside another writer; the door gives up after 3 s. */
+const busyTimeoutMs = 2_000;
+
+export function databasePath(directory: string): string {
+  return join(directory, 'lance.sqlite');
+}
+
+/** For the one writer of a process: makes the file and its tables when they are not there. */
+export function openWritable(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32000;');
+  const version = Number(Object.values(database.prepare('PRAGMA user_version').get() ?? {})[0]);
+  if (version > schemaVersion) {
+    database.close();
+    throw new Error(`the file has schema version ${version}, this program knows ${schemaVersion}`);
+  }
+  if (version < schemaVersion) database.exec(`BEGIN IMMEDIATE; ${schema} COMMIT;`);
+  return database;
+}
+
+export function openReadOnly(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
+  database.exec('PRAGMA cache_size = -16000;');
+  return database;
+}
+
+/** Runs `work` in one write transaction and rolls it back when it throws. */
+export function inTransaction<R>(database: DatabaseSync, work: () => R): R {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (fault) {
+    // Some failures (disk full) have rolled back already.
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw fault;
+  }
+}
+
+export function unusable(directory: string, cause: unknown): Fault {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new Fault(
+    'data-directory-unusable',
+    `The data directory ${directory} cannot be used: ${why}. Give LANCE_DATA_DIR a directory that this user may write.`,
+    cause,
+  );
+}
+
+/** Not `recursive: true`: that never returns where a parent exists but refuses children with ENOENT, as /proc does. */
+function makeDirectory(directory: string): void {
+  if (existsSync(directory)) return;
+  makeDirectory(dirname(directory));
+  mkdirSync(directory, { mode: 0o700 });
+}
+
+/**
+ * Makes the directory and takes it for this process. The lock is an open exclusive transaction on a file of its own, so
+ * it ends with the process, however that ends, and readers of `lance.sqlite` do not meet it.
+ */
+export function lockDirectory(directory: string): { release: () => void } {
+  let database: DatabaseSync | null = null;
+  try {
+    makeDirectory(resolve(directory));
+    database = new DatabaseSync(join(directory, 'lance.lock'), { timeout: 0 });
+    database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');
+  } catch (cause) {
+    database?.close();
+    if (cause instanceof Error && 'errcode' in cause && (Number(cause.errcode) & 0xff) === sqliteBusy) {
+      throw new Fault(
+        'data-directory-in-use',
+        `Another daemon runs on the data directory ${directory}. Stop it, or give this one a LANCE_DATA_DIR of its own.`,
+        cause,
+      );
+    }
+    throw unusable(directory, cause);
+  }
+  const held = database;
+  return { release: () => held.close() };
+}

@@ -1,0 +1,22 @@
+/** The margin cache as rows. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { EpochMs } from '../../domain/glossary.ts';
+
+/** Parallel lists; `forgetBefore` removes rows received earlier. */
+export type MarginFlush = {
+  linkKeys: string[];
+  receivedAts: number[];
+  details: string[];
+  forgetBefore: EpochMs | null;
+};
+
+export function createMarginWriter(database: DatabaseSync): (flush: MarginFlush) => void {
+  const upsert = database.prepare(
+    'INSERT INTO margins (link_key, received_at, detail) VALUES (?, ?, ?) ON CONFLICT (link_key) DO UPDATE SET received_at = excluded.received_at, detail = excluded.detail WHERE excluded.received_at >= margins.received_at',
+  );
+  const forget = database.prepare('DELETE FROM margins WHERE received_at < ?');
+  return ({ linkKeys, receivedAts, details, forgetBefore }) => {
+    for (let i = 0; i < linkKeys.length; i += 1) upsert.run(linkKeys[i]!, receivedAts[i]!, details[i]!);
+    if (forgetBefore !== null) forget.run(forgetBefore);
+  };
+}

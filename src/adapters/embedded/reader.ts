@@ -1,0 +1,101 @@
+/**
+ * The command line's door to a data directory: reads in short pages and writes in short transactions of its own, beside a running
+ * daemon or without one. It does not take the daemon's lock.
+ */
+import { existsSync } from 'node:fs';
+import type { Control, EventLog, NewEntry, Views } from '../../bidding/ports.ts';
+import { Fault } from '../../errors.ts';
+import { type ChainVerdict, verifyChain } from './chain.ts';
+import { createControlRows } from './control-rows.ts';
+import { databasePath, inTransaction, openWritable, unusable } from './database.ts';
+import { createLogReader, createLogWriter, type EncodedEntries, encode } from './log-rows.ts';
+import { createViewReader } from './view-rows.ts';
+
+export type EmbeddedReader = {
+  log: Pick<EventLog, 'read' | 'readKey' | 'ends'>;
+  /** What the daemon has stored: at most some hundred ms behind what it knows. */
+  views: Omit<Views, 'apply'>;
+  control: Control;
+  /** Appends in one transaction; a running daemon sees the entries within 250 ms. Rejects with `log-unavailable`. */
+  appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
+  /** Checks the hash chain over `auctions`; `onProgress` hears how many records fit so far. */
+  verifyChain: (onProgress: (verified: number) => void) => Promise<ChainVerdict>;
+  close: () => void;
+};
+
+function collect<V>(keys: readonly string[], find: (key: string) => V | null): Map<string, V> {
+  const found = new Map<string, V>();
+  for (const key of keys) {
+    const value = find(key);
+    if (value !== null) found.set(key, value);
+  }
+  return found;
+}
+
+/** Throws the fault `data-directory-unusable` when no daemon has ever run there, or the file cannot be opened. */
+export function openEmbeddedReader(options: { directory: string }): EmbeddedReader {
+  const path = databasePath(options.directory);
+  if (!existsSync(path)) {
+    throw new Fault(
+      'data-directory-unusable',
+      `There is no desk in ${options.directory}: no daemon has run on it yet. Set LANCE_DATA_DIR to the daemon's directory.`,
+    );
+  }
+  try {
+    return createReader(openWritable(path));
+  } catch (cause) {
+    throw unusable(options.directory, cause);
+  }
+}
+
+function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader {
+  const log = createLogReader(database);
+  const views = createViewReader(database);
+  const control = createControlRows(database);
+  const writeLog = createLogWriter(database);
+
+  return {
+    log: {
+      read: async (topic, partition, from, limit) => (partition === 0 ? log.read(topic, from, limit) : []),
+      readKey: async (topic, key) => log.readKey(topic, key),
+      ends: async (topic) => new Map([[0, log.end(topic)]]),
+    },
+    views: {
+      applied: async (partition) => views.applied(partition),
+      read: async (requestIds) =>
+        collect(requestIds, (requestId) => {
+          const { state, reservation } = views.row(requestId);
+          return state === null ? null : { state: JSON.parse(state), reservation };
+        }),
+      open: async (partition) => (partition === 0 ? views.openRows() : []),
+      findByBid: async (bidIds) => collect(bidIds, views.requestOfBid),
+      usage: async (keys, at) => views.usage(keys, at),
+      statistics: async (keys) => collect(keys, views.statistic),
+      query: async (query) => views.query(query),
+    },
+    control: {
+      read: async () => control.read(),
+      setPause: async (pause) => inTransaction(database, () => control.change({ kind: 'pause', pause })),
+      setCap: async (name, limitCents) =>
+        inTransaction(database, () => control.change({ kind: 'cap', name, limitCents })),
+      acknowledge: async (instance, revision, at) =>
+        inTransaction(database, () => control.acknowledge({ instance, revision, at })),
+      acknowledged: async () => control.acknowledged(),
+    },
+    appendBeside: async (entries) => {
+      const encoded: EncodedEntries = { topics: [], keys: [], values: [] };
+      encode(entries, encoded);
+      try {
+        inTransaction(database, () => writeLog(encoded));
+      } catch (cause) {
+        throw new Fault(
+          'log-unavailable',
+          'The log did not take it: another process is writing, or the disk is full.',
+          cause,
+        );
+      }
+    },
+    verifyChain: (onProgress) => verifyChain(database, onProgress),
+    close: () => database.close(),
+  };
+}

@@ -1,0 +1,203 @@
+/** Ledger rows and statistics in memory: what changed since the last flush, and what was used of late. */
+import type { Reservation } from '../../bidding/ports.ts';
+import { cursorOf } from '../../bidding/ports.ts';
+import type { RequestId } from '../../domain/glossary.ts';
+import type { Histogram } from '../../domain/histogram.ts';
+import type { RequestState } from '../../domain/states.ts';
+import type { StoredExposure, ViewFlush, ViewReader } from './view-rows.ts';
+
+export type CachedRow = {
+  requestId: RequestId;
+  state: RequestState | null;
+  open: boolean;
+  reservation: Reservation;
+  stateDirty: boolean;
+  exposureDirty: boolean;
+  /** Being stored: not to be dropped from memory yet, for the disk still shows the row before. */
+  flushing: boolean;
+};
+
+type CachedStatistic = { histogram: Histogram | null; dirty: boolean; flushing: boolean };
+
+type DirtyParts = { flush: ViewFlush; stored: () => void; failed: () => void };
+
+export type ViewCache = {
+  row: (requestId: RequestId) => CachedRow;
+  statistic: (key: string) => CachedStatistic;
+  requestOfBid: (bidId: string) => RequestId | null;
+  markState: (row: CachedRow, bidIds: readonly string[]) => void;
+  markExposure: (row: CachedRow) => void;
+  markStatistic: (key: string, statistic: CachedStatistic, histogram: Histogram) => void;
+  dirtyCount: () => number;
+  /** Everything that is not on disk. The caller says later whether it was stored. */
+  takeDirty: (exposureOf: (row: CachedRow) => StoredExposure) => DirtyParts;
+};
+
+/** Drops the least recently used entries that are on disk. */
+function evict<K, V extends { flushing: boolean }>(
+  cache: Map<K, V>,
+  limit: number,
+  dirty: (value: V) => boolean,
+): void {
+  for (const [key, value] of cache) {
+    if (cache.size <= limit) return;
+    if (!value.flushing && !dirty(value)) cache.delete(key);
+  }
+}
+
+export function createViewCache(reader: ViewReader, limits: { rows: number; statistics: number }): ViewCache {
+  const rows = new Map<RequestId, CachedRow>();
+  const statistics = new Map<string, CachedStatistic>();
+  const dirtyRows = new Set<CachedRow>();
+  const dirtyStatistics = new Map<string, CachedStatistic>();
+  let bids = new Map<string, RequestId>();
+  let flushingBids = new Map<string, RequestId>();
+
+  const isDirtyRow = (row: CachedRow) => row.stateDirty || row.exposureDirty;
+  const isDirtyStatistic = (statistic: CachedStatistic) => statistic.dirty;
+
+  /** The use makes an entry the youngest one. Memory may grow by a quarter between two evictions. */
+  const used = <K, V>(cache: Map<K, V>, key: K, load: () => V, tidy: () => void, limit: number): V => {
+    let value = cache.get(key);
+    if (value === undefined) {
+      value = load();
+      if (cache.size > limit * 1.25) tidy();
+    } else {
+      cache.delete(key);
+    }
+    cache.set(key, value);
+    return value;
+  };
+  const evictRows = () => evict(rows, limits.rows, isDirtyRow);
+  const evictStatistics = () => evict(statistics, limits.statistics, isDirtyStatistic);
+
+  const takeRows = (flush: ViewFlush, exposureOf: (row: CachedRow) => StoredExposure): (() => void) => {
+    const taken = [...dirtyRows].map((row) => ({ row, state: row.stateDirty, exposure: row.exposureDirty }));
+    dirtyRows.clear();
+    for (const { row } of taken) {
+      if (row.stateDirty && row.state !== null) {
+        flush.ledgerIds.push(row.requestId);
+        flush.ledgerPhases.push(row.state.phase);
+        flush.ledgerOpens.push(row.open ? 1 : 0);
+        flush.ledgerCursors.push(cursorOf(row.state));
+        flush.ledgerStates.push(JSON.stringify(row.state));
+      }
+      if (row.exposureDirty) {
+        const exposure = exposureOf(row);
+        flush.exposureIds.push(row.requestId);
+        flush.exposureStatuses.push(exposure.status);
+        flush.exposureAmounts.push(exposure.amountCents);
+        flush.exposureKeys.push(JSON.stringify(exposure.keys));
+        flush.exposureExpiries.push(exposure.expiresAt);
+      }
+      row.stateDirty = false;
+      row.exposureDirty = false;
+      row.flushing = true;
+    }
+    return () => {
+      for (const { row, state, exposure } of taken) {
+        row.stateDirty ||= state;
+        row.exposureDirty ||= exposure;
+        dirtyRows.add(row);
+      }
+    };
+  };
+
+  return {
+    row: (requestId) =>
+      used(
+        rows,
+        requestId,
+        () => {
+          const { state, open, reservation } = reader.row(requestId);
+          return {
+            requestId,
+            state: state === null ? null : JSON.parse(state),
+            open,
+            reservation,
+            stateDirty: false,
+            exposureDirty: false,
+            flushing: false,
+          };
+        },
+        evictRows,
+        limits.rows,
+      ),
+    statistic: (key) =>
+      used(
+        statistics,
+        key,
+        () => ({ histogram: reader.statistic(key), dirty: false, flushing: false }),
+        evictStatistics,
+        limits.statistics,
+      ),
+    requestOfBid: (bidId) => bids.get(bidId) ?? flushingBids.get(bidId) ?? reader.requestOfBid(bidId),
+    markState: (row, bidIds) => {
+      row.stateDirty = true;
+      dirtyRows.add(row);
+      for (const bidId of bidIds) bids.set(bidId, row.requestId);
+    },
+    markExposure: (row) => {
+      row.exposureDirty = true;
+      dirtyRows.add(row);
+    },
+    markStatistic: (key, statistic, histogram) => {
+      statistic.histogram = histogram;
+      statistic.dirty = true;
+      dirtyStatistics.set(key, statistic);
+    },
+    dirtyCount: () => dirtyRows.size,
+    takeDirty: (exposureOf) => {
+      const takenStatistics = [...dirtyStatistics];
+      dirtyStatistics.clear();
+      flushingBids = bids;
+      bids = new Map();
+      const flush: ViewFlush = {
+        applied: [],
+        ledgerIds: [],
+        ledgerPhases: [],
+        ledgerOpens: [],
+        ledgerCursors: [],
+        ledgerStates: [],
+        bidIds: [...flushingBids.keys()],
+        bidRequestIds: [...flushingBids.values()],
+        exposureIds: [],
+        exposureStatuses: [],
+        exposureAmounts: [],
+        exposureKeys: [],
+        exposureExpiries: [],
+        statistics: takenStatistics.map(([key, statistic]) => {
+          statistic.dirty = false;
+          statistic.flushing = true;
+          const { landmarkAt, count, cells } = statistic.histogram!;
+          return { key, landmarkAt, count, cells: new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength) };
+        }),
+      };
+      const takenRows = [...dirtyRows];
+      const restoreRows = takeRows(flush, exposureOf);
+      const settle = () => {
+        for (const row of takenRows) row.flushing = false;
+        for (const [, statistic] of takenStatistics) statistic.flushing = false;
+      };
+      return {
+        flush,
+        stored: () => {
+          settle();
+          flushingBids = new Map();
+          evictRows();
+          evictStatistics();
+        },
+        failed: () => {
+          settle();
+          restoreRows();
+          for (const [key, statistic] of takenStatistics) {
+            statistic.dirty = true;
+            dirtyStatistics.set(key, statistic);
+          }
+          bids = new Map([...flushingBids, ...bids]);
+          flushingBids = new Map();
+        },
+      };
+    },
+  };
+}

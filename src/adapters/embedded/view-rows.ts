@@ -1,0 +1,159 @@
+/** The views as rows: what the writer thread stores of them, and how they are read back. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { LedgerQuery, LedgerRow, Reservation } from '../../bidding/ports.ts';
+import type { EpochMs, RequestId } from '../../domain/glossary.ts';
+import type { Histogram } from '../../domain/histogram.ts';
+import type { Usage } from '../../domain/offer.ts';
+
+/** All that changed in the views since the last flush, a row once, as parallel lists; stored in one transaction. */
+export type ViewFlush = {
+  applied: readonly (readonly [partition: number, next: number])[];
+  ledgerIds: string[];
+  ledgerPhases: string[];
+  ledgerOpens: number[];
+  ledgerCursors: string[];
+  ledgerStates: string[];
+  bidIds: string[];
+  bidRequestIds: string[];
+  exposureIds: string[];
+  exposureStatuses: string[];
+  exposureAmounts: number[];
+  exposureKeys: string[];
+  exposureExpiries: number[];
+  statistics: readonly { key: string; landmarkAt: number; count: number; cells: Uint8Array }[];
+};
+
+export type StoredExposure = {
+  requestId: RequestId;
+  status: Exclude<Reservation, 'none'>;
+  amountCents: number;
+  keys: readonly string[];
+  expiresAt: EpochMs;
+};
+
+export function createViewWriter(database: DatabaseSync): (flush: ViewFlush) => void {
+  const applied = database.prepare('INSERT OR REPLACE INTO applied (partition, next) VALUES (?, ?)');
+  const ledger = database.prepare(
+    'INSERT INTO ledger (request_id, phase, open, cursor, state) VALUES (?, ?, ?, ?, ?) ON CONFLICT (request_id) DO UPDATE SET phase = excluded.phase, open = excluded.open, cursor = excluded.cursor, state = excluded.state',
+  );
+  const bid = database.prepare('INSERT OR REPLACE INTO bid_index (bid_id, request_id) VALUES (?, ?)');
+  const exposure = database.prepare(
+    'INSERT OR REPLACE INTO exposure (request_id, status, amount_cents, keys, expires_at) VALUES (?, ?, ?, ?, ?)',
+  );
+  const statistic = database.prepare(
+    'INSERT OR REPLACE INTO statistics (key, landmark_at, count, cells) VALUES (?, ?, ?, ?)',
+  );
+  return (flush) => {
+    for (const [partition, next] of flush.applied) applied.run(partition, next);
+    for (let i = 0; i < flush.ledgerIds.length; i += 1) {
+      ledger.run(
+        flush.ledgerIds[i]!,
+        flush.ledgerPhases[i]!,
+        flush.ledgerOpens[i]!,
+        flush.ledgerCursors[i]!,
+        flush.ledgerStates[i]!,
+      );
+    }
+    for (let i = 0; i < flush.bidIds.length; i += 1) bid.run(flush.bidIds[i]!, flush.bidRequestIds[i]!);
+    for (let i = 0; i < flush.exposureIds.length; i += 1) {
+      exposure.run(
+        flush.exposureIds[i]!,
+        flush.exposureStatuses[i]!,
+        flush.exposureAmounts[i]!,
+        flush.exposureKeys[i]!,
+        flush.exposureExpiries[i]!,
+      );
+    }
+    for (const { key, landmarkAt, count, cells } of flush.statistics) statistic.run(key, landmarkAt, count, cells);
+  };
+}
+
+type JoinedRow = { state: string | null; open: number | null; status: Exclude<Reservation, 'none'> | null };
+
+export type ViewReader = {
+  applied: (partition: number) => number;
+  row: (requestId: RequestId) => { state: string | null; open: boolean; reservation: Reservation };
+  openRows: () => LedgerRow[];
+  query: (query: LedgerQuery) => LedgerRow[];
+  requestOfBid: (bidId: string) => RequestId | null;
+  liveExposures: () => StoredExposure[];
+  usage: (keys: readonly string[], at: EpochMs) => Map<string, Usage>;
+  statistic: (key: string) => Histogram | null;
+};
+
+function ledgerRow(row: JoinedRow): LedgerRow {
+  return { state: JSON.parse(row.state!), reservation: row.status ?? 'none' };
+}
+
+export function createViewReader(database: DatabaseSync): ViewReader {
+  const prepare = (sql: string) => database.prepare(sql);
+  const applied = prepare('SELECT next FROM applied WHERE partition = ?');
+  const row = prepare(
+    'SELECT l.state, l.open, e.status FROM (SELECT ? AS id) LEFT JOIN ledger l ON l.request_id = id LEFT JOIN exposure e ON e.request_id = id',
+  );
+  const joined = 'SELECT l.state, e.status FROM ledger l LEFT JOIN exposure e USING (request_id)';
+  const open = prepare(`${joined} WHERE l.open = 1 AND l.request_id > ? ORDER BY l.request_id LIMIT 500`);
+  const latest = prepare(`${joined} WHERE l.cursor < ? ORDER BY l.cursor DESC LIMIT ?`);
+  const latestOfPhase = prepare(`${joined} WHERE l.phase = ? AND l.cursor < ? ORDER BY l.cursor DESC LIMIT ?`);
+  const bid = prepare('SELECT request_id FROM bid_index WHERE bid_id = ?');
+  const live =
+    "SELECT request_id, status, amount_cents, keys, expires_at FROM exposure WHERE status IN ('held', 'committed')";
+  const exposures = prepare(live);
+  const usage = prepare(
+    `SELECT coalesce(sum(amount_cents), 0) AS amount, count(*) AS count FROM (${live}) e WHERE e.expires_at > ?1 AND EXISTS (SELECT 1 FROM json_each(e.keys) WHERE value = ?2)`,
+  );
+  const statistic = prepare('SELECT landmark_at, count, cells FROM statistics WHERE key = ?');
+
+  return {
+    applied: (partition) => Number((applied.get(partition) as { next: number } | undefined)?.next ?? 0),
+    row: (requestId) => {
+      const { state, open, status } = row.get(requestId) as JoinedRow;
+      return { state, open: open === 1, reservation: status ?? 'none' };
+    },
+    openRows: () => {
+      const rows: LedgerRow[] = [];
+      for (let after = ''; ; after = rows.at(-1)!.state.requestId) {
+        const page = open.all(after) as JoinedRow[];
+        rows.push(...page.map(ledgerRow));
+        if (page.length < 500) return rows;
+      }
+    },
+    query: ({ phase, limit, before }) => {
+      // Cursors start with digits, so ';' is after all of them.
+      const from = before ?? ';';
+      const rows = phase === null ? latest.all(from, limit) : latestOfPhase.all(phase, from, limit);
+      return (rows as JoinedRow[]).map(ledgerRow);
+    },
+    requestOfBid: (bidId) => (bid.get(bidId) as { request_id: string } | undefined)?.request_id ?? null,
+    liveExposures: () =>
+      (
+        exposures.all() as {
+          request_id: string;
+          status: 'held' | 'committed';
+          amount_cents: number;
+          keys: string;
+          expires_at: number;
+        }[]
+      ).map((stored) => ({
+        requestId: stored.request_id,
+        status: stored.status,
+        amountCents: stored.amount_cents,
+        keys: JSON.parse(stored.keys),
+        expiresAt: stored.expires_at,
+      })),
+    usage: (keys, at) => {
+      const found = new Map<string, Usage>();
+      for (const key of keys) {
+        const { amount, count } = usage.get(at, key) as { amount: number; count: number };
+        found.set(key, { amountCents: amount, count });
+      }
+      return found;
+    },
+    statistic: (key) => {
+      const stored = statistic.get(key) as { landmark_at: number; count: number; cells: Uint8Array } | undefined;
+      if (stored === undefined) return null;
+      const cells = new Float64Array(stored.cells.slice().buffer);
+      return { landmarkAt: stored.landmark_at, count: stored.count, cells };
+    },
+  };
+}

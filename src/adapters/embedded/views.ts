@@ -1,0 +1,270 @@
+/**
+ * The views: changed in memory, stored every moment. A batch is in memory whole or not at all, and reaches the disk in one
+ * transaction with `applied`; what a crash loses is folded again from the log, which gives the same rows.
+ */
+import type { ApplyResult, ViewBatch, ViewChange, Views } from '../../bidding/ports.ts';
+import type { RequestId } from '../../domain/glossary.ts';
+import { emptyHistogram, foldResult, type Histogram } from '../../domain/histogram.ts';
+import type { CapReservation } from '../../domain/offer.ts';
+import { Fault } from '../../errors.ts';
+import { createExposureBook } from './exposure-book.ts';
+import { type CachedRow, createViewCache } from './view-cache.ts';
+import type { ViewReader } from './view-rows.ts';
+import type { Writer } from './writer.ts';
+
+export type EmbeddedViews = {
+  views: Views;
+  /** Stores what is only in memory. Rejects with `views-unavailable`. */
+  flush: () => Promise<void>;
+  close: () => Promise<void>;
+};
+
+export type ViewLimits = {
+  /** Ledger rows and histograms kept in memory beyond those not yet stored. */
+  rows: number;
+  statistics: number;
+  /** With more rows than this not stored, `apply` waits for the disk. */
+  dirtyRows: number;
+  flushIntervalMs: number;
+};
+
+const retryAfterMs = 1_000;
+
+function unavailable(cause: unknown): Fault {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new Fault('views-unavailable', `The views cannot be read or stored: ${why}.`, cause);
+}
+
+function guarded<R>(work: () => R): R {
+  try {
+    return work();
+  } catch (cause) {
+    throw unavailable(cause);
+  }
+}
+
+/** The rules of reservations: what each change makes of a request's exposure. */
+function createExposure(reader: ViewReader, markExposure: (row: CachedRow) => void) {
+  const book = createExposureBook();
+  for (const { requestId, status, amountCents, keys, expiresAt } of reader.liveExposures()) {
+    if (status === 'held' || status === 'committed') book.put({ requestId, status, amountCents, keys, expiresAt });
+  }
+  const fits = (cap: CapReservation, amountCents: number, at: number) => {
+    let amount = amountCents;
+    let count = 1;
+    for (const key of new Set(cap.keys)) {
+      const used = book.usage(key, at);
+      amount += used.amountCents;
+      count += used.count;
+    }
+    return (
+      (cap.limitAmountCents === null || amount <= cap.limitAmountCents) &&
+      (cap.limitCount === null || count <= cap.limitCount)
+    );
+  };
+  return {
+    book,
+    reserve: (row: CachedRow, change: Extract<ViewChange, { kind: 'reserve' }>) => {
+      const { at, amountCents, caps, expiresAt, force, requestId } = change;
+      const { reservation } = row;
+      if (reservation === 'held' || reservation === 'committed' || (reservation !== 'none' && !force)) return;
+      if (force || caps.every((cap) => fits(cap, amountCents, at))) {
+        // Two caps may count in one bucket; a request counts there once.
+        const keys = [...new Set(caps.flatMap((cap) => cap.keys.slice(0, 1)))];
+        book.put({ requestId, status: 'held', amountCents, keys, expiresAt });
+        row.reservation = 'held';
+      } else {
+        row.reservation = 'refused';
+      }
+      markExposure(row);
+    },
+    release: (row: CachedRow) => {
+      if (row.reservation !== 'held' && row.reservation !== 'committed') return;
+      book.remove(row.requestId);
+      row.reservation = 'released';
+      markExposure(row);
+    },
+    commit: (row: CachedRow, expiresAt: number) => {
+      const promised = book.find(row.requestId);
+      if (promised === null) return;
+      book.put({ ...promised, status: 'committed', expiresAt });
+      row.reservation = 'committed';
+      markExposure(row);
+    },
+    stored: (row: CachedRow) => {
+      const { requestId, reservation } = row;
+      const promised = book.find(requestId);
+      if (promised !== null) return promised;
+      const status: 'released' | 'refused' = reservation === 'refused' ? 'refused' : 'released';
+      return { requestId, status, amountCents: 0, keys: [], expiresAt: 0 };
+    },
+  };
+}
+
+function copyOf({ landmarkAt, cells, count }: Histogram): Histogram {
+  return { landmarkAt, cells: cells.slice(), count };
+}
+
+export function createViews(options: { reader: ViewReader; writer: Writer; limits: ViewLimits }): EmbeddedViews {
+  const { reader, writer, limits } = options;
+  const cache = createViewCache(reader, limits);
+  const exposure = createExposure(reader, cache.markExposure);
+  const applied = new Map<number, number>();
+  const dirtyApplied = new Set<number>();
+  let storing: Promise<void> | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let closed = false;
+
+  const store = async () => {
+    const partitions = [...dirtyApplied];
+    dirtyApplied.clear();
+    const parts = cache.takeDirty(exposure.stored);
+    try {
+      const progress = partitions.map((partition) => [partition, applied.get(partition)!] as const);
+      await writer.submit({ kind: 'views', flush: { ...parts.flush, applied: progress } });
+      parts.stored();
+    } catch (cause) {
+      parts.failed();
+      for (const partition of partitions) dirtyApplied.add(partition);
+      throw unavailable(cause);
+    } finally {
+      storing = null;
+    }
+  };
+  const flush = async (): Promise<void> => {
+    // What is being stored now was taken before the latest changes.
+    if (storing !== null) await storing;
+    if (storing !== null) return flush();
+    if (dirtyApplied.size === 0) return;
+    storing = store();
+    await storing;
+  };
+  const flushLater = (afterMs: number) => {
+    if (closed) return;
+    timer ??= setTimeout(() => {
+      timer = null;
+      // Nothing is lost: the rows stay in memory and are tried again; a full memory makes `apply` reject.
+      flush().then(
+        () => dirtyApplied.size > 0 && flushLater(limits.flushIntervalMs),
+        () => flushLater(retryAfterMs),
+      );
+    }, afterMs);
+  };
+
+  const appliedOf = (partition: number) => {
+    let next = applied.get(partition);
+    if (next === undefined) {
+      next = guarded(() => reader.applied(partition));
+      applied.set(partition, next);
+    }
+    return next;
+  };
+
+  /** Reads all that the changes touch, so that a read that fails leaves nothing half changed. */
+  const preload = (changes: readonly ViewChange[]) => {
+    for (const change of changes) {
+      if (change.kind === 'learn') for (const key of change.keys) cache.statistic(key);
+      else cache.row(change.kind === 'state' ? change.state.requestId : change.requestId);
+    }
+  };
+
+  const change = (change: ViewChange, refused: RequestId[]): void => {
+    switch (change.kind) {
+      case 'state': {
+        const row = cache.row(change.state.requestId);
+        row.state = change.state;
+        row.open = change.open;
+        cache.markState(row, change.bidIds);
+        return;
+      }
+      case 'reserve': {
+        const row = cache.row(change.requestId);
+        exposure.reserve(row, change);
+        if (row.reservation === 'refused') refused.push(change.requestId);
+        return;
+      }
+      case 'release':
+        exposure.release(cache.row(change.requestId));
+        return;
+      case 'commit':
+        exposure.commit(cache.row(change.requestId), change.expiresAt);
+        return;
+      case 'learn':
+        for (const key of change.keys) {
+          const statistic = cache.statistic(key);
+          const histogram = statistic.histogram ?? emptyHistogram(change.at);
+          foldResult(histogram, change.cell, change.at, change.halfLifeMs);
+          cache.markStatistic(key, statistic, histogram);
+        }
+        return;
+      default:
+        change satisfies never;
+    }
+  };
+
+  const apply = async (batch: ViewBatch): Promise<ApplyResult> => {
+    if (cache.dirtyCount() > limits.dirtyRows) await flush();
+    const at = appliedOf(batch.partition);
+    if (batch.first !== at) return { kind: 'out-of-step', applied: at };
+    guarded(() => preload(batch.changes));
+    const refused: RequestId[] = [];
+    for (const each of batch.changes) change(each, refused);
+    applied.set(batch.partition, batch.next);
+    dirtyApplied.add(batch.partition);
+    flushLater(limits.flushIntervalMs);
+    return { kind: 'applied', refused };
+  };
+
+  const views: Views = {
+    applied: async (partition) => appliedOf(partition),
+    apply,
+    read: async (requestIds) => {
+      const found = new Map();
+      for (const requestId of requestIds) {
+        const { state, reservation } = guarded(() => cache.row(requestId));
+        if (state !== null) found.set(requestId, { state, reservation });
+      }
+      return found;
+    },
+    open: async (partition) => {
+      if (partition !== 0) return [];
+      await flush();
+      return guarded(() => reader.openRows());
+    },
+    findByBid: async (bidIds) => {
+      const found = new Map<string, RequestId>();
+      for (const bidId of bidIds) {
+        const requestId = guarded(() => cache.requestOfBid(bidId));
+        if (requestId !== null) found.set(bidId, requestId);
+      }
+      return found;
+    },
+    usage: async (keys, at) => new Map(keys.map((key) => [key, exposure.book.usage(key, at)])),
+    statistics: async (keys) => {
+      const found = new Map<string, Histogram>();
+      for (const key of keys) {
+        const { histogram } = guarded(() => cache.statistic(key));
+        if (histogram !== null) found.set(key, copyOf(histogram));
+      }
+      return found;
+    },
+    query: async (query) => {
+      await flush();
+      return guarded(() => reader.query(query));
+    },
+  };
+  return {
+    views,
+    flush,
+    close: async () => {
+      closed = true;
+      try {
+        await flush();
+      } catch {
+        // The next start folds it again from the log.
+      }
+      if (timer !== null) clearTimeout(timer);
+      timer = null;
+    },
+  };
+}

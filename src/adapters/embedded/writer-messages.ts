@@ -1,0 +1,24 @@
+/** What the main thread and the writer thread say to each other. */
+import type { Acknowledgement, ControlChange } from './control-rows.ts';
+import type { EncodedEntries } from './log-rows.ts';
+import type { MarginFlush } from './margin-rows.ts';
+import type { ViewFlush } from './view-rows.ts';
+
+export type WriterTask =
+  | { kind: 'append'; entries: EncodedEntries }
+  | { kind: 'views'; flush: ViewFlush }
+  | { kind: 'margins'; flush: MarginFlush }
+  | { kind: 'control'; change: ControlChange }
+  | { kind: 'acknowledge'; acknowledgement: Acknowledgement };
+
+export type WriterRequest = { id: number; task: WriterTask } | { id: number; task: { kind: 'close' } };
+
+/** What a task gives back: offsets for `append`, the revision for `control`, null for the others. */
+export type TaskResult = number[] | number | null;
+
+export type WriterReply =
+  | { kind: 'ready' }
+  | { kind: 'unusable'; message: string }
+  /** One transaction was committed, or none of its tasks has happened. */
+  | { kind: 'committed'; results: { id: number; result: TaskResult }[] }
+  | { kind: 'failed'; ids: number[]; message: string };

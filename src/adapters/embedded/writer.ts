@@ -1,0 +1,90 @@
+/** The main thread's side of the writer thread: tasks go out, promises come back. */
+import { Worker } from 'node:worker_threads';
+import { Fault } from '../../errors.ts';
+import type { TaskResult, WriterReply, WriterRequest, WriterTask } from './writer-messages.ts';
+
+export type Writer = {
+  /** Resolves when the task is durable. Rejects with an Error that says why it was not stored. */
+  submit: (task: WriterTask) => Promise<TaskResult>;
+  /** Transactions committed so far. */
+  commits: () => number;
+  /** After everything submitted before. */
+  close: () => Promise<void>;
+};
+
+type Waiting = { resolve: (result: TaskResult) => void; reject: (fault: Error) => void };
+
+/** Rejects when the file cannot be opened. `onDeath` hears when the thread ends unasked; nothing can be stored after that. */
+export async function startWriter(path: string, onDeath: (fault: Fault) => void): Promise<Writer> {
+  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: { path } });
+  const waiting = new Map<number, Waiting>();
+  let lastId = 0;
+  let commits = 0;
+  let closed = false;
+  let dead: Fault | null = null;
+  const opening = Promise.withResolvers<void>();
+
+  const settle = (reply: WriterReply) => {
+    switch (reply.kind) {
+      case 'ready':
+        opening.resolve();
+        break;
+      case 'unusable':
+        closed = true;
+        opening.reject(new Error(reply.message));
+        break;
+      case 'committed':
+        commits += 1;
+        for (const { id, result } of reply.results) {
+          waiting.get(id)?.resolve(result);
+          waiting.delete(id);
+        }
+        break;
+      case 'failed':
+        for (const id of reply.ids) {
+          waiting.get(id)?.reject(new Error(reply.message));
+          waiting.delete(id);
+        }
+        break;
+      default:
+        reply satisfies never;
+    }
+  };
+  const die = (cause: unknown) => {
+    if (dead !== null || closed) return;
+    dead = new Fault('log-unavailable', 'The writer thread has ended; nothing can be stored any more.', cause);
+    opening.reject(dead);
+    for (const { reject } of waiting.values()) reject(dead);
+    waiting.clear();
+    onDeath(dead);
+  };
+  worker.on('message', settle);
+  worker.on('error', die);
+  worker.on('exit', (code) => die(new Error(`exit code ${code}`)));
+
+  const send = (task: WriterRequest['task']) => {
+    const { promise, resolve, reject } = Promise.withResolvers<TaskResult>();
+    if (dead !== null || closed) {
+      reject(dead ?? new Error('the store is closed'));
+      return promise;
+    }
+    lastId += 1;
+    waiting.set(lastId, { resolve, reject });
+    worker.postMessage({ id: lastId, task } as WriterRequest);
+    return promise;
+  };
+
+  await opening.promise;
+  return {
+    submit: send,
+    commits: () => commits,
+    close: async () => {
+      if (dead !== null || closed) return;
+      const ended = new Promise((resolve) => worker.once('exit', resolve));
+      const last = send({ kind: 'close' });
+      closed = true;
+      await last;
+      await ended;
+    },
+  };
+}
