@@ -137,45 +137,55 @@ export function readCpf(value: unknown): Reading<string> {
     : wrong(value, 'send a CPF of 11 digits whose check digits hold');
 }
 
-const dayFirst = /^(\d{2})(\d{2})(\d{4})(?:(\d{2})(\d{2})(\d{2}))?$/;
+const dayFirst = /^(?:\d{8}|\d{14})$/;
 const iso =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** A reading of a clock: `wallMs` as if it were UTC. `zoneMs` is null when no zone was written. */
-type Written = { wallMs: number; zoneMs: number | null };
+/** A reading of a calendar and a clock. `zoneMs` is null when no zone was written. */
+type Written = { day: Day; msOfDay: number; zoneMs: number | null };
 
 function readWritten(text: string): Written | null {
-  const short = dayFirst.exec(text);
-  if (short !== null) {
-    const [, day, month, year, hour = '0', minute = '0', second = '0'] = short;
-    return written([year!, month!, day!, hour, minute, second], 0, undefined);
+  if (dayFirst.test(text)) {
+    const day = calendarDay(text.slice(4, 8), text.slice(2, 4), text.slice(0, 2));
+    const msOfDay = text.length === 8 ? 0 : clockMs(text.slice(8, 10), text.slice(10, 12), text.slice(12, 14));
+    return day === null || msOfDay === null ? null : { day, msOfDay, zoneMs: null };
   }
-  const long = iso.exec(text);
-  if (long === null) return null;
-  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', zone] = long;
-  return written([year!, month!, day!, hour, minute, second], Number(fraction.slice(0, 3).padEnd(3, '0')), zone);
+  const parts = iso.exec(text);
+  if (parts === null) return null;
+  const [, year, month, date, hour = '0', minute = '0', second = '0', fraction = '', zone] = parts;
+  const day = calendarDay(year!, month!, date!);
+  const msOfDay = clockMs(hour, minute, second);
+  const zoneMs = zone === undefined ? null : zoneOf(zone);
+  if (day === null || msOfDay === null || Number.isNaN(zoneMs)) return null;
+  return { day, msOfDay: msOfDay + Number(fraction.slice(0, 3).padEnd(3, '0')), zoneMs };
 }
 
-function written(parts: readonly string[], fractionMs: number, zone: string | undefined): Written | null {
-  const [year, month, day, hour, minute, second] = parts.map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  if (year < 1900 || hour > 23 || minute > 59 || second > 59) return null;
-  const wallMs = Date.UTC(year, month - 1, day, hour, minute, second, fractionMs);
-  const check = new Date(wallMs);
-  // 31 February rolls over into March: such a date was never written by a calendar.
-  if (check.getUTCDate() !== day || check.getUTCMonth() !== month - 1) return null;
-  if (zone === undefined) return { wallMs, zoneMs: null };
-  if (zone === 'Z' || zone === 'z') return { wallMs, zoneMs: 0 };
+/** Null for a day that no calendar has, such as 31 February: it must not roll over into March. */
+function calendarDay(year: string, month: string, date: string): Day | null {
+  const monthOfYear = Number(month);
+  const dayOfMonth = Number(date);
+  if (Number(year) < 1900 || monthOfYear < 1 || monthOfYear > 12 || dayOfMonth < 1) return null;
+  if (dayOfMonth > 28 && dayOfMonth > new Date(Date.UTC(Number(year), monthOfYear, 0)).getUTCDate()) return null;
+  return `${year}-${month}-${date}`;
+}
+
+function clockMs(hour: string, minute: string, second: string): number | null {
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return null;
+  return ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1_000;
+}
+
+/** NaN for an offset that no zone has. */
+function zoneOf(zone: string): number {
+  if (zone === 'Z' || zone === 'z') return 0;
   const hours = Number(zone.slice(1, 3));
   const minutes = Number(zone.slice(-2));
-  if (hours > 14 || minutes > 59) return null;
-  return { wallMs, zoneMs: (zone[0] === '-' ? -1 : 1) * (hours * 60 + minutes) * 60_000 };
+  if (hours > 14 || minutes > 59) return Number.NaN;
+  return (zone[0] === '-' ? -1 : 1) * (hours * 60 + minutes) * 60_000;
+}
+
+function wallMsOf(found: Written): number {
+  const { day, msOfDay } = found;
+  return Date.UTC(Number(day.slice(0, 4)), Number(day.slice(5, 7)) - 1, Number(day.slice(8, 10))) + msOfDay;
 }
 
 /** `ddMMyyyy[HHmmss]` or ISO, with or without a zone; without one it is São Paulo's. A date alone is its first moment. */
@@ -184,7 +194,8 @@ export function readInstant(value: unknown): Reading<EpochMs> {
   // A number may have lost its leading zero or be a count of milliseconds: nothing says which.
   const found = typeof value === 'string' ? readWritten(value.trim()) : null;
   if (found === null) return wrong(value, 'send a text as ddMMyyyyHHmmss or as an ISO date-time');
-  return read(found.zoneMs === null ? fromWallClock(found.wallMs) : found.wallMs - found.zoneMs);
+  const wallMs = wallMsOf(found);
+  return read(found.zoneMs === null ? fromWallClock(wallMs) : wallMs - found.zoneMs);
 }
 
 /**
@@ -196,10 +207,8 @@ export function readDay(value: unknown): Reading<Day> {
   const text = plainText(value) ?? '';
   const found = readWritten(typeof value !== 'string' && text.length === 7 ? `0${text}` : text);
   if (found === null) return wrong(value, 'send a date as ddMMyyyy or as an ISO date');
-  if (found.zoneMs === null || found.wallMs % 86_400_000 === 0) {
-    return read(new Date(found.wallMs).toISOString().slice(0, 10));
-  }
-  return read(dayOf(found.wallMs - found.zoneMs));
+  if (found.zoneMs === null || found.msOfDay === 0) return read(found.day);
+  return read(dayOf(wallMsOf(found) - found.zoneMs));
 }
 
 /** `ddMMyyyy` */

@@ -51,7 +51,16 @@ export type WebhookReading =
 export function readWebhook(body: Buffer | string, deps: WebhookDeps): WebhookReading {
   const parsed = parseJson(body, deps.limits);
   if (parsed.kind === 'malformed') return parsed;
-  const { value } = parsed;
+  try {
+    return readValue(parsed.value, deps);
+  } catch (error) {
+    // A mistake of ours must not cost the sender's message, nor the process: it is kept, and read again when mended.
+    const name = error instanceof Error ? error.name : 'unknown';
+    return wholeDeadLetter(`reading it failed (${name}); report this as a defect of Lance`, null, parsed.value, deps);
+  }
+}
+
+function readValue(value: JsonValue, deps: WebhookDeps): WebhookReading {
   const event = recogniseEvent(value);
   switch (event) {
     case 'end-of-auction':

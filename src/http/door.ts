@@ -1,0 +1,151 @@
+/**
+ * The door: a webhook is answered with 2xx only when everything in it is durable in the log. Knows nothing of HTTP
+ * servers, so that the simulation can knock at it on virtual time.
+ */
+import type { EventLog } from '../bidding/ports.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { Vault } from '../domain/vault.ts';
+import type { WireFault } from '../wire/casing.ts';
+import type { EventKind } from '../wire/events.ts';
+import type { RequestMapping } from '../wire/mapping-table.ts';
+import { readWebhook, type WebhookEntry, type WebhookReading } from '../wire/webhook.ts';
+
+export type DoorLimits = {
+  bodyLimitBytes: number;
+  /** Deepest nesting of a webhook's JSON. */
+  depthLimit: number;
+  /** Webhooks that may wait for the log. */
+  doorQueueLimit: number;
+  /** A webhook that the log has not taken by then is refused; the sender has to come again. */
+  appendTimeoutMs: number;
+};
+
+export type DoorAnswer = {
+  status: 200 | 202 | 400 | 413 | 503;
+  /** JSON text; never quotes what was sent. */
+  body: string;
+  /** Seconds, with 503. */
+  retryAfterS?: number;
+};
+
+/** What happened to one webhook, for metrics and journal. Faults carry pointers and kinds, no values. */
+export type DoorReport = {
+  status: DoorAnswer['status'];
+  event: EventKind | 'requests' | 'none';
+  requests: number;
+  deadLetters: number;
+  faults: readonly WireFault[];
+  problem: 'malformed' | 'too-large' | 'not-understood' | 'queue-full' | 'log-refused' | 'log-slow' | null;
+  durationMs: number;
+};
+
+export type Door = {
+  receive: (body: Buffer) => Promise<DoorAnswer>;
+  /** Asked before a body is read, so that a flood is turned away unread. */
+  isFull: () => boolean;
+  inFlight: () => number;
+};
+
+export type DoorParts = {
+  append: EventLog['append'];
+  vault: Vault;
+  mapping: RequestMapping;
+  clock: Clock;
+  limits: DoorLimits;
+  observer: (report: DoorReport) => void;
+};
+
+const retryAfterS = 2;
+
+export function createDoor(parts: DoorParts): Door {
+  const { clock, limits } = parts;
+  let inFlight = 0;
+
+  async function receive(body: Buffer): Promise<DoorAnswer> {
+    const receivedAt = clock.now();
+    const report = (answer: DoorAnswer, what: Partial<DoorReport>): DoorAnswer => {
+      const durationMs = clock.now() - receivedAt;
+      const nothing = { event: 'none', requests: 0, deadLetters: 0, faults: [], problem: null } as const;
+      parts.observer({ ...nothing, ...what, status: answer.status, durationMs });
+      return answer;
+    };
+    if (inFlight >= limits.doorQueueLimit)
+      return report(refusal('too many webhooks are waiting'), { problem: 'queue-full' });
+    if (body.length > limits.bodyLimitBytes) return report(tooLarge(limits), { problem: 'too-large' });
+    const reading = readWebhook(body, {
+      mapping: parts.mapping,
+      vault: parts.vault,
+      receivedAt,
+      now: receivedAt,
+      limits: { maxBytes: limits.bodyLimitBytes, maxDepth: limits.depthLimit },
+    });
+    if (reading.kind === 'malformed') {
+      return report({ status: 400, body: problemBody('malformed', reading.text) }, { problem: 'malformed' });
+    }
+    inFlight += 1;
+    try {
+      const taken = await appendInTime(entriesOf(reading));
+      if (taken !== 'durable') return report(refusal('the log did not take the webhook'), { problem: taken });
+      return report(acceptance(reading), reportOf(reading));
+    } finally {
+      inFlight -= 1;
+    }
+  }
+
+  /** Never rejects: whatever keeps an entry from being durable is a reason to be asked again. */
+  async function appendInTime(entries: readonly WebhookEntry[]): Promise<'durable' | 'log-refused' | 'log-slow'> {
+    if (entries.length === 0) return 'durable';
+    const { promise, resolve } = Promise.withResolvers<'durable' | 'log-refused' | 'log-slow'>();
+    const timer = clock.schedule(clock.now() + limits.appendTimeoutMs, () => resolve('log-slow'));
+    // The entries may still become durable after a refusal: the sender comes again and the fold absorbs the repeat.
+    parts.append(entries).then(
+      () => resolve('durable'),
+      () => resolve('log-refused'),
+    );
+    const result = await promise;
+    timer.cancel();
+    return result;
+  }
+
+  return { receive, isFull: () => inFlight >= limits.doorQueueLimit, inFlight: () => inFlight };
+}
+
+type Readable = Exclude<WebhookReading, { kind: 'malformed' }>;
+
+function entriesOf(reading: Readable): readonly WebhookEntry[] {
+  return reading.kind === 'entries' ? reading.entries : [reading.letter];
+}
+
+function acceptance(reading: Readable): DoorAnswer {
+  if (reading.kind === 'dead-letter') {
+    return {
+      status: 202,
+      body: JSON.stringify({ status: 'kept', detail: 'valid JSON that was not understood; it is kept' }),
+    };
+  }
+  if (reading.deadLetters === 0) return { status: 200, body: JSON.stringify({ status: 'taken' }) };
+  return {
+    status: 202,
+    body: JSON.stringify({ status: 'taken', detail: `${reading.deadLetters} not understood and kept` }),
+  };
+}
+
+function reportOf(reading: Readable): Partial<DoorReport> {
+  if (reading.kind === 'dead-letter') return { deadLetters: 1, problem: 'not-understood' };
+  const { event, entries, deadLetters, faults } = reading;
+  const requests = entries.filter((entry) => entry.topic === 'auctions' && entry.record.kind === 'requested').length;
+  return { event, requests, deadLetters, faults };
+}
+
+function tooLarge(limits: DoorLimits): DoorAnswer {
+  const detail = `the body is larger than the ${limits.bodyLimitBytes} bytes allowed; send it in parts`;
+  return { status: 413, body: problemBody('too-large', detail) };
+}
+
+function refusal(detail: string): DoorAnswer {
+  return { status: 503, body: problemBody('unavailable', `${detail}; send it again`), retryAfterS };
+}
+
+function problemBody(problem: string, detail: string): string {
+  return JSON.stringify({ problem, detail });
+}

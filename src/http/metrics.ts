@@ -1,0 +1,169 @@
+/** Metrics: closed lists as labels, series counted, units in the name. Fed by what the door and the desk tell their observers. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { DeskEvent } from '../bidding/observer.ts';
+import type { DoorReport } from './door.ts';
+
+/** Measured when `/metrics` is asked for. Ages and lags are 0 when nothing waits. */
+export type GaugeSample = {
+  queueDepth: number;
+  queueOldestAgeMs: number;
+  bidsInFlight: number;
+  doorInFlight: number;
+  /** Cents by status of exposure. */
+  exposureCents: Readonly<Partial<Record<'held' | 'committed', number>>>;
+  /** Records behind the end of the log, by topic. */
+  consumerLag: Readonly<Record<string, number>>;
+  paused: boolean;
+};
+
+export type Metrics = {
+  observeDesk: (event: DeskEvent) => void;
+  observeDoor: (report: DoorReport) => void;
+  observeAppend: (durationMs: number) => void;
+  setGauges: (sample: GaugeSample) => void;
+  /** The exposition format of Prometheus. */
+  text: () => Promise<string>;
+};
+
+/** Pass codes are declared by the risk team, at most 100; a list that grows past its limit counts as one `other`. */
+const maxLabelValues = 100;
+const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  // Gauges whose names end as a counter's must: Prometheus' own checker refuses them.
+  for (const kind of ['handles', 'requests', 'resources']) registry.removeSingleMetric(`nodejs_active_${kind}_total`);
+  const counters = makeCounters(registry);
+  const durations = makeDurations(registry);
+  const gauges = makeGauges(registry);
+  return {
+    observeDesk: deskObserver(counters, durations),
+    observeDoor: (report) => {
+      counters.webhooks.inc({ event: report.event, status: String(report.status) });
+      if (report.problem !== null) counters.webhookProblems.inc({ problem: report.problem });
+      counters.requests.inc(report.requests);
+      counters.deadLetters.inc(report.deadLetters);
+      counters.unreadableFacts.inc(report.faults.length);
+      if (report.status < 300) durations.stages.observe({ stage: 'received-to-durable' }, report.durationMs / 1_000);
+    },
+    observeAppend: (durationMs) => durations.appends.observe(durationMs / 1_000),
+    setGauges: (sample) => setGauges(gauges, sample),
+    text: () => registry.metrics(),
+  };
+}
+
+type Counters = ReturnType<typeof makeCounters>;
+type Durations = ReturnType<typeof makeDurations>;
+type Gauges = ReturnType<typeof makeGauges>;
+
+function makeCounters(registry: Registry) {
+  const registers = [registry];
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]): Counter<L> =>
+    new Counter({ name: `lance_${name}_total`, help, labelNames: [...labelNames], registers });
+  return {
+    webhooks: counter('webhooks', 'Webhooks received, by event and status of our answer.', ['event', 'status']),
+    webhookProblems: counter('webhook_problems', 'Webhooks refused or kept unread, by problem.', ['problem']),
+    requests: counter('requests_received', 'Loan requests received and durable, repeats included.', []),
+    deadLetters: counter('dead_letters', 'Webhooks or elements of them that were kept and not understood.', []),
+    unreadableFacts: counter('unreadable_facts', 'Facts of requests that are null because they could not be read.', []),
+    records: counter('records', 'Records of auctions folded, by kind.', ['kind']),
+    phases: counter('phases', 'Requests that entered a phase.', ['phase']),
+    passes: counter('passes', 'Requests that ended without a bid, by code.', ['code']),
+    attempts: counter('bid_attempts', 'Attempts to place a bid, by outcome.', ['outcome']),
+    lateClaims: counter('late_claims', 'Claims that lost to an earlier one in the log.', []),
+    alarms: counter('alarms', 'Alarms raised, by code.', ['code']),
+    steps: counter('steps', 'Durable steps taken, by step.', ['step']),
+    logRefusals: counter('log_refusals', 'Appends that the log refused, by topic.', ['topic']),
+    faults: counter('faults', 'Operational faults, by code.', ['code']),
+  };
+}
+
+function makeDurations(registry: Registry) {
+  const registers = [registry];
+  return {
+    stages: new Histogram({
+      name: 'lance_stage_duration_seconds',
+      help: 'Time that a request takes from one stage to another.',
+      labelNames: ['stage'],
+      buckets: latencyBuckets,
+      registers,
+    }),
+    appends: new Histogram({
+      name: 'lance_log_append_duration_seconds',
+      help: 'Time until an append to the log is durable.',
+      buckets: latencyBuckets,
+      registers,
+    }),
+  };
+}
+
+function makeGauges(registry: Registry) {
+  const registers = [registry];
+  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[]): Gauge<L> =>
+    new Gauge({ name: `lance_${name}`, help, labelNames: [...labelNames], registers });
+  return {
+    queueDepth: gauge('queue_offers', 'Offers waiting for a send slot.', []),
+    queueAge: gauge('queue_oldest_age_seconds', 'Age of the offer that has waited longest.', []),
+    bidsInFlight: gauge('bids_in_flight', 'Bids sent and not answered.', []),
+    doorInFlight: gauge('webhooks_in_flight', 'Webhooks waiting for the log.', []),
+    exposure: gauge('exposure_reais', 'Money promised, by status.', ['status']),
+    lag: gauge('consumer_lag_records', 'Records not yet consumed, by topic.', ['topic']),
+    paused: gauge('paused', '1 while an operator has paused bidding.', []),
+  };
+}
+
+function setGauges(gauges: Gauges, sample: GaugeSample): void {
+  gauges.queueDepth.set(sample.queueDepth);
+  gauges.queueAge.set(sample.queueOldestAgeMs / 1_000);
+  gauges.bidsInFlight.set(sample.bidsInFlight);
+  gauges.doorInFlight.set(sample.doorInFlight);
+  for (const status of ['held', 'committed'] as const) {
+    gauges.exposure.set({ status }, (sample.exposureCents[status] ?? 0) / 100);
+  }
+  for (const [topic, lag] of Object.entries(sample.consumerLag)) gauges.lag.set({ topic }, lag);
+  gauges.paused.set(sample.paused ? 1 : 0);
+}
+
+/** The label itself while the list is short and it has a label's form, else `other`. */
+function limitedLabel(): (value: string) => string {
+  const seen = new Set<string>();
+  return (value) => {
+    if (seen.has(value)) return value;
+    if (seen.size >= maxLabelValues || !/^[a-z][a-zA-Z0-9:._-]{0,79}$/.test(value)) return 'other';
+    seen.add(value);
+    return value;
+  };
+}
+
+function deskObserver(counters: Counters, durations: Durations): (event: DeskEvent) => void {
+  const passCode = limitedLabel();
+  const attemptOutcome = limitedLabel();
+  const faultCode = limitedLabel();
+  return (event) => {
+    switch (event.kind) {
+      case 'step':
+        return counters.steps.inc({ step: event.step });
+      case 'folded':
+        counters.records.inc({ kind: event.record });
+        if (event.from !== event.to) counters.phases.inc({ phase: event.to });
+        if (event.to === 'passed' && event.from !== 'passed')
+          counters.passes.inc({ code: passCode(event.code ?? 'none') });
+        return undefined;
+      case 'duration':
+        return durations.stages.observe({ stage: event.stage }, Math.max(0, event.durationMs) / 1_000);
+      case 'alarm':
+        return counters.alarms.inc({ code: event.code });
+      case 'late-claim':
+        return counters.lateClaims.inc();
+      case 'attempt':
+        return counters.attempts.inc({ outcome: attemptOutcome(event.outcome) });
+      case 'log-refused':
+        return counters.logRefusals.inc({ topic: event.topic });
+      case 'fault':
+        return counters.faults.inc({ code: faultCode(event.code) });
+      default:
+        return event satisfies never;
+    }
+  };
+}
