@@ -63,7 +63,11 @@ export function logGrowth(rateHundredths: number, dayCount: DayCount): number {
 
 /** Elapsed time at each due date in the units of `logGrowth`. */
 export function elapsedUnits(dueDays: readonly number[], dayCount: DayCount): Float64Array {
-  return Float64Array.from(dueDays, (days, index) => (dayCount === '30/360' ? index + 1 : days));
+  const elapsed = new Float64Array(dueDays.length);
+  for (let index = 0; index < elapsed.length; index += 1) {
+    elapsed[index] = dayCount === '30/360' ? index + 1 : dueDays[index]!;
+  }
+  return elapsed;
 }
 
 const maxFixedPointSteps = 8;

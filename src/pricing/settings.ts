@@ -19,7 +19,9 @@ export type PricingSettings = {
 };
 
 export type WinCurveSettings = {
-  /** Results that a parent distribution counts for in its child. */
+  /** Results that the prior counts for in the most general segment. */
+  priorWeight: number;
+  /** Results that a parent segment counts for in its child. */
   shrinkage: number;
   /** Width of the smoothing of single results, in standard deviations of the rates: about 1; 0 for none. */
   smoothing: number;

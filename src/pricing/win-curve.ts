@@ -65,7 +65,8 @@ export type WinCurveInput = {
   histograms: readonly Histogram[];
   /** As `priorDistribution` makes it; callers keep it. */
   prior: Float64Array;
-  /** Results that the parent counts for. */
+  /** Results that the prior counts for in the most general segment, and a parent in its child. */
+  priorWeight: number;
   shrinkage: number;
   /** See `smoothCounts`; 0 for none. */
   smoothing: number;
@@ -75,16 +76,17 @@ export type WinCurveInput = {
 
 /** Posterior of each segment from its decayed counts and its parent's distribution: `(counts + m · parent) / (n + m)`. */
 export function buildWinCurve(input: WinCurveInput): WinCurve {
-  const { shrinkage, smoothing } = input;
-  const distribution = Float64Array.from(input.prior);
+  const distribution = input.prior.slice();
   const counts = new Float64Array(cellCount);
+  let parentWeight = input.priorWeight;
   for (const histogram of input.histograms) {
     const factor = decayFactor(histogram, input.at, input.halfLifeMs);
-    const total = smoothCounts(histogram.cells, factor, smoothing, counts) + shrinkage;
+    const total = smoothCounts(histogram.cells, factor, input.smoothing, counts) + parentWeight;
     if (total <= 0) continue;
     for (let cell = 0; cell < cellCount; cell += 1) {
-      distribution[cell] = (distribution[cell]! * shrinkage + counts[cell]!) / total;
+      distribution[cell] = (distribution[cell]! * parentWeight + counts[cell]!) / total;
     }
+    parentWeight = input.shrinkage;
   }
   const win = new Float64Array(cellCount);
   let above = 0;

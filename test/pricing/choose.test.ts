@@ -16,6 +16,7 @@ const curveOf = (cells: readonly number[]) =>
   buildWinCurve({
     histograms: [histogramOf(cells)],
     prior,
+    priorWeight: 4,
     shrinkage: 4,
     smoothing: 1,
     at: 0,

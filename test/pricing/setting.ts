@@ -13,7 +13,8 @@ export const settings: PricingSettings = {
   marginBufferCents: 1,
   minAmountShare: 0.3,
   winCurve: {
-    shrinkage: 4,
+    priorWeight: 4,
+    shrinkage: 12,
     smoothing: 1,
     prior: {
       quantiles: [

@@ -12,6 +12,7 @@ const prior = priorDistribution(settings.winCurve.prior);
 const curve = buildWinCurve({
   histograms: [histogramOf([210, 230, 250, 260, 270, 280, 300, 320, 350, 498])],
   prior,
+  priorWeight: 4,
   shrinkage: 4,
   smoothing: 1,
   at: 0,
@@ -110,6 +111,7 @@ test('an auction without rivals is the worst news', () => {
   const lonely = buildWinCurve({
     histograms: [histogramOf(Array.from({ length: 500 }, () => 498))],
     prior,
+    priorWeight: 0,
     shrinkage: 0,
     smoothing: 1,
     at: 0,

@@ -16,7 +16,13 @@ const anyCells = fc.array(fc.oneof(fc.integer({ min: 2, max: 498 }), fc.constant
 test('without smoothing or prior the curve counts auctions, ties as one half', () => {
   fc.assert(
     fc.property(anyCells, (cells) => {
-      const curve = buildWinCurve({ ...timeless, histograms: [histogramOf(cells)], shrinkage: 0, smoothing: 0 });
+      const curve = buildWinCurve({
+        ...timeless,
+        histograms: [histogramOf(cells)],
+        priorWeight: 0,
+        shrinkage: 0,
+        smoothing: 0,
+      });
       const plain = plainWin(cells);
       for (let cell = 0; cell < cellCount; cell += 1) assert.ok(Math.abs(curve.win[cell]! - plain[cell]!) < 1e-9);
       assert.ok(
@@ -29,8 +35,14 @@ test('without smoothing or prior the curve counts auctions, ties as one half', (
 
 test('a curve never rises with the rate, begins near 1 and ends at half the share without rivals', () => {
   fc.assert(
-    fc.property(fc.array(anyCells, { maxLength: 3 }), fc.constantFrom(1, 4, 20), (levels, shrinkage) => {
-      const curve = buildWinCurve({ ...timeless, histograms: levels.map(histogramOf), shrinkage, smoothing: 1 });
+    fc.property(fc.array(anyCells, { maxLength: 3 }), fc.constantFrom(1, 4, 20), (levels, weight) => {
+      const curve = buildWinCurve({
+        ...timeless,
+        histograms: levels.map(histogramOf),
+        priorWeight: weight,
+        shrinkage: weight,
+        smoothing: 1,
+      });
       assert.ok(Math.abs(curve.win[0]! - 1) < 1e-9);
       for (let cell = 1; cell < cellCount; cell += 1) assert.ok(curve.win[cell]! <= curve.win[cell - 1]! + 1e-12);
       assert.ok(curve.win[curve.medianHundredths]! <= 0.5);
@@ -45,6 +57,7 @@ test('a child with few results stays near its parent, one with many does not', (
     buildWinCurve({
       ...timeless,
       histograms: [parent, histogramOf(Array.from({ length: results }, () => 350))],
+      priorWeight: 4,
       shrinkage: 4,
       smoothing: 1,
     }).win[300]!;
@@ -56,7 +69,7 @@ test('results fade with their half-life', () => {
   const histogram = emptyHistogram(0);
   for (let index = 0; index < 40; index += 1) foldResult(histogram, 400, 0, 1000);
   for (let index = 0; index < 10; index += 1) foldResult(histogram, 200, 3000, 1000);
-  const input = { prior, histograms: [histogram], shrinkage: 0, smoothing: 0, at: 3000 };
+  const input = { prior, histograms: [histogram], priorWeight: 0, shrinkage: 0, smoothing: 0, at: 3000 };
   // 40 results of three half-lives ago weigh as much as 5 of now.
   assert.ok(Math.abs(buildWinCurve({ ...input, halfLifeMs: 1000 }).win[300]! - 5 / 15) < 1e-9);
 });
@@ -64,7 +77,13 @@ test('results fade with their half-life', () => {
 test('smoothing spreads lone results but leaves an atom where it is', () => {
   const lone = Array.from({ length: 60 }, (_, index) => 200 + index * 3);
   const cells = [...lone, ...Array.from({ length: 140 }, () => 299)];
-  const curve = buildWinCurve({ ...timeless, histograms: [histogramOf(cells)], shrinkage: 0, smoothing: 1 });
+  const curve = buildWinCurve({
+    ...timeless,
+    histograms: [histogramOf(cells)],
+    priorWeight: 0,
+    shrinkage: 0,
+    smoothing: 1,
+  });
   const plain = plainWin(cells);
   const step = curve.win[298]! - curve.win[300]!;
   const plainStep = plain[298]! - plain[300]!;
@@ -86,7 +105,13 @@ test('the prior is the best of several lenders: lower than one lender, higher sh
 });
 
 test('a stored curve comes back with its hash, and a damaged one is refused', () => {
-  const curve = buildWinCurve({ ...timeless, histograms: [histogramOf([210, 300])], shrinkage: 4, smoothing: 1 });
+  const curve = buildWinCurve({
+    ...timeless,
+    histograms: [histogramOf([210, 300])],
+    priorWeight: 4,
+    shrinkage: 4,
+    smoothing: 1,
+  });
   const text = encodeWinCurve(curve);
   assert.deepEqual(decodeWinCurve(text, curve.hash), curve);
   assert.throws(() => decodeWinCurve(text.replace(/^..../, 'AAAB'), curve.hash), /hash/);
@@ -133,7 +158,13 @@ test('fifty auctions teach more than their plain histogram where rates are smoot
     let gain = 0;
     for (let run = 0; run < 40; run += 1) {
       const cells = Array.from({ length: 50 }, draw);
-      const { win } = buildWinCurve({ ...timeless, histograms: [histogramOf(cells)], shrinkage: 4, smoothing: 1 });
+      const { win } = buildWinCurve({
+        ...timeless,
+        histograms: [histogramOf(cells)],
+        priorWeight: 4,
+        shrinkage: 4,
+        smoothing: 1,
+      });
       gain += (surplusShare(win, truth) - surplusShare(plainWin(cells), truth)) / 40;
     }
     t.diagnostic(`figure: ${name} rates, gain over the histogram at 50 auctions ${gain.toFixed(4)}`);
