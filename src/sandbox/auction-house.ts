@@ -73,8 +73,11 @@ export type PlacedBid =
 export type AuctionEvent =
   | { kind: 'opened'; lot: Lot }
   | { kind: 'ended'; lot: Lot; ranked: ReadonlyMap<RequestId, readonly AuctionBid[]> }
-  | { kind: 'contemplated'; bid: AuctionBid; request: WorkerRequest; errors: readonly string[] }
-  | { kind: 'proposed'; bid: AuctionBid; request: WorkerRequest; proposal: Proposal; errors: readonly string[] };
+  | ({ kind: 'contemplated' } & Win)
+  | ({ kind: 'proposed'; proposal: Proposal } & Win);
+
+/** `outside`: the bid came after the window and was the first. Errors end the win. */
+type Win = { bid: AuctionBid; request: WorkerRequest; outside: boolean; errors: readonly string[] };
 
 type Entry = { request: WorkerRequest; lot: Lot; bids: AuctionBid[]; ours: AuctionBid | null };
 
@@ -95,17 +98,18 @@ export function createAuctionHouse(options: {
   const entries = new Map<RequestId, Entry>();
   let sequence = 0;
 
-  const contemplate = (entry: Entry, bid: AuctionBid) => {
+  const contemplate = ({ request, lot }: Entry, bid: AuctionBid) => {
+    const outside = bid.placedAt >= lot.endsAt;
     clock.schedule(clock.now() + settings.contemplationDelayMs, () => {
       const failed = chance() < settings.contemplationErrorShare;
       const errors = failed ? ['Falha no envio do lance contemplado ao processador'] : [];
-      tell({ kind: 'contemplated', bid, request: entry.request, errors });
+      tell({ kind: 'contemplated', bid, request, outside, errors });
       if (failed) return;
       clock.schedule(clock.now() + settings.proposalDelayMs, () => {
         const refused = chance() < settings.proposalErrorShare;
         const proposal = proposalOf(clock.now() + settings.proposalValidityMs, chance);
         const problems = refused ? ['Proposta recusada pelo processador'] : [];
-        tell({ kind: 'proposed', bid, request: entry.request, proposal, errors: problems });
+        tell({ kind: 'proposed', bid, request, outside, proposal, errors: problems });
       });
     });
   };
@@ -115,7 +119,8 @@ export function createAuctionHouse(options: {
     const won: [Entry, AuctionBid][] = [];
     for (const { requestId } of lot.requests) {
       const entry = entries.get(requestId)!;
-      const bids = entry.bids.toSorted(byRank);
+      // A bid may have come late and been taken outside before this runs.
+      const bids = entry.bids.filter((bid) => bid.placedAt < lot.endsAt).toSorted(byRank);
       ranked.set(requestId, bids);
       if (bids[0] !== undefined && bids[0].rival === null) won.push([entry, bids[0]]);
     }

@@ -1,0 +1,174 @@
+/** The service's HTTP side: stamps and hashes what arrives before any fault, then plays the fault. */
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Chance, Clock } from '../domain/clock.ts';
+import { bidPath } from '../wire/bid.ts';
+import { answerToBid, answerToQuery, brokenDown, type Reply, throttled, unauthorised } from './answers.ts';
+import type { AuctionHouse } from './auction-house.ts';
+import { type AnswerFault, type AnswerFaults, drawAnswerFault, drawDelay, type FaultSettings } from './faults.ts';
+import type { Links } from './links.ts';
+import { linkDetailPath, linkListPath } from './messages.ts';
+import { type ArrivedCall, requestIdIn, type SandboxRecord } from './record.ts';
+import type { Tokens } from './tokens.ts';
+
+export type AnswerCounts = {
+  calls: Record<string, number>;
+  /** By kind of outcome of the calls that landed. */
+  outcomes: Record<string, number>;
+  faults: Record<AnswerFault | 'delay', number>;
+};
+
+export type SandboxServer = { http: Server; counts: AnswerCounts };
+
+type Context = {
+  house: AuctionHouse;
+  links: Links;
+  tokens: Tokens;
+  faults: FaultSettings;
+  clock: Clock;
+  chance: Chance;
+  record: SandboxRecord;
+};
+
+/** Made-up operation of the sandbox alone: the contract does not show how tokens are issued. */
+export const tokenPath = '/sandbox/token';
+const maxBodyBytes = 1_000_000;
+
+export function createSandboxServer(context: Context): SandboxServer {
+  const counts: AnswerCounts = {
+    calls: {},
+    outcomes: {},
+    faults: {
+      delay: 0,
+      throttled: 0,
+      errorBefore: 0,
+      errorAfter: 0,
+      dropAfter: 0,
+      halfOpen: 0,
+      garbage: 0,
+      unauthorised: 0,
+    },
+  };
+  const http = createServer((request, response) => {
+    const path = (request.url ?? '').split('?')[0]!;
+    if (request.method === 'GET' && path === tokenPath) {
+      return answer(response, { status: 200, body: JSON.stringify({ token: context.tokens.issue() }) });
+    }
+    const known = path === bidPath || path === linkListPath || path === linkDetailPath;
+    if (!known || request.method !== 'POST') return answer(response, { status: 404, body: '{}' });
+    collect(request, (bytes) => take(context, counts, path, request, response, bytes));
+  });
+  http.keepAliveTimeout = 60_000;
+  return { http, counts };
+}
+
+/** Calls back once the whole body has arrived; a caller that dies before has sent nothing. */
+function collect(request: IncomingMessage, done: (bytes: Buffer) => void): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > maxBodyBytes) request.destroy();
+    else chunks.push(chunk);
+  });
+  request.on('error', () => {});
+  request.on('end', () => done(Buffer.concat(chunks)));
+}
+
+/** One call from stamp to answer. Everything up to the answer happens in one turn: the record is complete before the first byte back. */
+function take(
+  context: Context,
+  counts: AnswerCounts,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  bytes: Buffer,
+): void {
+  const stamp = {
+    arrivedAt: context.clock.now(),
+    arrivedMonotonicMs: performance.now(),
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+  };
+  const body = bytes.toString('utf8');
+  const faults = path === bidPath ? context.faults.bids : context.faults.queries;
+  const authorised = context.tokens.accepts(request.headers.authorization);
+  const fault = drawAnswerFault(faults, context.chance);
+  const delayMs = drawDelay(faults, context.chance);
+  const landed = authorised && fault !== 'unauthorised' && fault !== 'throttled' && fault !== 'errorBefore';
+  const handled = landed ? handle(context, path, body) : null;
+  const call: ArrivedCall = {
+    kind: 'call',
+    path,
+    requestId: path === bidPath ? requestIdIn(body) : null,
+    ...stamp,
+    body,
+    authorised,
+    landed,
+    outcome: handled?.outcome ?? null,
+    requestCode: handled?.requestCode ?? null,
+    fault,
+  };
+  context.record.write(call);
+  counts.calls[path] = (counts.calls[path] ?? 0) + 1;
+  if (handled !== null) counts.outcomes[handled.outcome] = (counts.outcomes[handled.outcome] ?? 0) + 1;
+  if (fault !== null) counts.faults[fault] += 1;
+  if (delayMs > 0) counts.faults.delay += 1;
+  const reply = authorised ? replyOf(path, fault, handled?.reply ?? null) : unauthorised(path);
+  const respond = () => finish(response, reply, authorised ? fault : null, faults);
+  if (delayMs > 0) context.clock.schedule(context.clock.now() + delayMs, respond);
+  else respond();
+}
+
+type Handled = { reply: Reply; outcome: string; requestCode: string | null };
+
+function handle(context: Context, path: string, body: string): Handled {
+  if (path === bidPath) {
+    const placed = context.house.place(body);
+    const requestCode = 'requestCode' in placed ? placed.requestCode : null;
+    return { reply: answerToBid(placed), outcome: placed.kind, requestCode };
+  }
+  const result = context.links.query(path === linkListPath ? linkListPath : linkDetailPath, body);
+  const outcome = result.kind === 'acknowledged' ? `acknowledged-${result.source}` : result.kind;
+  const requestCode = result.kind === 'acknowledged' ? result.requestCode : null;
+  return { reply: answerToQuery(path, result), outcome, requestCode };
+}
+
+/** Null: no answer is written. */
+function replyOf(path: string, fault: AnswerFault | null, reply: Reply | null): Reply | null {
+  switch (fault) {
+    case 'throttled':
+      return throttled(path);
+    case 'unauthorised':
+      return unauthorised(path);
+    case 'errorBefore':
+    case 'errorAfter':
+      return brokenDown(path);
+    case 'garbage':
+      return { status: 200, body: '<html>\u0000 gateway' };
+    case 'dropAfter':
+    case 'halfOpen':
+      return null;
+    case null:
+      return reply;
+    default:
+      return fault satisfies never;
+  }
+}
+
+function finish(response: ServerResponse, reply: Reply | null, fault: AnswerFault | null, faults: AnswerFaults): void {
+  if (reply !== null) {
+    if (fault === 'throttled') response.setHeader('retry-after', String(faults.retryAfterSeconds));
+    answer(response, reply);
+  } else if (fault === 'dropAfter') {
+    response.socket?.destroy();
+  }
+}
+
+/** Node adds the Date header. */
+function answer(response: ServerResponse, reply: Reply): void {
+  response.writeHead(reply.status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(reply.body),
+  });
+  response.end(reply.body);
+}

@@ -1,0 +1,45 @@
+/** What a run of the sandbox amounts to, counted from its record. */
+import type { AnswerFault, WebhookFault } from './faults.ts';
+import type { SandboxRecord } from './record.ts';
+import type { AnswerCounts } from './server.ts';
+
+export type SandboxSummary = {
+  requests: number;
+  /** Bodies that arrived for incluir-lance and the queries, by path. */
+  calls: Readonly<Record<string, number>>;
+  /** What became of those that landed. */
+  outcomes: Readonly<Record<string, number>>;
+  auctionsEnded: number;
+  auctionsWithOurBid: number;
+  won: number;
+  takenByWorkers: number;
+  defaulted: number;
+  webhooks: { sent: number; acknowledged: number; givenUp: number };
+  /** Each fault that has happened, and how often. */
+  faults: Readonly<Record<AnswerFault | 'delay' | WebhookFault, number>>;
+};
+
+type SenderCounts = {
+  sent: number;
+  acknowledged: number;
+  givenUp: number;
+  faults: Readonly<Record<WebhookFault, number>>;
+};
+
+export function summaryOf(record: SandboxRecord, answers: AnswerCounts, sender: SenderCounts | null): SandboxSummary {
+  const ended = record.of('ended');
+  const won = record.of('won').filter((entry) => entry.errors.length === 0);
+  const { sent = 0, acknowledged = 0, givenUp = 0 } = sender ?? {};
+  return {
+    requests: record.of('request').length,
+    calls: { ...answers.calls },
+    outcomes: { ...answers.outcomes },
+    auctionsEnded: ended.length,
+    auctionsWithOurBid: ended.filter((entry) => entry.ranked.some((bid) => bid.ours)).length,
+    won: won.length,
+    takenByWorkers: won.filter((entry) => entry.choice.accepted).length,
+    defaulted: won.filter((entry) => entry.choice.defaultedInMonth !== null).length,
+    webhooks: { sent, acknowledged, givenUp },
+    faults: { ...answers.faults, ...(sender?.faults ?? { duplicate: 0, reorder: 0, late: 0, missing: 0 }) },
+  };
+}
