@@ -33,6 +33,9 @@ export type LoanRequest = {
   birthDate: Day | null;
   admissionDate: Day | null;
   politicallyExposed: boolean | null;
+  /** CNAE code of the employer; requests seldom say it, the link detail does. */
+  activityCode?: number | null;
+  employerStartDate?: Day | null;
   guarantee: Guarantee;
   /** Codes of the alerts; an empty list says that there are none, null that the request did not say. */
   alertCodes: readonly string[] | null;

@@ -6,12 +6,12 @@ import type { Facts } from './facts.ts';
 import type { Comparison, Condition, Scalar } from './rule.ts';
 
 /** Kleene's three values in an order in which `all` is the least, `any` the greatest and `not` the mirror image. */
-export type Truth = 0 | 1 | 2;
+type Truth = 0 | 1 | 2;
 export const isFalse = 0;
-export const isUnknown = 1;
+const isUnknown = 1;
 export const isTrue = 2;
 
-export type Test = (facts: Facts, offerFacts: Facts) => Truth;
+type Test = (facts: Facts, offerFacts: Facts) => Truth;
 
 export type CompiledCondition = {
   test: Test;

@@ -105,7 +105,8 @@ export function factsOf({ request, link, marginCents, at }: FactSources): Facts 
   const ageMonths = monthsSince(request.birthDate ?? link?.birthDate ?? null, cachedMonths);
   const installments = request.requestedInstallments ?? undefined;
   const endMonths = ageMonths !== undefined && installments !== undefined ? ageMonths + installments : undefined;
-  const activityCode = link?.activityCode ?? undefined;
+  const activityCode = request.activityCode ?? link?.activityCode ?? undefined;
+  const employerStart = request.employerStartDate ?? link?.employerStartDate ?? null;
   const facts: Record<string, FactValue | undefined> = {
     'desk.always': true,
     'desk.weekday': cachedWeekday,
@@ -128,7 +129,8 @@ export function factsOf({ request, link, marginCents, at }: FactSources): Facts 
     'link.ineligibilityCode': link?.ineligibilityCode ?? undefined,
     'employer.key': employerKeyOf(request),
     'employer.idType': idTypeOf(request.employerIdType),
-    'employer.ageMonths': monthsSince(link?.employerStartDate ?? null, cachedMonths),
+    'employer.ageStated': link !== null || employerStart !== null,
+    'employer.ageMonths': monthsSince(employerStart, cachedMonths),
     'employer.activityCode': activityCode,
     'employer.sector': activityCode === undefined ? undefined : sectorOf(activityCode),
     'alerts.count': request.alertCodes?.length ?? link?.alertCount ?? undefined,

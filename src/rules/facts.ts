@@ -9,7 +9,7 @@ export type FactValue = number | string | boolean | readonly string[];
 export type Facts = Readonly<Record<string, FactValue | undefined>>;
 
 export type Stage = 'request' | 'offer';
-export type FactType = 'number' | 'string' | 'boolean' | 'string-list';
+type FactType = 'number' | 'string' | 'boolean' | 'string-list';
 
 export type FactDefinition = {
   name: string;
@@ -27,7 +27,7 @@ export type FactDefinition = {
 };
 
 /** Sections of the activity classification (CNAE 2), brought down to groups that default alike. */
-export const sectors = [
+const sectors = [
   'agriculture',
   'industry',
   'construction',
@@ -120,8 +120,9 @@ export const catalogue: readonly FactDefinition[] = [
     null,
   ),
   text('employer.idType', whenStated, 'cnpj', ['cnpj', 'cpf']),
-  numeric('employer.ageMonths', { unit: 'months', min: 0, max: 6000, example: 84, present: withLink }),
-  numeric('employer.activityCode', { unit: 'CNAE', min: 0, max: 9_999_999, example: 4_711_302, present: withLink }),
+  flag('employer.ageStated', `${always}; whether the request told, or the link was asked, when the employer opened`),
+  numeric('employer.ageMonths', { unit: 'months', min: 0, max: 6000, example: 84, present: whenEither }),
+  numeric('employer.activityCode', { unit: 'CNAE', min: 0, max: 9_999_999, example: 4_711_302, present: whenEither }),
   text('employer.sector', 'when the activity code is known and has a division', 'commerce', sectors),
 
   numeric('alerts.count', { unit: 'alerts', min: 0, max: 1000, example: 0, present: whenEither }),

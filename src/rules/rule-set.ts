@@ -16,7 +16,7 @@ import { type PassCode, readCodes, readRuleFile } from './rule-file.ts';
 /** `path` is relative to the folder of rules, with forward slashes. */
 export type RuleFile = { path: string; text: string };
 
-export type RuleSummary = {
+type RuleSummary = {
   name: string;
   description: string;
   owner: string | null;
@@ -25,7 +25,7 @@ export type RuleSummary = {
   event: RuleEvent['type'];
 };
 
-export type CompiledEvent =
+type CompiledEvent =
   | { type: 'pass'; code: string; reason: string; ignoresMissing: boolean }
   | { type: 'limit'; limits: readonly (readonly [field: keyof Limits, value: number])[] }
   | { type: 'economics'; changes: readonly (readonly [field: keyof Economics, value: number])[] }

@@ -64,6 +64,7 @@ test('what nobody says is absent, never zero', () => {
     'desk.always': true,
     'desk.weekday': 5,
     'link.present': false,
+    'employer.ageStated': false,
     'guarantee.stated': false,
   });
 });
@@ -81,7 +82,13 @@ test('the request wins over the link detail, which fills what the request leaves
   assert.equal(both['link.eligible'], false);
   assert.equal(both['worker.ageYears'], 38);
   assert.equal(both['alerts.count'], 0);
+  const employer = facts({ activityCode: 4_120_400, employerStartDate: '2020-11-20' }, link);
+  assert.equal(employer['employer.sector'], 'construction');
+  assert.equal(employer['employer.ageMonths'], 72);
+  assert.equal(facts({ employerStartDate: '2020-11-20' })['employer.ageStated'], true);
   const filled = facts(silent, link);
+  assert.equal(filled['employer.sector'], 'commerce');
+  assert.equal(filled['employer.ageStated'], true);
   assert.equal(filled['request.eligible'], false);
   assert.equal(filled['worker.ageYears'], 76);
   assert.equal(filled['worker.tenureMonths'], 322);
