@@ -186,8 +186,9 @@ const pricing: Fields<PricingSettings> = {
   marginBufferCents: wholeNumber('cents', 0, reaisMillion),
   minAmountShare: realNumber('share', 0.01, 1),
   winCurve: section({
+    priorWeight: realNumber('factor', 0, 1_000_000),
     shrinkage: realNumber('factor', 0, 1_000_000),
-    smoothing: realNumber('share', 0, 1),
+    smoothing: realNumber('factor', 0, 10),
     prior: section({
       quantiles: list(
         section({ share: realNumber('share', 0, 1), rateHundredths: wholeNumber('hundredths', 2, 5_000) }),

@@ -39,8 +39,8 @@ export type Post = {
   body: string;
   /** While the request waits for a connection it is given up at this time; null: the pool's timeouts end it. */
   deadlineAt: EpochMs | null;
-  /** Null lets the bytes out. */
-  gate: () => 'deadline' | 'stopped' | null;
+  /** Asked with the time that counts as the first byte's. Null lets the bytes out. */
+  gate: (now: EpochMs) => 'deadline' | 'stopped' | null;
   /** From the first byte written to the last byte of the answer. */
   longestAnswerMs: number;
 };
@@ -62,16 +62,30 @@ function firstValue(value: string | string[] | undefined): string | null {
   return typeof value === 'string' ? value : (value[0] ?? null);
 }
 
+/** The first 64 KB of an answer. */
+function createBody() {
+  const chunks: Buffer[] = [];
+  let room = longestBodyBytes;
+  return {
+    /** False when the answer is longer than what is kept. */
+    add: (chunk: Buffer): boolean => {
+      const fits = chunk.length <= room;
+      chunks.push(fits ? chunk : chunk.subarray(0, room));
+      room -= chunk.length;
+      return fits;
+    },
+    text: (): string => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString('utf8'),
+  };
+}
+
 /** Never rejects. */
 export function exchange(pool: Dispatcher, clock: Clock, post: Post): Promise<Exchange> {
   const { promise, resolve } = Promise.withResolvers<Exchange>();
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const body = createBody();
   let writtenAt: EpochMs | null = null;
   let answeredAt: EpochMs = 0;
   let status = 0;
-  let date: string | null = null;
-  let retryAfter: string | null = null;
+  let told: { date: string | null; retryAfter: string | null } = { date: null, retryAfter: null };
   let ended: 'deadline' | 'stopped' | BrokenReason | null = null;
   let waiting: Timer | null = null;
   let settled = false;
@@ -82,7 +96,6 @@ export function exchange(pool: Dispatcher, clock: Clock, post: Post): Promise<Ex
     resolve(result);
   };
 
-  const bodyText = (): string => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString('utf8');
   const end = (controller: Dispatcher.DispatchController, reason: NonNullable<typeof ended>): void => {
     ended = reason;
     controller.abort(new Error(reason));
@@ -93,8 +106,9 @@ export function exchange(pool: Dispatcher, clock: Clock, post: Post): Promise<Ex
     {
       onRequestStart: (controller) => {
         waiting?.cancel();
-        const refusal = ended === 'deadline' ? ended : post.gate();
-        if (refusal === null) writtenAt = clock.now();
+        const now = clock.now();
+        const refusal = ended === 'deadline' ? ended : post.gate(now);
+        if (refusal === null) writtenAt = now;
         else end(controller, refusal);
       },
       onResponseStart: (controller, statusCode, headers) => {
@@ -104,19 +118,15 @@ export function exchange(pool: Dispatcher, clock: Clock, post: Post): Promise<Ex
           return;
         }
         status = statusCode;
-        date = firstValue(headers.date);
-        retryAfter = firstValue(headers['retry-after']);
+        told = { date: firstValue(headers.date), retryAfter: firstValue(headers['retry-after']) };
       },
       onResponseData: (controller, chunk) => {
-        const room = longestBodyBytes - size;
-        size += chunk.length;
-        chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
-        if (chunk.length > room) end(controller, 'answer-too-large');
+        if (!body.add(chunk)) end(controller, 'answer-too-large');
         else if (clock.now() - (writtenAt ?? 0) > post.longestAnswerMs) end(controller, 'answer-too-slow');
       },
       onResponseEnd: () => {
-        const response = { status, body: bodyText() };
-        settle({ kind: 'answered', response, date, retryAfter, writtenAt: writtenAt ?? answeredAt, answeredAt });
+        const response = { status, body: body.text() };
+        settle({ kind: 'answered', response, ...told, writtenAt: writtenAt ?? answeredAt, answeredAt });
       },
       onResponseError: (_controller, error) => {
         if (writtenAt === null) {
@@ -124,7 +134,7 @@ export function exchange(pool: Dispatcher, clock: Clock, post: Post): Promise<Ex
           return;
         }
         const reason = ended === null || ended === 'deadline' || ended === 'stopped' ? brokenReason(error) : ended;
-        settle({ kind: 'broken', reason, response: status === 0 ? null : { status, body: bodyText() }, writtenAt });
+        settle({ kind: 'broken', reason, response: status === 0 ? null : { status, body: body.text() }, writtenAt });
       },
     },
   );

@@ -4,7 +4,7 @@
  * what did not land is ever sent again here, and only once, with a renewed token.
  */
 import { Pool } from 'undici';
-import type { BidAnswer, BidAttempt, LinkQuery, QueryAnswer, Service } from '../../bidding/ports.ts';
+import type { BidAnswer, QueryAnswer, Service } from '../../bidding/ports.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 import { bidPath } from '../../wire/bid.ts';
@@ -16,9 +16,9 @@ import {
   linkListPath,
 } from '../../wire/link-queries.ts';
 import { classifyBidAnswer, type OutcomeTable } from '../../wire/outcomes.ts';
-import { type Exchange, exchange } from './exchange.ts';
-import { createClockSkew, createNetworkTime } from './measures.ts';
-import { createTokenKeeper, renewByCommand, type Token, type TokenEvent } from './token.ts';
+import { type Exchange, exchange, type Post } from './exchange.ts';
+import { type ClockSkew, createClockSkew, createNetworkTime, type NetworkTime } from './measures.ts';
+import { createTokenKeeper, renewByCommand, type Token, type TokenEvent, type TokenKeeper } from './token.ts';
 
 export type Operation = 'bid' | 'link-list' | 'link-detail';
 
@@ -88,43 +88,29 @@ function notLanded(reason: Extract<BidAnswer, { kind: 'not-landed' }>['reason'],
   return { kind: 'not-landed', reason, retryAt };
 }
 
-export function createService(
-  options: ServiceOptions,
-  { outcomes, clock, observe }: ServiceSurroundings,
-): Service & { close: () => Promise<void> } {
-  const { origin, pathname } = new URL(options.baseUrl);
-  const prefix = pathname.replace(/\/+$/, '');
-  const bids = poolOf(origin, options, options.connections);
-  const queries = poolOf(origin, options, options.queryConnections);
-  const longestAnswerMs = options.headersTimeoutMs + options.bodyTimeoutMs;
-  const network = createNetworkTime(options.networkStartMs);
-  const skew = createClockSkew();
-  const tokens = createTokenKeeper({
-    token: options.accessToken,
-    renew: options.tokenCommand === null ? null : renewByCommand(options.tokenCommand, options.tokenCommandTimeoutMs),
-    retryMs: options.tokenRetryMs,
-    clock,
-    observe,
-  });
-  const tellsAuthorisationMissing = wordFinder(options.authorisationTexts);
-  let openQueries = 0;
+type Send = (operation: Operation, path: string, body: string, gate: Gate) => Promise<Exchange | null>;
 
-  /** One POST with the token's bookkeeping: what it taught of clock, network and token. */
-  const send = async (
-    operation: Operation,
-    path: string,
-    body: string,
-    token: Token,
-    gate: Gate,
-  ): Promise<Exchange> => {
-    const result = await exchange(operation === 'bid' ? bids : queries, clock, {
+/** What a sender needs beside its options; shared with the port's own questions. */
+type Senses = { tokens: TokenKeeper; network: NetworkTime; skew: ClockSkew };
+
+/** Sends with the token at hand, and after a 401 once more with another one. Null: there is no token that works. */
+function createSender(
+  prefix: string,
+  pools: { bids: Pool; queries: Pool },
+  longestAnswerMs: number,
+  { tokens, network, skew }: Senses,
+  { clock, observe }: ServiceSurroundings,
+): Send {
+  const sendOnce = async (operation: Operation, path: string, body: string, token: Token, gate: Gate) => {
+    const result = await exchange(operation === 'bid' ? pools.bids : pools.queries, clock, {
       path: prefix + path,
       authorization: token.header,
       body,
       longestAnswerMs,
-      ...gate,
+      deadlineAt: gate.deadlineAt,
+      gate: gate.gate,
     });
-    const status = result.kind === 'answered' ? result.response.status : null;
+    const status = statusOf(result);
     const durationMs = result.kind === 'withheld' ? null : clock.now() - result.writtenAt;
     observe({ kind: 'exchanged', operation, result: result.kind, status, durationMs });
     if (result.kind === 'answered') {
@@ -136,50 +122,61 @@ export function createService(
     return result;
   };
 
-  /** Sends, and after a 401 once more with another token. Null: there is no token that works. */
-  const sendWithToken = async (
-    operation: Operation,
-    path: string,
-    body: string,
-    gate: Gate,
-  ): Promise<Exchange | null> => {
+  return async (operation, path, body, gate) => {
     const token = tokens.current() ?? (await tokens.ready());
     if (token === null) return null;
-    const first = await send(operation, path, body, token, gate);
+    const first = await sendOnce(operation, path, body, token, gate);
     if (statusOf(first) !== 401) return first;
     const renewed = await tokens.refused(token);
     if (renewed === null) return null;
-    const second = await send(operation, path, body, renewed, gate);
+    const second = await sendOnce(operation, path, body, renewed, gate);
     if (statusOf(second) !== 401) return second;
     await tokens.refused(renewed);
     return null;
   };
+}
 
-  const placeBid = async ({ body, deadlineAt, mayWrite }: BidAttempt): Promise<BidAnswer> => {
-    const gate: Gate = {
-      deadlineAt,
-      gate: () => (clock.now() >= deadlineAt ? 'deadline' : mayWrite() ? null : 'stopped'),
-    };
-    if (clock.now() >= deadlineAt) return notLanded('deadline', null);
-    const result = await sendWithToken('bid', bidPath, body, gate);
-    if (result === null) return notLanded('unauthorised', tokens.blockedUntil());
-    if (result.kind === 'withheld') return notLanded(result.reason, null);
-    const { response, writtenAt: firstByteAt } = result;
-    if (result.kind === 'broken') return { kind: 'unknown', reason: result.reason, response, firstByteAt };
-    if (result.response.status === 429) {
-      return notLanded('throttled', retryTime(result.retryAfter, clock.now(), skew.ms()));
-    }
-    const outcome = classifyBidAnswer(outcomes, result.response.status, result.response.body);
-    if (outcome.kind === 'unknown') return { kind: 'unknown', reason: outcome.reason, response, firstByteAt };
-    return { kind: 'answered', outcome, response: result.response, firstByteAt };
-  };
+function bidAnswerOf(result: Exchange, outcomes: OutcomeTable, now: EpochMs, skewMs: number): BidAnswer {
+  if (result.kind === 'withheld') return notLanded(result.reason, null);
+  const { response, writtenAt: firstByteAt } = result;
+  if (result.kind === 'broken') return { kind: 'unknown', reason: result.reason, response, firstByteAt };
+  const { status, body } = result.response;
+  if (status === 429) return notLanded('throttled', retryTime(result.retryAfter, now, skewMs));
+  const outcome = classifyBidAnswer(outcomes, status, body);
+  if (outcome.kind === 'unknown') return { kind: 'unknown', reason: outcome.reason, response, firstByteAt };
+  return { kind: 'answered', outcome, response: result.response, firstByteAt };
+}
+
+/** The port, and `close`, which ends all connections at once: what is under way then is `unknown` or `unreachable`. */
+export function createService(
+  options: ServiceOptions,
+  surroundings: ServiceSurroundings,
+): Service & { close: () => Promise<void> } {
+  const { clock, observe, outcomes } = surroundings;
+  const { origin, pathname } = new URL(options.baseUrl);
+  const bids = poolOf(origin, options, options.connections);
+  const queries = poolOf(origin, options, options.queryConnections);
+  const network = createNetworkTime(options.networkStartMs);
+  const skew = createClockSkew();
+  const tokens = createTokenKeeper({
+    token: options.accessToken,
+    renew: options.tokenCommand === null ? null : renewByCommand(options.tokenCommand, options.tokenCommandTimeoutMs),
+    retryMs: options.tokenRetryMs,
+    clock,
+    observe,
+  });
+  const longestAnswerMs = options.headersTimeoutMs + options.bodyTimeoutMs;
+  const prefix = pathname.replace(/\/+$/, '');
+  const send = createSender(prefix, { bids, queries }, longestAnswerMs, { tokens, network, skew }, surroundings);
+  const tellsAuthorisationMissing = wordFinder(options.authorisationTexts);
+  let openQueries = 0;
 
   const ask = async (operation: Operation, path: string, body: string | null): Promise<QueryAnswer> => {
     if (body === null) return { kind: 'failed', reason: 'worker-not-identified' };
     if (openQueries >= queryLimit) return { kind: 'failed', reason: 'too-many-queries' };
     openQueries += 1;
     try {
-      const result = await sendWithToken(operation, path, body, { deadlineAt: null, gate: () => null });
+      const result = await send(operation, path, body, { deadlineAt: null, gate: () => null });
       return queryAnswerOf(result, tellsAuthorisationMissing);
     } finally {
       openQueries -= 1;
@@ -187,9 +184,15 @@ export function createService(
   };
 
   return {
-    placeBid,
-    listLinks: (query: LinkQuery) => ask('link-list', linkListPath, encodeLinkListQuery(query)),
-    askLinkDetail: (query: LinkQuery) => ask('link-detail', linkDetailPath, encodeLinkDetailQuery(query)),
+    placeBid: async ({ body, deadlineAt, mayWrite }) => {
+      if (clock.now() >= deadlineAt) return notLanded('deadline', null);
+      const gate = (now: EpochMs) => (now >= deadlineAt ? 'deadline' : mayWrite() ? null : 'stopped');
+      const result = await send('bid', bidPath, body, { deadlineAt, gate });
+      if (result === null) return notLanded('unauthorised', tokens.blockedUntil());
+      return bidAnswerOf(result, outcomes, clock.now(), skew.ms());
+    },
+    listLinks: (query) => ask('link-list', linkListPath, encodeLinkListQuery(query)),
+    askLinkDetail: (query) => ask('link-detail', linkDetailPath, encodeLinkDetailQuery(query)),
     networkP99Ms: network.p99Ms,
     clockSkewMs: skew.ms,
     ready: () => tokens.blockedUntil() === null,
@@ -200,7 +203,7 @@ export function createService(
   };
 }
 
-type Gate = { deadlineAt: EpochMs | null; gate: () => 'deadline' | 'stopped' | null };
+type Gate = Pick<Post, 'deadlineAt' | 'gate'>;
 
 /** HTTP/1.1 only and one request at a time on a connection: over HTTP/2 undici repeats refused streams by itself. */
 function poolOf(origin: string, options: ServiceOptions, connections: number): Pool {
