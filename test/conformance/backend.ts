@@ -1,0 +1,58 @@
+/**
+ * What a backend gives to be held to the ports. A place is where one desk's data lives (a directory; a prefix of topics and
+ * keys), as text, so that a child process can open it too.
+ */
+import type { Control, EventLog, MarginCache, NewEntry, Views } from '../../src/bidding/ports.ts';
+
+export type Backend = {
+  log: EventLog;
+  views: Views;
+  margins: MarginCache;
+  control: Control;
+  /** Durable writes so far, to show that appends share them. */
+  commits: () => number;
+  close: () => Promise<void>;
+};
+
+/** Another process of the same desk: a second instance, or the command line. */
+export type Beside = {
+  append: (entries: readonly NewEntry[]) => Promise<void>;
+  control: Control;
+  close: () => Promise<void>;
+};
+
+export type BackendKind = {
+  name: string;
+  /** This module exports the kind as `kind`, for a child process to import. */
+  module: string;
+  createPlace: () => Promise<string>;
+  open: (place: string) => Promise<Backend>;
+  beside: (place: string) => Promise<Beside>;
+  /** Ends the backend as `kill -9` would; returns the place where what is left of it can be opened. */
+  crash: (place: string, backend: Backend) => Promise<string>;
+  /** Removes the views of a closed backend; the log stays. */
+  burnViews: (place: string) => Promise<void>;
+};
+
+/** Opens a fresh place for one test and closes it, whatever happens. */
+export async function withBackend(
+  kind: BackendKind,
+  run: (backend: Backend, place: string) => Promise<void>,
+): Promise<void> {
+  const place = await kind.createPlace();
+  const backend = await kind.open(place);
+  try {
+    await run(backend, place);
+  } finally {
+    await backend.close();
+  }
+}
+
+/** Waits for what another thread or process has to do first; fails after `timeoutMs`. */
+export async function eventually(holds: () => boolean | Promise<boolean>, timeoutMs = 5_000): Promise<void> {
+  const endAt = Date.now() + timeoutMs;
+  while (!(await holds())) {
+    if (Date.now() > endAt) throw new Error(`not so within ${timeoutMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

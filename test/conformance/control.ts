@@ -1,0 +1,87 @@
+/** What any control must do: operators change it from another process, live processes obey and say so. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type BackendKind, eventually, withBackend } from './backend.ts';
+
+const pause = { by: 'ana', reason: 'teste "é"', at: 1_763_700_000_000 };
+
+export function testControl(kind: BackendKind): void {
+  test(`${kind.name}: nothing is paused or capped at first; every change raises the revision`, () =>
+    withBackend(kind, async ({ control }) => {
+      const first = await control.read();
+      assert.deepEqual([first.pause, first.caps], [null, {}]);
+      const paused = await control.setPause(pause);
+      const capped = await control.setCap('__proto__', 5);
+      const cappedTwice = await control.setCap('daily', 0);
+      assert.ok(first.revision < paused && paused < capped && capped < cappedTwice);
+      const read = await control.read();
+      assert.deepEqual(read.pause, pause);
+      assert.deepEqual(Object.entries(read.caps).sort(), [
+        ['__proto__', 5],
+        ['daily', 0],
+      ]);
+      assert.equal(read.revision, cappedTwice);
+      await control.setCap('__proto__', null);
+      const resumed = await control.setPause(null);
+      assert.deepEqual(await control.read(), { revision: resumed, pause: null, caps: { daily: 0 } });
+    }));
+
+  test(`${kind.name}: another process pauses, and sees who obeys`, () =>
+    withBackend(kind, async ({ control }, place) => {
+      const beside = await kind.beside(place);
+      try {
+        const revision = await beside.control.setPause(pause);
+        await eventually(async () => (await control.read()).revision === revision, 1_000);
+        assert.deepEqual((await control.read()).pause, pause);
+        await control.acknowledge('one', revision, 10);
+        await control.acknowledge('two', revision - 1, 10);
+        await control.acknowledge('two', revision, 11);
+        await eventually(async () => {
+          const seen = await beside.control.acknowledged();
+          return seen.length === 2 && seen.every((each) => each.revision === revision);
+        }, 1_000);
+        await control.acknowledge('one', revision, 5_000);
+        await eventually(async () =>
+          (await beside.control.acknowledged()).some(({ instance, at }) => instance === 'one' && at === 5_000),
+        );
+        const own = await control.acknowledged();
+        assert.deepEqual(
+          [...own].sort((a, b) => a.at - b.at),
+          [
+            { instance: 'two', revision, at: 11 },
+            { instance: 'one', revision, at: 5_000 },
+          ],
+        );
+      } finally {
+        await beside.close();
+      }
+    }));
+
+  test(`${kind.name}: concurrent changes from two processes are all kept`, () =>
+    withBackend(kind, async ({ control }, place) => {
+      const beside = await kind.beside(place);
+      try {
+        const names = Array.from({ length: 20 }, (_, index) => `cap${index}`);
+        const revisions = await Promise.all(
+          names.map((name, index) => (index % 2 === 0 ? control : beside.control).setCap(name, index)),
+        );
+        assert.equal(new Set(revisions).size, 20);
+        assert.equal(Object.keys((await control.read()).caps).length, 20);
+      } finally {
+        await beside.close();
+      }
+    }));
+
+  test(`${kind.name}: a pause outlives a restart`, async () => {
+    const place = await kind.createPlace();
+    const before = await kind.open(place);
+    await before.control.setPause(pause);
+    await before.close();
+    const after = await kind.open(place);
+    try {
+      assert.deepEqual((await after.control.read()).pause, pause);
+    } finally {
+      await after.close();
+    }
+  });
+}

@@ -1,0 +1,311 @@
+/** What any views must do: fold each batch once and whole, and say the same after a crash, a restart or a rebuild. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import {
+  callbackPartition,
+  cursorOf,
+  type LedgerRow,
+  type ViewBatch,
+  type ViewChange,
+} from '../../src/bidding/ports.ts';
+import { foldResult } from '../../src/domain/histogram.ts';
+import { type Backend, type BackendKind, withBackend } from './backend.ts';
+import { stateOf } from './samples.ts';
+import { createViewsModel, type ViewsModel } from './views-model.ts';
+
+const at = 1_763_700_000_000;
+const minuteMs = 60_000;
+const ids = ['1', '2', '3', '10000000000000000001', 'x'];
+const capKeys = ['day|a', 'day|b', 'hour|1', 'hour|2'];
+const statisticKeys = ['*', '*/A', '*/B'];
+const bidIds = ['b1', 'b2', 'b3'];
+const phases = ['requested', 'claimed', 'won', 'lost'] as const;
+const times = fc.integer({ min: 0, max: 20 }).map((step) => at + step * 30_000);
+
+const caps = fc.array(
+  fc.record({
+    keys: fc.uniqueArray(fc.constantFrom(...capKeys), { minLength: 1, maxLength: 3 }),
+    limitAmountCents: fc.option(fc.integer({ min: 0, max: 300 })),
+    limitCount: fc.option(fc.integer({ min: 0, max: 3 })),
+  }),
+  { maxLength: 3 },
+);
+const requestIds = fc.constantFrom(...ids);
+const changes: fc.Arbitrary<ViewChange> = fc.oneof(
+  fc
+    .record({
+      requestId: requestIds,
+      phase: fc.constantFrom(...phases),
+      decidedAt: fc.option(times),
+      open: fc.boolean(),
+      bidIds: fc.uniqueArray(fc.constantFrom(...bidIds), { maxLength: 2 }),
+    })
+    .map(({ requestId, phase, decidedAt, open, bidIds }) => ({
+      kind: 'state' as const,
+      state: stateOf(requestId, phase, decidedAt),
+      open,
+      bidIds,
+    })),
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('reserve' as const),
+      requestId: requestIds,
+      at: times,
+      amountCents: fc.integer({ min: 1, max: 150 }),
+      caps,
+      expiresAt: times,
+      force: fc.integer({ min: 0, max: 3 }).map((number) => number === 0),
+    }),
+  },
+  fc.record({ kind: fc.constant('release' as const), requestId: requestIds }),
+  fc.record({ kind: fc.constant('commit' as const), requestId: requestIds, expiresAt: times }),
+  fc.record({
+    kind: fc.constant('learn' as const),
+    keys: fc.uniqueArray(fc.constantFrom(...statisticKeys), { minLength: 1 }),
+    cell: fc.integer({ min: 0, max: 498 }),
+    at: fc.oneof(times, fc.constant(at + 400 * 86_400_000)),
+    halfLifeMs: fc.constantFrom(86_400_000, Number.POSITIVE_INFINITY),
+  }),
+);
+
+type Step =
+  | { kind: 'apply'; length: number; changes: ViewChange[] }
+  | { kind: 'again' | 'ahead' | 'look' | 'restart' | 'crash' | 'burn' };
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 8,
+      arbitrary: fc.record({
+        kind: fc.constant('apply' as const),
+        length: fc.integer({ min: 1, max: 9 }),
+        changes: fc.array(changes, { maxLength: 6 }),
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom<Step>({ kind: 'again' }, { kind: 'ahead' }, { kind: 'look' }),
+    },
+    { weight: 1, arbitrary: fc.constantFrom<Step>({ kind: 'restart' }, { kind: 'crash' }, { kind: 'burn' }) },
+  ),
+  { minLength: 5, maxLength: 25 },
+);
+
+const byId = (rows: readonly LedgerRow[]) =>
+  new Map(
+    [...rows].sort((a, b) => (a.state.requestId < b.state.requestId ? -1 : 1)).map((row) => [row.state.requestId, row]),
+  );
+
+async function assertSame({ views }: Backend, model: ViewsModel): Promise<void> {
+  assert.equal(await views.applied(0), model.applied());
+  const read = await views.read([...ids, 'nobody']);
+  assert.deepEqual(byId([...read.values()]), byId(model.rows()));
+  assert.deepEqual(byId(await views.open(0)), byId(model.open()));
+  for (const time of [at - 1, at + 150_001, at + 30_000, at + 86_400_000]) {
+    const usage = await views.usage(capKeys, time);
+    for (const key of capKeys) {
+      assert.deepEqual(usage.get(key) ?? { amountCents: 0, count: 0 }, model.usage(key, time), `${key} at ${time}`);
+    }
+  }
+  const found = await views.findByBid([...bidIds, 'nobody']);
+  for (const bidId of bidIds) assert.equal(found.get(bidId), model.requestOfBid(bidId));
+  const statistics = await views.statistics([...statisticKeys, 'nothing']);
+  for (const key of statisticKeys) assert.deepEqual(statistics.get(key), model.statistic(key));
+  for (const phase of [null, ...phases]) {
+    let before: string | null = null;
+    for (const limit of [2, 10]) {
+      const page: LedgerRow[] = await views.query({ phase, limit, before });
+      assert.deepEqual(page, model.page(phase, limit, before));
+      if (page.length > 0) before = cursorOf(page.at(-1)!.state);
+    }
+  }
+}
+
+/** Folds in again what the views have not, and expects the same refusals as the first time. */
+async function catchUp({ views }: Backend, history: readonly { batch: ViewBatch; refused: string[] }[]): Promise<void> {
+  const applied = await views.applied(0);
+  const end = history.at(-1)?.batch.next ?? 0;
+  assert.ok(applied === end || history.some(({ batch }) => batch.first === applied), `${applied} is inside a batch`);
+  for (const { batch, refused } of history) {
+    if (batch.first >= applied) assert.deepEqual(await views.apply(batch), { kind: 'applied', refused });
+  }
+}
+
+async function runSteps(kind: BackendKind, plan: readonly Step[]): Promise<void> {
+  let place = await kind.createPlace();
+  let backend = await kind.open(place);
+  const model = createViewsModel();
+  const history: { batch: ViewBatch; refused: string[] }[] = [];
+  const applied = () => model.applied();
+  try {
+    for (const step of plan) {
+      switch (step.kind) {
+        case 'apply': {
+          const batch = { partition: 0, first: applied(), next: applied() + step.length, changes: step.changes };
+          const refused = model.apply(batch);
+          history.push({ batch, refused });
+          assert.deepEqual(await backend.views.apply(batch), { kind: 'applied', refused });
+          break;
+        }
+        case 'again':
+        case 'ahead': {
+          const last = history.at(-1)?.batch;
+          if (last === undefined) break;
+          const first = step.kind === 'again' ? last.first : last.next + 1;
+          const answer = await backend.views.apply({ ...last, first, next: first + 1 });
+          assert.deepEqual(answer, { kind: 'out-of-step', applied: applied() });
+          break;
+        }
+        case 'look':
+          await assertSame(backend, model);
+          break;
+        case 'restart':
+        case 'burn':
+          await backend.close();
+          if (step.kind === 'burn') await kind.burnViews(place);
+          backend = await kind.open(place);
+          if (step.kind === 'burn') assert.equal(await backend.views.applied(0), 0);
+          await catchUp(backend, history);
+          break;
+        case 'crash':
+          place = await kind.crash(place, backend);
+          backend = await kind.open(place);
+          await catchUp(backend, history);
+          break;
+        default:
+          step satisfies never;
+      }
+    }
+    await assertSame(backend, model);
+  } finally {
+    await backend.close();
+  }
+}
+
+const batch = (first: number, ...list: ViewChange[]): ViewBatch => ({
+  partition: 0,
+  first,
+  next: first + 1,
+  changes: list,
+});
+
+function reserve(requestId: string, amountCents: number, over: Partial<Extract<ViewChange, { kind: 'reserve' }>> = {}) {
+  return {
+    kind: 'reserve' as const,
+    requestId,
+    at,
+    amountCents,
+    caps: [{ keys: ['day|a'], limitAmountCents: 100, limitCount: null }],
+    expiresAt: at + minuteMs,
+    force: false,
+    ...over,
+  };
+}
+
+function testReservations(kind: BackendKind): void {
+  const reservationOf = async ({ views }: Backend, requestId: string) =>
+    (await views.read([requestId])).get(requestId)?.reservation;
+  const state = (requestId: string): ViewChange => ({
+    kind: 'state',
+    state: stateOf(requestId, 'claimed', at),
+    open: true,
+    bidIds: [],
+  });
+
+  test(`${kind.name}: a request that fits is held under all caps, one that does not is under none`, () =>
+    withBackend(kind, async (backend) => {
+      const two = [
+        { keys: ['day|a'], limitAmountCents: 100, limitCount: null },
+        { keys: ['hour|2', 'hour|1'], limitAmountCents: null, limitCount: 1 },
+      ];
+      const first = await backend.views.apply(batch(0, state('1'), state('2'), reserve('1', 100, { caps: two })));
+      assert.deepEqual(first, { kind: 'applied', refused: [] });
+      // The first cap is full, the second one has no room in its two buckets together.
+      const next = [
+        { keys: ['day|b'], limitAmountCents: 100, limitCount: null },
+        { ...two[1]!, keys: ['hour|1', 'hour|2'] },
+      ];
+      const second = await backend.views.apply(batch(1, reserve('2', 50, { caps: next })));
+      assert.deepEqual(second, { kind: 'applied', refused: ['2'] });
+      const usage = await backend.views.usage([...capKeys], at);
+      assert.deepEqual(usage.get('day|a'), { amountCents: 100, count: 1 });
+      assert.deepEqual(usage.get('hour|2'), { amountCents: 100, count: 1 });
+      for (const key of ['day|b', 'hour|1']) assert.equal(usage.get(key)?.count ?? 0, 0);
+      assert.equal(await reservationOf(backend, '2'), 'refused');
+      assert.deepEqual(await backend.views.apply(batch(2, reserve('2', 1, { caps: [] }))), {
+        kind: 'applied',
+        refused: ['2'],
+      });
+    }));
+
+  test(`${kind.name}: reserving, committing and releasing twice changes nothing`, () =>
+    withBackend(kind, async (backend) => {
+      const { views } = backend;
+      const used = async () => (await views.usage(['day|a'], at)).get('day|a')?.amountCents ?? 0;
+      await views.apply(batch(0, state('1'), reserve('1', 60), reserve('1', 60)));
+      assert.equal(await used(), 60);
+      const commit: ViewChange = { kind: 'commit', requestId: '1', expiresAt: at + 2 };
+      await views.apply(batch(1, commit, commit, reserve('1', 60)));
+      assert.equal(await used(), 60);
+      assert.equal(await reservationOf(backend, '1'), 'committed');
+      const release: ViewChange = { kind: 'release', requestId: '1' };
+      await views.apply(batch(2, release, release, commit, reserve('1', 60)));
+      assert.equal(await used(), 0);
+      assert.equal(await reservationOf(backend, '1'), 'released');
+      await views.apply(batch(3, { kind: 'release', requestId: '2' }, state('2')));
+      assert.equal(await reservationOf(backend, '2'), 'none');
+    }));
+
+  test(`${kind.name}: what expired leaves room, also for a record that was written earlier than the one before`, () =>
+    withBackend(kind, async ({ views }) => {
+      await views.apply(batch(0, reserve('1', 100)));
+      const late = await views.apply(batch(1, reserve('2', 100, { at: at + minuteMs, expiresAt: at + 3 * minuteMs })));
+      assert.deepEqual(late, { kind: 'applied', refused: [] });
+      const early = await views.apply(batch(2, reserve('3', 1, { at: at + minuteMs - 1 })));
+      assert.deepEqual(early, { kind: 'applied', refused: ['3'] });
+      assert.equal((await views.usage(['day|a'], at + minuteMs - 1)).get('day|a')?.amountCents, 200);
+      assert.equal((await views.usage(['day|a'], at + minuteMs)).get('day|a')?.amountCents, 100);
+    }));
+
+  test(`${kind.name}: money that is promised already is reserved over a cap, and again after a refusal`, () =>
+    withBackend(kind, async (backend) => {
+      const { views } = backend;
+      await views.apply(batch(0, state('2'), reserve('1', 90), reserve('2', 90)));
+      assert.equal(await reservationOf(backend, '2'), 'refused');
+      const forced = await views.apply(batch(1, reserve('2', 90, { force: true }), reserve('3', 90, { force: true })));
+      assert.deepEqual(forced, { kind: 'applied', refused: [] });
+      assert.deepEqual((await views.usage(['day|a'], at)).get('day|a'), { amountCents: 270, count: 3 });
+    }));
+}
+
+export function testViews(kind: BackendKind): void {
+  testReservations(kind);
+
+  test(`${kind.name}: each partition, of auctions or callbacks, has its own progress`, () =>
+    withBackend(kind, async ({ views }) => {
+      const callbacks = callbackPartition(0);
+      assert.deepEqual([await views.applied(0), await views.applied(callbacks)], [0, 0]);
+      await views.apply({ partition: callbacks, first: 0, next: 7, changes: [] });
+      assert.deepEqual([await views.applied(0), await views.applied(callbacks)], [0, 7]);
+      const again = await views.apply({ partition: callbacks, first: 0, next: 7, changes: [] });
+      assert.deepEqual(again, { kind: 'out-of-step', applied: 7 });
+    }));
+
+  test(`${kind.name}: statistics that were handed out belong to the caller`, () =>
+    withBackend(kind, async ({ views }) => {
+      await views.apply(batch(0, { kind: 'learn', keys: ['*'], cell: 300, at, halfLifeMs: 1_000 }));
+      const mine = (await views.statistics(['*'])).get('*')!;
+      foldResult(mine, 200, at, 1_000);
+      const kept = (await views.statistics(['*'])).get('*')!;
+      assert.deepEqual([kept.count, kept.cells[300], kept.cells[200]], [1, 1, 0]);
+    }));
+
+  test(`${kind.name}: the views are what a plain model says, through re-application, restarts, crashes and loss`, async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, (plan) => runSteps(kind, plan)),
+      { numRuns: 40, seed: 20_261_121, endOnFailure: false },
+    );
+  });
+}
