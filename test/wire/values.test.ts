@@ -1,0 +1,162 @@
+/** Single values: right in the house's units, or refused with words that never repeat them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { numberOfDigits } from '../../src/wire/json.ts';
+import { formatDigits, formatWallClock } from '../../src/wire/local-time.ts';
+import {
+  formatDayDigits,
+  type Reading,
+  readAmount,
+  readBoolean,
+  readCpf,
+  readDay,
+  readDigits,
+  readEmployerId,
+  readInstant,
+  readRate,
+  readTerm,
+  readText,
+} from '../../src/wire/values.ts';
+
+function got<T>(reading: Reading<T>): T {
+  assert.equal(reading.kind, 'value', JSON.stringify(reading));
+  return (reading as { value: T }).value;
+}
+
+test('amounts are exact in cents, as numbers and as texts', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 99_999_999_999 }), (cents) => {
+      assert.equal(got(readAmount(cents / 100)), cents);
+      assert.equal(got(readAmount((cents / 100).toFixed(2))), cents);
+    }),
+  );
+  assert.equal(got(readAmount(' 10.500 ')), 1_050);
+  assert.match(JSON.stringify(readAmount(10.005)), /more than 2 decimals/);
+  const refused = [
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    -1,
+    -0.01,
+    '1.234,56',
+    '1,5',
+    '1e3',
+    true,
+    [],
+    {},
+    1e21,
+    numberOfDigits('12345678901234567890'),
+  ];
+  for (const value of refused) assert.equal(readAmount(value).kind, 'wrong', JSON.stringify(value));
+  for (const value of [null, undefined, '', ' ']) assert.equal(readAmount(value).kind, 'missing');
+});
+
+test('rates fall on cells; between two cells it is the upper one', () => {
+  for (let cell = 0; cell <= 497; cell += 1) {
+    assert.deepEqual(got(readRate(cell / 100)), { rateHundredths: cell, offGrid: false });
+    assert.deepEqual(got(readRate((cell * 10 + 5) / 1_000)), { rateHundredths: cell + 1, offGrid: true });
+  }
+  for (const value of [4.98, 5, 100, -1, Number.NaN, '1,79', 'x', true, {}]) {
+    assert.equal(readRate(value).kind, 'wrong', String(value));
+  }
+});
+
+test('ids keep every digit', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 10n ** 39n }), (id) => {
+      assert.equal(got(readDigits(String(id))), String(id));
+      assert.equal(got(readDigits(numberOfDigits(String(id)))), String(id));
+    }),
+  );
+  assert.equal(got(readDigits('007')), '7');
+  for (const value of [1.5, -1, 1e21, '12a', 'b6f3c9e', true, {}, numberOfDigits('1234567890123456.5')]) {
+    assert.equal(readDigits(value).kind, 'wrong', JSON.stringify(value));
+  }
+});
+
+test('a CPF gets its leading zeros back and its check digits must hold', () => {
+  assert.equal(got(readCpf(1_504_901_002)), '01504901002');
+  assert.equal(got(readCpf('915.825.754-36')), '91582575436');
+  for (const value of [91582575435, '11111111111', 0, '915825754360', 'x', 1.5, {}]) {
+    const reading = readCpf(value);
+    assert.equal(reading.kind, 'wrong');
+    assert.doesNotMatch(JSON.stringify(reading), /9158|1111/);
+  }
+});
+
+test('employer ids stay exactly as received', () => {
+  assert.equal(got(readEmployerId('012abc34501DE35 ')), '012abc34501DE35 ');
+  assert.equal(got(readEmployerId(12345678000195)), '12345678000195');
+  for (const value of [{}, [], true, 1.5, 'x'.repeat(41), 'a"b']) assert.equal(readEmployerId(value).kind, 'wrong');
+});
+
+test('dates without a zone are São Paulo, around midnight and around the day of UTC', () => {
+  const instants: [unknown, string][] = [
+    ['2026-11-21T23:59:59', '2026-11-22T02:59:59.000Z'],
+    ['2026-11-22T00:00:00', '2026-11-22T03:00:00.000Z'],
+    ['2026-11-21T21:00:00', '2026-11-22T00:00:00.000Z'],
+    ['2026-11-21T20:59:59.9999999', '2026-11-21T23:59:59.999Z'],
+    ['21112026235959', '2026-11-22T02:59:59.000Z'],
+    ['21112026', '2026-11-21T03:00:00.000Z'],
+    ['2026-11-21', '2026-11-21T03:00:00.000Z'],
+    ['2026-11-21T23:59:59Z', '2026-11-21T23:59:59.000Z'],
+    ['2026-11-22T01:30:00+02:00', '2026-11-21T23:30:00.000Z'],
+    ['2026-11-21T23:30:00-0300', '2026-11-22T02:30:00.000Z'],
+    // Daylight saving time of 2018: an hour that did not exist, and an hour that came twice.
+    ['2018-11-04T00:30:00', '2018-11-04T02:30:00.000Z'],
+    ['2018-02-17T23:30:00', '2018-02-18T01:30:00.000Z'],
+    ['2018-12-25T12:00:00', '2018-12-25T14:00:00.000Z'],
+  ];
+  for (const [text, expected] of instants)
+    assert.equal(new Date(got(readInstant(text))).toISOString(), expected, String(text));
+  const days: [unknown, string][] = [
+    ['01021990', '1990-02-01'],
+    [1021990, '1990-02-01'],
+    ['29022024', '2024-02-29'],
+    ['1990-02-01T00:00:00Z', '1990-02-01'],
+    ['2026-11-22T02:59:59Z', '2026-11-21'],
+    ['2026-11-22T03:00:00Z', '2026-11-22'],
+    ['2026-11-21T23:59:59', '2026-11-21'],
+  ];
+  for (const [text, expected] of days) assert.equal(got(readDay(text)), expected, String(text));
+  const refused = [
+    '31021990',
+    '29022023',
+    '00012026',
+    '01132026',
+    '2026-13-01',
+    '21112026240000',
+    '2026-11-21T10:60',
+    'amanhã',
+    '1/2/2026',
+    {},
+    true,
+  ];
+  for (const value of refused) {
+    assert.equal(readInstant(value).kind, 'wrong', String(value));
+    assert.equal(readDay(value).kind, 'wrong', String(value));
+  }
+  assert.equal(readInstant(21112026235959).kind, 'wrong', 'a number may have lost its zero');
+});
+
+test('what is written as local time is read as the same moment', () => {
+  const seconds = fc.integer({ min: Date.UTC(2019, 3, 1) / 1_000, max: Date.UTC(2035, 0, 1) / 1_000 });
+  fc.assert(
+    fc.property(seconds, (second) => {
+      const at = second * 1_000;
+      assert.equal(got(readInstant(formatWallClock(at))), at);
+      assert.equal(got(readInstant(formatDigits(at))), at);
+      const day = got(readDay(formatDigits(at)));
+      assert.equal(got(readDay(formatDayDigits(day))), day);
+    }),
+  );
+});
+
+test('terms, truth values and texts', () => {
+  assert.equal(got(readTerm('24')), 24);
+  for (const value of [0, 1_000, 1.5, -3, 'doze']) assert.equal(readTerm(value).kind, 'wrong');
+  assert.equal(got(readBoolean('SIM')), true);
+  assert.equal(got(readBoolean(0)), false);
+  assert.equal(readBoolean('talvez').kind, 'wrong');
+  assert.equal(readText('x'.repeat(201)).kind, 'wrong');
+});
