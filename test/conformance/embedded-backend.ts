@@ -1,5 +1,5 @@
 /** The embedded backend as the suites are handed it. */
-import { copyFileSync, existsSync, mkdtempSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -7,7 +7,16 @@ import { openEmbeddedReader } from '../../src/adapters/embedded/reader.ts';
 import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import type { BackendKind } from './backend.ts';
 
-const createPlace = async () => mkdtempSync(join(tmpdir(), 'lance-embedded-'));
+const places: string[] = [];
+process.once('exit', () => {
+  for (const place of places) rmSync(place, { recursive: true, force: true });
+});
+
+const createPlace = async () => {
+  const place = mkdtempSync(join(tmpdir(), 'lance-embedded-'));
+  places.push(place);
+  return place;
+};
 
 export const kind: BackendKind = {
   name: 'embedded',
