@@ -88,31 +88,19 @@ export type AuctionHouse = {
   place: (body: string) => PlacedBid;
 };
 
-export function createAuctionHouse(options: {
+type HouseOptions = {
   settings: AuctionSettings;
   clock: Clock;
   chance: Chance;
   tell: (event: AuctionEvent) => void;
-}): AuctionHouse {
+};
+
+export function createAuctionHouse(options: HouseOptions): AuctionHouse {
   const { settings, clock, chance, tell } = options;
   const entries = new Map<RequestId, Entry>();
   let sequence = 0;
 
-  const contemplate = ({ request, lot }: Entry, bid: AuctionBid) => {
-    const outside = bid.placedAt >= lot.endsAt;
-    clock.schedule(clock.now() + settings.contemplationDelayMs, () => {
-      const failed = chance() < settings.contemplationErrorShare;
-      const errors = failed ? ['Falha no envio do lance contemplado ao processador'] : [];
-      tell({ kind: 'contemplated', bid, request, outside, errors });
-      if (failed) return;
-      clock.schedule(clock.now() + settings.proposalDelayMs, () => {
-        const refused = chance() < settings.proposalErrorShare;
-        const proposal = proposalOf(clock.now() + settings.proposalValidityMs, chance);
-        const problems = refused ? ['Proposta recusada pelo processador'] : [];
-        tell({ kind: 'proposed', bid, request, outside, proposal, errors: problems });
-      });
-    });
-  };
+  const contemplate = winnersHerald(options);
 
   const close = (lot: Lot) => {
     const ranked = new Map<RequestId, readonly AuctionBid[]>();
@@ -147,30 +135,57 @@ export function createAuctionHouse(options: {
   const place: AuctionHouse['place'] = (body) => {
     const decoded = decodeBid(body);
     if (decoded.kind === 'refused') return { kind: 'invalid', problems: decoded.problems, requestId: null };
-    const { bid } = decoded;
-    const { requestId } = bid;
+    const { requestId, rateHundredths, amountCents, installments } = decoded.bid;
     const at = clock.now();
-    const problems = problemsOf(bid, at);
-    if (problems.length > 0) return { kind: 'invalid', problems, requestId };
-    const entry = entries.get(requestId);
-    if (entry === undefined) return { kind: 'request-not-found', requestId };
-    if (entry.ours !== null) return { kind: 'duplicate', requestId };
-    if (at >= entry.lot.expiresAt) return { kind: 'request-expired', requestId };
-    const inside = at < entry.lot.endsAt;
-    const counts = inside || (settings.acceptFirstLateBid && entry.bids.length === 0);
-    if (!counts) return { kind: 'request-expired', requestId };
-    if (bid.validUntil > at + settings.maxValidityMs) return { kind: 'validity-too-long', requestId };
+    const entry = entries.get(requestId) ?? null;
+    const refused = refusalOf(decoded.bid, entry, at, settings);
+    if (refused !== null || entry === null) return refused ?? { kind: 'request-not-found', requestId };
     sequence += 1;
-    const { rateHundredths, amountCents, installments } = bid;
     const bidId = uuidOf(chance);
     const placed = { bidId, requestId, rival: null, rateHundredths, amountCents, installments, placedAt: at, sequence };
     entry.ours = placed;
     entry.bids.push(placed);
+    const inside = at < entry.lot.endsAt;
     if (!inside) contemplate(entry, placed);
     return { kind: inside ? 'accepted' : 'accepted-outside', requestCode: bidId, requestId };
   };
 
   return { open, place };
+}
+
+/** Tells the winner, in its time: contemplated, then proposed, unless the one or the other failed. */
+function winnersHerald({ settings, clock, chance, tell }: HouseOptions) {
+  return ({ request, lot }: Entry, bid: AuctionBid) => {
+    const outside = bid.placedAt >= lot.endsAt;
+    clock.schedule(clock.now() + settings.contemplationDelayMs, () => {
+      const failed = chance() < settings.contemplationErrorShare;
+      const errors = failed ? ['Falha no envio do lance contemplado ao processador'] : [];
+      tell({ kind: 'contemplated', bid, request, outside, errors });
+      if (failed) return;
+      clock.schedule(clock.now() + settings.proposalDelayMs, () => {
+        const refused = chance() < settings.proposalErrorShare;
+        const proposal = proposalOf(clock.now() + settings.proposalValidityMs, chance);
+        const problems = refused ? ['Proposta recusada pelo processador'] : [];
+        tell({ kind: 'proposed', bid, request, outside, proposal, errors: problems });
+      });
+    });
+  };
+}
+
+type Decoded = Extract<ReturnType<typeof decodeBid>, { kind: 'bid' }>['bid'];
+
+/** Null: the bid counts. */
+function refusalOf(bid: Decoded, entry: Entry | null, at: EpochMs, settings: AuctionSettings): PlacedBid | null {
+  const { requestId } = bid;
+  const problems = problemsOf(bid, at);
+  if (problems.length > 0) return { kind: 'invalid', problems, requestId };
+  if (entry === null) return { kind: 'request-not-found', requestId };
+  if (entry.ours !== null) return { kind: 'duplicate', requestId };
+  const inside = at < entry.lot.endsAt;
+  const firstLate = settings.acceptFirstLateBid && entry.bids.length === 0 && at < entry.lot.expiresAt;
+  if (!inside && !firstLate) return { kind: 'request-expired', requestId };
+  if (bid.validUntil > at + settings.maxValidityMs) return { kind: 'validity-too-long', requestId };
+  return null;
 }
 
 function problemsOf(bid: { validUntil: EpochMs; amountCents: AmountCents; offGrid: boolean }, at: EpochMs): string[] {

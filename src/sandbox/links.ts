@@ -28,13 +28,11 @@ export type LinkQueryResult =
   | { kind: 'worker-unknown' }
   | { kind: 'invalid'; problems: readonly string[] };
 
-export type Known = { worker: Worker; marginCents: AmountCents };
-
 type Cached = { at: EpochMs; marginCents: AmountCents };
 
 export type Links = {
-  /** Makes a worker and the margin of the link known to the service. */
-  learn: (known: Known) => void;
+  /** Makes a worker known to the service. */
+  learn: (worker: Worker) => void;
   query: (path: typeof linkListPath | typeof linkDetailPath, body: string) => LinkQueryResult;
 };
 
@@ -46,11 +44,11 @@ export function createLinks(options: {
   tell: (callback: { kind: 'link-list' | 'link-detail'; requestCode: string; body: string }) => void;
 }): Links {
   const { settings, clock, chance, tell } = options;
-  const workers = new Map<string, Known>();
+  const workers = new Map<string, Worker>();
   const authorised = new Set<string>();
   const cache = new Map<string, Cached>();
 
-  const read = (key: string, known: Known, cachedAsked: boolean) => {
+  const read = (key: string, worker: Worker, cachedAsked: boolean) => {
     const found = cache.get(key);
     const now = clock.now();
     if (cachedAsked && found !== undefined && now - found.at <= settings.cacheValidityMs) {
@@ -58,7 +56,7 @@ export function createLinks(options: {
     }
     // Nothing in the cache: the data processor is asked all the same.
     const drift = 1 + settings.marginDrift * (2 * chance() - 1);
-    const marginCents = Math.max(0, Math.round(known.marginCents * drift));
+    const marginCents = Math.max(0, Math.round(worker.marginCents * drift));
     cache.set(key, { at: now, marginCents });
     return { marginCents, source: 'processor' as const };
   };
@@ -66,9 +64,8 @@ export function createLinks(options: {
   const query: Links['query'] = (path, body) => {
     const parsed = readQuery(path, body);
     if (parsed.kind === 'invalid') return parsed;
-    const known = workers.get(parsed.cpf);
-    if (known === undefined) return { kind: 'worker-unknown' };
-    const { worker } = known;
+    const worker = workers.get(parsed.cpf);
+    if (worker === undefined) return { kind: 'worker-unknown' };
     const sameLink = parsed.registration === worker.registration && sameEmployer(parsed, worker);
     if (path === linkDetailPath && !sameLink) return { kind: 'worker-unknown' };
     if (!authorised.has(parsed.cpf)) {
@@ -76,7 +73,7 @@ export function createLinks(options: {
       authorised.add(parsed.cpf);
     }
     const requestCode = uuidOf(chance);
-    const { marginCents, source } = read(`${path} ${parsed.cpf}`, known, parsed.cached);
+    const { marginCents, source } = read(`${path} ${parsed.cpf}`, worker, parsed.cached);
     const wait = settings.callbackMinMs + chance() * (settings.callbackMaxMs - settings.callbackMinMs);
     clock.schedule(clock.now() + wait, () => {
       if (path === linkListPath) {
@@ -92,7 +89,7 @@ export function createLinks(options: {
     return { kind: 'acknowledged', requestCode, source };
   };
 
-  return { learn: (known) => void workers.set(known.worker.cpf, known), query };
+  return { learn: (worker) => void workers.set(worker.cpf, worker), query };
 }
 
 function sameEmployer(query: { employerIdType: number; employerId: string }, worker: Worker): boolean {

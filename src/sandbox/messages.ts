@@ -73,7 +73,7 @@ function requestElement(request: WorkerRequest, at: EpochMs, expiresAt: EpochMs)
     dataHoraValidadeSolicitacao: formatDigits(expiresAt),
     nomeTrabalhador: worker.name,
     dataNascimento: dayDigits(at, worker.ageDays),
-    ...(request.marginOmitted ? {} : { margemDisponivel: reais(request.marginCents) }),
+    ...(request.marginOmitted ? {} : { margemDisponivel: reais(worker.marginCents) }),
     elegivelEmprestimo: worker.eligible,
     pessoaExpostaPoliticamente: exposure(worker),
     dataAdmissao: dayDigits(at, worker.tenureDays),

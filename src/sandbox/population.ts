@@ -31,6 +31,8 @@ export type Worker = {
   categoryCode: number;
   occupationCode: number;
   earningsCents: AmountCents;
+  /** What the service holds as available; the instalment has to fit. */
+  marginCents: AmountCents;
   eligible: boolean;
   politicallyExposed: boolean;
   alertCodes: readonly number[];
@@ -47,7 +49,6 @@ export type WorkerRequest = {
   regime: number;
   amountCents: AmountCents;
   installments: number;
-  marginCents: AmountCents;
   /** The request does not say the margin; the link has to be asked. */
   marginOmitted: boolean;
   authorisationOmitted: boolean;
@@ -92,6 +93,7 @@ function workerOf(world: WorldSettings, seed: string, number: number): Worker {
   const tenure = employer.ageDays < tenureDays.long[0] ? 'short' : drawn;
   const [least, most] = tenureDays[tenure];
   const days = Math.min(integerIn(chance, least, most), employer.ageDays - 30);
+  const marginCents = Math.round(1.6 * likelyInstallment(world.medianAmountCents, 24) * Math.exp(0.5 * normal(chance)));
   return {
     number,
     cpf: madeUpCpf(chance),
@@ -105,7 +107,8 @@ function workerOf(world: WorldSettings, seed: string, number: number): Worker {
     tenureDays: days,
     categoryCode: employer.idType === 2 ? 104 : 101,
     occupationCode: oneOf(chance, [411005, 521110, 717020, 784205, 514320]),
-    earningsCents: Math.round(180_000 * Math.exp(0.45 * normal(chance) + 0.35)),
+    earningsCents: Math.round(marginCents / (0.35 * (0.45 + 0.5 * chance()))),
+    marginCents,
     eligible: chance() >= world.ineligibleShare,
     politicallyExposed: chance() < world.politicallyExposedShare,
     alertCodes: alertsOf(world, chance),
@@ -137,23 +140,19 @@ export function requestAt(world: WorldSettings, seed: string, index: number, pla
   const requestId = idOf(world, seed, index, chance);
   const returning = chance() < world.returningShare;
   const worker = workerOf(world, seed, returning ? Math.floor(chance() * (index + 1)) : index);
-  const amountCents = Math.max(
-    40_000,
-    Math.round((world.medianAmountCents * Math.exp(0.6 * normal(chance))) / 1_000) * 1_000,
-  );
   const installments = oneOf(chance, terms);
+  const share = 1 / (1.02 + 2.2 * chance() ** 1.3);
+  const affordable = (worker.marginCents * share) / likelyInstallment(1, installments);
   const guaranteed = chance() < world.guaranteedShare;
   const balance = Math.round(worker.earningsCents * 0.08 * Math.min(60, worker.tenureDays / 30));
-  const room = 1.02 + 2.2 * chance() ** 1.3;
   return {
     index,
     requestId,
     worker,
     segment: { sector: worker.employer.sector, tenure: worker.tenure, guaranteed },
     regime: regimeAt(world, index, planned),
-    amountCents,
+    amountCents: Math.max(30_000, Math.round(affordable / 1_000) * 1_000),
     installments,
-    marginCents: Math.round(likelyInstallment(amountCents, installments) * room),
     marginOmitted: chance() < world.marginOmittedShare,
     authorisationOmitted: chance() < world.authorisationOmittedShare,
     guarantee: guaranteed

@@ -1,18 +1,16 @@
 /** The sandbox, put together: world, auction, links, server, sender and record behind one face. */
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../domain/clock.ts';
-import type { RequestId } from '../domain/glossary.ts';
-import { type AuctionBid, type AuctionEvent, createAuctionHouse } from './auction-house.ts';
 import { chanceOf } from './chance.ts';
 import { createDeliveries, type Deliveries, type Message } from './deliveries.ts';
-import { createLinks } from './links.ts';
-import { requestAt, type WorkerRequest } from './population.ts';
 import { createRecord, type EmittedRequest, type SandboxRecord } from './record.ts';
 import { modelRivals, type Rivals } from './rivals.ts';
 import { createSandboxServer } from './server.ts';
-import type { SandboxSettings } from './settings.ts';
+import type { PaceSettings, SandboxSettings } from './settings.ts';
+import { createStage, type Stage } from './stage.ts';
 import { type SandboxSummary, summaryOf } from './summary.ts';
-import { type OfferTerms, offerOn, tellEvent } from './telling.ts';
+import { type OfferTerms, offerOn } from './telling.ts';
 import { createTokens } from './tokens.ts';
 import { type TrueValue, trueValue } from './worker-choice.ts';
 
@@ -57,29 +55,11 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const tokens = createTokens(settings.tokens, clock, chanceOf(seed, 'tokens'));
   let deliveries: Deliveries | null = null;
   const replaced: Promise<void>[] = [];
-  let nextIndex = 0;
-  let unfinished = 0;
-  let finished: (() => void) | null = null;
-
   const send = (message: Message) => deliveries?.send(message);
-  const links = createLinks({
-    settings: settings.links,
-    clock,
-    chance: chanceOf(seed, 'links'),
-    tell: ({ kind, requestCode, body }) => send({ what: kind, requestIds: [], batchId: null, requestCode, body }),
-  });
-  const tell = (event: AuctionEvent) => {
-    tellEvent(event, settings, seed, rivals, record, send);
-    // A batch is finished with its end and with all that its winners are told.
-    if (event.kind === 'opened') unfinished += 1;
-    else if (event.kind === 'ended') unfinished += winsOf(event.ranked) - 1;
-    else if (!event.outside && (event.kind === 'proposed' || event.errors.length > 0)) unfinished -= 1;
-    if (unfinished === 0) finished?.();
-  };
-  const house = createAuctionHouse({ settings: settings.auction, clock, chance: chanceOf(seed, 'auction'), tell });
+  const stage = createStage({ settings, seed, clock, rivals, record, send });
   const server = createSandboxServer({
-    house,
-    links,
+    house: stage.house,
+    links: stage.links,
     tokens,
     faults: settings.faults,
     clock,
@@ -88,37 +68,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   });
 
   const summary = () => summaryOf(record, server.counts, deliveries?.counts() ?? null);
-  const allEnded = () => (unfinished === 0 ? Promise.resolve() : new Promise<void>((resolve) => (finished = resolve)));
-
-  const openBatch = (count: number, planned: number) => {
-    const requests: WorkerRequest[] = [];
-    for (let taken = 0; taken < count; taken += 1) {
-      const request = requestAt(settings.world, seed, nextIndex, planned);
-      links.learn({ worker: request.worker, marginCents: request.marginCents });
-      requests.push(request);
-      nextIndex += 1;
-    }
-    house.open(requests, (request) => rivals.bidsOn(request.index, request.segment, request.regime));
-  };
-
-  const run: Sandbox['run'] = async (count, { planned, onBatch } = {}) => {
-    const { batchRequests, batchIntervalMs, overlapping } = settings.pace;
-    const last = nextIndex + count;
-    let dueAt = clock.now();
-    while (nextIndex < last) {
-      openBatch(Math.min(batchRequests, last - nextIndex), planned ?? last);
-      onBatch?.({ emitted: count - (last - nextIndex), of: count });
-      if (!overlapping) {
-        await allEnded();
-        await deliveries?.idle();
-        dueAt = clock.now();
-      }
-      dueAt += batchIntervalMs;
-      if (nextIndex < last) await new Promise<void>((resolve) => clock.schedule(dueAt, resolve));
-    }
-    await allEnded();
+  const settled = async () => {
+    await stage.ended();
     await deliveries?.idle();
-    return summary();
   };
 
   const connect = (target: string) => {
@@ -136,7 +88,11 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   return {
     listen: (port, host = '127.0.0.1') => listenOn(server.http, port, host),
     connect,
-    run,
+    run: async (count, runOptions = {}) => {
+      await playBatches(stage, settings.pace, clock, settled, count, runOptions);
+      await settled();
+      return summary();
+    },
     record,
     rivals,
     settings,
@@ -153,17 +109,31 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   };
 }
 
-async function listenOn(http: import('node:http').Server, port: number, host: string) {
+async function playBatches(
+  stage: Stage,
+  pace: PaceSettings,
+  clock: Clock,
+  settled: () => Promise<void>,
+  count: number,
+  { planned, onBatch }: RunOptions,
+): Promise<void> {
+  const last = stage.nextIndex() + count;
+  let dueAt = clock.now();
+  for (let left = count; left > 0; ) {
+    stage.openBatch(Math.min(pace.batchRequests, left), planned ?? last);
+    left = last - stage.nextIndex();
+    onBatch?.({ emitted: count - left, of: count });
+    if (!pace.overlapping) await settled();
+    dueAt = (pace.overlapping ? dueAt : clock.now()) + pace.batchIntervalMs;
+    if (left > 0) await new Promise<void>((resolve) => clock.schedule(dueAt, resolve));
+  }
+}
+
+async function listenOn(http: Server, port: number, host: string) {
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject);
     http.listen(port, host, resolve);
   });
   const bound = (http.address() as AddressInfo).port;
   return { port: bound, url: `http://${host}:${bound}` };
-}
-
-function winsOf(ranked: ReadonlyMap<RequestId, readonly AuctionBid[]>): number {
-  let wins = 0;
-  for (const bids of ranked.values()) if (bids[0]?.rival === null) wins += 1;
-  return wins;
 }

@@ -1,9 +1,9 @@
 /** All settings of the sandbox with their defaults, and how overrides are read: unknown keys and wrong kinds are refused at once. */
 import { Fault } from '../errors.ts';
 import { type AuctionSettings, defaultAuction } from './auction-house.ts';
-import { type DeliverySettings, defaultDeliveries } from './deliveries.ts';
 import { type FaultSettings, noFaults } from './faults.ts';
 import { defaultLinks, type LinkSettings } from './links.ts';
+import { type DeliverySettings, defaultDeliveries } from './sender.ts';
 import { defaultTokens, type TokenSettings } from './tokens.ts';
 import { defaultWorld, type WorldSettings } from './world.ts';
 

@@ -1,4 +1,5 @@
 /** What a run of the sandbox amounts to, counted from its record. */
+import type { DeliveryCounts } from './deliveries.ts';
 import type { AnswerFault, WebhookFault } from './faults.ts';
 import type { SandboxRecord } from './record.ts';
 import type { AnswerCounts } from './server.ts';
@@ -19,14 +20,7 @@ export type SandboxSummary = {
   faults: Readonly<Record<AnswerFault | 'delay' | WebhookFault, number>>;
 };
 
-type SenderCounts = {
-  sent: number;
-  acknowledged: number;
-  givenUp: number;
-  faults: Readonly<Record<WebhookFault, number>>;
-};
-
-export function summaryOf(record: SandboxRecord, answers: AnswerCounts, sender: SenderCounts | null): SandboxSummary {
+export function summaryOf(record: SandboxRecord, answers: AnswerCounts, sender: DeliveryCounts | null): SandboxSummary {
   const ended = record.of('ended');
   const won = record.of('won').filter((entry) => entry.errors.length === 0);
   const { sent = 0, acknowledged = 0, givenUp = 0 } = sender ?? {};

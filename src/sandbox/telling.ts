@@ -83,7 +83,7 @@ function messageOf(event: AuctionEvent): Message {
 }
 
 function emitted(request: WorkerRequest, lot: Lot, rivals: Rivals): EmittedRequest {
-  const { worker, requestId, index, segment, regime, amountCents, installments, marginCents, marginOmitted } = request;
+  const { worker, requestId, index, segment, regime, amountCents, installments, marginOmitted } = request;
   const length = lot.endsAt - lot.startsAt;
   return {
     kind: 'request',
@@ -94,7 +94,7 @@ function emitted(request: WorkerRequest, lot: Lot, rivals: Rivals): EmittedReque
     regime,
     amountCents,
     installments,
-    marginCents,
+    marginCents: worker.marginCents,
     marginOmitted,
     eligible: worker.eligible,
     politicallyExposed: worker.politicallyExposed,

@@ -60,6 +60,7 @@ export type WorldSettings = {
   youngEmployerShare: number;
   /** Request ids of 19 digits, which no double holds. */
   longIdShare: number;
+  /** About the median of what is asked for over two years. */
   medianAmountCents: AmountCents;
   /** Monthly probability that a link ends, by sector, and its factor by tenure. */
   separationMonthly: Readonly<Record<Sector, number>>;
