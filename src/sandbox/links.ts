@@ -2,8 +2,9 @@
 import type { Chance, Clock } from '../domain/clock.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
 import { isJsonObject, isRawNumber, type JsonObject, type JsonValue, parseJson } from '../wire/json.ts';
+import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
 import { uuidOf } from './chance.ts';
-import { linkDetailCallback, linkDetailPath, linkListCallback, linkListPath } from './messages.ts';
+import { linkDetailCallback, linkListCallback } from './messages.ts';
 import type { Worker } from './population.ts';
 
 export type LinkSettings = {

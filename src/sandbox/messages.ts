@@ -2,12 +2,11 @@
 import type { EpochMs } from '../domain/glossary.ts';
 import { bidPath } from '../wire/bid.ts';
 import { numberOfDigits } from '../wire/json.ts';
+import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
 import { formatDigits, formatWallClock } from '../wire/local-time.ts';
 import type { AuctionBid, Lot } from './auction-house.ts';
 import type { Worker, WorkerRequest } from './population.ts';
 
-export const linkListPath = '/trabalhador/listar-autorizados';
-export const linkDetailPath = '/trabalhador/consultar-dados-vinculo';
 const requestsEndpoint = '/contrato/oferta-leilao/novas-solicitacoes';
 const endEndpoint = '/contrato/oferta-leilao/fim-lote-solicitacoes';
 const dayMs = 86_400_000;

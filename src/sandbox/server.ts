@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Chance, Clock } from '../domain/clock.ts';
 import { bidPath } from '../wire/bid.ts';
+import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
 import { answerToBid, answerToQuery, brokenDown, type Reply, throttled, unauthorised } from './answers.ts';
 import type { AuctionHouse } from './auction-house.ts';
 import { type AnswerFault, type AnswerFaults, drawAnswerFault, drawDelay, type FaultSettings } from './faults.ts';
 import type { Links } from './links.ts';
-import { linkDetailPath, linkListPath } from './messages.ts';
 import { type ArrivedCall, requestIdIn, type SandboxRecord } from './record.ts';
 import type { Tokens } from './tokens.ts';
 
