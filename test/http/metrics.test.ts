@@ -1,0 +1,121 @@
+/** Metrics that Prometheus' own checker accepts, with a budget of series; a journal that writes what is on its list and no more. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createJournal, type JournalFields } from '../../src/http/journal.ts';
+import { createMetrics, type Metrics } from '../../src/http/metrics.ts';
+
+function fill(metrics: Metrics): void {
+  const report = {
+    status: 200,
+    event: 'requests',
+    requests: 5,
+    deadLetters: 0,
+    faults: [],
+    problem: null,
+    durationMs: 4,
+  } as const;
+  metrics.observeDoor(report);
+  metrics.observeDesk({ kind: 'folded', record: 'requested', requestId: '1', from: null, to: 'requested', code: null });
+  metrics.observeDesk({
+    kind: 'folded',
+    record: 'passed',
+    requestId: '1',
+    from: 'requested',
+    to: 'passed',
+    code: 'margin-missing',
+  });
+  metrics.observeDesk({ kind: 'duration', stage: 'received-to-decided', durationMs: 12 });
+  metrics.observeDesk({ kind: 'attempt', outcome: 'accepted' });
+  metrics.observeDesk({ kind: 'late-claim', requestId: '1' });
+  metrics.observeAppend(3);
+  metrics.setGauges({
+    queueDepth: 2,
+    queueOldestAgeMs: 1_500,
+    bidsInFlight: 1,
+    doorInFlight: 0,
+    exposureCents: { held: 12_345 },
+    consumerLag: { auctions: 7 },
+    paused: true,
+  });
+}
+
+test('what happened is counted, in base units', async () => {
+  const metrics = createMetrics();
+  fill(metrics);
+  const text = await metrics.text();
+  for (const line of [
+    'lance_webhooks_total{event="requests",status="200"} 1',
+    'lance_requests_received_total 5',
+    'lance_phases_total{phase="passed"} 1',
+    'lance_passes_total{code="margin-missing"} 1',
+    'lance_bid_attempts_total{outcome="accepted"} 1',
+    'lance_late_claims_total 1',
+    'lance_stage_duration_seconds_sum{stage="received-to-decided"} 0.012',
+    'lance_stage_duration_seconds_sum{stage="received-to-durable"} 0.004',
+    'lance_log_append_duration_seconds_sum 0.003',
+    'lance_queue_oldest_age_seconds 1.5',
+    'lance_exposure_reais{status="held"} 123.45',
+    'lance_consumer_lag_records{topic="auctions"} 7',
+    'lance_paused 1',
+  ]) {
+    assert.ok(text.includes(`${line}\n`), `missing: ${line}`);
+  }
+  assert.match(text, /^nodejs_eventloop_lag_p99_seconds /m);
+});
+
+test('names and kinds follow the rules of promtool check metrics', async () => {
+  const metrics = createMetrics();
+  fill(metrics);
+  for (const line of (await metrics.text()).split('\n').filter((text) => text.startsWith('# '))) {
+    const [, what, name, ...rest] = line.split(' ');
+    assert.match(name!, /^[a-z][a-z0-9_]*$/);
+    if (what === 'HELP') assert.ok(rest.join(' ').length > 3, `${name} has no help`);
+    if (what !== 'TYPE') continue;
+    assert.equal(name!.endsWith('_total'), rest[0] === 'counter', `${name} is a ${rest[0]}`);
+    assert.doesNotMatch(name!, /_(ms|milliseconds|cents|count|sum|bucket|info_total)$/);
+  }
+});
+
+test('labels from outside cannot grow without end', async () => {
+  const metrics = createMetrics();
+  for (let index = 0; index < 1_000; index += 1) {
+    const requestId = String(index);
+    metrics.observeDesk({
+      kind: 'folded',
+      record: 'passed',
+      requestId,
+      from: 'requested',
+      to: 'passed',
+      code: `code-${index}`,
+    });
+    metrics.observeDesk({ kind: 'fault', code: `fault ${index}`, message: '' });
+  }
+  const text = await metrics.text();
+  assert.equal(text.match(/^lance_passes_total/gm)?.length, 101);
+  assert.ok(text.includes('lance_passes_total{code="other"} 900'));
+  assert.equal(text.match(/^lance_faults_total/gm)?.length, 1);
+  assert.ok(text.split('\n').length < 600, 'the budget of series');
+});
+
+test('the journal writes allow-listed fields in their form and drops the rest', () => {
+  const lines: string[] = [];
+  const journal = createJournal('info', { write: (line: string) => void lines.push(line) });
+  const smuggled = { requestId: '9007199254740993123', cpf: '91582575436', nested: { nome: 'Fulana' }, durationMs: 12 };
+  journal.info('bid-sent', smuggled as JournalFields);
+  journal.warn('odd', {
+    phase: 'Fulana de Tal',
+    batchId: 'Fulana de Tal',
+    status: Number.NaN,
+    text: 'worker 915.825.754-36 refused',
+  });
+  journal.error('Fulana de Tal 91582575436');
+  const written = lines.map((line) => JSON.parse(line));
+  assert.deepEqual(
+    written.map(({ time, ...rest }) => rest),
+    [
+      { level: 30, requestId: '9007199254740993123', durationMs: 12, msg: 'bid-sent' },
+      { level: 40, text: 'worker *** refused', msg: 'odd' },
+      { level: 50, msg: 'unnamed-event' },
+    ],
+  );
+});

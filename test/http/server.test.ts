@@ -1,0 +1,228 @@
+/** The server as the world sees it: tokens, bad input over real sockets, health, and nothing personal anywhere that is read. */
+import assert from 'node:assert/strict';
+import { request as httpRequest } from 'node:http';
+import { type TestContext, test } from 'node:test';
+import { createJournal } from '../../src/http/journal.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
+import { createServer, type ServerParts } from '../../src/http/server.ts';
+import { createTestDoor, limits, plantedCpf, plantedName, requestBody } from './parts.ts';
+
+const tokens = ['old-token-0123456789abcdef', 'new-token-0123456789abcdef'];
+
+async function start(
+  context: TestContext,
+  parts: Partial<ServerParts> = {},
+  doorParts: Parameters<typeof createTestDoor>[0] = {},
+) {
+  const lines: string[] = [];
+  const journal = createJournal('info', { write: (line: string) => void lines.push(line) });
+  const metrics = createMetrics();
+  const faults: string[] = [];
+  const tools = createTestDoor({
+    ...doorParts,
+    observer: (report) => {
+      metrics.observeDoor(report);
+      journal.info('webhook', { status: report.status, kind: report.event, problem: report.problem });
+      for (const fault of report.faults)
+        journal.warn('unreadable-fact', { pointer: fault.pointer, text: fault.problem });
+    },
+  });
+  const server = createServer({
+    door: tools.door,
+    webhookTokens: tokens,
+    bodyLimitBytes: limits.bodyLimitBytes,
+    progress: () => ({ alive: true, detail: 'folding' }),
+    checks: [],
+    metricsText: metrics.text,
+    onFault: (text) => faults.push(text),
+    ...parts,
+  });
+  const port = await server.listen('127.0.0.1', 0);
+  context.after(() => server.close());
+  return { ...tools, lines, faults, root: `http://127.0.0.1:${port}`, port };
+}
+
+function post(
+  root: string,
+  body: Buffer | string,
+  token = tokens[0]!,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  const sent = typeof body === 'string' ? body : new Uint8Array(body);
+  return fetch(`${root}/webhooks/${token}`, {
+    method: 'POST',
+    body: sent,
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+}
+
+test('every valid token opens, any content type is read', async (context) => {
+  const { root, log } = await start(context);
+  for (const token of tokens) assert.equal((await post(root, requestBody(1), token)).status, 200);
+  assert.equal((await post(root, requestBody(2), tokens[0], { 'content-type': 'text/plain' })).status, 200);
+  assert.equal(log.entries.length, 3);
+});
+
+test('a request without a content type is read too', async (context) => {
+  const { port, log } = await start(context);
+  const status = await new Promise<number>((resolve, reject) => {
+    const sent = httpRequest(
+      { port, host: '127.0.0.1', method: 'POST', path: `/webhooks/${tokens[0]}` },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      },
+    );
+    sent.on('error', reject);
+    sent.end(requestBody(1));
+  });
+  assert.equal(status, 200);
+  assert.equal(log.entries.length, 1);
+});
+
+test('a wrong token, a wrong path, a wrong method and a broken path all look the same', async (context) => {
+  const { root, log } = await start(context);
+  const seen = await Promise.all([
+    post(root, requestBody(1), 'wrong'),
+    post(root, requestBody(1), `${tokens[0]}x`),
+    post(root, 'x'.repeat(limits.bodyLimitBytes + 1), 'wrong'),
+    post(root, '{', 'wrong', { 'content-encoding': 'gzip' }),
+    post(root, requestBody(1), 'x'.repeat(2_000)),
+    post(root, requestBody(1), '%zz'),
+    fetch(`${root}/webhooks/${tokens[0]}`),
+    fetch(`${root}/nothing`),
+  ]);
+  const shapes = await Promise.all(
+    seen.map(async (response) => `${response.status} ${response.headers.get('content-type')} ${await response.text()}`),
+  );
+  assert.deepEqual(
+    [...new Set(shapes)],
+    ['404 application/json; charset=utf-8 {"problem":"not-found","detail":"there is nothing here"}'],
+  );
+  assert.equal(log.entries.length, 0);
+});
+
+test('bad input is never 5xx and never a request with a wrong number', async (context) => {
+  const { root, log, faults } = await start(context);
+  const cases: [string, string | Buffer, number][] = [
+    ['malformed', '{"numeroSolicitacao":1,', 400],
+    ['empty', '', 400],
+    ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), 400],
+    ['depth 10 000', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, 400],
+    ['10 MB', Buffer.alloc(10_000_000, 0x20), 413],
+    ['__proto__', '{"__proto__":{"numeroSolicitacao":5,"valorLiberado":10}}', 202],
+    ['unknown shape', '[1,[2,{"x":[]}]]', 202],
+    ['a number', '17', 202],
+    ['missing margin', requestBody(1, { valorLiberado: 100, nroParcelas: 10 }), 200],
+    ['negative amount', requestBody(2, { valorLiberado: -100, margemDisponivel: '1.000,00' }), 200],
+    ['id of 19 digits', '{"numeroSolicitacao":9007199254740993123}', 200],
+    ['id with an exponent', '{"numeroSolicitacao":9e21}', 202],
+    ['zoneless midnight', requestBody(3, { DataHoraFimLeilao: '2026-11-22T00:00:00' }), 200],
+    ['no such midnight', requestBody(4, { DataHoraFimLeilao: '2026-11-21T24:00:00' }), 202],
+    [
+      'rate outside the grid',
+      '{"Endpoint":"/contrato/oferta-leilao/fim-lote-solicitacoes","Payload":{"CodigoLote":"L","Solicitacoes":[{"NumeroSolicitacao":"1","Lances":[{"CodigoLanceLeilao":"a","TaxaDeJurosMensal":49.8,"ValorLiberado":1,"NumeroParcelas":1,"Posicao":1}]}]}}',
+      202,
+    ],
+  ];
+  for (const [name, body, status] of cases) {
+    const response = await post(root, body);
+    const text = await response.text();
+    assert.equal(response.status, status, name);
+    if (status >= 400) assert.ok(JSON.parse(text).detail.length > 10, `${name}: no explanation`);
+  }
+  const requests = log.entries.flatMap((entry) =>
+    entry.topic === 'auctions' && entry.record.kind === 'requested' ? [entry.record.request] : [],
+  );
+  assert.deepEqual(
+    requests.map(({ requestId, requestedAmountCents, availableMarginCents, closesAt }) => ({
+      requestId,
+      requestedAmountCents,
+      availableMarginCents,
+      closesAt,
+    })),
+    [
+      { requestId: '1', requestedAmountCents: 10_000, availableMarginCents: null, closesAt: null },
+      { requestId: '2', requestedAmountCents: null, availableMarginCents: null, closesAt: null },
+      { requestId: '9007199254740993123', requestedAmountCents: null, availableMarginCents: null, closesAt: null },
+      { requestId: '3', requestedAmountCents: null, availableMarginCents: null, closesAt: Date.UTC(2026, 10, 22, 3) },
+    ],
+  );
+  assert.deepEqual(faults, []);
+});
+
+test('a compressed body is refused with a reason', async (context) => {
+  const { root } = await start(context);
+  const response = await post(root, requestBody(1), tokens[0], { 'content-encoding': 'gzip' });
+  assert.equal(response.status, 415);
+  assert.match(await response.text(), /uncompressed/);
+});
+
+test('503 carries Retry-After, and a full door refuses unread', async (context) => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { root } = await start(context, {}, { append: () => promise });
+  const waiting = Array.from({ length: limits.doorQueueLimit }, (_, index) => post(root, requestBody(index)));
+  await new Promise((done) => setTimeout(done, 100));
+  const refused = await post(root, requestBody(9));
+  assert.equal(refused.status, 503);
+  assert.ok(Number(refused.headers.get('retry-after')) > 0);
+  resolve();
+  for (const response of await Promise.all(waiting)) assert.equal(response.status, 200);
+});
+
+test('livez is progress; readyz names what is missing', async (context) => {
+  let alive = true;
+  let missing: string | null = null;
+  const { root } = await start(context, {
+    progress: () => ({ alive, detail: alive ? 'folding' : 'nothing folded for 30 s' }),
+    checks: [
+      { name: 'rules', missing: () => null },
+      { name: 'views', missing: () => missing },
+    ],
+  });
+  assert.equal((await fetch(`${root}/livez`)).status, 200);
+  assert.equal(await (await fetch(`${root}/readyz`)).text(), 'ready\n');
+  alive = false;
+  missing = '12 records behind';
+  assert.equal((await fetch(`${root}/livez`)).status, 503);
+  const unready = await fetch(`${root}/readyz?verbose`);
+  assert.equal(unready.status, 503);
+  assert.equal(await unready.text(), '[+] rules\n[-] views: 12 records behind\nnot ready\n');
+});
+
+test('a failure of our own is 500, told by name, and says nothing of what was sent', async (context) => {
+  const { root, faults } = await start(context, {
+    metricsText: () => Promise.reject(new TypeError(`secret ${plantedCpf}`)),
+  });
+  const response = await fetch(`${root}/metrics`);
+  assert.equal(response.status, 500);
+  assert.doesNotMatch(await response.text(), /secret/);
+  assert.deepEqual(faults, ['an HTTP request failed: TypeError']);
+});
+
+test('planted CPFs and names reach no response, line, metric or key', async (context) => {
+  const { root, lines, log } = await start(context);
+  const bodies = [
+    requestBody(1),
+    requestBody(2, { DataHoraFimLeilao: plantedName }),
+    requestBody(plantedName),
+    Buffer.from(JSON.stringify({ [plantedName]: plantedCpf })),
+    Buffer.from(`{"nome":"${plantedName}","cpf":${plantedCpf}`),
+    Buffer.from(`${plantedCpf}x`),
+    Buffer.from(
+      JSON.stringify({
+        codigoRequisicao: 'c',
+        endpoint: '/trabalhador/listar-autorizados',
+        payload: { vinculos: [{ cpf: plantedCpf, nome: plantedName }] },
+      }),
+    ),
+  ];
+  const texts = [];
+  for (const body of bodies) texts.push(await (await post(root, body)).text());
+  texts.push(await (await post(root, requestBody(1), plantedCpf)).text());
+  texts.push(await (await fetch(`${root}/metrics`)).text());
+  texts.push(JSON.stringify(log.entries), ...lines);
+  const all = texts.join('\n');
+  assert.ok(log.entries.length >= 6 && lines.length >= bodies.length);
+  for (const planted of [plantedCpf, plantedName, 'Fulana', 'Plantada']) assert.ok(!all.includes(planted), planted);
+});

@@ -1,0 +1,270 @@
+/** From bytes to log entries: keys that agree, letters that can be read again, nothing personal in clear, nothing that throws. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
+import type { LoanRequest } from '../../src/domain/request.ts';
+import { readRequestMapping } from '../../src/wire/mapping-table.ts';
+import { readWebhook, type WebhookReading } from '../../src/wire/webhook.ts';
+import { createTestVault } from './vault.ts';
+
+const vault = createTestVault();
+const receivedAt = Date.UTC(2026, 10, 21, 13, 30, 1);
+const read = readRequestMapping(mappingFile);
+assert.equal(read.kind, 'read');
+const mapping = (read as { mapping: Parameters<typeof readWebhook>[1]['mapping'] }).mapping;
+
+function reading(body: unknown): WebhookReading {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return readWebhook(Buffer.from(text), { mapping, vault, receivedAt, now: receivedAt });
+}
+
+function entriesOf(body: unknown) {
+  const result = reading(body);
+  assert.equal(result.kind, 'entries', JSON.stringify(result));
+  return (result as Extract<WebhookReading, { kind: 'entries' }>).entries;
+}
+
+function requestOf(body: unknown): LoanRequest {
+  const [entry] = entriesOf(body);
+  assert.ok(entry?.topic === 'auctions' && entry.record.kind === 'requested');
+  return entry.record.request;
+}
+
+const link = { cpf: 1504901002, matricula: 'EMP-0042', inscricaoEmpregador: { codigo: 1 } };
+const detailOf = (employer: unknown, matricula = 'EMP-0042') => ({
+  CodigoRequisicao: 'c1',
+  Endpoint: '/trabalhador/consultar-dados-vinculo',
+  Payload: { ...link, matricula, numeroInscricaoEmpregador: employer, valorMargemDisponivel: 100 },
+});
+
+test('a request and the callbacks about it give the same keys, however the employer is written', () => {
+  const forms = [1234567000195, '01234567000195', '01.234.567/0001-95', 1234567, '01234567'];
+  const keys = forms.flatMap((employer) => {
+    const request = requestOf({
+      numeroSolicitacao: 1,
+      ...link,
+      cpf: '015.049.010-02',
+      numeroInscricaoEmpregador: employer,
+    });
+    const [detail] = entriesOf(detailOf(employer, ' EMP-0042 '));
+    const [list] = entriesOf({
+      codigoRequisicao: 'c1',
+      endpoint: '/trabalhadores/listar-autorizados',
+      payload: { vinculos: [{ ...link, numeroInscricaoEmpregador: employer }] },
+    });
+    assert.ok(detail?.topic === 'callbacks' && detail.record.kind === 'link-detail');
+    assert.ok(list?.topic === 'callbacks' && list.record.kind === 'link-list');
+    assert.equal(request.workerKey, detail.key);
+    assert.equal(request.workerKey, list.key);
+    return [request.linkKey, detail.record.detail.linkKey, list.record.links[0]!.linkKey];
+  });
+  assert.deepEqual([...new Set(keys)].length, 1);
+  const [other] = entriesOf(detailOf('98765432'));
+  assert.ok(other?.topic === 'callbacks' && other.record.kind === 'link-detail');
+  assert.notEqual(other.record.detail.linkKey, keys[0]);
+});
+
+test('the sealed part opens to the identity and the raw element, and the same element has the same hash', () => {
+  const element = { numeroSolicitacao: 1, ...link, nomeTrabalhador: 'Fulana', numeroInscricaoEmpregador: '12ABC345' };
+  const [first, second] = [entriesOf([element])[0]!, entriesOf({ Payload: [element] })[0]!];
+  assert.ok(first.topic === 'auctions' && first.record.kind === 'requested');
+  assert.ok(second.topic === 'auctions' && second.record.kind === 'requested');
+  assert.deepEqual(JSON.parse(vault.open(first.record.sealed)), {
+    identity: {
+      cpf: '01504901002',
+      name: 'Fulana',
+      registration: 'EMP-0042',
+      employerId: '12ABC345',
+      employerIdType: 1,
+    },
+    raw: element,
+  });
+  assert.equal(first.record.rawHash, second.record.rawHash);
+});
+
+test('a dead letter read again gives the same request with its wrapper once it is mended', () => {
+  const bad = { numeroSolicitacao: 7, DataHoraFimLeilao: 'logo', valorLiberado: 10 };
+  const body = { CodigoLote: 'L', Payload: { Solicitacoes: [{ numeroSolicitacao: 6 }, bad], outro: 1 } };
+  const letter = entriesOf(body).find((entry) => entry.topic === 'dead-letters');
+  assert.ok(letter?.topic === 'dead-letters');
+  assert.equal(letter.record.receivedAt, receivedAt);
+  const payload = vault.open(letter.record.sealedPayload);
+  assert.deepEqual(JSON.parse(payload), { CodigoLote: 'L', Payload: { Solicitacoes: [bad], outro: 1 } });
+  const mended = requestOf(payload.replace('logo', '2026-11-21T10:31:00'));
+  assert.equal(mended.batchId, 'L');
+  assert.equal(mended.requestId, '7');
+});
+
+test('a wrapper gives its requests the batch and the deadline, not its id and not its person', () => {
+  const request = requestOf({
+    id: 999,
+    cpf: 1504901002,
+    valorLiberado: 5,
+    CodigoLote: 'L',
+    DataHoraFimLeilao: '2026-11-21T10:30:30',
+    regiao: 'SUL',
+    Solicitacoes: [{ numeroSolicitacao: 1 }],
+  });
+  assert.equal(request.requestId, '1');
+  assert.equal(request.batchId, 'L');
+  assert.equal(request.closesAt, Date.UTC(2026, 10, 21, 13, 30, 30));
+  assert.equal(request.workerKey, null);
+  assert.equal(request.requestedAmountCents, null);
+  assert.deepEqual(request.extra, { regiao: 'SUL' });
+  assert.equal(reading({ id: 999, evento: 'x', data: { valor: 1 } }).kind, 'dead-letter');
+});
+
+test('nothing personal becomes an extra fact, and there are at most 100', () => {
+  const person = {
+    nomeMae: 'Beltrana',
+    Telefone1: '1190000',
+    e_mail: 'a@b',
+    cpfConjuge: '1',
+    dadosPessoais: { NOME: 'x', 'data-nascimento': '1' },
+  };
+  const hidden = {
+    protocolo: '915.825.754-36',
+    codigo: 91582575436,
+    aviso: 'CPF 91582575436 com restrição',
+    contatoPrincipal: 'x@y.example',
+  };
+  const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`campo${index}`, index]));
+  const request = requestOf({
+    numeroSolicitacao: 1,
+    ...person,
+    ...hidden,
+    cargo: 'Vendedor',
+    __proto__: { x: 1 },
+    ...many,
+  });
+  assert.equal(Object.keys(request.extra).length, 100);
+  assert.equal(request.extra.cargo, 'Vendedor');
+  assert.doesNotMatch(JSON.stringify(request), /Beltrana|1190000|9158|915\.8|@/);
+});
+
+test('planted CPFs and names are nowhere in clear', () => {
+  const planted = {
+    ...link,
+    cpf: 91582575436,
+    nomeTrabalhador: 'Fulana Plantada',
+    nome: 'Fulana Plantada',
+    nomeMae: 'Beltrana Plantada',
+    numeroInscricaoEmpregador: 12345678,
+  };
+  const bodies = [
+    {
+      CodigoLote: 'L',
+      Solicitacoes: [
+        { numeroSolicitacao: 1, ...planted },
+        { numeroSolicitacao: 2, ...planted, closes: 1, DataHoraFimLeilao: '91582575436' },
+        planted,
+        'Fulana Plantada 91582575436',
+      ],
+    },
+    {
+      codigoRequisicao: 'c',
+      endpoint: '/trabalhador/listar-autorizados',
+      payload: { vinculos: [planted, { ...planted, matricula: null }] },
+    },
+    { ...detailOf(12345678), Payload: { ...detailOf(12345678).Payload, ...planted } },
+    {
+      ...detailOf(12345678),
+      Payload: { ...detailOf(12345678).Payload, ...planted, valorMargemDisponivel: 'Fulana Plantada' },
+    },
+    {
+      CodigoRequisicao: 'c',
+      Endpoint: '/contrato/oferta-leilao/incluir-lance',
+      Payload: { Conteudo: { Mensagem: 'para 91582575436' }, Erros: ['915.825.754-36'] },
+    },
+    { aviso: 'Fulana Plantada', cpf: 91582575436 },
+    { 'Fulana Plantada': 91582575436, numeroSolicitacao: 'Fulana Plantada' },
+  ];
+  for (const body of bodies) {
+    const shown = JSON.stringify(reading(body));
+    // Extra facts keep key names; a name as a key is nobody's shape, and only in a dead letter here.
+    assert.doesNotMatch(shown, /91582575436|915\.825|Plantada/, JSON.stringify(body).slice(0, 60));
+  }
+});
+
+test('no JSON whatsoever throws or invents a request', () => {
+  const keys = fc.constantFrom(
+    'Payload',
+    'data',
+    'Solicitacoes',
+    'Endpoint',
+    'conteudo',
+    'vinculos',
+    'Lances',
+    'id',
+    'numeroSolicitacao',
+    'garantia',
+    'alertas',
+    'cpf',
+    'valorLiberado',
+    '__proto__',
+    'x',
+  );
+  const ends = fc.constantFrom(
+    '/trabalhador/listar-autorizados',
+    '/trabalhador/consultar-dados-vinculo',
+    '/contrato/oferta-leilao/incluir-lance',
+    '/contrato/oferta-leilao/fim-lote-solicitacoes',
+  );
+  const { tree } = fc.letrec((tie) => ({
+    leaf: fc.oneof(fc.string(), fc.integer(), fc.double(), fc.boolean(), fc.constant(null), ends),
+    tree: fc.oneof(
+      { depthSize: 'medium' },
+      tie('leaf'),
+      fc.array(tie('tree'), { maxLength: 4 }),
+      fc.dictionary(keys, tie('tree'), { maxKeys: 6 }),
+    ),
+  }));
+  fc.assert(
+    fc.property(tree, (body) => {
+      const text = JSON.stringify(body) ?? 'null';
+      const result = reading(text);
+      assert.notEqual(result.kind, 'malformed');
+      if (result.kind === 'dead-letter') assert.doesNotMatch(result.reason, /defect of Lance/);
+      if (result.kind !== 'entries') return;
+      for (const entry of result.entries) {
+        if (entry.topic !== 'auctions' || entry.record.kind !== 'requested') continue;
+        assert.match(entry.record.requestId, /^\d+$/);
+        const { requestedAmountCents: amount, requestedInstallments: term } = entry.record.request;
+        assert.ok(amount === null || (Number.isSafeInteger(amount) && amount >= 0));
+        assert.ok(term === null || (Number.isSafeInteger(term) && term >= 1));
+      }
+    }),
+    { numRuns: 1_500 },
+  );
+});
+
+test('a batch of 100 requests is read fast', (context) => {
+  const one = {
+    ...link,
+    valorLiberado: 1234.56,
+    nroParcelas: 24,
+    dataHoraValidadeSolicitacao: '22112026100000',
+    nomeTrabalhador: 'Fulana',
+    dataNascimento: '01021990',
+    margemDisponivel: 500.5,
+    garantia: { temGarantias: true, valorSaldoDisponivelGarantiaFgts: 100 },
+    alertas: [],
+    numeroInscricaoEmpregador: 12345678000195,
+  };
+  const body = Buffer.from(
+    JSON.stringify({
+      CodigoLote: 'L',
+      Solicitacoes: Array.from({ length: 100 }, (_, index) => ({ numeroSolicitacao: index + 1, ...one })),
+    }),
+  );
+  const durations = Array.from({ length: 150 }, () => {
+    const start = performance.now();
+    readWebhook(body, { mapping, vault, receivedAt, now: receivedAt });
+    return performance.now() - start;
+  }).sort((left, right) => left - right);
+  context.diagnostic(
+    `figure: webhook of 100 requests read in ${durations[15]!.toFixed(2)} ms (p10), ${durations[75]!.toFixed(2)} ms (median)`,
+  );
+  assert.ok(durations[15]! < 12, 'four times what it should take: something is not linear');
+});
