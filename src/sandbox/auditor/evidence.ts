@@ -1,0 +1,220 @@
+/**
+ * What the log says of one request, read in the auditor's own way: facts are gathered record by record, and where the
+ * request stands is then told from the facts alone. The desk has a table of transitions; this has none, on purpose.
+ */
+import type { BidOutcome, PublishedBid } from '../../domain/offer.ts';
+import type { Answered, AuctionRecord, Claimed, Ended, Passed, Requested } from '../../domain/records.ts';
+import type { ExposureStatus, Phase } from '../../domain/states.ts';
+
+export type Word = { end: Phase; money: ExposureStatus; validUntil: number | null };
+
+export type Evidence = {
+  requested: Requested | null;
+  /** The first claim, unless a pass without a claim came before it. */
+  claim: Claimed | null;
+  /** The first pass, unless a claim came before it. */
+  pass: Passed | null;
+  /** The pass that takes the claim back unsent. */
+  unsent: Passed | null;
+  /** The best answer so far: what it proves about our bid. */
+  answer: { proof: Proof; outcome: BidOutcome } | null;
+  ended: Ended | null;
+  /** Statistics keys known when the auction's end was first read; null before. */
+  learntUnder: readonly string[] | null;
+  resultMissing: boolean;
+  /** The last thing that a winner event or a resolution said. */
+  word: Word | null;
+};
+
+/** Weakest first. */
+const proofs = ['nothing', 'foreign', 'presumed', 'rejected', 'landed'] as const;
+export type Proof = (typeof proofs)[number];
+
+export type Standing = { end: Phase; money: ExposureStatus };
+
+export function noEvidence(): Evidence {
+  return {
+    requested: null,
+    claim: null,
+    pass: null,
+    unsent: null,
+    answer: null,
+    ended: null,
+    learntUnder: null,
+    resultMissing: false,
+    word: null,
+  };
+}
+
+/** Takes one record in, changing `evidence`. Records have to come in log order. */
+export function absorb(evidence: Evidence, record: AuctionRecord): void {
+  switch (record.kind) {
+    case 'requested':
+      evidence.requested ??= record;
+      return;
+    case 'claimed':
+      if (evidence.requested !== null && evidence.pass === null) evidence.claim ??= record;
+      return;
+    case 'passed':
+      absorbPass(evidence, record);
+      return;
+    case 'answered':
+      absorbAnswer(evidence, record);
+      return;
+    case 'ended':
+      if (evidence.ended !== null) return;
+      evidence.ended = record;
+      evidence.learntUnder = (evidence.claim ?? evidence.pass)?.trace?.segmentKeys ?? [];
+      return;
+    case 'contemplated':
+    case 'proposed':
+      absorbWinner(evidence, record);
+      return;
+    case 'resolved':
+      absorbResolution(evidence, record);
+      return;
+    default:
+      record satisfies never;
+  }
+}
+
+function absorbPass(evidence: Evidence, record: Passed): void {
+  const { claim } = evidence;
+  if (record.claimId === null) {
+    if (claim === null) evidence.pass ??= record;
+  } else if (record.claimId === claim?.claimId && evidence.answer === null) {
+    evidence.unsent ??= record;
+  }
+}
+
+/** After an attempt that may have landed, a rejection says nothing and a duplicate may be our own bid. */
+function proofOf({ outcome, earlierAttemptPossible }: Answered): Proof {
+  switch (outcome.kind) {
+    case 'accepted':
+    case 'accepted-outside':
+      return 'landed';
+    case 'rejected':
+      return earlierAttemptPossible ? 'nothing' : 'rejected';
+    case 'duplicate':
+      return earlierAttemptPossible ? 'presumed' : 'foreign';
+    case 'unknown':
+      return 'nothing';
+    default:
+      return outcome satisfies never;
+  }
+}
+
+function absorbAnswer(evidence: Evidence, record: Answered): void {
+  if (evidence.claim === null) return;
+  const proof = proofOf(record);
+  const known = evidence.answer?.proof;
+  if (known !== undefined && proofs.indexOf(proof) <= proofs.indexOf(known)) return;
+  // A claim taken back stays so, whatever is turned away later.
+  if (evidence.unsent !== null && known === undefined && (proof === 'rejected' || proof === 'foreign')) return;
+  evidence.answer = { proof, outcome: record.outcome };
+}
+
+function absorbWinner(evidence: Evidence, record: Extract<AuctionRecord, { kind: 'contemplated' | 'proposed' }>): void {
+  if (evidence.claim === null) return;
+  const end = evidence.word?.end;
+  if (record.errors.length > 0) {
+    if (end !== 'cancelled') evidence.word = { end: 'winner-failed', money: 'released', validUntil: null };
+    return;
+  }
+  const isLater = record.kind === 'contemplated' && (end === 'proposed' || end === 'winner-failed');
+  if (isLater) return;
+  const validUntil = record.kind === 'proposed' ? record.validUntil : null;
+  evidence.word = { end: record.kind, money: 'committed', validUntil };
+}
+
+const over: readonly Phase[] = ['requested', 'claimed', 'passed', 'rejected', 'lost', 'winner-failed', 'cancelled'];
+
+function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { kind: 'resolved' }>): void {
+  const { end } = standingOf(evidence);
+  if (over.includes(end)) return;
+  const won = end === 'contemplated' || end === 'proposed';
+  switch (record.as) {
+    case 'result-missing':
+      evidence.resultMissing = true;
+      return;
+    case 'won':
+      if (!won) evidence.word = { end: 'won', money: 'committed', validUntil: null };
+      return;
+    case 'lost':
+    case 'not-landed':
+      if (!won) evidence.word = { end: record.as, money: 'released', validUntil: null };
+      return;
+    case 'cancelled':
+      evidence.word = { end: 'cancelled', money: 'released', validUntil: null };
+      return;
+    case 'expired':
+      evidence.word = { end: end === 'not-landed' ? end : 'expired', money: 'released', validUntil: null };
+      return;
+    default:
+      record.as satisfies never;
+  }
+}
+
+/** The service stamps bids in whole seconds, by a clock of its own. */
+const stampToleranceMs = 3_000;
+
+/** Published bids that may be ours: by the id that we were given, else by what our bytes say and when they can have come. */
+export function ownBids(evidence: Evidence): readonly PublishedBid[] {
+  const { claim, answer, ended } = evidence;
+  if (claim === null || answer === null || ended === null) return [];
+  const { outcome } = answer;
+  if (outcome.kind === 'accepted') return ended.bids.filter((bid) => bid.bidId === outcome.bidId);
+  const { offer, at } = claim;
+  const closesAt = ended.endedAt ?? Number.POSITIVE_INFINITY;
+  return ended.bids.filter((bid) => {
+    if (bid.offGrid || bid.rateHundredths !== offer.rateHundredths) return false;
+    if (bid.amountCents !== offer.amountCents || bid.installments !== offer.installments) return false;
+    if (bid.placedAt === null) return true;
+    return bid.placedAt >= at - stampToleranceMs && bid.placedAt <= closesAt + stampToleranceMs;
+  });
+}
+
+/** Where the request stands, and where the money promised for it does. */
+export function standingOf(evidence: Evidence): Standing {
+  const { requested, claim, pass, unsent, answer, ended, word } = evidence;
+  if (claim === null) {
+    if (pass !== null) return { end: 'passed', money: 'none' };
+    return { end: requested === null ? 'early-ended' : 'requested', money: 'none' };
+  }
+  if (word !== null) return { end: word.end, money: word.money };
+  if (answer === null) {
+    return unsent === null ? { end: 'claimed', money: 'held' } : { end: 'passed', money: 'released' };
+  }
+  if (answer.proof === 'rejected') return { end: 'rejected', money: 'released' };
+  if (answer.outcome.kind === 'accepted-outside') return { end: 'accepted-outside', money: 'held' };
+  if (ended !== null) return settled(evidence, answer.proof);
+  if (evidence.resultMissing) return { end: 'result-missing', money: 'held' };
+  return { end: unsettled(answer.proof), money: 'held' };
+}
+
+function unsettled(proof: Exclude<Proof, 'rejected'>): Phase {
+  switch (proof) {
+    case 'landed':
+      return 'accepted';
+    case 'presumed':
+      return 'accepted-presumed';
+    case 'foreign':
+      return 'foreign-bid';
+    case 'nothing':
+      return 'unknown';
+    default:
+      return proof satisfies never;
+  }
+}
+
+function settled(evidence: Evidence, proof: Exclude<Proof, 'rejected'>): Standing {
+  const own = ownBids(evidence);
+  if (own.length > 1) return { end: 'ambiguous', money: 'held' };
+  const [bid] = own;
+  if (bid !== undefined) {
+    return bid.position === 1 ? { end: 'won', money: 'committed' } : { end: 'lost', money: 'released' };
+  }
+  if (proof === 'presumed' || proof === 'foreign') return { end: 'foreign-bid', money: 'released' };
+  if (evidence.resultMissing || proof === 'landed') return { end: 'result-missing', money: 'held' };
+  return { end: 'not-landed', money: 'held' };
+}

@@ -1,0 +1,172 @@
+/** Money promised, added up from the log alone: reserved at the first claim, released once or committed, never over a cap. */
+import type { EpochMs, RequestId } from '../../domain/glossary.ts';
+import type { CapReservation, Usage } from '../../domain/offer.ts';
+import type { Claimed } from '../../domain/records.ts';
+import { absorb, type Evidence, noEvidence, standingOf } from './evidence.ts';
+import type { RequestCase, Run } from './run.ts';
+import type { ExposureWord, Report, ViewsRead } from './violation.ts';
+
+type Reservation = { keys: readonly string[]; amountCents: number; expiresAt: EpochMs };
+
+export type ExposureFold = {
+  statusOf: (requestId: RequestId) => ExposureWord;
+  /** What is promised and not expired at `at`. */
+  usageAt: (at: EpochMs) => Map<string, Usage>;
+  /** All cap keys that anything was ever reserved under. */
+  keys: ReadonlySet<string>;
+  /** Claims that found no room, with the cap that had none. */
+  refused: ReadonlyMap<RequestId, string>;
+};
+
+/** One cap has one bucket to write to, and sums others for its check; two caps may share a bucket. */
+function bucketsOf(caps: readonly CapReservation[]): string[] {
+  return [...new Set(caps.flatMap((cap) => cap.keys.slice(0, 1)))];
+}
+
+function createBook() {
+  const reserved = new Map<RequestId, Reservation>();
+  const sums = new Map<string, Usage>();
+  let nextExpiry = Number.POSITIVE_INFINITY;
+
+  const count = ({ keys, amountCents }: Reservation, sign: 1 | -1) => {
+    for (const key of keys) {
+      const sum = sums.get(key) ?? { amountCents: 0, count: 0 };
+      sums.set(key, { amountCents: sum.amountCents + sign * amountCents, count: sum.count + sign });
+    }
+  };
+  /** Takes what has expired out of the sums. */
+  const expire = (at: EpochMs) => {
+    if (at < nextExpiry) return;
+    nextExpiry = Number.POSITIVE_INFINITY;
+    for (const [requestId, reservation] of reserved) {
+      if (reservation.expiresAt <= at) remove(requestId);
+      else nextExpiry = Math.min(nextExpiry, reservation.expiresAt);
+    }
+  };
+  const remove = (requestId: RequestId) => {
+    const reservation = reserved.get(requestId);
+    if (reservation === undefined) return;
+    reserved.delete(requestId);
+    count(reservation, -1);
+  };
+  return {
+    sums,
+    expire,
+    remove,
+    put: (requestId: RequestId, reservation: Reservation) => {
+      remove(requestId);
+      reserved.set(requestId, reservation);
+      count(reservation, 1);
+      nextExpiry = Math.min(nextExpiry, reservation.expiresAt);
+    },
+    /** The bucket of the first cap that has no room for so much more; null when all have. */
+    fullCap: (caps: readonly CapReservation[], amountCents: number): string | null => {
+      for (const cap of caps) {
+        let amount = amountCents;
+        let bids = 1;
+        for (const key of new Set(cap.keys)) {
+          amount += sums.get(key)?.amountCents ?? 0;
+          bids += sums.get(key)?.count ?? 0;
+        }
+        const over = cap.limitAmountCents !== null && amount > cap.limitAmountCents;
+        if (over || (cap.limitCount !== null && bids > cap.limitCount)) return cap.keys[0] ?? 'a cap without a key';
+      }
+      return null;
+    },
+  };
+}
+
+/** Folds the whole log once more, in log order across requests: a cap is shared by many. */
+export function foldExposure(run: Run, graceMs: number): ExposureFold {
+  const book = createBook();
+  const evidences = new Map<RequestId, Evidence>();
+  const statuses = new Map<RequestId, ExposureWord>();
+  const refused = new Map<RequestId, string>();
+  const keys = new Set<string>();
+
+  const reservationOf = ({ offer, trace }: Claimed, validUntil: number | null): Reservation => ({
+    keys: bucketsOf(trace.caps),
+    amountCents: offer.amountCents,
+    expiresAt: (validUntil ?? offer.validUntil) + graceMs,
+  });
+  const claim = (claimed: Claimed) => {
+    const { requestId, trace, offer } = claimed;
+    for (const key of bucketsOf(trace.caps)) keys.add(key);
+    const full = book.fullCap(trace.caps, offer.amountCents);
+    if (full === null) book.put(requestId, reservationOf(claimed, null));
+    else refused.set(requestId, full);
+    statuses.set(requestId, full === null ? 'held' : 'refused');
+  };
+
+  for (const record of run.log) {
+    const { requestId } = record;
+    const evidence = evidences.get(requestId) ?? noEvidence();
+    evidences.set(requestId, evidence);
+    const before = standingOf(evidence).money;
+    const wasUntil = evidence.word?.validUntil;
+    absorb(evidence, record);
+    const { money } = standingOf(evidence);
+    const renewed = money === 'committed' && evidence.word?.validUntil !== wasUntil;
+    if (evidence.claim === null || (money === before && !renewed)) continue;
+    book.expire(record.at);
+    if (record === evidence.claim) {
+      claim(record);
+    } else if (money === 'released') {
+      book.remove(requestId);
+      if (statuses.get(requestId) !== 'refused') statuses.set(requestId, 'released');
+    } else if (before === 'released' || statuses.get(requestId) !== 'refused') {
+      // What came to light late is promised already, room or not.
+      book.put(requestId, reservationOf(evidence.claim, evidence.word?.validUntil ?? null));
+      statuses.set(requestId, money);
+    }
+  }
+  return {
+    statusOf: (requestId) => statuses.get(requestId) ?? 'none',
+    usageAt: (at) => {
+      book.expire(at);
+      return new Map(book.sums);
+    },
+    keys,
+    refused,
+  };
+}
+
+/** What has to be true of the log by itself: nothing is sent over a cap, and no room is denied that there was. */
+export function checkReservations(run: Run, fold: ExposureFold, report: Report): void {
+  for (const [requestId, cap] of fold.refused) {
+    const known = run.cases.get(requestId)!;
+    if (known.calls.length === 0 && known.standing.end === 'passed') continue;
+    report('exposure', requestId, `the cap ${cap} had no room at the first claim, and the bid went on all the same`);
+  }
+  for (const { requestId, evidence } of run.cases.values()) {
+    if (evidence.unsent?.code === 'cap' && !fold.refused.has(requestId)) {
+      report('exposure', requestId, 'passed for want of room under a cap; by the log every cap had room');
+    }
+  }
+}
+
+/** What the views say against what the log adds up to. */
+export function checkViewsExposure(run: Run, fold: ExposureFold, views: ViewsRead, report: Report): void {
+  const reservations = new Map(views.ledger.map(({ state, reservation }) => [state.requestId, reservation]));
+  for (const known of run.cases.values()) checkReservation(known, fold, reservations, report);
+  const expected = fold.usageAt(views.usageAt);
+  for (const key of new Set([...expected.keys(), ...views.usage.keys()])) {
+    const own = expected.get(key) ?? { amountCents: 0, count: 0 };
+    const told = views.usage.get(key) ?? { amountCents: 0, count: 0 };
+    if (own.amountCents === told.amountCents && own.count === told.count) continue;
+    const text = `under ${key} the views hold ${told.amountCents} cents for ${told.count} bids, the log adds up to ${own.amountCents} for ${own.count}`;
+    report('exposure', null, text);
+  }
+}
+
+function checkReservation(
+  { requestId, evidence }: RequestCase,
+  fold: ExposureFold,
+  reservations: ReadonlyMap<RequestId, ExposureWord>,
+  report: Report,
+): void {
+  if (evidence.claim === null) return;
+  const own = fold.statusOf(requestId);
+  const told = reservations.get(requestId) ?? 'none';
+  if (own !== told) report('exposure', requestId, `the views say that its exposure is ${told}, the log says ${own}`);
+}

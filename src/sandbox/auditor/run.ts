@@ -1,0 +1,114 @@
+/** What the auditor judges: the sandbox's record and the log, put side by side, request by request. Nothing else is believed. */
+import type { EpochMs, RequestId } from '../../domain/glossary.ts';
+import type { AuctionRecord, CallbackRecord } from '../../domain/records.ts';
+import { bidPath } from '../../wire/bid.ts';
+import type { ArrivedCall, AuctionEnd, Delivery, EmittedRequest, SandboxRecord, WonTruth } from '../record.ts';
+import { absorb, type Evidence, noEvidence, type Standing, standingOf } from './evidence.ts';
+
+export type LogItem = { offset: number; record: AuctionRecord };
+export type CallbackItem = { offset: number; record: CallbackRecord };
+
+export type RequestCase = {
+  requestId: RequestId;
+  truth: EmittedRequest | null;
+  /** Bytes that arrived for incluir-lance, in order of arrival. */
+  calls: ArrivedCall[];
+  /** In log order. */
+  records: AuctionRecord[];
+  auctionEnd: AuctionEnd | null;
+  wins: WonTruth[];
+  evidence: Evidence;
+  standing: Standing;
+};
+
+export type Telling = {
+  delivery: Delivery;
+  /** When the first attempt that was answered 2xx went out; null when none was. */
+  acknowledgedSentAt: EpochMs | null;
+};
+
+export type Run = {
+  cases: ReadonlyMap<RequestId, RequestCase>;
+  /** Bids whose bytes name no request. */
+  nameless: readonly ArrivedCall[];
+  /** All records, in log order. */
+  log: readonly AuctionRecord[];
+  tellings: readonly Telling[];
+  callbacks: readonly CallbackRecord[];
+};
+
+export type RunSources = {
+  record: Pick<SandboxRecord, 'entries'>;
+  /** Topic `auctions`, in log order. */
+  log: Iterable<LogItem> | AsyncIterable<LogItem>;
+  /** Topic `callbacks`, in log order. */
+  callbacks: Iterable<CallbackItem> | AsyncIterable<CallbackItem>;
+};
+
+/** Reads a run once; every judgement and every figure is made from what this returns. */
+export async function readRun(sources: RunSources): Promise<Run> {
+  const cases = new Map<RequestId, RequestCase>();
+  const caseOf = (requestId: RequestId): RequestCase => {
+    let found = cases.get(requestId);
+    if (found === undefined) {
+      const evidence = noEvidence();
+      const standing = standingOf(evidence);
+      found = { requestId, truth: null, calls: [], records: [], auctionEnd: null, wins: [], evidence, standing };
+      cases.set(requestId, found);
+    }
+    return found;
+  };
+  const { nameless, tellings } = readRecord(sources.record, caseOf);
+  const log: AuctionRecord[] = [];
+  for await (const { record } of sources.log) {
+    log.push(record);
+    const { records, evidence } = caseOf(record.requestId);
+    records.push(record);
+    absorb(evidence, record);
+  }
+  for (const known of cases.values()) known.standing = standingOf(known.evidence);
+  const callbacks: CallbackRecord[] = [];
+  for await (const { record } of sources.callbacks) callbacks.push(record);
+  return { cases, nameless, log, tellings, callbacks };
+}
+
+function readRecord(record: RunSources['record'], caseOf: (requestId: RequestId) => RequestCase) {
+  const nameless: ArrivedCall[] = [];
+  const tellings = new Map<string, Telling>();
+  for (const entry of record.entries()) {
+    switch (entry.kind) {
+      case 'request':
+        caseOf(entry.requestId).truth = entry;
+        break;
+      case 'call':
+        if (entry.path !== bidPath) break;
+        if (entry.requestId === null) nameless.push(entry);
+        else caseOf(entry.requestId).calls.push(entry);
+        break;
+      case 'delivery':
+        tellings.set(entry.deliveryId, { delivery: entry, acknowledgedSentAt: null });
+        break;
+      case 'attempt': {
+        const telling = tellings.get(entry.deliveryId);
+        if (entry.acknowledged && telling !== undefined) {
+          telling.acknowledgedSentAt = Math.min(telling.acknowledgedSentAt ?? entry.sentAt, entry.sentAt);
+        }
+        break;
+      }
+      case 'ended':
+        caseOf(entry.requestId).auctionEnd = entry;
+        break;
+      case 'won':
+        caseOf(entry.requestId).wins.push(entry);
+        break;
+      default:
+        entry satisfies never;
+    }
+  }
+  return { nameless, tellings: [...tellings.values()] };
+}
+
+/** The call by which our bid came to stand in the auction or outside it. */
+export function landedBid(known: RequestCase): ArrivedCall | null {
+  return known.calls.find((call) => call.outcome === 'accepted' || call.outcome === 'accepted-outside') ?? null;
+}
