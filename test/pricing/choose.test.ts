@@ -90,6 +90,19 @@ test('a binding margin lowers the amount, not below its least share', () => {
   assert.equal(half.offer.installmentCents, 29_999);
 });
 
+test('where the instalment of the fitting amount rounds up over the margin, the amount gives way', () => {
+  const choice = chooseOffer({
+    ...request,
+    requestedInstallments: 1,
+    requestedAmountCents: 100_000,
+    availableMarginCents: 60_001,
+    economics: { ...economics, neverStartedShare: 0, separationMonthly: 0 },
+    strategy: { kind: 'fixed-rate', rateHundredths: 422 },
+  });
+  const { offer } = offered(choice);
+  assert.ok(offer.installmentCents <= 60_000 && offer.installmentCents >= 59_998);
+});
+
 test('strategies choose inside the mask', () => {
   const best = offered(chooseOffer(request)).offer;
   const fixed = offered(chooseOffer({ ...request, strategy: { kind: 'fixed-rate', rateHundredths: 310 } })).offer;

@@ -37,8 +37,14 @@ test("a lender's published schedule on actual days comes out to the cent", () =>
 
 test('the tax on one due date after 31 days is 25.42 + 38.00', () => {
   const terms = termsOf({ dueDays: [31] });
-  const [row] = scheduleRows({ ...quoteReleased(1_000_000, termsOf({ dueDays: [31], iof: noTax })) }, terms);
+  const [row] = scheduleRows(quoteReleased(1_000_000, termsOf({ dueDays: [31], iof: noTax })), terms);
   assert.deepEqual([row?.iofDailyCents, row?.iofAdditionalCents], [2542, 3800]);
+});
+
+test('the daily tax stops growing after 365 days', () => {
+  const terms = termsOf({ dueDays: [400] });
+  const [row] = scheduleRows(quoteReleased(1_000_000, termsOf({ dueDays: [400], iof: noTax })), terms);
+  assert.deepEqual([row?.iofDailyCents, row?.iofAdditionalCents], [29_930, 3800]);
 });
 
 test("the central bank's calculator: 12 instalments at 25.106880 % a month on 30/360", () => {

@@ -72,6 +72,9 @@ test('results fade with their half-life', () => {
   const input = { prior, histograms: [histogram], priorWeight: 0, shrinkage: 0, smoothing: 0, at: 3000 };
   // 40 results of three half-lives ago weigh as much as 5 of now.
   assert.ok(Math.abs(buildWinCurve({ ...input, halfLifeMs: 1000 }).win[300]! - 5 / 15) < 1e-9);
+  const faded = buildWinCurve({ ...input, at: 30_000, priorWeight: 4, halfLifeMs: 1000 });
+  const untaught = buildWinCurve({ ...input, histograms: [], priorWeight: 4, halfLifeMs: 1000 });
+  assert.ok(Math.abs(faded.win[300]! - untaught.win[300]!) < 1e-4);
 });
 
 test('smoothing spreads lone results but leaves an atom where it is', () => {
