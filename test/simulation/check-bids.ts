@@ -1,0 +1,126 @@
+/** Promises 1 and 3: one payload a request, sent only as the first claim read back, in time and inside every limit. */
+import { ranked, readBody, type Written } from './auction-house.ts';
+import type { Report } from './checker.ts';
+import { type Entry, ofKind, type Trails } from './log-trails.ts';
+import { dayNumber, installmentOf } from './own-arithmetic.ts';
+import {
+  employerDayCents,
+  highestRate,
+  leastRate,
+  leastRateGuaranteed,
+  marginBufferCents,
+  settings,
+} from './policy.ts';
+import type { HouseRequest } from './workload.ts';
+import type { Evidence } from './world.ts';
+
+export function checkBids(evidence: Evidence, trails: Trails, report: Report): void {
+  const hashes = new Map<string, string>();
+  for (const written of evidence.house.written) {
+    const { requestId, hash, instance } = written;
+    const request = evidence.house.requests.get(requestId ?? '');
+    if (requestId === null || request === undefined) {
+      report('limit', `${instance} sent a bid for a request that never was`);
+      continue;
+    }
+    const known = hashes.get(requestId);
+    if (known === undefined) hashes.set(requestId, hash);
+    else if (known !== hash) report('two-payloads', `${requestId}: two forms of bytes were written`);
+    const trail = trails.get(requestId);
+    checkClaim(evidence, written, trail, report);
+    checkTime(evidence, written, request, trail, report);
+    if (known === undefined) checkLimits(written, request, trail, report);
+  }
+  checkReservations(evidence, report);
+  checkCap(evidence, trails, report);
+}
+
+function checkClaim(
+  { seen }: Evidence,
+  { requestId, instance, body, writtenAt }: Written,
+  trail: readonly Entry[] | undefined,
+  report: Report,
+): void {
+  const first = ofKind(trail, 'claimed')[0];
+  if (first === undefined || first.landedAt > writtenAt) {
+    report('no-claim', `${requestId}: ${instance} wrote at ${writtenAt} without a claim in the log`);
+    return;
+  }
+  const { claimId } = first.record;
+  if (body !== first.record.body)
+    report('not-first-claim', `${requestId}: ${instance} wrote other bytes than the first claim's`);
+  const seenAt = seen.get(`${instance}|${claimId}`);
+  if (seenAt === undefined || seenAt > writtenAt) {
+    report('unread-claim', `${requestId}: ${instance} wrote at ${writtenAt}, before it had read claim ${claimId} back`);
+  }
+}
+
+function checkTime(
+  { control }: Evidence,
+  { requestId, instance, writtenAt }: Written,
+  request: HouseRequest,
+  trail: readonly Entry[] | undefined,
+  report: Report,
+): void {
+  const receipts = ofKind(trail, 'requested').filter(({ landedAt }) => landedAt <= writtenAt);
+  const firstReceipt = Math.min(...receipts.map(({ record }) => record.request.receivedAt));
+  // The receipt is stamped by a clock that may be 200 ms ahead.
+  const closesAt = request.statesClose ? request.closesAt : firstReceipt + settings.windowMs + 200;
+  const deadlineAt = Math.min(closesAt, request.expiresAt ?? Infinity);
+  if (writtenAt >= deadlineAt) {
+    report('late', `${requestId}: ${instance} wrote ${writtenAt - deadlineAt} ms after the deadline`);
+  }
+  for (const span of control.obeyed) {
+    if (span.instance === instance && span.from < writtenAt && writtenAt < (span.until ?? Infinity)) {
+      report('paused', `${requestId}: ${instance} wrote ${writtenAt - span.from} ms after it had acknowledged a pause`);
+    }
+  }
+}
+
+function checkLimits(
+  { requestId, body, writtenAt }: Written,
+  request: HouseRequest,
+  trail: readonly Entry[] | undefined,
+  report: Report,
+): void {
+  const content = readBody(body);
+  const wrong = (text: string) => report('limit', `${requestId}: ${text}`);
+  if (content === null) return wrong('the body is not JSON');
+  const { rate, amountCents, installments, validUntil } = content;
+  const least = request.guaranteed ? leastRateGuaranteed : leastRate;
+  if (!(rate >= least && rate <= highestRate)) wrong(`rate ${rate} is outside ${least} to ${highestRate}`);
+  if (!(amountCents > 0 && amountCents <= request.amountCents))
+    wrong(`${amountCents} cents of ${request.amountCents} asked`);
+  if (installments !== request.installments) wrong(`${installments} instalments of ${request.installments} asked`);
+  if (request.worker.exposed) wrong('the worker is politically exposed');
+  if (!(validUntil > writtenAt && validUntil <= writtenAt + 7 * 86_400_000)) wrong(`valid until ${validUntil}`);
+  const decidedAt = ofKind(trail, 'claimed')[0]?.record.trace.decidedAt ?? writtenAt;
+  const installment = installmentOf(amountCents, rate, installments, decidedAt);
+  // Rounding of the exact schedule moves an instalment by less than a cent.
+  if (installment > request.worker.marginCents - marginBufferCents + 1) {
+    wrong(`an instalment of ${installment.toFixed(1)} cents does not fit a margin of ${request.worker.marginCents}`);
+  }
+}
+
+/** A view that was set back has forgotten reservations that were made before: then only force can bring them back. */
+function checkReservations({ views, unreserved }: Evidence, report: Report): void {
+  if (views.setbacks > 0) return;
+  for (const { requestId, instance } of unreserved)
+    report('unreserved', `${requestId}: ${instance} wrote without a reservation`);
+}
+
+/** Money that truly stands under one cap, by the service's record. Forced reservations may go over it, lost views may too. */
+function checkCap({ views, house }: Evidence, trails: Trails, report: Report): void {
+  if (views.setbacks > 0 || [...views.data.reservations.values()].some((held) => held.forced)) return;
+  const totals = new Map<string, number>();
+  for (const request of house.requests.values()) {
+    const ours = ranked(request)[0];
+    if (ours?.by !== 'us') continue;
+    const claim = ofKind(trails.get(request.requestId), 'claimed')[0];
+    const key = `${request.worker.employer}/${dayNumber(claim?.record.trace.decidedAt ?? ours.placedAt)}`;
+    totals.set(key, (totals.get(key) ?? 0) + ours.amountCents);
+  }
+  for (const [key, total] of totals) {
+    if (total > employerDayCents) report('over-cap', `${key}: ${total} cents won under a cap of ${employerDayCents}`);
+  }
+}

@@ -1,0 +1,120 @@
+/** Promise 2: nothing acknowledged is lost, every request ends once and explained, and its end agrees with the truth. */
+import type { RequestState } from '../../src/domain/states.ts';
+import { ranked } from './auction-house.ts';
+import type { Report } from './checker.ts';
+import { ofKind, type Trails } from './log-trails.ts';
+import { rowOf } from './views.ts';
+import type { Acknowledged } from './webhook-sender.ts';
+import type { HouseRequest } from './workload.ts';
+import type { Evidence } from './world.ts';
+
+const ends = ['passed', 'rejected', 'lost', 'not-landed', 'winner-failed', 'cancelled', 'expired', 'foreign-bid'];
+
+export function checkEnds(evidence: Evidence, trails: Trails, report: Report): void {
+  const promised = new Set<string>();
+  const toldEnd = new Set<string>();
+  for (const acknowledged of evidence.sender.acknowledged) {
+    checkDurable(evidence, trails, acknowledged, report);
+    const { content } = acknowledged.webhook;
+    if (content.kind === 'requests') for (const requestId of content.requestIds) promised.add(requestId);
+    if (content.kind === 'ended') for (const requestId of content.requestIds) toldEnd.add(requestId);
+  }
+  for (const requestId of promised) {
+    const row = rowOf(evidence.views.data, requestId);
+    if (row === null) {
+      report('lost', `${requestId}: acknowledged, and the views know nothing of it`);
+      continue;
+    }
+    checkEnd(row.state, report);
+    const request = evidence.house.requests.get(requestId)!;
+    checkTruth(evidence, request, row.state, toldEnd.has(requestId), report);
+  }
+}
+
+/** When each thing that a webhook holds came into the log; null: never. */
+function landingsOf(evidence: Evidence, trails: Trails, { webhook }: Acknowledged): (number | null)[] {
+  const { content, text } = webhook;
+  const { log, vault } = evidence;
+  const first = (times: readonly number[]) => (times.length === 0 ? null : Math.min(...times));
+  const inTopic = (topic: 'callbacks' | 'dead-letters', fits: (key: string, text: string) => boolean) =>
+    log.topics[topic].flat().flatMap((stored) => (fits(stored.key, stored.text) ? [stored.landedAt] : []));
+  switch (content.kind) {
+    case 'requests':
+    case 'ended': {
+      const kind = content.kind === 'ended' ? 'ended' : 'requested';
+      return content.requestIds.map((id) => first(ofKind(trails.get(id), kind).map(({ landedAt }) => landedAt)));
+    }
+    case 'winner':
+      return [
+        first(inTopic('callbacks', (key, stored) => key === content.bidId && stored.includes(`"${content.event}"`))),
+      ];
+    case 'link':
+      return [first(inTopic('callbacks', (_, stored) => stored.includes(content.requestCode)))];
+    case 'nonsense': {
+      const letter = vault.pseudonym(JSON.stringify(JSON.parse(text)));
+      return [first(inTopic('dead-letters', (key) => key === letter))];
+    }
+    default:
+      return content satisfies never;
+  }
+}
+
+function checkDurable(evidence: Evidence, trails: Trails, acknowledged: Acknowledged, report: Report): void {
+  const { webhook, at, instance, status } = acknowledged;
+  for (const landedAt of landingsOf(evidence, trails, acknowledged)) {
+    const what = `${webhook.content.kind} answered ${status} by ${instance} at ${at}`;
+    if (landedAt === null) report('lost', `${what} is not in the log`);
+    else if (landedAt > at) report('ack-before-commit', `${what} was durable ${landedAt - at} ms later`);
+  }
+}
+
+function checkEnd(state: RequestState, report: Report): void {
+  const { requestId, phase, timer, pass, answer, claim } = state;
+  if (!ends.includes(phase) || timer !== null) {
+    report(
+      'unended',
+      `${requestId}: ${phase} with ${timer === null ? 'no timer' : `a timer for ${timer.due}`} when all time has run out`,
+    );
+  }
+  if (phase === 'passed' && (pass === null || pass.code === '' || pass.reasons.length === 0)) {
+    report('unexplained', `${requestId}: passed without a code or a reason`);
+  }
+  if (phase !== 'passed' && (claim === null || answer === null)) {
+    report('unexplained', `${requestId}: ${phase} without a claim and an answer`);
+  }
+}
+
+/** The phases it went through must fit what the service knows. */
+function checkTruth(
+  evidence: Evidence,
+  request: HouseRequest,
+  state: RequestState,
+  toldEnd: boolean,
+  report: Report,
+): void {
+  const { requestId, claim, phase } = state;
+  const trail = new Set(evidence.views.trails.get(requestId));
+  const order = ranked(request);
+  const ours = order.findIndex((bid) => bid.by === 'us');
+  const bid = order[ours];
+  const terms = bid ?? (claim === null ? null : { ...claim.offer, rate: claim.offer.rateHundredths });
+  const twins = order.filter(
+    (other) => other !== bid && terms !== null && other.rate === terms.rate && other.amountCents === terms.amountCents,
+  );
+  const wrong = (text: string) => report('truth', `${requestId}: ${text}; went through ${[...trail].join(', ')}`);
+  const won = ['won', 'contemplated', 'proposed', 'winner-failed'].some((name) => trail.has(name));
+  if (bid !== undefined) {
+    if (['passed', 'rejected', 'not-landed', 'foreign-bid'].includes(phase))
+      wrong(`a bid of ours landed, and it ended as ${phase}`);
+    if (twins.length > 0 || !toldEnd) return;
+    if (ours === 0 && (!won || trail.has('lost'))) wrong('we won');
+    if (ours > 0 && (won || !trail.has('lost'))) wrong(`we lost at position ${ours + 1}`);
+    return;
+  }
+  if (request.outside !== null) {
+    if (phase === 'passed') wrong('a bid of ours was accepted outside the auction');
+    return;
+  }
+  if (trail.has('accepted') || trail.has('accepted-outside')) wrong('no bid of ours landed');
+  if (twins.length === 0 && (won || trail.has('lost'))) wrong('no bid of ours landed, and none looks like it');
+}

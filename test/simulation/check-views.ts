@@ -1,0 +1,117 @@
+/** The views against own sums: caught up with the log, exposure that adds up, every result learnt once. */
+import { ranked } from './auction-house.ts';
+import type { Report } from './checker.ts';
+import { type Entry, ofKind, type Trails } from './log-trails.ts';
+import { rowOf, usageOf } from './views.ts';
+import type { Evidence } from './world.ts';
+
+export function checkRest({ log, views }: Evidence, report: Report): void {
+  for (const [partition, entries] of log.topics.auctions.entries()) {
+    const applied = views.data.applied.get(partition) ?? 0;
+    if (applied !== entries.length)
+      report('view-behind', `partition ${partition}: ${applied} of ${entries.length} folded`);
+  }
+  for (const requestId of views.releasedTwice.splice(0))
+    report('released-twice', `${requestId}: released while nothing was held`);
+}
+
+/** While bids are valid: what the views hold, what the states say, and what truly stands must be one. */
+export function checkExposure(evidence: Evidence, trails: Trails, report: Report): void {
+  const { views, house, now, sender, failedWinners } = evidence;
+  const { data } = views;
+  const sums = new Map<string, { amountCents: number; count: number }>();
+  for (const requestId of data.rows.keys()) {
+    const { state, reservation } = rowOf(data, requestId)!;
+    const stateHolds = state.exposure === 'held' || state.exposure === 'committed';
+    const viewHolds = reservation === 'held' || reservation === 'committed';
+    if (stateHolds !== viewHolds) {
+      report('exposure', `${requestId}: ${state.phase} is ${state.exposure}, its reservation is ${reservation}`);
+    }
+    if (!stateHolds || state.claim === null) continue;
+    for (const cap of state.claim.caps) {
+      const sum = sums.get(cap.keys[0]!) ?? { amountCents: 0, count: 0 };
+      sums.set(cap.keys[0]!, { amountCents: sum.amountCents + state.claim.offer.amountCents, count: sum.count + 1 });
+    }
+  }
+  const used = usageOf(data, [...new Set([...sums.keys(), ...keysOf(evidence)])], now, null);
+  for (const [key, usage] of used) {
+    const sum = sums.get(key) ?? { amountCents: 0, count: 0 };
+    if (sum.amountCents !== usage.amountCents || sum.count !== usage.count) {
+      report(
+        'exposure',
+        `${key}: ${usage.count} bids of ${usage.amountCents} cents in the views, ${sum.count} of ${sum.amountCents} by the states`,
+      );
+    }
+  }
+  const toldEnd = new Set(
+    sender.acknowledged.flatMap(({ webhook }) => (webhook.content.kind === 'ended' ? webhook.content.requestIds : [])),
+  );
+  for (const request of house.requests.values()) {
+    const order = ranked(request);
+    const position = order.findIndex((bid) => bid.by === 'us');
+    const bid = order[position];
+    if (bid === undefined || failedWinners.has(bid.bidId) || trails.get(request.requestId) === undefined) continue;
+    const status = data.reservations.get(request.requestId)?.status ?? 'none';
+    const holds = status === 'held' || status === 'committed';
+    const twins = order.some(
+      (other) => other !== bid && other.rate === bid.rate && other.amountCents === bid.amountCents,
+    );
+    const lost = position > 0 && toldEnd.has(request.requestId);
+    if (!lost && !holds && !twins)
+      report('exposure', `${request.requestId}: our bid stands, and its reservation is ${status}`);
+    if (lost && holds && !twins)
+      report('exposure', `${request.requestId}: our bid lost, and its reservation is ${status}`);
+  }
+}
+
+function keysOf({ views }: Evidence): string[] {
+  return [...views.data.reservations.values()].flatMap((held) => [...held.keys]);
+}
+
+/** Each request's first result counts once, under the segments known when it was read. */
+export function checkStatistics({ views, house }: Evidence, trails: Trails, report: Report): void {
+  const expected = new Map<string, number>();
+  for (const trail of trails.values()) {
+    for (const key of learntUnder(trail)) expected.set(key, (expected.get(key) ?? 0) + 1);
+  }
+  const { histograms } = views.data;
+  for (const key of new Set([...expected.keys(), ...histograms.keys()])) {
+    const count = histograms.get(key)?.count ?? 0;
+    const wanted = expected.get(key) ?? 0;
+    if (count !== wanted) report('statistics', `${key}: ${count} results folded in, ${wanted} in the log`);
+  }
+  checkCells({ views, house }, trails, report);
+}
+
+function learntUnder(trail: readonly Entry[]): readonly string[] {
+  let keys: readonly string[] | null = null;
+  for (const { record } of trail) {
+    if (record.kind === 'ended') return keys === null || keys.length === 0 ? ['all'] : keys;
+    if (keys !== null) continue;
+    if (record.kind === 'claimed') keys = record.trace.segmentKeys;
+    else if (record.kind === 'passed' && record.claimId === null) keys = record.trace?.segmentKeys ?? [];
+  }
+  return [];
+}
+
+/** Where no other bid could be taken for ours, the best rival is known exactly. */
+function checkCells({ views, house }: Pick<Evidence, 'views' | 'house'>, trails: Trails, report: Report): void {
+  const expected = new Map<number, number>();
+  for (const [requestId, trail] of trails) {
+    if (ofKind(trail, 'ended').length === 0) continue;
+    const request = house.requests.get(requestId)!;
+    const order = ranked(request);
+    const claim = ofKind(trail, 'claimed')[0]?.record.offer;
+    const others = order.filter((bid) => bid.by !== 'us');
+    if (claim && others.some((bid) => bid.rate === claim.rateHundredths && bid.amountCents === claim.amountCents))
+      return;
+    const cell = others[0] === undefined ? 498 : Math.ceil(others[0].rate);
+    expected.set(cell, (expected.get(cell) ?? 0) + 1);
+  }
+  const cells = views.data.histograms.get('all')?.cells ?? new Float64Array(499);
+  for (const [cell, weight] of cells.entries()) {
+    const wanted = expected.get(cell) ?? 0;
+    if (Math.abs(weight - wanted) > 1e-9)
+      report('statistics', `cell ${cell}: weight ${weight}, ${wanted} auctions had it as the best rival`);
+  }
+}

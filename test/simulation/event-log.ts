@@ -1,0 +1,227 @@
+/**
+ * The log: partitions in one store, seen by every instance. What is appended becomes durable after a while, other
+ * instances may read it before its writer does, and an append may fail although it was written, in part, twice or later.
+ */
+
+import type { Consumer, EventLog, LogBatch, LogEntry, NewEntry } from '../../src/bidding/ports.ts';
+import type { EpochMs } from '../../src/domain/glossary.ts';
+import type { Topic, Topics } from '../../src/domain/records.ts';
+import { Fault } from '../../src/errors.ts';
+import type { Faults } from './faults.ts';
+import { call, never, type Remote } from './remote.ts';
+import { mixText, type SeededChance } from './seeded-chance.ts';
+import type { Process } from './virtual-time.ts';
+
+export type Stored = { key: string; text: string; landedAt: EpochMs };
+
+export type LogStore = {
+  partitions: number;
+  topics: Record<Topic, Stored[][]>;
+  /** Consumers that have read everything; called when a partition of a topic grows. */
+  waiting: { topic: Topic; wake: (partition: number) => void }[];
+};
+
+const topicNames: readonly Topic[] = ['auctions', 'callbacks', 'dead-letters', 'inputs'];
+
+export function createLogStore(partitions: number): LogStore {
+  const lists = () => Array.from({ length: partitions }, (): Stored[] => []);
+  const topics = Object.fromEntries(topicNames.map((topic) => [topic, lists()])) as Record<Topic, Stored[][]>;
+  return { partitions, topics, waiting: [] };
+}
+
+export function partitionOf(store: LogStore, key: string): number {
+  return mixText(key) % store.partitions;
+}
+
+export function decode<T extends Topic>(stored: Stored, partition: number, offset: number): LogEntry<Topics[T]> {
+  return { partition, offset, key: stored.key, record: JSON.parse(stored.text) as Topics[T] };
+}
+
+type Chunk = { topic: Topic; partition: number; entries: { key: string; text: string }[] };
+
+function chunksOf(store: LogStore, entries: readonly NewEntry[]): Chunk[] {
+  const chunks = new Map<string, Chunk>();
+  for (const { topic, key, record } of entries) {
+    const partition = partitionOf(store, key);
+    const name = `${topic}/${partition}`;
+    const chunk = chunks.get(name) ?? { topic, partition, entries: [] };
+    chunk.entries.push({ key, text: JSON.stringify(record) });
+    chunks.set(name, chunk);
+  }
+  return [...chunks.values()];
+}
+
+function unavailable(): Fault {
+  return new Fault('log-unavailable', 'the simulated log did not take the entries, or did not say so');
+}
+
+export type LogWorld = Remote & {
+  store: LogStore;
+  onDelivered: (process: Process, topic: Topic, entry: LogEntry<Topics[Topic]>) => void;
+};
+
+/** How long each chunk takes, and what the writer hears in the end. */
+type AppendFate = { landsMs: (number | null)[]; twice: boolean; answerMs: number; refused: boolean };
+
+function fateOf(chance: SeededChance, faults: Faults, chunks: number): AppendFate {
+  const usual = () => chance.between(1, 12);
+  const landsMs: (number | null)[] = Array.from({ length: chunks }, usual);
+  const last = () => Math.max(0, ...landsMs.map((at) => at ?? 0));
+  const fate = (refused: boolean, answerMs: number): AppendFate => ({ landsMs, twice: false, answerMs, refused });
+  if (faults.strikes('append-failed', 0.01))
+    return { ...fate(true, chance.between(1, 400)), landsMs: landsMs.fill(null) };
+  if (faults.strikes('append-failed-though-written', 0.01)) return fate(true, last() + chance.between(1, 400));
+  if (faults.strikes('append-written-after-failure', 0.005)) {
+    const refusedAt = chance.between(1, 50);
+    return { ...fate(true, refusedAt), landsMs: landsMs.map((at) => at! + refusedAt + chance.between(0, 2_000)) };
+  }
+  if (chunks > 1 && faults.strikes('append-written-in-part', 0.02)) {
+    const kept = chance.between(0, chunks - 1);
+    return {
+      ...fate(true, chance.between(15, 400)),
+      landsMs: landsMs.map((at, index) => (index === kept ? at : null)),
+    };
+  }
+  if (faults.strikes('append-slow', 0.02)) {
+    const slow = chance.between(200, 5_000);
+    return { landsMs: landsMs.map((at) => at! + slow), twice: false, answerMs: slow + 12 + usual(), refused: false };
+  }
+  const twice = faults.strikes('append-doubled', 0.01);
+  return { ...fate(false, last() + chance.between(1, 15)), twice };
+}
+
+function land(world: LogWorld, chunk: Chunk): void {
+  const { store, time } = world;
+  const list = store.topics[chunk.topic][chunk.partition]!;
+  for (const entry of chunk.entries) list.push({ ...entry, landedAt: time.now() });
+  for (const waiter of store.waiting) if (waiter.topic === chunk.topic) waiter.wake(chunk.partition);
+}
+
+function append(world: LogWorld, process: Process, entries: readonly NewEntry[]): Promise<void> {
+  if (!process.alive) return never();
+  const { chance, faults, time, store } = world;
+  const chunks = chunksOf(store, entries);
+  const fate = fateOf(chance, faults, chunks.length);
+  chunks.forEach((chunk, index) => {
+    const at = fate.landsMs[index] ?? null;
+    if (at === null) return;
+    time.after(at, null, () => land(world, chunk));
+    if (fate.twice) time.after(at + chance.between(0, 30), null, () => land(world, chunk));
+  });
+  if (faults.strikes('crash-in-port-call', 0.004)) {
+    world.crash(process);
+    return never();
+  }
+  return new Promise((resolve, reject) => {
+    time.after(fate.answerMs, process, () => (fate.refused ? reject(unavailable()) : resolve()));
+  });
+}
+
+type ConsumeOptions<T extends Topic> = {
+  topic: T;
+  from: (partition: number) => Promise<number>;
+  maxEntries: number;
+  handler: (batch: LogBatch<Topics[T]>) => Promise<void>;
+  onFault: (fault: unknown) => void;
+};
+
+type Following = { stopped: boolean; busy: number; onIdle: (() => void)[] };
+
+/** One partition of one consumer: reads, hands on, waits for the handler, reads on. Returns what wakes it. */
+function follow<T extends Topic>(
+  world: LogWorld,
+  process: Process,
+  options: ConsumeOptions<T>,
+  partition: number,
+  following: Following,
+): () => void {
+  const { chance, faults, time, store } = world;
+  const list = store.topics[options.topic][partition]!;
+  let position: number | null = null;
+  let scheduled = false;
+
+  function fail(fault: unknown): void {
+    if (following.stopped) return;
+    following.stopped = true;
+    options.onFault(fault);
+  }
+
+  function wake(): void {
+    if (scheduled || following.stopped || !process.alive || position === null || position >= list.length) return;
+    scheduled = true;
+    const paused = faults.strikes('consumer-paused', 0.008);
+    time.after(paused ? chance.between(300, 6_000) : chance.between(0, 12), process, () => void deliver());
+  }
+
+  async function deliver(): Promise<void> {
+    if (following.stopped || position === null) return;
+    const first = position;
+    const count = Math.min(options.maxEntries, chance.between(1, 40), list.length - first);
+    const entries = list
+      .slice(first, first + count)
+      .map((stored, index) => decode<T>(stored, partition, first + index));
+    for (const entry of entries) world.onDelivered(process, options.topic, entry);
+    following.busy += 1;
+    try {
+      await options.handler({ partition, first, next: first + count, entries });
+      position = first + count;
+    } catch (fault) {
+      fail(fault);
+    }
+    scheduled = false;
+    following.busy -= 1;
+    if (following.busy === 0) for (const tell of following.onIdle.splice(0)) tell();
+    wake();
+  }
+
+  options.from(partition).then((from) => {
+    position = from;
+    wake();
+  }, fail);
+  return wake;
+}
+
+function consume<T extends Topic>(world: LogWorld, process: Process, options: ConsumeOptions<T>): Consumer {
+  const following: Following = { stopped: false, busy: 0, onIdle: [] };
+  const wakes = world.store.topics[options.topic].map((_, partition) =>
+    follow(world, process, options, partition, following),
+  );
+  world.store.waiting.push({ topic: options.topic, wake: (partition) => wakes[partition]!() });
+  return {
+    stop: () => {
+      following.stopped = true;
+      if (following.busy === 0) return Promise.resolve();
+      return new Promise<void>((resolve) => {
+        following.onIdle.push(resolve);
+      });
+    },
+  };
+}
+
+/** The port of one process. */
+export function createEventLog(world: LogWorld, process: Process): EventLog {
+  const { store, chance, faults } = world;
+  const journey = () => {
+    const slow = faults.strikes('log-read-slow', 0.02) ? chance.between(100, 3_000) : 0;
+    return { thereMs: chance.between(0, 4) + slow, backMs: chance.between(0, 4) };
+  };
+  return {
+    append: (entries) => append(world, process, entries),
+    consume: async (options) => consume(world, process, options),
+    read: (topic, partition, from, limit) =>
+      call(world, process, journey(), () =>
+        store.topics[topic]
+          [partition]!.slice(from, from + limit)
+          .map((stored, index) => decode(stored, partition, from + index)),
+      ),
+    readKey: (topic, key) =>
+      call(world, process, journey(), () => {
+        const partition = partitionOf(store, key);
+        return store.topics[topic][partition]!.flatMap((stored, offset) =>
+          stored.key === key ? [decode<typeof topic>(stored, partition, offset)] : [],
+        );
+      }),
+    ends: (topic) =>
+      call(world, process, journey(), () => new Map(store.topics[topic].map((list, index) => [index, list.length]))),
+  };
+}

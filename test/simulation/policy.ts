@@ -1,0 +1,100 @@
+/** The policy of the simulated desk: a small rule set of its own, with limits that the checker knows by heart. */
+import { readFileSync } from 'node:fs';
+import type { Policy } from '../../src/bidding/decide.ts';
+import type { BiddingSettings } from '../../src/bidding/settings.ts';
+import type { Offer } from '../../src/domain/offer.ts';
+import type { Economics } from '../../src/domain/policy.ts';
+import type { PricingSettings } from '../../src/pricing/settings.ts';
+import { createRateTables } from '../../src/pricing/terms.ts';
+import { priorDistribution } from '../../src/pricing/win-curve.ts';
+import { compileRuleSet } from '../../src/rules/rule-set.ts';
+import { encodeBid } from '../../src/wire/bid.ts';
+import { sha256 } from './auction-house.ts';
+import { windowMs } from './workload.ts';
+
+/** Lowest rate that the rules allow; the checker holds every bid to it. */
+export const leastRate = 195;
+export const leastRateGuaranteed = 180;
+export const highestRate = 450;
+export const marginBufferCents = 1;
+export const employerDayCents = 3_500_000;
+export const deskHoursCount = 18;
+export const workerDayCount = 3;
+
+const always = { all: [{ fact: 'desk.always', operator: 'equal', value: true }] };
+
+function rule(name: string, conditions: object, event: object, more: object = {}): object {
+  return { name, description: `${name}, for the simulation.`, conditions, event, ...more };
+}
+
+function cap(name: string, params: object): object {
+  return rule(name, always, { type: 'cap', params: { name, ...params } });
+}
+
+const exposed = { all: [{ fact: 'worker.politicallyExposed', operator: 'equal', value: true }] };
+const guaranteed = { all: [{ fact: 'guarantee.present', operator: 'equal', value: true }] };
+const plain = { all: [{ fact: 'guarantee.present', operator: 'notEqual', value: true }] };
+
+const rules = [
+  rule('exposed', exposed, { type: 'pass', params: { code: 'politically-exposed', reason: 'decided by hand' } }),
+  rule('rates', always, { type: 'limit', params: { maxRatePercent: highestRate / 100 } }),
+  rule('rates-plain', plain, { type: 'limit', params: { minRatePercent: leastRate / 100 } }),
+  rule('rates-guaranteed', guaranteed, { type: 'limit', params: { minRatePercent: leastRateGuaranteed / 100 } }),
+  rule('segments', always, {
+    type: 'segment',
+    params: { dimensions: ['guarantee.present', { fact: 'request.installments', cuts: [12, 24] }] },
+  }),
+  cap('employer-day', { keyFacts: ['employer.key'], window: 'day', maxAmountReais: employerDayCents / 100 }),
+  cap('worker-day', { keyFacts: ['worker.key'], window: 'day', maxCount: workerDayCount }),
+  cap('desk-hours', { keyFacts: [], window: { hours: 2 }, maxCount: deskHoursCount }),
+];
+
+const files = [
+  { path: 'codes.json', text: JSON.stringify({ codes: { 'politically-exposed': 'Decided by hand.' } }) },
+  { path: 'rules.json', text: JSON.stringify({ rules }) },
+];
+
+type Defaults = { bidding: BiddingSettings; economics: Economics; pricing: PricingSettings };
+
+const defaults: Defaults = JSON.parse(readFileSync(new URL('../../config/default.json', import.meta.url), 'utf8'));
+
+/** Days become minutes, so that a history ends; everything else is as in the configuration. */
+export const settings: BiddingSettings = {
+  ...defaults.bidding,
+  windowMs,
+  skewAllowanceMs: 600,
+  bidValidityMs: 240_000,
+  graceMs: 30_000,
+  resultTimeoutMs: 45_000,
+  contemplationTimeoutMs: 40_000,
+  queueLimit: 6,
+  sendLimit: 3,
+  batchEntries: 16,
+  marginWaitMs: 5_000,
+  controlPollMs: 700,
+  controlMaxAgeMs: 2_500,
+  // No decay: every result weighs exactly one, so that the checker can count.
+  halfLifeMs: Number.POSITIVE_INFINITY,
+};
+
+export function createPolicy(): Policy {
+  const compiled = compileRuleSet(files);
+  if (compiled.kind === 'refused') throw new Error(JSON.stringify(compiled.faults));
+  const content = JSON.stringify({ ...defaults, bidding: settings });
+  const { ruleSet } = compiled;
+  return {
+    ruleSet,
+    economics: defaults.economics,
+    tables: createRateTables(defaults.pricing, 200),
+    prior: priorDistribution(defaults.pricing.winCurve.prior),
+    settingsHash: sha256(content),
+    stored: [
+      { kind: 'rule-set', hash: ruleSet.hash, content: ruleSet.source },
+      { kind: 'settings', hash: sha256(content), content },
+    ],
+  };
+}
+
+export function encode(requestId: string, offer: Offer): string {
+  return encodeBid({ requestId, offer, contacts: [{ kind: 'url', value: 'https://example.com/oferta' }] });
+}

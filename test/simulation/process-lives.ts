@@ -1,0 +1,128 @@
+/** The instances of the desk: two slots, each with one life after the other; freezes, crashes and orderly restarts. */
+
+import type { Policy } from '../../src/bidding/decide.ts';
+import { createDesk, type Desk } from '../../src/bidding/desk.ts';
+import type { Vault } from '../../src/domain/vault.ts';
+import { createDoor, type Door } from '../../src/http/door.ts';
+import type { RequestMapping } from '../../src/wire/mapping-table.ts';
+import { createEventLog, type LogWorld } from './event-log.ts';
+import { encode, settings } from './policy.ts';
+import type { Remote } from './remote.ts';
+import { createService, type ServiceWorld } from './service-port.ts';
+import { type ControlStore, createControl, createMarginCache, type MarginStore } from './small-ports.ts';
+import { createViews, type ViewWorld } from './views.ts';
+import type { Process } from './virtual-time.ts';
+
+type Life = { process: Process; desk: Desk; door: Door };
+
+export type LivesWorld = {
+  remote: Remote;
+  log: LogWorld;
+  views: ViewWorld;
+  service: ServiceWorld;
+  control: ControlStore;
+  margins: MarginStore;
+  vault: Vault;
+  mapping: RequestMapping;
+  policy: Policy;
+};
+
+export type Lives = {
+  processes: () => readonly Process[];
+  doorOf: (process: Process) => Door | null;
+  begin: () => void;
+  crash: (process: Process) => void;
+  freeze: (process: Process, durationMs: number) => void;
+  restart: (process: Process) => void;
+  /** Ends all freezes. */
+  thaw: () => void;
+};
+
+const slots = ['a', 'b'] as const;
+type Slot = (typeof slots)[number];
+
+const doorLimits = { bodyLimitBytes: 1_000_000, depthLimit: 64, doorQueueLimit: 6, appendTimeoutMs: 3_000 };
+
+export function createLives(world: LivesWorld): Lives {
+  const { remote } = world;
+  const { chance, faults, time } = remote;
+  const lives = new Map<Slot, Life>();
+  let births = 0;
+
+  function bear(slot: Slot): void {
+    births += 1;
+    const skewed = faults.strikes('clock-skew', 0.5);
+    const process: Process = {
+      id: `${slot}${births}`,
+      alive: true,
+      frozenUntil: 0,
+      skewMs: skewed ? chance.between(-200, 200) : 0,
+    };
+    const clock = time.clockOf(process);
+    const log = createEventLog(world.log, process);
+    const desk = createDesk({
+      instance: process.id,
+      log,
+      views: createViews(world.views, process),
+      margins: createMarginCache(remote, world.margins, process),
+      control: createControl(remote, world.control, process),
+      service: createService(world.service, process),
+      vault: world.vault,
+      clock,
+      chance: chance.fork(process.id).unit,
+      settings,
+      learning: true,
+      policy: () => world.policy,
+      encodeBid: encode,
+      observer: () => {},
+    });
+    const door = createDoor({
+      append: log.append,
+      vault: world.vault,
+      mapping: world.mapping,
+      clock,
+      limits: doorLimits,
+      observer: () => {},
+    });
+    lives.set(slot, { process, desk, door });
+    // A desk that cannot start ends its process; whoever watches over it starts it again.
+    desk.start().catch(() => crash(process));
+  }
+
+  function slotOf(process: Process): Slot {
+    return process.id[0] as Slot;
+  }
+
+  function crash(process: Process): void {
+    if (!process.alive) return;
+    process.alive = false;
+    const slot = slotOf(process);
+    time.after(faults.over() ? 50 : chance.between(50, 4_000), null, () => bear(slot));
+  }
+
+  function restart(process: Process): void {
+    const life = lives.get(slotOf(process));
+    if (life === undefined || life.process !== process || !process.alive) return;
+    life.desk.stop().then(
+      () => crash(process),
+      () => crash(process),
+    );
+    time.after(6_000, null, () => crash(process));
+  }
+
+  return {
+    processes: () => [...lives.values()].map((life) => life.process),
+    doorOf: (process) => [...lives.values()].find((life) => life.process === process)?.door ?? null,
+    begin: () => {
+      for (const slot of slots) bear(slot);
+    },
+    crash,
+    freeze: (process, durationMs) => {
+      process.frozenUntil = Math.max(process.frozenUntil, time.now() + durationMs);
+    },
+    restart,
+    thaw: () => {
+      for (const { process } of lives.values()) process.frozenUntil = 0;
+    },
+  };
+}

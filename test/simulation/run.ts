@@ -1,0 +1,37 @@
+/**
+ * `npm run simulate -- --seeds 2000 [--from 1] [--jobs 2]`: plays seeds on all cores, ends with one line, exits 1 on a
+ * violation. `--from 17 --show 4711` plays seed 17 alone and tells what befell the requests with 4711 in their id.
+ */
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { playInParallel } from './play.ts';
+import { showHistory } from './show.ts';
+import { describe, summarise } from './summary.ts';
+import { type History, playHistory } from './world.ts';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '2000' },
+    from: { type: 'string', default: '1' },
+    jobs: { type: 'string', default: String(availableParallelism()) },
+    show: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  },
+});
+
+const summary = summarise();
+const from = Number(values.from);
+
+function take(history: History): void {
+  summary.add(history);
+  for (const { kind, text } of history.violations) console.log(`seed ${history.seed}: ${kind}: ${text}`);
+}
+
+if (values.show === undefined) {
+  await playInParallel({ from, count: Number(values.seeds), jobs: Number(values.jobs) }, take);
+} else {
+  const part = values.show;
+  take(await playHistory(from, (evidence) => console.log(showHistory(evidence, part).join('\n'))));
+}
+console.log(values.json ? JSON.stringify(summary.figures()) : describe(summary.figures()));
+process.exitCode = summary.figures().violations > 0 ? 1 : 0;

@@ -1,0 +1,94 @@
+/** Margin cache and control, one of each for the cluster: a cache that forgets, and a control that may be slow to read. */
+import type { Control, ControlState, MarginCache, Pause } from '../../src/bidding/ports.ts';
+import type { EpochMs } from '../../src/domain/glossary.ts';
+import type { LinkDetail } from '../../src/domain/request.ts';
+import { Fault } from '../../src/errors.ts';
+import { call, type Remote } from './remote.ts';
+import type { Process } from './virtual-time.ts';
+
+export type MarginStore = Map<string, LinkDetail>;
+
+const dayMs = 86_400_000;
+
+export function createMarginCache(remote: Remote, store: MarginStore, process: Process): MarginCache {
+  const { chance, faults } = remote;
+  const journey = () => ({ thereMs: chance.between(0, 3), backMs: chance.between(0, 3) });
+  return {
+    read: (linkKeys, at) =>
+      call(remote, process, journey(), () => {
+        if (faults.strikes('margin-cache-failed', 0.02)) throw new Fault('views-unavailable', 'no margin cache');
+        if (faults.strikes('margin-cache-lost', 0.03)) store.clear();
+        const found = linkKeys.flatMap((linkKey) => {
+          const detail = store.get(linkKey);
+          if (detail === undefined || detail.receivedAt < at - dayMs) return [];
+          return faults.strikes('margin-miss', 0.1) ? [] : [[linkKey, { ...detail }] as const];
+        });
+        return new Map(found);
+      }),
+    write: (details) =>
+      call(remote, process, journey(), () => {
+        if (faults.strikes('margin-cache-failed', 0.02)) throw new Fault('views-unavailable', 'no margin cache');
+        for (const detail of details) {
+          const known = store.get(detail.linkKey);
+          if (known === undefined || known.receivedAt <= detail.receivedAt) store.set(detail.linkKey, { ...detail });
+        }
+      }),
+  };
+}
+
+export type ControlStore = {
+  state: ControlState;
+  acknowledged: Map<string, { revision: number; at: EpochMs }>;
+  /** True times at which a process acknowledged a pause, and at which the pause was lifted; for the checker. */
+  obeyed: { instance: string; from: EpochMs; until: EpochMs | null }[];
+};
+
+export function createControlStore(): ControlStore {
+  return { state: { revision: 1, pause: null, caps: {} }, acknowledged: new Map(), obeyed: [] };
+}
+
+/** What an operator does from outside. */
+export function operate(
+  store: ControlStore,
+  at: EpochMs,
+  change: Partial<Pick<ControlState, 'pause' | 'caps'>>,
+): number {
+  store.state = { ...store.state, ...change, revision: store.state.revision + 1 };
+  if (change.pause === null) for (const span of store.obeyed) span.until ??= at;
+  return store.state.revision;
+}
+
+export function createControl(remote: Remote, store: ControlStore, process: Process): Control {
+  const { chance, faults, time } = remote;
+  const journey = () => {
+    const slow = faults.strikes('control-slow', 0.01) ? chance.between(500, 8_000) : 0;
+    return { thereMs: chance.between(0, 3), backMs: chance.between(0, 3) + slow };
+  };
+  return {
+    read: () =>
+      call(remote, process, journey(), () => {
+        if (faults.strikes('control-failed', 0.01)) throw new Fault('views-unavailable', 'no control');
+        return structuredClone(store.state);
+      }),
+    setPause: (pause: Pause | null) => call(remote, process, journey(), () => operate(store, time.now(), { pause })),
+    setCap: (name, limitCents) =>
+      call(remote, process, journey(), () => {
+        const { [name]: _, ...others } = store.state.caps;
+        return operate(store, time.now(), { caps: limitCents === null ? others : { ...others, [name]: limitCents } });
+      }),
+    acknowledge: (instance, revision, at) => {
+      // What counts is when the process says so, not when it is heard.
+      if (process.alive && revision === store.state.revision && store.state.pause !== null) {
+        const known = store.obeyed.some((span) => span.instance === instance && span.until === null);
+        if (!known) store.obeyed.push({ instance, from: time.now(), until: null });
+      }
+      return call(remote, process, journey(), () => {
+        store.acknowledged.set(instance, { revision, at });
+      });
+    },
+    acknowledged: () =>
+      call(remote, process, journey(), () =>
+        [...store.acknowledged].map(([instance, { revision, at }]) => ({ instance, revision, at })),
+      ),
+  };
+}
