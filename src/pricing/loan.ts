@@ -2,6 +2,7 @@
  * Exact loan arithmetic: Price table on actual days, 30/360 or calendar/30, IOF and insurance financed, CET. Integer
  * cents and hundredths outside; the only floats are discount factors.
  */
+import assert from 'node:assert/strict';
 import type { AmountCents } from '../domain/glossary.ts';
 import type { DayCount } from '../domain/policy.ts';
 import { type Cet, solveCet } from './cet.ts';
@@ -156,6 +157,7 @@ function financing(
 export function financeReleased(releasedCents: AmountCents, terms: LoanTerms): Financing {
   const { annuity, interest, iofUnit } = factorsOf(terms);
   const base = releasedCents + terms.insuranceCents;
+  assert.ok(Number.isSafeInteger(base), 'released amount and insurance must be whole cents');
   let financedCents = Math.round(base / (1 - iofUnit));
   for (let step = 0; ; step += 1) {
     const installmentCents = Math.round(financedCents / annuity);

@@ -1,4 +1,5 @@
 /** When instalments fall due: the payroll calendar, in days since release. */
+import assert from 'node:assert/strict';
 import type { Day } from '../domain/glossary.ts';
 
 /**
@@ -26,6 +27,7 @@ export function payrollDueDays(releaseDay: Day, installments: number, calendar: 
   const month = Number(releaseDay.slice(5, 7)) - 1;
   const day = Number(releaseDay.slice(8, 10));
   const releasedAt = epochDay(year, month, day);
+  assert.ok(Number.isFinite(releasedAt), `not a calendar day: ${releaseDay}`);
   const firstMonth = month + (day > calendar.cutoffDay ? 1 : 0) + calendar.monthsToFirstDue;
   return Array.from({ length: installments }, (_, index) => {
     const lastDay = new Date(Date.UTC(year, firstMonth + index + 1, 0)).getUTCDate();
