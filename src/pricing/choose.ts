@@ -150,7 +150,7 @@ export function chooseOffer(input: ChoiceInput): Choice {
   };
 }
 
-export type RateExplanation = {
+type RateExplanation = {
   rateHundredths: number;
   winProbability: number;
   acceptance: number;

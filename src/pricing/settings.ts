@@ -18,7 +18,7 @@ export type PricingSettings = {
   winCurve: WinCurveSettings;
 };
 
-export type WinCurveSettings = {
+type WinCurveSettings = {
   /** Results that the prior counts for in the most general segment. */
   priorWeight: number;
   /** Results that a parent segment counts for in its child. */

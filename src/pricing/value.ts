@@ -69,7 +69,7 @@ export function lossMultiplier(cell: number, curve: WinCurve, economics: Economi
   return 1 + economics.selectionWin * (1 - wonAgainstRivals) + economics.selectionRate * aboveMedianPercent;
 }
 
-export type PricedLoan = {
+type PricedLoan = {
   releasedCents: number;
   financedCents: number;
   installmentCents: number;
