@@ -3,6 +3,7 @@
 const table = {
   'log-unavailable': { retryable: true, exitCode: 74 },
   'views-unavailable': { retryable: true, exitCode: 74 },
+  'views-behind': { retryable: true, exitCode: 74 },
   'sealed-unreadable': { retryable: false, exitCode: 78 },
   'data-directory-in-use': { retryable: false, exitCode: 73 },
   'data-directory-unusable': { retryable: false, exitCode: 73 },

@@ -42,13 +42,14 @@ export function createCurves(options: {
     const keys = new Set([...segments.values()].flat());
     const histograms = learning ? await views.statistics([...keys]) : new Map();
     const at = clock.now();
-    const { shrinkage, smoothing } = policy.tables.settings.winCurve;
+    const { shrinkage, smoothing, priorWeight } = policy.tables.settings.winCurve;
     for (const [name, segmentKeys] of segments) {
       const curve = buildWinCurve({
         histograms: segmentKeys.map((key) => histograms.get(key) ?? emptyHistogram(at)),
         prior: policy.prior,
         shrinkage,
         smoothing,
+        priorWeight,
         at,
         halfLifeMs: settings.halfLifeMs,
       });

@@ -4,7 +4,7 @@
  * read back, sent, answered. Nothing waits here for a single POST.
  */
 import type { Chance, Clock } from '../domain/clock.ts';
-import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { AuctionRecord } from '../domain/records.ts';
 import type { Vault } from '../domain/vault.ts';
@@ -51,10 +51,12 @@ export type DeskStatus = {
   live: boolean;
   gate: string | null;
   open: number;
+  unsettled: number;
   queued: number;
   oldestQueuedAt: EpochMs | null;
   parked: number;
   sending: number;
+  exposure: { held: AmountCents; committed: AmountCents };
   /** When a batch was last folded, or the log was seen to have nothing new. */
   progressAt: EpochMs;
 };
@@ -395,10 +397,12 @@ export function createDesk(world: DeskWorld): Desk {
       live: intake.isLive(),
       gate: gate.closedBecause(),
       open: ledger.openCount(),
+      unsettled: ledger.unsettledCount(),
       queued: queue.size(),
       oldestQueuedAt: queue.oldestAt(),
       parked: links.parkedCount(),
       sending: sending.size + claiming.size,
+      exposure: ledger.exposure(),
       progressAt: intake.progressAt(),
     }),
   };

@@ -64,8 +64,11 @@ export function createIntake(options: {
       if (applied >= end) await goLive(partition);
     }
     const common = { maxEntries: settings.batchEntries, onFault: (fault: unknown) => void restart(fault) };
+    // From where its rows were taken up: a batch that another process folded meanwhile must come by here too, or its
+    // rows stay as they were and the next record is folded onto them.
+    const from = async (partition: number) => positions.get(partition) ?? 0;
     consumers = [
-      await log.consume({ ...common, topic: 'auctions', from: views.applied, handler: onBatch }),
+      await log.consume({ ...common, topic: 'auctions', from, handler: onBatch }),
       await log.consume({
         ...common,
         topic: 'callbacks',
@@ -97,11 +100,21 @@ export function createIntake(options: {
     restarting = false;
   }
 
+  /** Views that fell behind while nothing new was written would never be noticed by a batch. */
+  async function missViews(): Promise<void> {
+    for (const [partition, position] of [...positions]) {
+      if (restarting || (await views.applied(partition)) >= position) continue;
+      void restart(new Fault('views-behind', 'the views lost what was folded; folding again'));
+      return;
+    }
+  }
+
   /** A consumer that holds its partition and reads nothing must not look alive. */
   async function watch(): Promise<void> {
     try {
       const ends = await log.ends('auctions');
       if ([...ends].every(([partition, end]) => (positions.get(partition) ?? 0) >= end)) progressAt = clock.now();
+      await missViews();
     } catch {
       // No answer is no progress.
     }

@@ -1,11 +1,12 @@
 /** Folds batches of the log into the views and keeps the rows of open requests at hand. */
-import type { RequestId } from '../domain/glossary.ts';
+import type { AmountCents, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { evolve, viewChanges } from './evolve.ts';
 import type { LedgerRow, LogBatch, LogEntry, ViewChange, Views } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
+import { isSettled } from './transitions.ts';
 
 /** One record folded in by us, or `record: null` for a request that another process folded further meanwhile. */
 export type Fold = { row: LedgerRow; before: RequestState | null; record: AuctionRecord | null };
@@ -17,6 +18,10 @@ export type Ledger = {
   load: (partition: number) => Promise<LedgerRow[]>;
   get: (requestId: RequestId) => LedgerRow | null;
   openCount: () => number;
+  /** Requests whose end is still awaited. */
+  unsettledCount: () => number;
+  /** Money promised in open requests, in cents by status. */
+  exposure: () => { held: AmountCents; committed: AmountCents };
   /** Forgets everything at hand; the views are asked again. */
   clear: () => void;
 };
@@ -84,8 +89,17 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
     return [...found.values()].map((row) => ({ row, before: null, record: null }));
   }
 
+  function exposure(): { held: AmountCents; committed: AmountCents } {
+    const sums = { held: 0, committed: 0 };
+    for (const { state, reservation } of rows.values()) {
+      if (reservation === 'held' || reservation === 'committed') sums[reservation] += state.claim?.offer.amountCents ?? 0;
+    }
+    return sums;
+  }
+
   return {
     fold,
+    exposure,
     load: async (partition) => {
       const open = await views.open(partition);
       for (const row of open) remember(row);
@@ -93,6 +107,11 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
     },
     get: (requestId) => rows.get(requestId) ?? null,
     openCount: () => rows.size,
+    unsettledCount: () => {
+      let count = 0;
+      for (const { state } of rows.values()) if (!isSettled(state.phase)) count += 1;
+      return count;
+    },
     clear: () => rows.clear(),
   };
 }

@@ -18,6 +18,8 @@ export const factNames = [
   'employerId',
   'employerIdType',
   'politicallyExposed',
+  'activityCode',
+  'employerStartDate',
   'guarantee.present',
   'guarantee.fgtsBalance',
   'guarantee.terminationFine',

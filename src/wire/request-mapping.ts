@@ -136,6 +136,8 @@ function readElement(element: Element, mapping: RequestMapping, context: Mapping
     birthDate: facts.get('birthDate', readDay),
     admissionDate: facts.get('admissionDate', readDay),
     politicallyExposed: facts.get('politicallyExposed', (value) => readExposed(value, mapping)),
+    activityCode: facts.get('activityCode', readInteger),
+    employerStartDate: facts.get('employerStartDate', readDay),
     guarantee: {
       present: facts.get('guarantee.present', readBoolean),
       fgtsBalanceCents: facts.get('guarantee.fgtsBalance', readAmount),

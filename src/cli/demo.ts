@@ -1,0 +1,70 @@
+/** The whole house in one command: the played service, the desk on its embedded store, a stream of requests, an audit. */
+import type { EventLog, LogEntry } from '../bidding/ports.ts';
+import type { Engine } from '../engine.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { AuctionRecord } from '../domain/records.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import { createProgress, type Terminal } from './terminal.ts';
+
+export type DemoOptions = { requests: number; seed: string; exit: boolean; json: boolean };
+
+/** A day of auctions in seconds: what the desk and the service have to agree on. */
+export const demoPace = { windowMs: 900, batchRequests: 20, batchIntervalMs: 450 };
+
+/** Settings of the desk that go with that pace; all others are those of `config/default.json`. */
+export const demoSettings = {
+  windowMs: demoPace.windowMs,
+  skewAllowanceMs: 60,
+  resultTimeoutMs: 5_000,
+  contemplationTimeoutMs: 20_000,
+  marginWaitMs: 600,
+  /** Some hundred auctions, as the default is some hundred thousand. */
+  halfLifeMs: 8_000,
+};
+
+const settlePollMs = 50;
+const settleTimeoutMs = 15_000;
+
+/** Runs the stream and waits until nothing is open that could still end by itself. */
+export async function runStream(parts: {
+  options: DemoOptions;
+  sandbox: Sandbox;
+  engine: Engine;
+  clock: Clock;
+  terminal: Terminal;
+}): Promise<void> {
+  const { options, sandbox, engine, clock, terminal } = parts;
+  const progress = createProgress(terminal, 'lance demo');
+  await sandbox.run(options.requests, {
+    planned: options.requests,
+    onBatch: ({ emitted, of }) => {
+      const { open, queued, sending } = engine.desk.status();
+      progress.show(emitted, of, `open ${open}, queued ${queued}, sending ${sending}`);
+    },
+  });
+  progress.end();
+  const until = clock.now() + settleTimeoutMs;
+  while (clock.now() < until && !isQuiet(engine)) {
+    await new Promise<void>((resolve) => clock.schedule(clock.now() + settlePollMs, resolve));
+  }
+}
+
+function isQuiet(engine: Engine): boolean {
+  const { queued, parked, sending, unsettled } = engine.desk.status();
+  return queued + parked + sending + unsettled === 0;
+}
+
+/** The whole topic, page by page. */
+export async function readAll(log: Pick<EventLog, 'read' | 'ends'>): Promise<LogEntry<AuctionRecord>[]> {
+  const entries: LogEntry<AuctionRecord>[] = [];
+  for (const [partition, end] of await log.ends('auctions')) {
+    let from = 0;
+    while (from < end) {
+      const page = await log.read('auctions', partition, from, 1_000);
+      if (page.length === 0) break;
+      entries.push(...page);
+      from = page.at(-1)!.offset + 1;
+    }
+  }
+  return entries;
+}

@@ -1,0 +1,52 @@
+/** What the command line writes: tables and progress for people, one JSON object a line for machines. */
+
+export type Terminal = {
+  /** Results: stdout. */
+  write: (text: string) => void;
+  /** Everything else: stderr. */
+  say: (text: string) => void;
+  interactive: boolean;
+};
+
+export function createTerminal(): Terminal {
+  return {
+    write: (text) => void process.stdout.write(`${text}\n`),
+    say: (text) => void process.stderr.write(`${text}\n`),
+    interactive: process.stderr.isTTY === true,
+  };
+}
+
+/** Left-aligned columns, as wide as their widest cell. */
+export function tableText(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = header.map((name, column) => Math.max(name.length, ...rows.map((row) => (row[column] ?? '').length)));
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return [line(header), line(widths.map((width) => '─'.repeat(width))), ...rows.map(line)].join('\n');
+}
+
+/** One line that is written over on a terminal; every tenth step as a line of its own elsewhere. */
+export function createProgress(terminal: Terminal, title: string): { show: (done: number, of: number, note: string) => void; end: () => void } {
+  const width = 28;
+  let lastTenth = -1;
+  return {
+    show: (done, of, note) => {
+      const share = of === 0 ? 1 : done / of;
+      if (terminal.interactive) {
+        const filled = Math.round(share * width);
+        const bar = `${'█'.repeat(filled)}${'░'.repeat(width - filled)}`;
+        process.stderr.write(`\r\x1b[2K${title} ${bar} ${done}/${of} ${note}`);
+        return;
+      }
+      const tenth = Math.floor(share * 10);
+      if (tenth === lastTenth) return;
+      lastTenth = tenth;
+      terminal.say(`${title} ${done}/${of} ${note}`);
+    },
+    end: () => {
+      if (terminal.interactive) process.stderr.write('\n');
+    },
+  };
+}

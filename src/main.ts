@@ -1,0 +1,223 @@
+#!/usr/bin/env node
+/** The command line and composition root: the only file that knows the adapters. */
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { openEmbeddedReader } from './adapters/embedded/reader.ts';
+import { type EmbeddedStore, openEmbeddedStore } from './adapters/embedded/store.ts';
+import { createService } from './adapters/service/service.ts';
+import { createSystemClock } from './adapters/system/clock.ts';
+import { readRuleFiles } from './adapters/system/rule-files.ts';
+import { createVault } from './adapters/vault/vault.ts';
+import type { Step } from './bidding/observer.ts';
+import { changeControl } from './cli/control.ts';
+import { type DemoOptions, demoPace, demoSettings, readAll, runStream } from './cli/demo.ts';
+import { createTerminal, type Terminal } from './cli/terminal.ts';
+import { type Config, type Environment, readConfig, readPlace } from './config.ts';
+import { type Engine, startEngine } from './engine.ts';
+import { Fault } from './errors.ts';
+import { createJournal, type Journal } from './http/journal.ts';
+import { policyOf } from './policy.ts';
+import { createSandbox } from './sandbox/sandbox.ts';
+import { sandboxSettings } from './sandbox/settings.ts';
+import { modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
+import { readRequestMapping } from './wire/mapping-table.ts';
+import { readOutcomeTable } from './wire/outcomes.ts';
+
+const clock = createSystemClock();
+const packageFile = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+const readText = (path: string) => readFileSync(path, 'utf8');
+const version: string = JSON.parse(readText(packageFile('package.json'))).version;
+
+function configuration(environment: Environment, readFile = readText): Config {
+  const result = readConfig(environment, readFile);
+  if (result.kind === 'config') return result.config;
+  throw new Fault('configuration-invalid', `The configuration is refused:\n${result.faults.map((text) => `  ${text}`).join('\n')}`);
+}
+
+function dataDirectory(environment: Environment): string {
+  const result = readPlace(environment, readText);
+  if (result.kind === 'place') return result.place.dataDir;
+  throw new Fault('configuration-invalid', result.faults.join('\n'));
+}
+
+function refusedFile(path: string, problems: readonly string[]): Fault {
+  return new Fault('configuration-invalid', `${path} is refused:\n${problems.map((text) => `  ${text}`).join('\n')}`);
+}
+
+/** The desk and everything under it; `close` undoes it in reverse. */
+async function openEngine(parts: {
+  config: Config;
+  learning: boolean;
+  journal: Journal;
+  onFault: (fault: Fault) => void;
+}): Promise<{ engine: Engine; store: EmbeddedStore; close: () => Promise<void> }> {
+  const { config } = parts;
+  const mapping = readRequestMapping(JSON.parse(readText(packageFile('config/request-mapping.json'))));
+  if (mapping.kind === 'refused') throw refusedFile('config/request-mapping.json', mapping.problems);
+  const outcomes = readOutcomeTable(JSON.parse(readText(packageFile('config/outcomes.json'))));
+  if (outcomes.kind === 'refused') throw refusedFile('config/outcomes.json', outcomes.problems);
+  const policy = policyOf(config, readRuleFiles(config.rulesDir));
+  const store = await openEmbeddedStore({ directory: config.dataDir, onFault: parts.onFault });
+  const service = createService(config.service, {
+    outcomes: outcomes.table,
+    clock,
+    observe: (event) => {
+      if (event.kind !== 'exchanged') parts.journal.warn('service', { kind: event.kind });
+    },
+  });
+  const engine = await startEngine({
+    ...parts,
+    instance: randomUUID(),
+    store,
+    service,
+    vault: createVault(config.pseudonymKey),
+    clock,
+    chance: Math.random,
+    mapping: mapping.mapping,
+    policy,
+    onStep: crashAt(process.env.LANCE_CRASH_AT),
+  });
+  return {
+    engine,
+    store,
+    close: async () => {
+      await engine.stop();
+      await service.close();
+      await store.close();
+    },
+  };
+}
+
+/** `step:n` kills this process the n-th time it comes there, as `npm run crash` asks for; nothing is flushed or closed. */
+function crashAt(text: string | undefined): (step: Step) => void {
+  if (text === undefined) return () => undefined;
+  const [name, times] = text.split(':');
+  let remaining = Number(times ?? 1);
+  return (step) => {
+    if (step !== name) return;
+    remaining -= 1;
+    if (remaining === 0) process.kill(process.pid, 'SIGKILL');
+  };
+}
+
+/** Resolves with the signal that asked the process to end. */
+function endSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve(signal));
+  });
+}
+
+async function run(options: { learning: boolean }): Promise<void> {
+  const journal = createJournal('info');
+  const config = configuration(process.env);
+  const opened = await openEngine({
+    config,
+    learning: options.learning,
+    journal,
+    onFault: (fault) => {
+      journal.error('store-died', { code: fault.code, text: fault.message });
+      process.exit(fault.exitCode);
+    },
+  });
+  const signal = await endSignal();
+  journal.info('stopping', { signal });
+  await opened.close();
+}
+
+/** Sandbox and desk in one process, on a directory of its own that is gone afterwards. Resolves to the exit code. */
+async function demo(options: DemoOptions & { learning: boolean; rivals?: string }): Promise<number> {
+  const terminal = createTerminal();
+  const directory = mkdtempSync(join(tmpdir(), 'lance-demo-'));
+  const token = randomUUID();
+  const settings = sandboxSettings({
+    auction: { windowMs: demoPace.windowMs, expiryMs: 10 * demoPace.windowMs },
+    pace: { batchRequests: demoPace.batchRequests, batchIntervalMs: demoPace.batchIntervalMs },
+  });
+  const sandbox = createSandbox({ settings, seed: options.seed, clock, ...rivalsOption(options, settings.world) });
+  const service = await sandbox.listen(0);
+  const config = configuration(
+    {
+      LANCE_CONFIG: 'demo',
+      LANCE_DATA_DIR: directory,
+      LANCE_HTTP_PORT: '0',
+      LANCE_WEBHOOK_TOKENS: token,
+      LANCE_BASE_URL: service.url,
+      LANCE_ACCESS_TOKEN: settings.tokens.accessToken,
+      LANCE_CONTACT_URL: 'https://parceiro.example/credito',
+      LANCE_PSEUDONYM_KEY: randomUUID() + randomUUID(),
+      ...(process.env.LANCE_RULES_DIR === undefined ? {} : { LANCE_RULES_DIR: process.env.LANCE_RULES_DIR }),
+    },
+    (path) => (path === 'demo' ? JSON.stringify({ bidding: demoSettings }) : readText(path)),
+  );
+  const journal = createJournal(options.json || terminal.interactive ? 'silent' : 'error');
+  const opened = await openEngine({
+    config,
+    learning: options.learning,
+    journal,
+    onFault: (fault) => {
+      throw fault;
+    },
+  });
+  sandbox.connect(`${opened.engine.url}/webhooks/${token}`);
+  await runStream({ options, sandbox, engine: opened.engine, clock, terminal });
+  const entries = await readAll(opened.store.log);
+  terminal.write(JSON.stringify(sandbox.summary()));
+  const codes: Record<string, number> = {};
+  for (const { record } of entries) {
+    const name = record.kind === 'passed' ? `passed ${record.code}` : record.kind === 'answered' ? `answered ${record.outcome.kind}` : record.kind;
+    codes[name] = (codes[name] ?? 0) + 1;
+  }
+  terminal.write(JSON.stringify(codes, null, 1));
+  terminal.write(JSON.stringify(opened.engine.desk.status()));
+  await opened.close();
+  await sandbox.stop();
+  rmSync(directory, { recursive: true, force: true });
+  return 0;
+}
+
+function rivalsOption(options: { rivals?: string; seed: string }, world: Parameters<typeof modelRivals>[0]) {
+  if (options.rivals === undefined) return {};
+  const auctions = readRecordedRates(readText(options.rivals), options.rivals);
+  return { rivals: recordedRivals(world, options.seed, auctions, 'in-order') };
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('write a whole number of at least 1');
+  return value;
+}
+
+const program = new Command('lance')
+  .description('The automated bidding desk for payroll-credit auctions (Crédito do Trabalhador).')
+  .version(version);
+
+program
+  .command('run')
+  .description('run the desk as a daemon')
+  .option('--no-learning', 'freeze the statistics')
+  .action(run);
+
+program
+  .command('demo')
+  .description('sandbox, desk and embedded store in one command, then a summary')
+  .option('--requests <n>', 'how many requests to put to auction', positive, 300)
+  .option('--seed <s>', 'seed of the sandbox', '1')
+  .option('--exit', 'end when the stream has ended', false)
+  .option('--json', 'end with one JSON object on standard output', false)
+  .option('--no-learning', 'freeze the statistics')
+  .option('--rivals <file>', 'rivals from a file of recorded auctions')
+  .action(async (options) => {
+    process.exitCode = await demo(options);
+  });
+
+try {
+  await program.parseAsync();
+} catch (fault) {
+  if (!(fault instanceof Fault)) throw fault;
+  process.stderr.write(`lance: ${fault.message}\n`);
+  process.exitCode = fault.exitCode;
+}
