@@ -73,7 +73,7 @@ export function createVirtualTime(startAt: EpochMs): VirtualTime {
     after: (delayMs, owner, run) => add(now + delayMs, owner, run),
     clockOf: (process) => ({
       now: () => Math.floor(now + process.skewMs),
-      schedule: (at, run) => (process.alive ? add(at - process.skewMs, process, run) : { cancel: () => {} }),
+      schedule: (at, run) => (process.alive ? add(Math.ceil(at) - process.skewMs, process, run) : { cancel: () => {} }),
     }),
     run: async (until) => {
       await turn();
