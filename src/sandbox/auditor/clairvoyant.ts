@@ -125,7 +125,7 @@ function marketOf({ world, rivals }: Truth, { segment, regime }: EmittedRequest)
 }
 
 function unitLoanOf(world: WorldSettings, request: EmittedRequest, rival: BestRival): UnitLoan {
-  const amountCents = 1_000_000_000;
+  const amountCents = 10_000_000;
   const economics = { ...world.economics, contractCostCents: 0 };
   const selection = { win: 0, rate: 0 };
   const plain: WorldSettings = { ...world, economics, selection };
