@@ -12,9 +12,11 @@ import { createService } from './adapters/service/service.ts';
 import { createSystemClock } from './adapters/system/clock.ts';
 import { readRuleFiles } from './adapters/system/rule-files.ts';
 import { createVault } from './adapters/vault/vault.ts';
+import type { Policy } from './bidding/decide.ts';
 import type { Step } from './bidding/observer.ts';
 import { changeControl } from './cli/control.ts';
-import { type DemoOptions, demoPace, demoSettings, readAll, runStream } from './cli/demo.ts';
+import { type DemoOptions, demoAuction, demoPace, demoSettings, runStream } from './cli/demo.ts';
+import { judge, reportText } from './cli/judge.ts';
 import { createTerminal, type Terminal } from './cli/terminal.ts';
 import { type Config, type Environment, readConfig, readPlace } from './config.ts';
 import { type Engine, startEngine } from './engine.ts';
@@ -54,7 +56,7 @@ async function openEngine(parts: {
   learning: boolean;
   journal: Journal;
   onFault: (fault: Fault) => void;
-}): Promise<{ engine: Engine; store: EmbeddedStore; close: () => Promise<void> }> {
+}): Promise<{ engine: Engine; store: EmbeddedStore; policy: Policy; close: () => Promise<void> }> {
   const { config } = parts;
   const mapping = readRequestMapping(JSON.parse(readText(packageFile('config/request-mapping.json'))));
   if (mapping.kind === 'refused') throw refusedFile('config/request-mapping.json', mapping.problems);
@@ -84,6 +86,7 @@ async function openEngine(parts: {
   return {
     engine,
     store,
+    policy,
     close: async () => {
       await engine.stop();
       await service.close();
@@ -133,50 +136,44 @@ async function demo(options: DemoOptions & { learning: boolean; rivals?: string 
   const terminal = createTerminal();
   const directory = mkdtempSync(join(tmpdir(), 'lance-demo-'));
   const token = randomUUID();
-  const settings = sandboxSettings({
-    auction: { windowMs: demoPace.windowMs, expiryMs: 10 * demoPace.windowMs },
-    pace: { batchRequests: demoPace.batchRequests, batchIntervalMs: demoPace.batchIntervalMs },
-  });
+  const settings = sandboxSettings({ auction: demoAuction, pace: demoPace });
   const sandbox = createSandbox({ settings, seed: options.seed, clock, ...rivalsOption(options, settings.world) });
-  const service = await sandbox.listen(0);
-  const config = configuration(
-    {
-      LANCE_CONFIG: 'demo',
-      LANCE_DATA_DIR: directory,
-      LANCE_HTTP_PORT: '0',
-      LANCE_WEBHOOK_TOKENS: token,
-      LANCE_BASE_URL: service.url,
-      LANCE_ACCESS_TOKEN: settings.tokens.accessToken,
-      LANCE_CONTACT_URL: 'https://parceiro.example/credito',
-      LANCE_PSEUDONYM_KEY: randomUUID() + randomUUID(),
-      ...(process.env.LANCE_RULES_DIR === undefined ? {} : { LANCE_RULES_DIR: process.env.LANCE_RULES_DIR }),
-    },
-    (path) => (path === 'demo' ? JSON.stringify({ bidding: demoSettings }) : readText(path)),
-  );
-  const journal = createJournal(options.json || terminal.interactive ? 'silent' : 'error');
-  const opened = await openEngine({
-    config,
-    learning: options.learning,
-    journal,
-    onFault: (fault) => {
+  const closing: (() => Promise<void>)[] = [sandbox.stop];
+  try {
+    const service = await sandbox.listen(0);
+    const config = configuration(
+      {
+        LANCE_CONFIG: 'demo',
+        LANCE_DATA_DIR: directory,
+        LANCE_HTTP_PORT: '0',
+        LANCE_WEBHOOK_TOKENS: token,
+        LANCE_BASE_URL: service.url,
+        LANCE_ACCESS_TOKEN: settings.tokens.accessToken,
+        LANCE_CONTACT_URL: 'https://parceiro.example/credito',
+        LANCE_PSEUDONYM_KEY: randomUUID() + randomUUID(),
+        LANCE_RULES_DIR: process.env.LANCE_RULES_DIR,
+      },
+      (path) => (path === 'demo' ? JSON.stringify({ bidding: demoSettings }) : readText(path)),
+    );
+    const journal = createJournal(options.json || terminal.interactive ? 'silent' : 'error', process.stderr);
+    const onFault = (fault: Fault): never => {
       throw fault;
-    },
-  });
-  sandbox.connect(`${opened.engine.url}/webhooks/${token}`);
-  await runStream({ options, sandbox, engine: opened.engine, clock, terminal });
-  const entries = await readAll(opened.store.log);
-  terminal.write(JSON.stringify(sandbox.summary()));
-  const codes: Record<string, number> = {};
-  for (const { record } of entries) {
-    const name = record.kind === 'passed' ? `passed ${record.code}` : record.kind === 'answered' ? `answered ${record.outcome.kind}` : record.kind;
-    codes[name] = (codes[name] ?? 0) + 1;
+    };
+    const opened = await openEngine({ config, learning: options.learning, journal, onFault });
+    closing.unshift(opened.close);
+    sandbox.connect(`${opened.engine.url}/webhooks/${token}`);
+    await runStream({ options, sandbox, engine: opened.engine, clock, terminal });
+    const report = await judge({ sandbox, store: opened.store, config, policy: opened.policy, now: clock.now() });
+    terminal.write(options.json ? JSON.stringify(report) : reportText(report));
+    if (!options.exit) {
+      terminal.say(`\n${opened.engine.url} goes on; end it with Ctrl-C.`);
+      await endSignal();
+    }
+    return report.violations.length === 0 ? 0 : 1;
+  } finally {
+    for (const close of closing) await close();
+    rmSync(directory, { recursive: true, force: true });
   }
-  terminal.write(JSON.stringify(codes, null, 1));
-  terminal.write(JSON.stringify(opened.engine.desk.status()));
-  await opened.close();
-  await sandbox.stop();
-  rmSync(directory, { recursive: true, force: true });
-  return 0;
 }
 
 function rivalsOption(options: { rivals?: string; seed: string }, world: Parameters<typeof modelRivals>[0]) {

@@ -1,24 +1,24 @@
 /** The whole house in one command: the played service, the desk on its embedded store, a stream of requests, an audit. */
-import type { EventLog, LogEntry } from '../bidding/ports.ts';
 import type { Engine } from '../engine.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { AuctionRecord } from '../domain/records.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { createProgress, type Terminal } from './terminal.ts';
 
 export type DemoOptions = { requests: number; seed: string; exit: boolean; json: boolean };
 
-/** A day of auctions in seconds: what the desk and the service have to agree on. */
-export const demoPace = { windowMs: 900, batchRequests: 20, batchIntervalMs: 450 };
+/** A day of auctions in seconds. Desk and service have to agree on the window. */
+const windowMs = 1_000;
+export const demoAuction = { windowMs, expiryMs: 10 * windowMs };
+export const demoPace = { batchRequests: 20, batchIntervalMs: 450 };
 
 /** Settings of the desk that go with that pace; all others are those of `config/default.json`. */
 export const demoSettings = {
-  windowMs: demoPace.windowMs,
+  windowMs,
   skewAllowanceMs: 60,
   resultTimeoutMs: 5_000,
   contemplationTimeoutMs: 20_000,
   marginWaitMs: 600,
-  /** Some hundred auctions, as the default is some hundred thousand. */
+  /** Some hundred auctions; by default it is as many as come in a fortnight. */
   halfLifeMs: 8_000,
 };
 
@@ -52,19 +52,4 @@ export async function runStream(parts: {
 function isQuiet(engine: Engine): boolean {
   const { queued, parked, sending, unsettled } = engine.desk.status();
   return queued + parked + sending + unsettled === 0;
-}
-
-/** The whole topic, page by page. */
-export async function readAll(log: Pick<EventLog, 'read' | 'ends'>): Promise<LogEntry<AuctionRecord>[]> {
-  const entries: LogEntry<AuctionRecord>[] = [];
-  for (const [partition, end] of await log.ends('auctions')) {
-    let from = 0;
-    while (from < end) {
-      const page = await log.read('auctions', partition, from, 1_000);
-      if (page.length === 0) break;
-      entries.push(...page);
-      from = page.at(-1)!.offset + 1;
-    }
-  }
-  return entries;
 }

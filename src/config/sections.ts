@@ -150,7 +150,7 @@ const bidding: Fields<BiddingSettings> = {
   askCached: flag(),
   controlMaxAgeMs: wholeNumber('ms', 100, minuteMs),
   controlPollMs: wholeNumber('ms', 10, minuteMs),
-  halfLifeMs: wholeNumber('ms', minuteMs, 10 * yearMs),
+  halfLifeMs: wholeNumber('ms', secondMs, 10 * yearMs),
 };
 
 const economics: Fields<Economics> = {

@@ -1,0 +1,105 @@
+/** Judges a run of the demo: the auditor's verdict and the figures, from the sandbox's record, the log and the views. */
+import type { Policy } from '../bidding/decide.ts';
+import type { EventLog, LogEntry, Views } from '../bidding/ports.ts';
+import type { Config } from '../config.ts';
+import type { Limits } from '../domain/policy.ts';
+import type { Topic, Topics } from '../domain/records.ts';
+import type { LoanRequest } from '../domain/request.ts';
+import { evaluateRequest } from '../rules/evaluate.ts';
+import { factsOf } from '../rules/facts-of.ts';
+import { audit, viewKeysOf } from '../sandbox/auditor/audit.ts';
+import { defaultClairvoyant } from '../sandbox/auditor/clairvoyant.ts';
+import { readRun } from '../sandbox/auditor/run.ts';
+import { type RunSummary, summarise } from '../sandbox/auditor/run-summary.ts';
+import { auditSettings, type Violation } from '../sandbox/auditor/violation.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+
+export type DemoReport = RunSummary & { ruleSet: string; violations: readonly Violation[] };
+
+const pageEntries = 1_000;
+
+/** A whole topic, page by page. */
+async function* readTopic<T extends Topic>(
+  log: Pick<EventLog, 'read' | 'ends'>,
+  topic: T,
+): AsyncGenerator<LogEntry<Topics[T]>> {
+  for (const [partition, end] of await log.ends(topic)) {
+    let from = 0;
+    while (from < end) {
+      const page = await log.read(topic, partition, from, pageEntries);
+      if (page.length === 0) break;
+      yield* page;
+      from = page.at(-1)!.offset + 1;
+    }
+  }
+}
+
+export async function judge(parts: {
+  sandbox: Sandbox;
+  store: { log: EventLog; views: Views };
+  config: Config;
+  policy: Policy;
+  now: number;
+}): Promise<DemoReport> {
+  const { sandbox, store, config, policy, now } = parts;
+  const run = await readRun({
+    record: sandbox.record,
+    log: readTopic(store.log, 'auctions'),
+    callbacks: readTopic(store.log, 'callbacks'),
+  });
+  // The limits are the risk team's, so they are read from its rules; whether they were kept is judged without them.
+  const limitsOf = (_truth: unknown, requested: LoanRequest | null): Limits => limitsFor(policy, requested);
+  const settings = auditSettings(sandbox.settings, { graceMs: config.bidding.graceMs, limitsOf });
+  const keys = viewKeysOf(run, settings);
+  const rows = await store.views.read(keys.requestIds);
+  const { violations } = audit(run, settings, {
+    ledger: [...rows.values()],
+    usage: await store.views.usage(keys.capKeys, now),
+    usageAt: now,
+    statistics: await store.views.statistics(keys.statisticKeys),
+  });
+  const figures = summarise(
+    run,
+    { world: sandbox.settings.world, rivals: sandbox.rivals },
+    {
+      ...defaultClairvoyant,
+      minAmountShare: config.pricing.minAmountShare,
+      marginBufferCents: config.pricing.marginBufferCents,
+      limitsOf,
+    },
+  );
+  return { ...figures, ruleSet: policy.ruleSet.hash, violations };
+}
+
+function limitsFor(policy: Policy, requested: LoanRequest | null): Limits {
+  if (requested === null) return evaluateRequest(policy.ruleSet, {}, 0).limits;
+  const marginCents = requested.availableMarginCents;
+  const at = requested.receivedAt;
+  return evaluateRequest(policy.ruleSet, factsOf({ request: requested, link: null, marginCents, at }), at).limits;
+}
+
+const money = new Intl.NumberFormat('pt-BR', { style: 'currency', currency: 'BRL' });
+
+/** The report for people. */
+export function reportText(report: DemoReport): string {
+  const { surplus, latencyMs, violations } = report;
+  const share = surplus.clairvoyant > 0 ? `${((100 * surplus.realised) / surplus.clairvoyant).toFixed(1)} %` : 'n/a';
+  const passes = Object.entries(report.passed)
+    .sort(([, left], [, right]) => right - left)
+    .map(([code, count]) => `  ${String(count).padStart(6)}  ${code}`);
+  return [
+    `Requests    ${report.requests}`,
+    `Bids        ${report.bids} (${Object.entries(report.outcomes)
+      .map(([outcome, count]) => `${count} ${outcome}`)
+      .join(', ')})`,
+    `Won, lost   ${report.won}, ${report.lost}; unsettled ${report.unsettled}`,
+    `Passed      ${report.requests - report.bids}`,
+    ...passes,
+    `Latency     p50 ${latencyMs.p50 ?? '–'} ms, p99 ${latencyMs.p99 ?? '–'} ms from webhook to first byte`,
+    `Surplus     ${money.format(surplus.realised / 100)}: ${share} of what a clairvoyant would have earned`,
+    `Rule set    ${report.ruleSet.slice(0, 12)}`,
+    violations.length === 0
+      ? 'Auditor     no violations'
+      : `Auditor     ${violations.length} violations\n${violations.map(({ code, requestId, text }) => `  ${code} ${requestId ?? ''} ${text}`).join('\n')}`,
+  ].join('\n');
+}
