@@ -6,9 +6,11 @@ import type { Clock } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord, CallbackRecord } from '../domain/records.ts';
 import type { Link, LinkDetail } from '../domain/request.ts';
+import { Fault } from '../errors.ts';
 import type { DeskObserver } from './observer.ts';
 import type { Outbox } from './outbox.ts';
 import { callbackPartition, type LogBatch, type MarginCache, type Views } from './ports.ts';
+import { sleep } from './sleep.ts';
 
 type WinnerEvent = Extract<CallbackRecord, { requestCode: string; kind: 'contemplated' | 'proposed' }>;
 type Orphan = { offset: number; event: WinnerEvent; partition: number };
@@ -27,6 +29,8 @@ export function createCallbacks(options: {
   observer: DeskObserver;
   /** A winner event whose bid stays unknown for this long is given up with an alarm. */
   orphanTimeoutMs: number;
+  retryMs: number;
+  stopping: () => boolean;
   onDetails: (details: readonly LinkDetail[]) => void;
   onLinks: (workerKey: string, links: readonly Link[]) => void;
 }): Callbacks {
@@ -91,8 +95,18 @@ export function createCallbacks(options: {
     const adopted = bidIds.flatMap((bidId) => orphans.get(bidId) ?? []);
     if (adopted.length === 0) return;
     for (const bidId of bidIds) orphans.delete(bidId);
-    await rekey(adopted);
-    for (const partition of new Set(adopted.map((orphan) => orphan.partition))) await advance(partition);
+    // Outside the consumer nobody begins again by itself; after a restart they are read from the log once more.
+    while (!options.stopping()) {
+      try {
+        await rekey(adopted);
+        for (const partition of new Set(adopted.map((orphan) => orphan.partition))) await advance(partition);
+        return;
+      } catch (fault) {
+        if (!(fault instanceof Fault) || !fault.retryable) throw fault;
+        observer({ kind: 'fault', code: fault.code, message: fault.message });
+        await sleep(clock, options.retryMs);
+      }
+    }
   }
 
   return { handle, bidsKnown };

@@ -77,6 +77,8 @@ export function createDesk(world: DeskWorld): Desk {
   const claiming = new Set<RequestId>();
   const sending = new Set<RequestId>();
   const ending = new Set<RequestId>();
+  /** Claims that this process has begun to send: taken up again, an earlier attempt may have landed. */
+  const attempted = new Set<RequestId>();
   const underWay = new Set<Promise<void>>();
   const storedPolicies = new Set<string>();
 
@@ -100,6 +102,8 @@ export function createDesk(world: DeskWorld): Desk {
     ...world,
     outbox,
     orphanTimeoutMs: settings.graceMs,
+    retryMs: settings.retryFirstMs,
+    stopping: () => stopping,
     onDetails: (details) => lookAgain(details.flatMap(({ linkKey }) => links.detailArrived(linkKey))),
     onLinks: (workerKey, list) => {
       const undecidable = links.listArrived(workerKey, list);
@@ -124,13 +128,13 @@ export function createDesk(world: DeskWorld): Desk {
   async function onRecords(folds: readonly Fold[], live: boolean): Promise<void> {
     for (const fold of folds) afterFold(fold, live);
     if (!live) return;
-    const bidIds = folds.flatMap(({ record }) => knownBids(record));
+    const bidIds = folds.flatMap(({ readBack }) => readBack.flatMap(knownBids));
     if (bidIds.length > 0) spawn(callbacks.bidsKnown(bidIds));
     const rows = new Map(folds.map(({ row }) => [row.state.requestId, row]));
     await act([...rows.values()]);
   }
 
-  function afterFold({ row, before, record }: Fold, live: boolean): void {
+  function afterFold({ row, before, record, readBack }: Fold, live: boolean): void {
     const { state } = row;
     const { requestId } = state;
     if (record?.kind === 'ended') curves.forget(state.segmentKeys.length > 0 ? state.segmentKeys : ['all']);
@@ -139,9 +143,11 @@ export function createDesk(world: DeskWorld): Desk {
       queue.remove(requestId);
       links.unpark(requestId);
     }
-    if (record?.kind === 'passed' || record?.kind === 'answered' || record?.kind === 'resolved')
-      ending.delete(requestId);
-    if (!ledger.get(requestId)) agenda.remove(requestId);
+    if (readBack.some(isEnd)) ending.delete(requestId);
+    if (!ledger.get(requestId)) {
+      agenda.remove(requestId);
+      attempted.delete(requestId);
+    }
     if (!live || record === null) return;
     const code = record.kind === 'passed' ? record.code : null;
     observer({ kind: 'folded', record: record.kind, requestId, from: before?.phase ?? null, to: state.phase, code });
@@ -300,8 +306,9 @@ export function createDesk(world: DeskWorld): Desk {
       claim: first,
       deadlineAt: deadlineOf(row.state, settings),
       receivedAt,
-      inherited: first.instance !== world.instance,
+      inherited: first.instance !== world.instance || attempted.has(requestId),
     };
+    attempted.add(requestId);
     spawn(
       sendClaim({ ...world, gateOpen: gate.isOpen, stopping: () => stopping }, job).then(async (record) => {
         sending.delete(requestId);
@@ -349,8 +356,13 @@ export function createDesk(world: DeskWorld): Desk {
   }
 
   function lookAgain(requestIds: readonly RequestId[]): void {
+    if (!intake.isLive()) {
+      // Some partitions may be taken up already: nothing else would ring for their requests again.
+      for (const requestId of requestIds) agenda.set(requestId, clock.now() + settings.retryFirstMs);
+      return;
+    }
     const rows = requestIds.flatMap((requestId) => ledger.get(requestId) ?? []);
-    if (rows.length > 0 && intake.isLive()) spawn(actOrRetry(rows));
+    if (rows.length > 0) spawn(actOrRetry(rows));
   }
 
   /** Outside the consumer nobody begins again by itself. */
@@ -367,11 +379,16 @@ export function createDesk(world: DeskWorld): Desk {
     }
   }
 
-  /** The views lost what was folded: everything at hand is read again. */
+  /**
+   * The views lost what was folded: everything at hand is read again. What was under way may never be read back here,
+   * when another process folds it first; begun again it is absorbed by the fold.
+   */
   function forgetAll(): void {
     ledger.clear();
     curves.clear();
     deciding.clear();
+    claiming.clear();
+    ending.clear();
   }
 
   /** Nothing is left to run unwatched: a fault in it is a programmer's and ends the process. */
@@ -408,9 +425,13 @@ export function createDesk(world: DeskWorld): Desk {
   };
 }
 
-function knownBids(record: AuctionRecord | null): readonly string[] {
-  if (record?.kind === 'ended') return record.bids.map((bid) => bid.bidId);
-  if (record?.kind !== 'answered') return [];
+function isEnd(record: AuctionRecord): boolean {
+  return record.kind === 'passed' || record.kind === 'answered' || record.kind === 'resolved';
+}
+
+function knownBids(record: AuctionRecord): readonly string[] {
+  if (record.kind === 'ended') return record.bids.map((bid) => bid.bidId);
+  if (record.kind !== 'answered') return [];
   const { outcome } = record;
   return outcome.kind === 'accepted' || (outcome.kind === 'accepted-outside' && outcome.bidId !== null)
     ? [outcome.bidId!]

@@ -9,7 +9,13 @@ import type { BiddingSettings } from './settings.ts';
 import { isSettled } from './transitions.ts';
 
 /** One record folded in by us, or `record: null` for a request that another process folded further meanwhile. */
-export type Fold = { row: LedgerRow; before: RequestState | null; record: AuctionRecord | null };
+export type Fold = {
+  row: LedgerRow;
+  before: RequestState | null;
+  record: AuctionRecord | null;
+  /** What came by in the log, whoever folded it. */
+  readBack: readonly AuctionRecord[];
+};
 
 export type Ledger = {
   /** In log order. Rejects with `views-behind` when the views lost what this process had already folded. */
@@ -61,6 +67,7 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
 
   async function fold(batch: LogBatch<AuctionRecord>): Promise<Fold[]> {
     let first = batch.first;
+    let skipped: readonly LogEntry<AuctionRecord>[] = [];
     for (;;) {
       const position = first;
       const entries = batch.entries.filter((entry) => entry.offset >= position);
@@ -71,28 +78,39 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
         const refused = new Set(result.refused);
         for (const { row } of folds) if (refused.has(row.state.requestId)) row.reservation = 'refused';
         for (const { row } of folds) remember(row);
-        return folds;
+        return [...(await takeOver(skipped)), ...folds];
       }
       if (result.applied < first) throw new Fault('views-behind', 'the views lost what was folded; folding again');
       for (const requestId of known.keys()) rows.delete(requestId);
-      if (result.applied >= batch.next) return takeOver(entries);
       first = result.applied;
+      skipped = batch.entries.filter((entry) => entry.offset < result.applied);
+      if (first >= batch.next) return takeOver(skipped);
     }
   }
 
-  /** Somebody else folded this batch: the views say where its requests stand. */
+  /** Somebody else folded these: the views say where their requests stand. */
   async function takeOver(entries: readonly LogEntry<AuctionRecord>[]): Promise<Fold[]> {
-    const requestIds = new Set(entries.map((entry) => entry.record.requestId));
-    for (const requestId of requestIds) rows.delete(requestId);
-    const found = await views.read([...requestIds]);
+    if (entries.length === 0) return [];
+    const byRequest = Map.groupBy(
+      entries.map((entry) => entry.record),
+      (record) => record.requestId,
+    );
+    for (const requestId of byRequest.keys()) rows.delete(requestId);
+    const found = await views.read([...byRequest.keys()]);
     for (const row of found.values()) remember(row);
-    return [...found.values()].map((row) => ({ row, before: null, record: null }));
+    return [...found].map(([requestId, row]) => ({
+      row,
+      before: null,
+      record: null,
+      readBack: byRequest.get(requestId) ?? [],
+    }));
   }
 
   function exposure(): { held: AmountCents; committed: AmountCents } {
     const sums = { held: 0, committed: 0 };
     for (const { state, reservation } of rows.values()) {
-      if (reservation === 'held' || reservation === 'committed') sums[reservation] += state.claim?.offer.amountCents ?? 0;
+      if (reservation === 'held' || reservation === 'committed')
+        sums[reservation] += state.claim?.offer.amountCents ?? 0;
     }
     return sums;
   }
@@ -134,7 +152,7 @@ function foldEntries(
     const reservation = stillRefused && state.exposure === 'held' ? 'refused' : state.exposure;
     const next: LedgerRow = { state, reservation };
     current.set(record.requestId, next);
-    folds.push({ row: next, before, record });
+    folds.push({ row: next, before, record, readBack: [record] });
   }
   // Only the last state of each request is written, whatever it went through within the batch.
   for (const requestId of new Set(entries.map((entry) => entry.record.requestId))) {
