@@ -246,11 +246,12 @@ function testDurability(kind: BackendKind): void {
       const appends: Promise<void>[] = [];
       for (let number = 0; number < 400; number += 1) {
         appends.push(backend.log.append([auctionEntry('a', `${number}`)]));
-        if (number % 10 === 0) await new Promise((resolve) => setImmediate(resolve));
+        // Each in a turn of its own, as requests at the door come.
+        await new Promise((resolve) => setImmediate(resolve));
       }
       await Promise.all(appends);
       const commits = backend.commits() - before;
-      assert.ok(commits >= 1 && commits <= 100, `${commits} durable writes for 400 appends`);
+      assert.ok(commits >= 1 && commits <= 300, `${commits} durable writes for 400 appends`);
     }));
 
   test(`${kind.name}: after kill -9 every append that had resolved is there, whole and in order`, async () => {

@@ -153,6 +153,29 @@ test('while another process keeps the file locked appends are refused, and after
   }
 });
 
+test('a transaction that fails half-way leaves nothing of itself, and the next one is taken', async () => {
+  const directory = newDirectory();
+  const store = await open(directory);
+  try {
+    const other = new DatabaseSync(join(directory, 'lance.sqlite'));
+    // FAIL keeps what the transaction did before, as some disk errors do.
+    other.exec(
+      "CREATE TRIGGER fails BEFORE INSERT ON auctions WHEN NEW.key = 'bad' BEGIN SELECT RAISE(FAIL, 'no room'); END",
+    );
+    other.close();
+    const failing = store.log.append([auctionEntry('good', '1'), auctionEntry('bad', '2')]);
+    await assert.rejects(failing, isFault('log-unavailable', 74));
+    await store.log.append([auctionEntry('good', '3')]);
+    const entries = await store.log.read('auctions', 0, 0, 9);
+    assert.deepEqual(
+      entries.map(({ offset, record }) => [offset, record.kind === 'resolved' && record.reason]),
+      [[0, '3']],
+    );
+  } finally {
+    await store.close();
+  }
+});
+
 test('a disk without room refuses appends; what had resolved stays, and the process lives', async () => {
   const directory = newDirectory();
   // The shell's limit on file size (512-byte or 1 KB blocks) stands for a full disk: writes beyond it fail.
