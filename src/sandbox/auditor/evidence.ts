@@ -109,8 +109,14 @@ function absorbAnswer(evidence: Evidence, record: Answered): void {
   const proof = proofOf(record);
   const known = evidence.answer?.proof;
   if (known !== undefined && proofs.indexOf(proof) <= proofs.indexOf(known)) return;
-  // A claim taken back stays so, whatever is turned away later.
-  if (evidence.unsent !== null && known === undefined && (proof === 'rejected' || proof === 'foreign')) return;
+  // Somebody else's bid was there before: whatever else the bytes are told, it is still there.
+  if (known === 'foreign' && proof === 'rejected') return;
+  const says = proof === 'landed' || proof === 'presumed' ? 'landed' : 'turned away';
+  // A claim taken back, or settled by what was published, stays so whatever is turned away later.
+  const done = known === undefined ? evidence.unsent !== null && proof !== 'nothing' : evidence.ended !== null;
+  if (done && says === 'turned away') return;
+  const given = evidence.word?.end;
+  if (says === 'landed' && (given === 'not-landed' || given === 'expired')) evidence.word = null;
   evidence.answer = { proof, outcome: record.outcome };
 }
 
@@ -121,13 +127,25 @@ function absorbWinner(evidence: Evidence, record: Extract<AuctionRecord, { kind:
     if (end !== 'cancelled') evidence.word = { end: 'winner-failed', money: 'released', validUntil: null };
     return;
   }
-  const isLater = record.kind === 'contemplated' && (end === 'proposed' || end === 'winner-failed');
+  const isLater =
+    record.kind === 'contemplated' && (end === 'proposed' || end === 'winner-failed' || end === 'cancelled');
   if (isLater) return;
   const validUntil = record.kind === 'proposed' ? record.validUntil : null;
   evidence.word = { end: record.kind, money: 'committed', validUntil };
 }
 
-const over: readonly Phase[] = ['requested', 'claimed', 'passed', 'rejected', 'lost', 'winner-failed', 'cancelled'];
+const over: readonly Phase[] = [
+  'requested',
+  'claimed',
+  'passed',
+  'rejected',
+  'lost',
+  'winner-failed',
+  'cancelled',
+  'expired',
+];
+
+const awaiting: readonly Phase[] = ['accepted', 'accepted-presumed', 'foreign-bid', 'unknown'];
 
 function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { kind: 'resolved' }>): void {
   const { end } = standingOf(evidence);
@@ -135,7 +153,7 @@ function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { k
   const won = end === 'contemplated' || end === 'proposed';
   switch (record.as) {
     case 'result-missing':
-      evidence.resultMissing = true;
+      evidence.resultMissing ||= awaiting.includes(end);
       return;
     case 'won':
       if (!won) evidence.word = { end: 'won', money: 'committed', validUntil: null };
@@ -214,7 +232,7 @@ function settled(evidence: Evidence, proof: Exclude<Proof, 'rejected'>): Standin
   if (bid !== undefined) {
     return bid.position === 1 ? { end: 'won', money: 'committed' } : { end: 'lost', money: 'released' };
   }
-  if (proof === 'presumed' || proof === 'foreign') return { end: 'foreign-bid', money: 'released' };
   if (evidence.resultMissing || proof === 'landed') return { end: 'result-missing', money: 'held' };
+  if (proof === 'presumed' || proof === 'foreign') return { end: 'foreign-bid', money: 'released' };
   return { end: 'not-landed', money: 'held' };
 }

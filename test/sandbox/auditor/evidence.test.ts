@@ -1,0 +1,183 @@
+/** The auditor reads a log in its own way; on histories that can happen it has to come to where the desk's table comes. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { evolve } from '../../../src/bidding/evolve.ts';
+import type { BidOutcome, PublishedBid } from '../../../src/domain/offer.ts';
+import type { AuctionRecord } from '../../../src/domain/records.ts';
+import type { RequestState } from '../../../src/domain/states.ts';
+import { absorb, noEvidence, standingOf } from '../../../src/sandbox/auditor/evidence.ts';
+
+const { bidding } = JSON.parse(readFileSync(new URL('../../../config/default.json', import.meta.url), 'utf8'));
+const requestId = '7';
+const at = Date.UTC(2026, 8, 3, 15);
+const offer = { rateHundredths: 300, amountCents: 100_000, installments: 12, validUntil: at + 86_400_000 };
+const trace = { decidedAt: at, segmentKeys: ['all'], caps: [] };
+
+const requested = {
+  kind: 'requested',
+  requestId,
+  at,
+  rawHash: 'raw',
+  sealed: '',
+  request: { requestId, batchId: 'b', receivedAt: at, closesAt: at + 30_000, expiresAt: null },
+} as unknown as AuctionRecord;
+const claim = (claimId: string) =>
+  ({
+    kind: 'claimed',
+    requestId,
+    at,
+    claimId,
+    instance: claimId,
+    body: claimId,
+    offer,
+    trace,
+  }) as unknown as AuctionRecord;
+const pass = (claimId: string | null): AuctionRecord => {
+  const reasons = [{ code: 'deadline', rule: null, text: 'late' }];
+  return { kind: 'passed', requestId, at, code: 'deadline', claimId, reasons, trace: null };
+};
+const answered = (outcome: BidOutcome, earlierAttemptPossible: boolean): AuctionRecord => ({
+  kind: 'answered',
+  requestId,
+  at,
+  claimId: 'a',
+  outcome,
+  attempts: 1,
+  earlierAttemptPossible,
+  firstByteAt: at,
+  response: null,
+});
+const published = (bidId: string, position: number, rateHundredths = 300): PublishedBid => ({
+  bidId,
+  rateHundredths,
+  offGrid: false,
+  amountCents: 100_000,
+  installments: 12,
+  position,
+  placedAt: at + 1_000,
+});
+const ended = (bids: readonly PublishedBid[]): AuctionRecord => ({
+  kind: 'ended',
+  requestId,
+  at,
+  batchId: 'b',
+  startedAt: at,
+  endedAt: at + 30_000,
+  bids,
+});
+const winner = (kind: 'contemplated' | 'proposed', errors: readonly string[]): AuctionRecord =>
+  kind === 'contemplated'
+    ? { kind, requestId, at, requestCode: 'ours', message: null, errors }
+    : {
+        kind,
+        requestId,
+        at,
+        requestCode: 'ours',
+        proposalCode: 'p',
+        proposalNumber: '1',
+        validUntil: at,
+        message: null,
+        errors,
+      };
+
+/** What really happened to the bid; records are drawn that can be written then. */
+const landings = ['inside', 'outside', 'not at all'] as const;
+type Landing = (typeof landings)[number];
+
+function endsOf(landing: Landing) {
+  return landing === 'inside'
+    ? [
+        ended([published('ours', 1)]),
+        ended([published('rival', 1, 290), published('ours', 2)]),
+        ended([published('rival', 1), published('ours', 2)]),
+      ]
+    : [ended([published('rival', 1, 290)]), ended([])];
+}
+
+function answersOf(landing: Landing): AuctionRecord[] {
+  const unsure = [
+    answered({ kind: 'rejected', code: 'request-expired' }, true),
+    answered({ kind: 'duplicate' }, true),
+    answered({ kind: 'unknown', reason: 'reset' }, false),
+  ];
+  switch (landing) {
+    case 'inside':
+      return [...unsure, answered({ kind: 'accepted', bidId: 'ours' }, false)];
+    case 'outside':
+      return [...unsure, answered({ kind: 'accepted-outside', bidId: 'ours' }, false)];
+    case 'not at all':
+      return [
+        ...unsure,
+        answered({ kind: 'rejected', code: 'request-expired' }, false),
+        answered({ kind: 'duplicate' }, false),
+      ];
+    default:
+      return landing satisfies never;
+  }
+}
+
+const resolutions = (['won', 'lost', 'not-landed', 'cancelled', 'result-missing', 'expired'] as const).map(
+  (as): AuctionRecord => ({ kind: 'resolved', requestId, at, as, by: 'somebody', reason: 'looked' }),
+);
+const histories = fc.constantFrom(...landings).chain((landing) => {
+  const winners = [
+    winner('contemplated', []),
+    winner('proposed', []),
+    winner('contemplated', ['no']),
+    winner('proposed', ['no']),
+  ];
+  const event = fc.oneof(
+    fc.constant(requested),
+    fc.constantFrom(claim('a'), claim('b')),
+    fc.constantFrom(pass(null), pass('a'), pass('b')),
+    fc.constantFrom(...answersOf(landing)),
+    fc.constantFrom(...endsOf(landing)),
+    fc.constantFrom(...(landing === 'not at all' ? resolutions : winners)),
+    fc.constantFrom(...resolutions),
+  );
+  return fc.array(event, { minLength: 1, maxLength: 9 });
+});
+
+/**
+ * Nothing answers, wins or is resolved before there is a claim that counts: whoever writes that has read the claim back.
+ * No auction that had ended before the claim has our bid in it, and a bid that everybody says was never sent wins nothing.
+ */
+function possible(history: readonly AuctionRecord[]): AuctionRecord[] {
+  const seen = { pass: false, claim: false, unsent: false, answer: false, ended: false, missing: false };
+  return history.filter((record) => {
+    const { kind } = record;
+    const isWinner = kind === 'contemplated' || kind === 'proposed';
+    if (!seen.claim && (isWinner || kind === 'answered' || kind === 'resolved')) return false;
+    if (kind === 'ended' && !seen.claim && !seen.pass) return false;
+    // The desk misses a result only while there is none, and long after the last answer could come.
+    if (kind === 'resolved' && record.as === 'result-missing' && seen.ended) return false;
+    if (kind === 'resolved' && record.as === 'result-missing') seen.missing = true;
+    if (kind === 'answered' && seen.missing) return false;
+    if (isWinner && seen.unsent && !seen.answer) return false;
+    if (kind === 'passed' && !seen.claim && record.claimId === null) seen.pass = true;
+    if (kind === 'passed' && seen.claim && record.claimId !== null) seen.unsent = true;
+    if (kind === 'claimed' && !seen.pass) seen.claim = true;
+    if (kind === 'answered') seen.answer = true;
+    if (kind === 'ended') seen.ended = true;
+    return true;
+  });
+}
+
+test('on any history the auditor and the transition table say the same', () => {
+  fc.assert(
+    fc.property(histories, (history) => {
+      const records = [requested, ...possible(history)];
+      let state: RequestState | null = null;
+      const evidence = noEvidence();
+      for (const record of records) {
+        state = evolve(state, record, bidding);
+        absorb(evidence, record);
+        const { end, money } = standingOf(evidence);
+        assert.deepEqual({ end, money }, { end: state.phase, money: state.exposure });
+      }
+    }),
+    { numRuns: 3_000 },
+  );
+});
