@@ -92,7 +92,7 @@ const endOfAuction = z.object({
   }),
 });
 
-export type EndedRequest = { requestId: RequestId; bids: readonly PublishedBid[] };
+type EndedRequest = { requestId: RequestId; bids: readonly PublishedBid[] };
 /** `unreadable`: requests of the batch that could not be read, each told by itself, so that the others go on. */
 export type EndOfAuction = {
   batchId: string;

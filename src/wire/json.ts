@@ -7,7 +7,7 @@ export type JsonObject = { [key: string]: JsonValue };
 export type RawNumber = { readonly rawJSON: string };
 
 export type JsonLimits = { maxBytes: number; maxDepth: number };
-export const defaultJsonLimits: JsonLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 64 };
+const defaultJsonLimits: JsonLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 64 };
 
 export type Parsed = { kind: 'parsed'; value: JsonValue } | { kind: 'malformed'; text: string };
 

@@ -17,7 +17,7 @@ import {
 } from './values.ts';
 
 /** A code of the data processor's tables with its description. */
-export type Coded = { code: number; text: string | null };
+type Coded = { code: number; text: string | null };
 
 const coded = z
   .object({ codigo: needed(readInteger), descricao: optional(readText) })

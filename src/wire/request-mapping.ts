@@ -27,7 +27,7 @@ import {
   readText,
 } from './values.ts';
 
-export type MappedItem =
+type MappedItem =
   | {
       kind: 'request';
       request: LoanRequest;
