@@ -8,13 +8,18 @@ import { requestAt } from '../../src/sandbox/population.ts';
 import type { RivalBid } from '../../src/sandbox/rivals.ts';
 import { defaultWorld } from '../../src/sandbox/world.ts';
 import { encodeBid } from '../../src/wire/bid.ts';
-import { manualClock } from './clocks.ts';
+import { type ManualClock, manualClock } from './clocks.ts';
 
 const start = Date.UTC(2026, 10, 21, 15);
 const day = 86_400_000;
 
-function house(rivals: RivalBid[] = [], changes: Partial<typeof defaultAuction> = {}) {
+function house(
+  rivals: RivalBid[] = [],
+  changes: Partial<typeof defaultAuction> = {},
+  before: (clock: ManualClock) => void = () => {},
+) {
   const clock = manualClock(start);
+  before(clock);
   const events: AuctionEvent[] = [];
   const settings = { ...defaultAuction, ...changes };
   const auctions = createAuctionHouse({ settings, clock, chance: chanceOf('t'), tell: (event) => events.push(event) });
@@ -123,6 +128,16 @@ test('a late first bid is contemplated too and stays out of the end-of-auction l
     ['opened', 'ended', 'contemplated', 'proposed'],
   );
   assert.ok(events[2]!.kind === 'contemplated' && events[2]!.outside);
+});
+
+test('a bid between the end of the window and the counting is late all the same', () => {
+  let act = () => {};
+  // Due at the same moment as the counting, and before it.
+  const early = house([], {}, (clock) => clock.schedule(start + defaultAuction.windowMs, () => act()));
+  act = () => assert.equal(early.bid(290).kind, 'accepted-outside');
+  early.clock.advance(defaultAuction.windowMs + 1_000);
+  assert.deepEqual(rankedOf(early.events, early.requestId), []);
+  assert.equal(early.events.filter((event) => event.kind === 'contemplated').length, 1);
 });
 
 test('errors end a win', () => {
