@@ -38,7 +38,11 @@ export function createCurves(options: {
     return entry !== undefined && entry.settingsHash === policy.settingsHash && clock.now() - entry.madeAt < maxAgeMs;
   }
 
-  async function make(segments: ReadonlyMap<string, readonly string[]>, policy: Policy): Promise<void> {
+  async function make(
+    segments: ReadonlyMap<string, readonly string[]>,
+    policy: Policy,
+    found: Map<string, WinCurve>,
+  ): Promise<void> {
     const keys = new Set([...segments.values()].flat());
     const histograms = learning ? await views.statistics([...keys]) : new Map();
     const at = clock.now();
@@ -53,19 +57,24 @@ export function createCurves(options: {
         at,
         halfLifeMs: settings.halfLifeMs,
       });
+      found.set(name, curve);
       known.set(name, { curve, keys: segmentKeys, madeAt: at, settingsHash: policy.settingsHash });
     }
   }
 
   return {
     read: async (segments, policy) => {
+      // What is known may be forgotten while the statistics of others are read: what this caller gets is kept apart.
+      const found = new Map<string, WinCurve>();
       const missing = new Map<string, readonly string[]>();
       for (const keys of segments) {
         const name = keys.at(-1) ?? '';
-        if (!isFresh(known.get(name), policy)) missing.set(name, keys);
+        const entry = known.get(name);
+        if (isFresh(entry, policy)) found.set(name, entry.curve);
+        else missing.set(name, keys);
       }
-      if (missing.size > 0) await make(missing, policy);
-      return segments.map((keys) => known.get(keys.at(-1) ?? '')!.curve);
+      if (missing.size > 0) await make(missing, policy, found);
+      return segments.map((keys) => found.get(keys.at(-1) ?? '')!);
     },
     forget: (keys) => {
       const changed = new Set(keys);

@@ -225,7 +225,9 @@ export function createDesk(world: DeskWorld): Desk {
       const durationMs = clock.now() - (state.request?.receivedAt ?? now);
       observer({ kind: 'duration', stage: 'received-to-decided', durationMs });
     }
-    if (passes.length > 0) keep(passes);
+    if (passes.length > 0) {
+      spawn(outbox.keep(passes).then(() => observer({ kind: 'step', step: 'pass-appended' })));
+    }
   }
 
   /** What decisions refer to by hash is in the log before they are. */
@@ -309,14 +311,21 @@ export function createDesk(world: DeskWorld): Desk {
       inherited: first.instance !== world.instance || attempted.has(requestId),
     };
     attempted.add(requestId);
+    // Nothing is written while it is not known that the claim still stands.
+    const stands = () => ledger.get(requestId)?.state.phase === 'claimed';
+    const sendWorld = {
+      ...world,
+      gateOpen: () => gate.isOpen() && stands(),
+      stopping: () => stopping,
+      over: () => intake.isLive() && !stands(),
+    };
     spawn(
-      sendClaim({ ...world, gateOpen: gate.isOpen, stopping: () => stopping }, job).then(async (record) => {
+      sendClaim(sendWorld, job).then(async (record) => {
         sending.delete(requestId);
         if (record === null) return;
         observer({ kind: 'step', step: 'answer-received' });
         pump();
         await endDurably(record);
-        observer({ kind: 'step', step: record.kind === 'passed' ? 'pass-appended' : 'answer-appended' });
       }),
     );
   }
@@ -341,6 +350,8 @@ export function createDesk(world: DeskWorld): Desk {
     ending.add(record.requestId);
     queue.remove(record.requestId);
     await outbox.keep([{ topic: 'auctions', key: record.requestId, record }]);
+    if (record.kind === 'passed') observer({ kind: 'step', step: 'pass-appended' });
+    if (record.kind === 'answered') observer({ kind: 'step', step: 'answer-appended' });
   }
 
   function keep(entries: readonly NewEntry[]): void {

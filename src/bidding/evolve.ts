@@ -188,8 +188,13 @@ function takeRequest(next: RequestState, record: Requested): void {
     next.sealed = record.sealed;
     next.rawHash = record.rawHash;
     next.batchId ??= record.request.batchId;
-  } else if (next.rawHash === record.rawHash) next.repeats += 1;
+    return;
+  }
+  if (next.rawHash === record.rawHash) next.repeats += 1;
   else next.conflicts += 1;
+  // A slow append may come into the log after a faster later one: the deadline counts from the first receipt ever.
+  const { receivedAt } = record.request;
+  if (receivedAt < next.request.receivedAt) next.request = { ...next.request, receivedAt };
 }
 
 function takeAuction(next: RequestState, record: Ended, settings: BiddingSettings): void {
@@ -280,17 +285,12 @@ export function viewChanges(
   if (claim !== null && was !== is) {
     const expiresAt = validityEnd(after, settings);
     if (is === 'released') changes.push({ kind: 'release', requestId });
-    else if (was === 'none' || was === 'released')
-      changes.push({
-        kind: 'reserve',
-        requestId,
-        at: record.at,
-        amountCents: claim.offer.amountCents,
-        caps: claim.caps,
-        expiresAt,
-        force: record.kind !== 'claimed',
-      });
+    else if (was === 'none' || was === 'released' || record.kind !== 'claimed')
+      changes.push(reserve(after, record, settings, record.kind !== 'claimed'));
     if (is === 'committed') changes.push({ kind: 'commit', requestId, expiresAt });
+  } else if (claim !== null && is === 'held' && before?.phase === 'claimed' && after.phase !== 'claimed') {
+    // Views made again may have refused what once had room: an answer shows that the bid went out, so it is held.
+    changes.push(reserve(after, record, settings, true));
   } else if (claim !== null && is === 'committed' && after.winner !== before?.winner) {
     changes.push({ kind: 'commit', requestId, expiresAt: validityEnd(after, settings) });
   }
@@ -301,4 +301,17 @@ export function viewChanges(
     changes.push({ kind: 'learn', keys, cell: learnt.bestRivalCell, at: learnt.endedAt ?? record.at, halfLifeMs });
   }
   return changes;
+}
+
+function reserve(state: RequestState, record: AuctionRecord, settings: BiddingSettings, force: boolean): ViewChange {
+  const claim = state.claim!;
+  return {
+    kind: 'reserve',
+    requestId: state.requestId,
+    at: record.at,
+    amountCents: claim.offer.amountCents,
+    caps: claim.caps,
+    expiresAt: validityEnd(state, settings),
+    force,
+  };
 }

@@ -18,6 +18,8 @@ export type SendWorld = {
   /** False while paused, closed or stopping: no byte is written. */
   gateOpen: () => boolean;
   stopping: () => boolean;
+  /** The claim was answered, ended or given up elsewhere meanwhile: no further attempt. */
+  over: () => boolean;
 };
 
 export type SendJob = {
@@ -36,7 +38,7 @@ export function cutoffOf(deadlineAt: EpochMs, service: Service, settings: Biddin
   return deadlineAt - settings.skewAllowanceMs - service.networkP99Ms() - Math.max(0, service.clockSkewMs());
 }
 
-/** Resolves to the record that ends the claim, or to null when the process stops first: the claim then waits in the log. */
+/** Resolves to the record that ends the claim, or to null when the process stops or the claim is over elsewhere first. */
 export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answered | Passed | null> {
   const { service, clock, settings } = world;
   let attempts = 0;
@@ -46,6 +48,8 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   let held = 'deadline';
   for (;;) {
     if (world.stopping()) return null;
+    // Whoever ended it may not know that bytes of ours are out: that has to be said, whatever it is worth by now.
+    if (world.over()) return attempts > 0 ? unknown() : null;
     const cutoffAt = cutoffOf(job.deadlineAt, service, settings);
     if (clock.now() >= cutoffAt) return afterDeadline();
     if (!world.gateOpen()) {
@@ -98,10 +102,14 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       const code = held === 'paused' ? 'paused' : 'deadline';
       return deskPass(job.requestId, code, 'claimed, and never written before the deadline', at, job.claim.claimId);
     }
+    return unknown();
+  }
+
+  function unknown(): Answered {
     return {
       kind: 'answered',
       requestId: job.requestId,
-      at,
+      at: clock.now(),
       claimId: job.claim.claimId,
       outcome: { kind: 'unknown', reason: 'no answer that can be trusted before the deadline' },
       attempts,
