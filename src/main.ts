@@ -162,7 +162,7 @@ async function demo(options: DemoOptions & { learning: boolean; rivals?: string 
     const opened = await openEngine({ config, learning: options.learning, journal, onFault });
     closing.unshift(opened.close);
     sandbox.connect(`${opened.engine.url}/webhooks/${token}`);
-    await runStream({ options, sandbox, engine: opened.engine, clock, terminal });
+    await runStream({ ...opened, options, sandbox, clock, terminal });
     const report = await judge({ sandbox, store: opened.store, config, policy: opened.policy, now: clock.now() });
     terminal.write(options.json ? JSON.stringify(report) : reportText(report));
     if (!options.exit) {

@@ -1,11 +1,12 @@
 /** Pause and resume: straight into the store, so that they work without HTTP; done when every live process obeys. */
 import type { Control } from '../bidding/ports.ts';
-import type { Clock } from '../domain/clock.ts';
+import { type Clock, dayOf } from '../domain/clock.ts';
 import { Fault } from '../errors.ts';
+import { type CommandWorld, lifeMs, wait, withReader } from './world.ts';
 
-/** A process that has not been heard of for this long is not alive. */
-const lifeMs = 5_000;
 const pollMs = 50;
+/** Longer than `lifeMs`, so that a process that has just died is not waited for in vain. */
+const timeoutMs = lifeMs + 1_000;
 
 export type Acknowledgement = { revision: number; instances: readonly string[] };
 
@@ -27,6 +28,49 @@ export async function changeControl(
       const names = late.map((process) => process.instance).join(', ');
       throw new Fault('not-acknowledged', `Stored as revision ${revision}, but not yet obeyed by ${names}.`);
     }
-    await new Promise<void>((resolve) => clock.schedule(clock.now() + pollMs, resolve));
+    await wait(clock, pollMs);
   }
+}
+
+/** The change, and what to say of it: `told` when processes obey, `stored` when none runs. */
+async function command(
+  world: CommandWorld,
+  change: (control: Control) => Promise<number>,
+  told: (revision: number, count: number) => string,
+  stored: (revision: number) => string,
+): Promise<void> {
+  await withReader(world, async ({ control }) => {
+    const { revision, instances } = await changeControl(control, world.clock, timeoutMs, change);
+    world.terminal.write(instances.length === 0 ? stored(revision) : told(revision, instances.length));
+  });
+}
+
+export async function pauseDesk(world: CommandWorld, { by, reason }: { by: string; reason: string }): Promise<void> {
+  const { paused, storedPause } = world.format.texts.control;
+  const pause = { by, reason, at: world.clock.now() };
+  await command(world, (control) => control.setPause(pause), paused, storedPause);
+}
+
+export async function resumeDesk(world: CommandWorld): Promise<void> {
+  const { resumed, storedResume } = world.format.texts.control;
+  await command(world, (control) => control.setPause(null), resumed, storedResume);
+}
+
+/** Sets (`cents`), removes (null) or, left out, shows an operator's cap. */
+export async function capDesk(world: CommandWorld, name: string, cents: number | null | undefined): Promise<void> {
+  const { format, terminal, clock } = world;
+  const texts = format.texts.control;
+  if (cents !== undefined) {
+    const told = (revision: number, count: number) =>
+      cents === null ? texts.capRemoved(name, revision, count) : texts.cap(name, format.money(cents), revision, count);
+    await command(world, (control) => control.setCap(name, cents), told, (revision) => told(revision, 0));
+    return;
+  }
+  await withReader(world, async ({ control, views }) => {
+    const limit = (await control.read()).caps[name];
+    if (limit === undefined) throw new Fault('not-found', texts.capNone(name));
+    const key = `operator:${name}|${dayOf(clock.now())}`;
+    const used = (await views.usage([key], clock.now())).get(key)?.amountCents ?? 0;
+    terminal.write(texts.capUsage(name, format.money(used), format.money(limit)));
+  });
 }

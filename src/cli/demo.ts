@@ -1,4 +1,5 @@
 /** The whole house in one command: the played service, the desk on its embedded store, a stream of requests, an audit. */
+import { callbackPartition, type EventLog, type Views } from '../bidding/ports.ts';
 import type { Engine } from '../engine.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -9,7 +10,7 @@ export type DemoOptions = { requests: number; seed: string; exit: boolean; json:
 /** A day of auctions in seconds. Desk and service have to agree on the window. */
 const windowMs = 1_000;
 export const demoAuction = { windowMs, expiryMs: 10 * windowMs };
-export const demoPace = { batchRequests: 20, batchIntervalMs: 450 };
+export const demoPace = { batchRequests: 10, batchIntervalMs: 350 };
 
 /** Settings of the desk that go with that pace; all others are those of `config/default.json`. */
 export const demoSettings = {
@@ -30,6 +31,7 @@ export async function runStream(parts: {
   options: DemoOptions;
   sandbox: Sandbox;
   engine: Engine;
+  store: { log: EventLog; views: Views };
   clock: Clock;
   terminal: Terminal;
 }): Promise<void> {
@@ -44,12 +46,20 @@ export async function runStream(parts: {
   });
   progress.end();
   const until = clock.now() + settleTimeoutMs;
-  while (clock.now() < until && !isQuiet(engine)) {
+  while (clock.now() < until && !(await isQuiet(engine, parts.store))) {
     await new Promise<void>((resolve) => clock.schedule(clock.now() + settlePollMs, resolve));
   }
 }
 
-function isQuiet(engine: Engine): boolean {
+/** Everything told is folded, and nothing awaits an end that could still come. */
+async function isQuiet(engine: Engine, store: { log: EventLog; views: Views }): Promise<boolean> {
   const { queued, parked, sending, unsettled } = engine.desk.status();
-  return queued + parked + sending + unsettled === 0;
+  if (queued + parked + sending + unsettled > 0) return false;
+  for (const [partition, end] of await store.log.ends('callbacks')) {
+    if ((await store.views.applied(callbackPartition(partition))) < end) return false;
+  }
+  for (const [partition, end] of await store.log.ends('auctions')) {
+    if ((await store.views.applied(partition)) < end) return false;
+  }
+  return true;
 }

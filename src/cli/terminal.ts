@@ -9,6 +9,11 @@ export type Terminal = {
 };
 
 export function createTerminal(): Terminal {
+  // A reader that has seen enough, such as `head`, is no fault.
+  process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
+    if (fault.code === 'EPIPE') process.exit(0);
+    throw fault;
+  });
   return {
     write: (text) => void process.stdout.write(`${text}\n`),
     say: (text) => void process.stderr.write(`${text}\n`),
@@ -16,12 +21,18 @@ export function createTerminal(): Terminal {
   };
 }
 
-/** Left-aligned columns, as wide as their widest cell. */
-export function tableText(header: readonly string[], rows: readonly (readonly string[])[]): string {
+/** Columns as wide as their widest cell, left-aligned but for those in `right`. */
+export function tableText(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  right: readonly number[] = [],
+): string {
   const widths = header.map((name, column) => Math.max(name.length, ...rows.map((row) => (row[column] ?? '').length)));
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .map((cell, column) =>
+        right.includes(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+      )
       .join('  ')
       .trimEnd();
   return [line(header), line(widths.map((width) => '─'.repeat(width))), ...rows.map(line)].join('\n');

@@ -1,0 +1,80 @@
+/** `lance bids list`: the ledger, latest first, in short pages beside a running daemon. */
+import { cursorOf, type LedgerRow } from '../bidding/ports.ts';
+import type { AmountCents, EpochMs, RateHundredths } from '../domain/glossary.ts';
+import type { Phase, RequestState } from '../domain/states.ts';
+import { tableText } from './terminal.ts';
+import { type CommandWorld, type DeskReader, withReader } from './world.ts';
+
+const pageRows = 200;
+
+/** One line of `--json`. */
+type ListedBid = {
+  requestId: string;
+  batchId: string | null;
+  state: Phase;
+  /** Why there was no bid, or why the service turned it away. */
+  code: string | null;
+  rateHundredths: RateHundredths | null;
+  amountCents: AmountCents | null;
+  installments: number | null;
+  position: number | null;
+  decidedAt: EpochMs | null;
+};
+
+function listedBid(state: RequestState): ListedBid {
+  const { requestId, batchId, phase, claim, answer, auction, decidedAt } = state;
+  const rejection = phase === 'rejected' && answer?.outcome.kind === 'rejected' ? answer.outcome.code : null;
+  return {
+    requestId,
+    batchId,
+    state: phase,
+    code: phase === 'passed' ? (state.pass?.code ?? null) : rejection,
+    rateHundredths: claim?.offer.rateHundredths ?? null,
+    amountCents: claim?.offer.amountCents ?? null,
+    installments: claim?.offer.installments ?? null,
+    position: auction?.position ?? null,
+    decidedAt,
+  };
+}
+
+async function* rowsOf(views: DeskReader['views'], phase: string | null, limit: number): AsyncGenerator<LedgerRow> {
+  let before: string | null = null;
+  for (let left = limit; left > 0; ) {
+    const page: LedgerRow[] = await views.query({ phase, limit: Math.min(pageRows, left), before });
+    yield* page;
+    left -= page.length;
+    if (page.length < pageRows) return;
+    before = cursorOf(page.at(-1)!.state);
+  }
+}
+
+export async function listBids(
+  world: CommandWorld,
+  options: { json: boolean; limit: number; state: string | null },
+): Promise<void> {
+  const { terminal, format } = world;
+  const { texts } = format;
+  await withReader(world, async ({ views }) => {
+    const lines: string[][] = [];
+    for await (const { state } of rowsOf(views, options.state, options.limit)) {
+      const row = listedBid(state);
+      if (options.json) terminal.write(JSON.stringify(row));
+      else
+        lines.push([
+          row.requestId,
+          row.batchId ?? texts.none,
+          texts.states[row.state],
+          row.code ?? '',
+          row.rateHundredths === null ? '' : format.rate(row.rateHundredths),
+          row.amountCents === null ? '' : format.money(row.amountCents),
+          row.installments === null ? '' : String(row.installments),
+          row.position === null ? '' : String(row.position),
+          format.time(row.decidedAt),
+        ]);
+    }
+    if (options.json) return;
+    if (lines.length === 0) terminal.write(texts.list.empty);
+    else terminal.write(tableText(texts.list.header, lines, [4, 5, 6, 7]));
+    if (lines.length === options.limit) terminal.say(texts.list.more(options.limit));
+  });
+}

@@ -1,0 +1,61 @@
+/** What the commands need from the composition root, so that none of them knows an adapter. */
+import type { Control, EventLog, NewEntry, Views } from '../bidding/ports.ts';
+import type { ConfigResult, Place } from '../config.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { Vault } from '../domain/vault.ts';
+import type { RuleFile } from '../rules/rule-set.ts';
+import type { Format } from './format.ts';
+import type { Terminal } from './terminal.ts';
+
+/** A data directory, beside a running daemon or without one. */
+export type DeskReader = {
+  log: Pick<EventLog, 'read' | 'readKey' | 'ends'>;
+  views: Omit<Views, 'apply'>;
+  control: Control;
+  appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
+  verifyChain: (
+    onProgress: (verified: number) => void,
+  ) => Promise<{ kind: 'intact'; entries: number; head: string } | { kind: 'broken'; offset: number }>;
+  close: () => void;
+};
+
+export type CommandWorld = {
+  clock: Clock;
+  terminal: Terminal;
+  format: Format;
+  /** Throws `configuration-invalid`. */
+  place: () => Place;
+  /** Throws `data-directory-unusable`. */
+  openReader: (directory: string) => DeskReader;
+  readConfig: () => ConfigResult;
+  createVault: (secret: string) => Vault;
+  /** Throws `rules-refused`. */
+  readRules: (directory: string) => readonly RuleFile[];
+  /** Whether a process holds the directory. */
+  isHeld: (directory: string) => boolean;
+  /** A file of this package or one that the user names. */
+  readPackageFile: (path: string) => string;
+  readText: (path: string) => string;
+  endSignal: () => Promise<string>;
+};
+
+/** A process that has not been heard of for this long is not alive. */
+export const lifeMs = 5_000;
+
+/** Opens the directory for one command and closes it however that ends. */
+export async function withReader<R>(
+  world: CommandWorld,
+  use: (reader: DeskReader, place: Place) => Promise<R>,
+): Promise<R> {
+  const place = world.place();
+  const reader = world.openReader(place.dataDir);
+  try {
+    return await use(reader, place);
+  } finally {
+    reader.close();
+  }
+}
+
+export function wait(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => clock.schedule(clock.now() + ms, resolve));
+}
