@@ -305,7 +305,7 @@ export function testViews(kind: BackendKind): void {
   test(`${kind.name}: the views are what a plain model says, through re-application, restarts, crashes and loss`, async () => {
     await fc.assert(
       fc.asyncProperty(steps, (plan) => runSteps(kind, plan)),
-      { numRuns: 40, seed: 20_261_121, endOnFailure: false },
+      { numRuns: 25, seed: 20_261_121, endOnFailure: false },
     );
   });
 }
