@@ -91,6 +91,7 @@ const otherVariables = [
   'LANCE_SCHEMA_REGISTRY_URL',
   'LANCE_REDIS_URL',
   'LANCE_CRASH_AT',
+  'LANCE_LANG',
 ];
 
 const variableOf = new Map(Object.entries(variables).map(([name, { path }]) => [path, name]));

@@ -13,6 +13,7 @@ const table = {
   'service-unreachable': { retryable: true, exitCode: 69 },
   'not-acknowledged': { retryable: true, exitCode: 75 },
   'not-found': { retryable: false, exitCode: 66 },
+  'not-allowed': { retryable: false, exitCode: 65 },
 } as const;
 
 export type FaultCode = keyof typeof table;

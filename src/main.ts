@@ -5,7 +5,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
+import { isHeld } from './adapters/embedded/database.ts';
 import { openEmbeddedReader } from './adapters/embedded/reader.ts';
 import { type EmbeddedStore, openEmbeddedStore } from './adapters/embedded/store.ts';
 import { createService } from './adapters/service/service.ts';
@@ -14,18 +15,20 @@ import { readRuleFiles } from './adapters/system/rule-files.ts';
 import { createVault } from './adapters/vault/vault.ts';
 import type { Policy } from './bidding/decide.ts';
 import type { Step } from './bidding/observer.ts';
-import { changeControl } from './cli/control.ts';
+import { registerCommands } from './cli/commands.ts';
 import { type DemoOptions, demoAuction, demoPace, demoSettings, runStream } from './cli/demo.ts';
+import { createFormat } from './cli/format.ts';
 import { judge, reportText } from './cli/judge.ts';
-import { createTerminal, type Terminal } from './cli/terminal.ts';
-import { type Config, type Environment, readConfig, readPlace } from './config.ts';
+import { createTerminal } from './cli/terminal.ts';
+import { languageOf } from './cli/texts.ts';
+import { type Config, type Environment, type Place, readConfig, readPlace } from './config.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
 import { createJournal, type Journal } from './http/journal.ts';
 import { policyOf } from './policy.ts';
+import { type modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
 import { createSandbox } from './sandbox/sandbox.ts';
 import { sandboxSettings } from './sandbox/settings.ts';
-import { modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
 import { readRequestMapping } from './wire/mapping-table.ts';
 import { readOutcomeTable } from './wire/outcomes.ts';
 
@@ -37,12 +40,15 @@ const version: string = JSON.parse(readText(packageFile('package.json'))).versio
 function configuration(environment: Environment, readFile = readText): Config {
   const result = readConfig(environment, readFile);
   if (result.kind === 'config') return result.config;
-  throw new Fault('configuration-invalid', `The configuration is refused:\n${result.faults.map((text) => `  ${text}`).join('\n')}`);
+  throw new Fault(
+    'configuration-invalid',
+    `The configuration is refused:\n${result.faults.map((text) => `  ${text}`).join('\n')}`,
+  );
 }
 
-function dataDirectory(environment: Environment): string {
+function place(environment: Environment): Place {
   const result = readPlace(environment, readText);
-  if (result.kind === 'place') return result.place.dataDir;
+  if (result.kind === 'place') return result.place;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
@@ -210,6 +216,21 @@ program
   .action(async (options) => {
     process.exitCode = await demo(options);
   });
+
+registerCommands(program, {
+  clock,
+  terminal: createTerminal(),
+  format: createFormat(languageOf(process.argv, process.env)),
+  place: () => place(process.env),
+  openReader: (directory) => openEmbeddedReader({ directory }),
+  readConfig: () => readConfig(process.env, readText),
+  createVault,
+  readRules: readRuleFiles,
+  isHeld,
+  readPackageFile: (path) => readText(packageFile(path)),
+  readText,
+  endSignal,
+});
 
 try {
   await program.parseAsync();

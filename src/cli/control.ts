@@ -63,7 +63,12 @@ export async function capDesk(world: CommandWorld, name: string, cents: number |
   if (cents !== undefined) {
     const told = (revision: number, count: number) =>
       cents === null ? texts.capRemoved(name, revision, count) : texts.cap(name, format.money(cents), revision, count);
-    await command(world, (control) => control.setCap(name, cents), told, (revision) => told(revision, 0));
+    await command(
+      world,
+      (control) => control.setCap(name, cents),
+      told,
+      (revision) => told(revision, 0),
+    );
     return;
   }
   await withReader(world, async ({ control, views }) => {

@@ -39,7 +39,10 @@ export function tableText(
 }
 
 /** One line that is written over on a terminal; every tenth step as a line of its own elsewhere. */
-export function createProgress(terminal: Terminal, title: string): { show: (done: number, of: number, note: string) => void; end: () => void } {
+export function createProgress(
+  terminal: Terminal,
+  title: string,
+): { show: (done: number, of: number, note: string) => void; end: () => void } {
   const width = 28;
   let lastTenth = -1;
   return {

@@ -179,7 +179,8 @@ export const pt = {
     missedNothing: 'nada: nenhuma taxa permitida venceria com lucro',
     resolution: (as: string, by: string, reason: string) => `encerrado como ${as} por ${by}: ${reason}`,
     nearest: 'O que faltou (mudando um só fato)',
-    nearestTo: (fact: string, from: string, to: string, rate: string) => `${fact}: de ${from} para ${to} → lance a ${rate}`,
+    nearestTo: (fact: string, from: string, to: string, rate: string) =>
+      `${fact}: de ${from} para ${to} → lance a ${rate}`,
     nearestOnly: (fact: string, rate: string) => `${fact} → lance a ${rate}`,
     nearestNone: 'Nenhuma mudança de um só fato, entre as tentadas, traria um lance.',
     byPrior: 'A curva de vitória não tinha sido consultada: taxas pela curva inicial.',
@@ -193,7 +194,8 @@ export const pt = {
     linkAt: (at: string) => `recebido em ${at}`,
     linkNone: 'não consultado',
     repeats: 'recebida de novo',
-    repeatsWords: (equal: number, different: number) => `${equal} vezes igual, ${different} vezes diferente (ignoradas)`,
+    repeatsWords: (equal: number, different: number) =>
+      `${equal} vezes igual, ${different} vezes diferente (ignoradas)`,
     factsTitle: 'Fatos que as regras viram',
     hiddenText: '(texto não mostrado)',
     rules: 'Regras que agiram',
@@ -258,9 +260,11 @@ export const pt = {
     replayDiffers: (fields: string) =>
       `ATENÇÃO: a decisão refeita difere do registro em ${fields}. Isto nunca devia acontecer: guarde o diretório de dados e avise quem mantém o programa.`,
     replayNone: 'Nada a refazer: a solicitação terminou sem que regras e preço fossem consultados.',
-    inputs: (ruleSet: string, settings: string, curve: string) => `regras ${ruleSet}, ajustes ${settings}, curva ${curve}`,
+    inputs: (ruleSet: string, settings: string, curve: string) =>
+      `regras ${ruleSet}, ajustes ${settings}, curva ${curve}`,
     notFound: (id: string) => `Não há solicitação ${id} neste diretório; veja lance bids list.`,
-    notFolded: (id: string) => `A solicitação ${id} está no registro, mas a mesa ainda não a leu; rode lance run ou tente de novo.`,
+    notFolded: (id: string) =>
+      `A solicitação ${id} está no registro, mas a mesa ainda não a leu; rode lance run ou tente de novo.`,
     inputMissing: (hash: string) => `A entrada guardada ${hash} não está no registro; a decisão não pode ser refeita.`,
   },
   kinds: {
@@ -279,19 +283,23 @@ export const pt = {
     refused: (id: string, state: string, allowed: string) =>
       `A solicitação ${id} está "${state}" e não pode ser encerrada assim. ${allowed === '' ? 'Neste estado não há o que encerrar à mão.' : `Possíveis: ${allowed}.`}`,
     late: (id: string) => `Registrado para ${id}, mas a mesa não o leu em 2 s; veja lance bids show ${id}.`,
-    overtaken: (id: string, state: string) => `Outro registro veio antes: a solicitação ${id} está agora "${state}"; nada foi mudado.`,
+    overtaken: (id: string, state: string) =>
+      `Outro registro veio antes: a solicitação ${id} está agora "${state}"; nada foi mudado.`,
   },
   control: {
     paused: (revision: number, count: number) => `Em pausa (revisão ${revision}), obedecida por ${count} processo(s).`,
     resumed: (revision: number, count: number) => `Lances liberados (revisão ${revision}), por ${count} processo(s).`,
-    storedPause: (revision: number) => `Pausa guardada (revisão ${revision}). Nenhum processo está rodando; vale desde a partida.`,
+    storedPause: (revision: number) =>
+      `Pausa guardada (revisão ${revision}). Nenhum processo está rodando; vale desde a partida.`,
     storedResume: (revision: number) => `Liberação guardada (revisão ${revision}). Nenhum processo está rodando.`,
     cap: (name: string, limit: string, revision: number, count: number) =>
       `Teto ${name}: ${limit} por dia (revisão ${revision}), obedecido por ${count} processo(s).`,
-    capRemoved: (name: string, revision: number, count: number) => `Teto ${name} tirado (revisão ${revision}), por ${count} processo(s).`,
+    capRemoved: (name: string, revision: number, count: number) =>
+      `Teto ${name} tirado (revisão ${revision}), por ${count} processo(s).`,
     capNone: (name: string) => `Não há teto ${name} posto à mão.`,
     capUsage: (name: string, used: string, limit: string) => `Teto ${name}: ${used} de ${limit} prometidos hoje.`,
-    late: (revision: number, names: string) => `Guardado como revisão ${revision}, mas ainda não obedecido por ${names}.`,
+    late: (revision: number, names: string) =>
+      `Guardado como revisão ${revision}, mas ainda não obedecido por ${names}.`,
   },
   audit: {
     progress: 'cadeia',
@@ -302,7 +310,7 @@ export const pt = {
   sandbox: {
     up: (url: string) => `Serviço simulado em ${url}`,
     point: 'Aponte a mesa para ele, noutro terminal:',
-    stream: 'e mande-lhe solicitações daqui:',
+    stream: 'e, depois de Ctrl-C aqui, mande-lhe solicitações:',
     stop: 'Ctrl-C encerra.',
     waiting: (target: string) => `Esperando por ${target} …`,
     unreachable: (target: string) => `Ninguém responde em ${target}; inicie lance run ali ou corrija --target.`,
@@ -348,32 +356,59 @@ export const pt = {
       'configuration-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o ajuste nomeado'],
       'directory-fits': ({ path }: DoctorFigures) => [String(path)],
       'directory-new': ({ path }: DoctorFigures) => [`${path} ainda não tem dados`, 'lance run o cria'],
-      'directory-unwritable': ({ path }: DoctorFigures) => [`${path} não pode ser escrito`, 'corrija LANCE_DATA_DIR ou as permissões'],
-      'store-unreadable': ({ text }: DoctorFigures) => [String(text), 'veja se o arquivo foi mudado e volte a uma cópia'],
+      'directory-unwritable': ({ path }: DoctorFigures) => [
+        `${path} não pode ser escrito`,
+        'corrija LANCE_DATA_DIR ou as permissões',
+      ],
+      'store-unreadable': ({ text }: DoctorFigures) => [
+        String(text),
+        'veja se o arquivo foi mudado e volte a uma cópia',
+      ],
       'daemon-live': ({ count }: DoctorFigures) => [`rodando (${count})`],
       'daemon-none': () => ['nenhum está rodando', 'inicie com lance run'],
-      'daemon-silent': () => ['o diretório está tomado, mas o processo não dá sinal', 'veja o diário dele; reinicie se estiver parado'],
+      'daemon-silent': () => [
+        'o diretório está tomado, mas o processo não dá sinal',
+        'veja o diário dele; reinicie se estiver parado',
+      ],
       'rules-compiled': ({ count, hash }: DoctorFigures) => [`${count} regras, conjunto ${hash}`],
       'rules-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o arquivo nomeado'],
       'file-read': () => ['lido sem faltas'],
       'file-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o arquivo nomeado'],
       'chain-intact': ({ count }: DoctorFigures) => [`intacta, ${count} registros`],
-      'chain-broken': ({ offset }: DoctorFigures) => [`quebrada no registro ${offset}`, 'pare a mesa e volte a uma cópia anterior'],
+      'chain-broken': ({ offset }: DoctorFigures) => [
+        `quebrada no registro ${offset}`,
+        'pare a mesa e volte a uma cópia anterior',
+      ],
       'views-current': ({ count }: DoctorFigures) => [`em dia, ${count} registros`],
-      'views-behind': ({ count }: DoctorFigures) => [`${count} registros atrás do registro`, 'normal com a mesa parada; rodando, veja o diário'],
+      'views-behind': ({ count }: DoctorFigures) => [
+        `${count} registros atrás do registro`,
+        'normal com a mesa parada; rodando, veja o diário',
+      ],
       'control-free': () => ['lances liberados'],
       'control-paused': ({ by, text }: DoctorFigures) => [`em pausa por ${by}: ${text}`, 'lance resume libera'],
-      'control-late': ({ count }: DoctorFigures) => [`${count} processo(s) ainda não obedecem à última mudança`, 'veja o diário deles; se parados, reinicie'],
+      'control-late': ({ count }: DoctorFigures) => [
+        `${count} processo(s) ainda não obedecem à última mudança`,
+        'veja o diário deles; se parados, reinicie',
+      ],
       'dead-letters-none': () => ['nenhuma'],
-      'dead-letters-some': ({ count }: DoctorFigures) => [`${count}`, 'webhooks que ninguém entendeu: veja config/request-mapping.json'],
+      'dead-letters-some': ({ count }: DoctorFigures) => [
+        `${count}`,
+        'webhooks que ninguém entendeu: veja config/request-mapping.json',
+      ],
       'token-given': () => ['dado'],
       'token-command': () => ['vem de LANCE_TOKEN_COMMAND'],
       'token-missing': () => ['falta', 'dê LANCE_ACCESS_TOKEN ou LANCE_TOKEN_COMMAND'],
       'service-reached': ({ host, durationMs }: DoctorFigures) => [`${host} atende em ${durationMs} ms`],
-      'service-unreachable': ({ host, text }: DoctorFigures) => [`${host} não atende (${text})`, 'veja LANCE_BASE_URL, rede e DNS'],
+      'service-unreachable': ({ host, text }: DoctorFigures) => [
+        `${host} não atende (${text})`,
+        'veja LANCE_BASE_URL, rede e DNS',
+      ],
       'service-unknown': () => ['LANCE_BASE_URL não serve', 'dê o endereço do serviço'],
       'clock-sane': () => ['não contradiz o registro'],
-      'clock-behind': ({ durationMs }: DoctorFigures) => [`está ${durationMs} ms atrás do último registro`, 'acerte o relógio (NTP)'],
+      'clock-behind': ({ durationMs }: DoctorFigures) => [
+        `está ${durationMs} ms atrás do último registro`,
+        'acerte o relógio (NTP)',
+      ],
       'clock-wrong': () => ['o ano não pode estar certo', 'acerte o relógio (NTP)'],
     },
   },

@@ -33,7 +33,10 @@ export function textsIn(language: Language): Texts {
 }
 
 /** `--lang` before LANCE_LANG before Portuguese. Words that are no language are refused elsewhere, in Portuguese. */
-export function languageOf(words: readonly string[], environment: Readonly<Record<string, string | undefined>>): Language {
+export function languageOf(
+  words: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Language {
   const place = words.findIndex((word) => word === '--lang' || word.startsWith('--lang='));
   const asked = place < 0 ? undefined : (words[place]!.split('=')[1] ?? words[place + 1]);
   return readLanguage(asked ?? environment.LANCE_LANG ?? 'pt') ?? 'pt';

@@ -121,3 +121,18 @@ export function lockDirectory(directory: string): { release: () => void } {
   const held = database;
   return { release: () => held.close() };
 }
+
+/** Whether a process holds the directory just now. Asks for a shared lock for the length of one read. */
+export function isHeld(directory: string): boolean {
+  const path = join(directory, 'lance.lock');
+  if (!existsSync(path)) return false;
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 0 });
+  try {
+    database.prepare('SELECT count(*) FROM sqlite_master').get();
+    return false;
+  } catch {
+    return true;
+  } finally {
+    database.close();
+  }
+}

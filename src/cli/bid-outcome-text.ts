@@ -1,0 +1,104 @@
+/** How a request ended, how its bid was sent, and the bids that were published: parts of the report in words. */
+import type { RequestState } from '../domain/states.ts';
+import { type BidReport, isWon } from './bid-report.ts';
+import type { Format } from './format.ts';
+import type { Page } from './page.ts';
+import { tableText } from './terminal.ts';
+
+/** A code in words; a rule's own codes are the risk team's, and the reason says the rest. */
+export function codeText(code: string, format: Format): string {
+  const { codes } = format.texts;
+  if (code.startsWith('fact-missing:')) return codes.factMissing(code.slice('fact-missing:'.length));
+  const words = Object.hasOwn(codes, code) ? codes[code as keyof typeof codes] : codes.rule;
+  return typeof words === 'string' ? words : codes.rule;
+}
+
+export function resultSection(page: Page, report: BidReport, format: Format): void {
+  const { show } = format.texts;
+  const { state } = report;
+  page.section(show.result);
+  if (state.phase === 'passed' && state.pass !== null) passLines(page, state.pass, format);
+  if (state.phase === 'rejected' && state.answer?.outcome.kind === 'rejected') {
+    page.line(codeText(state.answer.outcome.code, format));
+  }
+  if (state.claim !== null && state.phase !== 'passed') {
+    const { rateHundredths, amountCents, installments } = state.claim.offer;
+    page.line(
+      `${format.rate(rateHundredths)} · ${format.money(amountCents)} · ${installments} ${format.texts.units.months}`,
+    );
+  }
+  rivalLines(page, report, format);
+  for (const error of state.winner?.errors ?? []) page.line(`✗ ${report.scrubber.text(error)}`);
+  if (state.resolution !== null) {
+    const { as, by, reason } = state.resolution;
+    page.line(show.resolution(as, by, reason));
+  }
+}
+
+function passLines(page: Page, pass: NonNullable<RequestState['pass']>, format: Format): void {
+  page.line(format.texts.show.pass(pass.code, codeText(pass.code, format)));
+  for (const { code, rule, text } of pass.reasons) {
+    page.line(`• ${rule === null ? code : `${code} – "${rule}"`}`);
+    page.wrapped(text);
+  }
+}
+
+function rivalLines(page: Page, { state, hindsight }: BidReport, format: Format): void {
+  const { show } = format.texts;
+  const { auction } = state;
+  if (auction === null || state.claim === null) return;
+  if (auction.position !== null) page.line(show.position(auction.position, auction.bidCount));
+  if (hindsight === null) return;
+  const { bestRivalHundredths: rival, gapHundredths: gap } = hindsight;
+  const offGrid = hindsight.bestRivalOffGrid ? ` ${show.offGrid}` : '';
+  page.field(show.bestRival, rival === null ? show.noRival : `${format.rate(rival)}${offGrid}`);
+  if (gap !== null) {
+    const points = format.points(Math.abs(gap));
+    page.field(show.gap, gap === 0 ? show.gapTie : gap > 0 ? show.gapAbove(points) : show.gapBelow(points));
+  }
+  const { bestWinningRate, forgoneCents } = hindsight;
+  const words = isWon(state)
+    ? { label: show.left, some: show.leftWords, nothing: show.leftNothing }
+    : { label: show.missed, some: show.missedWords, nothing: show.missedNothing };
+  const some = bestWinningRate !== null && forgoneCents > 0;
+  page.field(words.label, some ? words.some(format.money(forgoneCents), format.rate(bestWinningRate)) : words.nothing);
+}
+
+export function sendingSection(page: Page, report: BidReport, format: Format): void {
+  const { show } = format.texts;
+  const { state } = report;
+  const { claim } = state;
+  if (claim === null) return;
+  page.section(show.sending);
+  page.field(show.claim, show.claimWords(claim.claimId, format.time(claim.at)));
+  page.field(show.validUntil, format.time(claim.offer.validUntil));
+  if (state.lateClaims > 0) page.field(show.lateClaims, String(state.lateClaims));
+  page.line(report.answers.length > 0 || state.phase !== 'passed' ? show.bytes : show.bytesUnsent);
+  page.line(`  ${claim.body}`);
+  for (const { outcome, attempts, earlierAttemptPossible, firstByteAt, response } of report.answers) {
+    page.field(show.attempts, `${attempts}${earlierAttemptPossible ? ` (${show.earlier})` : ''}`);
+    page.field(show.firstByte, format.time(firstByteAt));
+    const status = response === null ? show.noAnswer : show.httpStatus(response.status);
+    page.field(show.answer, `${outcome.kind}, ${status}`);
+    if (response !== null && response.body !== '') page.line(`  ${report.scrubber.text(response.body)}`);
+  }
+}
+
+export function auctionSection(page: Page, { state, ended }: BidReport, format: Format): void {
+  const { show } = format.texts;
+  if (ended === null) return;
+  page.section(show.published);
+  const own = new Set(state.auction?.candidates.map(({ bidId }) => bidId));
+  const mark = own.size > 1 ? show.maybeOurs : show.ours;
+  const rows = [...ended.bids]
+    .sort((left, right) => left.position - right.position)
+    .map((bid) => [
+      String(bid.position),
+      `${bid.offGrid ? '< ' : ''}${format.rate(bid.rateHundredths)}`,
+      format.money(bid.amountCents),
+      String(bid.installments),
+      format.time(bid.placedAt),
+      own.has(bid.bidId) ? mark : '',
+    ]);
+  page.block(tableText(show.publishedHeader, rows, [0, 1, 2, 3]));
+}

@@ -1,0 +1,192 @@
+/** Gathers all that is known of one request: ledger, history, the decision made again, hindsight. Nobody's name or CPF. */
+import {
+  differencesOf,
+  explainPrice,
+  type Hindsight,
+  hindsightOf,
+  type NearestBid,
+  nearestBids,
+  type Replay,
+  replayDecision,
+} from '../bidding/explain.ts';
+import type { Reservation } from '../bidding/ports.ts';
+import type { RequestId } from '../domain/glossary.ts';
+import type { DecisionTrace } from '../domain/offer.ts';
+import type { Answered, AuctionRecord, Claimed, Ended, Passed, StoredInput } from '../domain/records.ts';
+import type { Phase, RequestState } from '../domain/states.ts';
+import { Fault } from '../errors.ts';
+import type { Explanation } from '../pricing/choose.ts';
+import type { Facts } from '../rules/facts.ts';
+import { type Contact, encodeBid } from '../wire/bid.ts';
+import { createScrubber, type Scrubber } from './scrub.ts';
+import type { CommandWorld, DeskReader } from './world.ts';
+
+export type Decision = (Claimed | Passed) & { trace: DecisionTrace };
+
+export type BidReport = {
+  state: RequestState;
+  reservation: Reservation;
+  history: readonly AuctionRecord[];
+  /** What fixed the end of the request's decision; null when neither rules nor price were asked. */
+  decision: Decision | null;
+  replay: Replay | null;
+  differences: readonly string[];
+  price: Explanation | null;
+  hindsight: Hindsight | null;
+  nearest: readonly NearestBid[];
+  answers: readonly Answered[];
+  ended: Ended | null;
+  /** Results folded by now under the decision's most special segment. */
+  learnt: number;
+  scrubber: Scrubber;
+};
+
+const wonPhases: readonly Phase[] = ['won', 'contemplated', 'proposed', 'winner-failed'];
+
+export function isWon(state: RequestState): boolean {
+  return wonPhases.includes(state.phase) || state.auction?.position === 1;
+}
+
+async function contentOf(world: CommandWorld, log: DeskReader['log'], hash: string): Promise<string> {
+  const stored = (await log.readKey('inputs', hash)).map(({ record }) => record as StoredInput);
+  const input = stored.find((record) => record.hash === hash);
+  if (input === undefined) throw new Fault('record-undecodable', world.format.texts.show.inputMissing(hash));
+  return input.content;
+}
+
+/** The decision made again from its stored inputs. Throws `record-undecodable` when one of them is not in the log. */
+export async function replayOf(
+  world: CommandWorld,
+  log: DeskReader['log'],
+  state: RequestState,
+  { trace }: Decision,
+): Promise<Replay> {
+  const settings = await contentOf(world, log, trace.settingsHash);
+  const contents = {
+    ruleSet: await contentOf(world, log, trace.ruleSetHash),
+    settings,
+    curve: trace.curveHash === null ? null : await contentOf(world, log, trace.curveHash),
+  };
+  const { contacts } = JSON.parse(settings) as { contacts: readonly Contact[] };
+  return replayDecision({
+    request: state.request!,
+    trace,
+    contents,
+    encodeBid: (requestId, offer) => encodeBid({ requestId, offer, contacts }),
+  });
+}
+
+/** The claim that counts, else the pass that was decided. */
+function decisionOf(state: RequestState, history: readonly AuctionRecord[]): Decision | null {
+  const claimed = history.find((record) => record.kind === 'claimed' && record.claimId === state.claim?.claimId);
+  const passed = history.find((record) => record.kind === 'passed' && record.trace !== null);
+  const decision = claimed ?? (state.pass === null ? undefined : passed);
+  return decision === undefined || state.request === null ? null : (decision as Decision);
+}
+
+/** Throws `not-found`, and `views-behind` for a request that is in the log but not in the views yet. */
+export async function readBidReport(
+  world: CommandWorld,
+  reader: DeskReader,
+  requestId: RequestId,
+  pseudonymKey: string | null,
+): Promise<BidReport> {
+  const { show } = world.format.texts;
+  const history = (await reader.log.readKey('auctions', requestId)).map(({ record }) => record);
+  const row = (await reader.views.read([requestId])).get(requestId);
+  if (row === undefined) {
+    if (history.length === 0) throw new Fault('not-found', show.notFound(requestId));
+    throw new Fault('views-behind', show.notFolded(requestId));
+  }
+  const { state, reservation } = row;
+  const decision = decisionOf(state, history);
+  const replay = decision === null ? null : await replayOf(world, reader.log, state, decision);
+  const price = replay === null || decision === null ? null : explainPrice(replay, decision.trace);
+  const special = state.segmentKeys.at(-1);
+  const statistics = special === undefined ? new Map() : await reader.views.statistics([special]);
+  const { claim, auction } = state;
+  const judged = price !== null && claim !== null && auction !== null && auction.position !== null;
+  return {
+    state,
+    reservation,
+    history,
+    decision,
+    replay,
+    differences: replay === null || decision === null ? [] : differencesOf(replay, decision),
+    price,
+    hindsight: judged ? hindsightOf(price, auction, claim.offer.rateHundredths, isWon(state)) : null,
+    nearest: replay === null || decision?.kind !== 'passed' ? [] : nearestBids(replay, decision.trace),
+    answers: history.filter((record) => record.kind === 'answered'),
+    ended: history.find((record) => record.kind === 'ended') ?? null,
+    learnt: statistics.get(special ?? '')?.count ?? 0,
+    scrubber: createScrubber(world, state, pseudonymKey),
+  };
+}
+
+/** Facts that may be shown: no pseudonyms, and no free text of a request, which might be a name. */
+export function shownFacts(facts: Facts): [name: string, value: string | number | boolean | null][] {
+  const shown: [string, string | number | boolean | null][] = [];
+  for (const [name, value] of Object.entries(facts)) {
+    if (value === undefined || name.startsWith('desk.') || name === 'worker.key') continue;
+    if (name === 'employer.key' && facts['employer.idType'] !== 'cnpj') continue;
+    const freeText = name.startsWith('extra.') && typeof value === 'string';
+    shown.push([name, freeText ? null : typeof value === 'object' ? value.join(', ') : value]);
+  }
+  return shown;
+}
+
+/** `--json`: everything of the report that is not prose, in the words of the domain. */
+export function reportJson(report: BidReport): object {
+  const { state, decision, replay, price, ended } = report;
+  const { requestId, batchId, phase, claim, pass, answer, auction, winner, resolution, exposure } = state;
+  const verdict = replay?.assessment.verdict ?? null;
+  const rules = new Map(replay?.policy.ruleSet.rules.map((rule) => [rule.name, rule]));
+  const offer =
+    decision?.kind === 'claimed' ? decision.offer : replay?.draft.kind === 'offer' ? replay.draft.offer : null;
+  return {
+    requestId,
+    batchId,
+    state: phase,
+    code: phase === 'passed' ? (pass?.code ?? null) : null,
+    reasons: pass?.reasons ?? [],
+    exposure,
+    reservation: report.reservation,
+    facts: replay === null ? null : Object.fromEntries(shownFacts(replay.assessment.facts)),
+    rules: decision?.trace.rulesFired.map((name) => rules.get(name) ?? { name }) ?? [],
+    limits: verdict?.limits ?? null,
+    limitRules: verdict?.limitRules ?? null,
+    economics: verdict?.economics ?? null,
+    strategy: verdict?.strategy ?? null,
+    segmentKeys: decision?.trace.segmentKeys ?? [],
+    offer,
+    costStack: price?.stack?.rows ?? null,
+    rates: price?.rates ?? [],
+    caps: decision?.trace.caps ?? [],
+    usage: decision?.trace.usage ?? {},
+    inputs:
+      decision === null
+        ? null
+        : {
+            ruleSet: decision.trace.ruleSetHash,
+            settings: decision.trace.settingsHash,
+            winCurve: decision.trace.curveHash,
+          },
+    claim: claim === null ? null : { claimId: claim.claimId, at: claim.at, body: claim.body },
+    answer: answer === null ? null : { outcome: answer.outcome, attempts: answer.attempts, at: answer.at },
+    auction:
+      auction === null
+        ? null
+        : {
+            endedAt: auction.endedAt,
+            position: auction.position,
+            bidCount: auction.bidCount,
+            bids: ended?.bids ?? [],
+          },
+    hindsight: report.hindsight,
+    nearestBids: report.nearest,
+    winner: winner === null ? null : { ...winner, errors: winner.errors.map(report.scrubber.text) },
+    resolution,
+    history: report.history.map(({ kind, at }) => ({ kind, at })),
+    replay: replay === null ? null : { same: report.differences.length === 0, differences: report.differences },
+  };
+}

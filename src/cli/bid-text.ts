@@ -1,0 +1,268 @@
+/** The report on one request in words that a risk analyst reads, why it ended so first. */
+import type { Limits } from '../domain/policy.ts';
+import type { AuctionRecord } from '../domain/records.ts';
+import { auctionSection, resultSection, sendingSection } from './bid-outcome-text.ts';
+import { type BidReport, shownFacts } from './bid-report.ts';
+import type { Format } from './format.ts';
+import { createPage, type Page } from './page.ts';
+import { tableText } from './terminal.ts';
+import { plotText } from './value-plot.ts';
+
+const around = [-40, -20, -10, -5, 0, 5, 10, 20, 40];
+const plotWidth = 64;
+const plotHeight = 6;
+const hashLength = 12;
+
+export function reportText(report: BidReport, format: Format): string {
+  const { texts } = format;
+  const { state } = report;
+  const page = createPage();
+  page.line(texts.show.title(state.requestId));
+  page.field(texts.show.batch, state.batchId ?? texts.none);
+  page.field(texts.show.state, `${texts.states[state.phase]} (${state.phase})`);
+  page.field(texts.show.exposure, texts.show.exposures[report.reservation === 'refused' ? 'refused' : state.exposure]);
+  resultSection(page, report, format);
+  nearestSection(page, report, format);
+  askedSection(page, report, format);
+  rulesSection(page, report, format);
+  statisticsSection(page, report, format);
+  offerSection(page, report, format);
+  capsSection(page, report, format);
+  sendingSection(page, report, format);
+  auctionSection(page, report, format);
+  page.section(texts.show.history);
+  for (const record of report.history) page.field(format.time(record.at), historyText(record, format));
+  replaySection(page, report, format);
+  return page.text();
+}
+
+function nearestSection(page: Page, { decision, nearest }: BidReport, format: Format): void {
+  const { show, facts, units } = format.texts;
+  if (decision?.kind !== 'passed') return;
+  page.section(show.nearest);
+  const value = (fact: string, amount: number) => {
+    if (fact === 'margin' || fact === 'amount') return format.money(amount);
+    if (fact === 'age') return `${amount} ${units.years}`;
+    return String(amount);
+  };
+  for (const { fact, from, to, rateHundredths } of nearest) {
+    const rate = format.rate(rateHundredths);
+    if (from === null || to === null) page.line(show.nearestOnly(facts[fact], rate));
+    else page.line(show.nearestTo(facts[fact], value(fact, from), value(fact, to), rate));
+  }
+  if (nearest.length === 0) page.line(show.nearestNone);
+  if (nearest.some(({ byPrior }) => byPrior)) page.line(show.byPrior);
+}
+
+function askedSection(page: Page, { state, replay }: BidReport, format: Format): void {
+  const { texts } = format;
+  const { show } = texts;
+  const { request } = state;
+  if (request === null) return;
+  const money = (cents: number | null) => (cents === null ? texts.none : format.money(cents));
+  page.section(show.asked);
+  page.field(show.received, format.time(request.receivedAt));
+  if (request.closesAt !== null) page.field(show.closes, format.time(request.closesAt));
+  page.field(show.amount, money(request.requestedAmountCents));
+  page.field(show.installments, String(request.requestedInstallments ?? texts.none));
+  page.field(show.margin, money(replay === null ? request.availableMarginCents : replay.assessment.marginCents));
+  if (state.repeats + state.conflicts > 0) page.field(show.repeats, show.repeatsWords(state.repeats, state.conflicts));
+  if (replay === null) return;
+  const { link, facts } = replay.assessment;
+  page.field(show.link, link === null ? show.linkNone : show.linkAt(format.time(link.receivedAt)));
+  page.section(show.factsTitle);
+  for (const [name, value] of shownFacts(facts)) page.field(name, factText(value, format));
+}
+
+function factText(value: string | number | boolean | null, format: Format): string {
+  const { show, yes, no } = format.texts;
+  if (value === null) return show.hiddenText;
+  if (typeof value === 'boolean') return value ? yes : no;
+  return typeof value === 'number' ? format.number(value, Number.isInteger(value) ? 0 : 2) : value;
+}
+
+function rulesSection(page: Page, { decision, replay }: BidReport, format: Format): void {
+  if (decision === null || replay === null) return;
+  const { show, events, limits } = format.texts;
+  const rules = new Map(replay.policy.ruleSet.rules.map((rule) => [rule.name, rule]));
+  page.section(show.rules);
+  for (const name of decision.trace.rulesFired) {
+    const rule = rules.get(name);
+    page.line(`${name} [${rule === undefined ? '?' : events[rule.event]}]`);
+    if (rule !== undefined) page.wrapped(rule.description);
+  }
+  const { verdict } = replay.assessment;
+  const limited = Object.entries(verdict.limits) as [keyof Limits, number | null][];
+  if (limited.some(([, value]) => value !== null)) page.section(show.limitsTitle);
+  for (const [field, value] of limited) {
+    if (value === null) continue;
+    page.field(limits[field], `${limitText(field, value, format)}  ${show.limitBy(verdict.limitRules[field] ?? '?')}`);
+  }
+  const changes = Object.entries(verdict.economics);
+  if (changes.length > 0) page.section(show.economicsTitle);
+  for (const [field, value] of changes) {
+    const before = replay.policy.economics[field as keyof typeof verdict.economics];
+    page.field(field, `${before} → ${value}`);
+  }
+}
+
+function limitText(field: keyof Limits, value: number, format: Format): string {
+  switch (field) {
+    case 'minRateHundredths':
+    case 'maxRateHundredths':
+      return format.rate(value);
+    case 'minSpreadHundredths':
+      return format.points(value);
+    case 'maxCetAnnualHundredths':
+      return format.annualRate(value);
+    case 'maxMarginShare':
+      return format.share(value);
+    case 'minInstallments':
+    case 'maxInstallments':
+      return String(value);
+    case 'minAmountCents':
+    case 'maxAmountCents':
+    case 'minInstallmentCents':
+    case 'maxInstallmentCents':
+    case 'minProfitCents':
+      return format.money(value);
+    default:
+      return field satisfies never;
+  }
+}
+
+function statisticsSection(page: Page, { decision, replay, price, learnt }: BidReport, format: Format): void {
+  const curve = replay?.curve ?? null;
+  if (decision === null || curve === null) return;
+  const { show } = format.texts;
+  page.section(show.statistics);
+  page.field(show.segment, decision.trace.segmentKeys.at(-1) ?? '');
+  page.field(show.learnt, String(learnt));
+  page.field(show.median, format.rate(curve.medianHundredths));
+  page.field(show.noRivalShare, format.share(curve.noRivalShare));
+  if (price === null || price.rates.length === 0) return;
+  const chosen = centreOf(price.rates, price.choice.kind === 'offer' ? price.choice.offer.rateHundredths : null);
+  const rows = around.flatMap((step) => {
+    const rate = price.rates.find(({ rateHundredths }) => rateHundredths === chosen + step);
+    if (rate === undefined) return [];
+    const mark = price.choice.kind === 'offer' && step === 0 ? show.chosen : '';
+    return [
+      [
+        format.rate(rate.rateHundredths),
+        format.share(rate.winProbability),
+        format.share(rate.acceptance),
+        format.money(rate.amountCents),
+        format.money(rate.installmentCents),
+        format.annualRate(rate.cetAnnualHundredths),
+        format.money(rate.valueIfReleasedCents),
+        format.money(rate.expectedValueCents),
+        rate.forbidden === null ? mark : show.forbidden[rate.forbidden],
+      ],
+    ];
+  });
+  page.block(tableText(show.aroundHeader, rows, [0, 1, 2, 3, 4, 5, 6, 7]));
+}
+
+type Rates = NonNullable<BidReport['price']>['rates'];
+
+/** Where nothing was chosen: the rate that came nearest to earning something. */
+function centreOf(rates: Rates, chosen: number | null): number {
+  if (chosen !== null) return chosen;
+  const best = rates.reduce((left, right) => (right.expectedValueCents > left.expectedValueCents ? right : left));
+  return best.rateHundredths;
+}
+
+function offerSection(page: Page, { price }: BidReport, format: Format): void {
+  if (price?.choice.kind !== 'offer' || price.stack === null) return;
+  const { show, stack: names } = format.texts;
+  const { offer, totalCents, breakEvenHundredths, acceptance, cetMonthlyHundredths } = price.choice;
+  page.section(show.offer);
+  page.field(show.rate, format.rate(offer.rateHundredths));
+  page.field(show.amount, format.money(offer.amountCents));
+  page.field(show.installments, String(offer.installments));
+  page.field(show.installment, format.money(offer.installmentCents));
+  page.field(show.total, format.money(totalCents));
+  page.field(show.financed, format.money(offer.financedCents));
+  page.field(show.iof, format.money(offer.iofCents));
+  page.field(show.cet, `${format.annualRate(offer.cetAnnualHundredths)} (${format.rate(cetMonthlyHundredths)})`);
+  page.field(show.breakEven, format.rate(breakEvenHundredths));
+  page.field(show.winProbability, format.share(offer.winProbability));
+  page.field(show.acceptance, format.share(acceptance));
+  page.section(show.stackTitle);
+  const rows: [string, string][] = [];
+  let running = 0;
+  for (const { name, cents } of price.stack.rows) {
+    if (name === 'not-won') rows.push([`= ${names.valueIfReleased}`, format.money(running)]);
+    running += cents;
+    if (cents !== 0 || name === 'interest') rows.push([`  ${names[name]}`, format.money(cents)]);
+  }
+  rows.push([`= ${names.expected}`, format.money(running)]);
+  page.amounts(rows);
+  const shown = price.rates.filter(({ expectedValueCents, forbidden }) => expectedValueCents > 0 || forbidden === null);
+  if (shown.length < 2) return;
+  page.section(show.curveTitle);
+  const points = price.rates
+    .filter(({ rateHundredths: x }) => x >= shown[0]!.rateHundredths && x <= shown.at(-1)!.rateHundredths)
+    .map((rate) => ({ x: rate.rateHundredths, y: rate.expectedValueCents, forbidden: rate.forbidden !== null }));
+  const options = { width: plotWidth, height: plotHeight, mark: offer.rateHundredths };
+  for (const line of plotText(points, { ...options, label: format.rate, top: format.money })) page.line(line);
+}
+
+function capsSection(page: Page, { decision }: BidReport, format: Format): void {
+  if (decision === null || decision.trace.caps.length === 0) return;
+  const { show } = format.texts;
+  page.section(show.capsTitle);
+  for (const { keys, limitAmountCents, limitCount } of decision.trace.caps) {
+    let amountCents = 0;
+    let count = 0;
+    for (const key of keys) {
+      amountCents += decision.trace.usage[key]?.amountCents ?? 0;
+      count += decision.trace.usage[key]?.count ?? 0;
+    }
+    const limit = limitAmountCents === null ? null : format.money(limitAmountCents);
+    const key = withoutPseudonym(keys[0] ?? '');
+    page.line(show.capUsage({ key, amount: format.money(amountCents), limit, count, countLimit: limitCount }));
+  }
+}
+
+/** Pseudonyms say nothing to a reader, and an employer that is a person goes by the link's. */
+function withoutPseudonym(key: string): string {
+  return key.replace(/=[A-Za-z0-9_-]{43}(?=\||$)/g, '=…');
+}
+
+function historyText(record: AuctionRecord, format: Format): string {
+  const word = format.texts.kinds[record.kind];
+  switch (record.kind) {
+    case 'requested':
+      return word;
+    case 'claimed':
+      return `${word}: ${format.rate(record.offer.rateHundredths)} (${record.claimId})`;
+    case 'passed':
+      return `${word}: ${record.code}`;
+    case 'answered':
+      return `${word}: ${record.outcome.kind}${record.outcome.kind === 'unknown' ? ` (${record.outcome.reason})` : ''}`;
+    case 'ended':
+      return `${word}: ${record.bids.length}`;
+    case 'contemplated':
+    case 'proposed':
+      return `${word}: ${record.requestCode}${record.errors.length > 0 ? ' ✗' : ''}`;
+    case 'resolved':
+      return format.texts.show.resolution(record.as, record.by, record.reason);
+    default:
+      return record satisfies never;
+  }
+}
+
+function replaySection(page: Page, { decision, differences }: BidReport, format: Format): void {
+  const { show, none } = format.texts;
+  page.section(show.replay);
+  if (decision === null) {
+    page.line(show.replayNone);
+    return;
+  }
+  if (differences.length > 0) page.line(show.replayDiffers(differences.join(', ')));
+  else page.line(decision.kind === 'claimed' ? show.replaySame : show.replaySamePass);
+  const { ruleSetHash, settingsHash, curveHash } = decision.trace;
+  const short = (hash: string | null) => hash?.slice(0, hashLength) ?? none;
+  page.line(show.inputs(short(ruleSetHash), short(settingsHash), short(curveHash)));
+}

@@ -1,0 +1,179 @@
+/** The commands that people type beside `run` and `demo`: their names, options, help and examples. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { phases } from '../domain/states.ts';
+import { Fault } from '../errors.ts';
+import { verifyLog } from './audit.ts';
+import { listBids } from './bids-list.ts';
+import { operatorResolutions, resolveBid } from './bids-resolve.ts';
+import { showBid } from './bids-show.ts';
+import { capDesk, pauseDesk, resumeDesk } from './control.ts';
+import { runDoctor } from './doctor.ts';
+import { runSandbox } from './sandbox.ts';
+import { languages, readLanguage } from './texts.ts';
+import type { CommandWorld } from './world.ts';
+
+const defaultLimit = 50;
+
+/** Options are checked where they are read; `texts` say what to write instead. */
+function readersOf({ number, portNumber, text, name, reais }: CommandWorld['format']['texts']['help']) {
+  const check = (right: boolean, remedy: string) => {
+    if (!right) throw new InvalidArgumentError(remedy);
+  };
+  return {
+    count: (word: string) => {
+      check(/^\d{1,9}$/.test(word) && Number(word) >= 1, number);
+      return Number(word);
+    },
+    port: (word: string) => {
+      check(/^\d{1,5}$/.test(word) && Number(word) <= 65_535, portNumber);
+      return Number(word);
+    },
+    text: (word: string) => {
+      check(/^[^\p{Cc}]{1,200}$/u.test(word) && word.trim() !== '', text);
+      return word.trim();
+    },
+    name: (word: string) => {
+      check(/^[\p{L}\d.-]{1,60}$/u.test(word), name);
+      return word;
+    },
+    /** Whole cents. */
+    reais: (word: string) => {
+      check(/^\d{1,12}([.,]\d{1,2})?$/.test(word), reais);
+      return Math.round(Number(word.replace(',', '.')) * 100);
+    },
+  };
+}
+
+/** Texts of help in the language asked for, also for the commands that stand already. */
+function translateHelp(program: Command, world: CommandWorld): void {
+  const { help, badLanguage } = world.format.texts;
+  const titles: Readonly<Record<string, string>> = help.titles;
+  const configuration = {
+    styleTitle: (title: string) => titles[title] ?? title,
+    subcommandTerm: (command: Command) => command.name(),
+  };
+  program
+    .description(help.about)
+    .addOption(new Option('--lang <code>', help.lang).choices(languages))
+    .configureHelp(configuration)
+    .helpOption('-h, --help', help.helpOption)
+    .helpCommand('help [command]', help.helpCommand)
+    .hook('preAction', () => {
+      const given = process.env.LANCE_LANG;
+      if (given !== undefined && given !== '' && readLanguage(given) === null) {
+        throw new Fault('configuration-invalid', badLanguage(given));
+      }
+    });
+  const version = program.options.find((option) => option.long === '--version');
+  if (version !== undefined) version.description = help.versionOption;
+  for (const [name, description, example] of [
+    ['run', help.run, 'lance run'],
+    ['demo', help.demo, 'lance demo --requests 300 --seed 7 --exit'],
+  ] as const) {
+    const command = program.commands.find((known) => known.name() === name);
+    command?.description(description).addHelpText('after', exampleText(world, example));
+  }
+  for (const command of everyCommand(program)) {
+    command.configureHelp(configuration).helpOption('-h, --help', help.helpOption);
+  }
+}
+
+function everyCommand(command: Command): Command[] {
+  return command.commands.flatMap((inner) => [inner, ...everyCommand(inner)]);
+}
+
+function exampleText(world: CommandWorld, example: string): string {
+  return `\n${world.format.texts.help.example}:\n  ${example}`;
+}
+
+export function registerCommands(program: Command, world: CommandWorld): void {
+  const add = (parent: Command, usage: string, description: string, example: string) =>
+    parent.command(usage).description(description).addHelpText('after', exampleText(world, example));
+  registerBids(program, world, add);
+  registerControl(program, world, add);
+  registerCare(program, world, add);
+  translateHelp(program, world);
+}
+
+type Add = (parent: Command, usage: string, description: string, example: string) => Command;
+
+function registerBids(program: Command, world: CommandWorld, add: Add): void {
+  const { help } = world.format.texts;
+  const read = readersOf(help);
+  const bids = add(program, 'bids', help.bids, 'lance bids list --state lost --limit 20');
+  add(bids, 'list', help.list, 'lance bids list --state lost --limit 20')
+    .option('--limit <n>', help.limit, read.count, defaultLimit)
+    .addOption(new Option('--state <state>', help.state).choices(phases))
+    .option('--json', help.json, false)
+    .action(async (options: { limit: number; state?: string; json: boolean }) => {
+      await listBids(world, { ...options, state: options.state ?? null });
+    });
+  add(bids, 'show', help.show, 'lance bids show 37400000012')
+    .argument('<id>', help.requestId)
+    .option('--json', help.json, false)
+    .action((id: string, { json }: { json: boolean }) => showBid(world, id, json));
+  add(
+    bids,
+    'resolve',
+    help.resolve,
+    'lance bids resolve 37400000012 --as lost --by ana --reason "confirmado no portal"',
+  )
+    .argument('<id>', help.requestId)
+    .addOption(new Option('--as <end>', help.as).choices(operatorResolutions).makeOptionMandatory())
+    .requiredOption('--by <name>', help.by, read.text)
+    .requiredOption('--reason <text>', help.reason, read.text)
+    .action(
+      async (requestId: string, options: { as: (typeof operatorResolutions)[number]; by: string; reason: string }) => {
+        await resolveBid(world, { requestId, ...options });
+      },
+    );
+}
+
+function registerControl(program: Command, world: CommandWorld, add: Add): void {
+  const { help } = world.format.texts;
+  const read = readersOf(help);
+  add(program, 'pause', help.pause, 'lance pause --by ana --reason "taxas estranhas"')
+    .requiredOption('--by <name>', help.by, read.text)
+    .requiredOption('--reason <text>', help.reason, read.text)
+    .action((options: { by: string; reason: string }) => pauseDesk(world, options));
+  add(program, 'resume', help.resume, 'lance resume --by ana --reason "visto com o risco"')
+    .requiredOption('--by <name>', help.by, read.text)
+    .requiredOption('--reason <text>', help.reason, read.text)
+    .action(() => resumeDesk(world));
+  add(program, 'cap', help.cap, 'lance cap mesa --reais-a-day 250000')
+    .argument('<name>', help.capName, read.name)
+    .addOption(new Option('--reais-a-day <amount>', help.reaisADay).argParser(read.reais).conflicts('remove'))
+    .option('--remove', help.remove, false)
+    .action((name: string, { reaisADay, remove }: { reaisADay?: number; remove: boolean }) =>
+      capDesk(world, name, remove ? null : reaisADay),
+    );
+}
+
+function registerCare(program: Command, world: CommandWorld, add: Add): void {
+  const { help } = world.format.texts;
+  const read = readersOf(help);
+  add(program, 'doctor', help.doctor, 'lance doctor')
+    .option('--json', help.json, false)
+    .action(async ({ json }: { json: boolean }) => {
+      process.exitCode = await runDoctor(world, json);
+    });
+  const audit = add(program, 'audit', help.audit, 'lance audit verify');
+  add(audit, 'verify', help.verify, 'lance audit verify')
+    .option('--json', help.json, false)
+    .action(async ({ json }: { json: boolean }) => {
+      process.exitCode = await verifyLog(world, json);
+    });
+  add(program, 'sandbox', help.sandbox, 'lance sandbox --port 9090')
+    .option('--port <n>', help.port, read.port, 0)
+    .option('--target <url>', help.target)
+    .option('--requests <n>', help.requests, read.count, 100)
+    .option('--seed <s>', help.seed, '1')
+    .option('--rivals <file>', help.rivals)
+    .option('--record <file>', help.record)
+    .option('--settings <json>', help.settings)
+    .option('--json', help.json, false)
+    .action(async (options) => {
+      const { target, rivals, record, settings } = options;
+      await runSandbox(world, { ...options, target, rivals, record, settings });
+    });
+}

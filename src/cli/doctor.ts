@@ -1,0 +1,210 @@
+/** `lance doctor`: everything that keeps a desk from bidding, found before it matters, each with its remedy. */
+import { accessSync, constants, existsSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { Fault } from '../errors.ts';
+import { compileRuleSet } from '../rules/rule-set.ts';
+import { readRequestMapping } from '../wire/mapping-table.ts';
+import { readOutcomeTable } from '../wire/outcomes.ts';
+import type { DoctorFigures, Texts } from './texts.ts';
+import { type CommandWorld, type DeskReader, lifeMs } from './world.ts';
+
+type Check = keyof Texts['doctor']['checks'];
+type FindingName = keyof Texts['doctor']['findings'];
+type Level = 'ok' | 'warn' | 'fail';
+type Finding = { check: Check; level: Level; finding: FindingName; figures: DoctorFigures };
+
+const leastNode: readonly [major: number, minor: number] = [24, 12];
+const connectTimeoutMs = 3_000;
+const hashLength = 12;
+const databaseFile = 'lance.sqlite';
+const earliestYear = 2025;
+const latestYear = 2100;
+
+function found(check: Check, level: Level, finding: FindingName, figures: DoctorFigures = {}): Finding {
+  return { check, level, finding, figures };
+}
+
+function faultText(fault: unknown): string {
+  return fault instanceof Error ? fault.message : String(fault);
+}
+
+function checkNode(): Finding {
+  const version = process.versions.node;
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const fits = major > leastNode[0] || (major === leastNode[0] && minor >= leastNode[1]);
+  return fits ? found('node', 'ok', 'node-fits', { version }) : found('node', 'fail', 'node-old', { version });
+}
+
+function checkRules(world: CommandWorld, directory: string): Finding[] {
+  try {
+    const compiled = compileRuleSet(world.readRules(directory));
+    if (compiled.kind === 'compiled') {
+      const { rules, hash } = compiled.ruleSet;
+      return [found('rules', 'ok', 'rules-compiled', { count: rules.length, hash: hash.slice(0, hashLength) })];
+    }
+    return compiled.faults.map(({ file, pointer, text }) =>
+      found('rules', 'fail', 'rules-refused', { text: `${file}${pointer === '' ? '' : ` ${pointer}`}: ${text}` }),
+    );
+  } catch (fault) {
+    return [found('rules', 'fail', 'rules-refused', { text: faultText(fault) })];
+  }
+}
+
+function checkFile(
+  check: 'mapping' | 'outcomes',
+  read: (path: string) => string,
+  path: string,
+  parse: (value: unknown) => { kind: string; problems?: readonly string[] },
+): Finding[] {
+  try {
+    const { problems = [] } = parse(JSON.parse(read(path)));
+    if (problems.length === 0) return [found(check, 'ok', 'file-read')];
+    return problems.map((text) => found(check, 'fail', 'file-refused', { text: `${path}: ${text}` }));
+  } catch (fault) {
+    return [found(check, 'fail', 'file-refused', { text: `${path}: ${faultText(fault)}` })];
+  }
+}
+
+/** The data directory and, if a desk has run on it, what is in it. */
+async function checkStore(world: CommandWorld, directory: string): Promise<Finding[]> {
+  if (!existsSync(join(directory, databaseFile))) {
+    return [found('data-directory', 'warn', 'directory-new', { path: directory })];
+  }
+  try {
+    accessSync(directory, constants.W_OK);
+  } catch {
+    return [found('data-directory', 'fail', 'directory-unwritable', { path: directory })];
+  }
+  let reader: DeskReader | null = null;
+  try {
+    reader = world.openReader(directory);
+    const findings = [found('data-directory', 'ok', 'directory-fits', { path: directory })];
+    findings.push(...(await checkDaemon(world, reader, directory)), ...(await checkLog(world, reader)));
+    return findings;
+  } catch (fault) {
+    return [found('data-directory', 'fail', 'store-unreadable', { text: faultText(fault) })];
+  } finally {
+    reader?.close();
+  }
+}
+
+async function checkDaemon(world: CommandWorld, reader: DeskReader, directory: string): Promise<Finding[]> {
+  const held = world.isHeld(directory);
+  const now = world.clock.now();
+  const live = (await reader.control.acknowledged()).filter(({ at }) => now - at < lifeMs);
+  const { pause, revision } = await reader.control.read();
+  const late = live.filter((process) => process.revision < revision).length;
+  const findings: Finding[] = [];
+  if (!held) findings.push(found('daemon', 'warn', 'daemon-none'));
+  else if (live.length === 0) findings.push(found('daemon', 'fail', 'daemon-silent'));
+  else findings.push(found('daemon', 'ok', 'daemon-live', { count: live.length }));
+  if (held && late > 0) findings.push(found('control', 'fail', 'control-late', { count: late }));
+  if (pause === null) findings.push(found('control', 'ok', 'control-free'));
+  else findings.push(found('control', 'warn', 'control-paused', { by: pause.by, text: pause.reason }));
+  return findings;
+}
+
+async function checkLog(world: CommandWorld, reader: DeskReader): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  // Views first, so that what is appended in between counts as work to do and not as lost.
+  const applied = await reader.views.applied(0);
+  const end = (await reader.log.ends('auctions')).get(0) ?? 0;
+  if (applied >= end) findings.push(found('views', 'ok', 'views-current', { count: end }));
+  else findings.push(found('views', 'warn', 'views-behind', { count: end - applied }));
+  const verdict = await reader.verifyChain(() => undefined);
+  if (verdict.kind === 'intact') findings.push(found('chain', 'ok', 'chain-intact', { count: verdict.entries }));
+  else findings.push(found('chain', 'fail', 'chain-broken', { offset: verdict.offset }));
+  const dead = (await reader.log.ends('dead-letters')).get(0) ?? 0;
+  if (dead === 0) findings.push(found('dead-letters', 'ok', 'dead-letters-none'));
+  else findings.push(found('dead-letters', 'warn', 'dead-letters-some', { count: dead }));
+  findings.push(
+    checkClock(world.clock.now(), (await reader.log.read('auctions', 0, Math.max(0, end - 1), 1))[0]?.record.at),
+  );
+  return findings;
+}
+
+function checkClock(now: number, lastRecordAt: number | undefined): Finding {
+  const year = new Date(now).getUTCFullYear();
+  if (year < earliestYear || year > latestYear) return found('clock', 'fail', 'clock-wrong');
+  const behindMs = (lastRecordAt ?? 0) - now;
+  // Two processes of one machine may differ by the time that reading takes.
+  return behindMs > 1_000
+    ? found('clock', 'fail', 'clock-behind', { durationMs: behindMs })
+    : found('clock', 'ok', 'clock-sane');
+}
+
+function checkToken(config: Config): Finding {
+  if (config.service.accessToken !== null) return found('token', 'ok', 'token-given');
+  return found('token', 'ok', 'token-command');
+}
+
+/** Whether anybody listens there; what it says would need a call that counts. */
+async function checkService(baseUrl: string): Promise<Finding> {
+  if (!URL.canParse(baseUrl)) return found('service', 'fail', 'service-unknown');
+  const { hostname, port, protocol } = new URL(baseUrl);
+  const host = `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
+  const startedAt = performance.now();
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(host.split(':').at(-1)) });
+    const end = (finding: Finding) => {
+      socket.destroy();
+      resolve(finding);
+    };
+    socket.setTimeout(connectTimeoutMs, () =>
+      end(found('service', 'fail', 'service-unreachable', { host, text: `${connectTimeoutMs} ms` })),
+    );
+    socket.once('connect', () =>
+      end(found('service', 'ok', 'service-reached', { host, durationMs: Math.round(performance.now() - startedAt) })),
+    );
+    socket.once('error', (fault: NodeJS.ErrnoException) =>
+      end(found('service', 'fail', 'service-unreachable', { host, text: fault.code ?? fault.message })),
+    );
+  });
+}
+
+async function examine(world: CommandWorld): Promise<Finding[]> {
+  const findings = [checkNode()];
+  const result = world.readConfig();
+  if (result.kind === 'config')
+    findings.push(found('configuration', 'ok', 'configuration-read'), checkToken(result.config));
+  else findings.push(...result.faults.map((text) => found('configuration', 'fail', 'configuration-refused', { text })));
+  findings.push(
+    ...checkFile('mapping', world.readPackageFile, 'config/request-mapping.json', readRequestMapping),
+    ...checkFile('outcomes', world.readPackageFile, 'config/outcomes.json', readOutcomeTable),
+  );
+  try {
+    const place = world.place();
+    findings.push(...checkRules(world, place.rulesDir), ...(await checkStore(world, place.dataDir)));
+  } catch (fault) {
+    // Named among the faults of the configuration already.
+    if (!(fault instanceof Fault)) throw fault;
+  }
+  if (result.kind === 'config') findings.push(await checkService(result.config.service.baseUrl));
+  return findings;
+}
+
+/** Resolves to the exit code: 1 when something failed. */
+export async function runDoctor(world: CommandWorld, json: boolean): Promise<number> {
+  const { terminal, format } = world;
+  const { doctor } = format.texts;
+  const findings = await examine(world);
+  const count = (level: Level) => findings.filter((finding) => finding.level === level).length;
+  const nameWidth = Math.max(...Object.values(doctor.checks).map((name) => name.length));
+  const levelWidth = Math.max(...Object.values(doctor.levels).map((name) => name.length));
+  for (const { check, level, finding, figures } of findings) {
+    if (json) {
+      terminal.write(JSON.stringify({ check, level, finding, ...figures }));
+      continue;
+    }
+    const [text, remedy] = doctor.findings[finding](figures);
+    const indent = ' '.repeat(levelWidth + nameWidth + 4);
+    terminal.write(`${doctor.levels[level].padEnd(levelWidth)}  ${doctor.checks[check].padEnd(nameWidth)}  ${text}`);
+    if (remedy !== undefined) terminal.write(`${indent}${doctor.remedy}: ${remedy}`);
+  }
+  const fails = count('fail');
+  const warns = count('warn');
+  if (!json) terminal.write(`\n${fails + warns === 0 ? doctor.healthy : doctor.ill(fails, warns)}`);
+  return fails === 0 ? 0 : 1;
+}

@@ -1,0 +1,46 @@
+/** Takes the worker's name and CPF out of texts that the service wrote, before anybody sees them. */
+import type { RequestState } from '../domain/states.ts';
+import { Fault } from '../errors.ts';
+import type { CommandWorld } from './world.ts';
+
+export type Scrubber = {
+  /** Text of the service without personal data; a sentence instead of it when that cannot be told. */
+  text: (text: string) => string;
+};
+
+const shortestPart = 3;
+const maxLength = 600;
+
+/** The sealed identity says what to look for; without its key, nothing the service wrote is shown. */
+export function createScrubber(
+  world: CommandWorld,
+  { requestId, sealed }: RequestState,
+  pseudonymKey: string | null,
+): Scrubber {
+  const { withheld, unreadable } = world.format.texts.show;
+  if (pseudonymKey === null) return { text: () => withheld };
+  if (sealed === null) return { text: () => withheld };
+  let parts: string[];
+  try {
+    parts = personalParts(world.createVault(pseudonymKey).open(sealed));
+  } catch (fault) {
+    if (fault instanceof Fault && fault.code === 'sealed-unreadable') return { text: () => unreadable };
+    throw fault;
+  }
+  return {
+    text: (text) => {
+      let shown = text
+        .slice(0, maxLength)
+        .replace(/(?<!\d)\d{3}\.?\d{3}\.?\d{3}-?\d{2}(?!\d)/g, (digits) => (digits === requestId ? digits : '***'));
+      for (const part of parts) shown = shown.replaceAll(new RegExp(RegExp.escape(part), 'giu'), '***');
+      return text.length > maxLength ? `${shown} …` : shown;
+    },
+  };
+}
+
+function personalParts(sealedText: string): string[] {
+  const { identity } = JSON.parse(sealedText) as { identity?: { cpf?: string | null; name?: string | null } };
+  const name = identity?.name ?? '';
+  const parts = [name, ...name.split(/\s+/), identity?.cpf ?? ''];
+  return parts.filter((part) => part.length >= shortestPart);
+}
