@@ -10,7 +10,7 @@ import { checkClaimed, checkDeadline, checkLimits, checkNameless, checkPayloads 
 import { checkStatistics, expectedCounts } from './statistics.ts';
 import type { AuditSettings, Report, ViewsRead, Violation } from './violation.ts';
 
-export type AuditCounts = {
+type AuditCounts = {
   /** Requests that the world emitted, and those of a webhook that was acknowledged. */
   requests: number;
   acknowledged: number;
@@ -22,7 +22,7 @@ export type AuditCounts = {
   laterClaims: number;
 };
 
-export type AuditReport = { violations: Violation[]; counts: AuditCounts };
+type AuditReport = { violations: Violation[]; counts: AuditCounts };
 
 /** Pure. `views` left out: only the log and the record are judged. */
 export function audit(run: Run, settings: AuditSettings, views?: ViewsRead): AuditReport {

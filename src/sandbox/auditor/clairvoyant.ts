@@ -15,7 +15,7 @@ import type { EmittedRequest } from '../record.ts';
 import type { BestRival } from '../rivals.ts';
 import { trueAcceptance, trueLossMultiplier, trueValue } from '../worker-choice.ts';
 import { segmentKey, type WorldSettings } from '../world.ts';
-import type { RequestCase, Run } from './run.ts';
+import { limitsFor, type RequestCase, type Run } from './run.ts';
 import { publishedRivals, type Truth, trueWorth, winAgainst } from './surplus.ts';
 import type { AuditSettings } from './violation.ts';
 
@@ -43,7 +43,7 @@ export const defaultClairvoyant: Omit<ClairvoyantSettings, 'limitsOf'> = {
   ],
 };
 
-export type ClairvoyantScore = { surplusCents: number; requests: number; bids: number };
+type ClairvoyantScore = { surplusCents: number; requests: number; bids: number };
 
 /** Rates at which loans are really computed; between them the worth of a cent lent is as good as straight. */
 const rateStep = 5;
@@ -66,7 +66,7 @@ type Bounds = {
 };
 
 /** Requests on which the desk could have bid: those it knew of and that no rule or cap forbade. */
-export function isConsidered({ truth, evidence, standing }: RequestCase, countedPassCodes: readonly string[]): boolean {
+function isConsidered({ truth, evidence, standing }: RequestCase, countedPassCodes: readonly string[]): boolean {
   if (truth === null || evidence.requested === null) return false;
   const code = standing.end === 'passed' ? (evidence.pass ?? evidence.unsent)?.code : undefined;
   return code === undefined || countedPassCodes.includes(code);
@@ -82,7 +82,7 @@ export function clairvoyantSurplus(run: Run, truth: Truth, settings: Clairvoyant
     if (known.truth === null || !isConsidered(known, settings.countedPassCodes)) continue;
     const request = known.truth;
     score.requests += 1;
-    const bounds = boundsOf(request, settings.limitsOf(request, known.evidence.requested?.request ?? null), settings);
+    const bounds = boundsOf(request, limitsFor(known, request, settings), settings);
     if (bounds === null) continue;
     const place = segmentKey(request.segment);
     const market = kept(markets, `${place}/${request.regime}`, () => marketOf(truth, request));

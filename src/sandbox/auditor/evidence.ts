@@ -6,7 +6,7 @@ import type { BidOutcome, PublishedBid } from '../../domain/offer.ts';
 import type { Answered, AuctionRecord, Claimed, Ended, Passed, Requested } from '../../domain/records.ts';
 import type { ExposureStatus, Phase } from '../../domain/states.ts';
 
-export type Word = { end: Phase; money: ExposureStatus; validUntil: number | null };
+type Word = { end: Phase; money: ExposureStatus; validUntil: number | null };
 
 export type Evidence = {
   requested: Requested | null;
@@ -28,7 +28,7 @@ export type Evidence = {
 
 /** Weakest first. */
 const proofs = ['nothing', 'foreign', 'presumed', 'rejected', 'landed'] as const;
-export type Proof = (typeof proofs)[number];
+type Proof = (typeof proofs)[number];
 
 export type Standing = { end: Phase; money: ExposureStatus };
 
@@ -177,7 +177,7 @@ function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { k
 const stampToleranceMs = 3_000;
 
 /** Published bids that may be ours: by the id that we were given, else by what our bytes say and when they can have come. */
-export function ownBids(evidence: Evidence): readonly PublishedBid[] {
+function ownBids(evidence: Evidence): readonly PublishedBid[] {
   const { claim, answer, ended } = evidence;
   if (claim === null || answer === null || ended === null) return [];
   const { outcome } = answer;

@@ -1,12 +1,14 @@
 /** What the auditor judges: the sandbox's record and the log, put side by side, request by request. Nothing else is believed. */
 import type { EpochMs, RequestId } from '../../domain/glossary.ts';
+import type { Limits } from '../../domain/policy.ts';
 import type { AuctionRecord, CallbackRecord } from '../../domain/records.ts';
 import { bidPath } from '../../wire/bid.ts';
 import type { ArrivedCall, AuctionEnd, Delivery, EmittedRequest, SandboxRecord, WonTruth } from '../record.ts';
 import { absorb, type Evidence, noEvidence, type Standing, standingOf } from './evidence.ts';
+import type { AuditSettings } from './violation.ts';
 
-export type LogItem = { offset: number; record: AuctionRecord };
-export type CallbackItem = { offset: number; record: CallbackRecord };
+type LogItem = { offset: number; record: AuctionRecord };
+type CallbackItem = { offset: number; record: CallbackRecord };
 
 export type RequestCase = {
   requestId: RequestId;
@@ -37,7 +39,7 @@ export type Run = {
   callbacks: readonly CallbackRecord[];
 };
 
-export type RunSources = {
+type RunSources = {
   record: Pick<SandboxRecord, 'entries'>;
   /** Topic `auctions`, in log order. */
   log: Iterable<LogItem> | AsyncIterable<LogItem>;
@@ -111,4 +113,14 @@ function readRecord(record: RunSources['record'], caseOf: (requestId: RequestId)
 /** The call by which our bid came to stand in the auction or outside it. */
 export function landedBid(known: RequestCase): ArrivedCall | null {
   return known.calls.find((call) => call.outcome === 'accepted' || call.outcome === 'accepted-outside') ?? null;
+}
+
+/** What the risk team allows for a request: by the request as it was understood and the link that it was decided by. */
+export function limitsFor(
+  { evidence }: RequestCase,
+  truth: EmittedRequest,
+  { limitsOf }: Pick<AuditSettings, 'limitsOf'>,
+): Limits {
+  const link = (evidence.claim ?? evidence.pass)?.trace?.link ?? null;
+  return limitsOf(truth, evidence.requested?.request ?? null, link);
 }

@@ -4,7 +4,7 @@ import { type AmountCents, maxRateHundredths, minRateHundredths } from '../../do
 import { dayNumber, dueDays, loanOf } from '../loan.ts';
 import type { EmittedRequest } from '../record.ts';
 import { type BidBytes, readBidBytes } from './bid-bytes.ts';
-import type { RequestCase, Run } from './run.ts';
+import { limitsFor, type RequestCase, type Run } from './run.ts';
 import type { AuditSettings, Report } from './violation.ts';
 
 export function checkPayloads({ requestId, calls }: RequestCase, report: Report): void {
@@ -44,7 +44,7 @@ function marginOf(truth: EmittedRequest, marginDrift: number): AmountCents {
 }
 
 export function checkLimits(known: RequestCase, settings: AuditSettings, report: Report): void {
-  const { requestId, truth, calls, evidence } = known;
+  const { requestId, truth, calls } = known;
   if (truth === null) return;
   for (const body of new Set(calls.map((call) => call.body))) {
     const first = calls.find((call) => call.body === body)!;
@@ -54,7 +54,7 @@ export function checkLimits(known: RequestCase, settings: AuditSettings, report:
         ? ['the bytes are not a bid of the contract']
         : [
             ...contractProblems(bid, first.arrivedAt, truth, settings),
-            ...limitProblems(bid, truth, settings.limitsOf(truth, evidence.requested?.request ?? null)),
+            ...limitProblems(bid, truth, limitsFor(known, truth, settings)),
             ...installmentProblems(bid, first.arrivedAt, known, truth, settings),
           ];
     for (const text of problems) report('outside-limits', requestId, text);
@@ -111,7 +111,7 @@ function installmentProblems(
     return loanOf(amountCents, rateHundredths, releasedOn, due).installmentCents;
   });
   const installmentCents = Math.min(...computed);
-  const limits = settings.limitsOf(truth, known.evidence.requested?.request ?? null);
+  const limits = limitsFor(known, truth, settings);
   const marginCents = marginOf(truth, settings.marginDrift);
   const usableCents = Math.floor(marginCents * (limits.maxMarginShare ?? 1) + 1e-6);
   const problems = outside('instalment', installmentCents, null, limits.maxInstallmentCents);

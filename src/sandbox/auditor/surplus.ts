@@ -12,7 +12,7 @@ import { landedBid, type RequestCase, type Run } from './run.ts';
 
 export type Truth = { world: WorldSettings; rivals: Pick<Rivals, 'bestRival'> };
 
-export type Terms = { rateHundredths: number; amountCents: AmountCents; installments: number };
+type Terms = { rateHundredths: number; amountCents: AmountCents; installments: number };
 
 /** What winning with these terms is worth. */
 export function trueWorth({ world, rivals }: Truth, request: EmittedRequest, terms: Terms): TrueValue {

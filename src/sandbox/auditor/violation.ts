@@ -2,13 +2,13 @@
 import type { RequestId } from '../../domain/glossary.ts';
 import type { Usage } from '../../domain/offer.ts';
 import { type Limits, noLimits } from '../../domain/policy.ts';
-import type { LoanRequest } from '../../domain/request.ts';
+import type { LinkDetail, LoanRequest } from '../../domain/request.ts';
 import type { RequestState } from '../../domain/states.ts';
 import type { EmittedRequest } from '../record.ts';
 import type { SandboxSettings } from '../settings.ts';
 import type { WorldSettings } from '../world.ts';
 
-export const violationCodes = [
+const violationCodes = [
   'two-payloads',
   'late-first-byte',
   'outside-limits',
@@ -45,10 +45,10 @@ export type AuditSettings = {
   /** Bids that the service took outside the auction are not late. */
   allowOutside: boolean;
   /**
-   * What the risk team allows for a request; judged on the bytes and kept by the clairvoyant too. CET, spread and profit
+   * What the risk team allows for a request, as the desk knew it and with the link that it decided by; judged on the bytes and kept by the clairvoyant too. CET, spread and profit
    * are the desk's own figures: only the clairvoyant heeds the least profit.
    */
-  limitsOf: (request: EmittedRequest, requested: LoanRequest | null) => Limits;
+  limitsOf: (request: EmittedRequest, requested: LoanRequest | null, link: LinkDetail | null) => Limits;
   /** Longest validity of a bid, counted from its arrival (contract, incluir-lance). */
   maxValidityMs: number;
   /** How far a link's margin may lie above that of the world, as a share. */
