@@ -115,3 +115,13 @@ export function createCallbacks(options: {
 function keyed(event: WinnerEvent, requestId: RequestId): AuctionRecord {
   return { ...event, requestId };
 }
+
+/** Ids of bids that a record makes known, ours or not. */
+export function bidsNamedIn(record: AuctionRecord): readonly string[] {
+  if (record.kind === 'ended') return record.bids.map((bid) => bid.bidId);
+  if (record.kind !== 'answered') return [];
+  const { outcome } = record;
+  return outcome.kind === 'accepted' || (outcome.kind === 'accepted-outside' && outcome.bidId !== null)
+    ? [outcome.bidId!]
+    : [];
+}

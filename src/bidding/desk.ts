@@ -3,18 +3,22 @@
  * says, and appends. The life of a request can be followed here from top to bottom: folded, decided, queued, claimed,
  * read back, sent, answered. Nothing waits here for a single POST.
  */
+
 import type { Chance, Clock } from '../domain/clock.ts';
-import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { AuctionRecord } from '../domain/records.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
-import { type Callbacks, createCallbacks } from './callbacks.ts';
+import { type BidSender, createBidSender } from './bid-sender.ts';
+import { bidsNamedIn, type Callbacks, createCallbacks } from './callbacks.ts';
 import { type Curves, createCurves } from './curves.ts';
 import type { Policy } from './decide.ts';
 import { type Decided, decideBatch } from './decider.ts';
+import type { DeskStatus } from './desk-status.ts';
 import { deadlineOf } from './evolve.ts';
+import { tellFold } from './fold-events.ts';
 import { createGate, type Gate } from './gate.ts';
 import { createIntake, type Intake } from './intake.ts';
 import { createLedger, type Fold, type Ledger } from './ledger.ts';
@@ -23,8 +27,8 @@ import type { DeskObserver } from './observer.ts';
 import { createOfferQueue, type OfferQueue, type WaitingOffer } from './offer-queue.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { Control, EventLog, LedgerRow, MarginCache, NewEntry, Service, Views } from './ports.ts';
-import { alarmsOf, type DeskCode, deskPass, react } from './react.ts';
-import { cutoffOf, sendClaim } from './send-claim.ts';
+import { type DeskCode, deskPass, react } from './react.ts';
+import { cutoffOf } from './send-claim.ts';
 import type { BiddingSettings } from './settings.ts';
 
 export type DeskWorld = {
@@ -46,21 +50,6 @@ export type DeskWorld = {
   observer: DeskObserver;
 };
 
-export type DeskStatus = {
-  /** Caught up with the log and bidding unless the gate says otherwise. */
-  live: boolean;
-  gate: string | null;
-  open: number;
-  unsettled: number;
-  queued: number;
-  oldestQueuedAt: EpochMs | null;
-  parked: number;
-  sending: number;
-  exposure: { held: AmountCents; committed: AmountCents };
-  /** When a batch was last folded, or the log was seen to have nothing new. */
-  progressAt: EpochMs;
-};
-
 export type Desk = {
   start: () => Promise<void>;
   /** Stops writing at once, waits for what is under way; claims without an answer wait in the log. */
@@ -72,13 +61,10 @@ export function createDesk(world: DeskWorld): Desk {
   const { log, views, service, clock, settings, observer } = world;
   let stopping = false;
   let claimSequence = 0;
-  /** Requests being decided, with a claim not yet read back, being sent, or with an end on its way into the log. */
+  /** Requests being decided, with a claim not yet read back, or with an end on its way into the log. */
   const deciding = new Set<RequestId>();
   const claiming = new Set<RequestId>();
-  const sending = new Set<RequestId>();
   const ending = new Set<RequestId>();
-  /** Claims that this process has begun to send: taken up again, an earlier attempt may have landed. */
-  const attempted = new Set<RequestId>();
   const underWay = new Set<Promise<void>>();
   const storedPolicies = new Set<string>();
 
@@ -124,17 +110,26 @@ export function createDesk(world: DeskWorld): Desk {
     onCallbacks: callbacks.handle,
   });
 
+  const sender: BidSender = createBidSender({
+    ...world,
+    gate,
+    ledger,
+    isLive: intake.isLive,
+    stopping: () => stopping,
+  });
+
   /** Records read back, in log order. */
   async function onRecords(folds: readonly Fold[], live: boolean): Promise<void> {
     for (const fold of folds) afterFold(fold, live);
     if (!live) return;
-    const bidIds = folds.flatMap(({ readBack }) => readBack.flatMap(knownBids));
+    const bidIds = folds.flatMap(({ readBack }) => readBack.flatMap(bidsNamedIn));
     if (bidIds.length > 0) spawn(callbacks.bidsKnown(bidIds));
     const rows = new Map(folds.map(({ row }) => [row.state.requestId, row]));
     await act([...rows.values()]);
   }
 
-  function afterFold({ row, before, record, readBack }: Fold, live: boolean): void {
+  function afterFold(fold: Fold, live: boolean): void {
+    const { row, record, readBack } = fold;
     const { state } = row;
     const { requestId } = state;
     if (record?.kind === 'ended') curves.forget(state.segmentKeys.length > 0 ? state.segmentKeys : ['all']);
@@ -146,20 +141,9 @@ export function createDesk(world: DeskWorld): Desk {
     if (readBack.some(isEnd)) ending.delete(requestId);
     if (!ledger.get(requestId)) {
       agenda.remove(requestId);
-      attempted.delete(requestId);
+      sender.forget(requestId);
     }
-    if (!live || record === null) return;
-    const code = record.kind === 'passed' ? record.code : null;
-    observer({ kind: 'folded', record: record.kind, requestId, from: before?.phase ?? null, to: state.phase, code });
-    if (state.lateClaims > (before?.lateClaims ?? 0)) observer({ kind: 'late-claim', requestId });
-    for (const alarm of alarmsOf(before, state)) observer({ kind: 'alarm', code: alarm, requestId });
-    if (record.kind === 'claimed' && state.claim?.claimId === record.claimId) {
-      const durationMs = clock.now() - record.trace.decidedAt;
-      observer({ kind: 'duration', stage: 'decided-to-claimed', durationMs });
-      observer({ kind: 'step', step: 'claim-read-back' });
-    }
-    if (record.kind === 'requested') observer({ kind: 'step', step: 'requested-read-back' });
-    if (record.kind === 'ended') observer({ kind: 'step', step: 'ended-folded' });
+    if (live) tellFold(fold, clock.now(), observer);
   }
 
   /** Does what each state asks for. */
@@ -175,7 +159,7 @@ export function createDesk(world: DeskWorld): Desk {
             if (!isBusy(requestId)) undecided.push(row);
             break;
           case 'send':
-            send(row);
+            spawn(send(row));
             break;
           case 'append':
             end(explained(command.record));
@@ -264,7 +248,7 @@ export function createDesk(world: DeskWorld): Desk {
     if (!gate.isOpen()) return;
     const now = clock.now();
     const claims: NewEntry[] = [];
-    while (claiming.size + sending.size < settings.sendLimit) {
+    while (claiming.size + sender.count() < settings.sendLimit) {
       const waiting = queue.pop();
       if (waiting === null) break;
       const { requestId } = waiting;
@@ -297,37 +281,12 @@ export function createDesk(world: DeskWorld): Desk {
     }
   }
 
-  function send(row: LedgerRow): void {
-    const { claim: first, requestId, request } = row.state;
-    if (first === null || sending.has(requestId) || ending.has(requestId)) return;
-    sending.add(requestId);
-    observer({ kind: 'step', step: 'reserved' });
-    const receivedAt = request?.receivedAt ?? first.at;
-    const job = {
-      requestId,
-      claim: first,
-      deadlineAt: deadlineOf(row.state, settings),
-      receivedAt,
-      inherited: first.instance !== world.instance || attempted.has(requestId),
-    };
-    attempted.add(requestId);
-    // Nothing is written while it is not known that the claim still stands.
-    const stands = () => ledger.get(requestId)?.state.phase === 'claimed';
-    const sendWorld = {
-      ...world,
-      gateOpen: () => gate.isOpen() && stands(),
-      stopping: () => stopping,
-      over: () => intake.isLive() && !stands(),
-    };
-    spawn(
-      sendClaim(sendWorld, job).then(async (record) => {
-        sending.delete(requestId);
-        if (record === null) return;
-        observer({ kind: 'step', step: 'answer-received' });
-        pump();
-        await endDurably(record);
-      }),
-    );
+  async function send(row: LedgerRow): Promise<void> {
+    if (ending.has(row.state.requestId)) return;
+    const record = await sender.send(row);
+    if (record === null) return;
+    pump();
+    await endDurably(record);
   }
 
   /** A request that waited too long says for what. */
@@ -342,7 +301,7 @@ export function createDesk(world: DeskWorld): Desk {
   }
 
   function end(record: AuctionRecord): void {
-    if (sending.has(record.requestId) || ending.has(record.requestId)) return;
+    if (sender.isSending(record.requestId) || ending.has(record.requestId)) return;
     spawn(endDurably(record));
   }
 
@@ -429,7 +388,7 @@ export function createDesk(world: DeskWorld): Desk {
       queued: queue.size(),
       oldestQueuedAt: queue.oldestAt(),
       parked: links.parkedCount(),
-      sending: sending.size + claiming.size,
+      sending: sender.count() + claiming.size,
       exposure: ledger.exposure(),
       progressAt: intake.progressAt(),
     }),
@@ -438,13 +397,4 @@ export function createDesk(world: DeskWorld): Desk {
 
 function isEnd(record: AuctionRecord): boolean {
   return record.kind === 'passed' || record.kind === 'answered' || record.kind === 'resolved';
-}
-
-function knownBids(record: AuctionRecord): readonly string[] {
-  if (record.kind === 'ended') return record.bids.map((bid) => bid.bidId);
-  if (record.kind !== 'answered') return [];
-  const { outcome } = record;
-  return outcome.kind === 'accepted' || (outcome.kind === 'accepted-outside' && outcome.bidId !== null)
-    ? [outcome.bidId!]
-    : [];
 }
