@@ -171,7 +171,7 @@ export function hindsightOf(
 
 /** The smallest change of one fact that would have made a bid of a pass, the others unchanged. */
 export type NearestBid = {
-  fact: 'margin' | 'amount' | 'installments' | 'tenure' | 'age' | 'eligible' | 'exposed' | 'alerts';
+  fact: 'margin' | 'amount' | 'installments' | 'tenure' | 'age' | 'eligible' | 'exposed' | 'alerts' | 'guarantee';
   /** Cents, months or years; null for facts that are only true or false. */
   from: number | null;
   to: number | null;
@@ -209,6 +209,7 @@ function priorCurve({ policy, assessment, settings }: Replay): WinCurve {
 const stepGrowth = 1.05;
 const steps = 90;
 const longestShiftYears = 60;
+const longestTenureMonths = 120;
 
 /** Amounts away from `cents`, in steps of 5 %, rounded to whole reais. */
 function amounts(cents: AmountCents, direction: 1 | -1): AmountCents[] {
@@ -220,77 +221,86 @@ function amounts(cents: AmountCents, direction: 1 | -1): AmountCents[] {
   return [...new Set(tried)].filter((value) => value > 0);
 }
 
+/** The same day of another month, or its last one where it is shorter. */
 function shiftMonths(day: Day, months: number): Day {
-  const shifted = new Date(`${day}T00:00:00Z`);
-  shifted.setUTCMonth(shifted.getUTCMonth() + months);
-  return shifted.toISOString().slice(0, 10);
+  const shifted = new Date(`${day.slice(0, 7)}-01T00:00:00Z`);
+  shifted.setUTCMonth(shifted.getUTCMonth() + months + 1, 0);
+  const last = shifted.getUTCDate();
+  return `${shifted.toISOString().slice(0, 8)}${String(Math.min(Number(day.slice(8)), last)).padStart(2, '0')}`;
 }
 
-function variationsOf({ assessment, policy }: Replay): Variation[][] {
-  const { request, link, marginCents, at, facts } = assessment;
-  const withRequest = (change: Partial<LoanRequest>) => () => assess({ ...request, ...change }, link, policy, at);
+function variationsOf(replay: Replay): Variation[][] {
+  return [...pricingVariations(replay), ...workerVariations(replay)];
+}
+
+function withRequest({ assessment, policy }: Replay, change: Partial<LoanRequest>): () => Assessment {
+  const { request, link, at } = assessment;
+  return () => assess({ ...request, ...change }, link, policy, at);
+}
+
+function pricingVariations(replay: Replay): Variation[][] {
+  const { assessment, policy } = replay;
+  const { request, link, marginCents, at } = assessment;
   const { requestedAmountCents: amount, requestedInstallments: term } = request;
-  const admission = request.admissionDate ?? link?.admissionDate ?? null;
-  const birth = request.birthDate ?? link?.birthDate ?? null;
   const variations: Variation[][] = [];
   if (marginCents !== null) {
-    const detail = (cents: number) => (link === null ? null : { ...link, availableMarginCents: cents });
-    const raised = (cents: number) => () =>
-      assess({ ...request, availableMarginCents: cents }, detail(cents), policy, at);
-    variations.push(
-      amounts(marginCents, 1).map((to) => ({ fact: 'margin', from: marginCents, to, assessment: raised(to) })),
-    );
+    const raised = (cents: number) => () => {
+      const detail = link === null ? null : { ...link, availableMarginCents: cents };
+      return assess({ ...request, availableMarginCents: cents }, detail, policy, at);
+    };
+    const margins = amounts(marginCents, 1);
+    variations.push(margins.map((to) => ({ fact: 'margin', from: marginCents, to, assessment: raised(to) })));
   }
   if (amount !== null) {
-    for (const direction of [-1, 1] as const) {
-      variations.push(
-        amounts(amount, direction).map((to) => ({
-          fact: 'amount',
-          from: amount,
-          to,
-          assessment: withRequest({ requestedAmountCents: to }),
-        })),
-      );
-    }
+    const changed = (to: number): Variation => {
+      return { fact: 'amount', from: amount, to, assessment: withRequest(replay, { requestedAmountCents: to }) };
+    };
+    variations.push(amounts(amount, -1).map(changed), amounts(amount, 1).map(changed));
   }
   if (term !== null) {
     const most = policy.tables.settings.maxInstallments;
     const terms = Array.from({ length: most }, (_, index) => index + 1).filter((other) => other !== term);
     terms.sort((left, right) => Math.abs(left - term) - Math.abs(right - term));
-    variations.push(
-      terms.map((to) => ({
-        fact: 'installments',
-        from: term,
-        to,
-        assessment: withRequest({ requestedInstallments: to }),
-      })),
-    );
+    const changed = (to: number): Variation => {
+      return { fact: 'installments', from: term, to, assessment: withRequest(replay, { requestedInstallments: to }) };
+    };
+    variations.push(terms.map(changed));
   }
+  const guarantee = { ...request.guarantee, present: false };
+  variations.push([{ fact: 'guarantee', from: null, to: null, assessment: withRequest(replay, { guarantee }) }]);
+  return variations;
+}
+
+function workerVariations(replay: Replay): Variation[][] {
+  const { request, link, facts } = replay.assessment;
+  const admission = request.admissionDate ?? link?.admissionDate ?? null;
+  const birth = request.birthDate ?? link?.birthDate ?? null;
+  const variations: Variation[][] = [];
   const tenure = facts['worker.tenureMonths'];
   if (admission !== null && typeof tenure === 'number') {
-    variations.push(
-      Array.from({ length: 120 }, (_, step) => ({
-        fact: 'tenure',
-        from: tenure,
-        to: tenure + step + 1,
-        assessment: withRequest({ admissionDate: shiftMonths(admission, -step - 1) }),
-      })),
-    );
+    const earlier = Array.from({ length: longestTenureMonths }, (_, step) => step + 1);
+    const changed = (months: number): Variation => {
+      const assessment = withRequest(replay, { admissionDate: shiftMonths(admission, -months) });
+      return { fact: 'tenure', from: tenure, to: tenure + months, assessment };
+    };
+    variations.push(earlier.map(changed));
   }
   const age = facts['worker.ageYears'];
   if (birth !== null && typeof age === 'number') {
     const shifts = Array.from({ length: longestShiftYears }, (_, step) => [step + 1, -step - 1]).flat();
-    variations.push(
-      shifts.map((years) => ({
-        fact: 'age',
-        from: age,
-        to: age + years,
-        assessment: withRequest({ birthDate: shiftMonths(birth, -12 * years) }),
-      })),
-    );
+    const changed = (years: number): Variation => {
+      const assessment = withRequest(replay, { birthDate: shiftMonths(birth, -12 * years) });
+      return { fact: 'age', from: age, to: age + years, assessment };
+    };
+    variations.push(shifts.map(changed));
   }
-  variations.push([{ fact: 'eligible', from: null, to: null, assessment: withRequest({ eligible: true }) }]);
-  variations.push([{ fact: 'exposed', from: null, to: null, assessment: withRequest({ politicallyExposed: false }) }]);
-  variations.push([{ fact: 'alerts', from: null, to: null, assessment: withRequest({ alertCodes: [] }) }]);
+  const changes: [NearestBid['fact'], Partial<LoanRequest>][] = [
+    ['eligible', { eligible: true }],
+    ['exposed', { politicallyExposed: false }],
+    ['alerts', { alertCodes: [] }],
+  ];
+  for (const [fact, change] of changes) {
+    variations.push([{ fact, from: null, to: null, assessment: withRequest(replay, change) }]);
+  }
   return variations;
 }

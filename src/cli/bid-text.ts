@@ -71,13 +71,16 @@ function askedSection(page: Page, { state, replay }: BidReport, format: Format):
   const { link, facts } = replay.assessment;
   page.field(show.link, link === null ? show.linkNone : show.linkAt(format.time(link.receivedAt)));
   page.section(show.factsTitle);
-  for (const [name, value] of shownFacts(facts)) page.field(name, factText(value, format));
+  for (const [name, value] of shownFacts(facts)) page.field(name, factText(name, value, format));
 }
 
-function factText(value: string | number | boolean | null, format: Format): string {
-  const { show, yes, no } = format.texts;
+function factText(name: string, value: string | number | boolean | null, format: Format): string {
+  const { show, yes, no, none } = format.texts;
   if (value === null) return show.hiddenText;
+  if (value === '') return none;
   if (typeof value === 'boolean') return value ? yes : no;
+  // Codes are no amounts.
+  if (/code|codigo/i.test(name)) return String(value);
   return typeof value === 'number' ? format.number(value, Number.isInteger(value) ? 0 : 2) : value;
 }
 
@@ -165,10 +168,13 @@ function statisticsSection(page: Page, { decision, replay, price, learnt }: BidR
 
 type Rates = NonNullable<BidReport['price']>['rates'];
 
-/** Where nothing was chosen: the rate that came nearest to earning something. */
+/** Where nothing was chosen: of the rates inside the limits, the one that came nearest to earning something. */
 function centreOf(rates: Rates, chosen: number | null): number {
   if (chosen !== null) return chosen;
-  const best = rates.reduce((left, right) => (right.expectedValueCents > left.expectedValueCents ? right : left));
+  const inside = rates.filter(({ forbidden }) => forbidden !== 'range');
+  const best = (inside.length > 0 ? inside : rates).reduce((left, right) =>
+    right.expectedValueCents > left.expectedValueCents ? right : left,
+  );
   return best.rateHundredths;
 }
 

@@ -37,6 +37,13 @@ function listedBid(state: RequestState): ListedBid {
   };
 }
 
+const longestText = 12;
+
+/** Batch codes are UUIDs: their beginning is enough to tell batches apart; `--json` has them whole. */
+function shortText(text: string): string {
+  return text.length > longestText ? `${text.slice(0, longestText - 4)}…` : text;
+}
+
 async function* rowsOf(views: DeskReader['views'], phase: string | null, limit: number): AsyncGenerator<LedgerRow> {
   let before: string | null = null;
   for (let left = limit; left > 0; ) {
@@ -62,7 +69,7 @@ export async function listBids(
       else
         lines.push([
           row.requestId,
-          row.batchId ?? texts.none,
+          row.batchId === null ? texts.none : shortText(row.batchId),
           texts.states[row.state],
           row.code ?? '',
           row.rateHundredths === null ? '' : format.rate(row.rateHundredths),

@@ -1,7 +1,7 @@
 /** The whole house in one command: the played service, the desk on its embedded store, a stream of requests, an audit. */
 import { callbackPartition, type EventLog, type Views } from '../bidding/ports.ts';
-import type { Engine } from '../engine.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { Engine } from '../engine.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { createProgress, type Terminal } from './terminal.ts';
 

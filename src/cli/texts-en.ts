@@ -1,4 +1,5 @@
 /** The catalogue in English. */
+import { doctorEn } from './doctor-texts-en.ts';
 import type { Texts } from './texts.ts';
 
 export const en: Texts = {
@@ -140,6 +141,7 @@ export const en: Texts = {
     eligible: 'worker eligible',
     exposed: 'not politically exposed',
     alerts: 'no alert',
+    guarantee: 'without the FGTS guarantee',
   },
   events: {
     pass: 'pass',
@@ -320,77 +322,6 @@ export const en: Texts = {
       givenUp: 'given up',
     },
   },
-  doctor: {
-    levels: { ok: 'ok', warn: 'warn', fail: 'fail' },
-    checks: {
-      node: 'Node',
-      configuration: 'configuration',
-      'data-directory': 'data directory',
-      daemon: 'daemon',
-      rules: 'rules',
-      mapping: 'request mapping',
-      outcomes: 'outcome table',
-      chain: 'chain of the log',
-      views: 'views',
-      control: 'controls',
-      'dead-letters': 'dead letters',
-      token: "service's token",
-      service: 'service',
-      clock: 'clock',
-    },
-    remedy: 'remedy',
-    healthy: 'All is well.',
-    ill: (fails, warns) => `${fails} failed, ${warns} to look at.`,
-    findings: {
-      'node-fits': ({ version }) => [`version ${version}`],
-      'node-old': ({ version }) => [`version ${version}`, 'use Node 24.12 or later; npm ci brings one'],
-      'configuration-read': () => ['read without faults'],
-      'configuration-refused': ({ text }) => [String(text), 'mend the setting that is named'],
-      'directory-fits': ({ path }) => [String(path)],
-      'directory-new': ({ path }) => [`${path} has no data yet`, 'lance run makes it'],
-      'directory-unwritable': ({ path }) => [`${path} cannot be written`, 'mend LANCE_DATA_DIR or the permissions'],
-      'store-unreadable': ({ text }) => [String(text), 'see whether the file was changed and go back to a copy'],
-      'daemon-live': ({ count }) => [`running (${count})`],
-      'daemon-none': () => ['none is running', 'start it by lance run'],
-      'daemon-silent': () => [
-        'the directory is taken, but its process gives no sign',
-        'see its journal; restart it if it hangs',
-      ],
-      'rules-compiled': ({ count, hash }) => [`${count} rules, set ${hash}`],
-      'rules-refused': ({ text }) => [String(text), 'mend the file that is named'],
-      'file-read': () => ['read without faults'],
-      'file-refused': ({ text }) => [String(text), 'mend the file that is named'],
-      'chain-intact': ({ count }) => [`intact, ${count} records`],
-      'chain-broken': ({ offset }) => [`broken at record ${offset}`, 'stop the desk and go back to an earlier copy'],
-      'views-current': ({ count }) => [`up to date, ${count} records`],
-      'views-behind': ({ count }) => [
-        `${count} records behind the log`,
-        'normal while the desk is stopped; if it runs, see its journal',
-      ],
-      'control-free': () => ['bidding is open'],
-      'control-paused': ({ by, text }) => [`paused by ${by}: ${text}`, 'lance resume opens it'],
-      'control-late': ({ count }) => [
-        `${count} process(es) do not obey the last change yet`,
-        'see their journal; restart them if they hang',
-      ],
-      'dead-letters-none': () => ['none'],
-      'dead-letters-some': ({ count }) => [
-        `${count}`,
-        'webhooks that nobody understood: see config/request-mapping.json',
-      ],
-      'token-given': () => ['given'],
-      'token-command': () => ['comes from LANCE_TOKEN_COMMAND'],
-      'token-missing': () => ['missing', 'set LANCE_ACCESS_TOKEN or LANCE_TOKEN_COMMAND'],
-      'service-reached': ({ host, durationMs }) => [`${host} answers in ${durationMs} ms`],
-      'service-unreachable': ({ host, text }) => [
-        `${host} does not answer (${text})`,
-        'see LANCE_BASE_URL, network and DNS',
-      ],
-      'service-unknown': () => ['LANCE_BASE_URL is of no use', 'set it to the address of the service'],
-      'clock-sane': () => ['does not contradict the log'],
-      'clock-behind': ({ durationMs }) => [`is ${durationMs} ms behind the last record`, 'set the clock (NTP)'],
-      'clock-wrong': () => ['the year cannot be right', 'set the clock (NTP)'],
-    },
-  },
+  doctor: doctorEn,
   badLanguage: (value) => `LANCE_LANG is "${value}": write pt or en.`,
 };

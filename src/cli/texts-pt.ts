@@ -1,5 +1,6 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
-import type { CapFigures, DoctorFigures } from './texts.ts';
+import { doctorPt } from './doctor-texts-pt.ts';
+import type { CapFigures } from './texts.ts';
 
 export const pt = {
   help: {
@@ -140,6 +141,7 @@ export const pt = {
     eligible: 'trabalhador elegível',
     exposed: 'não ser pessoa politicamente exposta',
     alerts: 'nenhum alerta',
+    guarantee: 'sem garantia do FGTS',
   },
   events: {
     pass: 'recusa',
@@ -328,89 +330,6 @@ export const pt = {
       givenUp: 'abandonados',
     },
   },
-  doctor: {
-    levels: { ok: 'bem', warn: 'atenção', fail: 'falha' },
-    checks: {
-      node: 'Node',
-      configuration: 'configuração',
-      'data-directory': 'diretório de dados',
-      daemon: 'processo',
-      rules: 'regras',
-      mapping: 'mapa de solicitações',
-      outcomes: 'tabela de respostas',
-      chain: 'cadeia do registro',
-      views: 'visões',
-      control: 'controles',
-      'dead-letters': 'mensagens mortas',
-      token: 'token do serviço',
-      service: 'serviço',
-      clock: 'relógio',
-    },
-    remedy: 'remédio',
-    healthy: 'Tudo em ordem.',
-    ill: (fails: number, warns: number) => `${fails} falha(s), ${warns} atenção.`,
-    findings: {
-      'node-fits': ({ version }: DoctorFigures) => [`versão ${version}`],
-      'node-old': ({ version }: DoctorFigures) => [`versão ${version}`, 'use Node 24.12 ou mais novo; npm ci traz um'],
-      'configuration-read': () => ['lida sem faltas'],
-      'configuration-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o ajuste nomeado'],
-      'directory-fits': ({ path }: DoctorFigures) => [String(path)],
-      'directory-new': ({ path }: DoctorFigures) => [`${path} ainda não tem dados`, 'lance run o cria'],
-      'directory-unwritable': ({ path }: DoctorFigures) => [
-        `${path} não pode ser escrito`,
-        'corrija LANCE_DATA_DIR ou as permissões',
-      ],
-      'store-unreadable': ({ text }: DoctorFigures) => [
-        String(text),
-        'veja se o arquivo foi mudado e volte a uma cópia',
-      ],
-      'daemon-live': ({ count }: DoctorFigures) => [`rodando (${count})`],
-      'daemon-none': () => ['nenhum está rodando', 'inicie com lance run'],
-      'daemon-silent': () => [
-        'o diretório está tomado, mas o processo não dá sinal',
-        'veja o diário dele; reinicie se estiver parado',
-      ],
-      'rules-compiled': ({ count, hash }: DoctorFigures) => [`${count} regras, conjunto ${hash}`],
-      'rules-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o arquivo nomeado'],
-      'file-read': () => ['lido sem faltas'],
-      'file-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o arquivo nomeado'],
-      'chain-intact': ({ count }: DoctorFigures) => [`intacta, ${count} registros`],
-      'chain-broken': ({ offset }: DoctorFigures) => [
-        `quebrada no registro ${offset}`,
-        'pare a mesa e volte a uma cópia anterior',
-      ],
-      'views-current': ({ count }: DoctorFigures) => [`em dia, ${count} registros`],
-      'views-behind': ({ count }: DoctorFigures) => [
-        `${count} registros atrás do registro`,
-        'normal com a mesa parada; rodando, veja o diário',
-      ],
-      'control-free': () => ['lances liberados'],
-      'control-paused': ({ by, text }: DoctorFigures) => [`em pausa por ${by}: ${text}`, 'lance resume libera'],
-      'control-late': ({ count }: DoctorFigures) => [
-        `${count} processo(s) ainda não obedecem à última mudança`,
-        'veja o diário deles; se parados, reinicie',
-      ],
-      'dead-letters-none': () => ['nenhuma'],
-      'dead-letters-some': ({ count }: DoctorFigures) => [
-        `${count}`,
-        'webhooks que ninguém entendeu: veja config/request-mapping.json',
-      ],
-      'token-given': () => ['dado'],
-      'token-command': () => ['vem de LANCE_TOKEN_COMMAND'],
-      'token-missing': () => ['falta', 'dê LANCE_ACCESS_TOKEN ou LANCE_TOKEN_COMMAND'],
-      'service-reached': ({ host, durationMs }: DoctorFigures) => [`${host} atende em ${durationMs} ms`],
-      'service-unreachable': ({ host, text }: DoctorFigures) => [
-        `${host} não atende (${text})`,
-        'veja LANCE_BASE_URL, rede e DNS',
-      ],
-      'service-unknown': () => ['LANCE_BASE_URL não serve', 'dê o endereço do serviço'],
-      'clock-sane': () => ['não contradiz o registro'],
-      'clock-behind': ({ durationMs }: DoctorFigures) => [
-        `está ${durationMs} ms atrás do último registro`,
-        'acerte o relógio (NTP)',
-      ],
-      'clock-wrong': () => ['o ano não pode estar certo', 'acerte o relógio (NTP)'],
-    },
-  },
+  doctor: doctorPt,
   badLanguage: (value: string) => `LANCE_LANG é "${value}": escreva pt ou en.`,
 };
