@@ -1,0 +1,190 @@
+/** One crash run: an even stream of requests, one desk after another on the same data, each killed, and the last one not. */
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import type { Phase } from '../../src/domain/states.ts';
+import { chanceOf } from '../../src/sandbox/chance.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { SandboxSummary } from '../../src/sandbox/summary.ts';
+import { type DeskProcess, startDesk, steadyPort } from './desk-process.ts';
+import { createFinder, type Found } from './found-state.ts';
+import { type PlannedKill, planKill } from './plan.ts';
+import { batchIntervalMs, batchRequests, crashSandbox, prepareDesk } from './scenario.ts';
+import { configOf, judgeRun, type Verdict } from './verdict.ts';
+
+export type Kill = {
+  planned: PlannedKill;
+  /** The planned step had not come after a while, and the desk was killed where it was. */
+  missedStep: boolean;
+  aliveMs: number;
+  /** From the start of this desk to its first 200 of /readyz; null when it died before. */
+  readyMs: number | null;
+  found: Found;
+};
+
+export type CrashRun = {
+  kills: readonly Kill[];
+  /** Of the desk that was not killed. */
+  lastReadyMs: number | null;
+  streamMs: number;
+  sandbox: SandboxSummary;
+  verdict: Verdict;
+};
+
+/** Requests of a run whose regimes change at thirds of it, for each kill: only a guess of how long it will take. */
+const requestsPerKill = 600;
+const warmUpMs = 1_000;
+const coolDownMs = 1_500;
+const stepPatienceMs = 5_000;
+const startPatienceMs = 20_000;
+const settlePatienceMs = 20_000;
+const endPatienceMs = 15_000;
+const outputTail = 4_000;
+
+/** Throws when a desk ends unasked or never becomes ready; the message then has the end of what it wrote. */
+export async function runCrashes(options: {
+  kills: number;
+  seed: string;
+  /** Length of an auction; they overlap. */
+  windowMs: number;
+  onKill: (kill: Kill) => void;
+}): Promise<CrashRun> {
+  const directory = mkdtempSync(join(tmpdir(), 'lance-crash-'));
+  const outputPath = join(directory, 'desk.log');
+  const output = openSync(outputPath, 'a');
+  const { kills: wanted, windowMs } = options;
+  const settings = crashSandbox(windowMs);
+  const sandbox = createSandbox({ settings, seed: options.seed, clock: createSystemClock() });
+  let desk: DeskProcess | null = null;
+  try {
+    const port = await steadyPort(Math.random);
+    const webhookToken = 'webhook-token-of-the-crash-run';
+    const { url: serviceUrl } = await sandbox.listen(0);
+    const { accessToken } = settings.tokens;
+    const parts = { directory, port, serviceUrl, accessToken, webhookToken };
+    const environment = prepareDesk({ ...parts, windowMs, kills: wanted });
+    sandbox.connect(`http://127.0.0.1:${port}/webhooks/${webhookToken}`);
+    const finder = createFinder(environment.LANCE_DATA_DIR, configOf(environment).bidding);
+    const stream = startStream(sandbox, wanted * requestsPerKill);
+    const kills: Kill[] = [];
+    const chance = chanceOf(options.seed, 'kills');
+    for (let index = 0; index < wanted; index += 1) {
+      const planned = planKill(index, chance);
+      const crashAt = planned.kind === 'step' ? { LANCE_CRASH_AT: `${planned.step}:${planned.times}` } : null;
+      desk = startDesk({ environment: { ...environment, ...crashAt }, port, output });
+      const startedAt = performance.now();
+      if (index === 0) await sleep(warmUpMs);
+      const missedStep = await killAsPlanned(desk, planned);
+      const aliveMs = Math.round(performance.now() - startedAt);
+      // In the same turn as the death, so that the next desk starts on what is read here.
+      const kill = { planned, missedStep, aliveMs, readyMs: await desk.ready, found: finder.look() };
+      kills.push(kill);
+      options.onKill(kill);
+    }
+    desk = startDesk({ environment, port, output });
+    const lastReadyMs = await withinTime(desk.ready, startPatienceMs, 'the last desk did not become ready');
+    await sleep(coolDownMs);
+    const streamMs = await stream.end();
+    await settle(finder);
+    desk.signal('SIGTERM');
+    const exit = await withinTime(desk.exited, endPatienceMs, 'the last desk did not end on SIGTERM');
+    if (exit.code !== 0) throw new Error(`the last desk ended with ${exit.code ?? exit.signal}`);
+    const verdict = await judgeRun(sandbox, environment);
+    return { kills, lastReadyMs, streamMs, sandbox: sandbox.summary(), verdict };
+  } catch (fault) {
+    throw new Error(`the crash run broke off; the desk wrote last:\n${tailOf(outputPath)}`, { cause: fault });
+  } finally {
+    desk?.signal('SIGKILL');
+    await sandbox.stop();
+    closeSync(output);
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Resolves when the desk is dead: true when the step it should have died at never came. */
+async function killAsPlanned(desk: DeskProcess, planned: PlannedKill): Promise<boolean> {
+  const ended = new AbortController();
+  void desk.exited.then(() => ended.abort());
+  const wait = (delayMs: number) => sleep(delayMs, undefined, { signal: ended.signal }).catch(() => undefined);
+  let missedStep = false;
+  if (planned.kind === 'step') {
+    await Promise.race([desk.ready, wait(startPatienceMs)]);
+    await wait(stepPatienceMs);
+    missedStep = !ended.signal.aborted;
+  } else {
+    if (planned.after === 'ready') await Promise.race([desk.ready, wait(startPatienceMs)]);
+    await wait(planned.delayMs);
+    if (ended.signal.aborted) {
+      const { code, signal } = await desk.exited;
+      throw new Error(`the desk ended unasked with ${code ?? signal}`);
+    }
+  }
+  desk.signal('SIGKILL');
+  const { code, signal } = await desk.exited;
+  if (signal !== 'SIGKILL') throw new Error(`the desk ended unasked with ${code ?? signal}`);
+  return missedStep;
+}
+
+/** Requests without end until `end` is called; that resolves to how long they came when all is told and taken. */
+function startStream(sandbox: Sandbox, planned: number): { end: () => Promise<number> } {
+  const startedAt = performance.now();
+  const runs: Promise<unknown>[] = [];
+  let batches = 0;
+  const emit = () => {
+    // After a stop of this process the batches that are due come at once.
+    while (startedAt + batches * batchIntervalMs <= performance.now()) {
+      runs.push(sandbox.run(batchRequests, { planned }));
+      batches += 1;
+    }
+  };
+  emit();
+  const timer = setInterval(emit, batchIntervalMs / 4);
+  return {
+    end: async () => {
+      clearInterval(timer);
+      const streamMs = performance.now() - startedAt;
+      await Promise.all(runs);
+      return Math.round(streamMs);
+    },
+  };
+}
+
+const unsettled: readonly Phase[] = [
+  'requested',
+  'claimed',
+  'accepted',
+  'accepted-presumed',
+  'unknown',
+  'won',
+  'contemplated',
+];
+
+/** Until nothing is open that would still end by itself, or for so long; the auditor judges what it is then. */
+async function settle(finder: { look: () => Found }): Promise<void> {
+  const until = performance.now() + settlePatienceMs;
+  while (performance.now() < until) {
+    const { phases, unfolded } = finder.look();
+    if (unfolded === 0 && unsettled.every((phase) => (phases[phase] ?? 0) === 0)) return;
+    await sleep(250);
+  }
+}
+
+async function withinTime<T>(work: Promise<T>, patienceMs: number, text: string): Promise<T> {
+  const patience = new AbortController();
+  try {
+    return await Promise.race([
+      work,
+      sleep(patienceMs, undefined, { signal: patience.signal }).then((): never => {
+        throw new Error(text);
+      }),
+    ]);
+  } finally {
+    patience.abort();
+  }
+}
+
+function tailOf(path: string): string {
+  return readFileSync(path, 'utf8').slice(-outputTail);
+}

@@ -1,0 +1,96 @@
+/** The world of a crash run: what the played service does, how the desk is set, and the rules it obeys. */
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type SandboxSettings, sandboxSettings } from '../../src/sandbox/settings.ts';
+
+/** Requests come in small batches, so that the stream is even: 220 a second. */
+export const batchRequests = 22;
+export const batchIntervalMs = 100;
+
+/** Slow answers, a few that never come or lie, webhooks that come twice, late or out of order. */
+export function crashSandbox(windowMs: number): SandboxSettings {
+  return sandboxSettings({
+    world: { returningShare: 0.15, marginOmittedShare: 0.08 },
+    auction: { windowMs, expiryMs: 30_000, proposalErrorShare: 0.01 },
+    faults: {
+      bids: {
+        delayMinMs: 50,
+        delayMaxMs: 200,
+        throttled: 0.005,
+        errorBefore: 0.01,
+        errorAfter: 0.02,
+        dropAfter: 0.02,
+        halfOpen: 0.005,
+      },
+      queries: { delayMinMs: 5, delayMaxMs: 40, errorBefore: 0.02, dropAfter: 0.02 },
+      webhooks: { duplicate: 0.05, reorder: 0.03, late: 0.03, lateMs: 400, missing: 0.01, redeliverMissingMs: 800 },
+    },
+    deliveries: { connections: 32, timeoutMs: 4_000, retryFirstMs: 50, retryMaxMs: 400, giveUpAfterMs: 60_000 },
+  });
+}
+
+function deskSettings(windowMs: number) {
+  return {
+    service: { connections: 128, headersTimeoutMs: 1_000 },
+    bidding: {
+      windowMs,
+      /** Desk and service share a busy machine; bytes that wait in a socket must not count as late. */
+      skewAllowanceMs: 500,
+      sendLimit: 128,
+      resultTimeoutMs: 10_000,
+      contemplationTimeoutMs: 20_000,
+      marginWaitMs: 3_000,
+      retryMaxMs: 1_000,
+      halfLifeMs: 60_000,
+    },
+  };
+}
+
+/** What one employer's workers may be promised on a day, for each kill of the run: reached by some before it ends. */
+const employerCapReaisPerKill = 5_000;
+
+type RuleText = { rules: { name: string; event: { params: Record<string, unknown> } }[] };
+
+/** Copies the shipped rules and lowers the cap of one employer. */
+function writeRules(directory: string, employerCapReais: number): void {
+  cpSync(fileURLToPath(new URL('../../rules', import.meta.url)), directory, { recursive: true });
+  const path = join(directory, 'caps.json');
+  const caps: RuleText = JSON.parse(readFileSync(path, 'utf8'));
+  const employer = caps.rules.find(({ event }) => event.params.name === 'employer-day');
+  if (employer === undefined) throw new Error('rules/caps.json has no cap employer-day; the crash run lowers that one');
+  employer.event.params.maxAmountReais = employerCapReais;
+  writeFileSync(path, JSON.stringify(caps));
+}
+
+export type DeskEnvironment = Readonly<Record<string, string>> & { LANCE_DATA_DIR: string; LANCE_RULES_DIR: string };
+
+/** Writes settings and rules of the desk under `directory`; the environment that a desk needs to run there. */
+export function prepareDesk(options: {
+  directory: string;
+  port: number;
+  serviceUrl: string;
+  accessToken: string;
+  webhookToken: string;
+  windowMs: number;
+  kills: number;
+}): DeskEnvironment {
+  const { directory } = options;
+  const rulesDir = join(directory, 'rules');
+  const configFile = join(directory, 'desk.json');
+  writeRules(rulesDir, employerCapReaisPerKill * options.kills);
+  writeFileSync(configFile, JSON.stringify(deskSettings(options.windowMs)));
+  return {
+    LANCE_CONFIG: configFile,
+    LANCE_DATA_DIR: join(directory, 'data'),
+    LANCE_RULES_DIR: rulesDir,
+    LANCE_HTTP_PORT: String(options.port),
+    LANCE_WEBHOOK_TOKENS: options.webhookToken,
+    LANCE_BASE_URL: options.serviceUrl,
+    LANCE_ACCESS_TOKEN: options.accessToken,
+    LANCE_CONTACT_URL: 'https://parceiro.example/credito',
+    LANCE_PSEUDONYM_KEY: 'a key of the crash run and of nothing else',
+    // Half of a start is reading the program; whoever restarts a daemon this often would keep it compiled.
+    NODE_COMPILE_CACHE: join(directory, 'compiled'),
+  };
+}

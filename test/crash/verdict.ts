@@ -1,0 +1,101 @@
+/** Judges a crash run: the auditor over the sandbox's record, the log and the views, and the hash chain. */
+import { readFileSync } from 'node:fs';
+import { openEmbeddedReader } from '../../src/adapters/embedded/reader.ts';
+import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
+import type { EventLog, LogEntry } from '../../src/bidding/ports.ts';
+import { type Config, type Environment, readConfig } from '../../src/config.ts';
+import type { Limits } from '../../src/domain/policy.ts';
+import type { Topic, Topics } from '../../src/domain/records.ts';
+import type { LinkDetail, LoanRequest } from '../../src/domain/request.ts';
+import { policyOf } from '../../src/policy.ts';
+import { evaluateRequest } from '../../src/rules/evaluate.ts';
+import { factsOf } from '../../src/rules/facts-of.ts';
+import { audit, viewKeysOf } from '../../src/sandbox/auditor/audit.ts';
+import { type Run, readRun } from '../../src/sandbox/auditor/run.ts';
+import { auditSettings, type Violation } from '../../src/sandbox/auditor/violation.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+
+export type Verdict = {
+  violations: readonly Violation[];
+  requests: number;
+  /** Requests whose bid was sent. */
+  bids: number;
+  passed: Readonly<Record<string, number>>;
+  ends: Readonly<Record<string, number>>;
+  laterClaims: number;
+  records: number;
+  /** Bids whose bytes were sent more than once. */
+  repeatedBids: number;
+  /** The hash chain over the log has a gap or a record that does not fit. */
+  chainBroken: boolean;
+};
+
+export function configOf(environment: Environment): Config {
+  const result = readConfig(environment, (path) => readFileSync(path, 'utf8'));
+  if (result.kind === 'refused') throw new Error(`the desk's settings are refused: ${result.faults.join('; ')}`);
+  return result.config;
+}
+
+const pageEntries = 1_000;
+
+async function* readTopic<T extends Topic>(
+  log: Pick<EventLog, 'read' | 'ends'>,
+  topic: T,
+): AsyncGenerator<LogEntry<Topics[T]>> {
+  for (const [partition, end] of await log.ends(topic)) {
+    for (let from = 0; from < end; ) {
+      const page = await log.read(topic, partition, from, pageEntries);
+      if (page.length === 0) break;
+      yield* page;
+      from = page.at(-1)!.offset + 1;
+    }
+  }
+}
+
+/** The desk has to have ended: its views are read as it stored them. */
+export async function judgeRun(sandbox: Sandbox, environment: Environment): Promise<Verdict> {
+  const config = configOf(environment);
+  const { ruleSet } = policyOf(config, readRuleFiles(config.rulesDir));
+  const limitsOf = (_truth: unknown, requested: LoanRequest | null, link: LinkDetail | null): Limits => {
+    if (requested === null) return evaluateRequest(ruleSet, {}, 0).limits;
+    const { receivedAt: at, availableMarginCents } = requested;
+    const marginCents = availableMarginCents ?? link?.availableMarginCents ?? null;
+    return evaluateRequest(ruleSet, factsOf({ request: requested, link, marginCents, at }), at).limits;
+  };
+  const reader = openEmbeddedReader({ directory: config.dataDir });
+  try {
+    const run = await readRun({
+      record: sandbox.record,
+      log: readTopic(reader.log, 'auctions'),
+      callbacks: readTopic(reader.log, 'callbacks'),
+    });
+    const settings = auditSettings(sandbox.settings, { graceMs: config.bidding.graceMs, limitsOf });
+    const keys = viewKeysOf(run, settings);
+    const usageAt = Date.now();
+    const { violations, counts } = audit(run, settings, {
+      ledger: [...(await reader.views.read(keys.requestIds)).values()],
+      usage: await reader.views.usage(keys.capKeys, usageAt),
+      usageAt,
+      statistics: await reader.views.statistics(keys.statisticKeys),
+    });
+    const chain = await reader.verifyChain(() => undefined);
+    const { requests, ends, laterClaims, records } = counts;
+    const chainBroken = chain.kind === 'broken';
+    return { violations, requests, ends, laterClaims, records, ...bidsOf(run), chainBroken };
+  } finally {
+    reader.close();
+  }
+}
+
+function bidsOf(run: Run): Pick<Verdict, 'bids' | 'passed' | 'repeatedBids'> {
+  const passed: Record<string, number> = {};
+  let bids = 0;
+  let repeatedBids = 0;
+  for (const { evidence, standing, calls } of run.cases.values()) {
+    const code = standing.end === 'passed' ? (evidence.unsent ?? evidence.pass)?.code : undefined;
+    if (code !== undefined) passed[code] = (passed[code] ?? 0) + 1;
+    else if (calls.length > 0) bids += 1;
+    if (calls.length > 1) repeatedBids += 1;
+  }
+  return { bids, passed, repeatedBids };
+}
