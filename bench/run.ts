@@ -3,7 +3,9 @@ import { parseArgs } from 'node:util';
 import type { Benchmark } from './figures.ts';
 
 const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
+  demo: async () => (await import('./demo.ts')).demo,
   decision: async () => (await import('./decision.ts')).decision,
+  pipeline: async () => (await import('./pipeline.ts')).pipeline,
 };
 
 const { values, positionals } = parseArgs({

@@ -60,7 +60,7 @@ export function roomyRules(): { directory: string; rulesDir: string } {
   const file = JSON.parse(readFileSync(path, 'utf8')) as { rules: { event: { params: Record<string, unknown> } }[] };
   for (const { event } of file.rules) {
     const { params } = event;
-    params.maxAmountReais = 1_000_000_000_000;
+    params.maxAmountReais = 100_000_000_000;
     if (params.maxCount !== undefined) params.maxCount = 1_000_000;
   }
   writeFileSync(path, JSON.stringify(file));

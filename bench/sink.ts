@@ -1,0 +1,102 @@
+/**
+ * The service that bids are sent to, as cheap as it can be: reads HTTP/1.1 by hand, checks and counts every body, and
+ * answers that the bid is in the auction. It runs in another process than the loop that is measured.
+ */
+import { createServer, type Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+
+export type Sink = {
+  url: string;
+  /** When the first byte of the bid for a request came in, by `performance.now()`. */
+  arrivals: ReadonlyMap<string, number>;
+  /** Bids that are not JSON, name no request, or are not the first for it. */
+  faults: () => number;
+  /** Hears of each good bid. */
+  onBid: (hear: () => void) => void;
+  close: () => void;
+};
+
+const headerEnd = Buffer.from('\r\n\r\n');
+const path = '/contrato/oferta-leilao/incluir-lance';
+const wanted = Buffer.from(`POST ${path} HTTP/1.1\r\n`);
+const lengthPattern = /\r\ncontent-length: *(\d+)/i;
+const idPattern = /"numeroSolicitacao":(\d+)/;
+
+function answerOf(serial: number): string {
+  const code = `00000000-0000-4000-8000-${String(serial).padStart(12, '0')}`;
+  const content = { CodigoLanceLeilao: code, Mensagem: 'Lance incluído com sucesso' };
+  const body = JSON.stringify({ CodigoRequisicao: code, Origem: path, Conteudo: content });
+  return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+export async function startSink(): Promise<Sink> {
+  const arrivals = new Map<string, number>();
+  let faults = 0;
+  let serial = 0;
+  let hear = (): void => undefined;
+
+  const take = (body: string, arrivedAt: number): void => {
+    try {
+      const bid = JSON.parse(body) as { valorLiberado?: unknown; valorTaxaMensal?: unknown; numeroParcelas?: unknown };
+      const requestId = idPattern.exec(body)?.[1];
+      const whole = [bid.valorLiberado, bid.valorTaxaMensal, bid.numeroParcelas].every((value) => Number(value) > 0);
+      if (requestId === undefined || !whole || arrivals.has(requestId)) faults += 1;
+      else {
+        arrivals.set(requestId, arrivedAt);
+        hear();
+      }
+    } catch {
+      faults += 1;
+    }
+  };
+  /** Takes one whole request off the front; null when there is none yet. */
+  const next = (socket: Socket, bytes: Buffer, arrivedAt: number): Buffer | null => {
+    const end = bytes.indexOf(headerEnd);
+    if (end < 0) return null;
+    const length = Number(lengthPattern.exec(bytes.toString('latin1', 0, end))?.[1] ?? Number.NaN);
+    const from = end + headerEnd.length;
+    if (Number.isNaN(length) || bytes.compare(wanted, 0, wanted.length, 0, wanted.length) !== 0) {
+      faults += 1;
+      socket.destroy();
+      return null;
+    }
+    if (bytes.length < from + length) return null;
+    take(bytes.toString('utf8', from, from + length), arrivedAt);
+    serial += 1;
+    socket.write(answerOf(serial));
+    return bytes.subarray(from + length);
+  };
+
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true }, (socket) => {
+    let held: Buffer = Buffer.alloc(0);
+    let firstByteAt = 0;
+    sockets.add(socket);
+    socket.on('data', (chunk) => {
+      const now = performance.now();
+      if (held.length === 0) firstByteAt = now;
+      held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+      for (let rest = next(socket, held, firstByteAt); rest !== null; rest = next(socket, held, now)) {
+        held = rest;
+        if (held.length === 0) break;
+      }
+    });
+    socket.on('error', () => undefined);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the sink has no port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    arrivals,
+    faults: () => faults,
+    onBid: (listener) => {
+      hear = listener;
+    },
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
