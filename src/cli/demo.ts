@@ -10,7 +10,7 @@ export type DemoOptions = { requests: number; seed: string; exit: boolean; json:
 /** A day of auctions in seconds. Desk and service have to agree on the window. */
 const windowMs = 1_000;
 export const demoAuction = { windowMs, expiryMs: 10 * windowMs };
-export const demoPace = { batchRequests: 10, batchIntervalMs: 350 };
+export const demoPace = { batchRequests: 10, batchIntervalMs: 550 };
 
 /** Settings of the desk that go with that pace; all others are those of `config/default.json`. */
 export const demoSettings = {
