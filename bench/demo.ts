@@ -17,7 +17,7 @@ type Report = {
   outcomes: Readonly<Record<string, number>>;
   unsettled: number;
   surplus: { realised: number; clairvoyant: number };
-  violations: readonly unknown[];
+  violations: readonly { code: string; text: string }[];
 };
 
 function runDemo(seed: string, learning: boolean): Promise<Report> {
@@ -50,6 +50,7 @@ export const demo: Benchmark = {
         const report = await runDemo(job.seed, job.learning);
         reports.push({ ...job, report });
         const name = job.learning ? 'learning' : 'frozen';
+        for (const { code, text } of report.violations) say(`seed ${job.seed} ${name}: ${code}: ${text}`);
         say(`seed ${job.seed} ${name}: ${rounded(shareOf(report), 3)} of the clairvoyant, ${report.bids} bids`);
       }
     };

@@ -15,7 +15,7 @@ export const demoPace = { batchRequests: 10, batchIntervalMs: 550 };
 /** Settings of the desk that go with that pace; all others are those of `config/default.json`. */
 export const demoSettings = {
   windowMs,
-  skewAllowanceMs: 60,
+  skewAllowanceMs: 200,
   resultTimeoutMs: 5_000,
   contemplationTimeoutMs: 20_000,
   marginWaitMs: 600,
