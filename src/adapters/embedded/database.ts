@@ -48,10 +48,14 @@ export function databasePath(directory: string): string {
   return join(directory, 'lance.sqlite');
 }
 
+/** 32 MB: index pages that many transactions change are copied back once for all of them; a start replays that much at most. */
+const checkpointPages = 8_000;
+
 /** For the one writer of a process: makes the file and its tables when they are not there. */
 export function openWritable(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32000;');
+  database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
   const version = Number(Object.values(database.prepare('PRAGMA user_version').get() ?? {})[0]);
   if (version > schemaVersion) {
     database.close();

@@ -102,7 +102,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
         rows: memoryRows,
         statistics: 4_096,
         dirtyRows: memoryRows,
-        flushIntervalMs: options.flushIntervalMs ?? 100,
+        flushIntervalMs: options.flushIntervalMs ?? 250,
       },
     });
     const margins = createMargins({ read: createMarginReader(database), writer, memoryRows });
