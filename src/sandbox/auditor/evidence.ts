@@ -109,11 +109,10 @@ function absorbAnswer(evidence: Evidence, record: Answered): void {
   const proof = proofOf(record);
   const known = evidence.answer?.proof;
   if (known !== undefined && proofs.indexOf(proof) <= proofs.indexOf(known)) return;
-  // Somebody else's bid was there before: whatever else the bytes are told, it is still there.
-  if (known === 'foreign' && proof === 'rejected') return;
   const says = proof === 'landed' || proof === 'presumed' ? 'landed' : 'turned away';
   // A claim taken back, or settled by what was published, stays so whatever is turned away later.
-  const done = known === undefined ? evidence.unsent !== null && proof !== 'nothing' : evidence.ended !== null;
+  const isSettled = evidence.ended !== null && standingOf(evidence).end !== 'foreign-bid';
+  const done = known === undefined ? evidence.unsent !== null && proof !== 'nothing' : isSettled;
   if (done && says === 'turned away') return;
   const given = evidence.word?.end;
   if (says === 'landed' && (given === 'not-landed' || given === 'expired')) evidence.word = null;

@@ -145,16 +145,19 @@ const histories = fc.constantFrom(...landings).chain((landing) => {
  * No auction that had ended before the claim has our bid in it, and a bid that everybody says was never sent wins nothing.
  */
 function possible(history: readonly AuctionRecord[]): AuctionRecord[] {
-  const seen = { pass: false, claim: false, unsent: false, answer: false, ended: false, missing: false };
+  const seen = { pass: false, claim: false, unsent: false, answer: false, ended: false, resolved: false };
   return history.filter((record) => {
     const { kind } = record;
     const isWinner = kind === 'contemplated' || kind === 'proposed';
     if (!seen.claim && (isWinner || kind === 'answered' || kind === 'resolved')) return false;
     if (kind === 'ended' && !seen.claim && !seen.pass) return false;
-    // The desk misses a result only while there is none, and long after the last answer could come.
+    // The desk misses a result only while there is none; what is resolved is long after the last answer could come.
     if (kind === 'resolved' && record.as === 'result-missing' && seen.ended) return false;
-    if (kind === 'resolved' && record.as === 'result-missing') seen.missing = true;
-    if (kind === 'answered' && seen.missing) return false;
+    if (kind === 'resolved') seen.resolved = true;
+    if (kind === 'answered' && seen.resolved) return false;
+    // Turned away for certain is what the only attempt is told, not a second word beside another.
+    if (kind === 'answered' && seen.answer && !record.earlierAttemptPossible && isTurnedAway(record.outcome))
+      return false;
     if (isWinner && seen.unsent && !seen.answer) return false;
     if (kind === 'passed' && !seen.claim && record.claimId === null) seen.pass = true;
     if (kind === 'passed' && seen.claim && record.claimId !== null) seen.unsent = true;
@@ -163,6 +166,10 @@ function possible(history: readonly AuctionRecord[]): AuctionRecord[] {
     if (kind === 'ended') seen.ended = true;
     return true;
   });
+}
+
+function isTurnedAway({ kind }: BidOutcome): boolean {
+  return kind === 'rejected' || kind === 'duplicate';
 }
 
 test('on any history the auditor and the transition table say the same', () => {
