@@ -62,10 +62,13 @@ function checkTime(
   trail: readonly Entry[] | undefined,
   report: Report,
 ): void {
-  const receipts = ofKind(trail, 'requested').filter(({ landedAt }) => landedAt <= writtenAt);
+  // What the log says after the claim may not have been read yet when its bytes are written.
+  const claimedAt = (trail ?? []).findIndex(({ record }) => record.kind === 'claimed');
+  const receipts = ofKind(trail?.slice(0, Math.max(0, claimedAt)), 'requested');
   const firstReceipt = Math.min(...receipts.map(({ record }) => record.request.receivedAt));
   // The receipt is stamped by a clock that may be 200 ms ahead.
-  const closesAt = request.statesClose ? request.closesAt : firstReceipt + settings.windowMs + 200;
+  const closesAt =
+    request.statesClose || receipts.length === 0 ? request.closesAt : firstReceipt + settings.windowMs + 200;
   const deadlineAt = Math.min(closesAt, request.expiresAt ?? Infinity);
   if (writtenAt >= deadlineAt) {
     report('late', `${requestId}: ${instance} wrote ${writtenAt - deadlineAt} ms after the deadline`);
@@ -85,7 +88,10 @@ function checkLimits(
 ): void {
   const content = readBody(body);
   const wrong = (text: string) => report('limit', `${requestId}: ${text}`);
-  if (content === null) return wrong('the body is not JSON');
+  if (content === null) {
+    wrong('the body is not JSON');
+    return;
+  }
   const { rate, amountCents, installments, validUntil } = content;
   const least = request.guaranteed ? leastRateGuaranteed : leastRate;
   if (!(rate >= least && rate <= highestRate)) wrong(`rate ${rate} is outside ${least} to ${highestRate}`);
@@ -110,12 +116,12 @@ function checkReservations({ views, unreserved }: Evidence, report: Report): voi
 }
 
 /** Money that truly stands under one cap, by the service's record. Forced reservations may go over it, lost views may too. */
-function checkCap({ views, house }: Evidence, trails: Trails, report: Report): void {
+function checkCap({ views, house, failedWinners }: Evidence, trails: Trails, report: Report): void {
   if (views.setbacks > 0 || [...views.data.reservations.values()].some((held) => held.forced)) return;
   const totals = new Map<string, number>();
   for (const request of house.requests.values()) {
     const ours = ranked(request)[0];
-    if (ours?.by !== 'us') continue;
+    if (ours?.by !== 'us' || failedWinners.has(ours.bidId)) continue;
     const claim = ofKind(trails.get(request.requestId), 'claimed')[0];
     const key = `${request.worker.employer}/${dayNumber(claim?.record.trace.decidedAt ?? ours.placedAt)}`;
     totals.set(key, (totals.get(key) ?? 0) + ours.amountCents);

@@ -106,6 +106,7 @@ function checkTruth(
   if (bid !== undefined) {
     if (['passed', 'rejected', 'not-landed', 'foreign-bid'].includes(phase))
       wrong(`a bid of ours landed, and it ended as ${phase}`);
+    if (trail.has('foreign-bid') && isOnlyOurs(evidence, request)) wrong('nobody else bid in our name');
     if (twins.length > 0 || !toldEnd) return;
     if (ours === 0 && (!won || trail.has('lost'))) wrong('we won');
     if (ours > 0 && (won || !trail.has('lost'))) wrong(`we lost at position ${ours + 1}`);
@@ -117,4 +118,15 @@ function checkTruth(
   }
   if (trail.has('accepted') || trail.has('accepted-outside')) wrong('no bid of ours landed');
   if (twins.length === 0 && (won || trail.has('lost'))) wrong('no bid of ours landed, and none looks like it');
+}
+
+/** One process wrote, nothing on the way doubled it, and no other system of ours took part: a duplicate can only be our own. */
+function isOnlyOurs({ house }: Evidence, { requestId, bids }: HouseRequest): boolean {
+  const written = house.written.filter((entry) => entry.requestId === requestId);
+  const writers = new Set(written.map((entry) => entry.instance));
+  return (
+    writers.size === 1 &&
+    written.every((entry) => entry.arrivals.length < 2) &&
+    bids.every((bid) => bid.by !== 'our-other-system')
+  );
 }

@@ -2,6 +2,9 @@
 import { parentPort } from 'node:worker_threads';
 import { playHistory } from './world.ts';
 
-parentPort!.on('message', (seed: number) => {
-  void playHistory(seed).then((history) => parentPort!.postMessage(history));
-});
+/** A fault of the simulation itself is left unhandled: it ends the thread, and the run with it. */
+async function play(seed: number): Promise<void> {
+  parentPort!.postMessage(await playHistory(seed));
+}
+
+parentPort!.on('message', (seed: number) => void play(seed));

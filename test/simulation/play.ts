@@ -2,21 +2,19 @@
 import { Worker } from 'node:worker_threads';
 import type { History } from './world.ts';
 
-export type Range = { from: number; count: number; jobs: number };
-
+/** `nextSeed` says null when there is nothing left to play. */
 export async function playInParallel(
-  { from, count, jobs }: Range,
+  nextSeed: () => number | null,
+  jobs: number,
   onHistory: (history: History) => void,
 ): Promise<void> {
-  let next = from;
-  const end = from + count;
-  const workers = Array.from({ length: Math.min(jobs, count) }, () => {
+  const workers = Array.from({ length: jobs }, () => {
     const worker = new Worker(new URL('./play-worker.ts', import.meta.url));
     return new Promise<void>((resolve, reject) => {
       const deal = () => {
-        if (next >= end) return void worker.terminate().then(() => resolve());
-        worker.postMessage(next);
-        next += 1;
+        const seed = nextSeed();
+        if (seed === null) void worker.terminate().then(() => resolve());
+        else worker.postMessage(seed);
       };
       worker.on('message', (history: History) => {
         onHistory(history);

@@ -1,5 +1,4 @@
 /** The policy of the simulated desk: a small rule set of its own, with limits that the checker knows by heart. */
-import { readFileSync } from 'node:fs';
 import type { Policy } from '../../src/bidding/decide.ts';
 import type { BiddingSettings } from '../../src/bidding/settings.ts';
 import type { Offer } from '../../src/domain/offer.ts';
@@ -54,13 +53,50 @@ const files = [
   { path: 'rules.json', text: JSON.stringify({ rules }) },
 ];
 
-type Defaults = { bidding: BiddingSettings; economics: Economics; pricing: PricingSettings };
+/** Fixed here, so that a change of the configuration does not change what a seed plays. */
+const economics: Economics = {
+  fundingAnnualPercent: 13.75,
+  separationMonthly: 0.035,
+  neverStartedShare: 0.05,
+  lossGivenSeparation: 0.25,
+  guaranteeRecovery: 0.3,
+  commissionPercent: 1,
+  contractCostCents: 1_500,
+  bidCostCents: 10,
+  acceptanceCeiling: 0.9,
+  acceptanceMidpointPercent: 4.5,
+  acceptanceSlope: 1.5,
+  selectionWin: 0.3,
+  selectionRate: 0.1,
+};
 
-const defaults: Defaults = JSON.parse(readFileSync(new URL('../../config/default.json', import.meta.url), 'utf8'));
+const pricing: PricingSettings = {
+  dayCount: 'actual365',
+  iof: { daily: 0.000082, dayCap: 365, additional: 0.0038 },
+  payrollCalendar: { cutoffDay: 20, monthsToFirstDue: 2, dueDayOfMonth: 7 },
+  insuranceCents: 0,
+  maxInstallments: 96,
+  marginBufferCents,
+  minAmountShare: 0.5,
+  winCurve: {
+    priorWeight: 4,
+    shrinkage: 16,
+    smoothing: 1,
+    prior: {
+      quantiles: [
+        { share: 0.1, rateHundredths: 214 },
+        { share: 0.25, rateHundredths: 265 },
+        { share: 0.5, rateHundredths: 332 },
+        { share: 0.75, rateHundredths: 418 },
+        { share: 0.9, rateHundredths: 608 },
+      ],
+      rivals: 4,
+    },
+  },
+};
 
-/** Days become minutes, so that a history ends; everything else is as in the configuration. */
+/** Days become minutes, so that a history ends. */
 export const settings: BiddingSettings = {
-  ...defaults.bidding,
   windowMs,
   skewAllowanceMs: 600,
   bidValidityMs: 240_000,
@@ -70,6 +106,10 @@ export const settings: BiddingSettings = {
   queueLimit: 6,
   sendLimit: 3,
   batchEntries: 16,
+  retryFirstMs: 100,
+  retryMaxMs: 2_000,
+  askWithoutAuthorisation: false,
+  askCached: true,
   marginWaitMs: 5_000,
   controlPollMs: 700,
   controlMaxAgeMs: 2_500,
@@ -80,13 +120,13 @@ export const settings: BiddingSettings = {
 export function createPolicy(): Policy {
   const compiled = compileRuleSet(files);
   if (compiled.kind === 'refused') throw new Error(JSON.stringify(compiled.faults));
-  const content = JSON.stringify({ ...defaults, bidding: settings });
+  const content = JSON.stringify({ bidding: settings, economics, pricing });
   const { ruleSet } = compiled;
   return {
     ruleSet,
-    economics: defaults.economics,
-    tables: createRateTables(defaults.pricing, 200),
-    prior: priorDistribution(defaults.pricing.winCurve.prior),
+    economics,
+    tables: createRateTables(pricing, 200),
+    prior: priorDistribution(pricing.winCurve.prior),
     settingsHash: sha256(content),
     stored: [
       { kind: 'rule-set', hash: ruleSet.hash, content: ruleSet.source },

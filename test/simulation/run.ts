@@ -1,6 +1,6 @@
 /**
  * `npm run simulate -- --seeds 2000 [--from 1] [--jobs 2]`: plays seeds on all cores, ends with one line, exits 1 on a
- * violation. `--from 17 --show 4711` plays seed 17 alone and tells what befell the requests with 4711 in their id.
+ * violation. `--until late,lost` ends at the first violation of these kinds. `--from 17 --show 4711` plays seed 17 alone and tells what befell the requests with 4711 in their id.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -14,6 +14,7 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '2000' },
     from: { type: 'string', default: '1' },
     jobs: { type: 'string', default: String(availableParallelism()) },
+    until: { type: 'string' },
     show: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
@@ -21,14 +22,23 @@ const { values } = parseArgs({
 
 const summary = summarise();
 const from = Number(values.from);
+const awaited = new Set<string>(values.until?.split(','));
+let left = Number(values.seeds);
 
 function take(history: History): void {
   summary.add(history);
+  if (history.violations.some(({ kind }) => awaited.has(kind))) left = 0;
   for (const { kind, text } of history.violations) console.log(`seed ${history.seed}: ${kind}: ${text}`);
 }
 
 if (values.show === undefined) {
-  await playInParallel({ from, count: Number(values.seeds), jobs: Number(values.jobs) }, take);
+  let seed = from;
+  const nextSeed = () => {
+    left -= 1;
+    seed += 1;
+    return left < 0 ? null : seed - 1;
+  };
+  await playInParallel(nextSeed, Number(values.jobs), take);
 } else {
   const part = values.show;
   take(await playHistory(from, (evidence) => console.log(showHistory(evidence, part).join('\n'))));

@@ -156,7 +156,8 @@ function build(seed: number): Stage {
 
 function noteReservation({ evidence }: Stage, written: Written): void {
   const held = evidence.views.data.reservations.get(written.requestId ?? '');
-  if (held === undefined || held.status === 'refused' || held.status === 'released') evidence.unreserved.push(written);
+  // Released is not counted: another instance may have folded an end that this one has not read yet.
+  if (held === undefined || held.status === 'refused') evidence.unreserved.push(written);
 }
 
 /** A rival that offers exactly what we do, right after us: who is who is then told by ids only. */
@@ -296,8 +297,16 @@ process.on('unhandledRejection', (fault) => {
 /** `look` sees the evidence when all is over. */
 export async function playHistory(seed: number, look: (evidence: Evidence) => void = () => {}): Promise<History> {
   const stage = build(seed);
-  const { time, batches, endsAt, evidence, lives } = stage;
   playing = stage;
+  try {
+    return await playThrough(stage, look);
+  } finally {
+    playing = null;
+  }
+}
+
+async function playThrough(stage: Stage, look: (evidence: Evidence) => void): Promise<History> {
+  const { seed, time, batches, endsAt, evidence, lives } = stage;
   lives.begin();
   for (const batch of batches) time.after(batch.announcedAt - time.now(), null, () => announce(stage, batch));
   time.after(chaosEveryMs, null, () => chaos(stage));
@@ -309,7 +318,6 @@ export async function playHistory(seed: number, look: (evidence: Evidence) => vo
   const violations = checkAtRest({ ...evidence, now: time.now() });
   await time.run(restAt + settings.bidValidityMs + 2 * settings.graceMs);
   violations.push(...checkInTheEnd({ ...evidence, now: time.now() }));
-  playing = null;
   look({ ...evidence, now: time.now() });
   for (const text of stage.threw) violations.push({ kind: 'threw', text });
   const landed = [...evidence.house.requests.values()].filter((request) => request.bids.some(({ by }) => by === 'us'));

@@ -1,0 +1,139 @@
+/**
+ * The simulation can fail: each of these faults in the source, the kind that a hurried change makes, is caught by the
+ * check that is there for it. The source is copied, changed in one place, and simulated in a process of its own.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import type { ViolationKind } from './checker.ts';
+import type { Figures } from './summary.ts';
+
+type Mutation = {
+  name: string;
+  file: string;
+  search: string;
+  replacement: string;
+  /** One of these must be found. */
+  caughtAs: readonly ViolationKind[];
+};
+
+const writeAtOnce =
+  'for (const { record } of claims) void service.placeBid({ body: record.body, deadlineAt: Infinity, mayWrite: () => true });';
+
+const mutations: readonly Mutation[] = [
+  {
+    name: 'sending without a claim',
+    file: 'src/bidding/desk.ts',
+    search: 'if (await outbox.append(claims)) {',
+    replacement: `${writeAtOnce}\n    if (claims.length > 0) {`,
+    caughtAs: ['no-claim'],
+  },
+  {
+    name: 'sending before the read-back',
+    file: 'src/bidding/desk.ts',
+    search: "observer({ kind: 'step', step: 'claim-appended' });",
+    replacement: writeAtOnce,
+    caughtAs: ['unread-claim'],
+  },
+  {
+    name: 're-pricing after a restart',
+    file: 'src/bidding/bid-sender.ts',
+    search: '\n      claim,\n',
+    replacement: `
+      claim: claim.instance === world.instance ? claim : { ...claim, body: claim.body.replace(/"valorTaxaMensal":[0-9.]+/, '"valorTaxaMensal":2.51') },
+`,
+    caughtAs: ['two-payloads'],
+  },
+  {
+    name: 'no deadline check',
+    file: 'src/bidding/send-claim.ts',
+    search: 'return deadlineAt - settings.skewAllowanceMs',
+    replacement: 'return 1e15; // ',
+    caughtAs: ['late'],
+  },
+  {
+    name: 'exposure released twice',
+    file: 'src/bidding/evolve.ts',
+    search: "changes.push({ kind: 'release', requestId });",
+    replacement: "changes.push({ kind: 'release', requestId }, { kind: 'release', requestId });",
+    caughtAs: ['released-twice'],
+  },
+  {
+    name: '2xx before the commit',
+    file: 'src/http/door.ts',
+    search: 'const taken = await appendInTime(entriesOf(reading));',
+    replacement: "void appendInTime(entriesOf(reading));\n      const taken = 'durable' as string;",
+    caughtAs: ['ack-before-commit'],
+  },
+  {
+    name: 'statistics folded twice',
+    file: 'src/bidding/evolve.ts',
+    search: "record.kind === 'ended' && (before === null || before.auction === null) ?",
+    replacement: "record.kind === 'ended' ?",
+    caughtAs: ['statistics'],
+  },
+  {
+    name: '"duplicate" taken for foreign',
+    file: 'src/bidding/evolve.ts',
+    search: "presumedOurs: record.outcome.kind === 'duplicate' && earlier",
+    replacement: 'presumedOurs: false',
+    caughtAs: ['truth'],
+  },
+];
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const seeds = 120;
+
+function copyOfSource(mutation: Mutation): string {
+  const folder = mkdtempSync(join(tmpdir(), 'lance-mutation-'));
+  for (const part of ['src', 'config', 'package.json', 'test/simulation']) {
+    cpSync(join(root, part), join(folder, part), { recursive: true });
+  }
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const file = join(folder, mutation.file);
+  const source = readFileSync(file, 'utf8');
+  const parts = source.split(mutation.search);
+  assert.equal(parts.length, 2, `the text to change must stand exactly once in ${mutation.file}`);
+  writeFileSync(file, parts.join(mutation.replacement));
+  return folder;
+}
+
+function simulate(folder: string, until: readonly ViolationKind[]): Promise<Figures> {
+  const options = ['--seeds', String(seeds), '--jobs', '2', '--json', '--until', until.join(',')];
+  const child = spawn(process.execPath, [join(folder, 'test/simulation/run.ts'), ...options], { cwd: folder });
+  let output = '';
+  let problem = '';
+  child.stdout.on('data', (data: Buffer) => {
+    output += data.toString();
+  });
+  child.stderr.on('data', (data: Buffer) => {
+    problem += data.toString();
+  });
+  return new Promise((resolve, reject) => {
+    child.on('close', () => {
+      try {
+        resolve(JSON.parse(output.trimEnd().split('\n').at(-1)!));
+      } catch {
+        reject(new Error(`the simulation did not end: ${problem.slice(0, 2_000)}`));
+      }
+    });
+  });
+}
+
+for (const mutation of mutations) {
+  test(`caught: ${mutation.name}`, async (context) => {
+    const folder = copyOfSource(mutation);
+    try {
+      const figures = await simulate(folder, mutation.caughtAs);
+      const found = mutation.caughtAs.filter((kind) => (figures.violationsByKind[kind] ?? 0) > 0);
+      context.diagnostic(`${figures.seeds} seeds: ${JSON.stringify(figures.violationsByKind)}`);
+      assert(found.length > 0, `none of ${mutation.caughtAs.join(', ')} in ${figures.seeds} seeds`);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+}
