@@ -66,3 +66,43 @@ test('__proto__ changes nothing', () => {
   assert.equal((value as { polluted?: unknown }).polluted, undefined);
   assert.equal(({} as { polluted?: unknown }).polluted, undefined);
 });
+
+test('a long number is kept wherever it stands, and never makes a malformed body good', () => {
+  const id = '9007199254740993123';
+  assert.equal(JSON.stringify(parsed(id)), id);
+  assert.equal(JSON.stringify(parsed(`[ -${id} , {"__proto__":${id}.5e-3} ]`)), `[-${id},{"__proto__":${id}.5e-3}]`);
+  // Bodies that use the character by which long numbers are marked, plain or escaped.
+  for (const text of ['"\ue000"', '"\\ue0001"', '"\\uE0001"']) {
+    assert.deepEqual(JSON.parse(JSON.stringify(parsed(`[${text},${id}]`))), [JSON.parse(text), Number(id)]);
+    assert.equal(JSON.stringify(parsed(`[${text},${id}]`)).includes(id), true);
+  }
+  const broken = [
+    `{${id}:1}`,
+    `{"a":1,${id} :2}`,
+    `[0${id}]`,
+    `[${id}.]`,
+    `[+${id}]`,
+    `[${id}e]`,
+    `"a"${id}`,
+    `fals${id}`,
+  ];
+  for (const text of broken) malformed(text);
+});
+
+test('with long numbers too, a body is JSON exactly when the platform says so', () => {
+  const pieces = ['9007199254740993123', '1', '"a"', '-', '.', 'e', ',', ':', '[', ']', '{', '}', ' ', 'null'];
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 9 }), (parts) => {
+      const text = `[9007199254740993123,${parts.join('')}]`;
+      let expected: unknown;
+      try {
+        expected = JSON.parse(text);
+      } catch {
+        malformed(text);
+        return;
+      }
+      assert.deepEqual(JSON.parse(JSON.stringify(parsed(text))), expected);
+    }),
+    { numRuns: 5_000 },
+  );
+});
