@@ -8,7 +8,7 @@ import { readAuction, settle } from './settlement.ts';
 import { type ExposureAction, type Trigger, transitions } from './transitions.ts';
 
 /** Statistics that nobody could assign to a segment go to the root. */
-export const rootSegment = 'all';
+const rootSegment = 'all';
 
 /** Last moment of the auction as far as we know, before any allowance. */
 export function deadlineOf(state: RequestState, settings: BiddingSettings): EpochMs {
@@ -21,7 +21,8 @@ export function deadlineOf(state: RequestState, settings: BiddingSettings): Epoc
 /** Folds one record in. `state` is null for a request never seen. */
 export function evolve(state: RequestState | null, record: AuctionRecord, settings: BiddingSettings): RequestState {
   const known = state ?? unseen(record.requestId);
-  const phase = state === null ? 'unseen' : known.phase;
+  // A record that strayed in before the request leaves it as unseen as it was.
+  const phase = known.phase === 'requested' && known.request === null ? 'unseen' : known.phase;
   const trigger = triggerOf(known, record);
   const row = trigger === null ? undefined : transitions[phase][trigger];
   let next = absorb(known, record, row !== undefined, settings);

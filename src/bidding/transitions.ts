@@ -136,6 +136,7 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     accepted: go('accepted', 'hold', 'result'),
     presumed: go('accepted-presumed', 'hold', 'result'),
     outside: go('accepted-outside', 'hold', 'validity'),
+    rejected: go('rejected', 'release', null),
     ended: go('foreign-bid', 'keep', 'keep'),
     ...bySettlement,
     'settled-absent': go('foreign-bid', 'release', null),

@@ -1,0 +1,387 @@
+/** The fold against the transition table: nothing happens that the table does not say, in whatever order records come. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { evolve, viewChanges } from '../../src/bidding/evolve.ts';
+import { settle } from '../../src/bidding/settlement.ts';
+import { type ExposureAction, type Trigger, transitions } from '../../src/bidding/transitions.ts';
+import type { AuctionRecord } from '../../src/domain/records.ts';
+import { type ExposureStatus, type Phase, phases, type RequestState } from '../../src/domain/states.ts';
+import { sampleRequest } from '../rules/sample-request.ts';
+import {
+  accepted,
+  answered,
+  at,
+  bid,
+  claimed,
+  contemplated,
+  deadlineAt,
+  duplicate,
+  ended,
+  folded,
+  outside,
+  passed,
+  proposed,
+  rejected,
+  requested,
+  resolved,
+  settings,
+  unknown,
+} from './parts.ts';
+import { closingMark, openingMark, transitionTable } from './transition-table.ts';
+
+const rival = bid('rival', { rateHundredths: 240, position: 1 });
+const answers = [
+  answered(accepted),
+  answered(accepted, true),
+  answered(outside),
+  answered(rejected),
+  answered(rejected, true),
+  answered(duplicate),
+  answered(duplicate, true),
+  answered(unknown),
+  answered(unknown, true),
+];
+
+/** Every record that can come for one request, several of each kind so that orders and repetitions differ. */
+const records: readonly AuctionRecord[] = [
+  requested(),
+  requested({ rawHash: 'other' }),
+  requested({ request: { ...sampleRequest, receivedAt: at - 400 } }),
+  claimed('a:1'),
+  claimed('b:1'),
+  passed(null, 'overload'),
+  passed('a:1'),
+  passed('b:1'),
+  ...answers,
+  ended([]),
+  ended([rival]),
+  ended([bid('ours'), rival]),
+  ended([bid('ours'), bid('twin', { position: 2 }), rival]),
+  ended([bid('ours', { position: 2 }), rival]),
+  contemplated(),
+  contemplated(['refused']),
+  proposed(),
+  proposed(['refused']),
+  ...(['won', 'lost', 'not-landed', 'cancelled', 'result-missing', 'expired'] as const).map(resolved),
+];
+
+/** As the log has them: every answer comes after a claim was read back, everything else in any order. */
+const history = fc
+  .tuple(
+    fc.array(fc.constantFrom(...records), { maxLength: 4 }),
+    fc.boolean(),
+    fc.array(fc.constantFrom(...records), { maxLength: 9 }),
+  )
+  .map(([first, begun, rest]) => (begun ? [...first, requested(), claimed(), ...rest] : [...first, ...rest]));
+
+/** What the record means, told anew here: the table's left column in words of the glossary. */
+function triggerOf(state: RequestState | null, record: AuctionRecord): Trigger | null {
+  switch (record.kind) {
+    case 'requested':
+      return (state?.request ?? null) === null ? 'requested' : null;
+    case 'claimed':
+      return (state?.claim ?? null) === null ? 'claimed' : null;
+    case 'passed':
+      if (record.claimId === null) return 'passed';
+      return state?.claim?.claimId === record.claimId ? 'unsent' : null;
+    case 'answered': {
+      const meaning = meaningOf(record);
+      const known = state?.answer;
+      if (!known) return meaning;
+      const knownMeaning = known.presumedOurs ? 'presumed' : meanings[known.outcome.kind];
+      return strength[meaning] > strength[knownMeaning] ? meaning : null;
+    }
+    case 'ended':
+      return (state?.auction ?? null) === null ? 'ended' : null;
+    case 'contemplated':
+    case 'proposed':
+      return record.errors.length > 0 ? 'winner-error' : record.kind;
+    case 'resolved':
+      return `resolved-${record.as}`;
+    default:
+      return record satisfies never;
+  }
+}
+
+type Meaning = 'accepted' | 'outside' | 'rejected' | 'presumed' | 'foreign' | 'unknown';
+const strength: Record<Meaning, number> = {
+  accepted: 6,
+  outside: 6,
+  rejected: 5,
+  presumed: 4,
+  foreign: 3,
+  unknown: 2,
+};
+const meanings = {
+  accepted: 'accepted',
+  'accepted-outside': 'outside',
+  rejected: 'rejected',
+  duplicate: 'foreign',
+  unknown: 'unknown',
+} as const;
+
+function meaningOf(record: Extract<AuctionRecord, { kind: 'answered' }>): Meaning {
+  const meaning = meanings[record.outcome.kind];
+  if (!record.earlierAttemptPossible) return meaning;
+  if (meaning === 'foreign') return 'presumed';
+  return meaning === 'rejected' ? 'unknown' : meaning;
+}
+
+type Standing = { phase: Phase | 'unseen'; exposure: ExposureStatus; timer: string | null };
+
+function after(standing: Standing, trigger: Trigger | null): Standing {
+  const row = trigger === null ? undefined : transitions[standing.phase][trigger];
+  if (row === undefined) return standing;
+  const exposures: Record<ExposureAction, ExposureStatus> = {
+    keep: standing.exposure,
+    hold: 'held',
+    release: standing.exposure === 'none' ? 'none' : 'released',
+    commit: 'committed',
+  };
+  return {
+    phase: row.to,
+    exposure: exposures[row.exposure],
+    timer: row.timer === 'keep' ? standing.timer : row.timer,
+  };
+}
+
+function standingOf(state: RequestState): Standing {
+  return { phase: state.phase, exposure: state.exposure, timer: state.timer?.due ?? null };
+}
+
+function isUnseen(state: RequestState | null): boolean {
+  return state === null || (state.phase === 'requested' && state.request === null);
+}
+
+/** All states of a history, with the record that led to each. */
+function* steps(history: readonly AuctionRecord[]): Generator<{
+  before: RequestState | null;
+  record: AuctionRecord;
+  state: RequestState;
+}> {
+  let before: RequestState | null = null;
+  for (const record of history) {
+    const state: RequestState = evolve(before, record, settings);
+    yield { before, record, state };
+    before = state;
+  }
+}
+
+test('phase, exposure and timer follow the table, and the table alone', () => {
+  fc.assert(
+    fc.property(history, (records) => {
+      for (const { before, record, state } of steps(records)) {
+        assert.ok(phases.includes(state.phase));
+        // A stray record before the first one of the table leaves a request that was never announced.
+        const start: Standing =
+          before === null || isUnseen(before) ? { phase: 'unseen', exposure: 'none', timer: null } : standingOf(before);
+        const moved = after(start, triggerOf(before, record));
+        const expected = after(moved, settle(state.claim, state.answer, ownOnly(state)));
+        if (expected.phase === 'unseen') expected.phase = 'requested';
+        assert.deepEqual(standingOf(state), expected);
+      }
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+/** An accepted bid has a name: others that look alike are no candidates. */
+function ownOnly(state: RequestState): RequestState['auction'] {
+  const outcome = state.answer?.outcome;
+  if (state.auction === null || outcome?.kind !== 'accepted') return state.auction;
+  return { ...state.auction, candidates: state.auction.candidates.filter(({ bidId }) => bidId === outcome.bidId) };
+}
+
+test('a pair that is not in the table changes nothing but counters and what is known of the auction', () => {
+  fc.assert(
+    fc.property(history, (records) => {
+      for (const { before, record, state } of steps(records)) {
+        if (before === null) continue;
+        const trigger = triggerOf(before, record);
+        const phase = isUnseen(before) ? 'unseen' : before.phase;
+        if (trigger !== null && transitions[phase][trigger] !== undefined) continue;
+        const receipts = {
+          repeats: state.repeats,
+          conflicts: state.conflicts,
+          lateClaims: state.lateClaims,
+          request: state.request,
+          sealed: state.sealed,
+          rawHash: state.rawHash,
+          batchId: state.batchId,
+          auction: state.auction,
+        };
+        assert.deepEqual({ ...before, ...receipts }, state);
+        assert.equal(record.kind === 'claimed', state.lateClaims === before.lateClaims + 1);
+        if (record.kind !== 'requested') assert.equal(state.request, before.request);
+        else assert.ok(before.request === null || state.request!.receivedAt <= before.request.receivedAt);
+        if (record.kind !== 'ended') assert.deepEqual(state.auction, before.auction);
+      }
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+test('an equal record folded again changes nothing but counters', () => {
+  const counted = ({ repeats: _r, conflicts: _c, lateClaims: _l, ...rest }: RequestState) => rest;
+  fc.assert(
+    fc.property(history, (records) => {
+      for (const { record, state } of steps(records)) {
+        const again = evolve(state, record, settings);
+        assert.deepEqual(counted(again), counted(state));
+        const promised = viewChanges(state, again, record, settings).filter(({ kind }) => kind !== 'commit');
+        assert.deepEqual(promised, []);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('answers merge by rank, in whatever order they come', () => {
+  // Accepted and accepted outside exclude each other: the service takes a bid in once.
+  for (const landed of [accepted, outside]) {
+    const pool = answers.filter(({ outcome }) => !outcome.kind.startsWith('accepted') || outcome.kind === landed.kind);
+    fc.assert(
+      fc.property(
+        fc
+          .uniqueArray(fc.constantFrom(...pool), { minLength: 1, maxLength: 6 })
+          .chain((drawn) => fc.tuple(fc.constant(drawn), fc.shuffledSubarray(drawn, { minLength: drawn.length }))),
+        ([one, other]) => {
+          const ends = [one, other].map((order) => folded(requested(), claimed(), ...order));
+          assert.deepEqual(standingOf(ends[0]!), standingOf(ends[1]!));
+          assert.deepEqual(ends[0]!.timer, ends[1]!.timer);
+          const best = one.map(meaningOf).sort((a, b) => strength[b] - strength[a])[0]!;
+          assert.equal(ends[0]!.phase, transitions.claimed[best]!.to);
+        },
+      ),
+    );
+  }
+});
+
+test('a rejection after an attempt that may have landed proves nothing', () => {
+  const state = folded(requested(), claimed(), answered(rejected, true));
+  assert.equal(state.phase, 'unknown');
+  assert.equal(state.exposure, 'held');
+  assert.match((state.answer!.outcome as { reason: string }).reason, /request-expired/);
+  assert.equal(folded(requested(), claimed(), answered(rejected)).exposure, 'released');
+});
+
+test('the first claim in log order is the claim', () => {
+  const state = folded(requested(), claimed('b:7'), claimed('a:1'), claimed('b:8'));
+  assert.equal(state.claim!.claimId, 'b:7');
+  assert.equal(state.claim!.body, 'bytes of b:7');
+  assert.equal(state.lateClaims, 2);
+  fc.assert(
+    fc.property(history, (records) => {
+      let first: string | null = null;
+      for (const { state } of steps(records)) {
+        if (first !== null) assert.equal(state.claim?.claimId, first);
+        first = state.claim?.claimId ?? null;
+      }
+    }),
+  );
+});
+
+test("a pass never ends somebody else's claim", () => {
+  for (const claimId of [null, 'b:1']) {
+    const state = folded(requested(), claimed('a:1'), passed(claimId));
+    assert.equal(state.phase, 'claimed');
+    assert.equal(state.pass, null);
+  }
+  const own = folded(requested(), claimed('a:1'), passed('a:1'));
+  assert.deepEqual(standingOf(own), { phase: 'passed', exposure: 'released', timer: null });
+});
+
+test('ended before requested: the request passes later on, and the auction is learnt at once', () => {
+  const early = folded(ended([rival]));
+  assert.equal(early.phase, 'early-ended');
+  assert.equal(early.auction!.bestRivalCell, 240);
+  const late = folded(ended([rival]), requested());
+  assert.equal(late.phase, 'requested');
+  assert.equal(late.auction!.bestRivalCell, 240);
+});
+
+test('ended while sending: the answer settles it, whichever comes first', () => {
+  const open = folded(requested(), claimed(), ended([bid('ours'), bid('rival', { rateHundredths: 260, position: 2 })]));
+  assert.equal(open.phase, 'claimed');
+  const won = evolve(open, answered(accepted), settings);
+  assert.equal(won.phase, 'won');
+  assert.equal(won.auction!.position, 1);
+  assert.equal(won.exposure, 'committed');
+  const lost = folded(requested(), claimed(), ended([rival, bid('ours', { position: 2 })]), answered(accepted));
+  assert.equal(lost.phase, 'lost');
+  assert.equal(lost.exposure, 'released');
+});
+
+test('a claim whose deadline passed is unknown until the end of the auction tells', () => {
+  const claim = [requested(), claimed(), answered(unknown, true)] as const;
+  assert.deepEqual(folded(...claim).timer, { at: deadlineAt + settings.resultTimeoutMs, due: 'result' });
+  assert.equal(folded(...claim, ended([bid('ours')])).phase, 'won');
+  const absent = folded(...claim, ended([rival]));
+  assert.equal(absent.phase, 'not-landed');
+  assert.equal(absent.exposure, 'held');
+  assert.equal(absent.timer!.due, 'validity');
+  // Presumed ours and not among the published ones: the other bid was somebody else's after all.
+  const presumed = folded(requested(), claimed(), answered(duplicate, true), ended([rival]));
+  assert.deepEqual(standingOf(presumed), { phase: 'foreign-bid', exposure: 'released', timer: null });
+});
+
+test('contemplated before its bid was named, or against what was settled', () => {
+  const unnamed = folded(requested(), claimed(), answered(unknown, true), contemplated());
+  assert.deepEqual(standingOf(unnamed), { phase: 'contemplated', exposure: 'committed', timer: 'validity' });
+  const lost = folded(requested(), claimed(), answered(accepted), ended([rival, bid('ours', { position: 2 })]));
+  assert.equal(lost.phase, 'lost');
+  assert.equal(evolve(lost, contemplated(), settings).exposure, 'committed');
+  const failed = folded(requested(), claimed(), answered(accepted), ended([bid('ours')]), contemplated(['refused']));
+  assert.deepEqual(standingOf(failed), { phase: 'winner-failed', exposure: 'released', timer: null });
+});
+
+test('several bids that may be ours stay ambiguous until the winner is told', () => {
+  const twins = [bid('one'), bid('two', { position: 2 })];
+  const state = folded(requested(), claimed(), answered(duplicate, true), ended(twins));
+  assert.equal(state.phase, 'ambiguous');
+  assert.equal(state.auction!.bestRivalCell, 250);
+  assert.equal(evolve(state, contemplated(), settings).phase, 'contemplated');
+});
+
+test('the deadline counts from the first receipt ever', () => {
+  const earlier = requested({ request: { ...sampleRequest, receivedAt: at - 400 } });
+  assert.equal(folded(requested(), earlier).request!.receivedAt, at - 400);
+  assert.equal(folded(earlier, requested()).request!.receivedAt, at - 400);
+});
+
+test('views: a promise is reserved before it is released or committed, and an auction is learnt once', () => {
+  fc.assert(
+    fc.property(history, (records) => {
+      let promised = false;
+      let learnt = 0;
+      for (const { before, record, state } of steps(records)) {
+        for (const change of viewChanges(before, state, record, settings)) {
+          if (change.kind === 'reserve') {
+            promised = true;
+            // Only the claim itself may be refused for want of room.
+            assert.equal(change.force, record.kind !== 'claimed');
+          } else if (change.kind === 'release') {
+            assert.ok(promised, 'released without a reservation');
+            promised = false;
+          } else if (change.kind === 'commit') assert.ok(promised, 'committed without a reservation');
+          else if (change.kind === 'learn') learnt += 1;
+        }
+        if (state.claim !== null) assert.equal(promised, state.exposure === 'held' || state.exposure === 'committed');
+      }
+      assert.equal(learnt, records.some(({ kind }) => kind === 'ended') ? 1 : 0);
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+test('ARCHITECTURE.md holds the transition table as it is', () => {
+  const path = new URL('../../ARCHITECTURE.md', import.meta.url);
+  const text = readFileSync(path, 'utf8');
+  const [start, end] = [text.indexOf(openingMark), text.indexOf(closingMark)];
+  assert.ok(start >= 0 && end > start, `ARCHITECTURE.md needs the marks ${openingMark} and ${closingMark}`);
+  const block = `${openingMark}\n\n${transitionTable()}\n\n`;
+  if (process.env.UPDATE === '1') writeFileSync(path, text.slice(0, start) + block + text.slice(end));
+  else assert.equal(text.slice(start, end), block, 'run this test with UPDATE=1 and commit what it writes');
+});
