@@ -15,7 +15,7 @@ export function rounded(value: number, digits = 1): number {
   return Number(value.toFixed(digits));
 }
 
-export type Report = {
+type Report = {
   /** Ours / baseline, as throughput: 1 is as fast as the baseline. */
   ratio: number;
   [figure: string]: unknown;

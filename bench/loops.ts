@@ -11,7 +11,7 @@ import { environmentOf, webhookToken } from './workload.ts';
 
 export type RecordKind = 'requested' | 'claimed' | 'passed' | 'answered';
 /** Request ids by kind of record, and the mean length of a record of the kind in characters. */
-export type Kept = Record<RecordKind, { requestIds: string[]; length: number }>;
+type Kept = Record<RecordKind, { requestIds: string[]; length: number }>;
 
 export type Loop = {
   name: 'ours' | 'bare';

@@ -19,7 +19,7 @@ import type { Economics } from './domain/policy.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { type Contact, checkContacts } from './wire/bid.ts';
 
-export type ServiceSettings = Omit<ServiceSection, 'accessToken' | 'tokenCommand'> & {
+type ServiceSettings = Omit<ServiceSection, 'accessToken' | 'tokenCommand'> & {
   /** The token to begin with, and the program that prints a new one. At least one of them is set. */
   accessToken: string | null;
   tokenCommand: readonly string[] | null;

@@ -1,8 +1,9 @@
 /** The daemon, put together from parts that only the composition root knows: door, desk, server, metrics, journal. */
+
+import type { Policy } from './bidding/decide.ts';
 import { createDesk, type Desk } from './bidding/desk.ts';
 import type { DeskObserver, Step } from './bidding/observer.ts';
 import type { Control, EventLog, MarginCache, Service, Views } from './bidding/ports.ts';
-import type { Policy } from './bidding/decide.ts';
 import type { Config } from './config.ts';
 import type { Chance, Clock } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
@@ -116,7 +117,8 @@ function readinessChecks(desk: Desk): ReadinessCheck[] {
   return [
     {
       name: 'caught-up',
-      missing: () => (desk.status().live ? null : 'the views are being caught up with the log; nothing is bid until then'),
+      missing: () =>
+        desk.status().live ? null : 'the views are being caught up with the log; nothing is bid until then',
     },
     {
       name: 'gate',

@@ -12,10 +12,15 @@ import { compileRuleSet, type RuleFile } from './rules/rule-set.ts';
 const tableLimit = 2_048;
 
 /** Throws the fault `rules-refused`, naming every problem by file and pointer. */
-export function policyOf(config: Pick<Config, 'economics' | 'pricing' | 'settings'>, files: readonly RuleFile[]): Policy {
+export function policyOf(
+  config: Pick<Config, 'economics' | 'pricing' | 'settings'>,
+  files: readonly RuleFile[],
+): Policy {
   const compiled = compileRuleSet(files);
   if (compiled.kind === 'refused') {
-    const lines = compiled.faults.map(({ file, pointer, text }) => `  ${file}${pointer === '' ? '' : ` ${pointer}`}: ${text}`);
+    const lines = compiled.faults.map(
+      ({ file, pointer, text }) => `  ${file}${pointer === '' ? '' : ` ${pointer}`}: ${text}`,
+    );
     throw new Fault('rules-refused', `The rule set is refused:\n${lines.join('\n')}`);
   }
   const { ruleSet } = compiled;

@@ -32,7 +32,7 @@ export type Ledger = {
   clear: () => void;
 };
 
-export function isOpen(state: RequestState): boolean {
+function isOpen(state: RequestState): boolean {
   return state.phase === 'requested' || state.phase === 'claimed' || state.timer !== null;
 }
 

@@ -4,7 +4,7 @@ import type { AuctionRecord, Topic } from '../domain/records.ts';
 import type { Phase } from '../domain/states.ts';
 import type { AlarmCode } from './react.ts';
 
-export type Stage =
+type Stage =
   | 'received-to-folded'
   | 'received-to-decided'
   | 'decided-to-claimed'

@@ -10,7 +10,7 @@ import type { Reservation } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 
 /** Pass codes of the desk itself; all others are declared by the risk team in `rules/codes.json`. */
-export const deskCodes = [
+const deskCodes = [
   'amount-missing',
   'auction-ended',
   'authorisation-missing',
@@ -25,7 +25,7 @@ export const deskCodes = [
 ] as const;
 export type DeskCode = (typeof deskCodes)[number];
 
-export const alarmCodes = [
+const alarmCodes = [
   'foreign-bid',
   'rejected-unclassified',
   'result-missing',
@@ -121,7 +121,7 @@ export function deskPass(requestId: string, code: DeskCode, text: string, at: Ep
 }
 
 /** A claim whose deadline passed while nobody watched: it may have been sent by whoever wrote it. */
-export function unanswered(requestId: string, claim: Claim, at: EpochMs): AuctionRecord {
+function unanswered(requestId: string, claim: Claim, at: EpochMs): AuctionRecord {
   return {
     kind: 'answered',
     requestId,

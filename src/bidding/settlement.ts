@@ -9,7 +9,7 @@ export type Settlement = 'settled-won' | 'settled-lost' | 'settled-ambiguous' | 
 const stampToleranceMs = 3_000;
 
 /** Bids that may be ours: by the id of the answer, else by what our bytes say and when they can have arrived. */
-export function ownCandidates(
+function ownCandidates(
   claim: Claim,
   answer: Answer | null,
   deadlineAt: EpochMs,

@@ -6,7 +6,7 @@ import type { Page } from './page.ts';
 import { tableText } from './terminal.ts';
 
 /** A code in words; a rule's own codes are the risk team's, and the reason says the rest. */
-export function codeText(code: string, format: Format): string {
+function codeText(code: string, format: Format): string {
   const { codes } = format.texts;
   if (code.startsWith('fact-missing:')) return codes.factMissing(code.slice('fact-missing:'.length));
   const words = Object.hasOwn(codes, code) ? codes[code as keyof typeof codes] : codes.rule;

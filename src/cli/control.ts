@@ -8,10 +8,10 @@ const pollMs = 50;
 /** Longer than `lifeMs`, so that a process that has just died is not waited for in vain. */
 const timeoutMs = lifeMs + 1_000;
 
-export type Acknowledgement = { revision: number; instances: readonly string[] };
+type Acknowledgement = { revision: number; instances: readonly string[] };
 
 /** Resolves when every live process has acknowledged; throws `not-acknowledged`, naming those that have not, after `timeoutMs`. */
-export async function changeControl(
+async function changeControl(
   control: Control,
   clock: Clock,
   timeoutMs: number,

@@ -4,8 +4,8 @@
  */
 
 /** `at` is the way from the field to what is wrong inside it: '' for the field itself, `.key` or `[2]` for a part. */
-export type FieldFault = { at: string; text: string };
-export type FieldResult<T> = { kind: 'value'; value: T } | { kind: 'faults'; faults: readonly FieldFault[] };
+type FieldFault = { at: string; text: string };
+type FieldResult<T> = { kind: 'value'; value: T } | { kind: 'faults'; faults: readonly FieldFault[] };
 export type Field<T> = (value: unknown) => FieldResult<T>;
 export type Fields<T> = { readonly [K in keyof T]-?: Field<T[K]> };
 

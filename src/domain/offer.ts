@@ -59,7 +59,7 @@ export type BidOutcome =
   | { kind: 'duplicate' }
   | { kind: 'unknown'; reason: string };
 
-export type RejectionCode = 'request-not-found' | 'request-expired' | 'validity-too-long' | 'unclassified';
+type RejectionCode = 'request-not-found' | 'request-expired' | 'validity-too-long' | 'unclassified';
 
 /** One bid as published at the end of an auction. */
 export type PublishedBid = {

@@ -104,7 +104,7 @@ export type CallbackRecord =
     };
 
 /** Topic `dead-letters`: valid JSON that nobody understood, or a record that could not be processed. Sealed: it may name a worker. */
-export type DeadLetter = {
+type DeadLetter = {
   at: EpochMs;
   receivedAt: EpochMs;
   reason: string;

@@ -4,7 +4,7 @@ import type { AmountCents, Day, EpochMs, RequestId } from './glossary.ts';
 export type ExtraValue = string | number | boolean | null;
 
 /** `null` means that the request did not say; it never means zero. */
-export type Guarantee = {
+type Guarantee = {
   present: boolean | null;
   fgtsBalanceCents: AmountCents | null;
   terminationFineCents: AmountCents | null;

@@ -8,7 +8,7 @@ import { type Candidate, type Prepared, prepare, priceCandidate } from './candid
 import { buildMask, type ChoiceInput, type Mask, moneyText, percentText, type Refusal, refuse } from './mask.ts';
 import { type CostStack, lossMultiplier, lossShare } from './value.ts';
 
-export type PricedOffer = Omit<Offer, 'validUntil'>;
+type PricedOffer = Omit<Offer, 'validUntil'>;
 
 export type Choice =
   | {

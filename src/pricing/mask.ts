@@ -22,7 +22,7 @@ export type ChoiceInput = {
 };
 
 /** Why pricing does not bid. */
-export const priceCodes = [
+const priceCodes = [
   'installments-out-of-range',
   'amount-out-of-range',
   'limits-conflict',

@@ -76,7 +76,7 @@ type PricedLoan = {
   installments: number;
 };
 
-export type CostRowName =
+type CostRowName =
   | 'interest'
   | 'funding'
   | 'early-end'

@@ -11,7 +11,7 @@ const iofDaily = 0.000082;
 const iofOnce = 0.0038;
 const iofMaxDays = 365;
 
-export type LoanRow = {
+type LoanRow = {
   dueOn: DayNumber;
   interestCents: AmountCents;
   amortisedCents: AmountCents;

@@ -5,7 +5,7 @@ import { chanceOf, integerIn, normal, oneOf, weighted } from './chance.ts';
 import { madeUpCnpj, madeUpCompany, madeUpCpf, madeUpName } from './identities.ts';
 import { regimeAt, type Sector, type Segment, type Tenure, type WorldSettings } from './world.ts';
 
-export type Employer = {
+type Employer = {
   id: string;
   /** 1 = CNPJ, 2 = CPF. */
   idType: 1 | 2;

@@ -55,7 +55,7 @@ export type ArrivedCall = {
   fault: AnswerFault | null;
 };
 
-export type DeliveryKind = 'requests' | 'ended' | 'contemplated' | 'proposed' | 'link-list' | 'link-detail';
+type DeliveryKind = 'requests' | 'ended' | 'contemplated' | 'proposed' | 'link-list' | 'link-detail';
 
 export type Delivery = {
   kind: 'delivery';
@@ -70,7 +70,7 @@ export type Delivery = {
   fault: WebhookFault | null;
 };
 
-export type DeliveryAttempt = {
+type DeliveryAttempt = {
   kind: 'attempt';
   deliveryId: string;
   attempt: number;

@@ -14,7 +14,7 @@ import { type OfferTerms, offerOn } from './telling.ts';
 import { createTokens } from './tokens.ts';
 import { type TrueValue, trueValue } from './worker-choice.ts';
 
-export type RunOptions = {
+type RunOptions = {
   /** Length of the whole stream, at whose parts the regimes change; as many requests as this run ends with if left out. */
   planned?: number;
   onBatch?: (progress: { emitted: number; of: number }) => void;

@@ -31,7 +31,7 @@ type Context = {
 };
 
 /** Made-up operation of the sandbox alone: the contract does not show how tokens are issued. */
-export const tokenPath = '/sandbox/token';
+const tokenPath = '/sandbox/token';
 const maxBodyBytes = 1_000_000;
 
 export function createSandboxServer(context: Context): SandboxServer {

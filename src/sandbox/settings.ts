@@ -25,7 +25,7 @@ export type SandboxSettings = {
   pace: PaceSettings;
 };
 
-export const defaultSandbox: SandboxSettings = {
+const defaultSandbox: SandboxSettings = {
   world: defaultWorld,
   auction: defaultAuction,
   links: defaultLinks,

@@ -40,7 +40,7 @@ export function trueAcceptance(
 }
 
 /** Monthly probability that the link ends. */
-export function trueSeparation(world: WorldSettings, segment: Segment): number {
+function trueSeparation(world: WorldSettings, segment: Segment): number {
   return world.separationMonthly[segment.sector] * world.separationFactor[segment.tenure];
 }
 

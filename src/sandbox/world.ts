@@ -1,11 +1,11 @@
 /** The truth of the played world: who asks, what rivals cost, how workers choose, what defaults. Settings and their defaults. */
 import type { AmountCents, RateHundredths } from '../domain/glossary.ts';
 
-export const sectors = ['construction', 'agriculture', 'commerce', 'services', 'industry'] as const;
+const sectors = ['construction', 'agriculture', 'commerce', 'services', 'industry'] as const;
 export type Sector = (typeof sectors)[number];
 
 /** Months since admission: under 12, 12 to 35, 36 and more. */
-export const tenures = ['short', 'middle', 'long'] as const;
+const tenures = ['short', 'middle', 'long'] as const;
 export type Tenure = (typeof tenures)[number];
 
 /** What rivals tell requests apart by. */
@@ -26,14 +26,14 @@ export type RivalLender = {
   floorHundredths: RateHundredths;
 };
 
-export type Regime = {
+type Regime = {
   /** Added to every rival's mark-up. */
   markupHundredths: RateHundredths;
   /** Multiplies every rival's participation. */
   participation: number;
 };
 
-export type TrueEconomics = {
+type TrueEconomics = {
   fundingAnnualPercent: number;
   neverStartedShare: number;
   lossGivenSeparation: number;

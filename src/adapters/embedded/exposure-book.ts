@@ -5,7 +5,7 @@
 import type { EpochMs, RequestId } from '../../domain/glossary.ts';
 import type { Usage } from '../../domain/offer.ts';
 
-export type Promised = {
+type Promised = {
   requestId: RequestId;
   status: 'held' | 'committed';
   amountCents: number;

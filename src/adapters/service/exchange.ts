@@ -6,7 +6,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock, Timer } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 
-export type Response = { status: number; body: string };
+type Response = { status: number; body: string };
 
 export type Exchange =
   | {
@@ -23,7 +23,7 @@ export type Exchange =
   /** No byte was written. */
   | { kind: 'withheld'; reason: 'deadline' | 'stopped' | 'unreachable' };
 
-export type BrokenReason =
+type BrokenReason =
   | 'headers-timeout'
   | 'body-timeout'
   | 'connection-lost'

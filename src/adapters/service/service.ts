@@ -20,7 +20,7 @@ import { type Exchange, exchange, type Post } from './exchange.ts';
 import { type ClockSkew, createClockSkew, createNetworkTime, type NetworkTime } from './measures.ts';
 import { createTokenKeeper, renewByCommand, type Token, type TokenEvent, type TokenKeeper } from './token.ts';
 
-export type Operation = 'bid' | 'link-list' | 'link-detail';
+type Operation = 'bid' | 'link-list' | 'link-detail';
 
 export type ServiceEvent =
   | TokenEvent

@@ -15,12 +15,19 @@ export function readRuleFiles(directory: string): { path: string; text: string }
       .sort()
       .map((path) => {
         if (statSync(path).size > maxFileBytes) {
-          throw new Fault('rules-refused', `${relative(directory, path)} is larger than ${maxFileBytes} bytes; split it.`);
+          throw new Fault(
+            'rules-refused',
+            `${relative(directory, path)} is larger than ${maxFileBytes} bytes; split it.`,
+          );
         }
         return { path: relative(directory, path).split(sep).join('/'), text: readFileSync(path, 'utf8') };
       });
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
-    throw new Fault('rules-refused', `The rules in ${directory} cannot be read; set LANCE_RULES_DIR to their folder.`, cause);
+    throw new Fault(
+      'rules-refused',
+      `The rules in ${directory} cannot be read; set LANCE_RULES_DIR to their folder.`,
+      cause,
+    );
   }
 }
