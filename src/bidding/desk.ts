@@ -105,7 +105,7 @@ export function createDesk(world: DeskWorld): Desk {
     ledger,
     stopping: () => stopping,
     onFolds: onRecords,
-    onLive: async (partition) => act(await ledger.load(partition)),
+    onLive: async (partition, position) => act(await ledger.load(partition, position)),
     onLost: forgetAll,
     onCallbacks: callbacks.handle,
   });

@@ -29,7 +29,7 @@ export function createIntake(options: {
   stopping: () => boolean;
   onFolds: (folds: readonly Fold[], live: boolean) => Promise<void>;
   /** A partition is caught up: its open requests go on. */
-  onLive: (partition: number) => Promise<void>;
+  onLive: (partition: number, position: number) => Promise<void>;
   onLost: () => void;
   onCallbacks: (batch: LogBatch<CallbackRecord>) => Promise<void>;
 }): Intake {
@@ -53,7 +53,7 @@ export function createIntake(options: {
 
   async function goLive(partition: number): Promise<void> {
     live.add(partition);
-    await options.onLive(partition);
+    await options.onLive(partition, positions.get(partition) ?? 0);
   }
 
   async function begin(): Promise<void> {

@@ -20,8 +20,8 @@ export type Fold = {
 export type Ledger = {
   /** In log order. Rejects with `views-behind` when the views lost what this process had already folded. */
   fold: (batch: LogBatch<AuctionRecord>) => Promise<Fold[]>;
-  /** Takes up every open request of a partition, as after a start. */
-  load: (partition: number) => Promise<LedgerRow[]>;
+  /** Takes up every open request of a partition, as after a start. Rejects with `views-behind` as `fold` does. */
+  load: (partition: number, position: number) => Promise<LedgerRow[]>;
   get: (requestId: RequestId) => LedgerRow | null;
   openCount: () => number;
   /** Requests whose end is still awaited. */
@@ -78,18 +78,29 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
         const refused = new Set(result.refused);
         for (const { row } of folds) if (refused.has(row.state.requestId)) row.reservation = 'refused';
         for (const { row } of folds) remember(row);
-        return [...(await takeOver(skipped)), ...folds];
+        return [...(await takeOver(batch.partition, first, skipped)), ...folds];
       }
       if (result.applied < first) throw new Fault('views-behind', 'the views lost what was folded; folding again');
       for (const requestId of known.keys()) rows.delete(requestId);
       first = result.applied;
       skipped = batch.entries.filter((entry) => entry.offset < result.applied);
-      if (first >= batch.next) return takeOver(skipped);
+      if (first >= batch.next) return takeOver(batch.partition, first, skipped);
+    }
+  }
+
+  /** Rows read from views that were just set back would be kept, and folded onto once others have made the views again. */
+  async function refuseOlder(partition: number, position: number): Promise<void> {
+    if ((await views.applied(partition)) < position) {
+      throw new Fault('views-behind', 'the views lost what was folded; folding again');
     }
   }
 
   /** Somebody else folded these: the views say where their requests stand. */
-  async function takeOver(entries: readonly LogEntry<AuctionRecord>[]): Promise<Fold[]> {
+  async function takeOver(
+    partition: number,
+    position: number,
+    entries: readonly LogEntry<AuctionRecord>[],
+  ): Promise<Fold[]> {
     if (entries.length === 0) return [];
     const byRequest = Map.groupBy(
       entries.map((entry) => entry.record),
@@ -97,6 +108,7 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
     );
     for (const requestId of byRequest.keys()) rows.delete(requestId);
     const found = await views.read([...byRequest.keys()]);
+    await refuseOlder(partition, position);
     for (const row of found.values()) remember(row);
     return [...found].map(([requestId, row]) => ({
       row,
@@ -118,8 +130,9 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
   return {
     fold,
     exposure,
-    load: async (partition) => {
+    load: async (partition, position) => {
       const open = await views.open(partition);
+      await refuseOlder(partition, position);
       for (const row of open) remember(row);
       return open;
     },
