@@ -1,0 +1,56 @@
+/** Offers that wait: the most valuable goes first, and the queue stays bounded. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createOfferQueue, type WaitingOffer } from '../../src/bidding/offer-queue.ts';
+import { at, offer, trace } from './parts.ts';
+
+function waiting(requestId: string, expectedValueCents: number, deadlineAt = at): WaitingOffer {
+  return { requestId, offer: { ...offer, expectedValueCents }, trace, body: '{}', deadlineAt, queuedAt: at };
+}
+
+test('by value, then by deadline, then by id', () => {
+  const queue = createOfferQueue(10);
+  for (const one of [waiting('d', 5, 9), waiting('c', 5, 9), waiting('b', 5, 1), waiting('a', 7, 99)]) queue.push(one);
+  assert.deepEqual(
+    Array.from({ length: 5 }, () => queue.pop()?.requestId ?? null),
+    ['a', 'b', 'c', 'd', null],
+  );
+});
+
+test('bounded: always the most valuable ones are kept, in whatever order they come and go', () => {
+  const values = fc.uniqueArray(fc.integer({ min: 0, max: 1_000 }), { maxLength: 30 });
+  fc.assert(
+    fc.property(values, fc.integer({ min: 1, max: 8 }), (values, limit) => {
+      const queue = createOfferQueue(limit);
+      const dropped = values.flatMap((value) => queue.push(waiting(`r${value}`, value)) ?? []);
+      const kept: number[] = [];
+      for (let top = queue.pop(); top !== null; top = queue.pop()) kept.push(top.offer.expectedValueCents);
+      assert.deepEqual(kept, values.toSorted((a, b) => b - a).slice(0, limit));
+      assert.equal(kept.length + dropped.length, values.length);
+      assert.equal(queue.size(), 0);
+    }),
+  );
+});
+
+test('what was removed or replaced does not surface', () => {
+  const queue = createOfferQueue(10);
+  queue.push(waiting('a', 9));
+  queue.push(waiting('b', 8));
+  queue.push(waiting('b', 1));
+  queue.remove('a');
+  assert.equal(queue.has('a'), false);
+  assert.equal(queue.size(), 1);
+  assert.equal(queue.pop()?.offer.expectedValueCents, 1);
+  assert.equal(queue.pop(), null);
+});
+
+test('says how long the oldest has waited', () => {
+  const queue = createOfferQueue(10);
+  assert.equal(queue.oldestAt(), null);
+  queue.push({ ...waiting('a', 1), queuedAt: 10 });
+  queue.push({ ...waiting('b', 9), queuedAt: 20 });
+  assert.equal(queue.oldestAt(), 10);
+  queue.remove('a');
+  assert.equal(queue.oldestAt(), 20);
+});
