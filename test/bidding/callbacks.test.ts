@@ -1,0 +1,132 @@
+/** Winner events find their request, whenever its bid becomes known; nothing is lost at a restart, nothing told twice. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createCallbacks } from '../../src/bidding/callbacks.ts';
+import type { DeskEvent } from '../../src/bidding/observer.ts';
+import type { Outbox } from '../../src/bidding/outbox.ts';
+import { callbackPartition, type MarginCache, type NewEntry, type Views } from '../../src/bidding/ports.ts';
+import type { CallbackRecord } from '../../src/domain/records.ts';
+import type { LinkDetail } from '../../src/domain/request.ts';
+import { Fault } from '../../src/errors.ts';
+import { sampleLink } from '../rules/sample-request.ts';
+import { createManualClock, type ManualClock } from './manual-clock.ts';
+import { at, settings } from './parts.ts';
+
+function contemplated(requestCode: string): CallbackRecord {
+  return { kind: 'contemplated', at, requestCode, message: null, errors: [] };
+}
+
+/** What outlives a process: how far callbacks were dealt with, which bids are known, what was appended. */
+type Kept = { applied: number; bids: Map<string, string>; appended: NewEntry[]; details: LinkDetail[] };
+
+function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
+  const events: DeskEvent[] = [];
+  const world = { failures: 0 };
+  const views: Pick<Views, 'findByBid' | 'applied' | 'apply'> = {
+    findByBid: async (bidIds) => {
+      if (world.failures > 0) {
+        world.failures -= 1;
+        throw new Fault('views-unavailable', 'gone for a moment');
+      }
+      return new Map(bidIds.flatMap((bidId) => (kept.bids.has(bidId) ? [[bidId, kept.bids.get(bidId)!]] : [])));
+    },
+    applied: async () => kept.applied,
+    apply: async ({ partition, first, next }) => {
+      assert.equal(partition, callbackPartition(0));
+      assert.equal(first, kept.applied);
+      kept.applied = next;
+      return { kind: 'applied', refused: [] };
+    },
+  };
+  const callbacks = createCallbacks({
+    views: views as Views,
+    margins: { write: async (details: readonly LinkDetail[]) => void kept.details.push(...details) } as MarginCache,
+    outbox: { keep: async (entries: readonly NewEntry[]) => void kept.appended.push(...entries) } as Outbox,
+    clock,
+    observer: (event) => events.push(event),
+    orphanTimeoutMs: settings.graceMs,
+    retryMs: 100,
+    stopping: () => false,
+    onDetails: () => undefined,
+    onLinks: () => undefined,
+  });
+  const read = (first: number, ...records: CallbackRecord[]) =>
+    callbacks.handle({
+      partition: 0,
+      first,
+      next: first + records.length,
+      entries: records.map((record, index) => ({ partition: 0, offset: first + index, key: 'k', record })),
+    });
+  return { clock, events, world, callbacks, read };
+}
+
+function nothingKept(): Kept {
+  return { applied: 0, bids: new Map(), appended: [], details: [] };
+}
+
+const keysOf = (kept: Kept) => kept.appended.map(({ key }) => key);
+
+test('a known bid: its winner event is written to its request, once', async () => {
+  const kept = { ...nothingKept(), bids: new Map([['ours', 'r1']]) };
+  const { read } = setUp(kept);
+  await read(0, contemplated('ours'));
+  assert.deepEqual(keysOf(kept), ['r1']);
+  assert.deepEqual(kept.appended[0]!.record, { ...contemplated('ours'), requestId: 'r1' });
+  assert.equal(kept.applied, 1);
+});
+
+test('before its bid is known it waits, and progress waits with it', async () => {
+  const kept = nothingKept();
+  const { callbacks, read } = setUp(kept);
+  await read(0, { kind: 'link-detail', at, requestCode: null, detail: sampleLink, sealed: '' }, contemplated('ours'));
+  await read(2, contemplated('later'));
+  assert.deepEqual(keysOf(kept), []);
+  assert.deepEqual(kept.details, [sampleLink]);
+  assert.equal(kept.applied, 1);
+  kept.bids.set('ours', 'r1');
+  await callbacks.bidsKnown(['ours', 'unheard-of']);
+  assert.deepEqual(keysOf(kept), ['r1']);
+  assert.equal(kept.applied, 2);
+  kept.bids.set('later', 'r2');
+  await callbacks.bidsKnown(['later']);
+  await callbacks.bidsKnown(['later', 'ours']);
+  assert.deepEqual(keysOf(kept), ['r1', 'r2']);
+  assert.equal(kept.applied, 3);
+});
+
+test('after a restart an orphan is read again and told once', async () => {
+  const kept = nothingKept();
+  await setUp(kept).read(0, contemplated('ours'));
+  assert.equal(kept.applied, 0);
+  const { callbacks, read } = setUp(kept);
+  await read(0, contemplated('ours'));
+  // The same batch twice, as a consumer that began again delivers it.
+  await read(0, contemplated('ours'));
+  kept.bids.set('ours', 'r1');
+  await callbacks.bidsKnown(['ours']);
+  assert.deepEqual(keysOf(kept), ['r1']);
+  assert.equal(kept.applied, 1);
+});
+
+test('a fault while it is given to its request is waited out', async () => {
+  const kept = nothingKept();
+  const { clock, callbacks, events, read, world } = setUp(kept);
+  await read(0, contemplated('ours'));
+  kept.bids.set('ours', 'r1');
+  world.failures = 2;
+  const known = callbacks.bidsKnown(['ours']);
+  await clock.advance(200);
+  await known;
+  assert.deepEqual(keysOf(kept), ['r1']);
+  assert.equal(events.filter(({ kind }) => kind === 'fault').length, 2);
+});
+
+test('a bid that stays unknown is given up with an alarm', async () => {
+  const kept = nothingKept();
+  const { clock, events, read } = setUp(kept);
+  await read(0, contemplated('nobody'));
+  await clock.advance(settings.graceMs);
+  await read(1);
+  assert.equal(kept.applied, 1);
+  assert.deepEqual(events, [{ kind: 'alarm', code: 'winner-unknown', requestId: null }]);
+});

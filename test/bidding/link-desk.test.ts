@@ -1,0 +1,128 @@
+/** Requests that wait for their employment link: one query a link, woken by its detail. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createLinkDesk } from '../../src/bidding/link-desk.ts';
+import type { LinkQuery, QueryAnswer, Service } from '../../src/bidding/ports.ts';
+import type { Link, LoanRequest, WorkerIdentity } from '../../src/domain/request.ts';
+import type { RequestState } from '../../src/domain/states.ts';
+import { sampleRequest } from '../rules/sample-request.ts';
+import { createTestVault } from '../wire/vault.ts';
+import { createManualClock } from './manual-clock.ts';
+import { at, folded, requested, settings } from './parts.ts';
+
+const vault = createTestVault();
+const identity: WorkerIdentity = {
+  cpf: '00000000191',
+  name: 'Worker',
+  registration: '7',
+  employerId: sampleRequest.employerId,
+  employerIdType: 1,
+};
+const sealed = vault.seal(JSON.stringify({ identity }));
+
+function waiting(requestId: string, change: Partial<LoanRequest> = {}): RequestState {
+  return folded({ ...requested({ sealed, request: { ...sampleRequest, requestId, ...change } }), requestId });
+}
+
+const acknowledged: QueryAnswer = { kind: 'acknowledged', requestCode: null };
+const failed: QueryAnswer = { kind: 'failed', reason: 'timeout' };
+const refused: QueryAnswer = { kind: 'refused', reason: 'authorisation-missing', response: { status: 422, body: '' } };
+
+function setUp(answers: readonly QueryAnswer[], askWithoutAuthorisation = false) {
+  const clock = createManualClock(at);
+  const asked: { list: boolean; query: LinkQuery }[] = [];
+  const refusals: string[] = [];
+  const answer = (list: boolean) => async (query: LinkQuery) => {
+    asked.push({ list, query });
+    return answers[Math.min(asked.length, answers.length) - 1]!;
+  };
+  const service = { askLinkDetail: answer(false), listLinks: answer(true) };
+  const desk = createLinkDesk({
+    service: service as Pick<Service, 'askLinkDetail' | 'listLinks'> as Service,
+    vault,
+    clock,
+    settings: { ...settings, askWithoutAuthorisation },
+    stopping: () => false,
+    onRefused: (requestIds) => refusals.push(...requestIds),
+  });
+  return { clock, asked, refusals, desk };
+}
+
+test('one query a link, however many requests wait for it', async () => {
+  const { clock, asked, desk } = setUp([acknowledged]);
+  assert.equal(desk.park(waiting('1')), null);
+  assert.equal(desk.park(waiting('2')), null);
+  assert.equal(desk.park(waiting('1')), null);
+  await clock.advance(10_000);
+  assert.equal(asked.length, 1);
+  assert.deepEqual(asked[0], { list: false, query: { identity, authorisationNumber: '1', cached: true } });
+  assert.equal(desk.parkedCount(), 2);
+  assert.deepEqual(desk.detailArrived('link-pseudonym'), ['1', '2']);
+  desk.unpark('1');
+  assert.deepEqual(desk.detailArrived('link-pseudonym'), ['2']);
+  assert.deepEqual(desk.detailArrived('another'), []);
+});
+
+test('a query that failed is asked again, as long as somebody waits', async () => {
+  const { clock, asked, desk } = setUp([failed]);
+  desk.park(waiting('1'));
+  await clock.advance(100 + 200 + 400);
+  assert.equal(asked.length, 4);
+  desk.unpark('1');
+  await clock.advance(60_000);
+  assert.equal(asked.length, 4);
+  assert.equal(desk.waitingSince('1'), null);
+});
+
+test('a refused query is told to everybody who waits', async () => {
+  const { clock, refusals, desk } = setUp([failed, refused]);
+  desk.park(waiting('1'));
+  desk.park(waiting('2'));
+  await clock.advance(1_000);
+  assert.deepEqual(refusals, ['1', '2']);
+});
+
+test('without an authorisation number it is not asked for, unless the setting allows it', async () => {
+  const strict = setUp([acknowledged]);
+  assert.equal(strict.desk.park(waiting('1', { authorisationNumber: null })), 'authorisation-missing');
+  const lenient = setUp([acknowledged], true);
+  assert.equal(lenient.desk.park(waiting('1', { authorisationNumber: null })), null);
+  await lenient.clock.settle();
+  assert.deepEqual([strict.asked.length, lenient.asked.length], [0, 1]);
+  assert.equal(strict.desk.park(waiting('2', { workerKey: null })), 'margin-missing');
+});
+
+test('a request that names no link: the list is asked, then the one link that fits', async () => {
+  const { clock, asked, desk } = setUp([acknowledged]);
+  const link = (linkKey: string, change: Partial<Link> = {}): Link => ({
+    linkKey,
+    eligible: true,
+    employerId: sampleRequest.employerId,
+    employerIdType: 1,
+    sealedIdentity: vault.seal(JSON.stringify({ ...identity, registration: linkKey })),
+    ...change,
+  });
+  for (const requestId of ['1', '2']) desk.park(waiting(requestId, { linkKey: null }));
+  await clock.settle();
+  assert.deepEqual(
+    asked.map(({ list }) => list),
+    [true],
+  );
+  const others = [link('other', { employerId: '99' }), link('barred', { eligible: false })];
+  assert.deepEqual(desk.listArrived('worker-pseudonym', [...others, link('fits')]), []);
+  await clock.settle();
+  assert.deepEqual(
+    asked.map(({ list, query }) => [list, query.identity.registration]),
+    [
+      [true, '7'],
+      [false, 'fits'],
+    ],
+  );
+  assert.equal(desk.linkKeyOf(waiting('1', { linkKey: null })), 'fits');
+  assert.equal(desk.waitingSince('1'), at);
+  assert.deepEqual(desk.detailArrived('fits'), ['1', '2']);
+  assert.deepEqual(desk.detailArrived('worker-pseudonym'), []);
+  // Several that fit leave it open which margin counts.
+  desk.park(waiting('3', { linkKey: null }));
+  assert.deepEqual(desk.listArrived('worker-pseudonym', [link('one'), link('two')]), ['3']);
+});

@@ -1,0 +1,194 @@
+/** One claim on its way: the same bytes until there is an answer, never after the cutoff, never through a closed gate. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DeskEvent } from '../../src/bidding/observer.ts';
+import type { BidAnswer, BidAttempt, Service } from '../../src/bidding/ports.ts';
+import { cutoffOf, type SendJob, type SendWorld, sendClaim } from '../../src/bidding/send-claim.ts';
+import type { Answered, Passed } from '../../src/domain/records.ts';
+import { createManualClock } from './manual-clock.ts';
+import { accepted, at, claimed, deadlineAt, folded, requested, requestId, settings } from './parts.ts';
+
+const claim = folded(requested(), claimed('a:1')).claim!;
+const response = { status: 200, body: 'as received' };
+type Script = (now: number, attempt: BidAttempt) => BidAnswer;
+
+/** Plays `script` answer by answer; the last one again and again. */
+function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen = true) {
+  const clock = createManualClock(at + 10);
+  const attempts: { at: number; attempt: BidAttempt }[] = [];
+  const events: DeskEvent[] = [];
+  const world = { gateOpen, stopping: false, over: false };
+  const service: Pick<Service, 'placeBid' | 'networkP99Ms' | 'clockSkewMs'> = {
+    placeBid: async (attempt) => {
+      const play = script[Math.min(attempts.length, script.length - 1)]!;
+      attempts.push({ at: clock.now(), attempt });
+      return play(clock.now(), attempt);
+    },
+    networkP99Ms: () => 40,
+    clockSkewMs: () => 0,
+  };
+  const sendWorld: SendWorld = {
+    service: service as Service,
+    clock,
+    chance: () => 0.5,
+    settings,
+    observer: (event) => events.push(event),
+    gateOpen: () => world.gateOpen,
+    stopping: () => world.stopping,
+    over: () => world.over,
+  };
+  let ending: Answered | Passed | null | undefined;
+  void sendClaim(sendWorld, { requestId, claim, deadlineAt, receivedAt: at, inherited: false, ...job }).then(
+    (record) => {
+      ending = record;
+    },
+  );
+  const ended = (): Answered | Passed | null => {
+    assert.notEqual(ending, undefined, 'still sending');
+    return ending!;
+  };
+  return { clock, attempts, events, world, ended, isSending: () => ending === undefined };
+}
+
+const lands: Script = (now) => ({
+  kind: 'answered',
+  outcome: { kind: 'accepted', bidId: 'ours' },
+  response,
+  firstByteAt: now,
+});
+const lost: Script = (now) => ({ kind: 'unknown', reason: 'reset', response: null, firstByteAt: now });
+function turnedAway(
+  reason: Extract<BidAnswer, { kind: 'not-landed' }>['reason'],
+  retryAt: number | null = null,
+): Script {
+  return () => ({ kind: 'not-landed', reason, retryAt });
+}
+const cutoff = deadlineAt - settings.skewAllowanceMs - 40;
+
+function asAnswered(record: Answered | Passed | null): Answered {
+  assert.equal(record?.kind, 'answered');
+  return record as Answered;
+}
+
+test('an answer ends the claim with what was received', async () => {
+  const { clock, attempts, ended } = setUp([lands]);
+  await clock.settle();
+  const record = asAnswered(ended());
+  assert.deepEqual(record.outcome, accepted);
+  assert.deepEqual([record.claimId, record.attempts, record.earlierAttemptPossible], ['a:1', 1, false]);
+  assert.deepEqual([record.firstByteAt, record.response], [at + 10, response]);
+  assert.deepEqual([attempts[0]!.attempt.body, attempts[0]!.attempt.deadlineAt], [claim.body, cutoff]);
+});
+
+test('an inherited claim may have landed already', async () => {
+  const { clock, events, ended } = setUp([lands], { inherited: true });
+  await clock.settle();
+  assert.equal(asAnswered(ended()).earlierAttemptPossible, true);
+  assert.ok(!events.some((event) => event.kind === 'duration' && event.stage === 'received-to-first-byte'));
+});
+
+test('unknown: the same bytes again, after pauses that double up to the greatest', async () => {
+  const { clock, attempts, ended } = setUp([lost, lost, lost, lost, lost, lost, lost, lands]);
+  await clock.advance(20_000);
+  const record = asAnswered(ended());
+  assert.deepEqual([record.attempts, record.earlierAttemptPossible, record.firstByteAt], [8, true, at + 10]);
+  assert.ok(attempts.every(({ attempt }) => attempt.body === claim.body));
+  const pauses = attempts.slice(1).map((one, index) => one.at - attempts[index]!.at);
+  assert.deepEqual(pauses, [100, 200, 400, 800, 1_600, 2_000, 2_000]);
+});
+
+test('unknown until the deadline stays unknown', async () => {
+  const { clock, attempts, ended } = setUp([lost]);
+  await clock.advance(40_000);
+  const record = asAnswered(ended());
+  assert.equal(record.outcome.kind, 'unknown');
+  assert.ok(record.at < deadlineAt + settings.retryMaxMs);
+  assert.ok(attempts.every((attempt) => attempt.at < cutoff));
+});
+
+test('not landed until the deadline: a pass, since no byte was ever written', async () => {
+  for (const reason of ['unreachable', 'unauthorised', 'throttled', 'deadline'] as const) {
+    const { clock, attempts, ended } = setUp([turnedAway(reason)]);
+    await clock.advance(40_000);
+    const record = ended();
+    assert.equal(record?.kind, 'passed');
+    assert.deepEqual([(record as Passed).code, (record as Passed).claimId], ['deadline', 'a:1']);
+    assert.ok(attempts.length > 5);
+  }
+});
+
+test('not landed, but inherited: somebody else may have sent it', async () => {
+  const { clock, ended } = setUp([turnedAway('unreachable')], { inherited: true });
+  await clock.advance(40_000);
+  assert.equal(asAnswered(ended()).outcome.kind, 'unknown');
+});
+
+test('Retry-After is waited for', async () => {
+  const { clock, attempts, ended } = setUp([turnedAway('throttled', at + 5_000), lands]);
+  await clock.advance(4_980);
+  assert.equal(attempts.length, 1);
+  await clock.advance(20);
+  assert.deepEqual([attempts.length, asAnswered(ended()).earlierAttemptPossible], [2, false]);
+});
+
+test('a closed gate keeps everything back; opened in time it goes out', async () => {
+  const { clock, attempts, world, ended } = setUp([lands], {}, false);
+  await clock.advance(5_000);
+  assert.equal(attempts.length, 0);
+  world.gateOpen = true;
+  await clock.advance(25);
+  assert.deepEqual([attempts.length, asAnswered(ended()).outcome.kind], [1, 'accepted']);
+});
+
+test('paused until the deadline: passed as paused, nothing sent', async () => {
+  const { clock, attempts, ended, isSending } = setUp([lands], {}, false);
+  await clock.advance(10_000);
+  assert.equal(isSending(), true);
+  await clock.advance(30_000);
+  assert.equal(attempts.length, 0);
+  assert.equal((ended() as Passed).code, 'paused');
+});
+
+test('stopped at the first byte is tried again soon after the gate opens', async () => {
+  const { clock, attempts, ended } = setUp([turnedAway('stopped'), lands]);
+  await clock.advance(25);
+  assert.equal(attempts.length, 2);
+  assert.equal(asAnswered(ended()).attempts, 1);
+});
+
+test('stopping leaves the claim to the log', async () => {
+  const { clock, world, ended } = setUp([lost]);
+  await clock.settle();
+  world.stopping = true;
+  await clock.advance(200);
+  assert.equal(ended(), null);
+});
+
+test('over elsewhere: silent when nothing was written, told when bytes are out', async () => {
+  const silent = setUp([turnedAway('unreachable')]);
+  await silent.clock.settle();
+  silent.world.over = true;
+  await silent.clock.advance(200);
+  assert.equal(silent.ended(), null);
+  const told = setUp([lost]);
+  await told.clock.settle();
+  told.world.over = true;
+  await told.clock.advance(200);
+  assert.equal(asAnswered(told.ended()).outcome.kind, 'unknown');
+  assert.equal(told.attempts.length, 1);
+});
+
+test('the cutoff is what the clocks and the network leave of the deadline', () => {
+  const service = (skewMs: number) => ({ networkP99Ms: () => 40, clockSkewMs: () => skewMs }) as Service;
+  assert.equal(cutoffOf(deadlineAt, service(0), settings), cutoff);
+  assert.equal(cutoffOf(deadlineAt, service(300), settings), cutoff - 300);
+  // A service that is behind gives no time back.
+  assert.equal(cutoffOf(deadlineAt, service(-300), settings), cutoff);
+});
+
+test('after the cutoff not one attempt is made', async () => {
+  const { clock, attempts, ended } = setUp([lands], { deadlineAt: at + 1_050 });
+  await clock.settle();
+  assert.equal(attempts.length, 0);
+  assert.equal((ended() as Passed).code, 'deadline');
+});
