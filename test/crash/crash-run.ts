@@ -11,7 +11,7 @@ import type { SandboxSummary } from '../../src/sandbox/summary.ts';
 import { type DeskProcess, startDesk, steadyPort } from './desk-process.ts';
 import { createFinder, type Found } from './found-state.ts';
 import { type PlannedKill, planKill } from './plan.ts';
-import { batchIntervalMs, batchRequests, crashSandbox, prepareDesk } from './scenario.ts';
+import { batchIntervalMs, crashSandbox, prepareDesk } from './scenario.ts';
 import { configOf, judgeRun, type Verdict } from './verdict.ts';
 
 export type Kill = {
@@ -33,9 +33,11 @@ export type CrashRun = {
   verdict: Verdict;
 };
 
-/** Requests of a run whose regimes change at thirds of it, for each kill: only a guess of how long it will take. */
-const requestsPerKill = 600;
+/** How long a run lasts for each kill, so that regimes change at thirds of it: only a guess. */
+const secondsPerKill = 3;
 const warmUpMs = 1_000;
+/** A desk that was slow to start lives longer, so that on a busy machine desks are up for the same share of the time. */
+const usualStartMs = 1_000;
 const coolDownMs = 1_500;
 const stepPatienceMs = 5_000;
 const startPatienceMs = 20_000;
@@ -49,7 +51,10 @@ export async function runCrashes(options: {
   seed: string;
   /** Length of an auction; they overlap. */
   windowMs: number;
+  requestsPerSecond: number;
   onKill: (kill: Kill) => void;
+  /** Hears what comes after the last kill. */
+  onStage: (text: string) => void;
 }): Promise<CrashRun> {
   const directory = mkdtempSync(join(tmpdir(), 'lance-crash-'));
   const outputPath = join(directory, 'desk.log');
@@ -67,7 +72,7 @@ export async function runCrashes(options: {
     const environment = prepareDesk({ ...parts, windowMs, kills: wanted });
     sandbox.connect(`http://127.0.0.1:${port}/webhooks/${webhookToken}`);
     const finder = createFinder(environment.LANCE_DATA_DIR, configOf(environment).bidding);
-    const stream = startStream(sandbox, wanted * requestsPerKill);
+    const stream = startStream(sandbox, options.requestsPerSecond, wanted * secondsPerKill);
     const kills: Kill[] = [];
     const chance = chanceOf(options.seed, 'kills');
     for (let index = 0; index < wanted; index += 1) {
@@ -86,8 +91,10 @@ export async function runCrashes(options: {
     desk = startDesk({ environment, port, output });
     const lastReadyMs = await withinTime(desk.ready, startPatienceMs, 'the last desk did not become ready');
     await sleep(coolDownMs);
+    options.onStage('the stream of requests ends; waiting until all is told and settled');
     const streamMs = await stream.end();
     await settle(finder);
+    options.onStage('judging the run');
     desk.signal('SIGTERM');
     const exit = await withinTime(desk.exited, endPatienceMs, 'the last desk did not end on SIGTERM');
     if (exit.code !== 0) throw new Error(`the last desk ended with ${exit.code ?? exit.signal}`);
@@ -114,8 +121,8 @@ async function killAsPlanned(desk: DeskProcess, planned: PlannedKill): Promise<b
     await wait(stepPatienceMs);
     missedStep = !ended.signal.aborted;
   } else {
-    if (planned.after === 'ready') await Promise.race([desk.ready, wait(startPatienceMs)]);
-    await wait(planned.delayMs);
+    const readyMs = planned.after === 'ready' ? await Promise.race([desk.ready, wait(startPatienceMs)]) : null;
+    await wait(planned.delayMs * Math.max(1, (readyMs ?? 0) / usualStartMs));
     if (ended.signal.aborted) {
       const { code, signal } = await desk.exited;
       throw new Error(`the desk ended unasked with ${code ?? signal}`);
@@ -127,10 +134,16 @@ async function killAsPlanned(desk: DeskProcess, planned: PlannedKill): Promise<b
   return missedStep;
 }
 
-/** Requests without end until `end` is called; that resolves to how long they came when all is told and taken. */
-function startStream(sandbox: Sandbox, planned: number): { end: () => Promise<number> } {
+/** Requests until `end` is called; that resolves to how long they came when all is told and taken. */
+function startStream(
+  sandbox: Sandbox,
+  requestsPerSecond: number,
+  expectedSeconds: number,
+): { end: () => Promise<number> } {
   const startedAt = performance.now();
   const runs: Promise<unknown>[] = [];
+  const batchRequests = Math.round((requestsPerSecond * batchIntervalMs) / 1_000);
+  const planned = requestsPerSecond * expectedSeconds;
   let batches = 0;
   const emit = () => {
     // After a stop of this process the batches that are due come at once.

@@ -22,6 +22,8 @@ const run = await runCrashes({
   kills,
   seed: values.seed,
   windowMs: 8_000,
+  requestsPerSecond: 220,
+  onStage: (text) => void process.stderr.write(`${text}\n`),
   onKill: ({ found, readyMs }) => {
     const inFlight = found.phases.claimed ?? 0;
     process.stderr.write(`killed with ${inFlight} bids in flight; had been ready after ${readyMs ?? '–'} ms\n`);
