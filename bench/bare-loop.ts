@@ -33,6 +33,7 @@ const groupLimit = 256;
 function serveWriter(port: MessagePort, path: string): void {
   const database = new DatabaseSync(path);
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32000;');
+  database.exec('PRAGMA wal_autocheckpoint = 8000');
   database.exec('CREATE TABLE log (offset INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL) STRICT');
   const insert = database.prepare('INSERT INTO log (key, value) VALUES (?, ?)');
   port.on('message', (first: Append) => {

@@ -105,9 +105,10 @@ export function createGenerator(loop: Loop, sink: Sink): Generator {
         }
         await Promise.all(posts);
       }),
-    close: () => {
+    close: async () => {
+      if (closed) return;
       closed = true;
-      return pool.destroy();
+      await pool.destroy();
     },
   };
 }

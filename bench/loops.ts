@@ -57,7 +57,7 @@ async function portOf(child: Child): Promise<number> {
 }
 
 async function stopOf(child: Child): Promise<void> {
-  if (child.exitCode !== null) return;
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, 'exit');
   child.kill('SIGTERM');
   await ended;
