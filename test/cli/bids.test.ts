@@ -1,0 +1,284 @@
+/** `bids list`, `show`, `resolve` and `audit verify` beside a real daemon that has just traded with the sandbox. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, test } from 'node:test';
+import { openEmbeddedReader } from '../../src/adapters/embedded/reader.ts';
+import { createVault } from '../../src/adapters/vault/vault.ts';
+import { differencesOf } from '../../src/bidding/explain.ts';
+import { readBidReport, replayOf, reportJson } from '../../src/cli/bid-report.ts';
+import { reportText } from '../../src/cli/bid-text.ts';
+import { createFormat } from '../../src/cli/format.ts';
+import type { CommandWorld } from '../../src/cli/world.ts';
+import { runningClock } from '../sandbox/clocks.ts';
+import { type Daemon, jsonLines, lance, openStage, type Played, pseudonymKey, startDaemon } from './desk.ts';
+
+type Listed = {
+  requestId: string;
+  batchId: string;
+  state: string;
+  code: string | null;
+  rateHundredths: number | null;
+  amountCents: number | null;
+  installments: number | null;
+  position: number | null;
+  decidedAt: number | null;
+};
+
+const requests = 60;
+let played: Played;
+let daemon: Daemon = { url: '', stop: async () => {} };
+let listed: Listed[] = [];
+
+before(async () => {
+  played = await openStage(5);
+  daemon = await startDaemon(played.environment);
+  played.sandbox.connect(daemon.url);
+  await played.sandbox.run(requests);
+  // The views of the last records are stored a moment after they are folded.
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  listed = jsonLines<Listed>((await lance(played.environment, 'bids', 'list', '--json', '--limit', '1000')).stdout);
+});
+
+after(async () => {
+  await daemon.stop();
+  await played.close();
+});
+
+function oneOf(states: string[]): Listed {
+  const found = listed.find(({ state }) => states.includes(state));
+  assert.ok(found, `no request of the run is ${states.join(' or ')}`);
+  return found;
+}
+
+/** Parts of the commands, in this process. */
+function world(language: 'pt' | 'en'): CommandWorld {
+  return { clock: runningClock, format: createFormat(language), createVault } as unknown as CommandWorld;
+}
+
+test('the list has every request once, with what became of it', () => {
+  assert.equal(listed.length, requests);
+  assert.equal(new Set(listed.map(({ requestId }) => requestId)).size, requests);
+  const keys = [
+    'requestId',
+    'batchId',
+    'state',
+    'code',
+    'rateHundredths',
+    'amountCents',
+    'installments',
+    'position',
+    'decidedAt',
+  ];
+  for (const row of listed) {
+    assert.deepEqual(Object.keys(row), keys);
+    assert.equal(row.state === 'passed', row.code !== null);
+    assert.equal(row.rateHundredths === null, row.state === 'passed');
+  }
+  const truth = new Map(played.sandbox.record.of('ended').map((ended) => [ended.requestId, ended]));
+  for (const { requestId, position, rateHundredths } of listed) {
+    const own = truth.get(requestId)?.ranked.find((bid) => bid.ours);
+    assert.equal(position, own?.position ?? null);
+    assert.equal(rateHundredths, own?.rateHundredths ?? null);
+  }
+});
+
+test('the list is cut and filtered, and reads as people write figures', async () => {
+  const lost = oneOf(['lost']);
+  const [cut, filtered, table, refused] = await Promise.all([
+    lance(played.environment, 'bids', 'list', '--json', '--limit', '7'),
+    lance(played.environment, 'bids', 'list', '--json', '--state', 'lost', '--limit', '1000'),
+    lance(played.environment, 'bids', 'list', '--limit', '1000'),
+    lance(played.environment, 'bids', 'list', '--limit', 'many'),
+  ]);
+  assert.deepEqual(jsonLines(cut.stdout), listed.slice(0, 7));
+  assert.deepEqual(
+    jsonLines(filtered.stdout),
+    listed.filter(({ state }) => state === 'lost'),
+  );
+  const row = table.stdout.split('\n').find((line) => line.startsWith(lost.requestId));
+  const rate = (lost.rateHundredths! / 100).toFixed(2).replace('.', ',');
+  assert.ok(row, 'the lost bid is not in the table');
+  assert.ok(row.includes(` ${rate} % a.m.`), row);
+  assert.match(row, /R\$ (\d{1,3}\.)?\d{1,3},\d\d/);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /número inteiro/);
+});
+
+test('every recorded decision, made again from its stored inputs, gives the same bytes', async () => {
+  const reader = openEmbeddedReader({ directory: played.environment.LANCE_DATA_DIR });
+  let claims = 0;
+  let passes = 0;
+  try {
+    for (const { requestId } of listed) {
+      const report = await readBidReport(world('pt'), reader, requestId, pseudonymKey);
+      if (report.decision === null || report.replay === null) continue;
+      assert.deepEqual(report.differences, [], requestId);
+      if (report.decision.kind === 'passed') {
+        passes += 1;
+        continue;
+      }
+      claims += 1;
+      assert.equal(report.replay.body, report.decision.body);
+      const rows = report.price?.stack?.rows ?? [];
+      const sum = rows.reduce((total, { cents }) => total + cents, 0);
+      assert.equal(sum, report.decision.offer.expectedValueCents);
+      // A record that says otherwise is found out.
+      const replay = await replayOf(world('pt'), reader.log, report.state, report.decision);
+      const { decision } = report;
+      const tampered = { ...decision, offer: { ...decision.offer, rateHundredths: decision.offer.rateHundredths + 1 } };
+      assert.deepEqual(differencesOf(replay, tampered), ['offer']);
+      assert.deepEqual(differencesOf(replay, { ...decision, body: `${decision.body} ` }), ['body']);
+    }
+  } finally {
+    reader.close();
+  }
+  assert.ok(claims >= requests / 3, `${claims} claims`);
+  assert.ok(passes > 0, `${passes} passes`);
+});
+
+test('no name and no CPF is shown of anybody, in either language or in JSON', async () => {
+  const reader = openEmbeddedReader({ directory: played.environment.LANCE_DATA_DIR });
+  const vault = createVault(pseudonymKey);
+  try {
+    for (const { requestId } of listed) {
+      const report = await readBidReport(world('pt'), reader, requestId, pseudonymKey);
+      const { identity } = JSON.parse(vault.open(report.state.sealed!)) as { identity: { cpf: string; name: string } };
+      assert.ok(identity.cpf.length === 11 && identity.name.length > 3);
+      const shown = [
+        reportText(report, createFormat('pt')),
+        reportText(report, createFormat('en')),
+        JSON.stringify(reportJson(report)),
+      ].join('\n');
+      assert.ok(!shown.includes(identity.cpf), `${requestId} shows its CPF`);
+      assert.ok(!shown.toLowerCase().includes(identity.name.toLowerCase()), `${requestId} shows its name`);
+      // What the service might echo is taken out, what is ours stays.
+      const echo = `Olá ${identity.name.toUpperCase()}, ${identity.cpf}: ${requestId}`;
+      const scrubbed = report.scrubber.text(echo);
+      assert.ok(!scrubbed.includes(identity.cpf) && !scrubbed.includes(identity.name.toUpperCase()), scrubbed);
+      assert.ok(scrubbed.includes(requestId), scrubbed);
+      const keyless = await readBidReport(world('en'), reader, requestId, null);
+      assert.match(keyless.scrubber.text(echo), /^body not shown/);
+    }
+  } finally {
+    reader.close();
+  }
+});
+
+test('a won bid is explained: what was left on the table, the costs, the bytes', async () => {
+  const won = oneOf(['proposed', 'contemplated', 'won']);
+  const [pt, en, json] = await Promise.all([
+    lance(played.environment, 'bids', 'show', won.requestId),
+    lance(played.environment, 'bids', 'show', won.requestId, '--lang', 'en'),
+    lance({ ...played.environment, LANCE_LANG: 'en' }, 'bids', 'show', won.requestId, '--json'),
+  ]);
+  for (const words of [
+    'deixado na mesa',
+    'De onde vem o valor',
+    '= valor esperado do lance',
+    '◄ nosso',
+    'dá os mesmos bytes',
+  ]) {
+    assert.ok(pt.stdout.includes(words), `${words} is missing in\n${pt.stdout}`);
+  }
+  for (const words of ['left on the table', 'Where the value comes from', '◄ ours', 'gives the same bytes', '▲']) {
+    assert.ok(en.stdout.includes(words), `${words} is missing in\n${en.stdout}`);
+  }
+  const call = played.sandbox.record.of('call').find(({ requestId }) => requestId === won.requestId);
+  assert.ok(pt.stdout.includes(call!.body) && en.stdout.includes(call!.body));
+  const report = JSON.parse(json.stdout) as {
+    state: string;
+    replay: { same: boolean };
+    offer: { expectedValueCents: number };
+    costStack: { cents: number }[];
+    hindsight: { forgoneCents: number; bestRivalHundredths: number | null; gapHundredths: number | null };
+  };
+  assert.equal(report.state, won.state);
+  assert.equal(report.replay.same, true);
+  assert.equal(
+    report.costStack.reduce((sum, { cents }) => sum + cents, 0),
+    report.offer.expectedValueCents,
+  );
+  assert.ok(report.hindsight.forgoneCents >= 0);
+  if (report.hindsight.gapHundredths !== null) assert.ok(report.hindsight.gapHundredths <= 0);
+});
+
+test('a lost bid is explained: best rival, gap, what was missed', async () => {
+  const lost = oneOf(['lost']);
+  const ended = played.sandbox.record.of('ended').find(({ requestId }) => requestId === lost.requestId);
+  const best = Math.ceil(ended!.ranked.find((bid) => !bid.ours)!.rateHundredths);
+  const [pt, en] = await Promise.all([
+    lance(played.environment, 'bids', 'show', lost.requestId),
+    lance(played.environment, 'bids', 'show', lost.requestId, '--lang', 'en'),
+  ]);
+  assert.match(pt.stdout, new RegExp(`melhor concorrente +${(best / 100).toFixed(2).replace('.', ',')} % a\\.m\\.`));
+  assert.match(en.stdout, new RegExp(`best rival +${(best / 100).toFixed(2)} % a month`));
+  assert.match(pt.stdout, /não ganho +(R\$|nada)/);
+  assert.match(en.stdout, /missed +(R\$|nothing)/);
+});
+
+test('a pass is explained: the reason, and the smallest change that would have brought a bid', async () => {
+  const passed = listed.find(({ code }) => code === 'tenure-short' || code === 'age-outside');
+  assert.ok(passed, 'no request of the run was refused by a rule');
+  const [pt, en] = await Promise.all([
+    lance(played.environment, 'bids', 'show', passed.requestId),
+    lance(played.environment, 'bids', 'show', passed.requestId, '--lang', 'en'),
+  ]);
+  assert.ok(pt.stdout.includes(`Sem lance (${passed.code})`), pt.stdout);
+  assert.match(
+    pt.stdout,
+    /(meses de casa: de \d+ para \d+|idade: de \d+ anos para \d+ anos) → lance a \d,\d\d % a\.m\./,
+  );
+  assert.match(en.stdout, /(months of tenure: from \d+ to \d+|age: from \d+ years to \d+ years) → a bid at/);
+  assert.match(en.stdout, /gives the same pass/);
+});
+
+test('an unknown request is not found, and one that is over cannot be resolved', async () => {
+  const by = ['--by', 'ana', '--reason', 'teste'];
+  const lost = oneOf(['lost']);
+  const [unknown, over, missing, bad] = await Promise.all([
+    lance(played.environment, 'bids', 'show', '1'),
+    lance(played.environment, 'bids', 'resolve', lost.requestId, '--as', 'won', ...by, '--lang', 'en'),
+    lance(played.environment, 'bids', 'resolve', '1', '--as', 'won', ...by),
+    lance(played.environment, 'bids', 'resolve', lost.requestId, '--as', 'expired', ...by),
+  ]);
+  assert.equal(unknown.code, 66);
+  assert.match(unknown.stderr, /Não há solicitação 1/);
+  assert.equal(over.code, 65);
+  assert.match(over.stderr, /is "lost" and cannot be ended like this/);
+  assert.equal(missing.code, 66);
+  assert.equal(bad.code, 1);
+});
+
+test("an operator's word ends a request beside the daemon, and is stored for the next start without one", async () => {
+  const winners = listed.filter(({ state }) => state === 'proposed' || state === 'contemplated');
+  assert.ok(winners.length >= 2, `${winners.length} wins`);
+  const [first, second] = winners as [Listed, Listed];
+  const words = ['--as', 'cancelled', '--by', 'ana', '--reason', 'desistência em 7 dias'];
+  const done = await lance(played.environment, 'bids', 'resolve', first.requestId, ...words);
+  assert.equal(done.code, 0, done.stderr);
+  assert.match(done.stdout, /agora cancelado/);
+  const shown = await lance(played.environment, 'bids', 'show', first.requestId);
+  assert.match(shown.stdout, /encerrado como cancelled por ana: desistência em 7 dias/);
+
+  const whole = await lance(played.environment, 'audit', 'verify');
+  assert.equal(whole.code, 0);
+  assert.match(whole.stdout, /cadeia está intacta/);
+
+  await daemon.stop();
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  const stored = await lance(played.environment, 'bids', 'resolve', second.requestId, ...words);
+  assert.equal(stored.code, 0, stored.stderr);
+  assert.match(stored.stdout, /Nenhum processo está rodando/);
+
+  const database = new DatabaseSync(join(played.environment.LANCE_DATA_DIR, 'lance.sqlite'));
+  database.exec(`UPDATE auctions SET value = replace(value, '"kind"', '"Kind"') WHERE offset = 17`);
+  database.close();
+  const [broken, json] = await Promise.all([
+    lance(played.environment, 'audit', 'verify', '--lang', 'en'),
+    lance(played.environment, 'audit', 'verify', '--json'),
+  ]);
+  assert.equal(broken.code, 1);
+  assert.match(broken.stdout, /broken at record 17/);
+  assert.deepEqual(JSON.parse(json.stdout), { kind: 'broken', offset: 17 });
+});

@@ -1,0 +1,151 @@
+/** Pause, resume, caps and the doctor beside a live `lance run`; what keeps a process from starting at all. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { bidPath } from '../../src/wire/bid.ts';
+import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
+
+let played: Played;
+let daemon: Daemon = { url: '', stop: async () => {} };
+const by = ['--by', 'ana', '--reason', 'teste'];
+
+before(async () => {
+  played = await openStage(11);
+  daemon = await startDaemon(played.environment);
+  played.sandbox.connect(daemon.url);
+});
+
+after(async () => {
+  await daemon.stop();
+  await played.close();
+});
+
+function bidsSent(): number {
+  return played.sandbox.record.of('call').filter(({ path }) => path === bidPath).length;
+}
+
+test('pause is obeyed by the live process within a second, nothing is sent meanwhile, resume opens again', async () => {
+  await played.sandbox.run(20);
+  assert.ok(bidsSent() > 0, 'the desk bids before it is paused');
+  const startedAt = Date.now();
+  const paused = await lance(played.environment, 'pause', ...by);
+  const tookMs = Date.now() - startedAt;
+  assert.equal(paused.code, 0, paused.stderr);
+  assert.match(paused.stdout, /Em pausa \(revisão 1\), obedecida por 1 processo/);
+  // Starting a process is most of it: on this machine about half a second beside other work.
+  const idle = await timed(() => lance(played.environment, 'bids', 'list', '--limit', '1'));
+  assert.ok(tookMs - idle < 1_000, `${tookMs} ms, of which ${idle} to start a process`);
+  const before = bidsSent();
+  await played.sandbox.run(20);
+  assert.equal(bidsSent(), before, 'a bid was sent while paused');
+  const [state] = jsonLines<{ finding: string; by?: string }>(
+    (await lance(played.environment, 'doctor', '--json')).stdout,
+  ).filter(({ finding }) => finding.startsWith('control'));
+  assert.deepEqual([state?.finding, state?.by], ['control-paused', 'ana']);
+  const resumed = await lance(played.environment, 'resume', ...by, '--lang', 'en');
+  assert.equal(resumed.code, 0, resumed.stderr);
+  assert.match(resumed.stdout, /Bidding again \(revision 2\), by 1 process/);
+  await played.sandbox.run(20);
+  assert.ok(bidsSent() > before, 'the desk bids again');
+});
+
+async function timed(run: () => Promise<unknown>): Promise<number> {
+  const startedAt = Date.now();
+  await run();
+  return Date.now() - startedAt;
+}
+
+test('a cap set by hand holds, is shown with its use, and goes', async () => {
+  const set = await lance(played.environment, 'cap', 'mesa', '--reais-a-day', '0,01');
+  assert.equal(set.code, 0, set.stderr);
+  const before = bidsSent();
+  await played.sandbox.run(20);
+  assert.equal(bidsSent(), before, 'a bid was sent over the cap');
+  const shown = await lance(played.environment, 'cap', 'mesa', '--lang', 'en');
+  assert.match(shown.stdout, /Cap mesa: R\$ 0\.00 of R\$ 0\.01 promised today/);
+  const removed = await lance(played.environment, 'cap', 'mesa', '--remove');
+  assert.equal(removed.code, 0);
+  const [gone, wrong] = await Promise.all([
+    lance(played.environment, 'cap', 'mesa'),
+    lance(played.environment, 'cap', 'mesa', '--reais-a-day', '1.000,00'),
+  ]);
+  assert.equal(gone.code, 66);
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, /250000/);
+});
+
+test('a second daemon on the directory ends with 73', async () => {
+  const second = await lance(played.environment, 'run');
+  assert.equal(second.code, 73);
+  assert.match(second.stderr, /Another daemon runs/);
+});
+
+test('a bad configuration ends with 78 and names all faults at once; pause still works', async () => {
+  const bad = {
+    ...played.environment,
+    LANCE_BASE_URL: 'nowhere',
+    LANCE_HTTP_PORT: '99999',
+    LANCE_WEBHOOK_TOKENS: '',
+    LANCE_PSEUDONYM_KEY: 'short',
+    LANCE_MISSPELT: '1',
+  };
+  const [run, doctor, paused] = await Promise.all([
+    lance(bad, 'run'),
+    lance(bad, 'doctor', '--json'),
+    lance({ LANCE_DATA_DIR: played.environment.LANCE_DATA_DIR }, 'pause', ...by),
+  ]);
+  assert.equal(run.code, 78);
+  const names = ['LANCE_BASE_URL', 'LANCE_HTTP_PORT', 'LANCE_WEBHOOK_TOKENS', 'LANCE_PSEUDONYM_KEY', 'LANCE_MISSPELT'];
+  for (const name of names) assert.ok(run.stderr.includes(name), `${name} is not named in\n${run.stderr}`);
+  assert.equal(doctor.code, 1);
+  const faults = jsonLines<{ check: string; level: string; text?: string }>(doctor.stdout).filter(
+    ({ check }) => check === 'configuration',
+  );
+  assert.deepEqual([...new Set(faults.map(({ level }) => level))], ['fail']);
+  for (const name of names)
+    assert.ok(
+      faults.some(({ text }) => text?.includes(name)),
+      name,
+    );
+  assert.equal(paused.code, 0, paused.stderr);
+  assert.equal((await lance(played.environment, 'resume', ...by)).code, 0);
+});
+
+test('the doctor finds a sound desk sound, and names what is not', async () => {
+  const sound = await lance(played.environment, 'doctor', '--json');
+  const findings = jsonLines<{ check: string; level: string; finding: string }>(sound.stdout);
+  assert.deepEqual(
+    findings.filter(({ level }) => level !== 'ok'),
+    [],
+  );
+  assert.equal(sound.code, 0);
+  const checks = ['node', 'configuration', 'token', 'mapping', 'outcomes', 'rules', 'data-directory', 'daemon'];
+  assert.deepEqual(
+    new Set(findings.map(({ check }) => check)),
+    new Set([...checks, 'control', 'views', 'chain', 'dead-letters', 'clock', 'service']),
+  );
+  const [away, norules, empty] = await Promise.all([
+    lance({ ...played.environment, LANCE_BASE_URL: 'http://127.0.0.1:9' }, 'doctor', '--lang', 'en'),
+    lance({ ...played.environment, LANCE_RULES_DIR: played.directory }, 'doctor', '--json'),
+    lance({ ...played.environment, LANCE_DATA_DIR: `${played.directory}/nothing` }, 'doctor', '--json'),
+  ]);
+  assert.equal(away.code, 1);
+  assert.match(away.stdout, /fail +service +127\.0\.0\.1:9 does not answer[\s\S]*remedy: see LANCE_BASE_URL/);
+  assert.equal(norules.code, 1);
+  assert.ok(jsonLines<{ finding: string }>(norules.stdout).some(({ finding }) => finding === 'rules-refused'));
+  assert.equal(empty.code, 0);
+  assert.ok(jsonLines<{ finding: string }>(empty.stdout).some(({ finding }) => finding === 'directory-new'));
+});
+
+test('without a live process a pause is stored, and said so', async () => {
+  await daemon.stop();
+  const paused = await lance(played.environment, 'pause', ...by);
+  assert.equal(paused.code, 0, paused.stderr);
+  assert.match(paused.stdout, /Nenhum processo está rodando/);
+  const findings = jsonLines<{ finding: string }>((await lance(played.environment, 'doctor', '--json')).stdout);
+  assert.ok(findings.some(({ finding }) => finding === 'daemon-none'));
+  daemon = await startDaemon(played.environment);
+  played.sandbox.connect(daemon.url);
+  const before = bidsSent();
+  await played.sandbox.run(20);
+  assert.equal(bidsSent(), before, 'a desk that starts paused sends nothing');
+});

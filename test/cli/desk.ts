@@ -1,0 +1,109 @@
+/** A real desk for the tests of the command line: `lance run` as a child process, the sandbox here, and the commands themselves. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { sandboxSettings } from '../../src/sandbox/settings.ts';
+import { runningClock } from '../sandbox/clocks.ts';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+export const webhookToken = 'token-of-the-tests';
+export const pseudonymKey = 'a key that only the tests of the command line use';
+/** The least that a desk can be set to. */
+const windowMs = 1_000;
+
+export type Ended = { code: number | null; stdout: string; stderr: string };
+type Environment = Readonly<Record<string, string>>;
+
+/** Runs one command to its end. */
+export async function lance(environment: Environment, ...words: string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [main, ...words], { env: { PATH: process.env.PATH, ...environment } });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stdout, stderr };
+}
+
+export type Daemon = { url: string; stop: () => Promise<void> };
+
+export async function startDaemon(environment: Environment): Promise<Daemon> {
+  const child: ChildProcess = spawn(process.execPath, [main, 'run'], {
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines = createInterface({ input: child.stdout! });
+  const port = await new Promise<number>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`lance run ended with ${code}`)));
+    lines.on('line', (line) => {
+      const entry = JSON.parse(line) as { msg: string; port?: number };
+      if (entry.msg === 'started') resolve(entry.port!);
+    });
+  });
+  return {
+    url: `http://127.0.0.1:${port}/webhooks/${webhookToken}`,
+    stop: async () => {
+      if (child.exitCode !== null) return;
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    },
+  };
+}
+
+type DeskEnvironment = Environment & { LANCE_DATA_DIR: string };
+export type Played = { environment: DeskEnvironment; sandbox: Sandbox; directory: string; close: () => Promise<void> };
+
+/** A sandbox that listens, and an environment that points a desk at it; nothing has run yet. */
+export async function openStage(seed: number): Promise<Played> {
+  const directory = mkdtempSync(join(tmpdir(), 'lance-cli-'));
+  const settings = sandboxSettings({
+    auction: { windowMs, expiryMs: 10 * windowMs },
+    pace: { batchRequests: 20, batchIntervalMs: 300 },
+  });
+  const sandbox = createSandbox({ settings, seed, clock: runningClock });
+  const { url } = await sandbox.listen(0);
+  const config = join(directory, 'config.json');
+  const bidding = {
+    windowMs,
+    skewAllowanceMs: 50,
+    resultTimeoutMs: 5_000,
+    contemplationTimeoutMs: 20_000,
+    marginWaitMs: 300,
+  };
+  writeFileSync(config, JSON.stringify({ bidding }));
+  return {
+    sandbox,
+    directory,
+    environment: {
+      LANCE_CONFIG: config,
+      LANCE_DATA_DIR: join(directory, 'data'),
+      LANCE_HTTP_PORT: '0',
+      LANCE_WEBHOOK_TOKENS: webhookToken,
+      LANCE_BASE_URL: url,
+      LANCE_ACCESS_TOKEN: settings.tokens.accessToken,
+      LANCE_CONTACT_URL: 'https://parceiro.example/credito',
+      LANCE_PSEUDONYM_KEY: pseudonymKey,
+    },
+    close: async () => {
+      await sandbox.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** One object a line. */
+export function jsonLines<T>(text: string): T[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
+}
