@@ -4,51 +4,27 @@
  * read back, sent, answered. Nothing waits here for a single POST.
  */
 
-import type { Chance, Clock } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import type { Offer } from '../domain/offer.ts';
 import type { AuctionRecord } from '../domain/records.ts';
-import type { Vault } from '../domain/vault.ts';
+import type { Link, LinkDetail } from '../domain/request.ts';
 import { Fault } from '../errors.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
 import { type BidSender, createBidSender } from './bid-sender.ts';
 import { bidsNamedIn, type Callbacks, createCallbacks } from './callbacks.ts';
 import { type Curves, createCurves } from './curves.ts';
-import type { Policy } from './decide.ts';
 import { type Decided, decideBatch } from './decider.ts';
-import type { DeskStatus } from './desk-status.ts';
+import type { DeskStatus, DeskWorld } from './desk-world.ts';
 import { deadlineOf } from './evolve.ts';
 import { tellFold } from './fold-events.ts';
 import { createGate, type Gate } from './gate.ts';
 import { createIntake, type Intake } from './intake.ts';
 import { createLedger, type Fold, type Ledger } from './ledger.ts';
 import { createLinkDesk, type LinkDesk } from './link-desk.ts';
-import type { DeskObserver } from './observer.ts';
 import { createOfferQueue, type OfferQueue, type WaitingOffer } from './offer-queue.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
-import type { Control, EventLog, LedgerRow, MarginCache, NewEntry, Service, Views } from './ports.ts';
+import type { LedgerRow, NewEntry } from './ports.ts';
 import { type DeskCode, deskPass, react } from './react.ts';
 import { cutoffOf } from './send-claim.ts';
-import type { BiddingSettings } from './settings.ts';
-
-export type DeskWorld = {
-  /** Drawn anew at each start of a process. */
-  instance: string;
-  log: EventLog;
-  views: Views;
-  margins: MarginCache;
-  control: Control;
-  service: Service;
-  vault: Vault;
-  clock: Clock;
-  chance: Chance;
-  settings: BiddingSettings;
-  /** False freezes the statistics: every curve is the prior. */
-  learning: boolean;
-  policy: () => Policy;
-  encodeBid: (requestId: RequestId, offer: Offer) => string;
-  observer: DeskObserver;
-};
 
 export type Desk = {
   start: () => Promise<void>;
@@ -68,55 +44,40 @@ export function createDesk(world: DeskWorld): Desk {
   const underWay = new Set<Promise<void>>();
   const storedPolicies = new Set<string>();
 
-  const gate: Gate = createGate({ ...world, stopping: () => stopping, onOpen: () => pump() });
+  const common = { ...world, stopping: () => stopping };
+  const gate: Gate = createGate({ ...common, onOpen: pump });
   const ledger: Ledger = createLedger(views, settings);
   const curves: Curves = createCurves(world);
   const queue: OfferQueue = createOfferQueue(settings.queueLimit);
-  const agenda: Agenda = createAgenda(clock, (requestIds) => lookAgain(requestIds));
-  const outbox: Outbox = createOutbox({
-    log,
-    clock,
-    retryMs: settings.retryFirstMs,
-    onRefused: () => observer({ kind: 'log-refused', topic: 'auctions' }),
-  });
-  const links: LinkDesk = createLinkDesk({
-    ...world,
-    stopping: () => stopping,
-    onRefused: (requestIds) => passAll(requestIds, 'authorisation-missing', 'the service refused the link query'),
-  });
-  const callbacks: Callbacks = createCallbacks({
-    ...world,
-    outbox,
-    orphanTimeoutMs: settings.graceMs,
-    retryMs: settings.retryFirstMs,
-    stopping: () => stopping,
-    onDetails: (details) => lookAgain(details.flatMap(({ linkKey }) => links.detailArrived(linkKey))),
-    onLinks: (workerKey, list) => {
-      const undecidable = links.listArrived(workerKey, list);
-      passAll(
-        undecidable,
-        'margin-missing',
-        'the worker has no single eligible employment link to take the margin from',
-      );
-    },
-  });
-  const intake: Intake = createIntake({
-    ...world,
-    ledger,
-    stopping: () => stopping,
-    onFolds: onRecords,
-    onLive: async (partition, position) => act(await ledger.load(partition, position)),
-    onLost: forgetAll,
-    onCallbacks: callbacks.handle,
-  });
+  const agenda: Agenda = createAgenda(clock, lookAgain);
+  const outbox: Outbox = createOutbox({ log, clock, retryMs: settings.retryFirstMs, onRefused: onLogRefused });
+  const links: LinkDesk = createLinkDesk({ ...common, onRefused: onQueryRefused });
+  const times = { orphanTimeoutMs: settings.graceMs, retryMs: settings.retryFirstMs };
+  const callbacks: Callbacks = createCallbacks({ ...common, ...times, outbox, onDetails, onLinks });
+  const heard = { onFolds: onRecords, onLive, onLost: forgetAll, onCallbacks: callbacks.handle };
+  const intake: Intake = createIntake({ ...common, ...heard, ledger });
+  const sender: BidSender = createBidSender({ ...common, gate, ledger, isLive: intake.isLive });
 
-  const sender: BidSender = createBidSender({
-    ...world,
-    gate,
-    ledger,
-    isLive: intake.isLive,
-    stopping: () => stopping,
-  });
+  async function onLive(partition: number, position: number): Promise<void> {
+    await act(await ledger.load(partition, position));
+  }
+
+  function onLogRefused(): void {
+    observer({ kind: 'log-refused', topic: 'auctions' });
+  }
+
+  function onQueryRefused(requestIds: readonly RequestId[]): void {
+    passAll(requestIds, 'authorisation-missing', 'the service refused the link query');
+  }
+
+  function onDetails(details: readonly LinkDetail[]): void {
+    lookAgain(details.flatMap(({ linkKey }) => links.detailArrived(linkKey)));
+  }
+
+  function onLinks(workerKey: string, list: readonly Link[]): void {
+    const text = 'the worker has no single eligible employment link to take the margin from';
+    passAll(links.listArrived(workerKey, list), 'margin-missing', text);
+  }
 
   /** Records read back, in log order. */
   async function onRecords(folds: readonly Fold[], live: boolean): Promise<void> {
@@ -367,20 +328,17 @@ export function createDesk(world: DeskWorld): Desk {
     void work.finally(() => underWay.delete(work));
   }
 
-  return {
-    start: async () => {
-      await gate.start();
-      await intake.start();
-    },
-    stop: async () => {
-      stopping = true;
-      gate.stop();
-      agenda.close();
-      await intake.stop();
-      await outbox.close();
-      await Promise.allSettled([...underWay]);
-    },
-    status: () => ({
+  async function stop(): Promise<void> {
+    stopping = true;
+    gate.stop();
+    agenda.close();
+    await intake.stop();
+    await outbox.close();
+    await Promise.allSettled([...underWay]);
+  }
+
+  function status(): DeskStatus {
+    return {
       live: intake.isLive(),
       gate: gate.closedBecause(),
       open: ledger.openCount(),
@@ -391,7 +349,16 @@ export function createDesk(world: DeskWorld): Desk {
       sending: sender.count() + claiming.size,
       exposure: ledger.exposure(),
       progressAt: intake.progressAt(),
-    }),
+    };
+  }
+
+  return {
+    start: async () => {
+      await gate.start();
+      await intake.start();
+    },
+    stop,
+    status,
   };
 }
 

@@ -1,0 +1,43 @@
+/** What the desk is made of, and what it says of itself to health checks, metrics and people. */
+import type { Chance, Clock } from '../domain/clock.ts';
+import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
+import type { Offer } from '../domain/offer.ts';
+import type { Vault } from '../domain/vault.ts';
+import type { Policy } from './decide.ts';
+import type { DeskObserver } from './observer.ts';
+import type { Control, EventLog, MarginCache, Service, Views } from './ports.ts';
+import type { BiddingSettings } from './settings.ts';
+
+export type DeskWorld = {
+  /** Drawn anew at each start of a process. */
+  instance: string;
+  log: EventLog;
+  views: Views;
+  margins: MarginCache;
+  control: Control;
+  service: Service;
+  vault: Vault;
+  clock: Clock;
+  chance: Chance;
+  settings: BiddingSettings;
+  /** False freezes the statistics: every curve is the prior. */
+  learning: boolean;
+  policy: () => Policy;
+  encodeBid: (requestId: RequestId, offer: Offer) => string;
+  observer: DeskObserver;
+};
+
+export type DeskStatus = {
+  /** Caught up with the log and bidding unless the gate says otherwise. */
+  live: boolean;
+  gate: string | null;
+  open: number;
+  unsettled: number;
+  queued: number;
+  oldestQueuedAt: EpochMs | null;
+  parked: number;
+  sending: number;
+  exposure: { held: AmountCents; committed: AmountCents };
+  /** When a batch was last folded, or the log was seen to have nothing new. */
+  progressAt: EpochMs;
+};

@@ -1,0 +1,110 @@
+/** Whole files of rules: codes, shapes, hashes, hostile and mutated content. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { RuleFault } from '../../src/rules/place.ts';
+import { compileRuleSet, openRuleSet, type RuleFile } from '../../src/rules/rule-set.ts';
+import { always, codesFile, compiled, filesOf, ruleOf } from './sample-request.ts';
+
+function faultsOf(files: readonly RuleFile[]): readonly RuleFault[] {
+  const result = compileRuleSet(files);
+  return result.kind === 'refused' ? result.faults : [];
+}
+
+const event = (type: string, params: unknown, more: object = {}) =>
+  ruleOf({ conditions: always, event: { type, params }, ...more });
+const hazard = (name: string, priority: number, conditions: unknown) =>
+  ruleOf({ name, priority, conditions, event: { type: 'economics', params: { separationMonthlyShare: 0.03 } } });
+const cap = (change: object) => event('cap', { name: 'desk', keyFacts: [], window: 'day', maxCount: 5, ...change });
+const sector = (value: string) => ({ fact: 'employer.sector', operator: 'equal', value });
+
+test('codes.json has its own faults', () => {
+  const withCodes = (codes: unknown) =>
+    faultsOf([
+      { path: 'codes.json', text: JSON.stringify(codes) },
+      filesOf([event('limit', { maxRatePercent: 2 })])[1]!,
+    ]);
+  const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`code-${index}`, 'x']));
+  assert.match(withCodes({ codes: many })[0]!.text, /101 codes are declared; keep to 100/);
+  assert.equal(withCodes({ codes: { 'Too Young': 'x' } })[0]!.pointer, '/codes/Too Young');
+  assert.match(withCodes({ codes: { 'limits-conflict': 'x' } })[0]!.text, /given by the desk itself/);
+  assert.match(withCodes({ codes: ['x'] })[0]!.text, /write an object/);
+  assert.match(withCodes({ code: {} })[0]!.text, /Did you mean "codes"/);
+  assert.deepEqual(withCodes({ codes: {} }), []);
+  assert.match(faultsOf([filesOf([ruleOf()])[1]!])[0]!.text, /missing; declare the pass codes/);
+});
+
+test('hostile files are refused soon, with a pointer, and never crash', () => {
+  const file = (text: string, path = 'rules.json') => faultsOf([codesFile, { path, text }]);
+  const started = performance.now();
+  assert.match(file('['.repeat(900_000))[0]!.text, /deeper than 32/);
+  assert.match(file(' '.repeat(10_000_000))[0]!.text, /longer than 1000000/);
+  assert.match(file('{"__proto__": {"rules": []}}')[0]!.text, /__proto__/);
+  assert.match(file('{"rules": {}}')[0]!.text, /write a list of rules/);
+  assert.match(file('{"rules": []}')[0]!.text, /no rule at all/);
+  assert.match(file('[]', '../notes.txt')[0]!.text, /no \.json file/);
+  assert.match(file(JSON.stringify(ruleOf()), 'codes.json')[0]!.text, /given twice/);
+  assert.equal(file(JSON.stringify(Array.from({ length: 900 }, () => ({}))))!.length, 100);
+  const numbered = (count: number, change: (index: number) => object) =>
+    JSON.stringify(
+      Array.from({ length: count }, (_, index) => ruleOf({ name: `${index}`, description: 'd', ...change(index) })),
+    );
+  assert.match(file(numbered(2_001, () => ({})))[0]!.text, /More than 2000 rules/);
+  const deep = Array.from({ length: 30 }).reduce<unknown>((inner) => ({ all: [inner] }), always);
+  assert.match(file(JSON.stringify(ruleOf({ conditions: deep })))[0]!.text, /deeper than 32/);
+  const equal = (index: number) => ({
+    priority: 7,
+    conditions: { all: [{ fact: 'employer.key', operator: 'equal', value: `${index}` }] },
+    event: { type: 'strategy', params: { optimise: true } },
+  });
+  assert.deepEqual(file(numbered(2_000, equal)), []);
+  const list = (index: number) => Array.from({ length: 60 }, (_, member) => `${index * 60 + member}`);
+  const apart = (index: number) => ({
+    ...equal(index),
+    conditions: { all: [{ fact: 'employer.key', operator: 'in', value: list(index) }] },
+  });
+  assert.match(file(numbered(1_500, apart))[0]!.text, /Too many rules decide strategy/);
+  assert.ok(performance.now() - started < 8_000);
+});
+
+test('a mutated file is refused with a pointer into it, or compiles', () => {
+  const text = JSON.stringify({
+    rules: [
+      ruleOf(),
+      { ...cap({ window: { hours: 3 } }), name: 'C' },
+      hazard('H', 2, { any: [{ not: sector('commerce') }] }),
+    ],
+  });
+  fc.assert(
+    fc.property(fc.nat(text.length - 1), fc.nat(6), fc.string({ maxLength: 4 }), (place, cut, insert) => {
+      const mutated = text.slice(0, place) + insert + text.slice(place + cut);
+      for (const fault of faultsOf([codesFile, { path: 'rules.json', text: mutated }])) {
+        assert.ok(fault.text.length > 10 && fault.text.length < 1_000);
+        assert.ok(fault.pointer === '' || fault.pointer.startsWith('/'));
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test('the hash names the content, not its layout, and the source compiles again', () => {
+  const rules = [ruleOf(), hazard('H', 2, always)];
+  const set = compiled(rules);
+  const spaced = compileRuleSet([{ path: 'rules.json', text: JSON.stringify({ rules }, null, 3) }, codesFile]);
+  assert.ok(spaced.kind === 'compiled');
+  assert.equal(spaced.ruleSet.hash, set.hash);
+  assert.notEqual(compiled([ruleOf({ priority: 2 }), hazard('H', 2, always)]).hash, set.hash);
+  const again = openRuleSet(set.source);
+  assert.ok(again.kind === 'compiled');
+  assert.deepEqual([again.ruleSet.hash, again.ruleSet.rules], [set.hash, set.rules]);
+  for (const broken of ['', '{}', '[1]', '[{"path": 1, "value": 2}]'])
+    assert.equal(openRuleSet(broken).kind, 'refused');
+});
+
+test('a file may hold one rule, a list, or an object with rules', () => {
+  const one = { ...ruleOf(), $schema: './rules.schema.json' };
+  for (const content of [one, [ruleOf()], { $schema: 'x', rules: [ruleOf()] }]) {
+    const result = compileRuleSet([codesFile, { path: 'a/b.json', text: JSON.stringify(content) }]);
+    assert.ok(result.kind === 'compiled' && result.ruleSet.rules.length === 1);
+  }
+});

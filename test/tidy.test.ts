@@ -1,0 +1,144 @@
+/** The house's own rules, held by a test: who may import whom, how long things are, what never stands in a tracked file. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' })
+  .split('\0')
+  .filter((path) => path !== '');
+const sources = tracked.filter((path) => path.startsWith('src/') && path.endsWith('.ts'));
+const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
+
+/** The room of a file: its folder under src, or `top` for the files that put rooms together. */
+function roomOf(path: string): string {
+  const parts = path.split('/');
+  if (parts.length === 2) return 'top';
+  return parts[1] === 'adapters' ? `adapters/${parts[2]}` : (parts[1] ?? 'top');
+}
+
+function importsOf(path: string): string[] {
+  const found: string[] = [];
+  for (const [, target] of textOf(path).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {
+    found.push(normalize(join(dirname(path), target!)));
+  }
+  return found;
+}
+
+const everyRoom = ['domain', 'wire', 'pricing', 'rules', 'bidding', 'http', 'sandbox', 'cli', 'config', 'top'];
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  domain: [],
+  wire: ['domain'],
+  pricing: ['domain'],
+  rules: ['domain'],
+  bidding: ['pricing', 'rules', 'domain'],
+  http: ['bidding', 'wire', 'domain'],
+  sandbox: ['wire', 'domain'],
+  config: ['bidding', 'pricing', 'wire', 'domain'],
+  cli: everyRoom,
+  top: everyRoom,
+};
+
+function mayImport(from: string, to: string): boolean {
+  const [here, there] = [roomOf(from), roomOf(to)];
+  if (here === there || to === 'src/errors.ts') return true;
+  if (there.startsWith('adapters/')) return from === 'src/main.ts';
+  if (here.startsWith('adapters/')) return to === 'src/bidding/ports.ts' || there === 'wire' || there === 'domain';
+  return (allowed[here] ?? []).includes(there);
+}
+
+test('files import only what their room may import', () => {
+  const broken = sources.flatMap((path) =>
+    importsOf(path)
+      .filter((target) => !mayImport(path, target))
+      .map((target) => `${path} imports ${target}`),
+  );
+  assert.deepEqual(broken, []);
+  assert.ok(sources.length > 100, 'the files were found');
+});
+
+test('every source file says in its first lines what it is for', () => {
+  const silent = sources.filter((path) => !/^(#!.*\n)?\/\*\*/.test(textOf(path)));
+  assert.deepEqual(silent, []);
+});
+
+test('no source file is longer than 400 lines', () => {
+  const long = tracked
+    .filter((path) => /^(src|test|bench)\/.*\.ts$/.test(path))
+    .filter((path) => textOf(path).split('\n').length - 1 > 400);
+  assert.deepEqual(long, []);
+});
+
+/**
+ * Functions by their own lines: what stands in a function nested in them counts for that one alone, so that a factory is
+ * as long as its wiring. Relies on the formatter: a function's first and last line have the same indentation.
+ */
+function longFunctions(text: string, limit: number): string[] {
+  const lines = text.split('\n');
+  const begins =
+    /^(\s*)(?:export )?(?:async )?(?:function\*? (\w+)|(?:const )?(\w+)(?:: [^=]+)?(?: =|:) (?:async )?(?:<[^>]*>)?\([^;]*=> \{$)/;
+  const open: { name: string; indent: string; own: number }[] = [];
+  const long: string[] = [];
+  for (const line of lines) {
+    const begin = begins.exec(line);
+    if (begin !== null && !line.trimEnd().endsWith(';')) {
+      open.push({ name: begin[2] ?? begin[3] ?? '?', indent: begin[1] ?? '', own: 0 });
+    }
+    const inner = open.at(-1);
+    if (inner === undefined) continue;
+    inner.own += 1;
+    if (line === `${inner.indent}}` || line === `${inner.indent}};` || line === `${inner.indent}},`) {
+      open.pop();
+      if (inner.own > limit) long.push(`${inner.name}: ${inner.own} lines`);
+    }
+  }
+  return long;
+}
+
+test('the measure of functions sees a long one and leaves a factory alone', () => {
+  const body = Array.from({ length: 80 }, () => '  work();');
+  assert.equal(longFunctions(['function long() {', ...body, '}'].join('\n'), 70).length, 1);
+  const inner = ['  function inner() {', ...body.slice(0, 60).map((line) => `  ${line}`), '  }'];
+  assert.equal(longFunctions(['function factory() {', ...inner, ...inner, '}'].join('\n'), 70).length, 0);
+});
+
+test('no function has more than 70 lines of its own', () => {
+  const long = sources.flatMap((path) => longFunctions(textOf(path), 70).map((found) => `${path} ${found}`));
+  assert.deepEqual(long, []);
+});
+
+test('Portuguese stays in wire and in texts for people', () => {
+  const words =
+    /\b\w*(?:[sS]olicitacao|[vV]alorLiberado|[pP]arcela|\b[lL]ances?[A-Z]|[tT]axaMensal|[vV]inculo|[mM]atricula|[lL]eilao)\w*\b/;
+  const found = sources
+    .filter((path) => !/^src\/(wire|sandbox)\//.test(path) && !/^src\/cli\/texts/.test(path))
+    .flatMap((path) =>
+      textOf(path)
+        .replace(/'[^'\n]*'|`[^`]*`|\/\*[\s\S]*?\*\/|\/\/.*/g, '')
+        .split('\n')
+        .filter((line) => words.test(line))
+        .map((line) => `${path}: ${line.trim()}`),
+    );
+  assert.deepEqual(found, []);
+});
+
+test('tracked files name no registry host, no path of a machine, no test that is left out', () => {
+  const here = 'test/tidy.test.ts';
+  const forbidden = [
+    new RegExp(['registry', 'npmjs', 'org'].join('\\.')),
+    new RegExp(['repo', 'maven', 'apache'].join('\\.')),
+    /\/(?:work|root|home)\/\w/,
+    /\b(?:test|it|describe|suite)\.(?:skip|only|todo)\b/,
+    /@ts-(?:ignore|nocheck|expect-error)|biome-ignore/,
+  ];
+  const found = tracked
+    .filter((path) => path !== here && path !== 'LICENSE')
+    .flatMap((path) => {
+      const text = textOf(path);
+      return forbidden.filter((pattern) => pattern.test(text)).map((pattern) => `${path}: ${pattern.source}`);
+    });
+  assert.deepEqual(found, []);
+});
