@@ -56,13 +56,24 @@ export function createViewCache(reader: ViewReader, limits: { rows: number; stat
   const isDirtyRow = (row: CachedRow) => row.stateDirty || row.exposureDirty;
   const isDirtyStatistic = (statistic: CachedStatistic) => statistic.dirty;
 
-  /** The use makes an entry the youngest one. Memory may grow by a quarter between two evictions. */
-  const used = <K, V>(cache: Map<K, V>, key: K, load: () => V, tidy: () => void, limit: number): V => {
+  /**
+   * The use makes an entry the youngest one, unless it is dirty: it stays anyway until it is stored, and is asked for many times
+   * until then. Memory may grow by a quarter between two evictions.
+   */
+  const used = <K, V>(
+    cache: Map<K, V>,
+    key: K,
+    load: () => V,
+    dirty: (value: V) => boolean,
+    tidy: () => void,
+    limit: number,
+  ): V => {
     let value = cache.get(key);
     if (value === undefined) {
       value = load();
       if (cache.size > limit * 1.25) tidy();
     } else {
+      if (dirty(value)) return value;
       cache.delete(key);
     }
     cache.set(key, value);
@@ -120,6 +131,7 @@ export function createViewCache(reader: ViewReader, limits: { rows: number; stat
             flushing: false,
           };
         },
+        isDirtyRow,
         evictRows,
         limits.rows,
       ),
@@ -128,6 +140,7 @@ export function createViewCache(reader: ViewReader, limits: { rows: number; stat
         statistics,
         key,
         () => ({ histogram: reader.statistic(key), dirty: false, flushing: false }),
+        isDirtyStatistic,
         evictStatistics,
         limits.statistics,
       ),
