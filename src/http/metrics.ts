@@ -136,22 +136,36 @@ function limitedLabel(): (value: string) => string {
   };
 }
 
+/** A series found once: by its labels each time, it costs more than counting. For closed lists of labels. */
+function seriesOf<T>(find: (label: string) => T): (label: string) => T {
+  const known = new Map<string, T>();
+  return (label) => {
+    const series = known.get(label) ?? find(label);
+    known.set(label, series);
+    return series;
+  };
+}
+
 function deskObserver(counters: Counters, durations: Durations): (event: DeskEvent) => void {
   const passCode = limitedLabel();
   const attemptOutcome = limitedLabel();
   const faultCode = limitedLabel();
+  const step = seriesOf((name) => counters.steps.labels({ step: name }));
+  const record = seriesOf((name) => counters.records.labels({ kind: name }));
+  const phase = seriesOf((name) => counters.phases.labels({ phase: name }));
+  const stage = seriesOf((name) => durations.stages.labels({ stage: name }));
   return (event) => {
     switch (event.kind) {
       case 'step':
-        return counters.steps.inc({ step: event.step });
+        return step(event.step).inc();
       case 'folded':
-        counters.records.inc({ kind: event.record });
-        if (event.from !== event.to) counters.phases.inc({ phase: event.to });
+        record(event.record).inc();
+        if (event.from !== event.to) phase(event.to).inc();
         if (event.to === 'passed' && event.from !== 'passed')
           counters.passes.inc({ code: passCode(event.code ?? 'none') });
         return undefined;
       case 'duration':
-        return durations.stages.observe({ stage: event.stage }, Math.max(0, event.durationMs) / 1_000);
+        return stage(event.stage).observe(Math.max(0, event.durationMs) / 1_000);
       case 'alarm':
         return counters.alarms.inc({ code: event.code });
       case 'late-claim':
