@@ -43,9 +43,12 @@ export async function playSmallRun(): Promise<SmallRun> {
   });
   const desk = createSmallDesk(partner.call);
   partner.react(({ body, at }) => desk.take(body, at));
-  await partner.sandbox.run(60);
-  await desk.idle();
-  await partner.stop();
+  try {
+    await partner.sandbox.run(60);
+    await desk.idle();
+  } finally {
+    await partner.stop();
+  }
   const { sandbox } = partner;
   const settings = auditSettings(sandbox.settings, { graceMs: bidding.graceMs });
   const entries = [...sandbox.record.entries()];
@@ -68,14 +71,17 @@ function createSmallDesk(call: (path: string, body: string) => Promise<{ status:
   const log: AuctionRecord[] = [];
   const callbacks: CallbackRecord[] = [];
   const requestOfBid = new Map<string, string>();
-  const underWay: Promise<void>[] = [];
+  const underWay: Promise<unknown>[] = [];
+  /** Told when the run is over; thrown where it happens it would only stop a socket. */
+  const faults: unknown[] = [];
+  const guarded = (work: Promise<void>) => work.catch((fault: unknown) => void faults.push(fault));
 
   const take = (body: string, receivedAt: number) => {
     const reading = readWebhook(body, { mapping, vault, receivedAt, now: Date.now() });
     if (reading.kind !== 'entries') throw new Error(`not understood: ${JSON.stringify(reading)}`);
     for (const { topic, record } of reading.entries) {
       if (topic === 'auctions') log.push(record);
-      if (topic === 'auctions' && record.kind === 'requested') underWay.push(decide(record));
+      if (topic === 'auctions' && record.kind === 'requested') underWay.push(guarded(decide(record)));
       if (topic !== 'callbacks') continue;
       callbacks.push(record);
       const requestId = requestOfBid.get(record.requestCode ?? '');
@@ -145,7 +151,16 @@ function createSmallDesk(call: (path: string, body: string) => Promise<{ status:
       response: { status: response.status, body: response.text },
     });
   };
-  return { take, log, callbacks, idle: () => Promise.all(underWay) };
+  const idle = async () => {
+    await Promise.all(underWay);
+    if (faults.length > 0) throw faults[0];
+  };
+  return {
+    take: (body: string, receivedAt: number) => void guarded(Promise.try(take, body, receivedAt)),
+    log,
+    callbacks,
+    idle,
+  };
 }
 
 type ClaimedOffer = Extract<AuctionRecord, { kind: 'claimed' }>['offer'];
