@@ -17,6 +17,7 @@ import type { RequestMapping } from './wire/mapping-table.ts';
 export type EngineParts = {
   config: Config;
   instance: string;
+  soleOwner: boolean;
   store: { log: EventLog; views: Views; margins: MarginCache; control: Control };
   service: Service;
   vault: Vault;

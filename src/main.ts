@@ -80,6 +80,8 @@ async function openEngine(parts: {
   const engine = await startEngine({
     ...parts,
     instance: randomUUID(),
+    // The data directory is locked by this process.
+    soleOwner: true,
     store,
     service,
     vault: createVault(config.pseudonymKey),

@@ -11,6 +11,8 @@ import type { BiddingSettings } from './settings.ts';
 export type DeskWorld = {
   /** Drawn anew at each start of a process. */
   instance: string;
+  /** True where the backend lets in one process at a time. */
+  soleOwner: boolean;
   log: EventLog;
   views: Views;
   margins: MarginCache;

@@ -4,7 +4,7 @@ import type { Answered, AuctionRecord, Ended, Requested } from '../domain/record
 import type { Answer, ExposureStatus, RequestState, TimerKind } from '../domain/states.ts';
 import type { ViewChange } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
-import { readAuction, settle } from './settlement.ts';
+import { readAuction, settle, settleByBids } from './settlement.ts';
 import { type ExposureAction, type Trigger, transitions } from './transitions.ts';
 
 /** Statistics that nobody could assign to a segment go to the root. */
@@ -206,8 +206,10 @@ function takeAuction(next: RequestState, record: Ended, settings: BiddingSetting
 
 /** Once our answer and the published bids are both known, in whichever order, the bid is settled. */
 function settleWhenKnown(state: RequestState, at: EpochMs, settings: BiddingSettings): RequestState {
-  if (state.auction === null || state.claim === null || state.answer === null) return state;
-  const trigger = settle(state.claim, state.answer, matched(state));
+  if (state.auction === null || state.claim === null) return state;
+  // Unsent by the instance that said so: another one may have sent the claim and died before it could tell.
+  const unsent = state.phase === 'passed' && state.answer === null;
+  const trigger = unsent ? settleByBids(state.auction) : settle(state.claim, state.answer, matched(state));
   const row = trigger === null ? undefined : transitions[state.phase][trigger];
   if (row === undefined) return state;
   const auction = matched(state);

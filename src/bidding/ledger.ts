@@ -48,7 +48,11 @@ function bidIdsOf(state: RequestState): readonly string[] {
 export function createLedger(views: Views, settings: BiddingSettings): Ledger {
   const rows = new Map<RequestId, LedgerRow>();
 
-  async function rowsOf(requestIds: ReadonlySet<RequestId>): Promise<Map<RequestId, LedgerRow>> {
+  async function rowsOf(
+    partition: number,
+    position: number,
+    requestIds: ReadonlySet<RequestId>,
+  ): Promise<Map<RequestId, LedgerRow>> {
     const found = new Map<RequestId, LedgerRow>();
     const absent: RequestId[] = [];
     for (const requestId of requestIds) {
@@ -56,7 +60,9 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
       if (row === undefined) absent.push(requestId);
       else found.set(requestId, row);
     }
-    if (absent.length > 0) for (const [requestId, row] of await views.read(absent)) found.set(requestId, row);
+    if (absent.length === 0) return found;
+    const [, read] = await Promise.all([refuseOlder(partition, position), views.read(absent)]);
+    for (const [requestId, row] of read) found.set(requestId, row);
     return found;
   }
 
@@ -71,7 +77,8 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
     for (;;) {
       const position = first;
       const entries = batch.entries.filter((entry) => entry.offset >= position);
-      const known = await rowsOf(new Set(entries.map((entry) => entry.record.requestId)));
+      const requestIds = new Set(entries.map((entry) => entry.record.requestId));
+      const known = await rowsOf(batch.partition, position, requestIds);
       const { folds, changes } = foldEntries(entries, known, settings);
       const result = await views.apply({ partition: batch.partition, first, next: batch.next, changes });
       if (result.kind === 'applied') {

@@ -18,6 +18,8 @@ export type SendWorld = {
   /** False while paused, closed or stopping: no byte is written. */
   gateOpen: () => boolean;
   stopping: () => boolean;
+  /** No other process can own the same requests: what this one did not write, nobody wrote. */
+  soleOwner: boolean;
   /** The claim was answered, ended or given up elsewhere meanwhile: no further attempt. */
   over: () => boolean;
 };
@@ -97,12 +99,11 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   }
 
   function afterDeadline(): Answered | Passed {
-    const at = clock.now();
-    if (!landingPossible) {
-      const code = held === 'paused' ? 'paused' : 'deadline';
-      return deskPass(job.requestId, code, 'claimed, and never written before the deadline', at, job.claim.claimId);
-    }
-    return unknown();
+    // Another owner may have read the claim back and sent it, and not have told yet.
+    if (landingPossible || !world.soleOwner) return unknown();
+    const code = held === 'paused' ? 'paused' : 'deadline';
+    const text = 'claimed, and never written before the deadline';
+    return deskPass(job.requestId, code, text, clock.now(), job.claim.claimId);
   }
 
   function unknown(): Answered {

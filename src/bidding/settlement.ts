@@ -70,7 +70,11 @@ export function readAuction(
 export function settle(claim: Claim | null, answer: Answer | null, auction: AuctionResult | null): Settlement | null {
   if (claim === null || answer === null || auction === null) return null;
   if (answer.outcome.kind === 'rejected' || answer.outcome.kind === 'accepted-outside') return null;
-  const { candidates } = auction;
+  return settleByBids(auction);
+}
+
+/** By the published bids alone. */
+export function settleByBids({ candidates }: AuctionResult): Settlement {
   if (candidates.length === 0) return 'settled-absent';
   if (candidates.length > 1) return 'settled-ambiguous';
   return candidates[0]!.position === 1 ? 'settled-won' : 'settled-lost';

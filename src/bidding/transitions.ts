@@ -100,6 +100,9 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
   passed: {
     ended: go('passed', 'keep', 'keep'),
     unknown: go('unknown', 'hold', 'result'),
+    'settled-won': go('won', 'commit', 'contemplation'),
+    'settled-lost': go('lost', 'release', null),
+    'settled-ambiguous': go('ambiguous', 'hold', 'contemplation'),
     ...byLateEvidence,
   },
   accepted: {

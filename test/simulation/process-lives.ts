@@ -62,6 +62,7 @@ export function createLives(world: LivesWorld): Lives {
     const log = createEventLog(world.log, process);
     const desk = createDesk({
       instance: process.id,
+      soleOwner: false,
       log,
       views: createViews(world.views, process),
       margins: createMarginCache(remote, world.margins, process),
