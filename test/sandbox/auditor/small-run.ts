@@ -38,7 +38,7 @@ const bidding = config('default.json').bidding as BiddingSettings;
 export async function playSmallRun(): Promise<SmallRun> {
   const partner = await startPartner({
     world: { marginOmittedShare: 0.1, ineligibleShare: 0.1 },
-    auction: { windowMs: 500, contemplationDelayMs: 10, proposalDelayMs: 10 },
+    auction: { windowMs: 4_000, contemplationDelayMs: 10, proposalDelayMs: 10 },
     pace: { batchRequests: 20, batchIntervalMs: 100 },
   });
   const desk = createSmallDesk(partner.call);
