@@ -37,11 +37,12 @@ function listedBid(state: RequestState): ListedBid {
   };
 }
 
-const longestText = 12;
+/** Longer ones are cut to this; a row then fits 120 columns. */
+const longestText = 6;
 
 /** Batch codes are UUIDs: their beginning is enough to tell batches apart; `--json` has them whole. */
 function shortText(text: string): string {
-  return text.length > longestText ? `${text.slice(0, longestText - 4)}…` : text;
+  return text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
 }
 
 async function* rowsOf(views: DeskReader['views'], phase: string | null, limit: number): AsyncGenerator<LedgerRow> {
@@ -76,7 +77,7 @@ export async function listBids(
           row.amountCents === null ? '' : format.money(row.amountCents),
           row.installments === null ? '' : String(row.installments),
           row.position === null ? '' : String(row.position),
-          format.time(row.decidedAt),
+          row.decidedAt === null ? texts.none : format.minute(row.decidedAt),
         ]);
     }
     if (options.json) return;

@@ -15,6 +15,8 @@ export type Format = {
   share: (share: number) => string;
   number: (value: number, digits?: number) => string;
   time: (at: number | null) => string;
+  /** The same to the minute, for tables. */
+  minute: (at: number) => string;
 };
 
 export function createFormat(language: Language): Format {
@@ -27,6 +29,11 @@ export function createFormat(language: Language): Format {
     return `${sign}${grouped}${part === undefined ? '' : point + part}`;
   };
   const percent = (hundredths: number) => `${number(hundredths / 100, 2)} %`;
+  const time = (at: number) => {
+    const [day = '', wall = ''] = formatWallClock(at).split('T');
+    const thousandths = String(((at % 1_000) + 1_000) % 1_000).padStart(3, '0');
+    return `${language === 'pt' ? day.split('-').reverse().join('/') : day} ${wall}${point}${thousandths}`;
+  };
   return {
     language,
     texts,
@@ -36,11 +43,7 @@ export function createFormat(language: Language): Format {
     points: (hundredths) => `${number(hundredths / 100, 2)} p.p.`,
     share: (share) => `${number(share * 100, 1)} %`,
     number,
-    time: (at) => {
-      if (at === null) return texts.none;
-      const [day = '', time = ''] = formatWallClock(at).split('T');
-      const thousandths = String(((at % 1_000) + 1_000) % 1_000).padStart(3, '0');
-      return `${language === 'pt' ? day.split('-').reverse().join('/') : day} ${time}${point}${thousandths}`;
-    },
+    time: (at) => (at === null ? texts.none : time(at)),
+    minute: (at) => time(at).slice(0, -':00.000'.length),
   };
 }

@@ -73,7 +73,7 @@ export const en: Texts = {
     'not-landed': 'did not land',
     'result-missing': 'no result',
     contemplated: 'won, contemplated',
-    proposed: 'won, proposal included',
+    proposed: 'won, proposal',
     'winner-failed': 'won, but failed',
     cancelled: 'cancelled',
     expired: 'expired',

@@ -73,7 +73,7 @@ export const pt = {
     'not-landed': 'não chegou',
     'result-missing': 'sem resultado',
     contemplated: 'ganho, contemplado',
-    proposed: 'ganho, proposta incluída',
+    proposed: 'ganho, proposta',
     'winner-failed': 'ganho, mas falhou',
     cancelled: 'cancelado',
     expired: 'vencido',
