@@ -68,8 +68,11 @@ export function readOutcomeTable(
   return { kind: 'read', table: { messageKeys: new Set(result.data.messageKeys.map(fold)), rows } };
 }
 
-/** Case and accents do not matter: services change them between versions. */
+const accented = /[^\0-\x7f]/;
+
+/** Case and accents do not matter: services change them between versions. Most keys and texts have no accent to take off. */
 function fold(text: string): string {
+  if (!accented.test(text)) return text.toLowerCase();
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }
 
