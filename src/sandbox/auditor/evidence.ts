@@ -178,9 +178,9 @@ const stampToleranceMs = 3_000;
 /** Published bids that may be ours: by the id that we were given, else by what our bytes say and when they can have come. */
 function ownBids(evidence: Evidence): readonly PublishedBid[] {
   const { claim, answer, ended } = evidence;
-  if (claim === null || answer === null || ended === null) return [];
-  const { outcome } = answer;
-  if (outcome.kind === 'accepted') return ended.bids.filter((bid) => bid.bidId === outcome.bidId);
+  if (claim === null || ended === null) return [];
+  const outcome = answer?.outcome;
+  if (outcome?.kind === 'accepted') return ended.bids.filter((bid) => bid.bidId === outcome.bidId);
   const { offer, at } = claim;
   const closesAt = ended.endedAt ?? Number.POSITIVE_INFINITY;
   return ended.bids.filter((bid) => {
@@ -200,7 +200,9 @@ export function standingOf(evidence: Evidence): Standing {
   }
   if (word !== null) return { end: word.end, money: word.money };
   if (answer === null) {
-    return unsent === null ? { end: 'claimed', money: 'held' } : { end: 'passed', money: 'released' };
+    if (unsent === null) return { end: 'claimed', money: 'held' };
+    // Never sent, said one process; another may have sent it and died before it could tell. Then it was published.
+    return settledByBids(ownBids(evidence)) ?? { end: 'passed', money: 'released' };
   }
   if (answer.proof === 'rejected') return { end: 'rejected', money: 'released' };
   if (answer.outcome.kind === 'accepted-outside') return { end: 'accepted-outside', money: 'held' };
@@ -225,13 +227,16 @@ function unsettled(proof: Exclude<Proof, 'rejected'>): Phase {
 }
 
 function settled(evidence: Evidence, proof: Exclude<Proof, 'rejected'>): Standing {
-  const own = ownBids(evidence);
-  if (own.length > 1) return { end: 'ambiguous', money: 'held' };
-  const [bid] = own;
-  if (bid !== undefined) {
-    return bid.position === 1 ? { end: 'won', money: 'committed' } : { end: 'lost', money: 'released' };
-  }
+  const byBids = settledByBids(ownBids(evidence));
+  if (byBids !== null) return byBids;
   if (evidence.resultMissing || proof === 'landed') return { end: 'result-missing', money: 'held' };
   if (proof === 'presumed' || proof === 'foreign') return { end: 'foreign-bid', money: 'released' };
   return { end: 'not-landed', money: 'held' };
+}
+
+function settledByBids(own: readonly PublishedBid[]): Standing | null {
+  if (own.length > 1) return { end: 'ambiguous', money: 'held' };
+  const [bid] = own;
+  if (bid === undefined) return null;
+  return bid.position === 1 ? { end: 'won', money: 'committed' } : { end: 'lost', money: 'released' };
 }

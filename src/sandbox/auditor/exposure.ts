@@ -102,19 +102,20 @@ export function foldExposure(run: Run, graceMs: number): ExposureFold {
     const { requestId } = record;
     const evidence = evidences.get(requestId) ?? noEvidence();
     evidences.set(requestId, evidence);
-    const before = standingOf(evidence).money;
+    const { money: before, end: from } = standingOf(evidence);
     const wasUntil = evidence.word?.validUntil;
     absorb(evidence, record);
-    const { money } = standingOf(evidence);
-    const renewed = money === 'committed' && evidence.word?.validUntil !== wasUntil;
-    if (evidence.claim === null || (money === before && !renewed)) continue;
+    const { money, end } = standingOf(evidence);
+    const isRenewed = money === 'committed' && evidence.word?.validUntil !== wasUntil;
+    const isRevealed = money === 'held' && from === 'claimed' && end !== 'claimed';
+    if (evidence.claim === null || (money === before && !isRenewed && !isRevealed)) continue;
     book.expire(record.at);
     if (record === evidence.claim) {
       claim(record);
     } else if (money === 'released') {
       book.remove(requestId);
       if (statuses.get(requestId) !== 'refused') statuses.set(requestId, 'released');
-    } else if (before === 'released' || statuses.get(requestId) !== 'refused') {
+    } else {
       // What came to light late is promised already, room or not.
       book.put(requestId, reservationOf(evidence.claim, evidence.word?.validUntil ?? null));
       statuses.set(requestId, money);
