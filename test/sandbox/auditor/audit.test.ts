@@ -239,6 +239,8 @@ test('a claim refused under a full cap and never sent is no violation', async ()
     evidence.entries = evidence.entries.filter(
       (e) => !(e.kind === 'delivery' && (e.what === 'contemplated' || e.what === 'proposed') && e.requestIds[0] === id),
     );
+    const ended = recordOf(evidence, 'ended', id);
+    Object.assign(ended, { bids: ended.bids.filter(({ bidId }) => bidId !== call.requestCode) });
     const reasons = [{ code: 'cap', rule: null, text: 'no room' }];
     after(evidence.log, claim as AuctionRecord, {
       kind: 'passed',
