@@ -11,7 +11,7 @@ import type { SandboxSummary } from '../../src/sandbox/summary.ts';
 import { type DeskProcess, startDesk, steadyPort } from './desk-process.ts';
 import { createFinder, type Found } from './found-state.ts';
 import { type PlannedKill, planKill } from './plan.ts';
-import { batchIntervalMs, crashSandbox, prepareDesk } from './scenario.ts';
+import { crashSandbox, prepareDesk } from './scenario.ts';
 import { configOf, judgeRun, type Verdict } from './verdict.ts';
 
 export type Kill = {
@@ -35,6 +35,8 @@ export type CrashRun = {
 
 /** How long a run lasts for each kill, so that regimes change at thirds of it: only a guess. */
 const secondsPerKill = 3;
+/** The stream is ordered in parts of so many seconds; it ends with the end of one. */
+const partSeconds = 2;
 const warmUpMs = 1_000;
 /** A desk that was slow to start lives longer, so that on a busy machine desks are up for the same share of the time. */
 const usualStartMs = 1_000;
@@ -59,8 +61,8 @@ export async function runCrashes(options: {
   const directory = mkdtempSync(join(tmpdir(), 'lance-crash-'));
   const outputPath = join(directory, 'desk.log');
   const output = openSync(outputPath, 'a');
-  const { kills: wanted, windowMs } = options;
-  const settings = crashSandbox(windowMs);
+  const { kills: wanted, windowMs, requestsPerSecond } = options;
+  const settings = crashSandbox(windowMs, requestsPerSecond);
   const sandbox = createSandbox({ settings, seed: options.seed, clock: createSystemClock() });
   let desk: DeskProcess | null = null;
   try {
@@ -72,7 +74,7 @@ export async function runCrashes(options: {
     const environment = prepareDesk({ ...parts, windowMs, kills: wanted });
     sandbox.connect(`http://127.0.0.1:${port}/webhooks/${webhookToken}`);
     const finder = createFinder(environment.LANCE_DATA_DIR, configOf(environment).bidding);
-    const stream = startStream(sandbox, options.requestsPerSecond, wanted * secondsPerKill);
+    const stream = startStream(sandbox, requestsPerSecond, wanted * secondsPerKill);
     const kills: Kill[] = [];
     const chance = chanceOf(options.seed, 'kills');
     for (let index = 0; index < wanted; index += 1) {
@@ -141,24 +143,26 @@ function startStream(
   expectedSeconds: number,
 ): { end: () => Promise<number> } {
   const startedAt = performance.now();
-  const runs: Promise<unknown>[] = [];
-  const batchRequests = Math.round((requestsPerSecond * batchIntervalMs) / 1_000);
   const planned = requestsPerSecond * expectedSeconds;
-  let batches = 0;
-  const emit = () => {
-    // After a stop of this process the batches that are due come at once.
-    while (startedAt + batches * batchIntervalMs <= performance.now()) {
-      runs.push(sandbox.run(batchRequests, { planned }));
-      batches += 1;
+  const parts: Promise<unknown>[] = [];
+  let ending = false;
+  const stream = (async () => {
+    while (!ending) {
+      await new Promise<void>((resolve) => {
+        const onBatch = ({ emitted, of }: { emitted: number; of: number }) => {
+          if (emitted === of) resolve();
+        };
+        parts.push(sandbox.run(requestsPerSecond * partSeconds, { planned, onBatch }));
+      });
+      await sleep(sandbox.settings.pace.batchIntervalMs);
     }
-  };
-  emit();
-  const timer = setInterval(emit, batchIntervalMs / 4);
+  })();
   return {
     end: async () => {
-      clearInterval(timer);
+      ending = true;
+      await stream;
       const streamMs = performance.now() - startedAt;
-      await Promise.all(runs);
+      await Promise.all(parts);
       return Math.round(streamMs);
     },
   };

@@ -5,10 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { type SandboxSettings, sandboxSettings } from '../../src/sandbox/settings.ts';
 
 /** Requests come in small batches, so that the stream is even. */
-export const batchIntervalMs = 100;
+const batchIntervalMs = 100;
 
 /** Slow answers, a few that never come or lie, webhooks that come twice, late or out of order. */
-export function crashSandbox(windowMs: number): SandboxSettings {
+export function crashSandbox(windowMs: number, requestsPerSecond: number): SandboxSettings {
+  const batchRequests = Math.round((requestsPerSecond * batchIntervalMs) / 1_000);
   return sandboxSettings({
     world: { returningShare: 0.15, marginOmittedShare: 0.08 },
     auction: { windowMs, expiryMs: 30_000, proposalErrorShare: 0.01 },
@@ -26,6 +27,7 @@ export function crashSandbox(windowMs: number): SandboxSettings {
       webhooks: { duplicate: 0.05, reorder: 0.03, late: 0.03, lateMs: 400, missing: 0.01, redeliverMissingMs: 800 },
     },
     deliveries: { connections: 32, timeoutMs: 4_000, retryFirstMs: 50, retryMaxMs: 1_000, giveUpAfterMs: 60_000 },
+    pace: { batchRequests, batchIntervalMs, overlapping: true },
   });
 }
 
