@@ -4,7 +4,7 @@ import type { EventLog, LogEntry, Views } from '../bidding/ports.ts';
 import type { Config } from '../config.ts';
 import type { Limits } from '../domain/policy.ts';
 import type { Topic, Topics } from '../domain/records.ts';
-import type { LoanRequest } from '../domain/request.ts';
+import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import { evaluateRequest } from '../rules/evaluate.ts';
 import { factsOf } from '../rules/facts-of.ts';
 import { audit, viewKeysOf } from '../sandbox/auditor/audit.ts';
@@ -48,7 +48,8 @@ export async function judge(parts: {
     callbacks: readTopic(store.log, 'callbacks'),
   });
   // The limits are the risk team's, so they are read from its rules; whether they were kept is judged without them.
-  const limitsOf = (_truth: unknown, requested: LoanRequest | null): Limits => limitsFor(policy, requested);
+  const limitsOf = (_truth: unknown, requested: LoanRequest | null, link: LinkDetail | null): Limits =>
+    limitsFor(policy, requested, link);
   const settings = auditSettings(sandbox.settings, { graceMs: config.bidding.graceMs, limitsOf });
   const keys = viewKeysOf(run, settings);
   const rows = await store.views.read(keys.requestIds);
@@ -71,11 +72,11 @@ export async function judge(parts: {
   return { ...figures, ruleSet: policy.ruleSet.hash, violations };
 }
 
-function limitsFor(policy: Policy, requested: LoanRequest | null): Limits {
+function limitsFor(policy: Policy, requested: LoanRequest | null, link: LinkDetail | null): Limits {
   if (requested === null) return evaluateRequest(policy.ruleSet, {}, 0).limits;
-  const marginCents = requested.availableMarginCents;
+  const marginCents = requested.availableMarginCents ?? link?.availableMarginCents ?? null;
   const at = requested.receivedAt;
-  return evaluateRequest(policy.ruleSet, factsOf({ request: requested, link: null, marginCents, at }), at).limits;
+  return evaluateRequest(policy.ruleSet, factsOf({ request: requested, link, marginCents, at }), at).limits;
 }
 
 const money = new Intl.NumberFormat('pt-BR', { style: 'currency', currency: 'BRL' });
