@@ -33,6 +33,7 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
     chance: () => 0.5,
     settings,
     observer: (event) => events.push(event),
+    soleOwner: true,
     gateOpen: () => world.gateOpen,
     stopping: () => world.stopping,
     over: () => world.over,

@@ -4,10 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { evolve, viewChanges } from '../../src/bidding/evolve.ts';
-import { settle } from '../../src/bidding/settlement.ts';
-import { type ExposureAction, type Trigger, transitions } from '../../src/bidding/transitions.ts';
-import type { AuctionRecord } from '../../src/domain/records.ts';
-import { type ExposureStatus, type Phase, phases, type RequestState } from '../../src/domain/states.ts';
+import { transitions } from '../../src/bidding/transitions.ts';
+import { phases, type RequestState } from '../../src/domain/states.ts';
 import { sampleRequest } from '../rules/sample-request.ts';
 import {
   accepted,
@@ -22,152 +20,26 @@ import {
   folded,
   outside,
   passed,
-  proposed,
   rejected,
   requested,
-  resolved,
   settings,
   unknown,
 } from './parts.ts';
+import {
+  after,
+  answers,
+  history,
+  isUnseen,
+  meaningOf,
+  rival,
+  type Standing,
+  settlementOf,
+  standingOf,
+  steps,
+  strength,
+  triggerOf,
+} from './table-oracle.ts';
 import { closingMark, openingMark, transitionTable } from './transition-table.ts';
-
-const rival = bid('rival', { rateHundredths: 240, position: 1 });
-const answers = [
-  answered(accepted),
-  answered(accepted, true),
-  answered(outside),
-  answered(rejected),
-  answered(rejected, true),
-  answered(duplicate),
-  answered(duplicate, true),
-  answered(unknown),
-  answered(unknown, true),
-];
-
-/** Every record that can come for one request, several of each kind so that orders and repetitions differ. */
-const records: readonly AuctionRecord[] = [
-  requested(),
-  requested({ rawHash: 'other' }),
-  requested({ request: { ...sampleRequest, receivedAt: at - 400 } }),
-  claimed('a:1'),
-  claimed('b:1'),
-  passed(null, 'overload'),
-  passed('a:1'),
-  passed('b:1'),
-  ...answers,
-  ended([]),
-  ended([rival]),
-  ended([bid('ours'), rival]),
-  ended([bid('ours'), bid('twin', { position: 2 }), rival]),
-  ended([bid('ours', { position: 2 }), rival]),
-  contemplated(),
-  contemplated(['refused']),
-  proposed(),
-  proposed(['refused']),
-  ...(['won', 'lost', 'not-landed', 'cancelled', 'result-missing', 'expired'] as const).map(resolved),
-];
-
-/** As the log has them: every answer comes after a claim was read back, everything else in any order. */
-const history = fc
-  .tuple(
-    fc.array(fc.constantFrom(...records), { maxLength: 4 }),
-    fc.boolean(),
-    fc.array(fc.constantFrom(...records), { maxLength: 9 }),
-  )
-  .map(([first, begun, rest]) => (begun ? [...first, requested(), claimed(), ...rest] : [...first, ...rest]));
-
-/** What the record means, told anew here: the table's left column in words of the glossary. */
-function triggerOf(state: RequestState | null, record: AuctionRecord): Trigger | null {
-  switch (record.kind) {
-    case 'requested':
-      return (state?.request ?? null) === null ? 'requested' : null;
-    case 'claimed':
-      return (state?.claim ?? null) === null ? 'claimed' : null;
-    case 'passed':
-      if (record.claimId === null) return 'passed';
-      return state?.claim?.claimId === record.claimId ? 'unsent' : null;
-    case 'answered': {
-      const meaning = meaningOf(record);
-      const known = state?.answer;
-      if (!known) return meaning;
-      const knownMeaning = known.presumedOurs ? 'presumed' : meanings[known.outcome.kind];
-      return strength[meaning] > strength[knownMeaning] ? meaning : null;
-    }
-    case 'ended':
-      return (state?.auction ?? null) === null ? 'ended' : null;
-    case 'contemplated':
-    case 'proposed':
-      return record.errors.length > 0 ? 'winner-error' : record.kind;
-    case 'resolved':
-      return `resolved-${record.as}`;
-    default:
-      return record satisfies never;
-  }
-}
-
-type Meaning = 'accepted' | 'outside' | 'rejected' | 'presumed' | 'foreign' | 'unknown';
-const strength: Record<Meaning, number> = {
-  accepted: 6,
-  outside: 6,
-  rejected: 5,
-  presumed: 4,
-  foreign: 3,
-  unknown: 2,
-};
-const meanings = {
-  accepted: 'accepted',
-  'accepted-outside': 'outside',
-  rejected: 'rejected',
-  duplicate: 'foreign',
-  unknown: 'unknown',
-} as const;
-
-function meaningOf(record: Extract<AuctionRecord, { kind: 'answered' }>): Meaning {
-  const meaning = meanings[record.outcome.kind];
-  if (!record.earlierAttemptPossible) return meaning;
-  if (meaning === 'foreign') return 'presumed';
-  return meaning === 'rejected' ? 'unknown' : meaning;
-}
-
-type Standing = { phase: Phase | 'unseen'; exposure: ExposureStatus; timer: string | null };
-
-function after(standing: Standing, trigger: Trigger | null): Standing {
-  const row = trigger === null ? undefined : transitions[standing.phase][trigger];
-  if (row === undefined) return standing;
-  const exposures: Record<ExposureAction, ExposureStatus> = {
-    keep: standing.exposure,
-    hold: 'held',
-    release: standing.exposure === 'none' ? 'none' : 'released',
-    commit: 'committed',
-  };
-  return {
-    phase: row.to,
-    exposure: exposures[row.exposure],
-    timer: row.timer === 'keep' ? standing.timer : row.timer,
-  };
-}
-
-function standingOf(state: RequestState): Standing {
-  return { phase: state.phase, exposure: state.exposure, timer: state.timer?.due ?? null };
-}
-
-function isUnseen(state: RequestState | null): boolean {
-  return state === null || (state.phase === 'requested' && state.request === null);
-}
-
-/** All states of a history, with the record that led to each. */
-function* steps(history: readonly AuctionRecord[]): Generator<{
-  before: RequestState | null;
-  record: AuctionRecord;
-  state: RequestState;
-}> {
-  let before: RequestState | null = null;
-  for (const record of history) {
-    const state: RequestState = evolve(before, record, settings);
-    yield { before, record, state };
-    before = state;
-  }
-}
 
 test('phase, exposure and timer follow the table, and the table alone', () => {
   fc.assert(
@@ -178,7 +50,7 @@ test('phase, exposure and timer follow the table, and the table alone', () => {
         const start: Standing =
           before === null || isUnseen(before) ? { phase: 'unseen', exposure: 'none', timer: null } : standingOf(before);
         const moved = after(start, triggerOf(before, record));
-        const expected = after(moved, settle(state.claim, state.answer, ownOnly(state)));
+        const expected = after(moved, settlementOf(moved, state));
         if (expected.phase === 'unseen') expected.phase = 'requested';
         assert.deepEqual(standingOf(state), expected);
       }
@@ -186,13 +58,6 @@ test('phase, exposure and timer follow the table, and the table alone', () => {
     { numRuns: 3_000 },
   );
 });
-
-/** An accepted bid has a name: others that look alike are no candidates. */
-function ownOnly(state: RequestState): RequestState['auction'] {
-  const outcome = state.answer?.outcome;
-  if (state.auction === null || outcome?.kind !== 'accepted') return state.auction;
-  return { ...state.auction, candidates: state.auction.candidates.filter(({ bidId }) => bidId === outcome.bidId) };
-}
 
 test('a pair that is not in the table changes nothing but counters and what is known of the auction', () => {
   fc.assert(
@@ -335,6 +200,18 @@ test('contemplated before its bid was named, or against what was settled', () =>
   assert.equal(evolve(lost, contemplated(), settings).exposure, 'committed');
   const failed = folded(requested(), claimed(), answered(accepted), ended([bid('ours')]), contemplated(['refused']));
   assert.deepEqual(standingOf(failed), { phase: 'winner-failed', exposure: 'released', timer: null });
+});
+
+test('called unsent, and among the published bids all the same', () => {
+  const unsent = [requested(), claimed(), passed('a:1')] as const;
+  assert.deepEqual(standingOf(folded(...unsent, ended([bid('ours')]))), {
+    phase: 'won',
+    exposure: 'committed',
+    timer: 'contemplation',
+  });
+  assert.equal(folded(...unsent, ended([rival, bid('ours', { position: 2 })])).phase, 'lost');
+  assert.equal(folded(...unsent, ended([bid('one'), bid('two')])).exposure, 'held');
+  assert.equal(folded(...unsent, ended([rival])).phase, 'passed');
 });
 
 test('several bids that may be ours stay ambiguous until the winner is told', () => {

@@ -45,6 +45,9 @@ function evict<K, V extends { flushing: boolean }>(
   }
 }
 
+const isDirtyRow = (row: CachedRow) => row.stateDirty || row.exposureDirty;
+const isDirtyStatistic = (statistic: CachedStatistic) => statistic.dirty;
+
 export function createViewCache(reader: ViewReader, limits: { rows: number; statistics: number }): ViewCache {
   const rows = new Map<RequestId, CachedRow>();
   const statistics = new Map<string, CachedStatistic>();
@@ -52,9 +55,6 @@ export function createViewCache(reader: ViewReader, limits: { rows: number; stat
   const dirtyStatistics = new Map<string, CachedStatistic>();
   let bids = new Map<string, RequestId>();
   let flushingBids = new Map<string, RequestId>();
-
-  const isDirtyRow = (row: CachedRow) => row.stateDirty || row.exposureDirty;
-  const isDirtyStatistic = (statistic: CachedStatistic) => statistic.dirty;
 
   /**
    * The use makes an entry the youngest one, unless it is dirty: it stays anyway until it is stored, and is asked for many times

@@ -1,0 +1,144 @@
+/** The decision against the shipped rules and settings: bids, passes, caps, and the same bytes again on replay. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Assessment, assess, checkCaps, type Draft, draftOffer, wantsLink } from '../../src/bidding/decide.ts';
+import { differencesOf, replayDecision } from '../../src/bidding/explain.ts';
+import type { Usage } from '../../src/domain/offer.ts';
+import type { Claimed } from '../../src/domain/records.ts';
+import type { LinkDetail, LoanRequest } from '../../src/domain/request.ts';
+import { buildWinCurve, encodeWinCurve } from '../../src/pricing/win-curve.ts';
+import { encodeBid } from '../../src/wire/bid.ts';
+import { at, sampleLink, sampleRequest } from '../rules/sample-request.ts';
+import { configOf, shippedPolicy } from './house.ts';
+
+const config = configOf({ baseUrl: 'http://127.0.0.1:1', dataDir: 'never-opened', accessToken: 'token-for-tests' });
+const policy = shippedPolicy(config);
+const settings = config.bidding;
+const { priorWeight, shrinkage, smoothing } = config.pricing.winCurve;
+const { halfLifeMs } = settings;
+const curve = buildWinCurve({ histograms: [], prior: policy.prior, shrinkage, smoothing, priorWeight, at, halfLifeMs });
+
+function assessed(change: Partial<LoanRequest> = {}, link: LinkDetail | null = sampleLink): Assessment {
+  return assess({ ...sampleRequest, ...change }, link, policy, at);
+}
+
+function drafted(assessment: Assessment, operatorCaps: Record<string, number> = {}): Draft {
+  return draftOffer({ assessment, policy, settings, curve, operatorCaps, shadowPricePerCent: 0 });
+}
+
+function offered(draft: Draft): Extract<Draft, { kind: 'offer' }> {
+  assert.equal(draft.kind, 'offer', JSON.stringify(draft));
+  return draft as Extract<Draft, { kind: 'offer' }>;
+}
+
+function codeOf(draft: Draft): string | null {
+  return draft.kind === 'pass' ? draft.code : null;
+}
+
+test('a plain request gets a bid inside the margin, worth something, with every input in its trace', () => {
+  const { offer, trace } = offered(drafted(assessed()));
+  assert.ok(offer.installmentCents <= sampleRequest.availableMarginCents!);
+  assert.ok(offer.expectedValueCents > 0);
+  assert.equal(offer.validUntil, at + settings.bidValidityMs);
+  assert.deepEqual(
+    [trace.decidedAt, trace.ruleSetHash, trace.settingsHash, trace.curveHash, trace.link],
+    [at, policy.ruleSet.hash, config.settings.hash, curve.hash, sampleLink],
+  );
+  assert.ok(trace.segmentKeys.length > 1 && trace.rulesFired.length > 0);
+});
+
+test('the smaller of two margins counts', () => {
+  const wide = sampleRequest.availableMarginCents!;
+  const narrow = 20_000;
+  const byLink = assessed({}, { ...sampleLink, availableMarginCents: narrow });
+  const byRequest = assessed({ availableMarginCents: narrow }, { ...sampleLink, availableMarginCents: wide });
+  const onlyLink = assessed({ availableMarginCents: null }, { ...sampleLink, availableMarginCents: narrow });
+  const onlyRequest = assessed({ availableMarginCents: narrow }, { ...sampleLink, availableMarginCents: null });
+  for (const assessment of [byLink, byRequest, onlyLink, onlyRequest]) {
+    assert.equal(assessment.marginCents, narrow);
+    const draft = drafted(assessment);
+    if (draft.kind === 'offer') assert.ok(draft.offer.installmentCents <= narrow);
+  }
+});
+
+test('passes carry the code of what is missing or what a rule says, and every reason', () => {
+  // The shipped rules look at the age at the last instalment and at the margin, so what is missing is theirs to name.
+  assert.equal(codeOf(drafted(assessed({ requestedInstallments: null }))), 'fact-missing:worker.ageAtEndYears');
+  const noMargin = { ...sampleLink, availableMarginCents: null };
+  assert.equal(
+    codeOf(drafted(assessed({ availableMarginCents: null }, noMargin))),
+    'fact-missing:margin.availableReais',
+  );
+  assert.equal(codeOf(drafted(assessed({ eligible: false }))), 'not-eligible');
+  const both = drafted(assessed({ eligible: false, politicallyExposed: true }));
+  assert.ok(both.kind === 'pass' && both.reasons.length >= 2);
+  assert.deepEqual(both.trace.reasons, both.reasons);
+  // A margin that carries no loan worth its costs.
+  const tiny = drafted(assessed({ availableMarginCents: 100 }));
+  assert.ok(tiny.kind === 'pass' && tiny.code.length > 0);
+});
+
+test('without an amount nothing is bid, whatever the reason is called', () => {
+  const draft = drafted(assessed({ requestedAmountCents: null }));
+  assert.ok(
+    draft.kind === 'pass' && ['amount-missing', 'fact-missing:request.amountReais'].includes(draft.code),
+    JSON.stringify(codeOf(draft)),
+  );
+});
+
+test('a link is wanted only while it could still turn the request into a bid', () => {
+  assert.equal(wantsLink(assessed({ availableMarginCents: null }, null)), true);
+  assert.equal(wantsLink(assessed({ eligible: false, availableMarginCents: null }, null)), false);
+  assert.equal(wantsLink(assessed({ availableMarginCents: null })), false);
+});
+
+test('caps: full by amount or by count is a pass, with what was used in the trace', () => {
+  const draft = offered(drafted(assessed()));
+  const { caps } = draft.trace;
+  assert.ok(caps.length > 0);
+  assert.equal(checkCaps(draft, new Map()).kind, 'offer');
+  for (const cap of caps) {
+    const room: Usage = { amountCents: cap.limitAmountCents ?? 0, count: cap.limitCount ?? 0 };
+    const key = cap.keys[0]!;
+    const refused = checkCaps(draft, new Map([[key, room]]));
+    assert.equal(codeOf(refused), 'cap');
+    assert.deepEqual(refused.trace.usage, { [key]: room });
+    assert.match(refused.trace.reasons[0]!.text, new RegExp(RegExp.escape(key)));
+  }
+});
+
+test('an operator cap counts like a rule: up to the cent and no further, by the day of São Paulo', () => {
+  const { offer, trace } = offered(drafted(assessed(), { desk: 5_000_000 }));
+  const key = 'operator:desk|2026-11-20';
+  assert.ok(trace.caps.some(({ keys }) => keys[0] === key));
+  const draft = drafted(assessed(), { desk: 5_000_000 });
+  const used = (amountCents: number) => new Map([[key, { amountCents, count: 1 }]]);
+  assert.equal(checkCaps(draft, used(5_000_000 - offer.amountCents)).kind, 'offer');
+  assert.equal(checkCaps(draft, used(5_000_000 - offer.amountCents + 1)).kind, 'pass');
+});
+
+test('replayed from its stored inputs the decision gives the same bytes', () => {
+  const bytes = (requestId: string, offer: Claimed['offer']) =>
+    encodeBid({ requestId, offer, contacts: config.contacts });
+  const draft = offered(checkCaps(drafted(assessed(), { desk: 5_000_000 }), new Map()) as Draft);
+  const { requestId } = sampleRequest;
+  const body = bytes(requestId, draft.offer);
+  const record: Claimed = JSON.parse(
+    JSON.stringify({
+      kind: 'claimed',
+      requestId,
+      at,
+      claimId: 'a:1',
+      instance: 'a',
+      body,
+      offer: draft.offer,
+      trace: draft.trace,
+    }),
+  );
+  const contents = { ruleSet: policy.ruleSet.source, settings: config.settings.content, curve: encodeWinCurve(curve) };
+  const replay = replayDecision({ request: sampleRequest, trace: record.trace, contents, encodeBid: bytes });
+  assert.equal(replay.body, body);
+  assert.deepEqual(differencesOf(replay, record), []);
+  const forged = { ...record, offer: { ...record.offer, rateHundredths: record.offer.rateHundredths + 1 } };
+  assert.deepEqual(differencesOf(replay, forged), ['offer']);
+});

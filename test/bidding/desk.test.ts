@@ -1,0 +1,98 @@
+/** The engine whole, against the played service with faults; the auditor judges. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { isSettled } from '../../src/bidding/transitions.ts';
+import { judge } from '../../src/cli/judge.ts';
+import { bidPath } from '../../src/wire/bid.ts';
+import { type House, openHouse } from './house.ts';
+
+const windowMs = 1_200;
+const auction = { windowMs, expiryMs: 10 * windowMs };
+const bidding = {
+  windowMs,
+  skewAllowanceMs: 200,
+  resultTimeoutMs: 4_000,
+  contemplationTimeoutMs: 20_000,
+  marginWaitMs: 600,
+  retryFirstMs: 40,
+  retryMaxMs: 200,
+};
+
+/** Until nothing is open that could still end by itself. */
+async function untilSettled({ engine, store }: House): Promise<void> {
+  for (let polls = 0; polls < 100; polls += 1) {
+    const { unsettled, queued, parked, sending } = engine.desk.status();
+    let behind = 0;
+    for (const [partition, end] of await store.log.ends('auctions')) {
+      behind += end - (await store.views.applied(partition));
+    }
+    if (unsettled + queued + parked + sending + behind === 0) return;
+    await setTimeout(50);
+  }
+}
+
+test('with lost answers, errors and doubled webhooks: every request ends, nothing is violated', async () => {
+  const house = await openHouse({
+    seed: 11,
+    sandbox: {
+      auction,
+      pace: { batchRequests: 10, batchIntervalMs: 300 },
+      faults: {
+        bids: { delayMaxMs: 20, errorBefore: 0.1, errorAfter: 0.1, dropAfter: 0.15, garbage: 0.05, throttled: 0.03 },
+        webhooks: { duplicate: 0.3, reorder: 0.2 },
+      },
+    },
+    bidding,
+  });
+  try {
+    await house.sandbox.run(60);
+    await untilSettled(house);
+    const report = await judge({ ...house, now: Date.now() });
+    assert.deepEqual(report.violations, []);
+    const states = await house.store.views.query({ phase: null, limit: 1_000, before: null });
+    // A rival with our very rate, amount and term leaves it open which of two bids was ours: that is no want of an end.
+    const open = states.filter(({ state }) => !isSettled(state.phase) && state.phase !== 'ambiguous');
+    assert.deepEqual(
+      open.map(({ state }) => [state.phase, state.answer]),
+      [],
+    );
+    assert.equal(report.unsettled, states.filter(({ state }) => state.phase === 'ambiguous').length);
+    assert.equal(report.requests, 60);
+    assert.ok(report.bids >= 20, `${report.bids} bids`);
+    const faults = house.sandbox.record.of('call').filter(({ fault }) => fault !== null);
+    assert.ok(faults.length > 0, 'no fault happened');
+  } finally {
+    await house.close();
+  }
+});
+
+test('a pause stops sending within a second; what was not sent passes as paused', async () => {
+  const house = await openHouse({
+    seed: 12,
+    sandbox: { auction, pace: { batchRequests: 4, batchIntervalMs: 100 } },
+    bidding,
+  });
+  try {
+    const running = house.sandbox.run(120);
+    const bidsSent = () => house.sandbox.record.of('call').filter(({ path }) => path.endsWith(bidPath));
+    for (let polls = 0; bidsSent().length < 10 && polls < 300; polls += 1) await setTimeout(20);
+    await house.store.control.setPause({ by: 'ana', reason: 'a look at the rules', at: Date.now() });
+    const pausedAt = Date.now();
+    await setTimeout(1_000);
+    assert.equal(house.engine.desk.status().gate, 'paused');
+    await running;
+    await untilSettled(house);
+    const late = bidsSent().filter(({ arrivedAt }) => arrivedAt > pausedAt + 1_000);
+    assert.deepEqual(
+      late.map(({ arrivedAt }) => arrivedAt - pausedAt),
+      [],
+    );
+    const report = await judge({ ...house, now: Date.now() });
+    assert.deepEqual(report.violations, []);
+    assert.equal(report.unsettled, 0);
+    assert.ok((report.passed.paused ?? 0) > 0);
+  } finally {
+    await house.close();
+  }
+});

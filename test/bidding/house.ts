@@ -1,0 +1,115 @@
+/** The whole desk for a test: shipped rules and configuration, real store, client and vault, and the sandbox over loopback. */
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import outcomesFile from '../../config/outcomes.json' with { type: 'json' };
+import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
+import { type EmbeddedStore, openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
+import { createService } from '../../src/adapters/service/service.ts';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
+import { createVault } from '../../src/adapters/vault/vault.ts';
+import type { Policy } from '../../src/bidding/decide.ts';
+import type { BiddingSettings } from '../../src/bidding/settings.ts';
+import { type Config, readConfig } from '../../src/config.ts';
+import { type Engine, startEngine } from '../../src/engine.ts';
+import { createJournal } from '../../src/http/journal.ts';
+import { policyOf } from '../../src/policy.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { sandboxSettings } from '../../src/sandbox/settings.ts';
+import { readRequestMapping } from '../../src/wire/mapping-table.ts';
+import { readOutcomeTable } from '../../src/wire/outcomes.ts';
+
+const rulesDir = new URL('../../rules/', import.meta.url).pathname;
+
+/** The shipped configuration with what a partner has to add. */
+export function configOf(parts: {
+  baseUrl: string;
+  dataDir: string;
+  accessToken: string;
+  bidding?: Partial<BiddingSettings>;
+}): Config {
+  const environment = {
+    LANCE_CONFIG: 'changes',
+    LANCE_DATA_DIR: parts.dataDir,
+    LANCE_HTTP_PORT: '0',
+    LANCE_WEBHOOK_TOKENS: 'token-of-the-webhooks',
+    LANCE_BASE_URL: parts.baseUrl,
+    LANCE_ACCESS_TOKEN: parts.accessToken,
+    LANCE_CONTACT_URL: 'https://parceiro.example/credito',
+    LANCE_PSEUDONYM_KEY: 'a key for tests, as long as it has to be: 0123456789',
+    LANCE_RULES_DIR: rulesDir,
+  };
+  const readFile = (path: string) =>
+    path === 'changes' ? JSON.stringify({ bidding: parts.bidding ?? {} }) : readFileSync(path, 'utf8');
+  const result = readConfig(environment, readFile);
+  if (result.kind === 'refused') throw new Error(result.faults.join('\n'));
+  return result.config;
+}
+
+export function shippedPolicy(config: Config): Policy {
+  return policyOf(config, readRuleFiles(rulesDir));
+}
+
+export type House = {
+  sandbox: Sandbox;
+  engine: Engine;
+  store: EmbeddedStore;
+  config: Config;
+  policy: Policy;
+  close: () => Promise<void>;
+};
+
+export async function openHouse(options: {
+  seed: number;
+  sandbox: object;
+  bidding: Partial<BiddingSettings>;
+}): Promise<House> {
+  const clock = createSystemClock();
+  const directory = mkdtempSync(join(tmpdir(), 'lance-desk-test-'));
+  const settings = sandboxSettings(options.sandbox);
+  const sandbox = createSandbox({ settings, seed: options.seed, clock });
+  const { url } = await sandbox.listen(0);
+  const { accessToken } = settings.tokens;
+  const config = configOf({ baseUrl: url, dataDir: directory, accessToken, bidding: options.bidding });
+  const policy = shippedPolicy(config);
+  const mapping = readRequestMapping(mappingFile);
+  const outcomes = readOutcomeTable(outcomesFile);
+  if (mapping.kind === 'refused' || outcomes.kind === 'refused') throw new Error('the shipped tables are refused');
+  const onFault = (fault: Error): never => {
+    throw fault;
+  };
+  const store = await openEmbeddedStore({ directory, onFault });
+  const service = createService(config.service, { outcomes: outcomes.table, clock, observe: () => undefined });
+  const engine = await startEngine({
+    config,
+    instance: randomUUID(),
+    soleOwner: true,
+    store,
+    service,
+    vault: createVault(config.pseudonymKey),
+    clock,
+    chance: Math.random,
+    mapping: mapping.mapping,
+    policy,
+    learning: true,
+    journal: createJournal('silent', process.stderr),
+    onStep: () => undefined,
+  });
+  sandbox.connect(`${engine.url}/webhooks/token-of-the-webhooks`);
+  return {
+    sandbox,
+    engine,
+    store,
+    config,
+    policy,
+    close: async () => {
+      await engine.stop();
+      await service.close();
+      await store.close();
+      await sandbox.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,180 @@
+/**
+ * The transition table read a second time: what a record means for a request, told in other words than `evolve` does, and
+ * histories to compare the two on.
+ */
+import fc from 'fast-check';
+import { evolve } from '../../src/bidding/evolve.ts';
+import { settle, settleByBids } from '../../src/bidding/settlement.ts';
+import { type ExposureAction, type Trigger, transitions } from '../../src/bidding/transitions.ts';
+import type { AuctionRecord } from '../../src/domain/records.ts';
+import type { ExposureStatus, Phase, RequestState } from '../../src/domain/states.ts';
+import { sampleRequest } from '../rules/sample-request.ts';
+import {
+  accepted,
+  answered,
+  at,
+  bid,
+  claimed,
+  contemplated,
+  duplicate,
+  ended,
+  outside,
+  passed,
+  proposed,
+  rejected,
+  requested,
+  resolved,
+  settings,
+  unknown,
+} from './parts.ts';
+
+export const rival = bid('rival', { rateHundredths: 240, position: 1 });
+export const answers = [
+  answered(accepted),
+  answered(accepted, true),
+  answered(outside),
+  answered(rejected),
+  answered(rejected, true),
+  answered(duplicate),
+  answered(duplicate, true),
+  answered(unknown),
+  answered(unknown, true),
+];
+
+/** Every record that can come for one request, several of each kind so that orders and repetitions differ. */
+const records: readonly AuctionRecord[] = [
+  requested(),
+  requested({ rawHash: 'other' }),
+  requested({ request: { ...sampleRequest, receivedAt: at - 400 } }),
+  claimed('a:1'),
+  claimed('b:1'),
+  passed(null, 'overload'),
+  passed('a:1'),
+  passed('b:1'),
+  ...answers,
+  ended([]),
+  ended([rival]),
+  ended([bid('ours'), rival]),
+  ended([bid('ours'), bid('twin', { position: 2 }), rival]),
+  ended([bid('ours', { position: 2 }), rival]),
+  contemplated(),
+  contemplated(['refused']),
+  proposed(),
+  proposed(['refused']),
+  ...(['won', 'lost', 'not-landed', 'cancelled', 'result-missing', 'expired'] as const).map(resolved),
+];
+
+/** As the log has them: every answer comes after a claim was read back, everything else in any order. */
+export const history = fc
+  .tuple(
+    fc.array(fc.constantFrom(...records), { maxLength: 4 }),
+    fc.boolean(),
+    fc.array(fc.constantFrom(...records), { maxLength: 9 }),
+  )
+  .map(([first, begun, rest]) => (begun ? [...first, requested(), claimed(), ...rest] : [...first, ...rest]));
+
+/** What the record means, told anew here: the table's left column in words of the glossary. */
+export function triggerOf(state: RequestState | null, record: AuctionRecord): Trigger | null {
+  switch (record.kind) {
+    case 'requested':
+      return (state?.request ?? null) === null ? 'requested' : null;
+    case 'claimed':
+      return (state?.claim ?? null) === null ? 'claimed' : null;
+    case 'passed':
+      if (record.claimId === null) return 'passed';
+      return state?.claim?.claimId === record.claimId ? 'unsent' : null;
+    case 'answered': {
+      const meaning = meaningOf(record);
+      const known = state?.answer;
+      if (!known) return meaning;
+      const knownMeaning = known.presumedOurs ? 'presumed' : meanings[known.outcome.kind];
+      return strength[meaning] > strength[knownMeaning] ? meaning : null;
+    }
+    case 'ended':
+      return (state?.auction ?? null) === null ? 'ended' : null;
+    case 'contemplated':
+    case 'proposed':
+      return record.errors.length > 0 ? 'winner-error' : record.kind;
+    case 'resolved':
+      return `resolved-${record.as}`;
+    default:
+      return record satisfies never;
+  }
+}
+
+type Meaning = 'accepted' | 'outside' | 'rejected' | 'presumed' | 'foreign' | 'unknown';
+export const strength: Record<Meaning, number> = {
+  accepted: 6,
+  outside: 6,
+  rejected: 5,
+  presumed: 4,
+  foreign: 3,
+  unknown: 2,
+};
+const meanings = {
+  accepted: 'accepted',
+  'accepted-outside': 'outside',
+  rejected: 'rejected',
+  duplicate: 'foreign',
+  unknown: 'unknown',
+} as const;
+
+export function meaningOf(record: Extract<AuctionRecord, { kind: 'answered' }>): Meaning {
+  const meaning = meanings[record.outcome.kind];
+  if (!record.earlierAttemptPossible) return meaning;
+  if (meaning === 'foreign') return 'presumed';
+  return meaning === 'rejected' ? 'unknown' : meaning;
+}
+
+export type Standing = { phase: Phase | 'unseen'; exposure: ExposureStatus; timer: string | null };
+
+export function after(standing: Standing, trigger: Trigger | null): Standing {
+  const row = trigger === null ? undefined : transitions[standing.phase][trigger];
+  if (row === undefined) return standing;
+  const exposures: Record<ExposureAction, ExposureStatus> = {
+    keep: standing.exposure,
+    hold: 'held',
+    release: standing.exposure === 'none' ? 'none' : 'released',
+    commit: 'committed',
+  };
+  return {
+    phase: row.to,
+    exposure: exposures[row.exposure],
+    timer: row.timer === 'keep' ? standing.timer : row.timer,
+  };
+}
+
+export function standingOf(state: RequestState): Standing {
+  return { phase: state.phase, exposure: state.exposure, timer: state.timer?.due ?? null };
+}
+
+export function isUnseen(state: RequestState | null): boolean {
+  return state === null || (state.phase === 'requested' && state.request === null);
+}
+
+/** All states of a history, with the record that led to each. */
+export function* steps(history: readonly AuctionRecord[]): Generator<{
+  before: RequestState | null;
+  record: AuctionRecord;
+  state: RequestState;
+}> {
+  let before: RequestState | null = null;
+  for (const record of history) {
+    const state: RequestState = evolve(before, record, settings);
+    yield { before, record, state };
+    before = state;
+  }
+}
+
+/** Said to be unsent, and published all the same: then the bids alone tell. */
+export function settlementOf(moved: Standing, state: RequestState): Trigger | null {
+  if (moved.phase !== 'passed' || state.answer !== null) return settle(state.claim, state.answer, ownOnly(state));
+  return state.claim === null || state.auction === null ? null : settleByBids(state.auction);
+}
+
+/** An accepted bid has a name: others that look alike are no candidates. */
+function ownOnly(state: RequestState): RequestState['auction'] {
+  const outcome = state.answer?.outcome;
+  if (state.auction === null || outcome?.kind !== 'accepted') return state.auction;
+  return { ...state.auction, candidates: state.auction.candidates.filter(({ bidId }) => bidId === outcome.bidId) };
+}
