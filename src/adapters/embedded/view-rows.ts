@@ -99,10 +99,24 @@ export function createViewReader(database: DatabaseSync): ViewReader {
   const live =
     "SELECT request_id, status, amount_cents, keys, expires_at FROM exposure WHERE status IN ('held', 'committed')";
   const exposures = prepare(live);
-  const usage = prepare(
-    `SELECT coalesce(sum(amount_cents), 0) AS amount, count(*) AS count FROM (${live}) e WHERE e.expires_at > ?1 AND EXISTS (SELECT 1 FROM json_each(e.keys) WHERE value = ?2)`,
-  );
   const statistic = prepare('SELECT landmark_at, count, cells FROM statistics WHERE key = ?');
+
+  const liveExposures = (): StoredExposure[] =>
+    (
+      exposures.all() as {
+        request_id: string;
+        status: 'held' | 'committed';
+        amount_cents: number;
+        keys: string;
+        expires_at: number;
+      }[]
+    ).map((stored) => ({
+      requestId: stored.request_id,
+      status: stored.status,
+      amountCents: stored.amount_cents,
+      keys: JSON.parse(stored.keys),
+      expiresAt: stored.expires_at,
+    }));
 
   return {
     applied: (partition) => Number((applied.get(partition) as { next: number } | undefined)?.next ?? 0),
@@ -125,27 +139,16 @@ export function createViewReader(database: DatabaseSync): ViewReader {
       return (rows as JoinedRow[]).map(ledgerRow);
     },
     requestOfBid: (bidId) => (bid.get(bidId) as { request_id: string } | undefined)?.request_id ?? null,
-    liveExposures: () =>
-      (
-        exposures.all() as {
-          request_id: string;
-          status: 'held' | 'committed';
-          amount_cents: number;
-          keys: string;
-          expires_at: number;
-        }[]
-      ).map((stored) => ({
-        requestId: stored.request_id,
-        status: stored.status,
-        amountCents: stored.amount_cents,
-        keys: JSON.parse(stored.keys),
-        expiresAt: stored.expires_at,
-      })),
+    liveExposures,
+    // One pass, however many keys: the auditor asks for those of every worker at once.
     usage: (keys, at) => {
-      const found = new Map<string, Usage>();
-      for (const key of keys) {
-        const { amount, count } = usage.get(at, key) as { amount: number; count: number };
-        found.set(key, { amountCents: amount, count });
+      const found = new Map<string, Usage>(keys.map((key) => [key, { amountCents: 0, count: 0 }]));
+      for (const { keys: reserved, amountCents, expiresAt } of liveExposures()) {
+        if (expiresAt <= at) continue;
+        for (const key of new Set(reserved)) {
+          const sum = found.get(key);
+          if (sum !== undefined) found.set(key, { amountCents: sum.amountCents + amountCents, count: sum.count + 1 });
+        }
       }
       return found;
     },
