@@ -1,5 +1,5 @@
 /** Promise 2: nothing acknowledged is lost, every request ends once and explained, and its end agrees with the truth. */
-import type { RequestState } from '../../src/domain/states.ts';
+import type { Claim, RequestState } from '../../src/domain/states.ts';
 import { ranked } from './auction-house.ts';
 import type { Report } from './checker.ts';
 import { ofKind, type Trails } from './log-trails.ts';
@@ -104,6 +104,7 @@ function checkTruth(
   const wrong = (text: string) => report('truth', `${requestId}: ${text}; went through ${[...trail].join(', ')}`);
   const won = ['won', 'contemplated', 'proposed', 'winner-failed'].some((name) => trail.has(name));
   if (bid !== undefined) {
+    if (phase === 'passed' && !toldEnd && landedElsewhere(evidence, requestId, claim)) return;
     if (['passed', 'rejected', 'not-landed', 'foreign-bid'].includes(phase))
       wrong(`a bid of ours landed, and it ended as ${phase}`);
     if (trail.has('foreign-bid') && isOnlyOurs(evidence, request)) wrong('nobody else bid in our name');
@@ -129,4 +130,15 @@ function isOnlyOurs({ house }: Evidence, { requestId, bids }: HouseRequest): boo
     written.every((entry) => entry.arrivals.length < 2) &&
     bids.every((bid) => bid.by !== 'our-other-system')
   );
+}
+
+/**
+ * Sent by an instance that did not write the claim and died before it could tell: no record and no result will ever say
+ * so, and the claim's writer has said in good faith that it never sent it.
+ */
+export function landedElsewhere({ house }: Evidence, requestId: string, claim: Claim | null): boolean {
+  const landed = house.written.find(
+    (entry) => entry.requestId === requestId && entry.arrivals.some(({ verdict }) => verdict === 'accepted'),
+  );
+  return landed !== undefined && claim !== null && landed.instance !== claim.instance;
 }

@@ -1,5 +1,6 @@
 /** The views against own sums: caught up with the log, exposure that adds up, every result learnt once. */
 import { ranked } from './auction-house.ts';
+import { landedElsewhere } from './check-ends.ts';
 import type { Report } from './checker.ts';
 import { type Entry, ofKind, type Trails } from './log-trails.ts';
 import { rowOf, usageOf } from './views.ts';
@@ -51,12 +52,15 @@ export function checkExposure(evidence: Evidence, trails: Trails, report: Report
     const position = order.findIndex((bid) => bid.by === 'us');
     const bid = order[position];
     if (bid === undefined || failedWinners.has(bid.bidId) || trails.get(request.requestId) === undefined) continue;
+    const state = rowOf(data, request.requestId)?.state;
+    const told = toldEnd.has(request.requestId);
+    if (state?.phase === 'passed' && !told && landedElsewhere(evidence, request.requestId, state.claim)) continue;
     const status = data.reservations.get(request.requestId)?.status ?? 'none';
     const holds = status === 'held' || status === 'committed';
     const twins = order.some(
       (other) => other !== bid && other.rate === bid.rate && other.amountCents === bid.amountCents,
     );
-    const lost = position > 0 && toldEnd.has(request.requestId);
+    const lost = position > 0 && told;
     if (!lost && !holds && !twins)
       report('exposure', `${request.requestId}: our bid stands, and its reservation is ${status}`);
     if (lost && holds && !twins)
