@@ -134,19 +134,17 @@ function readinessChecks(desk: Desk): ReadinessCheck[] {
 async function metricsText(metrics: Metrics, parts: EngineParts, desk: Desk, door: Door): Promise<string> {
   const { store, clock } = parts;
   const status = desk.status();
-  const consumerLag: Record<string, number> = {};
   let behind = 0;
   for (const [partition, end] of await store.log.ends('auctions')) {
     behind += Math.max(0, end - (await store.views.applied(partition)));
   }
-  consumerLag['auctions'] = behind;
   metrics.setGauges({
     queueDepth: status.queued,
     queueOldestAgeMs: status.oldestQueuedAt === null ? 0 : clock.now() - status.oldestQueuedAt,
     bidsInFlight: status.sending,
     doorInFlight: door.inFlight(),
     exposureCents: status.exposure,
-    consumerLag,
+    consumerLag: { auctions: behind },
     paused: status.gate === 'paused',
   });
   return metrics.text();

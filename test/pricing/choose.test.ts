@@ -268,7 +268,7 @@ test('the chosen offer is inside mask and margin, and as good as the best found 
       const best = Math.max(...tried.map(({ expected }) => expected));
       assert.ok(offer.expectedValueCents >= best - slack, `${offer.expectedValueCents} of ${best}`);
     }),
-    { numRuns: 120 },
+    { numRuns: 300 },
   );
   assert.ok(offers > 20, `only ${offers} offers`);
 });
