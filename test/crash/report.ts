@@ -1,4 +1,5 @@
 /** The figures of a crash run, what they had to be, and the table that people read. */
+import { availableParallelism, loadavg } from 'node:os';
 import type { Phase } from '../../src/domain/states.ts';
 import type { CrashRun, Kill } from './crash-run.ts';
 import type { PlannedKill } from './plan.ts';
@@ -21,6 +22,8 @@ export type CrashFigures = {
   passed: Readonly<Record<string, number>>;
   faults: Readonly<Record<string, number>>;
   records: number;
+  /** Processes that wanted to run, in the last minutes, and how many can: recovery takes longer on a busy machine. */
+  machine: { load: number; cores: number };
   violations: number;
   missed: readonly string[];
 };
@@ -62,6 +65,7 @@ export function figuresOf(run: CrashRun): CrashFigures {
     passed: verdict.passed,
     faults: { ...sandbox.faults },
     records: verdict.records,
+    machine: { load: Math.round(10 * (loadavg()[1] ?? 0)) / 10, cores: availableParallelism() },
     violations: verdict.violations.length,
   };
   return { ...figures, missed: missedBy(figures, verdict.chainBroken) };
@@ -143,6 +147,7 @@ export function summaryText(figures: CrashFigures): string {
     `recovery ${recoveryMs.median} ms in the median, ${recoveryMs.max} ms at most`,
     `${count.format(figures.requests)} requests at ${figures.requestsPerSecond}/s, ${(100 * figures.bidShare).toFixed(1)} % bid for`,
     `${figures.repeatedBids} bids sent more than once`,
+    `machine load ${figures.machine.load} on ${figures.machine.cores} cores`,
     missed.length === 0 ? '0 violations' : `FAILED: ${missed.join(', ')}`,
   ].join('; ');
 }
