@@ -147,6 +147,7 @@ function absorb(state: RequestState, record: AuctionRecord, moved: boolean, sett
       else {
         const { claimId, instance, at, body, offer, trace } = record;
         next.claim = { claimId, instance, at, body, offer, caps: trace.caps };
+        next.sealed = null;
         next.segmentKeys = trace.segmentKeys;
         next.decidedAt = trace.decidedAt;
       }
@@ -154,6 +155,7 @@ function absorb(state: RequestState, record: AuctionRecord, moved: boolean, sett
     case 'passed':
       if (!moved) break;
       next.pass = { code: record.code, reasons: record.reasons, at: record.at };
+      next.sealed = null;
       next.decidedAt ??= record.trace?.decidedAt ?? record.at;
       if (record.trace !== null) next.segmentKeys = record.trace.segmentKeys;
       break;
@@ -186,7 +188,7 @@ function absorb(state: RequestState, record: AuctionRecord, moved: boolean, sett
 function takeRequest(next: RequestState, record: Requested): void {
   if (next.request === null) {
     next.request = record.request;
-    next.sealed = record.sealed;
+    if (next.claim === null && next.pass === null) next.sealed = record.sealed;
     next.rawHash = record.rawHash;
     next.batchId ??= record.request.batchId;
     return;

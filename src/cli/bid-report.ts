@@ -84,6 +84,11 @@ function decisionOf(state: RequestState, history: readonly AuctionRecord[]): Dec
   return decision === undefined || state.request === null ? null : (decision as Decision);
 }
 
+/** The worker's identity as the log keeps it; null for a request that never came in. */
+function sealedOf(history: readonly AuctionRecord[]): string | null {
+  return history.find((record) => record.kind === 'requested')?.sealed ?? null;
+}
+
 /** Throws `not-found`, and `views-behind` for a request that is in the log but not in the views yet. */
 export async function readBidReport(
   world: CommandWorld,
@@ -119,7 +124,7 @@ export async function readBidReport(
     answers: history.filter((record) => record.kind === 'answered'),
     ended: history.find((record) => record.kind === 'ended') ?? null,
     learnt: statistics.get(special ?? '')?.count ?? 0,
-    scrubber: createScrubber(world, state, pseudonymKey),
+    scrubber: createScrubber(world, requestId, sealedOf(history), pseudonymKey),
   };
 }
 

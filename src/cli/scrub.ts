@@ -1,5 +1,5 @@
 /** Takes the worker's name and CPF out of texts that the service wrote, before anybody sees them. */
-import type { RequestState } from '../domain/states.ts';
+import type { RequestId } from '../domain/glossary.ts';
 import { Fault } from '../errors.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -14,7 +14,8 @@ const maxLength = 600;
 /** The sealed identity says what to look for; without its key, nothing the service wrote is shown. */
 export function createScrubber(
   world: CommandWorld,
-  { requestId, sealed }: RequestState,
+  requestId: RequestId,
+  sealed: string | null,
   pseudonymKey: string | null,
 ): Scrubber {
   const { withheld, unreadable } = world.format.texts.show;

@@ -59,6 +59,7 @@ export type RequestState = {
   phase: Phase;
   batchId: string | null;
   request: LoanRequest | null;
+  /** Until the decision, which may need it to ask for the margin; afterwards the log alone keeps it. */
   sealed: string | null;
   rawHash: string | null;
   /** Receipts after the first: equal ones, and ones that differ (counted, not decided). */

@@ -149,7 +149,8 @@ test('no name and no CPF is shown of anybody, in either language or in JSON', as
   try {
     for (const { requestId } of listed) {
       const report = await readBidReport(world('pt'), reader, requestId, pseudonymKey);
-      const { identity } = JSON.parse(vault.open(report.state.sealed!)) as { identity: { cpf: string; name: string } };
+      const received = report.history.find((record) => record.kind === 'requested')!;
+      const { identity } = JSON.parse(vault.open(received.sealed)) as { identity: { cpf: string; name: string } };
       assert.ok(identity.cpf.length === 11 && identity.name.length > 3);
       const shown = [
         reportText(report, createFormat('pt')),
