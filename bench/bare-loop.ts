@@ -1,8 +1,9 @@
 /**
  * The pipeline without its business, to compare with: takes the same webhooks, appends as many records of the same size
- * to one SQLite file through the same kind of worker, and sends as many bids. It decides nothing, keeps no state and no
- * view, and imports nothing of ours. One file: the main thread serves HTTP, the worker thread is the writer.
+ * to one SQLite file through the same kind of worker, keyed and chained alike, and sends as many bids. It decides nothing,
+ * keeps no state and no view, and imports nothing of ours. One file: the main thread serves HTTP, the worker thread is the writer.
  */
+import { hash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import {
@@ -34,15 +35,23 @@ function serveWriter(port: MessagePort, path: string): void {
   const database = new DatabaseSync(path);
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32000;');
   database.exec('PRAGMA wal_autocheckpoint = 8000');
-  database.exec('CREATE TABLE log (offset INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL) STRICT');
-  const insert = database.prepare('INSERT INTO log (key, value) VALUES (?, ?)');
+  database.exec(`CREATE TABLE log (
+    offset INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL, chain TEXT NOT NULL
+  ) STRICT; CREATE INDEX log_key ON log (key);`);
+  const insert = database.prepare('INSERT INTO log (offset, key, value, chain) VALUES (?, ?, ?, ?)');
+  let offset = 0;
+  let link = '';
   port.on('message', (first: Append) => {
     const ids: number[] = [];
     database.exec('BEGIN IMMEDIATE');
     let message: Append | undefined = first;
     while (message !== undefined) {
       const { id, keys, values } = message;
-      for (let index = 0; index < keys.length; index += 1) insert.run(keys[index]!, values[index]!);
+      for (let index = 0; index < keys.length; index += 1) {
+        link = hash('sha256', `${link}${offset}${keys[index]!}${values[index]!}`, 'hex');
+        insert.run(offset, keys[index]!, values[index]!, link);
+        offset += 1;
+      }
       ids.push(id);
       message = ids.length < groupLimit ? (receiveMessageOnPort(port)?.message as Append | undefined) : undefined;
     }
