@@ -142,6 +142,8 @@ async function metricsText(metrics: Metrics, parts: EngineParts, desk: Desk, doo
     queueDepth: status.queued,
     queueOldestAgeMs: status.oldestQueuedAt === null ? 0 : clock.now() - status.oldestQueuedAt,
     bidsInFlight: status.sending,
+    sendLimit: status.sendLimit,
+    circuitOpen: status.circuit !== 'closed',
     doorInFlight: door.inFlight(),
     exposureCents: status.exposure,
     consumerLag: { auctions: behind },

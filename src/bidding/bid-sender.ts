@@ -17,7 +17,7 @@ export type BidSender = {
 };
 
 export function createBidSender(
-  world: Omit<SendWorld, 'gateOpen' | 'over'> & {
+  world: Omit<SendWorld, 'gateOpen' | 'over' | 'inFlight'> & {
     instance: string;
     gate: Gate;
     ledger: Ledger;
@@ -45,7 +45,12 @@ export function createBidSender(
     // Nothing is written while it is not known that the claim still stands.
     const stands = () => ledger.get(requestId)?.state.phase === 'claimed';
     const record = await sendClaim(
-      { ...world, gateOpen: () => gate.isOpen() && stands(), over: () => world.isLive() && !stands() },
+      {
+        ...world,
+        gateOpen: () => gate.isOpen() && stands(),
+        over: () => world.isLive() && !stands(),
+        inFlight: () => sending.size,
+      },
       job,
     );
     sending.delete(requestId);

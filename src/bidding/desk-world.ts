@@ -6,6 +6,7 @@ import type { Vault } from '../domain/vault.ts';
 import type { Policy } from './decide.ts';
 import type { DeskObserver } from './observer.ts';
 import type { Control, EventLog, MarginCache, Service, Views } from './ports.ts';
+import type { Circuit } from './send-limit.ts';
 import type { BiddingSettings } from './settings.ts';
 
 export type DeskWorld = {
@@ -39,6 +40,9 @@ export type DeskStatus = {
   oldestQueuedAt: EpochMs | null;
   parked: number;
   sending: number;
+  /** Bids that may be under way at once, as learnt; and whether the service is being let alone. */
+  sendLimit: number;
+  circuit: Circuit;
   exposure: { held: AmountCents; committed: AmountCents };
   /** When a batch was last folded, or the log was seen to have nothing new. */
   progressAt: EpochMs;

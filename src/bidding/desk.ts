@@ -25,6 +25,7 @@ import { createOutbox, type Outbox } from './outbox.ts';
 import type { LedgerRow, NewEntry } from './ports.ts';
 import { type DeskCode, deskPass, react } from './react.ts';
 import { cutoffOf } from './send-claim.ts';
+import { createSendLimit, type SendLimit } from './send-limit.ts';
 
 export type Desk = {
   start: () => Promise<void>;
@@ -56,7 +57,8 @@ export function createDesk(world: DeskWorld): Desk {
   const callbacks: Callbacks = createCallbacks({ ...common, ...times, outbox, onDetails, onLinks });
   const heard = { onFolds: onRecords, onLive, onLost: forgetAll, onCallbacks: callbacks.handle };
   const intake: Intake = createIntake({ ...common, ...heard, ledger });
-  const sender: BidSender = createBidSender({ ...common, gate, ledger, isLive: intake.isLive });
+  const sendLimit: SendLimit = createSendLimit(settings.sendLimit);
+  const sender: BidSender = createBidSender({ ...common, gate, ledger, sendLimit, isLive: intake.isLive });
 
   async function onLive(partition: number, position: number): Promise<void> {
     await act(await ledger.load(partition, position));
@@ -209,7 +211,7 @@ export function createDesk(world: DeskWorld): Desk {
     if (!gate.isOpen()) return;
     const now = clock.now();
     const claims: NewEntry[] = [];
-    while (claiming.size + sender.count() < settings.sendLimit) {
+    while (claiming.size + sender.count() < sendLimit.current()) {
       const waiting = queue.pop();
       if (waiting === null) break;
       const { requestId } = waiting;
@@ -347,6 +349,8 @@ export function createDesk(world: DeskWorld): Desk {
       oldestQueuedAt: queue.oldestAt(),
       parked: links.parkedCount(),
       sending: sender.count() + claiming.size,
+      sendLimit: sendLimit.current(),
+      circuit: sendLimit.circuit(),
       exposure: ledger.exposure(),
       progressAt: intake.progressAt(),
     };

@@ -6,6 +6,7 @@ import type { Claim } from '../domain/states.ts';
 import type { DeskObserver } from './observer.ts';
 import type { BidAnswer, Service } from './ports.ts';
 import { deskPass } from './react.ts';
+import type { AttemptEnd, SendLimit } from './send-limit.ts';
 import type { BiddingSettings } from './settings.ts';
 import { sleep } from './sleep.ts';
 
@@ -22,6 +23,9 @@ export type SendWorld = {
   soleOwner: boolean;
   /** The claim was answered, ended or given up elsewhere meanwhile: no further attempt. */
   over: () => boolean;
+  sendLimit: SendLimit;
+  /** Claims being carried to the service right now. */
+  inFlight: () => number;
 };
 
 export type SendJob = {
@@ -38,6 +42,21 @@ const gatePollMs = 25;
 /** No first byte at or after this: the deadline less what clocks differ by and what the network takes. */
 export function cutoffOf(deadlineAt: EpochMs, service: Service, settings: BiddingSettings): EpochMs {
   return deadlineAt - settings.skewAllowanceMs - service.networkP99Ms() - Math.max(0, service.clockSkewMs());
+}
+
+/** What an attempt says of the service; null when it never came so far as to ask it. */
+function attemptEnd(answer: BidAnswer): AttemptEnd | null {
+  switch (answer.kind) {
+    case 'answered':
+      return 'answered';
+    case 'unknown':
+      return 'failed';
+    case 'not-landed':
+      if (answer.reason === 'throttled') return 'throttled';
+      return answer.reason === 'unreachable' ? 'failed' : null;
+    default:
+      return answer satisfies never;
+  }
 }
 
 /** Resolves to the record that ends the claim, or to null when the process stops or the claim is over elsewhere first. */
@@ -61,6 +80,12 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     }
     held = 'deadline';
     const startedAt = clock.now();
+    const admittedAt = world.sendLimit.admit(startedAt);
+    if (admittedAt > startedAt) {
+      held = 'circuit';
+      await sleep(clock, Math.min(admittedAt, cutoffAt) - startedAt);
+      continue;
+    }
     const answer = await service.placeBid({ body: job.claim.body, deadlineAt: cutoffAt, mayWrite: world.gateOpen });
     observe(answer, startedAt);
     if (answer.kind === 'answered') return answered(answer);
@@ -73,15 +98,20 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   }
 
   function observe(answer: BidAnswer, startedAt: EpochMs): void {
+    const durationMs = clock.now() - startedAt;
     world.observer({ kind: 'attempt', outcome: answer.kind === 'answered' ? answer.outcome.kind : answer.reason });
+    const end = attemptEnd(answer);
+    if (end === null) world.sendLimit.withdrawn();
+    else world.sendLimit.heard(end, durationMs, world.inFlight(), clock.now());
     if (answer.kind === 'not-landed') return;
     attempts += 1;
     if (firstByteAt === null) {
       firstByteAt = answer.firstByteAt;
-      const durationMs = firstByteAt - job.receivedAt;
-      if (!job.inherited) world.observer({ kind: 'duration', stage: 'received-to-first-byte', durationMs });
+      const sinceReceiptMs = firstByteAt - job.receivedAt;
+      if (!job.inherited)
+        world.observer({ kind: 'duration', stage: 'received-to-first-byte', durationMs: sinceReceiptMs });
     }
-    world.observer({ kind: 'duration', stage: 'send-to-answer', durationMs: clock.now() - startedAt });
+    world.observer({ kind: 'duration', stage: 'send-to-answer', durationMs });
   }
 
   function answered(answer: Extract<BidAnswer, { kind: 'answered' }>): Answered {
@@ -102,7 +132,8 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     // Another owner may have read the claim back and sent it, and not have told yet.
     if (landingPossible || !world.soleOwner) return unknown();
     const code = held === 'paused' ? 'paused' : 'deadline';
-    const text = 'claimed, and never written before the deadline';
+    const why = held === 'circuit' ? ': the service did not answer' : '';
+    const text = `claimed, and never written before the deadline${why}`;
     return deskPass(job.requestId, code, text, clock.now(), job.claim.claimId);
   }
 

@@ -15,7 +15,7 @@ export type BiddingSettings = {
   contemplationTimeoutMs: number;
   /** Offers that may wait for a send slot. */
   queueLimit: number;
-  /** Claims that may be under way at once. */
+  /** Claims that may be under way at once, at most: fewer when the service is slow or fails. */
   sendLimit: number;
   batchEntries: number;
   /** Pause between two attempts of the same bytes: first, and at most. */

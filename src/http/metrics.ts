@@ -8,6 +8,8 @@ type GaugeSample = {
   queueDepth: number;
   queueOldestAgeMs: number;
   bidsInFlight: number;
+  sendLimit: number;
+  circuitOpen: boolean;
   doorInFlight: number;
   /** Cents by status of exposure. */
   exposureCents: Readonly<Partial<Record<'held' | 'committed', number>>>;
@@ -106,6 +108,8 @@ function makeGauges(registry: Registry) {
     queueDepth: gauge('queue_offers', 'Offers waiting for a send slot.', []),
     queueAge: gauge('queue_oldest_age_seconds', 'Age of the offer that has waited longest.', []),
     bidsInFlight: gauge('bids_in_flight', 'Bids sent and not answered.', []),
+    sendLimit: gauge('send_limit', 'Bids that may be under way at once, as learnt from the service.', []),
+    circuitOpen: gauge('circuit_open', '1 while the service is left alone because it does not answer.', []),
     doorInFlight: gauge('webhooks_in_flight', 'Webhooks waiting for the log.', []),
     exposure: gauge('exposure_reais', 'Money promised, by status.', ['status']),
     lag: gauge('consumer_lag_records', 'Records not yet consumed, by topic.', ['topic']),
@@ -117,6 +121,8 @@ function setGauges(gauges: Gauges, sample: GaugeSample): void {
   gauges.queueDepth.set(sample.queueDepth);
   gauges.queueAge.set(sample.queueOldestAgeMs / 1_000);
   gauges.bidsInFlight.set(sample.bidsInFlight);
+  gauges.sendLimit.set(sample.sendLimit);
+  gauges.circuitOpen.set(sample.circuitOpen ? 1 : 0);
   gauges.doorInFlight.set(sample.doorInFlight);
   for (const status of ['held', 'committed'] as const) {
     gauges.exposure.set({ status }, (sample.exposureCents[status] ?? 0) / 100);

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { DeskEvent } from '../../src/bidding/observer.ts';
 import type { BidAnswer, BidAttempt, Service } from '../../src/bidding/ports.ts';
 import { cutoffOf, type SendJob, type SendWorld, sendClaim } from '../../src/bidding/send-claim.ts';
+import { createSendLimit } from '../../src/bidding/send-limit.ts';
 import type { Answered, Passed } from '../../src/domain/records.ts';
 import { createManualClock } from './manual-clock.ts';
 import { accepted, at, claimed, deadlineAt, folded, requested, requestId, settings } from './parts.ts';
@@ -37,6 +38,8 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
     gateOpen: () => world.gateOpen,
     stopping: () => world.stopping,
     over: () => world.over,
+    sendLimit: createSendLimit(settings.sendLimit),
+    inFlight: () => 1,
   };
   let ending: Answered | Passed | null | undefined;
   void sendClaim(sendWorld, { requestId, claim, deadlineAt, receivedAt: at, inherited: false, ...job }).then(

@@ -65,6 +65,7 @@ export async function runCrashes(options: {
   const settings = crashSandbox(windowMs, requestsPerSecond);
   const sandbox = createSandbox({ settings, seed: options.seed, clock: createSystemClock() });
   let desk: DeskProcess | null = null;
+  let proved = false;
   try {
     const port = await steadyPort(Math.random);
     const webhookToken = 'webhook-token-of-the-crash-run';
@@ -101,6 +102,7 @@ export async function runCrashes(options: {
     const exit = await withinTime(desk.exited, endPatienceMs, 'the last desk did not end on SIGTERM');
     if (exit.code !== 0) throw new Error(`the last desk ended with ${exit.code ?? exit.signal}`);
     const verdict = await judgeRun(sandbox, environment);
+    proved = verdict.violations.length === 0;
     return { kills, lastReadyMs, streamMs, sandbox: sandbox.summary(), verdict };
   } catch (fault) {
     throw new Error(`the crash run broke off; the desk wrote last:\n${tailOf(outputPath)}`, { cause: fault });
@@ -108,7 +110,8 @@ export async function runCrashes(options: {
     desk?.signal('SIGKILL');
     await sandbox.stop();
     closeSync(output);
-    rmSync(directory, { recursive: true, force: true });
+    if (proved) rmSync(directory, { recursive: true, force: true });
+    else options.onStage(`what the desk left is kept in ${directory}`);
   }
 }
 

@@ -32,6 +32,8 @@ function fill(metrics: Metrics): void {
     queueDepth: 2,
     queueOldestAgeMs: 1_500,
     bidsInFlight: 1,
+    sendLimit: 16,
+    circuitOpen: true,
     doorInFlight: 0,
     exposureCents: { held: 12_345 },
     consumerLag: { auctions: 7 },

@@ -1,0 +1,175 @@
+/**
+ * How many bids may be under way at once, learnt from what the service does, and a circuit breaker for when it does
+ * nothing at all. Pure but for what it remembers; time is passed in. The setting `sendLimit` is the most it allows.
+ *
+ * The limit follows the gradient of answer times (Netflix, concurrency-limits, Gradient2): answers that take longer than
+ * they long have mean a queue over there, and more of ours would only make it longer. So that a queue of our own does not
+ * become what is usual, an average that has crept up is checked with half the slots. Refusals and broken exchanges cut
+ * it at once, as TCP does (AIMD; RFC 5681).
+ */
+import type { EpochMs } from '../domain/glossary.ts';
+
+/** `failed`: no whole answer came, or a 5xx. `throttled`: 429. Whatever else was answered is `answered`. */
+export type AttemptEnd = 'answered' | 'throttled' | 'failed';
+
+export type Circuit = 'closed' | 'open' | 'probing';
+
+export type SendLimit = {
+  /** Slots for bids under way. */
+  current: () => number;
+  /** When the next attempt may be made: `now`, or later while the circuit is open. Asking takes the one probe. */
+  admit: (now: EpochMs) => EpochMs;
+  /** One attempt that wrote bytes, or could not write any, is over. `inFlight` counts it still. */
+  heard: (end: AttemptEnd, durationMs: number, inFlight: number, now: EpochMs) => void;
+  /** The attempt that was let in did not try the service after all. */
+  withdrawn: () => void;
+  circuit: () => Circuit;
+};
+
+const leastSlots = 4;
+const firstSlots = 16;
+/** Failures in a row, and none answered between them, that open the circuit. */
+const failuresToOpen = 12;
+const firstRestMs = 250;
+const longestRestMs = 2_000;
+/** A probe that nobody reports on is given up. */
+const probeTimeoutMs = 10_000;
+/** The long average has crept up by so much since it was last held against half the slots: is that us or them? */
+const creep = 1.25;
+/** The short average must exceed the long one by this much before it counts as a queue. */
+const tolerance = 1.5;
+const smoothing = 0.2;
+const shortSamples = 10;
+const longSamples = 600;
+
+export function createSendLimit(most: number): SendLimit {
+  const least = Math.min(leastSlots, most);
+  let limit = Math.min(firstSlots, most);
+  let slowStart = true;
+  let shortMs: number | null = null;
+  let longMs: number | null = null;
+  let samples = 0;
+  /** The long average when it was last known to be without a queue of ours. */
+  let calmMs = Number.POSITIVE_INFINITY;
+  let check: { until: number; slots: number; totalMs: number; counted: number } | null = null;
+  /** Attempts begun before this tell about the time before the last cut. */
+  let cutAt = Number.NEGATIVE_INFINITY;
+  let failures = 0;
+  let restMs = firstRestMs;
+  let circuit: Circuit = 'closed';
+  let reopensAt = 0;
+
+  function answered(durationMs: number, inFlight: number): void {
+    failures = 0;
+    if (circuit !== 'closed') {
+      circuit = 'closed';
+      restMs = firstRestMs;
+      limit = least;
+      slowStart = true;
+      check = null;
+    }
+    samples += 1;
+    if (check !== null) {
+      compared(check, durationMs);
+      return;
+    }
+    shortMs = average(shortMs, durationMs, Math.min(samples, shortSamples));
+    longMs = average(longMs, durationMs, Math.min(samples, longSamples));
+    // A service that became faster for good: the memory of slow days must not hide a queue.
+    if (longMs > 2 * shortMs) longMs *= 0.95;
+    calmMs = Math.min(calmMs, longMs);
+    // Slots that nobody uses say nothing of what more would do.
+    if (inFlight < limit / 2) return;
+    if (longMs > creep * calmMs) {
+      startCheck();
+      return;
+    }
+    const gradient = Math.max(0.5, Math.min(1, (tolerance * longMs) / Math.max(shortMs, 1)));
+    if (slowStart && gradient === 1) {
+      limit = Math.min(most, limit + 1);
+      return;
+    }
+    slowStart = false;
+    const target = limit * gradient + Math.sqrt(limit);
+    limit = clamped(limit * (1 - smoothing / limit) + target * (smoothing / limit));
+  }
+
+  /** Half the slots for a while: if answers get faster, the queue was of our own making. */
+  function startCheck(): void {
+    check = { until: samples + 3 * Math.ceil(limit), slots: limit, totalMs: 0, counted: 0 };
+    limit = clamped(limit / 2);
+  }
+
+  function compared(running: NonNullable<typeof check>, durationMs: number): void {
+    // The first ones were sent while the slots were full.
+    if (samples > running.until - running.slots) {
+      running.totalMs += durationMs;
+      running.counted += 1;
+    }
+    if (samples < running.until) return;
+    const meanMs = running.totalMs / Math.max(1, running.counted);
+    const ours = longMs !== null && meanMs * 1.2 < longMs;
+    if (ours) longMs = meanMs;
+    else limit = clamped(running.slots);
+    shortMs = meanMs;
+    calmMs = longMs ?? meanMs;
+    check = null;
+  }
+
+  function cut(share: number, durationMs: number, now: EpochMs): void {
+    slowStart = false;
+    check = null;
+    // One cut for all that was under way together.
+    if (now - durationMs < cutAt) return;
+    cutAt = now;
+    limit = clamped(limit * share);
+  }
+
+  function failed(now: EpochMs): void {
+    failures += 1;
+    if (circuit === 'probing') restMs = Math.min(longestRestMs, restMs * 2);
+    else if (circuit === 'open' || failures < failuresToOpen) return;
+    circuit = 'open';
+    reopensAt = now + restMs;
+  }
+
+  function clamped(slots: number): number {
+    return Math.max(least, Math.min(most, slots));
+  }
+
+  return {
+    current: () => (circuit === 'closed' ? Math.floor(limit) : 1),
+    admit: (now) => {
+      if (circuit === 'closed') return now;
+      if (now < reopensAt) return reopensAt;
+      circuit = 'probing';
+      reopensAt = now + probeTimeoutMs;
+      return now;
+    },
+    heard: (end, durationMs, inFlight, now) => {
+      switch (end) {
+        case 'answered':
+          return answered(durationMs, inFlight);
+        case 'throttled':
+          failures = 0;
+          if (circuit !== 'closed') circuit = 'closed';
+          return cut(0.7, durationMs, now);
+        case 'failed':
+          cut(0.8, durationMs, now);
+          return failed(now);
+        default:
+          return end satisfies never;
+      }
+    },
+    withdrawn: () => {
+      if (circuit !== 'probing') return;
+      circuit = 'open';
+      reopensAt = 0;
+    },
+    circuit: () => circuit,
+  };
+}
+
+function average(known: number | null, value: number, samples: number): number {
+  return known === null ? value : known + (value - known) / samples;
+}

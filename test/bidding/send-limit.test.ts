@@ -1,0 +1,106 @@
+/** The learnt limit against a played service: a station with so many servers, or one that is down. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type AttemptEnd, createSendLimit, type SendLimit } from '../../src/bidding/send-limit.ts';
+
+type Station = { servers: number; serviceMs: number };
+
+/** A closed loop with always more bids than slots, in steps of one attempt: returns answers a second and their median time. */
+function play(limit: SendLimit, station: Station, untilMs: number) {
+  const busyUntil = Array.from({ length: station.servers }, () => 0);
+  const under: { startedAt: number; endsAt: number }[] = [];
+  const durations: number[] = [];
+  let most = 0;
+  let now = 0;
+  while (now < untilMs) {
+    while (under.length < limit.current()) {
+      const server = busyUntil.indexOf(Math.min(...busyUntil));
+      const endsAt = Math.max(now, busyUntil[server]!) + station.serviceMs;
+      busyUntil[server] = endsAt;
+      under.push({ startedAt: now, endsAt });
+    }
+    under.sort((a, b) => a.endsAt - b.endsAt);
+    const { startedAt, endsAt } = under.shift()!;
+    now = endsAt;
+    limit.heard('answered', now - startedAt, under.length + 1, now);
+    if (now > untilMs / 2) {
+      durations.push(now - startedAt);
+      most = Math.max(most, limit.current());
+    }
+  }
+  durations.sort((a, b) => a - b);
+  return {
+    answersPerS: durations.length / (untilMs / 2 / 1_000),
+    medianMs: durations[durations.length >> 1]!,
+    most,
+  };
+}
+
+test('a fast service is used up to the setting', () => {
+  const limit = createSendLimit(64);
+  const { most } = play(limit, { servers: 500, serviceMs: 40 }, 10_000);
+  assert.equal(most, 64);
+});
+
+test('a service with few servers keeps its throughput and is spared the queue', () => {
+  const station = { servers: 10, serviceMs: 50 };
+  const learnt = play(createSendLimit(256), station, 30_000);
+  const fixed: SendLimit = { ...createSendLimit(256), current: () => 256, heard: () => undefined };
+  const flooded = play(fixed, station, 30_000);
+  assert.ok(learnt.answersPerS > 0.9 * flooded.answersPerS, `${learnt.answersPerS} of ${flooded.answersPerS} a second`);
+  assert.ok(learnt.medianMs < flooded.medianMs / 4, `${learnt.medianMs} ms against ${flooded.medianMs} ms`);
+});
+
+test('refusals shrink the limit, once for all that was under way together', () => {
+  const limit = createSendLimit(64);
+  play(limit, { servers: 500, serviceMs: 40 }, 10_000);
+  for (let each = 0; each < 20; each += 1) limit.heard('throttled', 40, 20 - each, 20_000 + each);
+  assert.equal(limit.current(), Math.floor(64 * 0.7));
+  limit.heard('throttled', 40, 20, 20_100);
+  assert.equal(limit.current(), Math.floor(64 * 0.7 * 0.7));
+});
+
+test('a dead service is left alone but for a probe, and served again when it answers', () => {
+  const limit = createSendLimit(64);
+  for (let each = 0; each < 11; each += 1) limit.heard('failed', 10, 8, 1_000 + each);
+  assert.equal(limit.circuit(), 'closed');
+  limit.heard('failed', 10, 8, 1_011);
+  assert.equal(limit.circuit(), 'open');
+  assert.equal(limit.admit(1_100), 1_261, 'nobody before the rest is over');
+  assert.equal(limit.admit(1_261), 1_261, 'one probe');
+  assert.ok(limit.admit(1_262) > 1_262, 'and no second one');
+  limit.heard('failed', 10, 1, 1_271);
+  assert.equal(limit.admit(1_400), 1_771, 'the rest doubles');
+  assert.equal(limit.admit(1_771), 1_771);
+  limit.withdrawn();
+  assert.equal(limit.admit(1_772), 1_772, 'a probe that asked nothing is not the probe');
+  limit.heard('answered', 10, 1, 1_780);
+  assert.equal(limit.circuit(), 'closed');
+  assert.equal(limit.admit(1_781), 1_781);
+});
+
+test('an answer between failures keeps the circuit closed', () => {
+  const limit = createSendLimit(64);
+  for (let each = 0; each < 100; each += 1) limit.heard(each % 6 === 5 ? 'answered' : 'failed', 10, 8, each);
+  assert.equal(limit.circuit(), 'closed');
+});
+
+test('whatever is heard, there is a slot, never more than the setting, and every circuit is probed again', () => {
+  const end = fc.constantFrom<AttemptEnd>('answered', 'throttled', 'failed');
+  const heard = fc.record({ end, durationMs: fc.nat(30_000), inFlight: fc.nat(300), laterMs: fc.nat(5_000) });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 300 }), fc.array(heard, { maxLength: 300 }), (most, history) => {
+      const limit = createSendLimit(most);
+      let now = 0;
+      for (const { end, durationMs, inFlight, laterMs } of history) {
+        now += laterMs;
+        limit.heard(end, durationMs, inFlight, now);
+        assert.ok(limit.current() >= 1 && limit.current() <= most);
+        const at = limit.admit(now);
+        assert.ok(at >= now && at <= now + 10_000);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
