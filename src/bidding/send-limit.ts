@@ -4,8 +4,8 @@
  *
  * The limit follows the gradient of answer times (Netflix, concurrency-limits, Gradient2): answers that take longer than
  * they long have mean a queue over there, and more of ours would only make it longer. So that a queue of our own does not
- * become what is usual, an average that has crept up is checked with half the slots. Refusals and broken exchanges cut
- * it at once, as TCP does (AIMD; RFC 5681).
+ * become what is usual, an average that has crept up is checked with half the slots. A 429 cuts it at once, as TCP does
+ * on a loss (RFC 5681), and so do failures when they are many.
  */
 import type { EpochMs } from '../domain/glossary.ts';
 
@@ -38,7 +38,9 @@ const probeTimeoutMs = 10_000;
 const creep = 1.25;
 /** The short average must exceed the long one by this much before it counts as a queue. */
 const tolerance = 1.5;
-const smoothing = 0.2;
+/** A failure here and there is the network's; only a share above this one says that the service has too much to do. */
+const failureShareToCut = 0.3;
+const failureSamples = 20;
 const shortSamples = 10;
 const longSamples = 600;
 
@@ -55,6 +57,7 @@ export function createSendLimit(most: number): SendLimit {
   /** Attempts begun before this tell about the time before the last cut. */
   let cutAt = Number.NEGATIVE_INFINITY;
   let failures = 0;
+  let failureShare = 0;
   let restMs = firstRestMs;
   let circuit: Circuit = 'closed';
   let reopensAt = 0;
@@ -90,8 +93,8 @@ export function createSendLimit(most: number): SendLimit {
       return;
     }
     slowStart = false;
-    const target = limit * gradient + Math.sqrt(limit);
-    limit = clamped(limit * (1 - smoothing / limit) + target * (smoothing / limit));
+    // Each answer moves it by its part of one round of answers.
+    limit = clamped(limit + (limit * (gradient - 1) + Math.sqrt(limit) / 2) / limit);
   }
 
   /** Half the slots for a while: if answers get faster, the queue was of our own making. */
@@ -147,6 +150,7 @@ export function createSendLimit(most: number): SendLimit {
       return now;
     },
     heard: (end, durationMs, inFlight, now) => {
+      failureShare += ((end === 'failed' ? 1 : 0) - failureShare) / failureSamples;
       switch (end) {
         case 'answered':
           return answered(durationMs, inFlight);
@@ -155,7 +159,7 @@ export function createSendLimit(most: number): SendLimit {
           if (circuit !== 'closed') circuit = 'closed';
           return cut(0.7, durationMs, now);
         case 'failed':
-          cut(0.8, durationMs, now);
+          if (failureShare > failureShareToCut) cut(0.8, durationMs, now);
           return failed(now);
         default:
           return end satisfies never;

@@ -104,3 +104,12 @@ test('whatever is heard, there is a slot, never more than the setting, and every
     { numRuns: 300 },
   );
 });
+
+test('a network that loses one answer in twenty costs no slots', () => {
+  const limit = createSendLimit(64);
+  for (let each = 0; each < 2_000; each += 1) limit.heard(each % 20 === 19 ? 'failed' : 'answered', 40, 64, each);
+  assert.equal(limit.current(), 64);
+  for (let each = 0; each < 40; each += 1)
+    limit.heard(each % 2 === 0 ? 'failed' : 'answered', 40, 64, 2_000 + 50 * each);
+  assert.ok(limit.current() < 16, `${limit.current()} slots when every second one fails`);
+});
