@@ -33,8 +33,7 @@ export async function createBroker(plan: {
     brokerProperties(plan.ports, join(plan.directory, 'data')),
   );
   await writeFile(join(plan.directory, 'log4j2.properties'), logToOutput);
-  const id = randomBytes(16).toString('base64url');
-  const format = ['-cp', classpath, 'kafka.tools.StorageTool', 'format', '-t', id, '-c', 'server.properties'];
+  const format = ['-cp', classpath, 'kafka.tools.StorageTool', 'format', '-t', clusterId(), '-c', 'server.properties'];
   await run('java', ['-Dlog4j2.configurationFile=log4j2.properties', ...format], { cwd: plan.directory });
   const memory = ['-Xms256m', '-Xmx512m', '-XX:+UseSerialGC'];
   return createPart(
@@ -54,6 +53,13 @@ export async function createBroker(plan: {
     },
     plan.changed,
   );
+}
+
+/** 16 random bytes. The first is low, for an id that begins with a dash would be read as an option. */
+function clusterId(): string {
+  const bytes = randomBytes(16);
+  bytes[0]! &= 0x3f;
+  return bytes.toString('base64url');
 }
 
 function brokerProperties([broker, controller]: readonly [number, number], data: string): string {

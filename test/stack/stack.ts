@@ -27,7 +27,7 @@ export type RunningStack = StackAddresses & {
 /** `sentence` says what is missing on this machine, and the remedy. */
 export type Stack = RunningStack | { kind: 'missing'; sentence: string };
 
-/** `tell` takes what a person who waits wants to know. Throws when all is there and a server fails all the same. */
+/** `tell` takes what a person who waits wants to know. A server that does not come up is missing, in its own words. */
 export async function startStack(options: { tell?: (text: string) => void } = {}): Promise<Stack> {
   const sentence = (await lacksJava()) ?? (await lacksRedis());
   if (sentence !== null) return { kind: 'missing', sentence };
@@ -63,7 +63,7 @@ export async function startStack(options: { tell?: (text: string) => void } = {}
     };
   } catch (cause) {
     await stop();
-    throw cause;
+    return { kind: 'missing', sentence: cause instanceof Error ? cause.message : String(cause) };
   }
 }
 
