@@ -39,6 +39,8 @@ export type DeskStatus = {
   oldestQueuedAt: EpochMs | null;
   parked: number;
   sending: number;
+  /** Bids sent whose answer is unknown. */
+  unknown: { count: number; oldestAt: EpochMs | null };
   exposure: { held: AmountCents; committed: AmountCents };
   /** When a batch was last folded, or the log was seen to have nothing new. */
   progressAt: EpochMs;

@@ -347,6 +347,7 @@ export function createDesk(world: DeskWorld): Desk {
       oldestQueuedAt: queue.oldestAt(),
       parked: links.parkedCount(),
       sending: sender.count() + claiming.size,
+      unknown: ledger.unknown(),
       exposure: ledger.exposure(),
       progressAt: intake.progressAt(),
     };
