@@ -29,15 +29,28 @@ function lineOf(mark: string, id: string, value: Buffer): string {
   return `${mark}\t${JSON.stringify(id)}\t${mark === 'R' ? text.replace('\n', '\t') : text}`;
 }
 
-function argumentsOf(line: string): [mark: string, id: string, value: string | Buffer] {
-  const idAt = line.indexOf('\t') + 1;
-  const valueAt = line.indexOf('\t', idAt) + 1;
-  const mark = line.slice(0, idAt - 1);
-  const id: string = JSON.parse(line.slice(idAt, valueAt - 1));
+function pairOf(line: string, mark: string): [id: string, value: string | Buffer] {
+  const valueAt = line.indexOf('\t', 2) + 1;
+  const id: string = JSON.parse(line.slice(2, valueAt - 1));
   const value = line.slice(valueAt);
-  if (mark === 'H') return [mark, id, Buffer.from(value, 'base64')];
-  if (mark === 'B') return [mark, id, JSON.parse(value)];
-  return [mark, id, mark === 'R' ? value.replace('\t', '\n') : value];
+  if (mark === 'H') return [id, Buffer.from(value, 'base64')];
+  if (mark === 'B') return [id, JSON.parse(value)];
+  return [id, mark === 'R' ? value.replace('\t', '\n') : value];
+}
+
+/** Lines of one mark each, for one call. */
+function* pagesOf(piece: string): Generator<{ mark: string; lines: string[] }> {
+  let mark = '';
+  let lines: string[] = [];
+  for (const line of piece.split('\n')) {
+    if (lines.length === entriesAtOnce || !line.startsWith(mark)) {
+      if (lines.length > 0) yield { mark, lines };
+      lines = [];
+    }
+    mark = line.charAt(0);
+    lines.push(line);
+  }
+  yield { mark, lines };
 }
 
 async function* readPages(
@@ -110,14 +123,19 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
       );
     const begun = await step('begin');
     if (begun !== 'begun') return begun === 'busy' ? 'busy' : 'out-of-step';
+    // One page is prepared and on its way while the server deals with the one before.
+    let before: Promise<string> = Promise.resolve('put');
     for await (const piece of copy.pieces) {
-      const lines = piece.split('\n');
-      for (let from = 0; from < lines.length; from += entriesAtOnce) {
-        const page = lines.slice(from, from + entriesAtOnce);
-        if ((await step('put', ...page.flatMap(argumentsOf))) !== 'put') return 'out-of-step';
-        onPut(page.length);
+      for (const { mark, lines } of pagesOf(piece)) {
+        const put = step('put', mark, ...lines.flatMap((line) => pairOf(line, mark)));
+        // Asked about after the one before; should that one reject, nobody asks.
+        put.catch(() => {});
+        if ((await before) !== 'put') return 'out-of-step';
+        before = put;
+        onPut(lines.length);
       }
     }
+    if ((await before) !== 'put') return 'out-of-step';
     const ended = await step('end', String(copy.applied));
     await sweep();
     return ended === 'ended' ? 'restored' : 'out-of-step';

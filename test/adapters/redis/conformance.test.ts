@@ -1,18 +1,13 @@
 /** The Redis adapter is held to the ports by the suites that hold the embedded one. */
-import { after, before } from 'node:test';
 import { testControl } from '../../conformance/control.ts';
 import { testMarginCache } from '../../conformance/margin-cache.ts';
 import { testViews } from '../../conformance/views.ts';
-import { type RedisServer, redisMissing, startRedis } from './redis-server.ts';
+import { describeOnRedis } from './redis-server.ts';
 import { redisKind } from './redis-store.ts';
 
-let server: RedisServer;
-before(async () => {
-  server = await startRedis();
+await describeOnRedis('redis', ({ url }) => {
+  const kind = redisKind(url);
+  testViews(kind);
+  testMarginCache(kind);
+  testControl(kind);
 });
-after(() => server.stop());
-
-const kind = redisKind(() => server.url);
-testViews(kind);
-testMarginCache(kind);
-testControl(kind);

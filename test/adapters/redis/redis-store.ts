@@ -3,9 +3,9 @@ import { Redis } from 'ioredis';
 import { openRedisStore } from '../../../src/adapters/redis/store.ts';
 import type { StoreKind } from '../../conformance/backend.ts';
 
-export function redisKind(url: () => string): StoreKind {
+export function redisKind(url: string): StoreKind {
   let places = 0;
-  const open = (place: string) => openRedisStore({ url: url(), keyPrefix: place });
+  const open = (place: string) => openRedisStore({ url, keyPrefix: place });
   return {
     name: 'redis',
     createPlace: async () => {
@@ -20,7 +20,7 @@ export function redisKind(url: () => string): StoreKind {
       return place;
     },
     burnViews: async (place) => {
-      const admin = new Redis(url());
+      const admin = new Redis(url);
       await admin.del(`${place}applied`, `${place}generations`);
       const left = await admin.keys(`${place}v:*`);
       if (left.length > 0) await admin.del(...left);

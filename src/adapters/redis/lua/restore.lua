@@ -26,29 +26,52 @@ if step == 'end' then
   return 'ended'
 end
 
+-- A scan may have shown an entry twice: what is there already is the same. Few calls with many arguments, for a restore
+-- is as long as the sum of its calls.
 base = prefix .. 'v:' .. partition .. ':' .. name .. ':'
-local puts = {}
+local kind = ARGV[5]
 
-function puts.R(id, row)
-  local stop = string.find(row, '\n', 1, true)
-  putRow(id, string.sub(row, 1, stop - 1), string.sub(row, stop + 1))
+local function group(groups, key, ...)
+  local members = groups[key] or {}
+  groups[key] = members
+  for _, member in ipairs({ ... }) do members[#members + 1] = member end
 end
 
--- A scan may show an entry twice.
-function puts.E(id, exposure)
-  if call('HSETNX', base .. 'exp', id, exposure) == 0 then return end
-  local status, amount, expiresAt, keys = splitExposure(exposure)
-  if status == 'h' or status == 'c' then promise(id, amount, expiresAt, keys) end
+if kind == 'R' then
+  local phases, open = {}, {}
+  for i = 6, #ARGV, 2 do
+    local id, phase, isOpen, time = ARGV[i], string.match(ARGV[i + 1], '^([^|]+)|(%d)|(%d+)\n')
+    group(phases, phase, 0, time .. ':' .. id)
+    if isOpen == '1' then open[#open + 1] = id end
+  end
+  call('HSET', base .. 'rows', unpack(ARGV, 6))
+  for phase, cursors in pairs(phases) do call('ZADD', base .. 'c:' .. phase, unpack(cursors)) end
+  if #open > 0 then call('SADD', base .. 'open', unpack(open)) end
+elseif kind == 'E' then
+  local ids = {}
+  for i = 6, #ARGV, 2 do ids[#ids + 1] = ARGV[i] end
+  local known = call('HMGET', base .. 'exp', unpack(ids))
+  local sums, promised = {}, {}
+  for i = 1, #ids do
+    local status, amount, expiresAt, keys = splitExposure(ARGV[4 + 2 * i + 1])
+    if not known[i] and (status == 'h' or status == 'c') then
+      for _, key in ipairs(cjson.decode(keys)) do
+        sums[key] = (sums[key] or 0) + tonumber(amount)
+        group(promised, key, expiresAt, ids[i])
+      end
+    end
+  end
+  call('HSET', base .. 'exp', unpack(ARGV, 6))
+  for key, members in pairs(promised) do
+    call('HINCRBY', base .. 'amounts', key, string.format('%.0f', sums[key]))
+    call('ZADD', base .. 'z:' .. key, unpack(members))
+  end
+elseif kind == 'B' then
+  call('HSET', base .. 'bids', unpack(ARGV, 6))
+elseif kind == 'H' then
+  for i = 6, #ARGV, 2 do
+    call('SET', base .. 'h:' .. ARGV[i], ARGV[i + 1])
+    call('SADD', base .. 'stats', ARGV[i])
+  end
 end
-
-function puts.B(bid, id)
-  call('HSET', base .. 'bids', bid, id)
-end
-
-function puts.H(key, histogram)
-  call('SET', base .. 'h:' .. key, histogram)
-  call('SADD', base .. 'stats', key)
-end
-
-for i = 5, #ARGV, 3 do puts[ARGV[i]](ARGV[i + 1], ARGV[i + 2]) end
 return 'put'
