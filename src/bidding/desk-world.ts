@@ -7,6 +7,7 @@ import type { Policy } from './decide.ts';
 import type { DeskObserver } from './observer.ts';
 import type { Control, EventLog, MarginCache, Service, Views } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
+import type { RebuildProgress } from './snapshots.ts';
 
 export type DeskWorld = {
   /** Drawn anew at each start of a process. */
@@ -27,6 +28,10 @@ export type DeskWorld = {
   policy: () => Policy;
   encodeBid: (requestId: RequestId, offer: Offer) => string;
   observer: DeskObserver;
+  /** Puts back views that are gone, before their partition is taken up; for views that can be lost. */
+  restoreViews?: (partition: number) => Promise<void>;
+  /** Hears how far views are that are made again. */
+  onRebuild?: (progress: RebuildProgress) => void;
 };
 
 export type DeskStatus = {
