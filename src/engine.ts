@@ -9,6 +9,7 @@ import type { Chance, Clock } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
 import { createDoor, type Door } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
+import { createLagWatch, type LagWatch } from './http/lag.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
 import { encodeBid } from './wire/bid.ts';
@@ -25,6 +26,8 @@ export type EngineParts = {
   chance: Chance;
   mapping: RequestMapping;
   policy: Policy;
+  /** Whether the rule files, as they are now, would be refused. */
+  ruleSetRefused: () => boolean;
   /** False freezes the statistics. */
   learning: boolean;
   journal: Journal;
@@ -46,6 +49,7 @@ const stallMs = 15_000;
 export async function startEngine(parts: EngineParts): Promise<Engine> {
   const { config, store, clock, journal } = parts;
   const metrics = createMetrics();
+  const lagWatch = createLagWatch();
   const desk = createDesk({
     ...parts,
     ...store,
@@ -74,7 +78,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     bodyLimitBytes: config.http.bodyLimitBytes,
     progress: () => progressOf(desk, clock),
     checks: readinessChecks(desk),
-    metricsText: () => metricsText(metrics, parts, desk, door),
+    metricsText: () => metricsText({ ...parts, metrics, lagWatch, desk, door }),
     onFault: (text) => journal.error('http-fault', { text }),
   });
   await desk.start();
@@ -131,23 +135,33 @@ function readinessChecks(desk: Desk): ReadinessCheck[] {
   ];
 }
 
-async function metricsText(metrics: Metrics, parts: EngineParts, desk: Desk, door: Door): Promise<string> {
-  const { store, clock } = parts;
+async function metricsText(
+  parts: EngineParts & { metrics: Metrics; lagWatch: LagWatch; desk: Desk; door: Door },
+): Promise<string> {
+  const { store, clock, metrics, lagWatch, desk, door } = parts;
   const status = desk.status();
+  const now = clock.now();
   let behind = 0;
+  let behindMs = 0;
   for (const [partition, end] of await store.log.ends('auctions')) {
-    behind += Math.max(0, end - (await store.views.applied(partition)));
+    const applied = await store.views.applied(partition);
+    behind += Math.max(0, end - applied);
+    behindMs = Math.max(behindMs, lagWatch.seen(partition, end, applied, now));
   }
   metrics.setGauges({
     queueDepth: status.queued,
-    queueOldestAgeMs: status.oldestQueuedAt === null ? 0 : clock.now() - status.oldestQueuedAt,
+    queueOldestAgeMs: status.oldestQueuedAt === null ? 0 : now - status.oldestQueuedAt,
     bidsInFlight: status.sending,
     sendLimit: status.sendLimit,
     circuitOpen: status.circuit !== 'closed',
     doorInFlight: door.inFlight(),
+    unknownBids: status.unknown.count,
+    unknownOldestAgeMs: status.unknown.oldestAt === null ? 0 : now - status.unknown.oldestAt,
     exposureCents: status.exposure,
     consumerLag: { auctions: behind },
+    consumerLagMs: { auctions: behindMs },
     paused: status.gate === 'paused',
+    ruleSetRefused: parts.ruleSetRefused(),
   });
   return metrics.text();
 }

@@ -25,7 +25,7 @@ import { type Config, type Environment, type Place, readConfig, readPlace } from
 import { type Engine, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
 import { createJournal, type Journal } from './http/journal.ts';
-import { policyOf } from './policy.ts';
+import { createRuleCheck, policyOf } from './policy.ts';
 import { type modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
 import { createSandbox } from './sandbox/sandbox.ts';
 import { sandboxSettings } from './sandbox/settings.ts';
@@ -89,6 +89,7 @@ async function openEngine(parts: {
     chance: Math.random,
     mapping: mapping.mapping,
     policy,
+    ruleSetRefused: createRuleCheck(() => readRuleFiles(config.rulesDir)),
     onStep: crashAt(process.env.LANCE_CRASH_AT),
   });
   return {

@@ -35,6 +35,23 @@ export function policyOf(
   };
 }
 
+/** Whether the rule files as they are now would be refused at a start. Compiles them only when they have changed. */
+export function createRuleCheck(readFiles: () => readonly RuleFile[]): () => boolean {
+  let last: { text: string; refused: boolean } | null = null;
+  return () => {
+    let files: readonly RuleFile[];
+    try {
+      files = readFiles();
+    } catch (fault) {
+      if (fault instanceof Fault) return true;
+      throw fault;
+    }
+    const text = JSON.stringify(files);
+    if (last?.text !== text) last = { text, refused: compileRuleSet(files).kind === 'refused' };
+    return last.refused;
+  };
+}
+
 function pricingPolicy(economics: Economics, pricing: PricingSettings): Pick<Policy, 'economics' | 'tables' | 'prior'> {
   return {
     economics,

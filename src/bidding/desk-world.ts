@@ -8,6 +8,7 @@ import type { DeskObserver } from './observer.ts';
 import type { Control, EventLog, MarginCache, Service, Views } from './ports.ts';
 import type { Circuit } from './send-limit.ts';
 import type { BiddingSettings } from './settings.ts';
+import type { RebuildProgress } from './snapshots.ts';
 
 export type DeskWorld = {
   /** Drawn anew at each start of a process. */
@@ -28,6 +29,10 @@ export type DeskWorld = {
   policy: () => Policy;
   encodeBid: (requestId: RequestId, offer: Offer) => string;
   observer: DeskObserver;
+  /** Puts back views that are gone, before their partition is taken up; for views that can be lost. */
+  restoreViews?: (partition: number) => Promise<void>;
+  /** Hears how far views are that are made again. */
+  onRebuild?: (progress: RebuildProgress) => void;
 };
 
 export type DeskStatus = {
@@ -43,6 +48,8 @@ export type DeskStatus = {
   /** Bids that may be under way at once, as learnt; and whether the service is being let alone. */
   sendLimit: number;
   circuit: Circuit;
+  /** Bids sent whose answer is unknown. */
+  unknown: { count: number; oldestAt: EpochMs | null };
   exposure: { held: AmountCents; committed: AmountCents };
   /** When a batch was last folded, or the log was seen to have nothing new. */
   progressAt: EpochMs;

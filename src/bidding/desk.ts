@@ -351,6 +351,7 @@ export function createDesk(world: DeskWorld): Desk {
       sending: sender.count() + claiming.size,
       sendLimit: sendLimit.current(),
       circuit: sendLimit.circuit(),
+      unknown: ledger.unknown(),
       exposure: ledger.exposure(),
       progressAt: intake.progressAt(),
     };

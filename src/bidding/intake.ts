@@ -8,6 +8,7 @@ import type { DeskObserver } from './observer.ts';
 import { type Consumer, callbackPartition, type EventLog, type LogBatch, type Views } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 import { sleep } from './sleep.ts';
+import type { RebuildProgress } from './snapshots.ts';
 
 export type Intake = {
   start: () => Promise<void>;
@@ -18,6 +19,8 @@ export type Intake = {
 };
 
 const progressPollMs = 1_000;
+/** Records folded at once while a partition is caught up: nothing is decided then, so nothing waits for the batch. */
+const catchUpEntries = 1_000;
 
 export function createIntake(options: {
   log: EventLog;
@@ -32,6 +35,8 @@ export function createIntake(options: {
   onLive: (partition: number, position: number) => Promise<void>;
   onLost: () => void;
   onCallbacks: (batch: LogBatch<CallbackRecord>) => Promise<void>;
+  restoreViews?: (partition: number) => Promise<void>;
+  onRebuild?: (progress: RebuildProgress) => void;
 }): Intake {
   const { log, views, ledger, clock, settings, observer } = options;
   let consumers: Consumer[] = [];
@@ -43,12 +48,20 @@ export function createIntake(options: {
   let timer: Timer | null = null;
 
   async function onBatch(batch: LogBatch<AuctionRecord>): Promise<void> {
+    const entries = live.has(batch.partition) ? settings.batchEntries : catchUpEntries;
+    for (const part of partsOf(batch, entries)) await onPart(part);
+  }
+
+  async function onPart(batch: LogBatch<AuctionRecord>): Promise<void> {
     const { partition, next } = batch;
     const folds = await ledger.fold(batch);
     positions.set(partition, next);
     progressAt = clock.now();
     await options.onFolds(folds, live.has(partition));
-    if (!live.has(partition) && next >= (targets.get(partition) ?? 0)) await goLive(partition);
+    if (live.has(partition)) return;
+    const end = targets.get(partition) ?? 0;
+    options.onRebuild?.({ partition, applied: next, end, restored: 0 });
+    if (next >= end) await goLive(partition);
   }
 
   async function goLive(partition: number): Promise<void> {
@@ -59,19 +72,27 @@ export function createIntake(options: {
   async function begin(): Promise<void> {
     targets = await log.ends('auctions');
     for (const [partition, end] of targets) {
+      await options.restoreViews?.(partition);
       const applied = await views.applied(partition);
       positions.set(partition, applied);
       if (applied >= end) await goLive(partition);
     }
-    const common = { maxEntries: settings.batchEntries, onFault: (fault: unknown) => void restart(fault) };
+    const common = { onFault: (fault: unknown) => void restart(fault) };
     // From where its rows were taken up: a batch that another process folded meanwhile must come by here too, or its
     // rows stay as they were and the next record is folded onto them.
     const from = async (partition: number) => positions.get(partition) ?? 0;
     consumers = [
-      await log.consume({ ...common, topic: 'auctions', from, handler: onBatch }),
+      await log.consume({
+        ...common,
+        topic: 'auctions',
+        from,
+        maxEntries: Math.max(catchUpEntries, settings.batchEntries),
+        handler: onBatch,
+      }),
       await log.consume({
         ...common,
         topic: 'callbacks',
+        maxEntries: settings.batchEntries,
         from: (partition) => views.applied(callbackPartition(partition)),
         handler: options.onCallbacks,
       }),
@@ -133,4 +154,17 @@ export function createIntake(options: {
     isLive: () => !restarting && [...targets.keys()].every((partition) => live.has(partition)),
     progressAt: () => progressAt,
   };
+}
+
+function* partsOf(batch: LogBatch<AuctionRecord>, most: number): Generator<LogBatch<AuctionRecord>> {
+  if (batch.entries.length <= most) {
+    yield batch;
+    return;
+  }
+  let { first } = batch;
+  for (let from = 0; from < batch.entries.length; from += most) {
+    const next = batch.entries[from + most]?.offset ?? batch.next;
+    yield { partition: batch.partition, first, next, entries: batch.entries.slice(from, from + most) };
+    first = next;
+  }
 }

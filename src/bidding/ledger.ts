@@ -1,5 +1,5 @@
 /** Folds batches of the log into the views and keeps the rows of open requests at hand. */
-import type { AmountCents, RequestId } from '../domain/glossary.ts';
+import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
@@ -26,6 +26,8 @@ export type Ledger = {
   openCount: () => number;
   /** Requests whose end is still awaited. */
   unsettledCount: () => number;
+  /** Bids sent whose answer is unknown, and since when the oldest has been. */
+  unknown: () => { count: number; oldestAt: EpochMs | null };
   /** Money promised in open requests, in cents by status. */
   exposure: () => { held: AmountCents; committed: AmountCents };
   /** Forgets everything at hand; the views are asked again. */
@@ -134,9 +136,21 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
     return sums;
   }
 
+  function unknown(): { count: number; oldestAt: EpochMs | null } {
+    let count = 0;
+    let oldestAt = Number.POSITIVE_INFINITY;
+    for (const { state } of rows.values()) {
+      if (state.phase !== 'unknown') continue;
+      count += 1;
+      oldestAt = Math.min(oldestAt, state.answer?.at ?? state.claim?.at ?? oldestAt);
+    }
+    return { count, oldestAt: Number.isFinite(oldestAt) ? oldestAt : null };
+  }
+
   return {
     fold,
     exposure,
+    unknown,
     load: async (partition, position) => {
       const open = await views.open(partition);
       await refuseOlder(partition, position);

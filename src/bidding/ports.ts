@@ -114,6 +114,41 @@ export type Views = {
   query: (query: LedgerQuery) => Promise<LedgerRow[]>;
 };
 
+// --- Copies of the views --------------------------------------------------------------------------------------------
+
+/** The views of one partition as they stood when `applied` was the next record to fold in, as opaque pieces of text. */
+export type ViewCopy = { applied: number; pieces: AsyncIterable<string> };
+
+/** `busy`: another process is restoring it just now. `out-of-step`: the views are there (again); nothing was replaced. */
+export type RestoreResult = 'restored' | 'busy' | 'out-of-step';
+
+/** Views on a server that can lose them: how they are carried elsewhere and brought back without folding from the beginning. */
+export type ViewCopies = {
+  /**
+   * Begins a copy that folding does not wait for. Closed requests last decided or received before `keepFrom` are left out: a
+   * record that comes for one later is folded as for a request never seen, so it has to be longer ago than any can reopen. Null
+   * when there are no views of this partition, or while another copy of it is taken. The pieces, of at most `pieceChars`
+   * characters unless one row is longer, have to be read to their end or left by `return`; they reject with `views-behind` when
+   * the views went away meanwhile, and the copy is worth nothing then.
+   */
+  take: (partition: number, options: { keepFrom: EpochMs; pieceChars: number }) => Promise<ViewCopy | null>;
+  /** Puts a copy where the views of the partition are gone, whole or not at all. `onPut` hears of entries written. */
+  restore: (partition: number, copy: ViewCopy, onPut: (entries: number) => void) => Promise<RestoreResult>;
+  /** Removes what was left of replaced views and abandoned restores. */
+  sweep: () => Promise<void>;
+};
+
+/** Where copies of the views are kept. */
+export type Snapshots = {
+  /**
+   * Resolves when the copy is durable and the latest of its partition. A copy whose pieces reject, or a process that dies on the
+   * way, leaves the one before in its place. Rejects with `log-unavailable`, or with what the pieces rejected with.
+   */
+  write: (partition: number, copy: ViewCopy & { takenAt: EpochMs }) => Promise<void>;
+  /** Null when there is none. The pieces come in the order they were written in. */
+  readLatest: (partition: number) => Promise<(ViewCopy & { takenAt: EpochMs }) | null>;
+};
+
 // --- MarginCache ----------------------------------------------------------------------------------------------------
 
 export type MarginCache = {

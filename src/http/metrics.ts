@@ -11,11 +11,17 @@ type GaugeSample = {
   sendLimit: number;
   circuitOpen: boolean;
   doorInFlight: number;
+  /** Bids sent whose answer is unknown. */
+  unknownBids: number;
+  unknownOldestAgeMs: number;
   /** Cents by status of exposure. */
   exposureCents: Readonly<Partial<Record<'held' | 'committed', number>>>;
   /** Records behind the end of the log, by topic. */
   consumerLag: Readonly<Record<string, number>>;
+  /** How long the oldest of them has waited, by topic. */
+  consumerLagMs: Readonly<Record<string, number>>;
   paused: boolean;
+  ruleSetRefused: boolean;
 };
 
 export type Metrics = {
@@ -111,9 +117,15 @@ function makeGauges(registry: Registry) {
     sendLimit: gauge('send_limit', 'Bids that may be under way at once, as learnt from the service.', []),
     circuitOpen: gauge('circuit_open', '1 while the service is left alone because it does not answer.', []),
     doorInFlight: gauge('webhooks_in_flight', 'Webhooks waiting for the log.', []),
+    unknownBids: gauge('unknown_bids', 'Bids sent whose answer is not known.', []),
+    unknownAge: gauge('unknown_oldest_age_seconds', 'Age of the bid whose answer has been unknown longest.', []),
     exposure: gauge('exposure_reais', 'Money promised, by status.', ['status']),
     lag: gauge('consumer_lag_records', 'Records not yet consumed, by topic.', ['topic']),
+    lagAge: gauge('consumer_lag_seconds', 'How long the oldest record not yet consumed has waited, by topic.', [
+      'topic',
+    ]),
     paused: gauge('paused', '1 while an operator has paused bidding.', []),
+    ruleSetRefused: gauge('rule_set_refused', '1 while the rule files are refused and older rules are followed.', []),
   };
 }
 
@@ -124,11 +136,15 @@ function setGauges(gauges: Gauges, sample: GaugeSample): void {
   gauges.sendLimit.set(sample.sendLimit);
   gauges.circuitOpen.set(sample.circuitOpen ? 1 : 0);
   gauges.doorInFlight.set(sample.doorInFlight);
+  gauges.unknownBids.set(sample.unknownBids);
+  gauges.unknownAge.set(sample.unknownOldestAgeMs / 1_000);
   for (const status of ['held', 'committed'] as const) {
     gauges.exposure.set({ status }, (sample.exposureCents[status] ?? 0) / 100);
   }
   for (const [topic, lag] of Object.entries(sample.consumerLag)) gauges.lag.set({ topic }, lag);
+  for (const [topic, lagMs] of Object.entries(sample.consumerLagMs)) gauges.lagAge.set({ topic }, lagMs / 1_000);
   gauges.paused.set(sample.paused ? 1 : 0);
+  gauges.ruleSetRefused.set(sample.ruleSetRefused ? 1 : 0);
 }
 
 /** The label itself while the list is short and it has a label's form, else `other`. */

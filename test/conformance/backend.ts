@@ -29,15 +29,23 @@ export type BackendKind = {
   open: (place: string) => Promise<Backend>;
   beside: (place: string) => Promise<Beside>;
   /** Ends the backend as `kill -9` would; returns the place where what is left of it can be opened. */
-  crash: (place: string, backend: Backend) => Promise<string>;
+  crash: (place: string, backend: Pick<Backend, 'close'>) => Promise<string>;
   /** Removes the views of a closed backend; the log stays. */
   burnViews: (place: string) => Promise<void>;
 };
 
+/** The half of a backend that holds what instances share. */
+export type Store = Pick<Backend, 'views' | 'margins' | 'control' | 'close'>;
+
+export type StoreKind = Pick<BackendKind, 'name' | 'createPlace' | 'crash' | 'burnViews'> & {
+  open: (place: string) => Promise<Store>;
+  beside: (place: string) => Promise<Pick<Beside, 'control' | 'close'>>;
+};
+
 /** Opens a fresh place for one test and closes it, whatever happens. */
-export async function withBackend(
-  kind: BackendKind,
-  run: (backend: Backend, place: string) => Promise<void>,
+export async function withBackend<B extends Pick<Backend, 'close'>>(
+  kind: { createPlace: () => Promise<string>; open: (place: string) => Promise<B> },
+  run: (backend: B, place: string) => Promise<void>,
 ): Promise<void> {
   const place = await kind.createPlace();
   const backend = await kind.open(place);

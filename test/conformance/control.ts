@@ -1,11 +1,11 @@
 /** What any control must do: operators change it from another process, live processes obey and say so. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type BackendKind, eventually, withBackend } from './backend.ts';
+import { eventually, type StoreKind, withBackend } from './backend.ts';
 
 const pause = { by: 'ana', reason: 'teste "é"', at: 1_763_700_000_000 };
 
-export function testControl(kind: BackendKind): void {
+export function testControl(kind: StoreKind): void {
   test(`${kind.name}: nothing is paused or capped at first; every change raises the revision`, () =>
     withBackend(kind, async ({ control }) => {
       const first = await control.read();

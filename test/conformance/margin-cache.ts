@@ -1,13 +1,13 @@
 /** What any margin cache must do. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type BackendKind, withBackend } from './backend.ts';
+import { type StoreKind, withBackend } from './backend.ts';
 import { linkDetail } from './samples.ts';
 
 const at = 1_763_700_000_000;
 const dayMs = 86_400_000;
 
-export function testMarginCache(kind: BackendKind): void {
+export function testMarginCache(kind: StoreKind): void {
   test(`${kind.name}: a detail is there for 24 hours, and no longer`, () =>
     withBackend(kind, async ({ margins }) => {
       const detail = linkDetail('a', at, 12_345);

@@ -10,7 +10,7 @@ import {
   type ViewChange,
 } from '../../src/bidding/ports.ts';
 import { foldResult } from '../../src/domain/histogram.ts';
-import { type Backend, type BackendKind, withBackend } from './backend.ts';
+import { type Store, type StoreKind, withBackend } from './backend.ts';
 import { stateOf } from './samples.ts';
 import { createViewsModel, type ViewsModel } from './views-model.ts';
 
@@ -98,7 +98,7 @@ const byId = (rows: readonly LedgerRow[]) =>
     [...rows].sort((a, b) => (a.state.requestId < b.state.requestId ? -1 : 1)).map((row) => [row.state.requestId, row]),
   );
 
-async function assertSame({ views }: Backend, model: ViewsModel): Promise<void> {
+async function assertSame({ views }: Store, model: ViewsModel): Promise<void> {
   assert.equal(await views.applied(0), model.applied());
   const read = await views.read([...ids, 'nobody']);
   assert.deepEqual(byId([...read.values()]), byId(model.rows()));
@@ -124,7 +124,7 @@ async function assertSame({ views }: Backend, model: ViewsModel): Promise<void> 
 }
 
 /** Folds in again what the views have not, and expects the same refusals as the first time. */
-async function catchUp({ views }: Backend, history: readonly { batch: ViewBatch; refused: string[] }[]): Promise<void> {
+async function catchUp({ views }: Store, history: readonly { batch: ViewBatch; refused: string[] }[]): Promise<void> {
   const applied = await views.applied(0);
   const end = history.at(-1)?.batch.next ?? 0;
   assert.ok(applied === end || history.some(({ batch }) => batch.first === applied), `${applied} is inside a batch`);
@@ -133,7 +133,7 @@ async function catchUp({ views }: Backend, history: readonly { batch: ViewBatch;
   }
 }
 
-async function runSteps(kind: BackendKind, plan: readonly Step[]): Promise<void> {
+async function runSteps(kind: StoreKind, plan: readonly Step[]): Promise<void> {
   let place = await kind.createPlace();
   let backend = await kind.open(place);
   const model = createViewsModel();
@@ -204,8 +204,8 @@ function reserve(requestId: string, amountCents: number, over: Partial<Extract<V
   };
 }
 
-function testReservations(kind: BackendKind): void {
-  const reservationOf = async ({ views }: Backend, requestId: string) =>
+function testReservations(kind: StoreKind): void {
+  const reservationOf = async ({ views }: Store, requestId: string) =>
     (await views.read([requestId])).get(requestId)?.reservation;
   const state = (requestId: string): ViewChange => ({
     kind: 'state',
@@ -280,7 +280,7 @@ function testReservations(kind: BackendKind): void {
     }));
 }
 
-export function testViews(kind: BackendKind): void {
+export function testViews(kind: StoreKind): void {
   testReservations(kind);
 
   test(`${kind.name}: each partition, of auctions or callbacks, has its own progress`, () =>

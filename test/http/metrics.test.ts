@@ -35,9 +35,13 @@ function fill(metrics: Metrics): void {
     sendLimit: 16,
     circuitOpen: true,
     doorInFlight: 0,
+    unknownBids: 3,
+    unknownOldestAgeMs: 2_500,
     exposureCents: { held: 12_345 },
     consumerLag: { auctions: 7 },
+    consumerLagMs: { auctions: 1_250 },
     paused: true,
+    ruleSetRefused: true,
   });
 }
 
@@ -58,6 +62,10 @@ test('what happened is counted, in base units', async () => {
     'lance_queue_oldest_age_seconds 1.5',
     'lance_exposure_reais{status="held"} 123.45',
     'lance_consumer_lag_records{topic="auctions"} 7',
+    'lance_consumer_lag_seconds{topic="auctions"} 1.25',
+    'lance_unknown_bids 3',
+    'lance_unknown_oldest_age_seconds 2.5',
+    'lance_rule_set_refused 1',
     'lance_paused 1',
   ]) {
     assert.ok(text.includes(`${line}\n`), `missing: ${line}`);

@@ -1,0 +1,81 @@
+-- Takes a copy of one partition's views as they stood at one offset while they go on changing: from its beginning on,
+-- each fold keeps the value that it is the first to overwrite, and a page shows the kept value instead of the new one.
+-- KEYS applied, generations, taking. ARGV prefix, partition, name of the copy, step, generation, arguments of the step.
+
+local prefix, partition, name, step = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local keptMs = 60000
+local generation = redis.call('HGET', KEYS[2], partition)
+local applied = redis.call('HGET', KEYS[1], partition)
+local taker = redis.call('GET', KEYS[3])
+if not generation or not applied then return { 'gone' } end
+local b = prefix .. 'v:' .. partition .. ':' .. generation .. ':'
+
+if step == 'begin' then
+  if taker and taker ~= name then return { 'busy' } end
+  redis.call('UNLINK', b .. 'undo')
+  redis.call('SET', KEYS[3], name, 'PX', keptMs)
+  return { 'begun', applied, generation }
+end
+if taker ~= name or generation ~= ARGV[5] then return { 'gone' } end
+if step == 'end' then
+  redis.call('UNLINK', b .. 'undo', KEYS[3])
+  return { 'ended' }
+end
+redis.call('PEXPIRE', KEYS[3], keptMs)
+
+local cursor, count, keepFrom = ARGV[6], ARGV[7], tonumber(ARGV[8])
+
+-- The value when the copy began; nil where there was none.
+local function then_(kind, id, now)
+  local kept = redis.call('HGET', b .. 'undo', kind .. id)
+  if kept == '' then return nil end
+  return kept or now
+end
+
+local function isWanted(row)
+  local open, time = string.match(row, '^[^|]+|(%d)|(%d+)\n')
+  return open == '1' or tonumber(time) >= keepFrom
+end
+
+local found = { 'page' }
+local function add(id, value)
+  found[#found + 1] = id
+  found[#found + 1] = value
+end
+
+if step == 'rows' then
+  local page = redis.call('HSCAN', b .. 'rows', cursor, 'COUNT', count)
+  found[2] = page[1]
+  for i = 1, #page[2], 2 do
+    local row = then_('r', page[2][i], page[2][i + 1])
+    if row and isWanted(row) then add(page[2][i], row) end
+  end
+elseif step == 'exposures' then
+  local page = redis.call('HSCAN', b .. 'exp', cursor, 'COUNT', count)
+  found[2] = page[1]
+  for i = 1, #page[2], 2 do
+    local id = page[2][i]
+    local exposure = then_('x', id, page[2][i + 1])
+    local status = exposure and string.sub(exposure, 1, 1)
+    if status == 'h' or status == 'c' then
+      add(id, exposure)
+    elseif exposure then
+      -- How a reservation ended is told along with its row.
+      local row = then_('r', id, redis.call('HGET', b .. 'rows', id) or nil)
+      if not row or isWanted(row) then add(id, exposure) end
+    end
+  end
+elseif step == 'bids' then
+  -- Bids that became known since are true as well; the tail makes them known again.
+  local page = redis.call('HSCAN', b .. 'bids', cursor, 'COUNT', count)
+  found[2] = page[1]
+  for i = 1, #page[2], 2 do add(page[2][i], page[2][i + 1]) end
+elseif step == 'statistics' then
+  local page = redis.call('SSCAN', b .. 'stats', cursor, 'COUNT', count)
+  found[2] = page[1]
+  for _, key in ipairs(page[2]) do
+    local histogram = then_('s', key, redis.call('GET', b .. 'h:' .. key))
+    if histogram then add(key, histogram) end
+  end
+end
+return found

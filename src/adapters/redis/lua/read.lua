@@ -1,0 +1,114 @@
+-- What the views say, over the generations of all partitions as they are at this moment.
+-- KEYS generations. ARGV prefix, question, its arguments.
+
+local prefix, question = ARGV[1], ARGV[2]
+local rest = {}
+for i = 3, #ARGV do rest[i - 2] = ARGV[i] end
+
+-- Flat triples: request, row, reservation or ''.
+local function rowsOf(b, ids, found)
+  if #ids == 0 then return ids end
+  local rows = redis.call('HMGET', b .. 'rows', unpack(ids))
+  local exposures = redis.call('HMGET', b .. 'exp', unpack(ids))
+  local absent = {}
+  for i, id in ipairs(ids) do
+    if rows[i] then
+      found[#found + 1] = id
+      found[#found + 1] = rows[i]
+      found[#found + 1] = exposures[i] or ''
+    else
+      absent[#absent + 1] = id
+    end
+  end
+  return absent
+end
+
+local questions = {}
+
+function questions.read()
+  local found = {}
+  for _, b in ipairs(basesOf(KEYS[1], prefix)) do rest = rowsOf(b, rest, found) end
+  return found
+end
+
+-- One page of a partition's open rows, its next cursor first.
+function questions.open()
+  local generation = redis.call('HGET', KEYS[1], rest[1])
+  if not generation then return { '0' } end
+  local b = prefix .. 'v:' .. rest[1] .. ':' .. generation .. ':'
+  local page = redis.call('SSCAN', b .. 'open', rest[2], 'COUNT', rest[3])
+  local found = { page[1] }
+  -- A small set is answered whole, whatever the count: more than may stand on Lua's stack.
+  for from = 1, #page[2], 1000 do
+    local ids = {}
+    for i = from, math.min(from + 999, #page[2]) do ids[#ids + 1] = page[2][i] end
+    rowsOf(b, ids, found)
+  end
+  return found
+end
+
+function questions.bids()
+  local found = {}
+  for _, b in ipairs(basesOf(KEYS[1], prefix)) do
+    for i, id in ipairs(redis.call('HMGET', b .. 'bids', unpack(rest))) do
+      if id then
+        found[#found + 1] = rest[i]
+        found[#found + 1] = id
+      end
+    end
+  end
+  return found
+end
+
+function questions.usage()
+  local time = table.remove(rest, 1)
+  local found = {}
+  for _, sum in ipairs(usageOf(basesOf(KEYS[1], prefix), rest, time)) do
+    found[#found + 1] = string.format('%.0f', sum[1])
+    found[#found + 1] = string.format('%.0f', sum[2])
+  end
+  return found
+end
+
+-- Flat pairs: key, histogram of one partition.
+function questions.statistics()
+  local found = {}
+  for _, b in ipairs(basesOf(KEYS[1], prefix)) do
+    for _, key in ipairs(rest) do
+      local histogram = redis.call('GET', b .. 'h:' .. key)
+      if histogram then
+        found[#found + 1] = key
+        found[#found + 1] = histogram
+      end
+    end
+  end
+  return found
+end
+
+-- Byte by byte: Lua's own comparison follows the server's locale.
+local function isLater(a, b)
+  for i = 1, math.min(#a.cursor, #b.cursor) do
+    local x, y = string.byte(a.cursor, i), string.byte(b.cursor, i)
+    if x ~= y then return x > y end
+  end
+  return #a.cursor > #b.cursor
+end
+
+function questions.query()
+  local limit, before = tonumber(rest[1]), rest[2]
+  local from = before == '' and '+' or '(' .. before
+  local cursors = {}
+  for _, b in ipairs(basesOf(KEYS[1], prefix)) do
+    for i = 3, #rest do
+      for _, cursor in ipairs(redis.call('ZREVRANGEBYLEX', b .. 'c:' .. rest[i], from, '-', 'LIMIT', 0, limit)) do
+        cursors[#cursors + 1] = { cursor = cursor, base = b }
+      end
+    end
+  end
+  table.sort(cursors, isLater)
+  local found = {}
+  for i = 1, math.min(limit, #cursors) do rowsOf(cursors[i].base, { string.sub(cursors[i].cursor, 17) }, found) end
+  return found
+end
+
+return questions[question]()

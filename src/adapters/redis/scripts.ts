@@ -1,0 +1,28 @@
+/** The Lua that runs inside Redis, put together from the files beside it. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+export type Script = {
+  /** Named by its bytes: two versions of this program can share a server. */
+  sha: string;
+  source: string;
+};
+
+function read(names: readonly string[], header: string): Script {
+  const parts = names.map((name) => readFileSync(new URL(`./lua/${name}.lua`, import.meta.url), 'utf8'));
+  const source = [header, ...parts].join('\n');
+  return { source, sha: createHash('sha1').update(source).digest('hex') };
+}
+
+/** A server whose memory is full refuses to begin a script that writes: never half of one. */
+const writing = '#!lua';
+const reading = '#!lua flags=no-writes';
+
+export const scripts = {
+  apply: read(['rows', 'exposure', 'exp', 'apply'], writing),
+  read: read(['exposure', 'read'], reading),
+  copy: read(['copy'], writing),
+  restore: read(['rows', 'restore'], writing),
+  margins: read(['margins'], writing),
+  control: read(['control'], writing),
+} as const;

@@ -1,0 +1,45 @@
+/** The shared half of the distributed backend: views, margins and controls of one desk on one Redis. */
+import type { Control, MarginCache, ViewCopies, Views } from '../../bidding/ports.ts';
+import { type Connection, connect, type RedisSettings, redisDefaults } from './connection.ts';
+import { createControl } from './control.ts';
+import { createMargins } from './margins.ts';
+import { createViewCopies } from './view-copies.ts';
+import { createViews } from './views.ts';
+
+export type RedisStore = {
+  views: Views;
+  copies: ViewCopies;
+  margins: MarginCache;
+  control: Control;
+  /** Waits for answers under way, at most one command's time. */
+  close: () => Promise<void>;
+};
+
+/**
+ * Rejects with `views-unavailable` (retryable) while the server does not answer, and with `configuration-invalid` when it is older
+ * than version 7 or may evict any key.
+ */
+export async function openRedisStore(
+  settings: Pick<RedisSettings, 'url'> & Partial<RedisSettings>,
+): Promise<RedisStore> {
+  const whole = { ...redisDefaults, ...settings };
+  const prefix = whole.keyPrefix;
+  const main = await connect(whole);
+  // What operators say is not kept waiting behind a fold or a copy being read.
+  let controls: Connection;
+  try {
+    controls = await connect(whole);
+  } catch (fault) {
+    await main.close();
+    throw fault;
+  }
+  return {
+    views: createViews(main, prefix),
+    copies: createViewCopies(main, prefix),
+    margins: createMargins(main, prefix),
+    control: createControl(controls, prefix),
+    close: async () => {
+      await Promise.all([main.close(), controls.close()]);
+    },
+  };
+}

@@ -1,0 +1,117 @@
+/** The views as Redis keeps them: names of keys, and values as text. The Lua beside this says what stands where. */
+import { randomBytes } from 'node:crypto';
+import { cursorOf, type LedgerRow, type Reservation, type ViewBatch, type ViewChange } from '../../bidding/ports.ts';
+import { cellCount } from '../../domain/glossary.ts';
+import { decayFactor, type Histogram } from '../../domain/histogram.ts';
+import type { RequestState } from '../../domain/states.ts';
+
+export type Keys = {
+  applied: string;
+  generations: string;
+  taking: (partition: number) => string;
+  restoring: (partition: number) => string;
+};
+
+export function keysOf(prefix: string): Keys {
+  return {
+    applied: `${prefix}applied`,
+    generations: `${prefix}generations`,
+    taking: (partition) => `${prefix}taking:${partition}`,
+    restoring: (partition) => `${prefix}restoring:${partition}`,
+  };
+}
+
+/** Never used before on this server, whatever it forgot since. */
+export function newName(): string {
+  return randomBytes(9).toString('base64url');
+}
+
+const cursorTimeLength = 15;
+
+function headerOf(state: RequestState, open: boolean): string {
+  return `${state.phase}|${open ? 1 : 0}|${cursorOf(state).slice(0, cursorTimeLength)}`;
+}
+
+const statuses: Readonly<Record<string, Reservation>> = {
+  h: 'held',
+  c: 'committed',
+  l: 'released',
+  r: 'refused',
+};
+
+export function ledgerRow(row: string, exposure: string): LedgerRow {
+  return { state: JSON.parse(row.slice(row.indexOf('\n') + 1)), reservation: statuses[exposure.charAt(0)] ?? 'none' };
+}
+
+/** Half-lives may differ between partitions only while a changed setting is rolled out. */
+type StoredHistogram = Histogram & { halfLifeMs: number };
+
+const headBytes = 24;
+const histogramBytes = headBytes + 8 * cellCount;
+
+export function readHistogram(bytes: Buffer): StoredHistogram {
+  const copy = new Uint8Array(histogramBytes);
+  copy.set(bytes.subarray(0, histogramBytes));
+  const view = new DataView(copy.buffer);
+  return {
+    landmarkAt: view.getFloat64(0, true),
+    count: view.getFloat64(8, true),
+    halfLifeMs: view.getFloat64(16, true),
+    cells: new Float64Array(copy.buffer, headBytes, cellCount),
+  };
+}
+
+/** What several partitions learnt under one key, as of the latest landmark; the bits of a single one stay as they are. */
+export function sumHistograms(parts: readonly StoredHistogram[]): Histogram {
+  const landmarkAt = Math.max(...parts.map((part) => part.landmarkAt));
+  const cells = new Float64Array(cellCount);
+  let count = 0;
+  for (const part of parts) {
+    const factor = decayFactor(part, landmarkAt, part.halfLifeMs);
+    for (let cell = 0; cell < cellCount; cell += 1) cells[cell]! += part.cells[cell]! * factor;
+    count += part.count;
+  }
+  return { landmarkAt, cells, count };
+}
+
+function encodeChange(change: ViewChange, args: string[]): void {
+  switch (change.kind) {
+    case 'state': {
+      const { state, open, bidIds } = change;
+      args.push('S', state.requestId, headerOf(state, open), JSON.stringify(state), String(bidIds.length), ...bidIds);
+      return;
+    }
+    case 'reserve': {
+      const { requestId, at, amountCents, expiresAt, force, caps } = change;
+      // Two caps may count in one bucket; a request counts there once.
+      const keys = JSON.stringify([...new Set(caps.flatMap((cap) => cap.keys.slice(0, 1)))]);
+      args.push('R', requestId, String(at), String(amountCents), String(expiresAt), force ? '1' : '0', keys);
+      args.push(String(caps.length));
+      for (const cap of caps) {
+        const buckets = [...new Set(cap.keys)];
+        args.push(String(cap.limitAmountCents ?? ''), String(cap.limitCount ?? ''), String(buckets.length), ...buckets);
+      }
+      return;
+    }
+    case 'release':
+      args.push('X', change.requestId);
+      return;
+    case 'commit':
+      args.push('C', change.requestId, String(change.expiresAt));
+      return;
+    case 'learn': {
+      const { cell, at, halfLifeMs, keys } = change;
+      args.push('L', String(cell), String(at), String(halfLifeMs), String(keys.length), ...keys);
+      return;
+    }
+    default:
+      change satisfies never;
+  }
+}
+
+/** Arguments of the fold, after the prefix. */
+export function encodeBatch(batch: ViewBatch): string[] {
+  const args = [String(batch.partition), String(batch.first), String(batch.next), newName()];
+  for (const change of batch.changes) encodeChange(change, args);
+  return args;
+}

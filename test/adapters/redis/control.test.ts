@@ -1,0 +1,107 @@
+/** What operators said outlives a loss as long as one process lives that had heard it, and reaches every instance at once. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openRedisStore, type RedisStore } from '../../../src/adapters/redis/store.ts';
+import { createSystemClock } from '../../../src/adapters/system/clock.ts';
+import { createGate } from '../../../src/bidding/gate.ts';
+import type { Service } from '../../../src/bidding/ports.ts';
+import { settings } from '../../bidding/parts.ts';
+import { eventually } from '../../conformance/backend.ts';
+import { describeOnRedis } from './redis-server.ts';
+
+const pause = { by: 'ana', reason: 'strange rates', at: 1_763_700_000_000 };
+
+await describeOnRedis('redis control', (redis) => {
+  const withThree = async (name: string, run: (a: RedisStore, b: RedisStore, desk: RedisStore) => Promise<void>) => {
+    const open = () => openRedisStore({ url: redis.url, keyPrefix: `{${name}}:`, reconnectFirstMs: 10 });
+    const stores = await Promise.all([open(), open(), open()]);
+    try {
+      await run(...(stores as [RedisStore, RedisStore, RedisStore]));
+    } finally {
+      await Promise.all(stores.map((store) => store.close()));
+    }
+  };
+
+  test('a pause and the lower cap are said again by those who had heard them', () =>
+    withThree('lost', async (a, b, fresh) => {
+      await a.control.setCap('daily', 500);
+      await b.control.read();
+      const revision = await a.control.setPause(pause);
+      await redis.flush();
+      // B had not heard of the pause yet; what it says again does not bury what A knows.
+      const again = await b.control.read();
+      assert.deepEqual([again.pause, again.caps], [null, { daily: 500 }]);
+      const restored = await a.control.read();
+      assert.deepEqual([restored.pause, restored.caps], [pause, { daily: 500 }]);
+      assert.ok(restored.revision > revision);
+      assert.deepEqual(await b.control.read(), restored);
+      assert.deepEqual(await fresh.control.read(), restored);
+      const resumed = await fresh.control.setPause(null);
+      for (const { control } of [a, b])
+        assert.deepEqual([(await control.read()).revision, (await control.read()).pause], [resumed, null]);
+    }));
+
+  test('an older dump lifts no pause', () =>
+    withThree('older', async (a, b, fresh) => {
+      await a.control.setCap('daily', 900);
+      await redis.keep();
+      await a.control.setPause(pause);
+      await a.control.setCap('daily', 300);
+      await redis.rollBack();
+      await eventually(() =>
+        fresh.control.read().then(
+          () => true,
+          () => false,
+        ),
+      );
+      assert.equal((await fresh.control.read()).pause, null);
+      await eventually(() =>
+        a.control.read().then(
+          () => true,
+          () => false,
+        ),
+      );
+      const expected = { pause, caps: { daily: 300 } };
+      for (const { control } of [a, b, fresh]) {
+        await eventually(() =>
+          control.read().then(
+            () => true,
+            () => false,
+          ),
+        );
+        const { pause: found, caps } = await control.read();
+        assert.deepEqual({ pause: found, caps }, expected);
+      }
+    }));
+
+  test('a pause closes the gate of every instance within a second', () =>
+    withThree('gates', async (a, b, desk) => {
+      const service = { ready: () => true } as Service;
+      const common = { service, clock: createSystemClock(), settings, stopping: () => false, onOpen: () => {} };
+      const gates = [a, b].map((store, i) => createGate({ ...common, instance: `i${i}`, control: store.control }));
+      await Promise.all(gates.map((gate) => gate.start()));
+      try {
+        assert.ok(gates.every((gate) => gate.isOpen()));
+        const revision = await desk.control.setPause(pause);
+        await eventually(() => gates.every((gate) => gate.closedBecause() === 'paused'), 1_000);
+        await eventually(async () => {
+          const obeyed = await desk.control.acknowledged();
+          return obeyed.length === 2 && obeyed.every((each) => each.revision === revision);
+        }, 1_000);
+      } finally {
+        for (const gate of gates) gate.stop();
+      }
+    }));
+
+  test('an instance silent for a day is no longer listed', () =>
+    withThree('silent', async (a, b) => {
+      await a.control.acknowledge('old', 1, 1_000);
+      await b.control.acknowledge('new', 1, 1_001 + 86_400_000);
+      assert.deepEqual(
+        (await b.control.acknowledged()).map(({ instance }) => instance),
+        ['new'],
+      );
+      await a.control.acknowledge('old', 1, 1_002);
+      assert.equal((await a.control.acknowledged()).length, 2);
+    }));
+});

@@ -1,0 +1,190 @@
+/** A copy shows the views as of one offset while they change under it; put back, they are the same to the last bit. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Redis } from 'ioredis';
+import { openRedisStore, type RedisStore } from '../../../src/adapters/redis/store.ts';
+import type { ViewChange, Views } from '../../../src/bidding/ports.ts';
+import type { Phase } from '../../../src/domain/states.ts';
+import { stateOf } from '../../conformance/samples.ts';
+import { describeOnRedis } from './redis-server.ts';
+
+const at = 1_763_700_000_000;
+const count = 1_200;
+const days = ['day|a', 'day|b'];
+const segments = Array.from({ length: 120 }, (_, i) => `segment ${i}`);
+const ids = Array.from({ length: count }, (_, i) => String(10_000 + i));
+
+/** Everything that can happen to request i in one round; rounds differ. */
+function changesOf(i: number, round: number): ViewChange[] {
+  const requestId = ids[i]!;
+  const phase: Phase = round % 2 === 0 ? 'claimed' : 'won';
+  const caps = [{ keys: [days[i % 2]!], limitAmountCents: 40_000, limitCount: null }];
+  const reserve = { at, amountCents: 100 + i, caps, expiresAt: at + 1_000 + i, force: round > 0 };
+  const changes: ViewChange[] = [
+    {
+      kind: 'state',
+      state: { ...stateOf(requestId, phase, at + i), repeats: round },
+      open: (i + round) % 3 === 0,
+      bidIds: [`bid ${i}\t"${round}`],
+    },
+    {
+      kind: 'learn',
+      keys: [segments[i % segments.length]!],
+      cell: (i + round) % 499,
+      at: at + i * 977,
+      halfLifeMs: 50_000,
+    },
+  ];
+  if (i % 4 !== 3) changes.push({ kind: 'reserve', requestId, ...reserve });
+  if (i % 5 === round) changes.push({ kind: 'release', requestId });
+  if (i % 7 === round) changes.push({ kind: 'commit', requestId, expiresAt: at + 9_000 });
+  return changes;
+}
+
+async function foldRound(views: Views, round: number, from: number, to: number): Promise<void> {
+  for (let i = from; i < to; i += 100) {
+    const changes = Array.from({ length: Math.min(100, to - i) }, (_, k) => changesOf(i + k, round)).flat();
+    const first = await views.applied(0);
+    assert.equal((await views.apply({ partition: 0, first, next: first + 100, changes })).kind, 'applied');
+  }
+}
+
+async function pictureOf(views: Views): Promise<Map<string, unknown>> {
+  const byId = (rows: Iterable<{ state: { requestId: string } }>) =>
+    [...rows].sort((a, b) => (a.state.requestId < b.state.requestId ? -1 : 1));
+  return new Map<string, unknown>([
+    ['applied', await views.applied(0)],
+    ['rows', byId((await views.read(ids)).values())],
+    ['open', byId(await views.open(0))],
+    ['usage', [[...(await views.usage(days, at))], [...(await views.usage(days, at + 1_500))]]],
+    ['statistics', [...(await views.statistics(segments))].sort()],
+    ['page', await views.query({ phase: null, limit: 500, before: null })],
+    ['claimed', await views.query({ phase: 'claimed', limit: 500, before: null })],
+  ]);
+}
+
+const everything = { keepFrom: 0, pieceChars: 20_000 };
+
+async function collect(
+  pieces: AsyncIterable<string>,
+  between: (index: number) => Promise<void> = async () => {},
+): Promise<string[]> {
+  const kept: string[] = [];
+  for await (const piece of pieces) {
+    kept.push(piece);
+    await between(kept.length);
+  }
+  return kept;
+}
+
+async function* again(kept: readonly string[]): AsyncGenerator<string> {
+  yield* kept;
+}
+
+await describeOnRedis('redis copies of views', (redis) => {
+  const withStore = async (name: string, run: (store: RedisStore, admin: Redis) => Promise<void>) => {
+    const store = await openRedisStore({ url: redis.url, keyPrefix: `{${name}}:` });
+    const admin = new Redis(redis.url);
+    try {
+      await run(store, admin);
+    } finally {
+      admin.disconnect();
+      await store.close();
+    }
+  };
+
+  test('folding goes on while a copy is taken, and shows in nothing of it', () =>
+    withStore('moving', async ({ views, copies }, admin) => {
+      await foldRound(views, 0, 0, 900);
+      const then = await pictureOf(views);
+      const copy = (await copies.take(0, everything))!;
+      assert.equal(copy.applied, then.get('applied'));
+      assert.equal(await copies.take(0, everything), null, 'one copy at a time');
+      let rounds = 0;
+      const kept = await collect(copy.pieces, async (index) => {
+        if (index % 4 !== 1 || rounds >= 12) return;
+        // All that is there changes, and rows come that were not.
+        await foldRound(views, 1, rounds * 100, rounds * 100 + 100);
+        rounds += 1;
+      });
+      assert.ok(rounds === 12, `${kept.length} pieces`);
+      assert.ok(kept.every((piece) => piece.length <= everything.pieceChars));
+      const now = await pictureOf(views);
+      assert.notDeepEqual(now, then);
+      assert.equal((await admin.keys('{moving}:v:*:undo')).length, 0);
+
+      await redis.flush();
+      let put = 0;
+      const result = await copies.restore(0, { applied: copy.applied, pieces: again(kept) }, (entries) => {
+        put += entries;
+      });
+      assert.equal(result, 'restored');
+      assert.ok(put >= 900 * 2);
+      assert.deepEqual(await pictureOf(views), then);
+      for (let round = 0; round < 12; round += 1) await foldRound(views, 1, round * 100, round * 100 + 100);
+      assert.deepEqual(await pictureOf(views), now);
+      const bids = [`bid 7\t"0`, `bid 7\t"1`];
+      assert.deepEqual(
+        [...(await views.findByBid(bids))],
+        bids.map((bid) => [bid, ids[7]]),
+      );
+    }));
+
+  test('closed requests of long ago stay behind; open ones and promised money do not', () =>
+    withStore('old', async ({ views, copies }) => {
+      await foldRound(views, 0, 0, 100);
+      const usage = await views.usage(days, at);
+      const copy = (await copies.take(0, { ...everything, keepFrom: at + 50 }))!;
+      const kept = await collect(copy.pieces);
+      await redis.flush();
+      await copies.restore(0, { applied: copy.applied, pieces: again(kept) }, () => {});
+      const found = await views.read(ids);
+      for (let i = 0; i < 100; i += 1) assert.equal(found.has(ids[i]!), i >= 50 || i % 3 === 0, `request ${i}`);
+      assert.deepEqual(await views.usage(days, at), usage);
+    }));
+
+  test('a restore that breaks off shows nothing, and leaves nothing once the next one is through', () =>
+    withStore('broken', async ({ views, copies }, admin) => {
+      await foldRound(views, 0, 0, 300);
+      const then = await pictureOf(views);
+      const copy = (await copies.take(0, everything))!;
+      const kept = await collect(copy.pieces);
+      await redis.flush();
+      async function* torn(): AsyncGenerator<string> {
+        yield* kept.slice(0, 3);
+        throw new Error('the transport broke');
+      }
+      const restore = (pieces: AsyncIterable<string>) => copies.restore(0, { applied: copy.applied, pieces }, () => {});
+      await assert.rejects(restore(torn()), /the transport broke/);
+      assert.deepEqual([await views.applied(0), (await views.read(ids)).size], [0, 0]);
+      assert.equal(await restore(again(kept)), 'busy', 'the one that broke off may still live');
+      await admin.del('{broken}:restoring:0');
+      assert.equal(await restore(again(kept)), 'restored');
+      assert.deepEqual(await pictureOf(views), then);
+      assert.equal(await restore(again(kept)), 'out-of-step');
+      const generations = new Set((await admin.keys('{broken}:v:*')).map((key) => key.split(':')[3]));
+      assert.equal(generations.size, 1);
+      assert.equal(await admin.exists('{broken}:garbage'), 0);
+    }));
+
+  test('a fold from the beginning wins over a restore under way; a copy of lost views is none', () =>
+    withStore('overtaken', async ({ views, copies }, admin) => {
+      await foldRound(views, 0, 0, 300);
+      const copy = (await copies.take(0, everything))!;
+      const kept = await collect(copy.pieces);
+      const lost = (await copies.take(0, everything))!;
+      await redis.flush();
+      await assert.rejects(collect(lost.pieces), { code: 'views-behind' });
+      async function* overtaken(): AsyncGenerator<string> {
+        yield kept[0]!;
+        await foldRound(views, 0, 0, 100);
+        yield* kept.slice(1);
+      }
+      assert.equal(await copies.restore(0, { applied: copy.applied, pieces: overtaken() }, () => {}), 'out-of-step');
+      assert.deepEqual([await views.applied(0), (await views.read(ids)).size], [100, 100]);
+      await copies.sweep();
+      const generations = new Set((await admin.keys('{overtaken}:v:*')).map((key) => key.split(':')[3]));
+      assert.equal(generations.size, 1);
+      assert.equal(await copies.take(1, everything), null);
+    }));
+});

@@ -1,0 +1,30 @@
+/** The Redis half of the distributed backend as the suites are handed it: a place is a server and a prefix of keys. */
+import { Redis } from 'ioredis';
+import { openRedisStore } from '../../../src/adapters/redis/store.ts';
+import type { StoreKind } from '../../conformance/backend.ts';
+
+export function redisKind(url: string): StoreKind {
+  let places = 0;
+  const open = (place: string) => openRedisStore({ url, keyPrefix: place });
+  return {
+    name: 'redis',
+    createPlace: async () => {
+      places += 1;
+      return `{lance ${process.pid} ${places}}:`;
+    },
+    open,
+    beside: open,
+    // Nothing of the views is in the process that dies.
+    crash: async (place, store) => {
+      await store.close();
+      return place;
+    },
+    burnViews: async (place) => {
+      const admin = new Redis(url);
+      await admin.del(`${place}applied`, `${place}generations`);
+      const left = await admin.keys(`${place}v:*`);
+      if (left.length > 0) await admin.del(...left);
+      await admin.quit();
+    },
+  };
+}

@@ -1,0 +1,22 @@
+/** Snapshots as any transport has to keep them: the latest whole one of each partition, nothing of one that broke off. */
+import type { Snapshots } from '../../../src/bidding/ports.ts';
+
+type Kept = { applied: number; takenAt: number; pieces: readonly string[] };
+
+async function* given(pieces: readonly string[]): AsyncGenerator<string> {
+  yield* pieces;
+}
+
+export function createSnapshotsInMemory(): Snapshots {
+  const latest = new Map<number, Kept>();
+  return {
+    write: async (partition, { applied, takenAt, pieces }) => {
+      const kept = await Array.fromAsync(pieces);
+      latest.set(partition, { applied, takenAt, pieces: kept });
+    },
+    readLatest: async (partition) => {
+      const kept = latest.get(partition);
+      return kept === undefined ? null : { ...kept, pieces: given(kept.pieces) };
+    },
+  };
+}
