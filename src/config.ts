@@ -11,10 +11,12 @@ import { splitCommand } from './config/formats.ts';
 import {
   type ContactSection,
   type HttpSettings,
+  type Role,
   type Sections,
   type ServiceSection,
   sections,
 } from './config/sections.ts';
+import { type StorePlace, storePlaceOf } from './config/store-place.ts';
 import type { Economics } from './domain/policy.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { type Contact, checkContacts } from './wire/bid.ts';
@@ -26,8 +28,8 @@ type ServiceSettings = Omit<ServiceSection, 'accessToken' | 'tokenCommand'> & {
 };
 
 export type Config = {
-  backend: 'embedded';
-  dataDir: string;
+  store: StorePlace;
+  roles: readonly Role[];
   rulesDir: string;
   http: HttpSettings;
   service: ServiceSettings;
@@ -43,7 +45,7 @@ export type Config = {
 export type ConfigResult = { kind: 'config'; config: Config } | { kind: 'refused'; faults: readonly string[] };
 
 /** Where the data is: all that reading and stopping need, so that a fault elsewhere never keeps anybody from pausing. */
-export type Place = { backend: 'embedded'; dataDir: string; rulesDir: string; pseudonymKey: string | null };
+export type Place = { store: StorePlace; rulesDir: string; pseudonymKey: string | null };
 export type PlaceResult = { kind: 'place'; place: Place } | { kind: 'refused'; faults: readonly string[] };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -69,7 +71,11 @@ function listOf(value: string): unknown {
 /** The environment's names, where each goes, and how its text is read when it is more than text. */
 const variables: Readonly<Record<string, { path: string; read?: (value: string) => unknown }>> = {
   LANCE_BACKEND: { path: 'backend' },
+  LANCE_ROLES: { path: 'roles', read: listOf },
   LANCE_DATA_DIR: { path: 'dataDir' },
+  LANCE_KAFKA_BROKERS: { path: 'kafka.brokers', read: listOf },
+  LANCE_SCHEMA_REGISTRY_URL: { path: 'kafka.registryUrl' },
+  LANCE_REDIS_URL: { path: 'redis.url' },
   LANCE_RULES_DIR: { path: 'rulesDir' },
   LANCE_PSEUDONYM_KEY: { path: 'pseudonymKey' },
   LANCE_HTTP_HOST: { path: 'http.host' },
@@ -84,15 +90,8 @@ const variables: Readonly<Record<string, { path: string; read?: (value: string) 
   LANCE_CONTACT_URL: { path: 'contacts.url' },
 };
 
-/** Known, and of no effect on the embedded backend or read elsewhere. */
-const otherVariables = [
-  'LANCE_CONFIG',
-  'LANCE_KAFKA_BROKERS',
-  'LANCE_SCHEMA_REGISTRY_URL',
-  'LANCE_REDIS_URL',
-  'LANCE_CRASH_AT',
-  'LANCE_LANG',
-];
+/** Known, and read elsewhere. */
+const otherVariables = ['LANCE_CONFIG', 'LANCE_CRASH_AT', 'LANCE_LANG'];
 
 const variableOf = new Map(Object.entries(variables).map(([name, { path }]) => [path, name]));
 
@@ -183,11 +182,11 @@ function biddingFaults(bidding: BiddingSettings): string[] {
 }
 
 /** What only several settings together can get wrong, of the sections that are right in themselves. */
-function crossFaults({ backend, service, contacts, bidding, pricing }: Partial<Sections>): string[] {
+function crossFaults({ backend, roles, service, contacts, bidding, pricing }: Partial<Sections>): string[] {
   const faults: string[] = [];
-  if (backend === 'kafka') {
+  if (backend === 'embedded' && roles !== undefined && !(roles.includes('door') && roles.includes('desk'))) {
     faults.push(
-      `${nameOf('backend')} is kafka, which this version does not have yet: set it to embedded or leave it out`,
+      `${nameOf('roles')} names one role: on the embedded backend one process has both; leave it out, or set LANCE_BACKEND to kafka`,
     );
   }
   if (contacts !== undefined) {
@@ -218,14 +217,14 @@ function canonical(value: unknown): string {
   return `{${entries.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(',')}}`;
 }
 
-function configOf(read: Sections): Config {
+function configOf(read: Sections, store: StorePlace): Config {
   const { bidding, economics, pricing, service } = read;
   const contacts = Object.freeze(contactsOf(read.contacts));
   const content = canonical({ bidding, contacts, economics, pricing });
   const tokenCommand = service.tokenCommand === null ? null : Object.freeze(splitCommand(service.tokenCommand));
   return Object.freeze({
-    backend: 'embedded',
-    dataDir: read.dataDir,
+    store,
+    roles: read.roles,
     rulesDir: read.rulesDir ?? defaultRulesDir,
     http: read.http,
     service: Object.freeze({ ...service, tokenCommand }),
@@ -249,6 +248,12 @@ function readFields<T extends object>(wanted: Fields<T>, layers: Plain, faults: 
   return read;
 }
 
+/** Null when the place cannot be told; sections that could not be read have told why already. */
+function placeOf({ backend, dataDir, kafka, redis }: Partial<Sections>, faults: string[]): StorePlace | null {
+  if (backend === undefined || dataDir === undefined || kafka === undefined || redis === undefined) return null;
+  return storePlaceOf({ backend, dataDir, kafka, redis }, nameOf, faults);
+}
+
 /** Reads everything that a running desk needs. Callers print `faults` one a line and exit 78. */
 export function readConfig(environment: Environment, readFile: ReadFile): ConfigResult {
   const faults: string[] = [];
@@ -265,24 +270,27 @@ export function readConfig(environment: Environment, readFile: ReadFile): Config
     faults.push('LANCE_ACCESS_TOKEN is missing: set it, or set LANCE_TOKEN_COMMAND to a program that prints a token');
   }
   faults.push(...crossFaults(read));
+  const store = placeOf(read, faults);
   // Without a fault every section was read.
-  return faults.length > 0 ? { kind: 'refused', faults } : { kind: 'config', config: configOf(read as Sections) };
+  if (faults.length > 0 || store === null) return { kind: 'refused', faults };
+  return { kind: 'config', config: configOf(read as Sections, store) };
 }
 
 /** Reads only where the data is, for commands that look at it or stop the desk. */
 export function readPlace(environment: Environment, readFile: ReadFile): PlaceResult {
   const faults: string[] = [];
   const layers = readLayers(environment, readFile, faults);
-  const { backend, dataDir, rulesDir, pseudonymKey } = sections;
-  const wanted = { backend, dataDir, rulesDir, pseudonymKey: optional(pseudonymKey) };
+  const { backend, dataDir, kafka, redis, rulesDir, pseudonymKey } = sections;
+  const wanted = { backend, dataDir, kafka, redis, rulesDir, pseudonymKey: optional(pseudonymKey) };
   const read = readFields<Wanted>(wanted, layers, faults);
-  faults.push(...crossFaults({ backend: read.backend ?? 'embedded' }));
-  if (faults.length > 0) return { kind: 'refused', faults };
+  const store = placeOf(read as Partial<Sections>, faults);
+  if (faults.length > 0 || store === null) return { kind: 'refused', faults };
   const found = read as Wanted;
+  const { pseudonymKey: key } = found;
   return {
     kind: 'place',
-    place: Object.freeze({ ...found, backend: 'embedded', rulesDir: found.rulesDir ?? defaultRulesDir }),
+    place: Object.freeze({ store, rulesDir: found.rulesDir ?? defaultRulesDir, pseudonymKey: key }),
   };
 }
 
-type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'rulesDir'> & { pseudonymKey: string | null };
+type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir'> & { pseudonymKey: string | null };

@@ -58,3 +58,17 @@ export function splitCommand(command: string): readonly string[] | null {
 export function commandProblem(value: string): string | null {
   return splitCommand(value) === null ? 'cannot be split into words: close every quote' : null;
 }
+
+/** `host:port` */
+export function brokerProblem(value: string): string | null {
+  const port = Number(/^[\w.-]+:(\d{1,5})$/.exec(value)?.[1] ?? 0);
+  return port >= 1 && port <= 65_535 ? null : 'is not a broker: write host:port, several separated by commas';
+}
+
+/** May carry a password, as Redis writes its addresses. */
+export function redisAddressProblem(value: string): string | null {
+  const scheme = URL.canParse(value) ? new URL(value).protocol : '';
+  return scheme === 'redis:' || scheme === 'rediss:'
+    ? null
+    : 'is not an address of Redis: write it like redis://host:6379/0, with rediss:// for TLS';
+}

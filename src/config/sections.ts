@@ -20,8 +20,10 @@ import {
 import {
   addressProblem,
   apiTokenProblem,
+  brokerProblem,
   commandProblem,
   pseudonymKeyProblem,
+  redisAddressProblem,
   tokenProblem,
   webhookTokenProblem,
 } from './formats.ts';
@@ -78,9 +80,42 @@ export type ContactSection = {
   email: string | null;
 };
 
+/** The log of several machines. What is null or empty here is asked for when `backend` is `kafka`. */
+export type KafkaSection = {
+  /** `host:port` of at least one broker. */
+  brokers: readonly string[] | null;
+  registryUrl: string | null;
+  registryAuth: { username: string; password: string } | null;
+  ssl: boolean;
+  sasl: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string } | null;
+  topicPrefix: string;
+  partitions: number;
+  replication: number;
+  groupId: string;
+  sessionTimeoutMs: number;
+  startTimeoutMs: number;
+  stallTimeoutMs: number;
+};
+
+/** The views of several machines. */
+export type RedisSection = {
+  url: string | null;
+  keyPrefix: string;
+  commandTimeoutMs: number;
+  connectTimeoutMs: number;
+  reconnectFirstMs: number;
+  reconnectMaxMs: number;
+};
+
+/** What a process does: takes webhooks in, decides and bids, or both. */
+export type Role = 'door' | 'desk';
+
 export type Sections = {
   backend: 'embedded' | 'kafka';
-  dataDir: string;
+  roles: readonly Role[];
+  dataDir: string | null;
+  kafka: KafkaSection;
+  redis: RedisSection;
   rulesDir: string | null;
   pseudonymKey: string;
   http: HttpSettings;
@@ -199,9 +234,38 @@ const pricing: Fields<PricingSettings> = {
   }),
 };
 
+const kafka: Fields<KafkaSection> = {
+  brokers: optional(list(text(brokerProblem), 1)),
+  registryUrl: optional(text(addressProblem)),
+  registryAuth: optional(section({ username: anyText, password: anyText })),
+  ssl: flag(),
+  sasl: optional(
+    section({ mechanism: choice('plain', 'scram-sha-256', 'scram-sha-512'), username: anyText, password: anyText }),
+  ),
+  topicPrefix: text((value) => (/^[\w.-]{0,100}$/.test(value) ? null : 'has more than letters, digits, . _ and -')),
+  partitions: wholeNumber('count', 1, 1_000),
+  replication: wholeNumber('count', 1, 9),
+  groupId: text((value) => (/^[\w.-]{1,100}$/.test(value) ? null : 'has more than letters, digits, . _ and -')),
+  sessionTimeoutMs: wholeNumber('ms', 6 * secondMs, 5 * minuteMs),
+  startTimeoutMs: wholeNumber('ms', secondMs, hourMs),
+  stallTimeoutMs: wholeNumber('ms', 5 * secondMs, hourMs),
+};
+
+const redis: Fields<RedisSection> = {
+  url: optional(text(redisAddressProblem)),
+  keyPrefix: text((value) => (/^[\w.:{}-]{0,100}$/.test(value) ? null : 'has more than letters, digits and . : _ - { }')),
+  commandTimeoutMs: wholeNumber('ms', 50, minuteMs),
+  connectTimeoutMs: wholeNumber('ms', 50, minuteMs),
+  reconnectFirstMs: wholeNumber('ms', 10, minuteMs),
+  reconnectMaxMs: wholeNumber('ms', 10, minuteMs),
+};
+
 export const sections: Fields<Sections> = {
   backend: choice('embedded', 'kafka'),
-  dataDir: required(anyText, 'name the directory that holds the log'),
+  roles: list(choice('door', 'desk'), 1),
+  dataDir: optional(anyText),
+  kafka: section(kafka),
+  redis: section(redis),
   rulesDir: optional(anyText),
   pseudonymKey: required(text(pseudonymKeyProblem), 'set a secret of at least 32 characters and keep it'),
   http: section(http),

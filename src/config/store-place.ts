@@ -1,0 +1,42 @@
+/** Where the log and the views are: one file of this machine, or Kafka with its registry and Redis. */
+import type { KafkaSection, RedisSection, Sections } from './sections.ts';
+
+export type KafkaPlace = Omit<KafkaSection, 'brokers' | 'registryUrl'> & {
+  brokers: readonly string[];
+  registryUrl: string;
+};
+export type RedisPlace = Omit<RedisSection, 'url'> & { url: string };
+
+export type StorePlace =
+  | { backend: 'embedded'; dataDir: string }
+  | { backend: 'kafka'; kafka: KafkaPlace; redis: RedisPlace };
+
+type PlaceSections = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis'>;
+
+/** Null with what is missing in `faults`; `nameOf` gives a setting the name that its reader knows. */
+export function storePlaceOf(
+  { backend, dataDir, kafka, redis }: PlaceSections,
+  nameOf: (path: string) => string,
+  faults: string[],
+): StorePlace | null {
+  switch (backend) {
+    case 'embedded':
+      if (dataDir !== null) return Object.freeze({ backend, dataDir });
+      faults.push(`${nameOf('dataDir')} is missing: name the directory that holds the log`);
+      return null;
+    case 'kafka': {
+      const { brokers, registryUrl } = kafka;
+      const { url } = redis;
+      const asked = `${nameOf('backend')} is kafka`;
+      if (brokers === null) faults.push(`${nameOf('kafka.brokers')} is missing: ${asked}; name brokers as host:port`);
+      if (registryUrl === null) {
+        faults.push(`${nameOf('kafka.registryUrl')} is missing: ${asked}; name the root of the schema registry's API`);
+      }
+      if (url === null) faults.push(`${nameOf('redis.url')} is missing: ${asked}; write it like redis://host:6379/0`);
+      if (brokers === null || registryUrl === null || url === null) return null;
+      return Object.freeze({ backend, kafka: { ...kafka, brokers, registryUrl }, redis: { ...redis, url } });
+    }
+    default:
+      return backend satisfies never;
+  }
+}
