@@ -125,7 +125,10 @@ export function createDesk(world: DeskWorld): Desk {
             spawn(send(row));
             break;
           case 'append':
-            end(explained(command.record));
+            // A claim of ours that is not read back yet may be the end: the log says which came first.
+            if (command.record.kind === 'passed' && claiming.has(requestId))
+              agenda.set(requestId, now + settings.retryFirstMs);
+            else end(explained(command.record));
             break;
           case 'wait':
             agenda.set(requestId, command.until);
@@ -254,7 +257,9 @@ export function createDesk(world: DeskWorld): Desk {
 
   /** A request that waited too long says for what. */
   function explained(record: AuctionRecord): AuctionRecord {
-    if (record.kind !== 'passed' || record.code !== 'deadline' || record.claimId !== null) return record;
+    if (record.kind !== 'passed') return record;
+    if (record.claimId !== null) return world.soleOwner ? record : { ...record, maybeSent: true };
+    if (record.code !== 'deadline') return record;
     const { requestId, at } = record;
     let code: DeskCode = 'deadline';
     if (!gate.isOpen() && gate.control()?.pause) code = 'paused';

@@ -154,7 +154,7 @@ function absorb(state: RequestState, record: AuctionRecord, moved: boolean, sett
       break;
     case 'passed':
       if (!moved) break;
-      next.pass = { code: record.code, reasons: record.reasons, at: record.at };
+      next.pass = { code: record.code, reasons: record.reasons, at: record.at, maybeSent: record.maybeSent ?? false };
       next.sealed = null;
       next.decidedAt ??= record.trace?.decidedAt ?? record.at;
       if (record.trace !== null) next.segmentKeys = record.trace.segmentKeys;
@@ -203,12 +203,14 @@ function takeRequest(next: RequestState, record: Requested): void {
 function takeAuction(next: RequestState, record: Ended, settings: BiddingSettings): void {
   if (next.auction !== null) return;
   next.batchId ??= record.batchId;
-  next.auction = readAuction(record, next.claim, next.answer, deadlineOf(next, settings));
+  // What surely nobody sent is not among the published bids, even where one says the same.
+  const claim = isSurelyUnsent(next) ? null : next.claim;
+  next.auction = readAuction(record, claim, next.answer, deadlineOf(next, settings));
 }
 
 /** Once our answer and the published bids are both known, in whichever order, the bid is settled. */
 function settleWhenKnown(state: RequestState, at: EpochMs, settings: BiddingSettings): RequestState {
-  if (state.auction === null || state.claim === null) return state;
+  if (state.auction === null || state.claim === null || isSurelyUnsent(state)) return state;
   // Unsent by the instance that said so: another one may have sent the claim and died before it could tell.
   const unsent = state.phase === 'passed' && state.answer === null;
   const trigger = unsent ? settleByBids(state.auction) : settle(state.claim, state.answer, matched(state));
@@ -223,6 +225,10 @@ function settleWhenKnown(state: RequestState, at: EpochMs, settings: BiddingSett
   };
   if (row.timer !== 'keep') next.timer = timerOf(next, row.timer, at, settings);
   return next;
+}
+
+function isSurelyUnsent({ phase, pass, answer }: RequestState): boolean {
+  return phase === 'passed' && answer === null && pass !== null && !pass.maybeSent;
 }
 
 /** An answer that came after the end may name our bid among the candidates kept. */

@@ -31,6 +31,8 @@ export type Passed = OfRequest & {
   code: string;
   /** The claim that will not be sent; null when there was none. A pass never ends somebody else's claim. */
   claimId: string | null;
+  /** Another process may have sent the claim all the same. Absent: surely nobody has. */
+  maybeSent?: true;
   reasons: readonly Reason[];
   /** Null when the request ended without being decided (too late, overload, unusable). */
   trace: DecisionTrace | null;

@@ -68,7 +68,7 @@ export type RequestState = {
   claim: Claim | null;
   lateClaims: number;
   segmentKeys: readonly string[];
-  pass: { code: string; reasons: readonly Reason[]; at: EpochMs } | null;
+  pass: { code: string; reasons: readonly Reason[]; at: EpochMs; maybeSent: boolean } | null;
   answer: Answer | null;
   auction: AuctionResult | null;
   winner: {

@@ -51,6 +51,7 @@ const records: readonly AuctionRecord[] = [
   passed(null, 'overload'),
   passed('a:1'),
   passed('b:1'),
+  { ...passed('a:1'), maybeSent: true },
   ...answers,
   ended([]),
   ended([rival]),
@@ -169,7 +170,8 @@ export function* steps(history: readonly AuctionRecord[]): Generator<{
 /** Said to be unsent, and published all the same: then the bids alone tell. */
 export function settlementOf(moved: Standing, state: RequestState): Trigger | null {
   if (moved.phase !== 'passed' || state.answer !== null) return settle(state.claim, state.answer, ownOnly(state));
-  return state.claim === null || state.auction === null ? null : settleByBids(state.auction);
+  const told = state.claim === null || state.auction === null || state.pass?.maybeSent !== true;
+  return told ? null : settleByBids(state.auction!);
 }
 
 /** An accepted bid has a name: others that look alike are no candidates. */

@@ -203,7 +203,7 @@ test('contemplated before its bid was named, or against what was settled', () =>
 });
 
 test('called unsent, and among the published bids all the same', () => {
-  const unsent = [requested(), claimed(), passed('a:1')] as const;
+  const unsent = [requested(), claimed(), { ...passed('a:1'), maybeSent: true as const }] as const;
   assert.deepEqual(standingOf(folded(...unsent, ended([bid('ours')]))), {
     phase: 'won',
     exposure: 'committed',
@@ -212,6 +212,13 @@ test('called unsent, and among the published bids all the same', () => {
   assert.equal(folded(...unsent, ended([rival, bid('ours', { position: 2 })])).phase, 'lost');
   assert.equal(folded(...unsent, ended([bid('one'), bid('two')])).exposure, 'held');
   assert.equal(folded(...unsent, ended([rival])).phase, 'passed');
+});
+
+test('surely unsent, and a rival that bid the very same', () => {
+  const state = folded(requested(), claimed(), passed('a:1', 'cap'), ended([bid('twin')]));
+  assert.deepEqual(standingOf(state), { phase: 'passed', exposure: 'released', timer: null });
+  assert.equal(state.auction!.bestRivalCell, 250, 'the twin is a rival like any other');
+  assert.deepEqual(state.auction!.candidates, []);
 });
 
 test('several bids that may be ours stay ambiguous until the winner is told', () => {

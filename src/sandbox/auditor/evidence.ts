@@ -201,6 +201,7 @@ export function standingOf(evidence: Evidence): Standing {
   if (word !== null) return { end: word.end, money: word.money };
   if (answer === null) {
     if (unsent === null) return { end: 'claimed', money: 'held' };
+    if (unsent.maybeSent === undefined) return { end: 'passed', money: 'released' };
     // Never sent, said one process; another may have sent it and died before it could tell. Then it was published.
     return settledByBids(ownBids(evidence)) ?? { end: 'passed', money: 'released' };
   }
