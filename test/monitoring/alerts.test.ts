@@ -13,6 +13,8 @@ const alertsFile = file('config/prometheus/alerts.yml');
 const alerts = readFileSync(alertsFile, 'utf8');
 const names = [...alerts.matchAll(/- alert: (\w+)/g)].map(([, name]) => name!);
 
+const checker = 'promtool';
+
 /** Series by name, in promtool's notation: a value a minute for forty minutes. */
 type Series = Readonly<Record<string, string>>;
 
@@ -61,12 +63,12 @@ const cases: readonly { what: string; change: Series; fires: readonly string[] }
 ];
 
 function promtool(...args: string[]): string {
-  const { status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(checker, args, { encoding: 'utf8' });
   assert.equal(status, 0, `promtool ${args.join(' ')}\n${stdout}${stderr}`);
   return stdout;
 }
 
-describeWithProgram('the alerts', 'promtool', 'Debian: prometheus', () => {
+describeWithProgram('the alerts', checker, 'Debian: prometheus', () => {
   test('configuration and rules are valid', () => {
     assert.match(promtool('check', 'config', file('config/prometheus/prometheus.yml')), /1 rule files found/);
     assert.match(promtool('check', 'rules', alertsFile), new RegExp(`${names.length} rules found`));
