@@ -15,7 +15,7 @@ import type { CommandWorld } from './world.ts';
 const defaultLimit = 50;
 
 /** Options are checked where they are read; `texts` say what to write instead. */
-function readersOf({ number, portNumber, text, name, reais }: CommandWorld['format']['texts']['help']) {
+function readersOf({ number, portNumber, hostName, text, name, reais }: CommandWorld['format']['texts']['help']) {
   const check = (right: boolean, remedy: string) => {
     if (!right) throw new InvalidArgumentError(remedy);
   };
@@ -27,6 +27,10 @@ function readersOf({ number, portNumber, text, name, reais }: CommandWorld['form
     port: (word: string) => {
       check(/^\d{1,5}$/.test(word) && Number(word) <= 65_535, portNumber);
       return Number(word);
+    },
+    host: (word: string) => {
+      check(/^[\w.:-]{1,253}$/.test(word), hostName);
+      return word;
     },
     text: (word: string) => {
       check(/^[^\p{Cc}]{1,200}$/u.test(word) && word.trim() !== '', text);
@@ -165,6 +169,7 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     });
   add(program, 'sandbox', help.sandbox, 'lance sandbox --port 9090')
     .option('--port <n>', help.port, read.port, 0)
+    .option('--host <address>', help.host, read.host, '127.0.0.1')
     .option('--target <url>', help.target)
     .option('--requests <n>', help.requests, read.count, 100)
     .option('--seed <s>', help.seed, '1')

@@ -12,6 +12,7 @@ import { type CommandWorld, wait } from './world.ts';
 
 export type SandboxCommand = {
   port: number;
+  host: string;
   target: string | undefined;
   requests: number;
   seed: string;
@@ -154,7 +155,7 @@ export async function runSandbox(world: CommandWorld, command: SandboxCommand): 
     ...(command.record === undefined ? {} : { recordFile: command.record }),
   });
   try {
-    const { url } = await listen(sandbox, command.port);
+    const { url } = await listen(sandbox, command);
     world.terminal.say(world.format.texts.sandbox.up(url));
     if (target === undefined) {
       sayHow(world, url, settings, command);
@@ -167,13 +168,16 @@ export async function runSandbox(world: CommandWorld, command: SandboxCommand): 
   }
 }
 
-async function listen(sandbox: Sandbox, port: number): Promise<{ url: string }> {
+async function listen(
+  sandbox: Sandbox,
+  { port, host }: Pick<SandboxCommand, 'port' | 'host'>,
+): Promise<{ url: string }> {
   try {
-    return await sandbox.listen(port);
+    return await sandbox.listen(port, host);
   } catch (cause) {
     throw new Fault(
       'configuration-invalid',
-      `--port ${port}: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `--host ${host} --port ${port}: ${cause instanceof Error ? cause.message : String(cause)}`,
       cause,
     );
   }

@@ -16,7 +16,7 @@ import { describeOnStack } from './suite.ts';
 await describeOnStack('hurting a stack', () => {
   const own: { stack: RunningStack | null } = { stack: null };
   const stack = async (): Promise<RunningStack> => {
-    const started = own.stack ?? (await startStack());
+    const started = own.stack ?? (await startStack({ lastingRegistry: true }));
     assert.equal(started.kind, 'running');
     own.stack = started;
     return started;
@@ -30,7 +30,7 @@ await describeOnStack('hurting a stack', () => {
     await broker.restart();
     assert.notEqual(broker.pid(), before);
     assert.equal(isAlive(before), false);
-    assert.deepEqual(await withAdmin(brokers, (admin) => admin.listTopics()), ['kept']);
+    assert.ok((await withAdmin(brokers, (admin) => admin.listTopics())).includes('kept'));
   });
 
   test('redis is emptied, rolled back to what was kept, and comes back from a stop with all of it', async () => {
@@ -49,16 +49,18 @@ await describeOnStack('hurting a stack', () => {
     assert.equal(await count('seen'), 1);
   });
 
-  test('a registry that is stopped answers nobody, and comes back empty', async () => {
+  test('a registry that is stopped answers nobody, and comes back with its schemas under their ids', async () => {
     const { registry, registryUrl } = await stack();
     const version = `${registryUrl}/subjects/kept/versions`;
     const schema = JSON.stringify({ schema: JSON.stringify({ type: 'string' }) });
     const headers = { 'content-type': 'application/json' };
-    assert.equal((await fetch(version, { method: 'POST', body: schema, headers })).status, 200);
+    const registered = await fetch(version, { method: 'POST', body: schema, headers });
+    const { id } = (await registered.json()) as { id: number };
     await registry.stop();
     await assert.rejects(fetch(version));
     await registry.start();
-    assert.equal((await fetch(version)).status, 404);
+    const found = await fetch(`${registryUrl}/schemas/ids/${id}`);
+    assert.equal(((await found.json()) as { schema: string }).schema, '{"type":"string"}');
     assert.equal(await (await fetch(`${registryUrl}/config`)).text(), '{"compatibilityLevel":"BACKWARD"}');
   });
 });

@@ -62,27 +62,32 @@ function clusterId(): string {
   return bytes.toString('base64url');
 }
 
+/** What does not depend on the place: docker-compose.yml says the same. */
+export const brokerSettings: Readonly<Record<string, string>> = {
+  'process.roles': 'broker,controller',
+  'node.id': '1',
+  'controller.listener.names': 'CONTROLLER',
+  'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+  'inter.broker.listener.name': 'PLAINTEXT',
+  'offsets.topic.replication.factor': '1',
+  'offsets.topic.num.partitions': '4',
+  'transaction.state.log.replication.factor': '1',
+  'transaction.state.log.min.isr': '1',
+  'transaction.state.log.num.partitions': '4',
+  'share.coordinator.state.topic.replication.factor': '1',
+  'share.coordinator.state.topic.min.isr': '1',
+  'auto.create.topics.enable': 'false',
+  'group.initial.rebalance.delay.ms': '0',
+  'log.cleaner.dedupe.buffer.size': '16777216',
+};
+
 function brokerProperties([broker, controller]: readonly [number, number], data: string): string {
   const settings = {
-    'process.roles': 'broker,controller',
-    'node.id': '1',
+    ...brokerSettings,
     'controller.quorum.voters': `1@${host}:${controller}`,
-    'controller.listener.names': 'CONTROLLER',
     listeners: `PLAINTEXT://${host}:${broker},CONTROLLER://${host}:${controller}`,
     'advertised.listeners': `PLAINTEXT://${host}:${broker}`,
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
-    'inter.broker.listener.name': 'PLAINTEXT',
     'log.dirs': data,
-    'offsets.topic.replication.factor': '1',
-    'offsets.topic.num.partitions': '4',
-    'transaction.state.log.replication.factor': '1',
-    'transaction.state.log.min.isr': '1',
-    'transaction.state.log.num.partitions': '4',
-    'share.coordinator.state.topic.replication.factor': '1',
-    'share.coordinator.state.topic.min.isr': '1',
-    'auto.create.topics.enable': 'false',
-    'group.initial.rebalance.delay.ms': '0',
-    'log.cleaner.dedupe.buffer.size': '16777216',
   };
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${value}\n`)
@@ -100,15 +105,27 @@ logger.started.name=kafka.server
 logger.started.level=info
 `;
 
-/** Keeps its schemas in memory: after a restart it knows none. Compatibility is set as Confluent's own has it. */
+/** What does not depend on the place, when the schemas are kept on the broker: docker-compose.yml says the same. */
+export const registrySettings: Readonly<Record<string, string>> = {
+  'apicurio.storage.kind': 'kafkasql',
+  'apicurio.rules.global.compatibility': 'BACKWARD',
+};
+
+/**
+ * Kept on the broker, schemas and their ids outlive the registry; kept in memory (`brokers: null`, quicker to start) they
+ * do not. Compatibility is BACKWARD, as Confluent's own registry has it.
+ */
 export async function createRegistry(plan: {
   jar: string;
   directory: string;
   port: number;
+  brokers: string | null;
   changed: () => void;
 }): Promise<{ part: Part; url: string }> {
   await mkdir(plan.directory);
   const url = `http://${host}:${plan.port}/apis/ccompat/v7`;
+  const kept = { ...registrySettings, 'apicurio.kafkasql.bootstrap.servers': plan.brokers ?? '' };
+  const storage = plan.brokers === null ? [] : Object.entries(kept).map(([name, value]) => `-D${name}=${value}`);
   const part = createPart(
     {
       name: 'registry',
@@ -119,6 +136,7 @@ export async function createRegistry(plan: {
         '-XX:TieredStopAtLevel=1',
         `-Dquarkus.http.host=${host}`,
         `-Dquarkus.http.port=${plan.port}`,
+        ...storage,
         '-jar',
         plan.jar,
       ],

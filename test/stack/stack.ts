@@ -27,8 +27,13 @@ export type RunningStack = StackAddresses & {
 /** `sentence` says what is missing on this machine, and the remedy. */
 export type Stack = RunningStack | { kind: 'missing'; sentence: string };
 
-/** `tell` takes what a person who waits wants to know. A server that does not come up is missing, in its own words. */
-export async function startStack(options: { tell?: (text: string) => void } = {}): Promise<Stack> {
+/**
+ * `tell` takes what a person who waits wants to know. `lastingRegistry`: schemas are kept on the broker and outlive a stop
+ * of the registry; it takes some seconds longer. A server that does not come up is missing, in its own words.
+ */
+export async function startStack(
+  options: { tell?: (text: string) => void; lastingRegistry?: boolean } = {},
+): Promise<Stack> {
   const sentence = (await lacksJava()) ?? (await lacksRedis());
   if (sentence !== null) return { kind: 'missing', sentence };
   const jars = await findJars(options.tell ?? (() => undefined));
@@ -46,14 +51,21 @@ export async function startStack(options: { tell?: (text: string) => void } = {}
     const [port, controllerPort, registryPort, redisPort] = await freePorts(4);
     const ports = [port!, controllerPort!] as const;
     const broker = await createBroker({ jars: jars.kafka, directory: join(directory, 'broker'), ports, changed });
-    const registryAt = { jar: jars.registry, directory: join(directory, 'registry'), port: registryPort!, changed };
-    const registry = await createRegistry(registryAt);
+    const brokers = `127.0.0.1:${port}`;
+    const registry = await createRegistry({
+      jar: jars.registry,
+      directory: join(directory, 'registry'),
+      port: registryPort!,
+      brokers: options.lastingRegistry ? brokers : null,
+      changed,
+    });
     const redis = await createRedis({ directory: join(directory, 'redis'), port: redisPort!, changed });
     parts.push(broker, registry.part, redis);
-    await allStarted(parts);
+    if (options.lastingRegistry) await broker.start();
+    await allStarted(parts.filter((part) => part.pid() === null));
     return {
       kind: 'running',
-      brokers: `127.0.0.1:${port}`,
+      brokers,
       registryUrl: registry.url,
       redisUrl: `redis://127.0.0.1:${redisPort}`,
       broker,

@@ -1,4 +1,5 @@
 /** Suites that need the stack: on the one that `npm test` started, else on one of the file's own. */
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { after, describe, test } from 'node:test';
 import { type Stack, type StackAddresses, startStack } from './stack.ts';
@@ -35,14 +36,23 @@ export type SuiteStack = StackAddresses & { prefix: string };
  */
 export async function describeOnStack(name: string, body: (stack: SuiteStack) => void): Promise<void> {
   const found = await findStack();
-  if (found.kind === 'running') {
-    const stack = { ...found.addresses, prefix: `t${randomBytes(5).toString('hex')}-` };
-    describe(name, () => body(stack));
-  } else if (process.env.CI === 'true') {
+  if (found.kind === 'missing') return withoutMeans(name, found.sentence);
+  const stack = { ...found.addresses, prefix: `t${randomBytes(5).toString('hex')}-` };
+  describe(name, () => body(stack));
+}
+
+/** The same for what needs a program of the machine; `remedy` says where it comes from. */
+export function describeWithProgram(name: string, program: string, remedy: string, body: () => void): void {
+  if (spawnSync(program, ['--version']).error === undefined) describe(name, body);
+  else withoutMeans(name, `${program} is not installed (${remedy})`);
+}
+
+function withoutMeans(name: string, sentence: string): void {
+  if (process.env.CI === 'true') {
     test(name, () => {
-      throw new Error(found.sentence);
+      throw new Error(sentence);
     });
   } else {
-    test(name, { skip: found.sentence }, () => undefined);
+    test(name, { skip: sentence }, () => undefined);
   }
 }

@@ -1,0 +1,113 @@
+/** The alerts as Prometheus' own tool reads and runs them: each fires on what it is for, and none on a healthy desk. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { describeWithProgram } from '../stack/suite.ts';
+
+const file = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const alertsFile = file('config/prometheus/alerts.yml');
+const alerts = readFileSync(alertsFile, 'utf8');
+const names = [...alerts.matchAll(/- alert: (\w+)/g)].map(([, name]) => name!);
+
+const checker = 'promtool';
+
+/** Series by name, in promtool's notation: a value a minute for forty minutes. */
+type Series = Readonly<Record<string, string>>;
+
+const healthy: Series = {
+  'up{job="lance",instance="a"}': '1x40',
+  'lance_requests_received_total{job="lance",instance="a"}': '0+60x40',
+  'lance_phases_total{job="lance",instance="a",phase="accepted"}': '0+30x40',
+  'lance_passes_total{job="lance",instance="a",code="deadline"}': '0x40',
+  'lance_paused{job="lance",instance="a"}': '0x40',
+  'lance_unknown_oldest_age_seconds{job="lance",instance="a"}': '5x40',
+  'lance_consumer_lag_seconds{job="lance",instance="a",topic="auctions"}': '1x40',
+  'lance_rule_set_refused{job="lance",instance="a"}': '0x40',
+  'lance_alarms_total{job="lance",instance="a",code="foreign-bid"}': '3x40',
+  'lance_dead_letters_total{job="lance",instance="a"}': '0x40',
+};
+
+function like(name: string, values: string): Series {
+  const full = Object.keys(healthy).find((key) => key.startsWith(`${name}{`))!;
+  return { [full]: values };
+}
+
+const idle = like('lance_phases_total', '30x40');
+const cases: readonly { what: string; change: Series; fires: readonly string[] }[] = [
+  { what: 'a healthy desk', change: {}, fires: [] },
+  { what: 'a desk that is gone', change: like('up', '0x40'), fires: ['LanceDown'] },
+  { what: 'no bid accepted any more', change: idle, fires: ['LanceBidsNotFlowing'] },
+  { what: 'no bid ever accepted', change: like('lance_phases_total', '_x40'), fires: ['LanceBidsNotFlowing'] },
+  { what: 'no bid while paused', change: { ...idle, ...like('lance_paused', '1x40') }, fires: [] },
+  {
+    what: 'nothing asked, nothing bid',
+    change: { ...idle, ...like('lance_requests_received_total', '9x40') },
+    fires: [],
+  },
+  { what: 'misses', change: like('lance_passes_total', '0+2x40'), fires: ['LanceDeadlineMisses'] },
+  { what: 'a rare miss', change: like('lance_passes_total', '0x25 1x15'), fires: [] },
+  {
+    what: 'an old unknown',
+    change: like('lance_unknown_oldest_age_seconds', '400x40'),
+    fires: ['LanceUnknownAnswersAgeing'],
+  },
+  { what: 'lag', change: like('lance_consumer_lag_seconds', '90x40'), fires: ['LanceLag'] },
+  { what: 'refused rules', change: like('lance_rule_set_refused', '1x40'), fires: ['LanceRuleSetRefused'] },
+  { what: 'another alarm', change: like('lance_alarms_total', '3x25 4x15'), fires: ['LanceAlarm'] },
+  { what: 'a first alarm', change: like('lance_alarms_total', '_x25 1x15'), fires: ['LanceAlarm'] },
+  { what: 'a dead letter', change: like('lance_dead_letters_total', '0x25 1x15'), fires: ['LanceDeadLetters'] },
+];
+
+function promtool(...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync(checker, args, { encoding: 'utf8' });
+  assert.equal(status, 0, `promtool ${args.join(' ')}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+describeWithProgram('the alerts', checker, 'Debian: prometheus', () => {
+  test('configuration and rules are valid', () => {
+    assert.match(promtool('check', 'config', file('config/prometheus/prometheus.yml')), /1 rule files found/);
+    assert.match(promtool('check', 'rules', alertsFile), new RegExp(`${names.length} rules found`));
+  });
+
+  test('each fires on what it is for, and on nothing else', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'lance-alerts-'));
+    try {
+      const plan = join(directory, 'plan.yml');
+      const tests = cases.map(({ what, change, fires }) => ({
+        name: what,
+        interval: '1m',
+        input_series: Object.entries({ ...healthy, ...change }).map(([series, values]) => ({ series, values })),
+        promql_expr_test: [
+          {
+            expr: 'group by (alertname) (ALERTS{alertstate="firing"})',
+            eval_time: '30m',
+            exp_samples: fires.map((name) => ({ labels: `{alertname="${name}"}`, value: 1 })),
+          },
+        ],
+      }));
+      // JSON is YAML.
+      writeFileSync(plan, JSON.stringify({ rule_files: [alertsFile], evaluation_interval: '1m', tests }));
+      promtool('test', 'rules', plan);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+    assert.deepEqual(new Set(cases.flatMap(({ fires }) => fires)), new Set(names), 'every alert was seen firing');
+  });
+});
+
+test('every alert has a part of the runbooks', () => {
+  const headings = [...readFileSync(file('docs/runbooks.md'), 'utf8').matchAll(/^## (\w+)$/gm)].map(
+    ([, name]) => name!,
+  );
+  assert.deepEqual(headings, names);
+  const links = [...alerts.matchAll(/runbook: docs\/runbooks\.md#(\S+)/g)].map(([, anchor]) => anchor!);
+  assert.deepEqual(
+    links,
+    names.map((name) => name.toLowerCase()),
+  );
+});
