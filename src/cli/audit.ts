@@ -1,4 +1,5 @@
 /** `lance audit verify`: walks the hash chain of the log. */
+import { Fault } from '../errors.ts';
 import { createProgress } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
@@ -10,6 +11,7 @@ export async function verifyLog(world: CommandWorld, json: boolean): Promise<num
     const end = (await reader.log.ends('auctions')).get(0) ?? 0;
     const progress = createProgress(terminal, texts.audit.progress);
     // A running daemon appends on.
+    if (reader.verifyChain === null) throw new Fault('not-allowed', texts.audit.none);
     const verdict = await reader.verifyChain((verified) => {
       if (!json) progress.show(verified, Math.max(end, verified), '');
     });

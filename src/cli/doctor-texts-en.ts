@@ -41,6 +41,7 @@ export const doctorEn: Texts['doctor'] = {
     'rules-refused': ({ text }) => [String(text), 'mend the file that is named'],
     'file-read': () => ['read without faults'],
     'file-refused': ({ text }) => [String(text), 'mend the file that is named'],
+    'chain-none': () => ['kept by the servers of the log, not chained'],
     'chain-intact': ({ count }) => [`intact, ${count} records`],
     'chain-broken': ({ offset }) => [`broken at record ${offset}`, 'stop the desk and go back to an earlier copy'],
     'views-current': ({ count }) => [`up to date, ${count} records`],

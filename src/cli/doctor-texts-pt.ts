@@ -44,6 +44,7 @@ export const doctorPt = {
     'rules-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o arquivo nomeado'],
     'file-read': () => ['lido sem faltas'],
     'file-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o arquivo nomeado'],
+    'chain-none': () => ['guardado pelos servidores do registro, sem cadeia'],
     'chain-intact': ({ count }: DoctorFigures) => [`intacta, ${count} registros`],
     'chain-broken': ({ offset }: DoctorFigures) => [
       `quebrada no registro ${offset}`,

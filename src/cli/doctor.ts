@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import type { StorePlace } from '../config/store-place.ts';
 import type { Config } from '../config.ts';
 import { Fault } from '../errors.ts';
 import { compileRuleSet } from '../rules/rule-set.ts';
@@ -67,8 +68,19 @@ function checkFile(
   }
 }
 
-/** The data directory and, if a desk has run on it, what is in it. */
-async function checkStore(world: CommandWorld, directory: string): Promise<Finding[]> {
+/** Where the log is and, if a desk has run on it, what is in it. */
+async function checkStore(world: CommandWorld, store: StorePlace): Promise<Finding[]> {
+  switch (store.backend) {
+    case 'embedded':
+      return checkDirectory(world, store.dataDir);
+    case 'kafka':
+      return examineStore(world, store, `${store.kafka.brokers.join(', ')}; ${new URL(store.redis.url).host}`);
+    default:
+      return store satisfies never;
+  }
+}
+
+async function checkDirectory(world: CommandWorld, directory: string): Promise<Finding[]> {
   if (!existsSync(join(directory, databaseFile))) {
     return [found('data-directory', 'warn', 'directory-new', { path: directory })];
   }
@@ -77,23 +89,27 @@ async function checkStore(world: CommandWorld, directory: string): Promise<Findi
   } catch {
     return [found('data-directory', 'fail', 'directory-unwritable', { path: directory })];
   }
+  return examineStore(world, { backend: 'embedded', dataDir: directory }, directory);
+}
+
+async function examineStore(world: CommandWorld, store: StorePlace, path: string): Promise<Finding[]> {
   let reader: DeskReader | null = null;
   try {
-    reader = world.openReader(directory);
-    const findings = [found('data-directory', 'ok', 'directory-fits', { path: directory })];
-    findings.push(...(await checkDaemon(world, reader, directory)), ...(await checkLog(world, reader)));
+    reader = await world.openReader(store);
+    const findings = [found('data-directory', 'ok', 'directory-fits', { path })];
+    findings.push(...(await checkDaemon(world, reader, store)), ...(await checkLog(world, reader)));
     return findings;
   } catch (fault) {
     return [found('data-directory', 'fail', 'store-unreadable', { text: faultText(fault) })];
   } finally {
-    reader?.close();
+    await reader?.close();
   }
 }
 
-async function checkDaemon(world: CommandWorld, reader: DeskReader, directory: string): Promise<Finding[]> {
-  const held = world.isHeld(directory);
+async function checkDaemon(world: CommandWorld, reader: DeskReader, store: StorePlace): Promise<Finding[]> {
   const now = world.clock.now();
   const live = (await reader.control.acknowledged()).filter(({ at }) => now - at < lifeMs);
+  const held = store.backend === 'embedded' ? world.isHeld(store.dataDir) : live.length > 0;
   const { pause, revision } = await reader.control.read();
   const late = live.filter((process) => process.revision < revision).length;
   const findings: Finding[] = [];
@@ -109,20 +125,34 @@ async function checkDaemon(world: CommandWorld, reader: DeskReader, directory: s
 async function checkLog(world: CommandWorld, reader: DeskReader): Promise<Finding[]> {
   const findings: Finding[] = [];
   // Views first, so that what is appended in between counts as work to do and not as lost.
-  const applied = await reader.views.applied(0);
-  const end = (await reader.log.ends('auctions')).get(0) ?? 0;
+  const { applied, end, last } = await progressOf(reader);
   if (applied >= end) findings.push(found('views', 'ok', 'views-current', { count: end }));
   else findings.push(found('views', 'warn', 'views-behind', { count: end - applied }));
-  const verdict = await reader.verifyChain(() => undefined);
-  if (verdict.kind === 'intact') findings.push(found('chain', 'ok', 'chain-intact', { count: verdict.entries }));
+  const verdict = reader.verifyChain === null ? null : await reader.verifyChain(() => undefined);
+  if (verdict === null) findings.push(found('chain', 'ok', 'chain-none'));
+  else if (verdict.kind === 'intact') findings.push(found('chain', 'ok', 'chain-intact', { count: verdict.entries }));
   else findings.push(found('chain', 'fail', 'chain-broken', { offset: verdict.offset }));
-  const dead = (await reader.log.ends('dead-letters')).get(0) ?? 0;
+  let dead = 0;
+  for (const count of (await reader.log.ends('dead-letters')).values()) dead += count;
   if (dead === 0) findings.push(found('dead-letters', 'ok', 'dead-letters-none'));
   else findings.push(found('dead-letters', 'warn', 'dead-letters-some', { count: dead }));
-  findings.push(
-    checkClock(world.clock.now(), (await reader.log.read('auctions', 0, Math.max(0, end - 1), 1))[0]?.record.at),
-  );
+  findings.push(checkClock(world.clock.now(), last));
   return findings;
+}
+
+/** Over all partitions: records folded in and written, and when the last one was. */
+async function progressOf(reader: DeskReader): Promise<{ applied: number; end: number; last: number | undefined }> {
+  const sums = { applied: 0, end: 0 };
+  let last: number | undefined;
+  // Views first, so that what is appended in between counts as work to do and not as lost.
+  const partitions = [...(await reader.log.ends('auctions')).keys()];
+  for (const partition of partitions) sums.applied += await reader.views.applied(partition);
+  for (const [partition, end] of await reader.log.ends('auctions')) {
+    sums.end += end;
+    const [entry] = end === 0 ? [] : await reader.log.read('auctions', partition, end - 1, 1);
+    if (entry !== undefined) last = Math.max(last ?? 0, entry.record.at);
+  }
+  return { ...sums, last };
 }
 
 function checkClock(now: number, lastRecordAt: number | undefined): Finding {
@@ -176,7 +206,7 @@ async function examine(world: CommandWorld): Promise<Finding[]> {
   );
   try {
     const place = world.place();
-    findings.push(...checkRules(world, place.rulesDir), ...(await checkStore(world, place.dataDir)));
+    findings.push(...checkRules(world, place.rulesDir), ...(await checkStore(world, place.store)));
   } catch (fault) {
     // Named among the faults of the configuration already.
     if (!(fault instanceof Fault)) throw fault;

@@ -299,6 +299,7 @@ export const en: Texts = {
   },
   audit: {
     progress: 'chain',
+    none: 'The log of this backend keeps no hash chain; its servers hold it.',
     intact: (entries, head) => `The chain is intact: ${entries} records, head ${head}.`,
     broken: (offset) =>
       `The chain is broken at record ${offset}: it was changed, removed or put in later. Stop the desk and go back to an earlier copy.`,

@@ -307,6 +307,7 @@ export const pt = {
   },
   audit: {
     progress: 'cadeia',
+    none: 'O registro deste tipo não tem cadeia de hashes; seus servidores o guardam.',
     intact: (entries: number, head: string) => `A cadeia está intacta: ${entries} registros, cabeça ${head}.`,
     broken: (offset: number) =>
       `A cadeia está quebrada no registro ${offset}: foi mudado, tirado ou posto depois. Pare a mesa e volte a uma cópia anterior.`,

@@ -1,5 +1,6 @@
 /** What the commands need from the composition root, so that none of them knows an adapter. */
 import type { Control, EventLog, NewEntry, Views } from '../bidding/ports.ts';
+import type { StorePlace } from '../config/store-place.ts';
 import type { ConfigResult, Place } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
@@ -7,16 +8,19 @@ import type { RuleFile } from '../rules/rule-set.ts';
 import type { Format } from './format.ts';
 import type { Terminal } from './terminal.ts';
 
-/** A data directory, beside a running daemon or without one. */
+/** The store of a desk, beside a running daemon or without one. */
 export type DeskReader = {
   log: Pick<EventLog, 'read' | 'readKey' | 'ends'>;
   views: Omit<Views, 'apply'>;
   control: Control;
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
-  verifyChain: (
-    onProgress: (verified: number) => void,
-  ) => Promise<{ kind: 'intact'; entries: number; head: string } | { kind: 'broken'; offset: number }>;
-  close: () => void;
+  /** Null where the log keeps no hash chain. */
+  verifyChain:
+    | ((
+        onProgress: (verified: number) => void,
+      ) => Promise<{ kind: 'intact'; entries: number; head: string } | { kind: 'broken'; offset: number }>)
+    | null;
+  close: () => void | Promise<void>;
 };
 
 export type CommandWorld = {
@@ -25,8 +29,8 @@ export type CommandWorld = {
   format: Format;
   /** Throws `configuration-invalid`. */
   place: () => Place;
-  /** Throws `data-directory-unusable`. */
-  openReader: (directory: string) => DeskReader;
+  /** Rejects with `data-directory-unusable`, or with what a server of the store did not do. */
+  openReader: (store: StorePlace) => Promise<DeskReader>;
   readConfig: () => ConfigResult;
   createVault: (secret: string) => Vault;
   /** Throws `rules-refused`. */
@@ -42,17 +46,17 @@ export type CommandWorld = {
 /** A process that has not been heard of for this long is not alive. */
 export const lifeMs = 5_000;
 
-/** Opens the directory for one command and closes it however that ends. */
+/** Opens the store for one command and closes it however that ends. */
 export async function withReader<R>(
   world: CommandWorld,
   use: (reader: DeskReader, place: Place) => Promise<R>,
 ): Promise<R> {
   const place = world.place();
-  const reader = world.openReader(place.dataDir);
+  const reader = await world.openReader(place.store);
   try {
     return await use(reader, place);
   } finally {
-    reader.close();
+    await reader.close();
   }
 }
 

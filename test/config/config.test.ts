@@ -42,7 +42,7 @@ function assertOneFault(faults: readonly string[], pattern: RegExp): void {
 
 test('a complete environment and the defaults make a config', () => {
   const config = configOf(complete);
-  assert.equal(config.dataDir, '/data');
+  assert.deepEqual(config.store, { backend: 'embedded', dataDir: '/data' });
   assert.deepEqual(config.http.webhookTokens, ['first-token-123456', 'second-token-12345']);
   assert.equal(config.http.port, 8080);
   assert.equal(config.bidding.bidValidityMs, 2 * 86_400_000);
@@ -267,7 +267,7 @@ test('the settings hash follows what decisions depend on, and no secret', () => 
 test('stopping needs only to know where the data is', () => {
   const result = readPlace({ LANCE_DATA_DIR: '/data', LANCE_HTTP_PORT: 'broken', LANCE_TYPO: 'x' }, readingOf());
   assert(result.kind === 'place', JSON.stringify(result));
-  assert.equal(result.place.dataDir, '/data');
+  assert.deepEqual(result.place.store, { backend: 'embedded', dataDir: '/data' });
   assert.equal(result.place.pseudonymKey, null);
   const refused = readPlace({}, readingOf());
   assert(refused.kind === 'refused');
