@@ -55,6 +55,7 @@ async function pictureOf({ views }: RedisStore, ids: readonly string[]): Promise
 function createHouse(store: RedisStore, log: EventLog) {
   const clock = createSystemClock();
   const progress: RebuildProgress[] = [];
+  let stopping = false;
   const faults: string[] = [];
   /** Longest list of records handed on at once. */
   const longest = { live: 0, catchingUp: 0 };
@@ -77,7 +78,7 @@ function createHouse(store: RedisStore, log: EventLog) {
     clock,
     settings: parts.settings,
     observer: (event) => event.kind === 'fault' && faults.push(event.code),
-    stopping: () => false,
+    stopping: () => stopping,
     onFolds: async (folds, live) => {
       const kind = live ? 'live' : 'catchingUp';
       longest[kind] = Math.max(longest[kind], folds.length);
@@ -88,7 +89,11 @@ function createHouse(store: RedisStore, log: EventLog) {
     restoreViews: keeper.restore,
     onRebuild,
   });
-  return { keeper, intake, progress, faults, longest };
+  const stop = async () => {
+    stopping = true;
+    await intake.stop();
+  };
+  return { keeper, intake, progress, faults, longest, stop };
 }
 
 await describeOnRedis('redis rebuild', (redis) => {
@@ -96,7 +101,7 @@ await describeOnRedis('redis rebuild', (redis) => {
     const directory = mkdtempSync(join(tmpdir(), 'lance-rebuild-'));
     const embedded = await openEmbeddedStore({ directory, onFault: assert.fail });
     const store = await openRedisStore({ url: redis.url, reconnectFirstMs: 10 });
-    const { keeper, intake, progress, faults, longest } = createHouse(store, embedded.log);
+    const { keeper, intake, progress, faults, longest, stop } = createHouse(store, embedded.log);
     try {
       const requests = 5_000;
       await appendAll(embedded.log, 0, requests);
@@ -132,7 +137,7 @@ await describeOnRedis('redis rebuild', (redis) => {
         `figure: redis fold ${Math.round((4 * requests * 1_000) / foldMs)} records/s; emptied to live again ${Math.round(backMs)} ms`,
       );
     } finally {
-      await intake.stop();
+      await stop();
       await store.close();
       await embedded.close();
       rmSync(directory, { recursive: true });
