@@ -77,7 +77,8 @@ await describeOnRedis('redis control', (redis) => {
   test('a pause closes the gate of every instance within a second', () =>
     withThree('gates', async (a, b, desk) => {
       const service = { ready: () => true } as Service;
-      const common = { service, clock: createSystemClock(), settings, stopping: () => false, onOpen: () => {} };
+      let stopping = false;
+      const common = { service, clock: createSystemClock(), settings, stopping: () => stopping, onOpen: () => {} };
       const gates = [a, b].map((store, i) => createGate({ ...common, instance: `i${i}`, control: store.control }));
       await Promise.all(gates.map((gate) => gate.start()));
       try {
@@ -89,6 +90,7 @@ await describeOnRedis('redis control', (redis) => {
           return obeyed.length === 2 && obeyed.every((each) => each.revision === revision);
         }, 1_000);
       } finally {
+        stopping = true;
         for (const gate of gates) gate.stop();
       }
     }));

@@ -5,6 +5,7 @@ import { Redis } from 'ioredis';
 import { openRedisStore, type RedisStore } from '../../../src/adapters/redis/store.ts';
 import type { ViewChange, Views } from '../../../src/bidding/ports.ts';
 import type { Phase } from '../../../src/domain/states.ts';
+import { eventually } from '../../conformance/backend.ts';
 import { stateOf } from '../../conformance/samples.ts';
 import { describeOnRedis } from './redis-server.ts';
 
@@ -12,6 +13,8 @@ const at = 1_763_700_000_000;
 const count = 1_200;
 const days = ['day|a', 'day|b'];
 const segments = Array.from({ length: 120 }, (_, i) => `segment ${i}`);
+/** Those that are new in the second round come first, while there is much left to be read. */
+const hundreds = [9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7, 8].map((hundred) => hundred * 100);
 const ids = Array.from({ length: count }, (_, i) => String(10_000 + i));
 
 /** Everything that can happen to request i in one round; rounds differ. */
@@ -29,7 +32,7 @@ function changesOf(i: number, round: number): ViewChange[] {
     },
     {
       kind: 'learn',
-      keys: [segments[i % segments.length]!],
+      keys: [segments[i < 900 ? i % 100 : 100 + (i % 20)]!],
       cell: (i + round) % 499,
       at: at + i * 977,
       halfLifeMs: 50_000,
@@ -104,7 +107,7 @@ await describeOnRedis('redis copies of views', (redis) => {
       const kept = await collect(copy.pieces, async (index) => {
         if (index % 4 !== 1 || rounds >= 12) return;
         // All that is there changes, and rows come that were not.
-        await foldRound(views, 1, rounds * 100, rounds * 100 + 100);
+        await foldRound(views, 1, hundreds[rounds]!, hundreds[rounds]! + 100);
         rounds += 1;
       });
       assert.ok(rounds === 12, `${kept.length} pieces`);
@@ -121,7 +124,7 @@ await describeOnRedis('redis copies of views', (redis) => {
       assert.equal(result, 'restored');
       assert.ok(put >= 900 * 2);
       assert.deepEqual(await pictureOf(views), then);
-      for (let round = 0; round < 12; round += 1) await foldRound(views, 1, round * 100, round * 100 + 100);
+      for (const from of hundreds) await foldRound(views, 1, from, from + 100);
       assert.deepEqual(await pictureOf(views), now);
       const bids = [`bid 7\t"0`, `bid 7\t"1`];
       assert.deepEqual(
@@ -165,6 +168,32 @@ await describeOnRedis('redis copies of views', (redis) => {
       const generations = new Set((await admin.keys('{broken}:v:*')).map((key) => key.split(':')[3]));
       assert.equal(generations.size, 1);
       assert.equal(await admin.exists('{broken}:garbage'), 0);
+    }));
+
+  test('of two restores the one that was given up for dead changes nothing any more', () =>
+    withStore('dead', async ({ views, copies }, admin) => {
+      await foldRound(views, 0, 0, 300);
+      const then = await pictureOf(views);
+      const copy = (await copies.take(0, everything))!;
+      const kept = await collect(copy.pieces);
+      await redis.flush();
+      const restore = (pieces: AsyncIterable<string>) => copies.restore(0, { applied: copy.applied, pieces }, () => {});
+      async function* slow(): AsyncGenerator<string> {
+        yield* kept.slice(0, 2);
+        await admin.del('{dead}:restoring:0');
+        const rival = restore(rivals());
+        yield* kept.slice(2, 5);
+        await rival;
+      }
+      async function* rivals(): AsyncGenerator<string> {
+        yield kept[0]!;
+        await outcome;
+        yield* kept.slice(1);
+      }
+      const outcome: Promise<string> = restore(slow());
+      assert.equal(await outcome, 'out-of-step');
+      await eventually(async () => (await views.applied(0)) > 0);
+      assert.deepEqual(await pictureOf(views), then);
     }));
 
   test('a fold from the beginning wins over a restore under way; a copy of lost views is none', () =>

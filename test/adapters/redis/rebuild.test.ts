@@ -55,7 +55,10 @@ async function pictureOf({ views }: RedisStore, ids: readonly string[]): Promise
 function createHouse(store: RedisStore, log: EventLog) {
   const clock = createSystemClock();
   const progress: RebuildProgress[] = [];
+  let stopping = false;
   const faults: string[] = [];
+  /** Longest list of records handed on at once. */
+  const longest = { live: 0, catchingUp: 0 };
   const onRebuild = (each: RebuildProgress) => void progress.push(each);
   const keeper = createSnapshotKeeper({
     views: store.views,
@@ -75,15 +78,22 @@ function createHouse(store: RedisStore, log: EventLog) {
     clock,
     settings: parts.settings,
     observer: (event) => event.kind === 'fault' && faults.push(event.code),
-    stopping: () => false,
-    onFolds: async () => {},
+    stopping: () => stopping,
+    onFolds: async (folds, live) => {
+      const kind = live ? 'live' : 'catchingUp';
+      longest[kind] = Math.max(longest[kind], folds.length);
+    },
     onLive: async (partition, position) => void (await ledger.load(partition, position)),
     onLost: ledger.clear,
     onCallbacks: async () => {},
     restoreViews: keeper.restore,
     onRebuild,
   });
-  return { keeper, intake, progress, faults };
+  const stop = async () => {
+    stopping = true;
+    await intake.stop();
+  };
+  return { keeper, intake, progress, faults, longest, stop };
 }
 
 await describeOnRedis('redis rebuild', (redis) => {
@@ -91,7 +101,7 @@ await describeOnRedis('redis rebuild', (redis) => {
     const directory = mkdtempSync(join(tmpdir(), 'lance-rebuild-'));
     const embedded = await openEmbeddedStore({ directory, onFault: assert.fail });
     const store = await openRedisStore({ url: redis.url, reconnectFirstMs: 10 });
-    const { keeper, intake, progress, faults } = createHouse(store, embedded.log);
+    const { keeper, intake, progress, faults, longest, stop } = createHouse(store, embedded.log);
     try {
       const requests = 5_000;
       await appendAll(embedded.log, 0, requests);
@@ -105,6 +115,7 @@ await describeOnRedis('redis rebuild', (redis) => {
       await appendAll(embedded.log, requests, requests + 500);
       const end = 4 * (requests + 500);
       await eventually(async () => (await store.views.applied(0)) === end);
+      assert.deepEqual(longest, { live: parts.settings.batchEntries, catchingUp: 1_000 });
       const ids = [0, 1, requests - 1, requests, requests + 499].map(String);
       const whole = await pictureOf(store, ids);
 
@@ -126,7 +137,7 @@ await describeOnRedis('redis rebuild', (redis) => {
         `figure: redis fold ${Math.round((4 * requests * 1_000) / foldMs)} records/s; emptied to live again ${Math.round(backMs)} ms`,
       );
     } finally {
-      await intake.stop();
+      await stop();
       await store.close();
       await embedded.close();
       rmSync(directory, { recursive: true });

@@ -17,6 +17,8 @@ export type OwnRedis = RedisPart & {
   thaw: () => void;
 };
 
+const program = 'redis-server';
+
 async function startRedis(): Promise<OwnRedis> {
   const directory = await mkdtemp(join(tmpdir(), 'lance-redis-'));
   const watchdog = createWatchdog(directory);
@@ -44,12 +46,12 @@ async function startRedis(): Promise<OwnRedis> {
 
 /** `describe` with a Redis; without one on this machine skipped with a sentence, under CI a failure. Await it. */
 export async function describeOnRedis(name: string, body: (redis: OwnRedis) => void): Promise<void> {
-  if (spawnSync('redis-server', ['--version']).status === 0) {
+  if (spawnSync(program, ['--version']).status === 0) {
     const redis = await startRedis();
     describe(name, () => body(redis));
     return;
   }
-  const sentence = 'redis-server is not installed (Debian: redis-server)';
+  const sentence = `${program} is not installed (Debian: redis-server)`;
   if (process.env.CI !== 'true') test(name, { skip: sentence }, () => undefined);
   else {
     test(name, () => {
