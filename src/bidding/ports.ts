@@ -24,7 +24,7 @@ export type NewEntry = {
 
 export type LogEntry<R> = { partition: number; offset: number; key: string; record: R };
 
-/** Consecutive entries of one partition, in log order. `next` is the offset after the last one. */
+/** Consecutive entries of one partition, in log order. `next` is the offset after the last one; none: what is skipped is deleted. */
 export type LogBatch<R> = { partition: number; first: number; next: number; entries: LogEntry<R>[] };
 
 export type Consumer = {

@@ -19,6 +19,8 @@ async function consumeAll(
   const faults: unknown[] = [];
   const consumer = await backend.log.consume({
     topic: 'auctions',
+    scope: 'owned',
+    onLost: () => undefined,
     from: async (partition) => from(partition),
     maxEntries,
     handler: async (batch) => {
@@ -160,6 +162,8 @@ function testHandlers(kind: BackendKind): void {
       const seen: LogEntry<Topics['auctions']>[] = [];
       const consumer = await backend.log.consume({
         topic: 'auctions',
+        scope: 'owned',
+        onLost: () => undefined,
         from: async () => 0,
         maxEntries: 400,
         handler: async ({ partition, entries }) => {
@@ -185,6 +189,8 @@ function testHandlers(kind: BackendKind): void {
       let calls = 0;
       await backend.log.consume({
         topic: 'auctions',
+        scope: 'owned',
+        onLost: () => undefined,
         from: async () => 0,
         maxEntries: 10,
         handler: async () => {

@@ -3,7 +3,7 @@
  * instances may read it before its writer does, and an append may fail although it was written, in part, twice or later.
  */
 
-import type { Consumer, EventLog, LogBatch, LogEntry, NewEntry } from '../../src/bidding/ports.ts';
+import type { ConsumeOptions, Consumer, EventLog, LogEntry, NewEntry } from '../../src/bidding/ports.ts';
 import type { EpochMs } from '../../src/domain/glossary.ts';
 import type { Topic, Topics } from '../../src/domain/records.ts';
 import { Fault } from '../../src/errors.ts';
@@ -117,14 +117,6 @@ function append(world: LogWorld, process: Process, entries: readonly NewEntry[])
   });
 }
 
-type ConsumeOptions<T extends Topic> = {
-  topic: T;
-  from: (partition: number) => Promise<number>;
-  maxEntries: number;
-  handler: (batch: LogBatch<Topics[T]>) => Promise<void>;
-  onFault: (fault: unknown) => void;
-};
-
 type Following = { stopped: boolean; busy: number; onIdle: (() => void)[] };
 
 /** One partition of one consumer: reads, hands on, waits for the handler, reads on. Returns what wakes it. */
@@ -188,6 +180,7 @@ function consume<T extends Topic>(world: LogWorld, process: Process, options: Co
   );
   world.store.waiting.push({ topic: options.topic, wake: (partition) => wakes[partition]!() });
   return {
+    owns: () => !following.stopped,
     stop: () => {
       following.stopped = true;
       if (following.busy === 0) return Promise.resolve();

@@ -19,7 +19,13 @@ export type Appender = {
 };
 
 type Message = { topic: string; key: string; value: Buffer; headers: Record<string, string> };
-type Waiting = { messages: Message[]; bytes: number; over: boolean; resolve: () => void; reject: (fault: Fault) => void };
+type Waiting = {
+  messages: Message[];
+  bytes: number;
+  over: boolean;
+  resolve: () => void;
+  reject: (fault: Fault) => void;
+};
 
 /** A broker takes what fits one request of a topic's `max.message.bytes`; several smaller sends cost little. */
 const sendBytes = 1024 * 1024;
@@ -37,7 +43,7 @@ export async function createAppender(kafka: Kafka, codec: Codec, settings: Kafka
   await producer.connect().catch((cause: unknown) => {
     throw unavailable(cause);
   });
-  let waiting: Waiting[] = [];
+  const waiting: Waiting[] = [];
   let running: Promise<void> | null = null;
   let sends = 0;
 
@@ -74,12 +80,14 @@ export async function createAppender(kafka: Kafka, codec: Codec, settings: Kafka
   return {
     append: async (entries, headers = {}) => {
       if (entries.length === 0) return;
-      const messages = entries.map(({ topic, key, record, traceparent }): Message => ({
-        topic: topicNameOf(settings, topic),
-        key,
-        value: codec.encode(topic, record),
-        headers: traceparent === undefined ? { ...headers } : { ...headers, traceparent },
-      }));
+      const messages = entries.map(
+        ({ topic, key, record, traceparent }): Message => ({
+          topic: topicNameOf(settings, topic),
+          key,
+          value: codec.encode(topic, record),
+          headers: traceparent === undefined ? { ...headers } : { ...headers, traceparent },
+        }),
+      );
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const bytes = messages.reduce((sum, { value }) => sum + value.length, 0);
       const append: Waiting = { messages, bytes, over: false, resolve, reject };

@@ -2,7 +2,8 @@
 import type { Kafka } from 'kafkajs';
 import type { ConsumeOptions, Consumer } from '../../bidding/ports.ts';
 import type { Topic } from '../../domain/records.ts';
-import { Fault } from '../../errors.ts';
+import type { Fault } from '../../errors.ts';
+import type { LogLine } from './client.ts';
 import { createFollower, type PartitionLag } from './follower.ts';
 import { joinGroup, type Membership } from './membership.ts';
 import { createPartitionReader, type RawRecord } from './partitions.ts';
@@ -24,6 +25,7 @@ export async function createConsumer<T extends Topic>(
     settings: KafkaSettings;
     /** A partition that this process cannot go on with. */
     onClosed: (topic: Topic, partition: number, fault: Fault, record: RawRecord | null) => void;
+    onLine: LogLine;
   },
   options: ConsumeOptions<T>,
 ): Promise<KafkaConsumer> {
@@ -45,6 +47,7 @@ export async function createConsumer<T extends Topic>(
     codec,
     topicName,
     onFault: fail,
+    onLine: world.onLine,
     onClosed: (partition, fault, record) => {
       world.onClosed(topic, partition, fault, record);
       if (held.delete(partition)) onLost(partition);
@@ -57,10 +60,10 @@ export async function createConsumer<T extends Topic>(
     options.onFault(fault);
   }
 
-  async function takeUp(partitions: readonly number[], assignment: number): Promise<void> {
+  async function takeUp(partitions: readonly number[], afresh: boolean, assignment: number): Promise<void> {
     const outdated = () => stopped || assignment !== latest;
     for (const partition of [...held]) {
-      if (partitions.includes(partition)) continue;
+      if (partitions.includes(partition) && !afresh) continue;
       await follower.remove(partition);
       if (held.delete(partition)) onLost(partition);
     }
@@ -69,18 +72,23 @@ export async function createConsumer<T extends Topic>(
     const firsts = gained.length === 0 ? new Map<number, number>() : await reader.offsets(topicName, 'first');
     for (const partition of gained) {
       if (outdated()) return;
-      const position = await from(partition);
+      const first = firsts.get(partition) ?? 0;
+      let position = await from(partition);
       held.add(partition);
-      // Who starts with nothing starts with the oldest record that is still kept.
-      follower.add(partition, position === 0 ? (firsts.get(partition) ?? 0) : position);
+      if (position === 0 && first > 0) {
+        // Who starts with nothing starts with the oldest record that is still kept.
+        await options.handler({ partition, first: 0, next: first, entries: [] });
+        position = first;
+      }
+      follower.add(partition, position);
     }
     if (!outdated()) follower.resume();
   }
 
-  function assign(partitions: readonly number[]): void {
+  function assign(partitions: readonly number[], afresh: boolean): void {
     latest += 1;
     const assignment = latest;
-    taking = taking.then(() => takeUp(partitions, assignment)).catch(fail);
+    taking = taking.then(() => takeUp(partitions, afresh, assignment)).catch(fail);
   }
 
   function stop(): Promise<void> {
@@ -94,7 +102,7 @@ export async function createConsumer<T extends Topic>(
       await stop();
       throw fault;
     });
-    assign([...ends.keys()]);
+    assign([...ends.keys()], false);
   } else {
     const joining = joinGroup({
       kafka,
@@ -119,8 +127,7 @@ export async function createConsumer<T extends Topic>(
   return {
     topic,
     scope,
-    owns: (partition) =>
-      !stopped && held.has(partition) && (membership === null || membership.holds(partition)),
+    owns: (partition) => !stopped && held.has(partition) && (scope === 'all' || membership?.holds(partition) === true),
     lags: follower.lags,
     aliveAt: () => membership?.aliveAt() ?? null,
     stop,

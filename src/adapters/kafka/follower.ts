@@ -5,6 +5,7 @@
 import type { LogBatch, LogEntry } from '../../bidding/ports.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
+import type { LogLine } from './client.ts';
 import type { PartitionReader, RawRecord } from './partitions.ts';
 import type { Codec } from './registry.ts';
 
@@ -46,7 +47,7 @@ const pollMs = 500;
 /** Where a partition is left out because enough of it waits, the others must not keep it out for long. */
 const shortPollMs = 5;
 const aheadRecords = 4_000;
-const retryMs = 250;
+const retryMs = 1_000;
 
 export function createFollower<T extends Topic>(options: {
   reader: PartitionReader;
@@ -58,6 +59,7 @@ export function createFollower<T extends Topic>(options: {
   /** The handler rejected, or Kafka did not answer for long: nothing is followed any more. */
   onFault: (fault: unknown) => void;
   onClosed: (partition: number, fault: Fault, record: RawRecord | null) => void;
+  onLine: LogLine;
 }): Follower {
   const { reader, codec, topicName } = options;
   const followed = new Map<number, Followed>();
@@ -106,10 +108,7 @@ export function createFollower<T extends Topic>(options: {
     }
   }
 
-  function take(
-    fetched: Awaited<ReturnType<PartitionReader['fetch']>>,
-    froms: ReadonlyMap<number, number>,
-  ): void {
+  function take(fetched: Awaited<ReturnType<PartitionReader['fetch']>>, froms: ReadonlyMap<number, number>): void {
     for (const [partition, { records, end }] of fetched) {
       const part = followed.get(partition);
       // Given up meanwhile, or given up and taken again.
@@ -149,9 +148,15 @@ export function createFollower<T extends Topic>(options: {
         part.waiting.splice(0, entries.length);
       }
       if (fault?.code === 'record-undecodable') close(part, fault, raw[entries.length]!);
-      // The registry does not answer: the record waits.
-      else if (fault !== null) await new Promise((resolve) => setTimeout(resolve, retryMs));
+      else if (fault !== null) await waitForRegistry(part, fault);
     }
+  }
+
+  /** The record waits, however long: a new start would have to wait for the same. */
+  async function waitForRegistry(part: Followed, fault: Fault): Promise<void> {
+    options.onLine('warn', `${topicName}/${part.partition} waits: ${fault.message}`);
+    part.movedAt = Date.now();
+    await new Promise((resolve) => setTimeout(resolve, retryMs));
   }
 
   /** As many as can be decoded, and what is wrong with the one after them. */

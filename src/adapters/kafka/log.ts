@@ -40,8 +40,9 @@ export async function openKafkaLog(options: {
   onLine?: LogLine;
 }): Promise<KafkaLog> {
   const { settings } = options;
-  const kafka = createClient(settings, options.onLine ?? (() => undefined));
-  const [codec] = await Promise.all([registerSchemas(settings), prepareTopics(settings, options.onLine)]);
+  const onLine = options.onLine ?? (() => undefined);
+  const kafka = createClient(settings, onLine);
+  const [codec] = await Promise.all([registerSchemas(settings), prepareTopics(settings, onLine)]);
   const desk = await createAppender(kafka, codec, settings);
   const door = await createAppender(kafka, codec, settings);
   const reader = createPartitionReader(kafka);
@@ -66,7 +67,7 @@ export async function openKafkaLog(options: {
     // The record itself stays where it is; a letter that is lost is written again at the next start.
     desk
       .append([{ topic: 'dead-letters', key: `${origin}/${partition}/${offset}`, record }], headers)
-      .catch((refused: Fault) => options.onLine?.('error', refused.message));
+      .catch((refused: Fault) => onLine('error', refused.message));
   }
 
   function onClosed(topic: Topic, partition: number, fault: Fault, record: RawRecord | null): void {
@@ -78,7 +79,7 @@ export async function openKafkaLog(options: {
   const log: EventLog = {
     append: (entries) => desk.append(entries),
     consume: async (consumption) => {
-      const consumer = await createConsumer({ kafka, codec, settings, onClosed }, consumption);
+      const consumer = await createConsumer({ kafka, codec, settings, onClosed, onLine }, consumption);
       consumers.add(consumer);
       const stop = () => consumer.stop().finally(() => consumers.delete(consumer));
       return { owns: consumer.owns, stop };
@@ -158,8 +159,8 @@ export function stallOf(
   return null;
 }
 
-async function prepareTopics(settings: KafkaSettings, onLine: LogLine | undefined): Promise<void> {
-  const admin = createClient(settings, onLine ?? (() => undefined)).admin({
+async function prepareTopics(settings: KafkaSettings, onLine: LogLine): Promise<void> {
+  const admin = createClient(settings, onLine).admin({
     retry: { initialRetryTime: 200, maxRetryTime: 2_000, retries: Math.ceil(settings.startTimeoutMs / 2_000) },
   });
   try {

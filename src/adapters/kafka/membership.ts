@@ -28,8 +28,11 @@ export async function joinGroup(options: {
   topicName: string;
   sessionTimeoutMs: number;
   startTimeoutMs: number;
-  /** Called with the whole assignment, the first time before `joinGroup` resolves. */
-  onAssigned: (partitions: readonly number[]) => void;
+  /**
+   * Called with the whole assignment, the first time before `joinGroup` resolves. `afresh`: we were silent for so long that
+   * others may have had any of it meanwhile.
+   */
+  onAssigned: (partitions: readonly number[], afresh: boolean) => void;
   /** The group shares out anew: until `onAssigned` nothing is ours. */
   onUnsettled: () => void;
   /** The group is left for good: join again. */
@@ -68,10 +71,11 @@ export async function joinGroup(options: {
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     // Nothing is fetched here, also of partitions that come later.
     consumer.pause([{ topic: topicName }]);
+    const silentMs = sentAt.SyncGroup - aliveAt;
     aliveAt = sentAt.SyncGroup;
     assigned = new Set(payload.memberAssignment[topicName]);
     settled = true;
-    options.onAssigned([...assigned]);
+    options.onAssigned([...assigned], silentMs >= sessionTimeoutMs);
     first.resolve();
   });
   consumer.on(consumer.events.CRASH, ({ payload }) => {

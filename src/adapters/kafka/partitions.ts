@@ -16,7 +16,13 @@ export type RawRecord = {
   timestamp: number;
 };
 
-type Message = { offset: string; key: Buffer | null; value: Buffer | null; timestamp: string; isControlRecord?: boolean };
+type Message = {
+  offset: string;
+  key: Buffer | null;
+  value: Buffer | null;
+  timestamp: string;
+  isControlRecord?: boolean;
+};
 type Fetched = { topicName: string; partitions: { partition: number; highWatermark: string; messages: Message[] }[] };
 
 type Broker = {
@@ -149,7 +155,9 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
       }),
     offsets: (topic, which) =>
       trying(topic, async () => {
-        const partitions = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => ({ partition: partitionId }));
+        const partitions = cluster
+          .findTopicPartitionMetadata(topic)
+          .map(({ partitionId }) => ({ partition: partitionId }));
         const found = await cluster.fetchTopicsOffset([{ topic, partitions, fromBeginning: which === 'first' }]);
         return new Map(
           found.flatMap((each) => each.partitions).map(({ partition, offset }) => [partition, Number(offset)] as const),
