@@ -4,14 +4,17 @@
  */
 import type { Control, EventLog, MarginCache, NewEntry, Views } from '../../src/bidding/ports.ts';
 
-export type Backend = {
+export type LogBackend = {
   log: EventLog;
-  views: Views;
-  margins: MarginCache;
-  control: Control;
   /** Durable writes so far, to show that appends share them. */
   commits: () => number;
   close: () => Promise<void>;
+};
+
+export type Backend = LogBackend & {
+  views: Views;
+  margins: MarginCache;
+  control: Control;
 };
 
 /** Another process of the same desk: a second instance, or the command line. */
@@ -19,6 +22,12 @@ export type Beside = {
   append: (entries: readonly NewEntry[]) => Promise<void>;
   control: Control;
   close: () => Promise<void>;
+};
+
+/** What the suite of the log alone needs. */
+export type LogKind = Pick<BackendKind, 'name' | 'module' | 'createPlace'> & {
+  open: (place: string) => Promise<LogBackend>;
+  beside: (place: string) => Promise<Pick<Beside, 'append' | 'close'>>;
 };
 
 export type BackendKind = {
@@ -35,9 +44,9 @@ export type BackendKind = {
 };
 
 /** Opens a fresh place for one test and closes it, whatever happens. */
-export async function withBackend(
-  kind: BackendKind,
-  run: (backend: Backend, place: string) => Promise<void>,
+export async function withBackend<B extends LogBackend>(
+  kind: { createPlace: () => Promise<string>; open: (place: string) => Promise<B> },
+  run: (backend: B, place: string) => Promise<void>,
 ): Promise<void> {
   const place = await kind.createPlace();
   const backend = await kind.open(place);

@@ -93,7 +93,7 @@ export async function createConsumer<T extends Topic>(
 
   function stop(): Promise<void> {
     stopped = true;
-    stopping ??= Promise.all([follower.stop(), membership?.stop()]).then(() => undefined);
+    stopping ??= Promise.all([follower.stop(), membership?.stop()]).then(() => taking);
     return stopping;
   }
 
