@@ -2,24 +2,42 @@
 
 import type { Policy } from './bidding/decide.ts';
 import { createDesk, type Desk } from './bidding/desk.ts';
+import type { DeskStatus } from './bidding/desk-world.ts';
 import type { DeskObserver, Step } from './bidding/observer.ts';
-import type { Control, EventLog, MarginCache, Service, Views } from './bidding/ports.ts';
+import type { Control, EventLog, MarginCache, Service, Snapshots, ViewCopies, Views } from './bidding/ports.ts';
+import {
+  createSnapshotKeeper,
+  type RebuildProgress,
+  type SnapshotKeeper,
+  type SnapshotSettings,
+} from './bidding/snapshots.ts';
 import type { Config } from './config.ts';
 import type { Chance, Clock } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
 import { createDoor, type Door } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
 import { createLagWatch, type LagWatch } from './http/lag.ts';
-import { createMetrics, type Metrics } from './http/metrics.ts';
+import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
 import { encodeBid } from './wire/bid.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
+
+export type Store = {
+  log: EventLog;
+  /** Where the door appends: not behind the desk's own appends, where the backend can tell them apart. */
+  appendAtDoor: EventLog['append'];
+  views: Views;
+  margins: MarginCache;
+  control: Control;
+  /** Views that a server may lose, and where copies of them are kept; null for views that end with the log. */
+  copies: { views: ViewCopies; snapshots: Snapshots } | null;
+};
 
 export type EngineParts = {
   config: Config;
   instance: string;
   soleOwner: boolean;
-  store: { log: EventLog; views: Views; margins: MarginCache; control: Control };
+  store: Store;
   service: Service;
   vault: Vault;
   clock: Clock;
@@ -38,7 +56,8 @@ export type EngineParts = {
 export type Engine = {
   /** Where webhooks are taken, without the token. */
   url: string;
-  desk: Desk;
+  /** Null in a process that is a door only. */
+  desk: Desk | null;
   /** No new webhooks, no new bids; what is under way is waited for. */
   stop: () => Promise<void>;
 };
@@ -46,22 +65,53 @@ export type Engine = {
 /** Longer than this without a step while the log has something new: the process is not alive. */
 const stallMs = 15_000;
 
+type DeskGauges = Omit<GaugeSample, 'doorInFlight' | 'consumerLag' | 'consumerLagMs' | 'ruleSetRefused'>;
+
+const hourMs = 3_600_000;
+const snapshotSettings: SnapshotSettings = {
+  everyMs: hourMs,
+  /** Bid validity, grace and a proposal's validity are over by then. */
+  keepClosedMs: 40 * 24 * hourMs,
+  pieceChars: 500_000,
+  retryMs: 1_000,
+};
+
 export async function startEngine(parts: EngineParts): Promise<Engine> {
-  const { config, store, clock, journal } = parts;
+  const { config, journal } = parts;
   const metrics = createMetrics();
   const lagWatch = createLagWatch();
-  const desk = createDesk({
-    ...parts,
-    ...store,
-    settings: config.bidding,
-    policy: () => parts.policy,
-    encodeBid: (requestId, offer) => encodeBid({ requestId, offer, contacts: config.contacts }),
-    observer: observerOf(metrics, journal, parts.onStep),
+  const { desk, keeper } = config.roles.includes('desk') ? deskOf(parts, metrics) : { desk: null, keeper: null };
+  const door = config.roles.includes('door') ? doorOf(parts, metrics) : null;
+  const server = createServer({
+    door,
+    webhookTokens: config.http.webhookTokens,
+    bodyLimitBytes: config.http.bodyLimitBytes,
+    progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
+    checks: desk === null ? [] : readinessChecks(desk),
+    metricsText: () => metricsText({ ...parts, metrics, lagWatch, desk, door }),
+    onFault: (text) => journal.error('http-fault', { text }),
   });
-  const door = createDoor({
-    append: timedAppend(store.log, clock, metrics),
-    vault: parts.vault,
-    mapping: parts.mapping,
+  await desk?.start();
+  keeper?.start();
+  const port = await server.listen(config.http.host, config.http.port);
+  journal.info('started', { instance: parts.instance, port, ruleSet: parts.policy.ruleSet.hash });
+  return {
+    url: `http://${config.http.host}:${port}`,
+    desk,
+    stop: async () => {
+      await server.close();
+      await keeper?.stop();
+      await desk?.stop();
+      journal.info('stopped', { instance: parts.instance });
+    },
+  };
+}
+
+function doorOf({ store, clock, vault, mapping, config, journal }: EngineParts, metrics: Metrics): Door {
+  return createDoor({
+    append: timedAppend(store.appendAtDoor, clock, metrics),
+    vault,
+    mapping,
     clock,
     limits: config.http,
     observer: (report) => {
@@ -72,27 +122,35 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
       }
     },
   });
-  const server = createServer({
-    door,
-    webhookTokens: config.http.webhookTokens,
-    bodyLimitBytes: config.http.bodyLimitBytes,
-    progress: () => progressOf(desk, clock),
-    checks: readinessChecks(desk),
-    metricsText: () => metricsText({ ...parts, metrics, lagWatch, desk, door }),
-    onFault: (text) => journal.error('http-fault', { text }),
+}
+
+function deskOf(parts: EngineParts, metrics: Metrics): { desk: Desk; keeper: SnapshotKeeper | null } {
+  const { config, store, journal, clock } = parts;
+  const onProgress = ({ partition, applied, restored }: RebuildProgress) =>
+    journal.info('rebuilding', { partition, offset: applied, count: restored });
+  const keeper =
+    store.copies === null
+      ? null
+      : createSnapshotKeeper({
+          views: store.views,
+          copies: store.copies.views,
+          snapshots: store.copies.snapshots,
+          clock,
+          settings: snapshotSettings,
+          partitions: () => desk.partitions(),
+          onProgress,
+          onFault: (fault) => journal.error('fault', { code: fault.code, text: fault.message }),
+        });
+  const desk = createDesk({
+    ...parts,
+    ...store,
+    settings: config.bidding,
+    policy: () => parts.policy,
+    encodeBid: (requestId, offer) => encodeBid({ requestId, offer, contacts: config.contacts }),
+    observer: observerOf(metrics, journal, parts.onStep),
+    ...(keeper === null ? {} : { restoreViews: keeper.restore, onRebuild: onProgress }),
   });
-  await desk.start();
-  const port = await server.listen(config.http.host, config.http.port);
-  journal.info('started', { instance: parts.instance, port, ruleSet: parts.policy.ruleSet.hash });
-  return {
-    url: `http://${config.http.host}:${port}`,
-    desk,
-    stop: async () => {
-      await server.close();
-      await desk.stop();
-      journal.info('stopped', { instance: parts.instance });
-    },
-  };
+  return { desk, keeper };
 }
 
 function observerOf(metrics: Metrics, journal: Journal, onStep: (step: Step) => void): DeskObserver {
@@ -105,10 +163,10 @@ function observerOf(metrics: Metrics, journal: Journal, onStep: (step: Step) => 
   };
 }
 
-function timedAppend(log: EventLog, clock: Clock, metrics: Metrics): EventLog['append'] {
+function timedAppend(append: EventLog['append'], clock: Clock, metrics: Metrics): EventLog['append'] {
   return async (entries) => {
     const startedAt = clock.now();
-    await log.append(entries);
+    await append(entries);
     metrics.observeAppend(clock.now() - startedAt);
   };
 }
@@ -136,10 +194,9 @@ function readinessChecks(desk: Desk): ReadinessCheck[] {
 }
 
 async function metricsText(
-  parts: EngineParts & { metrics: Metrics; lagWatch: LagWatch; desk: Desk; door: Door },
+  parts: EngineParts & { metrics: Metrics; lagWatch: LagWatch; desk: Desk | null; door: Door | null },
 ): Promise<string> {
   const { store, clock, metrics, lagWatch, desk, door } = parts;
-  const status = desk.status();
   const now = clock.now();
   let behind = 0;
   let behindMs = 0;
@@ -149,19 +206,25 @@ async function metricsText(
     behindMs = Math.max(behindMs, lagWatch.seen(partition, end, applied, now));
   }
   metrics.setGauges({
-    queueDepth: status.queued,
-    queueOldestAgeMs: status.oldestQueuedAt === null ? 0 : now - status.oldestQueuedAt,
-    bidsInFlight: status.sending,
-    sendLimit: status.sendLimit,
-    circuitOpen: status.circuit !== 'closed',
-    doorInFlight: door.inFlight(),
-    unknownBids: status.unknown.count,
-    unknownOldestAgeMs: status.unknown.oldestAt === null ? 0 : now - status.unknown.oldestAt,
-    exposureCents: status.exposure,
+    doorInFlight: door?.inFlight() ?? 0,
     consumerLag: { auctions: behind },
     consumerLagMs: { auctions: behindMs },
-    paused: status.gate === 'paused',
     ruleSetRefused: parts.ruleSetRefused(),
+    ...gaugesOf(desk?.status() ?? null, now),
   });
   return metrics.text();
+}
+
+function gaugesOf(status: DeskStatus | null, now: number): DeskGauges {
+  return {
+    queueDepth: status?.queued ?? 0,
+    queueOldestAgeMs: now - (status?.oldestQueuedAt ?? now),
+    bidsInFlight: status?.sending ?? 0,
+    sendLimit: status?.sendLimit ?? 0,
+    circuitOpen: status !== null && status.circuit !== 'closed',
+    unknownBids: status?.unknown.count ?? 0,
+    unknownOldestAgeMs: now - (status?.unknown.oldestAt ?? now),
+    exposureCents: status?.exposure ?? { held: 0, committed: 0 },
+    paused: status?.gate === 'paused',
+  };
 }

@@ -10,6 +10,8 @@ const table = {
   'configuration-invalid': { retryable: false, exitCode: 78 },
   'rules-refused': { retryable: false, exitCode: 78 },
   'record-undecodable': { retryable: false, exitCode: 65 },
+  'records-missing': { retryable: false, exitCode: 65 },
+  'log-stalled': { retryable: false, exitCode: 75 },
   'service-unreachable': { retryable: true, exitCode: 69 },
   'not-acknowledged': { retryable: true, exitCode: 75 },
   'not-found': { retryable: false, exitCode: 66 },

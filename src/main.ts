@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The command line and composition root: the only file that knows the adapters. */
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,9 @@ import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError } from 'commander';
 import { isHeld } from './adapters/embedded/database.ts';
 import { openEmbeddedReader } from './adapters/embedded/reader.ts';
-import { type EmbeddedStore, openEmbeddedStore } from './adapters/embedded/store.ts';
+import { openEmbeddedStore } from './adapters/embedded/store.ts';
+import { openKafkaLog } from './adapters/kafka/log.ts';
+import { openRedisStore } from './adapters/redis/store.ts';
 import { createService } from './adapters/service/service.ts';
 import { createSystemClock } from './adapters/system/clock.ts';
 import { readRuleFiles } from './adapters/system/rule-files.ts';
@@ -21,8 +24,11 @@ import { createFormat } from './cli/format.ts';
 import { judge, reportText } from './cli/judge.ts';
 import { createTerminal } from './cli/terminal.ts';
 import { languageOf } from './cli/texts.ts';
+import type { DeskReader } from './cli/world.ts';
+import type { StorePlace } from './config/store-place.ts';
 import { type Config, type Environment, type Place, readConfig, readPlace } from './config.ts';
-import { type Engine, startEngine } from './engine.ts';
+import type { Vault } from './domain/vault.ts';
+import { type Engine, type Store, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
 import { createJournal, type Journal } from './http/journal.ts';
 import { createRuleCheck, policyOf } from './policy.ts';
@@ -31,6 +37,9 @@ import { createSandbox } from './sandbox/sandbox.ts';
 import { sandboxSettings } from './sandbox/settings.ts';
 import { readRequestMapping } from './wire/mapping-table.ts';
 import { readOutcomeTable } from './wire/outcomes.ts';
+
+/** A command gives up on a log that does not take a record by then. */
+const commandTimeoutMs = 5_000;
 
 const clock = createSystemClock();
 const packageFile = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -56,20 +65,84 @@ function refusedFile(path: string, problems: readonly string[]): Fault {
   return new Fault('configuration-invalid', `${path} is refused:\n${problems.map((text) => `  ${text}`).join('\n')}`);
 }
 
+type OpenStore = Store & { close: () => Promise<void> };
+
+async function openStore(
+  config: Config,
+  watchers: { vault: Vault; journal: Journal; onFault: (fault: Fault) => void },
+): Promise<OpenStore> {
+  switch (config.store.backend) {
+    case 'embedded':
+      return openEmbeddedStore({ directory: config.store.dataDir, onFault: watchers.onFault });
+    case 'kafka':
+      return openSharedStore(config.store, { ...watchers, appendTimeoutMs: config.http.appendTimeoutMs });
+    default:
+      return config.store satisfies never;
+  }
+}
+
+/** Kafka for the log, Redis for the views: what several processes of one desk have in common. */
+async function openSharedStore(
+  { kafka, redis }: Extract<StorePlace, { backend: 'kafka' }>,
+  watchers: { vault: Vault; journal: Journal; onFault: (fault: Fault) => void; appendTimeoutMs: number },
+): Promise<OpenStore> {
+  const { vault, journal, onFault, appendTimeoutMs } = watchers;
+  const shared = await openRedisStore(redis);
+  try {
+    const records = await openKafkaLog({
+      settings: { ...kafka, appendTimeoutMs },
+      seal: vault.seal,
+      onClosed: ({ code, message }) => journal.error('partition-closed', { code, text: message }),
+      onStalled: onFault,
+      onLine: (level, text) => journal[level]('kafka', { text }),
+    });
+    const { views, margins, control } = shared;
+    return {
+      log: records.log,
+      appendAtDoor: records.appendAtDoor,
+      views,
+      margins,
+      control,
+      copies: { views: shared.copies, snapshots: records.snapshots },
+      close: async () => {
+        await records.close();
+        await shared.close();
+      },
+    };
+  } catch (fault) {
+    await shared.close();
+    throw fault;
+  }
+}
+
+/** For commands beside running desks. */
+async function openReader(place: StorePlace): Promise<DeskReader> {
+  if (place.backend === 'embedded') return openEmbeddedReader({ directory: place.dataDir });
+  const onFault = (fault: Fault) => {
+    throw fault;
+  };
+  const journal = createJournal('error', process.stderr);
+  const nobody = createVault(randomUUID() + randomUUID());
+  const store = await openSharedStore(place, { vault: nobody, journal, onFault, appendTimeoutMs: commandTimeoutMs });
+  const { log, views, control, close } = store;
+  return { log, views, control, appendBeside: log.append, verifyChain: null, close };
+}
+
 /** The desk and everything under it; `close` undoes it in reverse. */
 async function openEngine(parts: {
   config: Config;
   learning: boolean;
   journal: Journal;
   onFault: (fault: Fault) => void;
-}): Promise<{ engine: Engine; store: EmbeddedStore; policy: Policy; close: () => Promise<void> }> {
+}): Promise<{ engine: Engine; store: Store; policy: Policy; close: () => Promise<void> }> {
   const { config } = parts;
   const mapping = readRequestMapping(JSON.parse(readText(packageFile('config/request-mapping.json'))));
   if (mapping.kind === 'refused') throw refusedFile('config/request-mapping.json', mapping.problems);
   const outcomes = readOutcomeTable(JSON.parse(readText(packageFile('config/outcomes.json'))));
   if (outcomes.kind === 'refused') throw refusedFile('config/outcomes.json', outcomes.problems);
   const policy = policyOf(config, readRuleFiles(config.rulesDir));
-  const store = await openEmbeddedStore({ directory: config.dataDir, onFault: parts.onFault });
+  const vault = createVault(config.pseudonymKey);
+  const store = await openStore(config, { vault, journal: parts.journal, onFault: parts.onFault });
   const service = createService(config.service, {
     outcomes: outcomes.table,
     clock,
@@ -80,11 +153,11 @@ async function openEngine(parts: {
   const engine = await startEngine({
     ...parts,
     instance: randomUUID(),
-    // The data directory is locked by this process.
-    soleOwner: true,
+    // A data directory is locked by its process; partitions are only believed to be one's own.
+    soleOwner: config.store.backend === 'embedded',
     store,
     service,
-    vault: createVault(config.pseudonymKey),
+    vault,
     clock,
     chance: Math.random,
     mapping: mapping.mapping,
@@ -171,7 +244,9 @@ async function demo(options: DemoOptions & { learning: boolean; rivals?: string 
     const opened = await openEngine({ config, learning: options.learning, journal, onFault });
     closing.unshift(opened.close);
     sandbox.connect(`${opened.engine.url}/webhooks/${token}`);
-    await runStream({ ...opened, options, sandbox, clock, terminal });
+    const { desk } = opened.engine;
+    assert(desk !== null);
+    await runStream({ ...opened, desk, options, sandbox, clock, terminal });
     const report = await judge({ sandbox, store: opened.store, config, policy: opened.policy, now: clock.now() });
     terminal.write(options.json ? JSON.stringify(report) : reportText(report));
     if (!options.exit) {
@@ -225,7 +300,7 @@ registerCommands(program, {
   terminal: createTerminal(),
   format: createFormat(languageOf(process.argv, process.env)),
   place: () => place(process.env),
-  openReader: (directory) => openEmbeddedReader({ directory }),
+  openReader,
   readConfig: () => readConfig(process.env, readText),
   createVault,
   readRules: readRuleFiles,

@@ -14,6 +14,8 @@ export type BidSender = {
   count: () => number;
   /** The request is closed: nothing is remembered of it. */
   forget: (requestId: RequestId) => void;
+  /** Somebody else goes on with it: no further attempt, and nothing said of those that were made; they are presumed. */
+  abandon: (requestId: RequestId) => void;
 };
 
 export function createBidSender(
@@ -22,12 +24,15 @@ export function createBidSender(
     gate: Gate;
     ledger: Ledger;
     isLive: () => boolean;
+    /** This process may act for the request now. */
+    owns: (requestId: RequestId) => boolean;
   },
 ): BidSender {
   const { gate, ledger, observer } = world;
   const sending = new Set<RequestId>();
   /** Claims that this process has begun to send: taken up again, an earlier attempt may have landed. */
   const attempted = new Set<RequestId>();
+  const abandoned = new Set<RequestId>();
 
   async function send(row: LedgerRow): Promise<Answered | Passed | null> {
     const { claim, requestId, request } = row.state;
@@ -47,13 +52,15 @@ export function createBidSender(
     const record = await sendClaim(
       {
         ...world,
-        gateOpen: () => gate.isOpen() && stands(),
+        stopping: () => world.stopping() || abandoned.has(requestId),
+        gateOpen: () => gate.isOpen() && stands() && !abandoned.has(requestId) && world.owns(requestId),
         over: () => world.isLive() && !stands(),
         inFlight: () => sending.size,
       },
       job,
     );
     sending.delete(requestId);
+    abandoned.delete(requestId);
     if (record !== null) observer({ kind: 'step', step: 'answer-received' });
     return record;
   }
@@ -64,6 +71,9 @@ export function createBidSender(
     count: () => sending.size,
     forget: (requestId) => {
       attempted.delete(requestId);
+    },
+    abandon: (requestId) => {
+      if (sending.has(requestId)) abandoned.add(requestId);
     },
   };
 }

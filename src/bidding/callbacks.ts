@@ -2,8 +2,8 @@
  * What the service tells outside an auction: link details go to the margin cache, winner events to their request.
  * Progress is kept in the views; every step may be done twice.
  */
-import type { Clock } from '../domain/clock.ts';
-import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { Clock, Timer } from '../domain/clock.ts';
+import type { RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord, CallbackRecord } from '../domain/records.ts';
 import type { Link, LinkDetail } from '../domain/request.ts';
 import { Fault } from '../errors.ts';
@@ -16,10 +16,19 @@ type WinnerEvent = Extract<CallbackRecord, { requestCode: string; kind: 'contemp
 type Orphan = { offset: number; event: WinnerEvent; partition: number };
 
 export type Callbacks = {
+  /** Details and lists are for whoever waits for them: every process hears all. */
+  hear: (batch: LogBatch<CallbackRecord>) => Promise<void>;
+  /** Winner events are given to their request by the owner of their partition. */
   handle: (batch: LogBatch<CallbackRecord>) => Promise<void>;
   /** Bids that became known; winner events that waited for one are given to their request. */
   bidsKnown: (bidIds: readonly string[]) => Promise<void>;
+  /** A partition of callbacks is somebody else's, who reads on from where the views say. */
+  lose: (partition: number) => void;
+  close: () => void;
 };
+
+/** Another process may be the one that reads the record which names the bid: orphans are looked for again. */
+const orphanPollMs = 2_000;
 
 export function createCallbacks(options: {
   views: Views;
@@ -37,20 +46,27 @@ export function createCallbacks(options: {
   const { views, margins, outbox, clock, observer } = options;
   /** Winner events that came before their bid was known, by request code. */
   const orphans = new Map<string, Orphan[]>();
-  const dealtWith = new Map<number, EpochMs>();
+  const dealtWith = new Map<number, number>();
+  const lost = new Set<number>();
+  let timer: Timer | null = null;
 
-  async function handle(batch: LogBatch<CallbackRecord>): Promise<void> {
+  async function hear(batch: LogBatch<CallbackRecord>): Promise<void> {
     const details: LinkDetail[] = [];
-    const winners: Orphan[] = [];
-    for (const { record, offset } of batch.entries) {
+    for (const { record } of batch.entries) {
       if (record.kind === 'link-detail') details.push(record.detail);
       else if (record.kind === 'link-list') options.onLinks(record.workerKey, record.links);
-      else winners.push({ offset, event: record, partition: batch.partition });
     }
-    if (details.length > 0) {
-      await margins.write(details);
-      options.onDetails(details);
-    }
+    if (details.length === 0) return;
+    await margins.write(details);
+    options.onDetails(details);
+  }
+
+  async function handle(batch: LogBatch<CallbackRecord>): Promise<void> {
+    const { partition } = batch;
+    lost.delete(partition);
+    const winners = batch.entries.flatMap(({ record, offset }): Orphan[] =>
+      record.kind === 'contemplated' || record.kind === 'proposed' ? [{ offset, event: record, partition }] : [],
+    );
     if (winners.length > 0) await rekey(winners);
     dealtWith.set(batch.partition, batch.next);
     await advance(batch.partition);
@@ -70,10 +86,27 @@ export function createCallbacks(options: {
   }
 
   function adopt(winner: Orphan): void {
-    const { requestCode } = winner.event;
-    const others = orphans.get(requestCode) ?? [];
-    if (!others.some((other) => other.offset === winner.offset)) others.push(winner);
-    orphans.set(requestCode, others);
+    const { event, partition, offset } = winner;
+    if (lost.has(partition)) return;
+    const others = orphans.get(event.requestCode) ?? [];
+    if (!others.some((other) => other.offset === offset && other.partition === partition)) others.push(winner);
+    orphans.set(event.requestCode, others);
+    timer ??= clock.schedule(clock.now() + orphanPollMs, lookAgain);
+  }
+
+  function lookAgain(): void {
+    timer = null;
+    void bidsKnown([...orphans.keys()]);
+  }
+
+  function lose(partition: number): void {
+    lost.add(partition);
+    dealtWith.delete(partition);
+    for (const [requestCode, waiting] of orphans) {
+      const kept = waiting.filter((orphan) => orphan.partition !== partition);
+      if (kept.length === 0) orphans.delete(requestCode);
+      else orphans.set(requestCode, kept);
+    }
   }
 
   /** Never past an orphan: after a restart it is read again. */
@@ -109,7 +142,7 @@ export function createCallbacks(options: {
     }
   }
 
-  return { handle, bidsKnown };
+  return { hear, handle, bidsKnown, lose, close: () => timer?.cancel() };
 }
 
 function keyed(event: WinnerEvent, requestId: RequestId): AuctionRecord {

@@ -32,6 +32,8 @@ export type Desk = {
   /** Stops writing at once, waits for what is under way; claims without an answer wait in the log. */
   stop: () => Promise<void>;
   status: () => DeskStatus;
+  /** Partitions that this process is answerable for just now. */
+  partitions: () => readonly number[];
 };
 
 export function createDesk(world: DeskWorld): Desk {
@@ -55,10 +57,17 @@ export function createDesk(world: DeskWorld): Desk {
   const links: LinkDesk = createLinkDesk({ ...common, onRefused: onQueryRefused });
   const times = { orphanTimeoutMs: settings.graceMs, retryMs: settings.retryFirstMs };
   const callbacks: Callbacks = createCallbacks({ ...common, ...times, outbox, onDetails, onLinks });
-  const heard = { onFolds: onRecords, onLive, onLost: forgetAll, onCallbacks: callbacks.handle };
-  const intake: Intake = createIntake({ ...common, ...heard, ledger });
+  const told = { onHeard: callbacks.hear, onCallbacks: callbacks.handle, onCallbacksLost: callbacks.lose };
+  const read = { onFolds: onRecords, onLive, onLost: lose, onRestart: forgetAll, ...told };
+  const intake: Intake = createIntake({ ...common, ...read, ledger });
   const sendLimit: SendLimit = createSendLimit(settings.sendLimit);
-  const sender: BidSender = createBidSender({ ...common, gate, ledger, sendLimit, isLive: intake.isLive });
+  const sender: BidSender = createBidSender({ ...common, gate, ledger, sendLimit, isLive: intake.isLive, owns });
+
+  /** What stands in a partition is done by its owner. */
+  function owns(requestId: RequestId): boolean {
+    const partition = ledger.partitionOf(requestId);
+    return partition !== null && intake.owns(partition);
+  }
 
   async function onLive(partition: number, position: number): Promise<void> {
     await act(await ledger.load(partition, position));
@@ -116,6 +125,10 @@ export function createDesk(world: DeskWorld): Desk {
     for (const row of rows) {
       const { state } = row;
       const { requestId } = state;
+      if (ledger.get(requestId) !== null && !owns(requestId)) {
+        agenda.set(requestId, now + settings.retryFirstMs);
+        continue;
+      }
       for (const command of react(state, row.reservation, now, settings)) {
         switch (command.kind) {
           case 'decide':
@@ -219,6 +232,10 @@ export function createDesk(world: DeskWorld): Desk {
       if (waiting === null) break;
       const { requestId } = waiting;
       if (ledger.get(requestId)?.state.phase !== 'requested' || ending.has(requestId)) continue;
+      if (!owns(requestId)) {
+        agenda.set(requestId, now + settings.retryFirstMs);
+        continue;
+      }
       if (now >= cutoffOf(waiting.deadlineAt, service, settings)) {
         end(deskPass(requestId, 'overload', 'no send slot was free before the deadline', now, null));
         continue;
@@ -249,8 +266,15 @@ export function createDesk(world: DeskWorld): Desk {
 
   async function send(row: LedgerRow): Promise<void> {
     if (ending.has(row.state.requestId)) return;
+    const { requestId } = row.state;
     const record = await sender.send(row);
-    if (record === null) return;
+    if (record === null) {
+      // Given up while it was somebody else's, and come back meanwhile: nobody sends it now.
+      if (!sender.isSending(requestId) && ledger.get(requestId)?.state.phase === 'claimed' && !stopping) {
+        agenda.set(requestId, clock.now() + settings.retryFirstMs);
+      }
+      return;
+    }
     pump();
     await endDurably(record);
   }
@@ -329,6 +353,19 @@ export function createDesk(world: DeskWorld): Desk {
     ending.clear();
   }
 
+  /** Somebody else goes on with these requests, from the log alone. */
+  function lose(partition: number): void {
+    for (const requestId of ledger.lose(partition)) {
+      agenda.remove(requestId);
+      queue.remove(requestId);
+      links.unpark(requestId);
+      sender.abandon(requestId);
+      deciding.delete(requestId);
+      claiming.delete(requestId);
+      ending.delete(requestId);
+    }
+  }
+
   /** Nothing is left to run unwatched: a fault in it is a programmer's and ends the process. */
   function spawn(work: Promise<void>): void {
     underWay.add(work);
@@ -339,6 +376,7 @@ export function createDesk(world: DeskWorld): Desk {
     stopping = true;
     gate.stop();
     agenda.close();
+    callbacks.close();
     await intake.stop();
     await outbox.close();
     await Promise.allSettled([...underWay]);
@@ -369,6 +407,7 @@ export function createDesk(world: DeskWorld): Desk {
     },
     stop,
     status,
+    partitions: intake.owned,
   };
 }
 

@@ -13,7 +13,12 @@ import type { RebuildProgress } from './snapshots.ts';
 export type Intake = {
   start: () => Promise<void>;
   stop: () => Promise<void>;
+  /** Everything that this process owns is caught up. */
   isLive: () => boolean;
+  /** This process may act now for the requests of a partition. */
+  owns: (partition: number) => boolean;
+  /** What `owns` says yes to, now. */
+  owned: () => readonly number[];
   /** When the log was last seen to move here, or to have nothing new. */
   progressAt: () => EpochMs;
 };
@@ -33,17 +38,28 @@ export function createIntake(options: {
   onFolds: (folds: readonly Fold[], live: boolean) => Promise<void>;
   /** A partition is caught up: its open requests go on. */
   onLive: (partition: number, position: number) => Promise<void>;
-  onLost: () => void;
+  /** A partition of `auctions` is somebody else's from now on. */
+  onLost: (partition: number) => void;
+  /** Everything is read again. */
+  onRestart: () => void;
+  /** Heard by every process, whoever owns the partition. */
+  onHeard: (batch: LogBatch<CallbackRecord>) => Promise<void>;
+  /** Dealt with by one. */
   onCallbacks: (batch: LogBatch<CallbackRecord>) => Promise<void>;
   restoreViews?: (partition: number) => Promise<void>;
   onRebuild?: (progress: RebuildProgress) => void;
+  onCallbacksLost: (partition: number) => void;
 }): Intake {
   const { log, views, ledger, clock, settings, observer } = options;
   let consumers: Consumer[] = [];
-  let targets: ReadonlyMap<number, number> = new Map();
+  let auctions: Consumer | null = null;
+  /** Ends of the partitions when they came. */
+  const targets = new Map<number, number>();
   const positions = new Map<number, number>();
   const live = new Set<number>();
-  let restarting = false;
+  let beginning = true;
+  let early: unknown = null;
+  let begun = false;
   let progressAt = clock.now();
   let timer: Timer | null = null;
 
@@ -69,62 +85,88 @@ export function createIntake(options: {
     await options.onLive(partition, positions.get(partition) ?? 0);
   }
 
-  async function begin(): Promise<void> {
-    targets = await log.ends('auctions');
-    for (const [partition, end] of targets) {
-      await options.restoreViews?.(partition);
-      const applied = await views.applied(partition);
-      positions.set(partition, applied);
-      if (applied >= end) await goLive(partition);
-    }
-    const common = { onFault: (fault: unknown) => void restart(fault) };
+  /** A partition comes; what it held when it came is folded before anything is done about it. */
+  async function take(partition: number): Promise<number> {
+    const end = (await log.ends('auctions')).get(partition) ?? 0;
+    await options.restoreViews?.(partition);
+    const applied = await views.applied(partition);
+    targets.set(partition, end);
+    positions.set(partition, applied);
+    if (applied >= end) await goLive(partition);
     // From where its rows were taken up: a batch that another process folded meanwhile must come by here too, or its
     // rows stay as they were and the next record is folded onto them.
-    const from = async (partition: number) => positions.get(partition) ?? 0;
-    consumers = [
-      await log.consume({
-        ...common,
-        topic: 'auctions',
-        from,
-        maxEntries: Math.max(catchUpEntries, settings.batchEntries),
-        handler: onBatch,
-      }),
-      await log.consume({
-        ...common,
-        topic: 'callbacks',
-        maxEntries: settings.batchEntries,
-        from: (partition) => views.applied(callbackPartition(partition)),
-        handler: options.onCallbacks,
-      }),
-    ];
+    return applied;
+  }
+
+  function lose(partition: number): void {
+    forget(partition);
+    options.onLost(partition);
+  }
+
+  function forget(partition: number): void {
+    targets.delete(partition);
+    positions.delete(partition);
+    live.delete(partition);
+  }
+
+  async function begin(): Promise<void> {
+    const common = { maxEntries: settings.batchEntries, onFault };
+    const maxEntries = Math.max(catchUpEntries, settings.batchEntries);
+    const from = (partition: number) => views.applied(callbackPartition(partition));
+    const callbacks = { ...common, topic: 'callbacks', from } as const;
+    auctions = await log.consume({
+      ...common,
+      maxEntries,
+      topic: 'auctions',
+      scope: 'owned',
+      from: take,
+      onLost: lose,
+      handler: onBatch,
+    });
+    consumers = [auctions];
+    consumers.push(await log.consume({ ...callbacks, scope: 'all', onLost: () => {}, handler: options.onHeard }));
+    const { onCallbacksLost: onLost, onCallbacks: handler } = options;
+    consumers.push(await log.consume({ ...callbacks, scope: 'owned', onLost, handler }));
+    begun = true;
+  }
+
+  /** A fault while it still begins is dealt with when that is over. */
+  function onFault(fault: unknown): void {
+    if (beginning) early = fault;
+    else void restart(fault);
   }
 
   /** Programmer errors crash; the world's faults are waited out and everything is read again. */
   async function restart(fault: unknown): Promise<void> {
     if (!(fault instanceof Fault) || !fault.retryable) throw fault;
-    if (restarting || options.stopping()) return;
-    restarting = true;
+    if (beginning || options.stopping()) return;
+    beginning = true;
     observer({ kind: 'fault', code: fault.code, message: fault.message });
     live.clear();
+    begun = false;
     for (;;) {
       try {
         await Promise.all(consumers.map((consumer) => consumer.stop()));
-        options.onLost();
+        for (const partition of [...targets.keys()]) forget(partition);
+        options.onRestart();
         await sleep(clock, settings.retryFirstMs);
+        early = null;
         if (!options.stopping()) await begin();
+        if (early !== null) throw early;
         break;
       } catch (again) {
         if (!(again instanceof Fault) || !again.retryable) throw again;
         live.clear();
+        begun = false;
       }
     }
-    restarting = false;
+    beginning = false;
   }
 
   /** Views that fell behind while nothing new was written would never be noticed by a batch. */
   async function missViews(): Promise<void> {
     for (const [partition, position] of [...positions]) {
-      if (restarting || (await views.applied(partition)) >= position) continue;
+      if (beginning || (await views.applied(partition)) >= position) continue;
       void restart(new Fault('views-behind', 'the views lost what was folded; folding again'));
       return;
     }
@@ -134,7 +176,9 @@ export function createIntake(options: {
   async function watch(): Promise<void> {
     try {
       const ends = await log.ends('auctions');
-      if ([...ends].every(([partition, end]) => (positions.get(partition) ?? 0) >= end)) progressAt = clock.now();
+      if ([...positions].every(([partition, position]) => position >= (ends.get(partition) ?? 0))) {
+        progressAt = clock.now();
+      }
       await missViews();
     } catch {
       // No answer is no progress.
@@ -142,16 +186,24 @@ export function createIntake(options: {
     if (!options.stopping()) timer = clock.schedule(clock.now() + progressPollMs, () => void watch());
   }
 
+  function owns(partition: number): boolean {
+    return live.has(partition) && auctions?.owns(partition) === true;
+  }
+
   return {
     start: async () => {
       await begin();
+      beginning = false;
+      if (early !== null) void restart(early);
       await watch();
     },
     stop: async () => {
       timer?.cancel();
       await Promise.all(consumers.map((consumer) => consumer.stop()));
     },
-    isLive: () => !restarting && [...targets.keys()].every((partition) => live.has(partition)),
+    isLive: () => begun && [...targets.keys()].every((partition) => live.has(partition)),
+    owns,
+    owned: () => [...live].filter(owns),
     progressAt: () => progressAt,
   };
 }

@@ -23,6 +23,10 @@ export type Ledger = {
   /** Takes up every open request of a partition, as after a start. Rejects with `views-behind` as `fold` does. */
   load: (partition: number, position: number) => Promise<LedgerRow[]>;
   get: (requestId: RequestId) => LedgerRow | null;
+  /** Where the records of an open request at hand stand; null for one that is not. */
+  partitionOf: (requestId: RequestId) => number | null;
+  /** Forgets a partition's open requests, and says which they were. */
+  lose: (partition: number) => RequestId[];
   openCount: () => number;
   /** Requests whose end is still awaited. */
   unsettledCount: () => number;
@@ -49,6 +53,7 @@ function bidIdsOf(state: RequestState): readonly string[] {
 
 export function createLedger(views: Views, settings: BiddingSettings): Ledger {
   const rows = new Map<RequestId, LedgerRow>();
+  const places = new Map<RequestId, number>();
 
   async function rowsOf(
     partition: number,
@@ -68,9 +73,25 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
     return found;
   }
 
-  function remember(row: LedgerRow): void {
-    if (isOpen(row.state)) rows.set(row.state.requestId, row);
-    else rows.delete(row.state.requestId);
+  function remember(row: LedgerRow, partition: number): void {
+    const { requestId } = row.state;
+    if (isOpen(row.state)) {
+      rows.set(requestId, row);
+      places.set(requestId, partition);
+    } else {
+      forget(requestId);
+    }
+  }
+
+  function forget(requestId: RequestId): void {
+    rows.delete(requestId);
+    places.delete(requestId);
+  }
+
+  function lose(partition: number): RequestId[] {
+    const lost = [...places].filter(([, place]) => place === partition).map(([requestId]) => requestId);
+    for (const requestId of lost) forget(requestId);
+    return lost;
   }
 
   async function fold(batch: LogBatch<AuctionRecord>): Promise<Fold[]> {
@@ -86,11 +107,11 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
       if (result.kind === 'applied') {
         const refused = new Set(result.refused);
         for (const { row } of folds) if (refused.has(row.state.requestId)) row.reservation = 'refused';
-        for (const { row } of folds) remember(row);
+        for (const { row } of folds) remember(row, batch.partition);
         return [...(await takeOver(batch.partition, first, skipped)), ...folds];
       }
       if (result.applied < first) throw new Fault('views-behind', 'the views lost what was folded; folding again');
-      for (const requestId of known.keys()) rows.delete(requestId);
+      for (const requestId of known.keys()) forget(requestId);
       first = result.applied;
       skipped = batch.entries.filter((entry) => entry.offset < result.applied);
       if (first >= batch.next) return takeOver(batch.partition, first, skipped);
@@ -115,10 +136,10 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
       entries.map((entry) => entry.record),
       (record) => record.requestId,
     );
-    for (const requestId of byRequest.keys()) rows.delete(requestId);
+    for (const requestId of byRequest.keys()) forget(requestId);
     const found = await views.read([...byRequest.keys()]);
     await refuseOlder(partition, position);
-    for (const row of found.values()) remember(row);
+    for (const row of found.values()) remember(row, partition);
     return [...found].map(([requestId, row]) => ({
       row,
       before: null,
@@ -154,17 +175,22 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
     load: async (partition, position) => {
       const open = await views.open(partition);
       await refuseOlder(partition, position);
-      for (const row of open) remember(row);
+      for (const row of open) remember(row, partition);
       return open;
     },
     get: (requestId) => rows.get(requestId) ?? null,
+    partitionOf: (requestId) => places.get(requestId) ?? null,
+    lose,
     openCount: () => rows.size,
     unsettledCount: () => {
       let count = 0;
       for (const { state } of rows.values()) if (!isSettled(state.phase)) count += 1;
       return count;
     },
-    clear: () => rows.clear(),
+    clear: () => {
+      rows.clear();
+      places.clear();
+    },
   };
 }
 

@@ -12,16 +12,42 @@ import type { ExposureStatus, RequestState } from '../domain/states.ts';
 
 // --- EventLog -------------------------------------------------------------------------------------------------------
 
-export type NewEntry = { [T in Topic]: { topic: T; key: string; record: Topics[T] } }[Topic];
+export type NewEntry = {
+  [T in Topic]: {
+    topic: T;
+    key: string;
+    record: Topics[T];
+    /** W3C trace context, carried beside the record by a log that has headers. */
+    traceparent?: string;
+  };
+}[Topic];
 
 export type LogEntry<R> = { partition: number; offset: number; key: string; record: R };
 
-/** Consecutive entries of one partition, in log order. `next` is the offset after the last one. */
+/** Consecutive entries of one partition, in log order. `next` is the offset after the last one; none: what is skipped is deleted. */
 export type LogBatch<R> = { partition: number; first: number; next: number; entries: LogEntry<R>[] };
 
 export type Consumer = {
+  /**
+   * Whether this process may act for what stands in the partition, now: it was assigned last, and is not to be believed dead
+   * by the others. Asked again right before anything that must not be done by two.
+   */
+  owns: (partition: number) => boolean;
   /** Stops after the batch in hand. */
   stop: () => Promise<void>;
+};
+
+export type ConsumeOptions<T extends Topic> = {
+  topic: T;
+  /** `owned`: each partition at one process of the desk at a time, as far as they know; they come and go. `all`: every one. */
+  scope: 'owned' | 'all';
+  /** Asked whenever a partition comes: where to read on. For the first ones before `consume` resolves. */
+  from: (partition: number) => Promise<number>;
+  /** The partition is gone, or cannot be read any further: its batch in hand is done, and `from` is asked if it comes back. */
+  onLost: (partition: number) => void;
+  maxEntries: number;
+  handler: (batch: LogBatch<Topics[T]>) => Promise<void>;
+  onFault: (fault: unknown) => void;
 };
 
 export type EventLog = {
@@ -31,17 +57,11 @@ export type EventLog = {
    */
   append: (entries: readonly NewEntry[]) => Promise<void>;
   /**
-   * Delivers every entry of the topic from `from(partition)` on, in order within a partition, own appends included.
+   * Delivers every entry of the partitions from `from(partition)` on, in order within a partition, own appends included.
    * The next batch of a partition comes when the handler has resolved. At most `maxEntries` a batch.
    * A handler that rejects stops the consumer and `onFault` hears why.
    */
-  consume: <T extends Topic>(options: {
-    topic: T;
-    from: (partition: number) => Promise<number>;
-    maxEntries: number;
-    handler: (batch: LogBatch<Topics[T]>) => Promise<void>;
-    onFault: (fault: unknown) => void;
-  }) => Promise<Consumer>;
+  consume: <T extends Topic>(options: ConsumeOptions<T>) => Promise<Consumer>;
   /** Entries from an offset on, for replay, the auditor and the command line. */
   read: <T extends Topic>(topic: T, partition: number, from: number, limit: number) => Promise<LogEntry<Topics[T]>[]>;
   /** All entries of one key, in log order. */

@@ -1,7 +1,8 @@
 /** The whole house in one command: the played service, the desk on its embedded store, a stream of requests, an audit. */
+
+import type { Desk } from '../bidding/desk.ts';
 import { callbackPartition, type EventLog, type Views } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { Engine } from '../engine.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { createProgress, type Terminal } from './terminal.ts';
 
@@ -30,30 +31,30 @@ const settleTimeoutMs = 15_000;
 export async function runStream(parts: {
   options: DemoOptions;
   sandbox: Sandbox;
-  engine: Engine;
+  desk: Desk;
   store: { log: EventLog; views: Views };
   clock: Clock;
   terminal: Terminal;
 }): Promise<void> {
-  const { options, sandbox, engine, clock, terminal } = parts;
+  const { options, sandbox, desk, clock, terminal } = parts;
   const progress = createProgress(terminal, 'lance demo');
   await sandbox.run(options.requests, {
     planned: options.requests,
     onBatch: ({ emitted, of }) => {
-      const { open, queued, sending } = engine.desk.status();
+      const { open, queued, sending } = desk.status();
       progress.show(emitted, of, `open ${open}, queued ${queued}, sending ${sending}`);
     },
   });
   progress.end();
   const until = clock.now() + settleTimeoutMs;
-  while (clock.now() < until && !(await isQuiet(engine, parts.store))) {
+  while (clock.now() < until && !(await isQuiet(desk, parts.store))) {
     await new Promise<void>((resolve) => clock.schedule(clock.now() + settlePollMs, resolve));
   }
 }
 
 /** Everything told is folded, and nothing awaits an end that could still come. */
-async function isQuiet(engine: Engine, store: { log: EventLog; views: Views }): Promise<boolean> {
-  const { queued, parked, sending, unsettled } = engine.desk.status();
+async function isQuiet(desk: Desk, store: { log: EventLog; views: Views }): Promise<boolean> {
+  const { queued, parked, sending, unsettled } = desk.status();
   if (queued + parked + sending + unsettled > 0) return false;
   for (const [partition, end] of await store.log.ends('callbacks')) {
     if ((await store.views.applied(callbackPartition(partition))) < end) return false;

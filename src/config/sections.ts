@@ -253,7 +253,9 @@ const kafka: Fields<KafkaSection> = {
 
 const redis: Fields<RedisSection> = {
   url: optional(text(redisAddressProblem)),
-  keyPrefix: text((value) => (/^[\w.:{}-]{0,100}$/.test(value) ? null : 'has more than letters, digits and . : _ - { }')),
+  keyPrefix: text((value) =>
+    /^[\w.:{}-]{0,100}$/.test(value) ? null : 'has more than letters, digits and . : _ - { }',
+  ),
   commandTimeoutMs: wholeNumber('ms', 50, minuteMs),
   connectTimeoutMs: wholeNumber('ms', 50, minuteMs),
   reconnectFirstMs: wholeNumber('ms', 10, minuteMs),

@@ -4,7 +4,7 @@ import type { DeskEvent } from '../bidding/observer.ts';
 import type { DoorReport } from './door.ts';
 
 /** Measured when `/metrics` is asked for. Ages and lags are 0 when nothing waits. */
-type GaugeSample = {
+export type GaugeSample = {
   queueDepth: number;
   queueOldestAgeMs: number;
   bidsInFlight: number;

@@ -11,7 +11,8 @@ export type ReadinessCheck = {
 };
 
 export type ServerParts = {
-  door: Door;
+  /** Null in a process that takes no webhooks: the route does not exist there. */
+  door: Door | null;
   /** Several are valid at once, so that one can be replaced without a gap. */
   webhookTokens: readonly string[];
   bodyLimitBytes: number;
@@ -46,7 +47,7 @@ export function createServer(parts: ServerParts): Server {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.setNotFoundHandler((_request, reply) => notFound(reply));
   app.setErrorHandler((error: FastifyError, _request, reply) => answerError(error, reply, parts.onFault));
-  addWebhooks(app, parts);
+  if (parts.door !== null) addWebhooks(app, parts.door, parts);
   addHealth(app, parts);
   return {
     listen: async (host, port) => {
@@ -58,14 +59,14 @@ export function createServer(parts: ServerParts): Server {
   };
 }
 
-function addWebhooks(app: FastifyInstance, parts: ServerParts): void {
+function addWebhooks(app: FastifyInstance, door: Door, parts: ServerParts): void {
   const isToken = tokenCheck(parts.webhookTokens);
   app.post(webhookRoute, {
     // Before the body is read: a wrong token learns nothing, not even the limit of the body.
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       const { token } = request.params as { token: string };
       if (!isToken(token)) return notFound(reply);
-      if (parts.door.isFull()) {
+      if (door.isFull()) {
         return problem(
           reply.header('retry-after', '2'),
           503,
@@ -81,7 +82,7 @@ function addWebhooks(app: FastifyInstance, parts: ServerParts): void {
     },
     handler: async (request, reply) => {
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-      const answer = await parts.door.receive(body);
+      const answer = await door.receive(body);
       if (answer.retryAfterS !== undefined) reply.header('retry-after', String(answer.retryAfterS));
       return reply.code(answer.status).type('application/json').send(answer.body);
     },

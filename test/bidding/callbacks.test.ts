@@ -50,13 +50,12 @@ function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
     onDetails: () => undefined,
     onLinks: () => undefined,
   });
-  const read = (first: number, ...records: CallbackRecord[]) =>
-    callbacks.handle({
-      partition: 0,
-      first,
-      next: first + records.length,
-      entries: records.map((record, index) => ({ partition: 0, offset: first + index, key: 'k', record })),
-    });
+  const read = async (first: number, ...records: CallbackRecord[]) => {
+    const entries = records.map((record, index) => ({ partition: 0, offset: first + index, key: 'k', record }));
+    const batch = { partition: 0, first, next: first + records.length, entries };
+    await callbacks.hear(batch);
+    await callbacks.handle(batch);
+  };
   return { clock, events, world, callbacks, read };
 }
 

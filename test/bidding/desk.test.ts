@@ -22,7 +22,7 @@ const bidding = {
 /** Until nothing is open that could still end by itself. */
 async function untilSettled({ engine, store }: House): Promise<void> {
   for (let polls = 0; polls < 100; polls += 1) {
-    const { unsettled, queued, parked, sending } = engine.desk.status();
+    const { unsettled, queued, parked, sending } = engine.desk!.status();
     let behind = 0;
     for (const [partition, end] of await store.log.ends('auctions')) {
       behind += end - (await store.views.applied(partition));
@@ -80,7 +80,7 @@ test('a pause stops sending within a second; what was not sent passes as paused'
     await house.store.control.setPause({ by: 'ana', reason: 'a look at the rules', at: Date.now() });
     const pausedAt = Date.now();
     await setTimeout(1_000);
-    assert.equal(house.engine.desk.status().gate, 'paused');
+    assert.equal(house.engine.desk!.status().gate, 'paused');
     await running;
     await untilSettled(house);
     const late = bidsSent().filter(({ arrivedAt }) => arrivedAt > pausedAt + 1_000);

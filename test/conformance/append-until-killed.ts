@@ -1,10 +1,10 @@
 /** Child process of the durability test: appends numbered records and says which ones are durable, until it is killed. */
 
-import type { BackendKind } from './backend.ts';
+import type { LogKind } from './backend.ts';
 import { auctionEntry } from './samples.ts';
 
 const [moduleUrl, place] = process.argv.slice(2);
-const { kind } = (await import(moduleUrl!)) as { kind: BackendKind };
+const { kind } = (await import(moduleUrl!)) as { kind: Pick<LogKind, 'open'> };
 const backend = await kind.open(place!);
 let last = 0;
 

@@ -4,14 +4,17 @@
  */
 import type { Control, EventLog, MarginCache, NewEntry, Views } from '../../src/bidding/ports.ts';
 
-export type Backend = {
+export type LogBackend = {
   log: EventLog;
-  views: Views;
-  margins: MarginCache;
-  control: Control;
   /** Durable writes so far, to show that appends share them. */
   commits: () => number;
   close: () => Promise<void>;
+};
+
+export type Backend = LogBackend & {
+  views: Views;
+  margins: MarginCache;
+  control: Control;
 };
 
 /** Another process of the same desk: a second instance, or the command line. */
@@ -19,6 +22,12 @@ export type Beside = {
   append: (entries: readonly NewEntry[]) => Promise<void>;
   control: Control;
   close: () => Promise<void>;
+};
+
+/** What the suite of the log alone needs. */
+export type LogKind = Pick<BackendKind, 'name' | 'module' | 'createPlace'> & {
+  open: (place: string) => Promise<LogBackend>;
+  beside: (place: string) => Promise<Pick<Beside, 'append' | 'close'>>;
 };
 
 export type BackendKind = {

@@ -5,13 +5,13 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Consumer, LogBatch, LogEntry, NewEntry } from '../../src/bidding/ports.ts';
 import type { Topic, Topics } from '../../src/domain/records.ts';
-import { type Backend, type BackendKind, eventually, withBackend } from './backend.ts';
+import { eventually, type LogBackend, type LogKind, withBackend } from './backend.ts';
 import { auctionEntry } from './samples.ts';
 
 type Read = { batches: LogBatch<Topics['auctions']>[]; consumer: Consumer; faults: unknown[] };
 
 async function consumeAll(
-  backend: Backend,
+  backend: LogBackend,
   maxEntries = 50,
   from: (partition: number) => number = () => 0,
 ): Promise<Read> {
@@ -19,6 +19,8 @@ async function consumeAll(
   const faults: unknown[] = [];
   const consumer = await backend.log.consume({
     topic: 'auctions',
+    scope: 'owned',
+    onLost: () => undefined,
     from: async (partition) => from(partition),
     maxEntries,
     handler: async (batch) => {
@@ -37,7 +39,7 @@ function reasonsOf(entries: readonly LogEntry<Topics['auctions']>[], key: string
     .map(({ record }) => (record.kind === 'resolved' ? record.reason : ''));
 }
 
-async function readAll<T extends Topic>(backend: Backend, topic: T): Promise<LogEntry<Topics[T]>[]> {
+async function readAll<T extends Topic>(backend: LogBackend, topic: T): Promise<LogEntry<Topics[T]>[]> {
   const all: LogEntry<Topics[T]>[] = [];
   for (const [partition, end] of await backend.log.ends(topic)) {
     for (let from = 0; from < end; ) {
@@ -77,7 +79,7 @@ const expectedReasons = (key: number, count: number, keys = 5): string[] =>
     .filter((index) => index % keys === key)
     .map(String);
 
-function testReading(kind: BackendKind): void {
+function testReading(kind: LogKind): void {
   test(`${kind.name}: every entry is delivered once, in order per key, before and after the consumer starts`, () =>
     withBackend(kind, async (backend) => {
       await backend.log.append(numbered(0, 30));
@@ -153,13 +155,15 @@ function testReading(kind: BackendKind): void {
   });
 }
 
-function testHandlers(kind: BackendKind): void {
+function testHandlers(kind: LogKind): void {
   test(`${kind.name}: a partition's next batch waits for the handler; a slow consumer misses nothing`, () =>
     withBackend(kind, async (backend) => {
       const busy = new Set<number>();
       const seen: LogEntry<Topics['auctions']>[] = [];
       const consumer = await backend.log.consume({
         topic: 'auctions',
+        scope: 'owned',
+        onLost: () => undefined,
         from: async () => 0,
         maxEntries: 400,
         handler: async ({ partition, entries }) => {
@@ -185,6 +189,8 @@ function testHandlers(kind: BackendKind): void {
       let calls = 0;
       await backend.log.consume({
         topic: 'auctions',
+        scope: 'owned',
+        onLost: () => undefined,
         from: async () => 0,
         maxEntries: 10,
         handler: async () => {
@@ -238,7 +244,7 @@ function testHandlers(kind: BackendKind): void {
     }));
 }
 
-function testDurability(kind: BackendKind): void {
+function testDurability(kind: LogKind): void {
   test(`${kind.name}: appends that are made together share their durable writes`, () =>
     withBackend(kind, async (backend) => {
       await backend.log.append([auctionEntry('a', 'first')]);
@@ -286,7 +292,7 @@ function testDurability(kind: BackendKind): void {
   });
 }
 
-export function testEventLog(kind: BackendKind): void {
+export function testEventLog(kind: LogKind): void {
   testReading(kind);
   testHandlers(kind);
   testDurability(kind);

@@ -1,4 +1,5 @@
 /** Judges a crash run: the auditor over the sandbox's record, the log and the views, and the hash chain. */
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { openEmbeddedReader } from '../../src/adapters/embedded/reader.ts';
 import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
@@ -62,7 +63,8 @@ export async function judgeRun(sandbox: Sandbox, environment: Environment): Prom
     const marginCents = availableMarginCents ?? link?.availableMarginCents ?? null;
     return evaluateRequest(ruleSet, factsOf({ request: requested, link, marginCents, at }), at).limits;
   };
-  const reader = openEmbeddedReader({ directory: config.dataDir });
+  assert(config.store.backend === 'embedded');
+  const reader = openEmbeddedReader({ directory: config.store.dataDir });
   try {
     const run = await readRun({
       record: sandbox.record,

@@ -3,7 +3,7 @@
  * instances may read it before its writer does, and an append may fail although it was written, in part, twice or later.
  */
 
-import type { Consumer, EventLog, LogBatch, LogEntry, NewEntry } from '../../src/bidding/ports.ts';
+import type { ConsumeOptions, Consumer, EventLog, LogEntry, NewEntry } from '../../src/bidding/ports.ts';
 import type { EpochMs } from '../../src/domain/glossary.ts';
 import type { Topic, Topics } from '../../src/domain/records.ts';
 import { Fault } from '../../src/errors.ts';
@@ -117,14 +117,6 @@ function append(world: LogWorld, process: Process, entries: readonly NewEntry[])
   });
 }
 
-type ConsumeOptions<T extends Topic> = {
-  topic: T;
-  from: (partition: number) => Promise<number>;
-  maxEntries: number;
-  handler: (batch: LogBatch<Topics[T]>) => Promise<void>;
-  onFault: (fault: unknown) => void;
-};
-
 type Following = { stopped: boolean; busy: number; onIdle: (() => void)[] };
 
 /** One partition of one consumer: reads, hands on, waits for the handler, reads on. Returns what wakes it. */
@@ -134,7 +126,7 @@ function follow<T extends Topic>(
   options: ConsumeOptions<T>,
   partition: number,
   following: Following,
-): () => void {
+): { begin: () => Promise<void>; wake: () => void } {
   const { chance, faults, time, store } = world;
   const list = store.topics[options.topic][partition]!;
   let position: number | null = null;
@@ -169,25 +161,46 @@ function follow<T extends Topic>(
       fail(fault);
     }
     scheduled = false;
-    following.busy -= 1;
-    if (following.busy === 0) for (const tell of following.onIdle.splice(0)) tell();
+    leave(following);
     wake();
   }
 
-  options.from(partition).then((from) => {
-    position = from;
+  async function begin(): Promise<void> {
+    following.busy += 1;
+    try {
+      position = await options.from(partition);
+    } finally {
+      leave(following);
+    }
     wake();
-  }, fail);
-  return wake;
+  }
+
+  return { begin, wake };
 }
 
-function consume<T extends Topic>(world: LogWorld, process: Process, options: ConsumeOptions<T>): Consumer {
+function leave(following: Following): void {
+  following.busy -= 1;
+  if (following.busy === 0) for (const tell of following.onIdle.splice(0)) tell();
+}
+
+async function consume<T extends Topic>(
+  world: LogWorld,
+  process: Process,
+  options: ConsumeOptions<T>,
+): Promise<Consumer> {
   const following: Following = { stopped: false, busy: 0, onIdle: [] };
-  const wakes = world.store.topics[options.topic].map((_, partition) =>
+  const parts = world.store.topics[options.topic].map((_, partition) =>
     follow(world, process, options, partition, following),
   );
-  world.store.waiting.push({ topic: options.topic, wake: (partition) => wakes[partition]!() });
+  world.store.waiting.push({ topic: options.topic, wake: (partition) => parts[partition]!.wake() });
+  const begun = await Promise.allSettled(parts.map(({ begin }) => begin()));
+  const refused = begun.find((result) => result.status === 'rejected');
+  if (refused !== undefined) {
+    following.stopped = true;
+    throw refused.reason;
+  }
   return {
+    owns: () => !following.stopped,
     stop: () => {
       following.stopped = true;
       if (following.busy === 0) return Promise.resolve();
@@ -207,7 +220,7 @@ export function createEventLog(world: LogWorld, process: Process): EventLog {
   };
   return {
     append: (entries) => append(world, process, entries),
-    consume: async (options) => consume(world, process, options),
+    consume: (options) => consume(world, process, options),
     read: (topic, partition, from, limit) =>
       call(world, process, journey(), () =>
         store.topics[topic]

@@ -143,6 +143,7 @@ export function createLog(options: {
         consumers.delete(consumer);
       });
     const consumer: Consumer = {
+      owns: (partition) => partition === 0 && !stopped,
       stop: () => {
         stopped = true;
         wake(tail);

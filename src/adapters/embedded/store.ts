@@ -13,6 +13,10 @@ import { createViews } from './views.ts';
 import { startWriter, type Writer } from './writer.ts';
 
 export type EmbeddedStore = {
+  /** One writer takes everything in the order it comes. */
+  appendAtDoor: EventLog['append'];
+  /** The views end with the log: nothing else has to be kept of them. */
+  copies: null;
   log: EventLog;
   views: Views;
   margins: MarginCache;
@@ -109,6 +113,8 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     const running = writer;
     return {
       log: log.log,
+      appendAtDoor: log.log.append,
+      copies: null,
       views: views.views,
       margins,
       control: createControl(createControlRows(database), writer),

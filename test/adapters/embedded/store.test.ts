@@ -108,6 +108,8 @@ test('the command line sees what the daemon stored, and its append soon reaches 
     const seen = Promise.withResolvers<number>();
     await store.log.consume({
       topic: 'auctions',
+      scope: 'owned',
+      onLost: () => undefined,
       from: async () => 0,
       maxEntries: 9,
       handler: async () => seen.resolve(Date.now()),

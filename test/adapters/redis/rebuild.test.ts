@@ -85,7 +85,10 @@ function createHouse(store: RedisStore, log: EventLog) {
     },
     onLive: async (partition, position) => void (await ledger.load(partition, position)),
     onLost: ledger.clear,
+    onRestart: ledger.clear,
+    onHeard: async () => {},
     onCallbacks: async () => {},
+    onCallbacksLost: () => {},
     restoreViews: keeper.restore,
     onRebuild,
   });

@@ -1,0 +1,120 @@
+/**
+ * Appends by one plain producer: all replicas in sync, finite retries, one send in flight; what is appended meanwhile goes
+ * into the next. The idempotent producer retries for ever and would keep a door waiting, so a record may come twice here:
+ * the fold absorbs it.
+ */
+import { type Kafka, Partitioners, type TopicMessages } from 'kafkajs';
+import type { NewEntry } from '../../bidding/ports.ts';
+import { Fault } from '../../errors.ts';
+import { unavailable } from './client.ts';
+import type { Codec } from './registry.ts';
+import { type KafkaSettings, topicNameOf } from './settings.ts';
+
+export type Appender = {
+  /** Resolves when all are durable. Rejects with `log-unavailable` after `appendTimeoutMs` at the latest. */
+  append: (entries: readonly NewEntry[], headers?: Readonly<Record<string, string>>) => Promise<void>;
+  /** Sends so far. */
+  sends: () => number;
+  close: () => Promise<void>;
+};
+
+type Message = { topic: string; key: string; value: Buffer; headers: Record<string, string> };
+type Waiting = {
+  messages: Message[];
+  bytes: number;
+  over: boolean;
+  resolve: () => void;
+  reject: (fault: Fault) => void;
+};
+
+/** A broker takes what fits one request of a topic's `max.message.bytes`; several smaller sends cost little. */
+const sendBytes = 1024 * 1024;
+const allReplicas = -1;
+
+export async function createAppender(kafka: Kafka, codec: Codec, settings: KafkaSettings): Promise<Appender> {
+  const { appendTimeoutMs } = settings;
+  const producer = kafka.producer({
+    createPartitioner: Partitioners.DefaultPartitioner,
+    allowAutoTopicCreation: false,
+    idempotent: false,
+    maxInFlightRequests: 1,
+    retry: { initialRetryTime: 100, maxRetryTime: 500, retries: 4 },
+  });
+  await producer.connect().catch((cause: unknown) => {
+    throw unavailable(cause);
+  });
+  const waiting: Waiting[] = [];
+  let running: Promise<void> | null = null;
+  let sends = 0;
+
+  async function run(): Promise<void> {
+    // Everything that is appended in this turn of the event loop goes together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (waiting.length > 0) await send(nextGroup());
+    running = null;
+  }
+
+  function nextGroup(): Waiting[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < waiting.length && (count === 0 || bytes + waiting[count]!.bytes <= sendBytes)) {
+      bytes += waiting[count]!.bytes;
+      count += 1;
+    }
+    // What was refused for lack of time is not written later.
+    return waiting.splice(0, count).filter(({ over }) => !over);
+  }
+
+  async function send(group: readonly Waiting[]): Promise<void> {
+    if (group.length === 0) return;
+    sends += 1;
+    try {
+      const topicMessages = topicMessagesOf(group.flatMap(({ messages }) => messages));
+      await producer.sendBatch({ acks: allReplicas, timeout: appendTimeoutMs, topicMessages });
+      for (const { resolve } of group) resolve();
+    } catch (cause) {
+      for (const { reject } of group) reject(unavailable(cause));
+    }
+  }
+
+  return {
+    append: async (entries, headers = {}) => {
+      if (entries.length === 0) return;
+      const messages = entries.map(
+        ({ topic, key, record, traceparent }): Message => ({
+          topic: topicNameOf(settings, topic),
+          key,
+          value: codec.encode(topic, record),
+          headers: traceparent === undefined ? { ...headers } : { ...headers, traceparent },
+        }),
+      );
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const bytes = messages.reduce((sum, { value }) => sum + value.length, 0);
+      const append: Waiting = { messages, bytes, over: false, resolve, reject };
+      const timer = setTimeout(() => {
+        append.over = true;
+        reject(new Fault('log-unavailable', `Kafka did not take it within ${appendTimeoutMs} ms.`));
+      }, appendTimeoutMs);
+      waiting.push(append);
+      running ??= run();
+      try {
+        await promise;
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    sends: () => sends,
+    close: async () => {
+      await running;
+      await producer.disconnect();
+    },
+  };
+}
+
+function topicMessagesOf(messages: readonly Message[]): TopicMessages[] {
+  const byTopic = Map.groupBy(messages, ({ topic }) => topic);
+  return [...byTopic].map(([topic, group]) => ({
+    topic,
+    messages: group.map(({ key, value, headers }) => ({ key, value, headers })),
+  }));
+}

@@ -1,0 +1,31 @@
+/** One kafkajs client for the process, and the fault that everything of Kafka's becomes here. */
+import './idle-mend.ts';
+import { Kafka, logLevel } from 'kafkajs';
+import { Fault } from '../../errors.ts';
+import type { KafkaSettings } from './settings.ts';
+
+/** A line that kafkajs would print: never payloads, only what it does and with whom. */
+export type LogLine = (level: 'warn' | 'error', text: string) => void;
+
+export function createClient(settings: KafkaSettings, onLine: LogLine): Kafka {
+  return new Kafka({
+    clientId: 'lance',
+    brokers: [...settings.brokers],
+    ssl: settings.ssl,
+    ...(settings.sasl === null ? {} : { sasl: { ...settings.sasl } as never }),
+    connectionTimeout: 2_000,
+    requestTimeout: Math.max(1_000, settings.appendTimeoutMs - 500),
+    retry: { initialRetryTime: 100, maxRetryTime: 1_000, retries: 5 },
+    logLevel: logLevel.WARN,
+    logCreator:
+      () =>
+      ({ level, log }) =>
+        onLine(level === logLevel.ERROR ? 'error' : 'warn', log.message),
+  });
+}
+
+export function unavailable(cause: unknown): Fault {
+  if (cause instanceof Fault) return cause;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new Fault('log-unavailable', `Kafka: ${why}.`, cause);
+}

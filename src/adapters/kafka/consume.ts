@@ -1,0 +1,135 @@
+/** `consume` on Kafka: the partitions that the group gives us, or all of them for what every process has to hear. */
+import type { Kafka } from 'kafkajs';
+import type { ConsumeOptions, Consumer } from '../../bidding/ports.ts';
+import type { Topic } from '../../domain/records.ts';
+import type { Fault } from '../../errors.ts';
+import type { LogLine } from './client.ts';
+import { createFollower, type PartitionLag } from './follower.ts';
+import { joinGroup, type Membership } from './membership.ts';
+import { createPartitionReader, type RawRecord } from './partitions.ts';
+import type { Codec } from './registry.ts';
+import { type KafkaSettings, topicNameOf } from './settings.ts';
+
+export type KafkaConsumer = Consumer & {
+  topic: Topic;
+  scope: 'owned' | 'all';
+  lags: () => PartitionLag[];
+  /** When the group last answered; for `all`, which has no group, null. */
+  aliveAt: () => number | null;
+};
+
+export async function createConsumer<T extends Topic>(
+  world: {
+    kafka: Kafka;
+    codec: Codec;
+    settings: KafkaSettings;
+    /** A partition that this process cannot go on with. */
+    onClosed: (topic: Topic, partition: number, fault: Fault, record: RawRecord | null) => void;
+    onLine: LogLine;
+  },
+  options: ConsumeOptions<T>,
+): Promise<KafkaConsumer> {
+  const { kafka, codec, settings } = world;
+  const { topic, scope, from, onLost } = options;
+  const topicName = topicNameOf(settings, topic);
+  const reader = createPartitionReader(kafka);
+  const held = new Set<number>();
+  let membership: Membership | null = null;
+  /** Assignments are taken up one after the other, however fast they come. */
+  let taking: Promise<void> = Promise.resolve();
+  let latest = 0;
+  let stopped = false;
+  let stopping: Promise<void> | null = null;
+
+  const follower = createFollower<T>({
+    ...options,
+    reader,
+    codec,
+    topicName,
+    onFault: fail,
+    onLine: world.onLine,
+    onClosed: (partition, fault, record) => {
+      world.onClosed(topic, partition, fault, record);
+      if (held.delete(partition)) onLost(partition);
+    },
+  });
+
+  function fail(fault: unknown): void {
+    if (stopped) return;
+    void stop();
+    options.onFault(fault);
+  }
+
+  async function takeUp(partitions: readonly number[], afresh: boolean, assignment: number): Promise<void> {
+    const outdated = () => stopped || assignment !== latest;
+    for (const partition of [...held]) {
+      if (partitions.includes(partition) && !afresh) continue;
+      await follower.remove(partition);
+      if (held.delete(partition)) onLost(partition);
+    }
+    if (outdated()) return;
+    const gained = partitions.filter((partition) => !held.has(partition) && !follower.isClosed(partition));
+    const firsts = gained.length === 0 ? new Map<number, number>() : await reader.offsets(topicName, 'first');
+    for (const partition of gained) {
+      if (outdated()) return;
+      const first = firsts.get(partition) ?? 0;
+      let position = await from(partition);
+      held.add(partition);
+      if (position === 0 && first > 0) {
+        // Who starts with nothing starts with the oldest record that is still kept.
+        await options.handler({ partition, first: 0, next: first, entries: [] });
+        position = first;
+      }
+      follower.add(partition, position);
+    }
+    if (!outdated()) follower.resume();
+  }
+
+  function assign(partitions: readonly number[], afresh: boolean): void {
+    latest += 1;
+    const assignment = latest;
+    taking = taking.then(() => takeUp(partitions, afresh, assignment)).catch(fail);
+  }
+
+  function stop(): Promise<void> {
+    stopped = true;
+    stopping ??= Promise.all([follower.stop(), membership?.stop()]).then(() => taking);
+    return stopping;
+  }
+
+  if (scope === 'all') {
+    const ends = await reader.offsets(topicName, 'next').catch(async (fault: unknown) => {
+      await stop();
+      throw fault;
+    });
+    assign([...ends.keys()], false);
+  } else {
+    const joining = joinGroup({
+      kafka,
+      groupId: `${settings.groupId}.${topic}`,
+      topicName,
+      sessionTimeoutMs: settings.sessionTimeoutMs,
+      startTimeoutMs: settings.startTimeoutMs,
+      onAssigned: assign,
+      onUnsettled: () => {
+        latest += 1;
+        follower.suspend();
+      },
+      onFault: fail,
+    });
+    membership = await joining.catch(async (fault: unknown) => {
+      await stop();
+      throw fault;
+    });
+  }
+  await taking;
+
+  return {
+    topic,
+    scope,
+    owns: (partition) => !stopped && held.has(partition) && (scope === 'all' || membership?.holds(partition) === true),
+    lags: follower.lags,
+    aliveAt: () => membership?.aliveAt() ?? null,
+    stop,
+  };
+}

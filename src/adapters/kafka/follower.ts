@@ -1,0 +1,215 @@
+/**
+ * Follows partitions of one topic: fetches ahead a little, decodes, and hands on batches in order, one at a time for each
+ * partition. A slow handler of one partition holds up no other. A record that cannot be decoded closes its partition.
+ */
+import type { LogBatch, LogEntry } from '../../bidding/ports.ts';
+import type { Topic, Topics } from '../../domain/records.ts';
+import { Fault } from '../../errors.ts';
+import type { LogLine } from './client.ts';
+import type { PartitionReader, RawRecord } from './partitions.ts';
+import type { Codec } from './registry.ts';
+
+export type PartitionLag = {
+  partition: number;
+  /** Records not yet handled. */
+  records: number;
+  /** Age of the oldest record not yet handled, by its writer's clock; 0 with nothing to read. */
+  seconds: number;
+  /** When the position last moved, or nothing was left to read. */
+  movedAt: number;
+};
+
+export type Follower = {
+  add: (partition: number, from: number) => void;
+  /** Resolves when the batch in hand is done. */
+  remove: (partition: number) => Promise<void>;
+  /** No further batch is handed on until `resume`: who owns what is being settled. */
+  suspend: () => void;
+  resume: () => void;
+  isClosed: (partition: number) => boolean;
+  lags: () => PartitionLag[];
+  stop: () => Promise<void>;
+};
+
+type Followed = {
+  partition: number;
+  /** The next record to hand on, and the next to fetch. */
+  position: number;
+  fetchFrom: number;
+  end: number;
+  waiting: RawRecord[];
+  running: Promise<void> | null;
+  closed: boolean;
+  movedAt: number;
+};
+
+const pollMs = 500;
+/** Where a partition is left out because enough of it waits, the others must not keep it out for long. */
+const shortPollMs = 5;
+const aheadRecords = 4_000;
+const retryMs = 1_000;
+
+export function createFollower<T extends Topic>(options: {
+  reader: PartitionReader;
+  codec: Codec;
+  topic: T;
+  topicName: string;
+  maxEntries: number;
+  handler: (batch: LogBatch<Topics[T]>) => Promise<void>;
+  /** The handler rejected, or Kafka did not answer for long: nothing is followed any more. */
+  onFault: (fault: unknown) => void;
+  onClosed: (partition: number, fault: Fault, record: RawRecord | null) => void;
+  onLine: LogLine;
+}): Follower {
+  const { reader, codec, topicName } = options;
+  const followed = new Map<number, Followed>();
+  let stopped = false;
+  let suspended = false;
+  let rise: (() => void) | null = null;
+
+  function wake(): void {
+    rise?.();
+    rise = null;
+  }
+
+  function fail(fault: unknown): void {
+    if (stopped) return;
+    stopped = true;
+    wake();
+    options.onFault(fault);
+  }
+
+  function close(part: Followed, fault: Fault, record: RawRecord | null): void {
+    part.closed = true;
+    part.waiting = [];
+    options.onClosed(part.partition, fault, record);
+  }
+
+  async function poll(): Promise<void> {
+    while (!stopped) {
+      const open = [...followed.values()].filter(({ closed }) => !closed);
+      const hungry = open.filter(({ waiting }) => waiting.length < aheadRecords);
+      if (hungry.length === 0) {
+        // Woken when a partition comes, or when one that had enough has been read on.
+        await new Promise<void>((resolve) => {
+          rise = resolve;
+        });
+        continue;
+      }
+      const froms = new Map(hungry.map(({ partition, fetchFrom }) => [partition, fetchFrom]));
+      const waitMs = hungry.length < open.length ? shortPollMs : pollMs;
+      try {
+        take(await reader.fetch(topicName, froms, waitMs), froms);
+      } catch (fault) {
+        if (!(fault instanceof Fault) || fault.code !== 'records-missing') throw fault;
+        const part = followed.get((fault.cause as { partition: number }).partition);
+        if (part !== undefined) close(part, fault, null);
+      }
+    }
+  }
+
+  function take(fetched: Awaited<ReturnType<PartitionReader['fetch']>>, froms: ReadonlyMap<number, number>): void {
+    for (const [partition, { records, end }] of fetched) {
+      const part = followed.get(partition);
+      // Given up meanwhile, or given up and taken again.
+      if (part === undefined || part.closed || part.fetchFrom !== froms.get(partition)) continue;
+      part.end = end;
+      if (records.length === 0) {
+        if (part.position >= end) part.movedAt = Date.now();
+        continue;
+      }
+      part.waiting.push(...records);
+      part.fetchFrom = records.at(-1)!.offset + 1;
+      run(part);
+    }
+  }
+
+  function run(part: Followed): void {
+    if (part.running !== null || stopped || suspended) return;
+    part.running = drain(part)
+      .catch(fail)
+      .finally(() => {
+        part.running = null;
+        wake();
+      });
+  }
+
+  async function drain(part: Followed): Promise<void> {
+    const going = () => !stopped && !suspended && !part.closed && followed.get(part.partition) === part;
+    while (going() && part.waiting.length > 0) {
+      const raw = part.waiting.slice(0, options.maxEntries);
+      const { entries, fault } = await decode(part, raw);
+      if (!going()) return;
+      if (entries.length > 0) {
+        const next = entries.at(-1)!.offset + 1;
+        await options.handler({ partition: part.partition, first: part.position, next, entries });
+        part.position = next;
+        part.movedAt = Date.now();
+        part.waiting.splice(0, entries.length);
+      }
+      if (fault?.code === 'record-undecodable') close(part, fault, raw[entries.length]!);
+      else if (fault !== null) await waitForRegistry(part, fault);
+    }
+  }
+
+  /** The record waits, however long: a new start would have to wait for the same. */
+  async function waitForRegistry(part: Followed, fault: Fault): Promise<void> {
+    options.onLine('warn', `${topicName}/${part.partition} waits: ${fault.message}`);
+    part.movedAt = Date.now();
+    await new Promise((resolve) => setTimeout(resolve, retryMs));
+  }
+
+  /** As many as can be decoded, and what is wrong with the one after them. */
+  async function decode(
+    { partition }: Followed,
+    raw: readonly RawRecord[],
+  ): Promise<{ entries: LogEntry<Topics[T]>[]; fault: Fault | null }> {
+    const entries: LogEntry<Topics[T]>[] = [];
+    for (const { offset, key, value } of raw) {
+      try {
+        entries.push({ partition, offset, key, record: (await codec.decode(value)) as Topics[T] });
+      } catch (fault) {
+        if (fault instanceof Fault) return { entries, fault };
+        throw fault;
+      }
+    }
+    return { entries, fault: null };
+  }
+
+  const polling = poll().catch(fail);
+
+  return {
+    add: (partition, from) => {
+      const start = { position: from, fetchFrom: from, end: from, movedAt: Date.now() };
+      followed.set(partition, { partition, ...start, waiting: [], running: null, closed: false });
+      wake();
+    },
+    remove: async (partition) => {
+      const part = followed.get(partition);
+      followed.delete(partition);
+      await part?.running;
+    },
+    suspend: () => {
+      suspended = true;
+    },
+    resume: () => {
+      suspended = false;
+      for (const part of followed.values()) if (part.waiting.length > 0) run(part);
+    },
+    isClosed: (partition) => followed.get(partition)?.closed === true,
+    lags: () =>
+      [...followed.values()].map(({ partition, position, end, waiting, movedAt }) => {
+        const oldest = waiting[0]?.timestamp;
+        const seconds = oldest === undefined ? 0 : Math.max(0, Date.now() - oldest) / 1_000;
+        return { partition, records: Math.max(0, end - position), seconds, movedAt };
+      }),
+    stop: async () => {
+      stopped = true;
+      wake();
+      await Promise.all([...followed.values()].map(({ running }) => running));
+      followed.clear();
+      // The fetch under way ends with the connections of its reader.
+      await Promise.all([polling, reader.close()]);
+    },
+  };
+}

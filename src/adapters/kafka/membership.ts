@@ -1,0 +1,119 @@
+/**
+ * Membership of the consumer group: which partitions are ours, and whether that can still be believed. The group only shares
+ * out; reading is done beside it, from where the views are. So heartbeats go on through a long batch, nothing is ever read
+ * from a committed offset, and nothing is committed.
+ */
+import type { Kafka } from 'kafkajs';
+import { unavailable } from './client.ts';
+import { createStickyAssigner } from './sticky-assigner.ts';
+
+export type Membership = {
+  /**
+   * Assigned by the latest assignment, and the last sign of life that the group answered was sent less than half a session
+   * ago. A process that was frozen reads an old answer when it wakes: what counts is when the question was sent.
+   */
+  holds: (partition: number) => boolean;
+  /** When the last sign of life that the group answered was sent. */
+  aliveAt: () => number;
+  stop: () => Promise<void>;
+};
+
+/** How long the idle loop of the group sleeps between looks at the time of the next heartbeat. */
+const loopMs = 250;
+
+/** Resolves with the first assignment. Rejects with `log-unavailable` when there is none in time. */
+export async function joinGroup(options: {
+  kafka: Kafka;
+  groupId: string;
+  topicName: string;
+  sessionTimeoutMs: number;
+  startTimeoutMs: number;
+  /**
+   * Called with the whole assignment, the first time before `joinGroup` resolves. `afresh`: we were silent for so long that
+   * others may have had any of it meanwhile.
+   */
+  onAssigned: (partitions: readonly number[], afresh: boolean) => void;
+  /** The group shares out anew: until `onAssigned` nothing is ours. */
+  onUnsettled: () => void;
+  /** The group is left for good: join again. */
+  onFault: (fault: unknown) => void;
+}): Promise<Membership> {
+  const { kafka, topicName, sessionTimeoutMs } = options;
+  let assigned: ReadonlySet<number> = new Set();
+  let settled = false;
+  let joined = false;
+  let stopping = false;
+  let aliveAt = 0;
+  const sentAt = { Heartbeat: 0, SyncGroup: 0 };
+  const first = Promise.withResolvers<void>();
+
+  const consumer = kafka.consumer({
+    groupId: options.groupId,
+    sessionTimeout: sessionTimeoutMs,
+    rebalanceTimeout: sessionTimeoutMs,
+    heartbeatInterval: Math.max(100, Math.floor(sessionTimeoutMs / 10)),
+    maxWaitTimeInMs: Math.min(loopMs, Math.floor(sessionTimeoutMs / 20)),
+    partitionAssigners: [createStickyAssigner(topicName, () => [...assigned])],
+    allowAutoTopicCreation: false,
+    // A consumer that kafkajs restarts by itself may be stuck for ever; here it is left and joined anew.
+    retry: { restartOnFailure: async () => false },
+  });
+  consumer.on(consumer.events.REQUEST, ({ payload }) => {
+    if (payload.apiName === 'Heartbeat' || payload.apiName === 'SyncGroup') sentAt[payload.apiName] = payload.sentAt;
+  });
+  consumer.on(consumer.events.HEARTBEAT, () => {
+    aliveAt = sentAt.Heartbeat;
+  });
+  consumer.on(consumer.events.REBALANCING, () => {
+    settled = false;
+    options.onUnsettled();
+  });
+  consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+    // Nothing is fetched here, also of partitions that come later.
+    consumer.pause([{ topic: topicName }]);
+    const silentMs = sentAt.SyncGroup - aliveAt;
+    aliveAt = sentAt.SyncGroup;
+    assigned = new Set(payload.memberAssignment[topicName]);
+    settled = true;
+    options.onAssigned([...assigned], silentMs >= sessionTimeoutMs);
+    first.resolve();
+  });
+  consumer.on(consumer.events.CRASH, ({ payload }) => {
+    settled = false;
+    first.reject(unavailable(payload.error));
+    if (joined && !stopping) options.onFault(unavailable(payload.error));
+  });
+
+  const timer = setTimeout(
+    () => first.reject(unavailable(new Error(`no partitions were assigned within ${options.startTimeoutMs} ms`))),
+    options.startTimeoutMs,
+  );
+  try {
+    await consumer.connect();
+    await consumer.subscribe({ topics: [topicName], fromBeginning: true });
+    await consumer.run({ autoCommit: false, eachBatch: async () => undefined });
+    await first.promise;
+    joined = true;
+  } catch (cause) {
+    stopping = true;
+    await consumer.disconnect().catch(() => undefined);
+    throw unavailable(cause);
+  } finally {
+    clearTimeout(timer);
+  }
+
+  return {
+    holds: (partition) => {
+      if (!settled || !assigned.has(partition)) return false;
+      const ageMs = Date.now() - aliveAt;
+      // A clock that was set back says nothing.
+      return ageMs >= 0 && ageMs < sessionTimeoutMs / 2;
+    },
+    aliveAt: () => aliveAt,
+    stop: async () => {
+      stopping = true;
+      settled = false;
+      await consumer.disconnect().catch(() => undefined);
+    },
+  };
+}

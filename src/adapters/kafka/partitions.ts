@@ -1,0 +1,190 @@
+/**
+ * Reading partitions without a group: for the command line, for what every process hears, and for what an owner reads from
+ * where its views are. kafkajs reads through groups only, and starts from committed offsets or silently from the beginning;
+ * its own cluster underneath can do what is needed here, so that is taken, and nothing is ever committed.
+ */
+import assert from 'node:assert/strict';
+import { type Kafka, Partitioners } from 'kafkajs';
+import { Fault } from '../../errors.ts';
+import { unavailable } from './client.ts';
+
+export type RawRecord = {
+  offset: number;
+  key: string;
+  value: Buffer | null;
+  /** When it was written, as its writer says. */
+  timestamp: number;
+};
+
+type Message = {
+  offset: string;
+  key: Buffer | null;
+  value: Buffer | null;
+  timestamp: string;
+  isControlRecord?: boolean;
+};
+type Fetched = { topicName: string; partitions: { partition: number; highWatermark: string; messages: Message[] }[] };
+
+type Broker = {
+  fetch: (request: {
+    isolationLevel: number;
+    maxWaitTime: number;
+    minBytes: number;
+    maxBytes: number;
+    topics: { topic: string; partitions: { partition: number; fetchOffset: string; maxBytes: number }[] }[];
+  }) => Promise<{ responses: Fetched[] }>;
+};
+
+type Cluster = {
+  connect: () => Promise<void>;
+  disconnect: () => Promise<void>;
+  isConnected: () => boolean;
+  refreshMetadata: () => Promise<void>;
+  refreshMetadataIfNecessary: () => Promise<void>;
+  addMultipleTargetTopics: (topics: readonly string[]) => Promise<void>;
+  findTopicPartitionMetadata: (topic: string) => { partitionId: number }[];
+  findLeaderForPartitions: (topic: string, partitions: readonly number[]) => Record<string, number[]>;
+  findBroker: (node: { nodeId: string }) => Promise<Broker>;
+  removeBroker: (address: { host: string; port: number }) => void;
+  fetchTopicsOffset: (
+    topics: { topic: string; partitions: { partition: number }[]; fromBeginning: boolean }[],
+  ) => Promise<{ partitions: { partition: number; offset: string }[] }[]>;
+};
+
+export type PartitionReader = {
+  /** Records from each offset on, of the partitions that have any; waits up to `waitMs` for the first. */
+  fetch: (
+    topic: string,
+    froms: ReadonlyMap<number, number>,
+    waitMs: number,
+  ) => Promise<ReadonlyMap<number, { records: RawRecord[]; end: number }>>;
+  /** The first offset still kept, or the one that the next record will get, of each partition. */
+  offsets: (topic: string, which: 'first' | 'next') => Promise<ReadonlyMap<number, number>>;
+  partitionOf: (topic: string, key: string) => Promise<number>;
+  close: () => Promise<void>;
+};
+
+const partitionBytes = 1024 * 1024;
+const fetchBytes = 8 * 1024 * 1024;
+const attempts = 8;
+const firstPauseMs = 50;
+const longestPauseMs = 1_000;
+
+function clusterOf(kafka: Kafka): Cluster {
+  const symbol = Object.getOwnPropertySymbols(kafka).find(
+    ({ description }) => description === 'private:Kafka:createCluster',
+  );
+  assert(symbol !== undefined, 'this kafkajs makes its clusters elsewhere');
+  const create = (kafka as unknown as Record<symbol, (options: object) => Cluster>)[symbol]!;
+  return create({ metadataMaxAge: 300_000, allowAutoTopicCreation: false });
+}
+
+export function createPartitionReader(kafka: Kafka): PartitionReader {
+  const cluster = clusterOf(kafka);
+  const partitioner = Partitioners.DefaultPartitioner();
+  let closed = false;
+
+  /** Leaders move and connections break: asked again with fresh metadata before anybody hears of it. */
+  async function trying<R>(topic: string, ask: () => Promise<R>): Promise<R> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        if (!cluster.isConnected()) await cluster.connect();
+        await cluster.addMultipleTargetTopics([topic]);
+        await cluster.refreshMetadataIfNecessary();
+        return await ask();
+      } catch (cause) {
+        const fault = cause as { name?: string; type?: string; host: string; port: number };
+        if (fault.type === 'OFFSET_OUT_OF_RANGE' || closed || attempt === attempts) throw cause;
+        if (fault.name === 'KafkaJSConnectionClosedError') cluster.removeBroker({ host: fault.host, port: fault.port });
+        const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** attempt);
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        await cluster.refreshMetadata().catch(() => undefined);
+      }
+    }
+  }
+
+  async function fetchFrom(
+    nodeId: string,
+    topic: string,
+    froms: ReadonlyMap<number, number>,
+    waitMs: number,
+  ): Promise<[number, { records: RawRecord[]; end: number }][]> {
+    const broker = await cluster.findBroker({ nodeId });
+    const { responses } = await broker.fetch({
+      isolationLevel: 0,
+      maxWaitTime: waitMs,
+      minBytes: 1,
+      maxBytes: fetchBytes,
+      topics: [
+        {
+          topic,
+          partitions: [...froms].map(([partition, from]) => ({
+            partition,
+            fetchOffset: String(from),
+            maxBytes: partitionBytes,
+          })),
+        },
+      ],
+    });
+    return responses.flatMap(({ partitions }) =>
+      partitions.map(({ partition, highWatermark, messages }): [number, { records: RawRecord[]; end: number }] => [
+        partition,
+        { records: recordsFrom(messages, froms.get(partition)!), end: Number(highWatermark) },
+      ]),
+    );
+  }
+
+  return {
+    fetch: (topic, froms, waitMs) =>
+      trying(topic, async () => {
+        const leaders = cluster.findLeaderForPartitions(topic, [...froms.keys()]);
+        const parts = await Promise.all(
+          Object.entries(leaders).map(([nodeId, partitions]) =>
+            fetchFrom(nodeId, topic, new Map(partitions.map((each) => [each, froms.get(each)!])), waitMs),
+          ),
+        );
+        return new Map(parts.flat());
+      }).catch((cause: unknown) => {
+        const { type, topic: name, partition } = cause as { type?: string; topic?: string; partition?: number };
+        if (type !== 'OFFSET_OUT_OF_RANGE') throw unavailable(cause);
+        throw new Fault(
+          'records-missing',
+          `${name}/${partition} does not reach to where its views are: records were deleted, or it is another log.`,
+          cause,
+        );
+      }),
+    offsets: (topic, which) =>
+      trying(topic, async () => {
+        const partitions = cluster
+          .findTopicPartitionMetadata(topic)
+          .map(({ partitionId }) => ({ partition: partitionId }));
+        const found = await cluster.fetchTopicsOffset([{ topic, partitions, fromBeginning: which === 'first' }]);
+        return new Map(
+          found.flatMap((each) => each.partitions).map(({ partition, offset }) => [partition, Number(offset)] as const),
+        );
+      }).catch((cause: unknown) => {
+        throw unavailable(cause);
+      }),
+    partitionOf: (topic, key) =>
+      trying(topic, async () => {
+        const partitionMetadata = cluster.findTopicPartitionMetadata(topic) as never;
+        return partitioner({ topic, partitionMetadata, message: { key, value: null } });
+      }).catch((cause: unknown) => {
+        throw unavailable(cause);
+      }),
+    close: async () => {
+      closed = true;
+      await cluster.disconnect();
+    },
+  };
+}
+
+function recordsFrom(messages: readonly Message[], from: number): RawRecord[] {
+  const records: RawRecord[] = [];
+  for (const { offset, key, value, timestamp, isControlRecord } of messages) {
+    // A fetch gives whole batches, which may begin earlier.
+    if (Number(offset) < from || isControlRecord === true) continue;
+    records.push({ offset: Number(offset), key: key?.toString() ?? '', value, timestamp: Number(timestamp) });
+  }
+  return records;
+}

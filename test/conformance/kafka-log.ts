@@ -1,0 +1,46 @@
+/** The log on Kafka as the suite is handed it: a place is a prefix of topics and groups on the stack. */
+import { randomBytes } from 'node:crypto';
+import { openKafkaLog } from '../../src/adapters/kafka/log.ts';
+import { type KafkaSettings, kafkaDefaults } from '../../src/adapters/kafka/settings.ts';
+import type { StackAddresses } from '../stack/stack.ts';
+import type { LogKind } from './backend.ts';
+
+type Place = KafkaSettings;
+
+const fail = (fault: Error): never => {
+  throw fault;
+};
+
+async function openLog(place: string) {
+  const settings = JSON.parse(place) as Place;
+  const opened = await openKafkaLog({ settings, seal: (text) => text, onClosed: fail, onStalled: fail });
+  return { ...opened, commits: opened.sends };
+}
+
+export function settingsOn(stack: StackAddresses, prefix: string): KafkaSettings {
+  return {
+    ...kafkaDefaults,
+    brokers: stack.brokers.split(','),
+    registryUrl: stack.registryUrl,
+    topicPrefix: prefix,
+    groupId: prefix,
+    partitions: 3,
+    replication: 1,
+  };
+}
+
+export function kafkaLogOn(stack: StackAddresses): LogKind {
+  return {
+    name: 'kafka',
+    module: import.meta.url,
+    createPlace: async () => JSON.stringify(settingsOn(stack, `c${randomBytes(5).toString('hex')}.`)),
+    open: openLog,
+    beside: async (place) => {
+      const { log, close } = await openLog(place);
+      return { append: log.append, close };
+    },
+  };
+}
+
+/** For a child process, which is told the whole place. */
+export const kind: Pick<LogKind, 'open'> = { open: openLog };
