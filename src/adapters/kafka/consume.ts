@@ -70,8 +70,9 @@ export async function createConsumer<T extends Topic>(
     if (outdated()) return;
     const gained = partitions.filter((partition) => !held.has(partition) && !follower.isClosed(partition));
     const firsts = gained.length === 0 ? new Map<number, number>() : await reader.offsets(topicName, 'first');
+    const starts = new Map<number, number>();
     for (const partition of gained) {
-      if (outdated()) return;
+      if (outdated()) break;
       const first = firsts.get(partition) ?? 0;
       let position = await from(partition);
       held.add(partition);
@@ -80,8 +81,9 @@ export async function createConsumer<T extends Topic>(
         await options.handler({ partition, first: 0, next: first, entries: [] });
         position = first;
       }
-      follower.add(partition, position);
+      starts.set(partition, position);
     }
+    follower.add(starts);
     if (!outdated()) follower.resume();
   }
 

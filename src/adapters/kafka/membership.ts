@@ -21,8 +21,7 @@ export type Membership = {
 /** How long the idle loop of the group sleeps between looks at the time of the next heartbeat. */
 const loopMs = 250;
 
-/** Resolves with the first assignment. Rejects with `log-unavailable` when there is none in time. */
-export async function joinGroup(options: {
+type JoinOptions = {
   kafka: Kafka;
   groupId: string;
   topicName: string;
@@ -37,7 +36,27 @@ export async function joinGroup(options: {
   onUnsettled: () => void;
   /** The group is left for good: join again. */
   onFault: (fault: unknown) => void;
-}): Promise<Membership> {
+};
+
+const retryMs = 500;
+
+/**
+ * Resolves with the first assignment. Rejects with `log-unavailable` when there is none in time: a broker that has just
+ * started knows its groups only after a while.
+ */
+export async function joinGroup(options: JoinOptions): Promise<Membership> {
+  const giveUpAt = Date.now() + options.startTimeoutMs;
+  for (;;) {
+    try {
+      return await joinOnce({ ...options, startTimeoutMs: giveUpAt - Date.now() });
+    } catch (fault) {
+      if (Date.now() + retryMs > giveUpAt) throw fault;
+      await new Promise((resolve) => setTimeout(resolve, retryMs));
+    }
+  }
+}
+
+async function joinOnce(options: JoinOptions): Promise<Membership> {
   const { kafka, topicName, sessionTimeoutMs } = options;
   let assigned: ReadonlySet<number> = new Set();
   let settled = false;

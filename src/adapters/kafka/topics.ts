@@ -1,5 +1,5 @@
 /** The topics: made where they are missing, refused where they are not what the configuration says. */
-import { type Admin, ConfigResourceTypes } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
 import { Fault } from '../../errors.ts';
 import { type KafkaSettings, type KafkaTopic, kafkaTopics, topicNameOf } from './settings.ts';
 
@@ -59,7 +59,7 @@ async function refusePartitions(admin: Admin, settings: KafkaSettings): Promise<
 async function refuseCompaction(admin: Admin, name: string): Promise<void> {
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
-    resources: [{ type: ConfigResourceTypes.TOPIC, name, configNames: ['cleanup.policy'] }],
+    resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: ['cleanup.policy'] }],
   });
   const policy = resources[0]?.configEntries.find((entry) => entry.configName === 'cleanup.policy')?.configValue;
   if (policy === 'delete') return;

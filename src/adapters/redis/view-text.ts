@@ -40,7 +40,7 @@ const statuses: Readonly<Record<string, Reservation>> = {
 };
 
 export function ledgerRow(row: string, exposure: string): LedgerRow {
-  return { state: JSON.parse(row.slice(row.indexOf('\n') + 1)), reservation: statuses[exposure.charAt(0)] ?? 'none' };
+  return { state: JSON.parse(row.slice(row.indexOf('\t') + 1)), reservation: statuses[exposure.charAt(0)] ?? 'none' };
 }
 
 /** Half-lives may differ between partitions only while a changed setting is rolled out. */

@@ -66,7 +66,7 @@ async function pictureOf(views: Views): Promise<Map<string, unknown>> {
   ]);
 }
 
-const everything = { keepFrom: 0, pieceChars: 20_000 };
+const everything = { keepFrom: 0, pieceChars: 8_000 };
 
 async function collect(
   pieces: AsyncIterable<string>,

@@ -1,6 +1,8 @@
 -- Takes a copy of one partition's views as they stood at one offset while they go on changing: from its beginning on,
 -- each fold keeps the value that it is the first to overwrite, and a page shows the kept value instead of the new one.
 -- KEYS applied, generations, taking. ARGV prefix, partition, name of the copy, step, generation, arguments of the step.
+-- A page is lines: a mark, an id as JSON, a value, with tabs between; neither tabs nor line breaks inside.
+--   R request, row   E request, reservation   B bid, request   H key, histogram as text
 
 local prefix, partition, name, step = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local keptMs = 60000
@@ -33,14 +35,24 @@ local function then_(kind, id, now)
 end
 
 local function isWanted(row)
-  local open, time = string.match(row, '^[^|]+|(%d)|(%d+)\n')
+  local open, time = string.match(row, '^[^|]+|(%d)|(%d+)\t')
   return open == '1' or tonumber(time) >= keepFrom
 end
 
 local found = { 'page' }
-local function add(id, value)
-  found[#found + 1] = id
-  found[#found + 1] = value
+local function add(mark, id, value)
+  found[#found + 1] = mark .. '\t' .. cjson.encode(id) .. '\t' .. value
+end
+
+-- 17 digits are enough to read the same double again. Most cells are empty.
+local function textOf(histogram)
+  local numbers = { struct.unpack('<' .. string.rep('d', 502), histogram) }
+  local parts = { string.format('%.17g|%.17g|%.17g', numbers[1], numbers[2], numbers[3]) }
+  for cell = 0, 498 do
+    local weight = numbers[cell + 4]
+    if weight ~= 0 then parts[#parts + 1] = string.format('%d=%.17g', cell, weight) end
+  end
+  return table.concat(parts, ' ')
 end
 
 if step == 'rows' then
@@ -48,7 +60,7 @@ if step == 'rows' then
   found[2] = page[1]
   for i = 1, #page[2], 2 do
     local row = then_('r', page[2][i], page[2][i + 1])
-    if row and isWanted(row) then add(page[2][i], row) end
+    if row and isWanted(row) then add('R', page[2][i], row) end
   end
 elseif step == 'exposures' then
   local page = redis.call('HSCAN', b .. 'exp', cursor, 'COUNT', count)
@@ -58,24 +70,24 @@ elseif step == 'exposures' then
     local exposure = then_('x', id, page[2][i + 1])
     local status = exposure and string.sub(exposure, 1, 1)
     if status == 'h' or status == 'c' then
-      add(id, exposure)
+      add('E', id, exposure)
     elseif exposure then
       -- How a reservation ended is told along with its row.
       local row = then_('r', id, redis.call('HGET', b .. 'rows', id) or nil)
-      if not row or isWanted(row) then add(id, exposure) end
+      if not row or isWanted(row) then add('E', id, exposure) end
     end
   end
 elseif step == 'bids' then
   -- Bids that became known since are true as well; the tail makes them known again.
   local page = redis.call('HSCAN', b .. 'bids', cursor, 'COUNT', count)
   found[2] = page[1]
-  for i = 1, #page[2], 2 do add(page[2][i], page[2][i + 1]) end
+  for i = 1, #page[2], 2 do add('B', page[2][i], cjson.encode(page[2][i + 1])) end
 elseif step == 'statistics' then
   local page = redis.call('SSCAN', b .. 'stats', cursor, 'COUNT', count)
   found[2] = page[1]
   for _, key in ipairs(page[2]) do
     local histogram = then_('s', key, redis.call('GET', b .. 'h:' .. key))
-    if histogram then add(key, histogram) end
+    if histogram then add('H', key, textOf(histogram)) end
   end
 end
 return found

@@ -26,52 +26,68 @@ if step == 'end' then
   return 'ended'
 end
 
--- A scan may have shown an entry twice: what is there already is the same. Few calls with many arguments, for a restore
--- is as long as the sum of its calls.
 base = prefix .. 'v:' .. partition .. ':' .. name .. ':'
-local kind = ARGV[5]
 
-local function group(groups, key, ...)
-  local members = groups[key] or {}
-  groups[key] = members
-  for _, member in ipairs({ ... }) do members[#members + 1] = member end
+local function idOf(json)
+  if not string.find(json, '\\', 1, true) then return string.sub(json, 2, -2) end
+  return cjson.decode('[' .. json .. ']')[1]
 end
 
-if kind == 'R' then
-  local phases, open = {}, {}
-  for i = 6, #ARGV, 2 do
-    local id, phase, isOpen, time = ARGV[i], string.match(ARGV[i + 1], '^([^|]+)|(%d)|(%d+)\n')
-    group(phases, phase, 0, time .. ':' .. id)
-    if isOpen == '1' then open[#open + 1] = id end
+-- Few calls with many arguments, for a restore is as long as the sum of its calls; no more than fit on Lua's stack.
+local lists = {}
+local function add(command, key, ...)
+  local list = lists[command .. key]
+  if not list then
+    list = { command = command, key = key }
+    lists[command .. key] = list
   end
-  call('HSET', base .. 'rows', unpack(ARGV, 6))
-  for phase, cursors in pairs(phases) do call('ZADD', base .. 'c:' .. phase, unpack(cursors)) end
-  if #open > 0 then call('SADD', base .. 'open', unpack(open)) end
-elseif kind == 'E' then
-  local ids = {}
-  for i = 6, #ARGV, 2 do ids[#ids + 1] = ARGV[i] end
-  local known = call('HMGET', base .. 'exp', unpack(ids))
-  local sums, promised = {}, {}
-  for i = 1, #ids do
-    local status, amount, expiresAt, keys = splitExposure(ARGV[4 + 2 * i + 1])
-    if not known[i] and (status == 'h' or status == 'c') then
-      for _, key in ipairs(cjson.decode(keys)) do
-        sums[key] = (sums[key] or 0) + tonumber(amount)
-        group(promised, key, expiresAt, ids[i])
-      end
-    end
-  end
-  call('HSET', base .. 'exp', unpack(ARGV, 6))
-  for key, members in pairs(promised) do
-    call('HINCRBY', base .. 'amounts', key, string.format('%.0f', sums[key]))
-    call('ZADD', base .. 'z:' .. key, unpack(members))
-  end
-elseif kind == 'B' then
-  call('HSET', base .. 'bids', unpack(ARGV, 6))
-elseif kind == 'H' then
-  for i = 6, #ARGV, 2 do
-    call('SET', base .. 'h:' .. ARGV[i], ARGV[i + 1])
-    call('SADD', base .. 'stats', ARGV[i])
+  for _, member in ipairs({ ... }) do list[#list + 1] = member end
+end
+
+local puts = {}
+
+function puts.R(id, row)
+  local phase, isOpen, time = string.match(row, '^([^|]+)|(%d)|(%d+)\t')
+  add('HSET', base .. 'rows', id, row)
+  add('ZADD', base .. 'c:' .. phase, 0, time .. ':' .. id)
+  if isOpen == '1' then add('SADD', base .. 'open', id) end
+end
+
+-- A scan may have shown an entry twice; what is there already is the same.
+function puts.E(id, exposure)
+  if call('HSETNX', base .. 'exp', id, exposure) == 0 then return end
+  local status, amount, expiresAt, keys = splitExposure(exposure)
+  if status ~= 'h' and status ~= 'c' then return end
+  for _, key in ipairs(cjson.decode(keys)) do
+    call('HINCRBY', base .. 'amounts', key, amount)
+    add('ZADD', base .. 'z:' .. key, expiresAt, id)
   end
 end
-return 'put'
+
+function puts.B(bid, id)
+  add('HSET', base .. 'bids', bid, idOf(id))
+end
+
+function puts.H(key, text)
+  local cells = {}
+  for i = 1, 499 do cells[i] = 0 end
+  for cell, weight in string.gmatch(text, ' (%d+)=(%S+)') do cells[cell + 1] = tonumber(weight) end
+  local landmark, count, halfLife = string.match(text, '^([^|]+)|([^|]+)|(%S+)')
+  local head = struct.pack('<ddd', tonumber(landmark), tonumber(count), tonumber(halfLife))
+  call('SET', base .. 'h:' .. key, head .. struct.pack('<' .. string.rep('d', 499), unpack(cells)))
+  add('SADD', base .. 'stats', key)
+end
+
+local piece = ARGV[5]
+local count, from = 0, 1
+while from <= #piece do
+  local stop = string.find(piece, '\n', from, true) or #piece + 1
+  local valueAt = string.find(piece, '\t', from + 2, true)
+  puts[string.sub(piece, from, from)](idOf(string.sub(piece, from + 2, valueAt - 1)), string.sub(piece, valueAt + 1, stop - 1))
+  count = count + 1
+  from = stop + 1
+end
+for _, list in pairs(lists) do
+  for i = 1, #list, 2000 do call(list.command, list.key, unpack(list, i, math.min(i + 1999, #list))) end
+end
+return count

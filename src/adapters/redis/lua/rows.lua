@@ -1,7 +1,7 @@
 -- What both the fold and a restore write: rows, reservations and statistics of one partition, under the keys of one
 -- generation. Whoever uses this sets `base`, and `keep` where an older value has to be kept for a copy being taken.
 --
---   rows     hash  request -> "phase|open|time\nJSON of the state"
+--   rows     hash  request -> "phase|open|time\tJSON of the state"
 --   open     set   requests with a next step or a timer
 --   c:PHASE  zset  by text: "time:request", the cursors of the rows in a phase
 --   bids     hash  bid -> request
@@ -20,8 +20,8 @@ local function putRow(id, header, json)
   local rows = base .. 'rows'
   local old = call('HGET', rows, id)
   keep('r' .. id, old)
-  call('HSET', rows, id, header .. '\n' .. json)
-  local before = old and string.sub(old, 1, string.find(old, '\n', 1, true) - 1)
+  call('HSET', rows, id, header .. '\t' .. json)
+  local before = old and string.sub(old, 1, string.find(old, '\t', 1, true) - 1)
   if before == header then return end
   if before then call('ZREM', base .. 'c:' .. string.match(before, '^[^|]+'), cursor(before, id)) end
   call('ZADD', base .. 'c:' .. string.match(header, '^[^|]+'), 0, cursor(header, id))
