@@ -11,6 +11,7 @@ import { Fault } from '../errors.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
 import { type BidSender, createBidSender } from './bid-sender.ts';
 import { bidsNamedIn, type Callbacks, createCallbacks } from './callbacks.ts';
+import { type ClaimDesk, createClaimDesk } from './claim-desk.ts';
 import { type Curves, createCurves } from './curves.ts';
 import { type Decided, decideBatch } from './decider.ts';
 import type { DeskStatus, DeskWorld } from './desk-world.ts';
@@ -20,11 +21,10 @@ import { createGate, type Gate } from './gate.ts';
 import { createIntake, type Intake } from './intake.ts';
 import { createLedger, type Fold, type Ledger } from './ledger.ts';
 import { createLinkDesk, type LinkDesk } from './link-desk.ts';
-import { createOfferQueue, type OfferQueue, type WaitingOffer } from './offer-queue.ts';
+import { createOfferQueue, type OfferQueue } from './offer-queue.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { LedgerRow, NewEntry } from './ports.ts';
 import { type DeskCode, deskPass, react } from './react.ts';
-import { cutoffOf } from './send-claim.ts';
 import { createSendLimit, type SendLimit } from './send-limit.ts';
 
 export type Desk = {
@@ -37,18 +37,16 @@ export type Desk = {
 };
 
 export function createDesk(world: DeskWorld): Desk {
-  const { log, views, service, clock, settings, observer } = world;
+  const { log, views, clock, settings, observer } = world;
   let stopping = false;
-  let claimSequence = 0;
-  /** Requests being decided, with a claim not yet read back, or with an end on its way into the log. */
+  /** Requests being decided, or with an end on its way into the log. */
   const deciding = new Set<RequestId>();
-  const claiming = new Set<RequestId>();
   const ending = new Set<RequestId>();
   const underWay = new Set<Promise<void>>();
   const storedPolicies = new Set<string>();
 
   const common = { ...world, stopping: () => stopping };
-  const gate: Gate = createGate({ ...common, onOpen: pump });
+  const gate: Gate = createGate({ ...common, onOpen: () => claims.pump() });
   const ledger: Ledger = createLedger(views, settings);
   const curves: Curves = createCurves(world);
   const queue: OfferQueue = createOfferQueue(settings.queueLimit);
@@ -57,11 +55,12 @@ export function createDesk(world: DeskWorld): Desk {
   const links: LinkDesk = createLinkDesk({ ...common, onRefused: onQueryRefused });
   const times = { orphanTimeoutMs: settings.graceMs, retryMs: settings.retryFirstMs };
   const callbacks: Callbacks = createCallbacks({ ...common, ...times, outbox, onDetails, onLinks });
-  const told = { onHeard: callbacks.hear, onCallbacks: callbacks.handle, onCallbacksLost: callbacks.lose };
-  const read = { onFolds: onRecords, onLive, onLost: lose, onRestart: forgetAll, ...told };
-  const intake: Intake = createIntake({ ...common, ...read, ledger });
+  const read = { onFolds: onRecords, onLive, onLost: lose, onRestart: forgetAll };
+  const intake: Intake = createIntake({ ...common, ...read, callbacks, ledger });
   const sendLimit: SendLimit = createSendLimit(settings.sendLimit);
   const sender: BidSender = createBidSender({ ...common, gate, ledger, sendLimit, isLive: intake.isLive, owns });
+  const room = { queue, gate, ledger, outbox, agenda, sender, sendLimit, owns, end, spawn };
+  const claims: ClaimDesk = createClaimDesk({ ...common, ...room, isEnding: (requestId) => ending.has(requestId) });
 
   /** What stands in a partition is done by its owner. */
   function owns(requestId: RequestId): boolean {
@@ -106,7 +105,7 @@ export function createDesk(world: DeskWorld): Desk {
     const { requestId } = state;
     if (record?.kind === 'ended') curves.forget(state.segmentKeys.length > 0 ? state.segmentKeys : ['all']);
     if (state.phase !== 'requested') {
-      claiming.delete(requestId);
+      claims.forget(requestId);
       queue.remove(requestId);
       links.unpark(requestId);
     }
@@ -139,7 +138,7 @@ export function createDesk(world: DeskWorld): Desk {
             break;
           case 'append':
             // A claim of ours that is not read back yet may be the end: the log says which came first.
-            if (command.record.kind === 'passed' && claiming.has(requestId))
+            if (command.record.kind === 'passed' && claims.isClaiming(requestId))
               agenda.set(requestId, now + settings.retryFirstMs);
             else end(explained(command.record));
             break;
@@ -155,11 +154,12 @@ export function createDesk(world: DeskWorld): Desk {
       }
     }
     if (undecided.length > 0) await decide(undecided, now);
-    pump();
+    claims.pump();
   }
 
   function isBusy(requestId: RequestId): boolean {
-    return deciding.has(requestId) || claiming.has(requestId) || ending.has(requestId) || queue.has(requestId);
+    const isUnderWay = deciding.has(requestId) || claims.isClaiming(requestId) || ending.has(requestId);
+    return isUnderWay || queue.has(requestId);
   }
 
   async function decide(rows: readonly LedgerRow[], now: EpochMs): Promise<void> {
@@ -222,48 +222,6 @@ export function createDesk(world: DeskWorld): Desk {
     if (dropped !== null) end(deskPass(dropped.requestId, 'overload', 'the queue was full', clock.now(), null));
   }
 
-  /** A claim is appended only when a send slot is free: the most valuable offers first. */
-  function pump(): void {
-    if (!gate.isOpen()) return;
-    const now = clock.now();
-    const claims: NewEntry[] = [];
-    while (claiming.size + sender.count() < sendLimit.current()) {
-      const waiting = queue.pop();
-      if (waiting === null) break;
-      const { requestId } = waiting;
-      if (ledger.get(requestId)?.state.phase !== 'requested' || ending.has(requestId)) continue;
-      if (!owns(requestId)) {
-        agenda.set(requestId, now + settings.retryFirstMs);
-        continue;
-      }
-      if (now >= cutoffOf(waiting.deadlineAt, service, settings)) {
-        end(deskPass(requestId, 'overload', 'no send slot was free before the deadline', now, null));
-        continue;
-      }
-      claiming.add(requestId);
-      claims.push({ topic: 'auctions', key: requestId, record: claimOf(waiting, now) });
-    }
-    if (claims.length > 0) spawn(claim(claims));
-  }
-
-  function claimOf({ requestId, body, offer, trace }: WaitingOffer, at: EpochMs): AuctionRecord {
-    claimSequence += 1;
-    const claimId = `${world.instance}:${claimSequence}`;
-    return { kind: 'claimed', requestId, at, claimId, instance: world.instance, body, offer, trace };
-  }
-
-  /** When the log refuses, the claim may have been written all the same: whichever comes first in the log counts. */
-  async function claim(claims: readonly NewEntry[]): Promise<void> {
-    if (await outbox.append(claims)) {
-      observer({ kind: 'step', step: 'claim-appended' });
-      return;
-    }
-    for (const { key } of claims) {
-      claiming.delete(key);
-      agenda.set(key, clock.now() + settings.retryFirstMs);
-    }
-  }
-
   async function send(row: LedgerRow): Promise<void> {
     if (ending.has(row.state.requestId)) return;
     const { requestId } = row.state;
@@ -275,7 +233,7 @@ export function createDesk(world: DeskWorld): Desk {
       }
       return;
     }
-    pump();
+    claims.pump();
     await endDurably(record);
   }
 
@@ -349,7 +307,7 @@ export function createDesk(world: DeskWorld): Desk {
     ledger.clear();
     curves.clear();
     deciding.clear();
-    claiming.clear();
+    claims.clear();
     ending.clear();
   }
 
@@ -361,7 +319,7 @@ export function createDesk(world: DeskWorld): Desk {
       links.unpark(requestId);
       sender.abandon(requestId);
       deciding.delete(requestId);
-      claiming.delete(requestId);
+      claims.forget(requestId);
       ending.delete(requestId);
     }
   }
@@ -391,7 +349,7 @@ export function createDesk(world: DeskWorld): Desk {
       queued: queue.size(),
       oldestQueuedAt: queue.oldestAt(),
       parked: links.parkedCount(),
-      sending: sender.count() + claiming.size,
+      sending: sender.count() + claims.count(),
       sendLimit: sendLimit.current(),
       circuit: sendLimit.circuit(),
       unknown: ledger.unknown(),

@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { AuctionRecord, CallbackRecord } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
+import type { Callbacks } from './callbacks.ts';
 import type { Fold, Ledger } from './ledger.ts';
 import type { DeskObserver } from './observer.ts';
 import { type Consumer, callbackPartition, type EventLog, type LogBatch, type Views } from './ports.ts';
@@ -42,13 +43,9 @@ export function createIntake(options: {
   onLost: (partition: number) => void;
   /** Everything is read again. */
   onRestart: () => void;
-  /** Heard by every process, whoever owns the partition. */
-  onHeard: (batch: LogBatch<CallbackRecord>) => Promise<void>;
-  /** Dealt with by one. */
-  onCallbacks: (batch: LogBatch<CallbackRecord>) => Promise<void>;
+  callbacks: Pick<Callbacks, 'hear' | 'handle' | 'lose'>;
   restoreViews?: (partition: number) => Promise<void>;
   onRebuild?: (progress: RebuildProgress) => void;
-  onCallbacksLost: (partition: number) => void;
 }): Intake {
   const { log, views, ledger, clock, settings, observer } = options;
   let consumers: Consumer[] = [];
@@ -124,8 +121,10 @@ export function createIntake(options: {
       handler: onBatch,
     });
     consumers = [auctions];
-    consumers.push(await log.consume({ ...callbacks, scope: 'all', onLost: () => {}, handler: options.onHeard }));
-    const { onCallbacksLost: onLost, onCallbacks: handler } = options;
+    consumers.push(
+      await log.consume({ ...callbacks, scope: 'all', onLost: () => {}, handler: options.callbacks.hear }),
+    );
+    const { lose: onLost, handle: handler } = options.callbacks;
     consumers.push(await log.consume({ ...callbacks, scope: 'owned', onLost, handler }));
     begun = true;
   }

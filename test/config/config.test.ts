@@ -168,20 +168,23 @@ test('numbers in a wrong unit are refused with what was probably meant', () => {
   for (const [file, pattern] of cases) assertOneFault(faultsOf(complete, file), pattern);
 });
 
-test('kafka is refused in a sentence of its own, with and without other faults', () => {
-  assertOneFault(
-    faultsOf({ ...complete, LANCE_BACKEND: 'kafka' }),
-    /LANCE_BACKEND \(backend\) is kafka, which this version does not have/,
-  );
-  assert.equal(faultsOf({ ...complete, LANCE_BACKEND: 'kafka', LANCE_HTTP_PORT: 'x' }).length, 2);
+test('kafka asks for its brokers, its registry and Redis, each by name', () => {
+  const kafka = { ...complete, LANCE_BACKEND: 'kafka' };
+  const all = faultsOf(kafka).join('\n');
+  for (const name of ['LANCE_KAFKA_BROKERS', 'LANCE_SCHEMA_REGISTRY_URL', 'LANCE_REDIS_URL']) {
+    assert.match(all, new RegExp(`${name} \\([\\w.]+\\) is missing`));
+  }
+  const places = { LANCE_SCHEMA_REGISTRY_URL: 'http://registry:8081', LANCE_REDIS_URL: 'redis://redis:6379' };
+  assertOneFault(faultsOf({ ...kafka, ...places, LANCE_KAFKA_BROKERS: 'broker' }), /is not a broker: write host:port/);
+  const { store } = configOf({ ...kafka, ...places, LANCE_KAFKA_BROKERS: 'one:9092, two:9092' });
+  assert(store.backend === 'kafka');
+  assert.deepEqual(store.kafka.brokers, ['one:9092', 'two:9092']);
   assertOneFault(faultsOf({ ...complete, LANCE_BACKEND: 'postgres' }), /is not one of embedded, kafka/);
-  configOf({
-    ...complete,
-    LANCE_KAFKA_BROKERS: 'x',
-    LANCE_REDIS_URL: 'x',
-    LANCE_SCHEMA_REGISTRY_URL: 'x',
-    LANCE_CRASH_AT: 'x',
-  });
+});
+
+test('a process has one role only where several share the work', () => {
+  assertOneFault(faultsOf({ ...complete, LANCE_ROLES: 'door' }), /LANCE_ROLES \(roles\) names one role/);
+  assertOneFault(faultsOf({ ...complete, LANCE_ROLES: 'porter' }), /is not one of door, desk/);
 });
 
 test('the base address must be http or https and carry no credentials', () => {

@@ -86,9 +86,7 @@ function createHouse(store: RedisStore, log: EventLog) {
     onLive: async (partition, position) => void (await ledger.load(partition, position)),
     onLost: ledger.clear,
     onRestart: ledger.clear,
-    onHeard: async () => {},
-    onCallbacks: async () => {},
-    onCallbacksLost: () => {},
+    callbacks: { hear: async () => {}, handle: async () => {}, lose: () => {} },
     restoreViews: keeper.restore,
     onRebuild,
   });

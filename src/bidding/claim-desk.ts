@@ -1,0 +1,101 @@
+/** From the queue of offers to claims in the log: appended only while a send slot is free, the most valuable offers first. */
+import type { Clock } from '../domain/clock.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { AuctionRecord, Passed } from '../domain/records.ts';
+import type { Agenda } from './agenda.ts';
+import type { BidSender } from './bid-sender.ts';
+import type { Gate } from './gate.ts';
+import type { Ledger } from './ledger.ts';
+import type { DeskObserver } from './observer.ts';
+import type { OfferQueue, WaitingOffer } from './offer-queue.ts';
+import type { Outbox } from './outbox.ts';
+import type { NewEntry, Service } from './ports.ts';
+import { deskPass } from './react.ts';
+import { cutoffOf } from './send-claim.ts';
+import type { SendLimit } from './send-limit.ts';
+import type { BiddingSettings } from './settings.ts';
+
+export type ClaimDesk = {
+  /** Claims what may be claimed now. Asked whenever an offer, a slot or the gate may have opened the way. */
+  pump: () => void;
+  /** Requests with a claim that is not read back yet. */
+  isClaiming: (requestId: RequestId) => boolean;
+  count: () => number;
+  /** The claim was read back, or is somebody else's affair now. */
+  forget: (requestId: RequestId) => void;
+  clear: () => void;
+};
+
+export function createClaimDesk(world: {
+  instance: string;
+  clock: Clock;
+  service: Service;
+  settings: BiddingSettings;
+  observer: DeskObserver;
+  queue: OfferQueue;
+  gate: Gate;
+  ledger: Ledger;
+  outbox: Outbox;
+  agenda: Agenda;
+  sender: Pick<BidSender, 'count'>;
+  sendLimit: SendLimit;
+  owns: (requestId: RequestId) => boolean;
+  isEnding: (requestId: RequestId) => boolean;
+  end: (pass: Passed) => void;
+  spawn: (work: Promise<void>) => void;
+}): ClaimDesk {
+  const { queue, gate, ledger, outbox, agenda, sendLimit, clock, settings, observer } = world;
+  const claiming = new Set<RequestId>();
+  let sequence = 0;
+
+  function pump(): void {
+    if (!gate.isOpen()) return;
+    const now = clock.now();
+    const claims: NewEntry[] = [];
+    while (claiming.size + world.sender.count() < sendLimit.current()) {
+      const waiting = queue.pop();
+      if (waiting === null) break;
+      const { requestId } = waiting;
+      if (ledger.get(requestId)?.state.phase !== 'requested' || world.isEnding(requestId)) continue;
+      if (!world.owns(requestId)) {
+        agenda.set(requestId, now + settings.retryFirstMs);
+        continue;
+      }
+      if (now >= cutoffOf(waiting.deadlineAt, world.service, settings)) {
+        world.end(deskPass(requestId, 'overload', 'no send slot was free before the deadline', now, null));
+        continue;
+      }
+      claiming.add(requestId);
+      claims.push({ topic: 'auctions', key: requestId, record: claimOf(waiting, now) });
+    }
+    if (claims.length > 0) world.spawn(claim(claims));
+  }
+
+  function claimOf({ requestId, body, offer, trace }: WaitingOffer, at: EpochMs): AuctionRecord {
+    sequence += 1;
+    const claimId = `${world.instance}:${sequence}`;
+    return { kind: 'claimed', requestId, at, claimId, instance: world.instance, body, offer, trace };
+  }
+
+  /** When the log refuses, the claim may have been written all the same: whichever comes first in the log counts. */
+  async function claim(claims: readonly NewEntry[]): Promise<void> {
+    if (await outbox.append(claims)) {
+      observer({ kind: 'step', step: 'claim-appended' });
+      return;
+    }
+    for (const { key } of claims) {
+      claiming.delete(key);
+      agenda.set(key, clock.now() + settings.retryFirstMs);
+    }
+  }
+
+  return {
+    pump,
+    isClaiming: (requestId) => claiming.has(requestId),
+    count: () => claiming.size,
+    forget: (requestId) => {
+      claiming.delete(requestId);
+    },
+    clear: () => claiming.clear(),
+  };
+}
