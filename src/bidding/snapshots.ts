@@ -92,14 +92,18 @@ export function createSnapshotKeeper(options: {
   /** One after the other: a copy costs the server and the transport something. */
   async function takeAll(): Promise<void> {
     for (const partition of options.partitions()) {
-      if (stopping) return;
-      try {
-        await take(partition);
-      } catch (fault) {
-        // The one before stays the latest; the next round tries again.
-        if (!(fault instanceof Fault) || !fault.retryable) throw fault;
-        options.onFault(fault);
-      }
+      // Where one fails, the one before stays the latest; the next round tries again.
+      if (!stopping) await orTold(take(partition));
+    }
+    if (!stopping) await orTold(copies.sweep());
+  }
+
+  async function orTold(work: Promise<unknown>): Promise<void> {
+    try {
+      await work;
+    } catch (fault) {
+      if (!(fault instanceof Fault) || !fault.retryable) throw fault;
+      options.onFault(fault);
     }
   }
 

@@ -293,6 +293,28 @@ export function testViews(kind: StoreKind): void {
       assert.deepEqual(again, { kind: 'out-of-step', applied: 7 });
     }));
 
+  test(`${kind.name}: what is asked by the thousand is answered whole`, () =>
+    withBackend(kind, async ({ views }) => {
+      const names = Array.from({ length: 2_300 }, (_, i) => String(i));
+      const changes = names.flatMap((requestId): ViewChange[] => [
+        { kind: 'state', state: stateOf(requestId, 'claimed', at), open: true, bidIds: [`bid ${requestId}`] },
+        reserve(requestId, 7, { caps: [{ keys: [`day|${requestId}`], limitAmountCents: 100, limitCount: null }] }),
+        { kind: 'learn', keys: [`*/${requestId}`], cell: 3, at, halfLifeMs: 1_000 },
+      ]);
+      await views.apply(batch(0, ...changes));
+      assert.deepEqual([...(await views.read(names)).keys()].sort(), [...names].sort());
+      assert.deepEqual((await views.open(0)).map(({ state }) => state.requestId).sort(), [...names].sort());
+      assert.equal((await views.findByBid(names.map((name) => `bid ${name}`))).get('bid 2299'), '2299');
+      const usage = await views.usage(
+        names.map((name) => `day|${name}`),
+        at,
+      );
+      assert.ok(names.every((name) => usage.get(`day|${name}`)?.amountCents === 7));
+      const statistics = await views.statistics(names.map((name) => `*/${name}`));
+      assert.equal(statistics.size, names.length);
+      assert.equal((await views.query({ phase: null, limit: 2_000, before: null })).length, 2_000);
+    }));
+
   test(`${kind.name}: statistics that were handed out belong to the caller`, () =>
     withBackend(kind, async ({ views }) => {
       await views.apply(batch(0, { kind: 'learn', keys: ['*'], cell: 300, at, halfLifeMs: 1_000 }));

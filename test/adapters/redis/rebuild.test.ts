@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Redis } from 'ioredis';
 import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
 import { openRedisStore, type RedisStore } from '../../../src/adapters/redis/store.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
@@ -196,10 +197,17 @@ await describeOnRedis('redis rebuild', (redis) => {
       const ledger = createLedger(store.views, parts.settings);
       const entries = recordsOf('1').map((record, offset) => ({ partition: 0, offset, key: '1', record }));
       await ledger.fold({ partition: 0, first: 0, next: 2, entries: entries.slice(0, 2) });
+      const admin = new Redis(redis.url);
+      await admin.sadd('{clock}:garbage', '0:replaced');
+      await admin.set('{clock}:v:0:replaced:rows', 'left');
       keeper.start();
       await clock.advance(snapshotSettings.everyMs);
       const appliedOf = async () => (await snapshots.readLatest(0))?.applied ?? null;
       await eventually(async () => (await appliedOf()) === 2);
+      // What replaced views left behind goes along.
+      await eventually(async () => (await admin.exists('{clock}:garbage')) === 0);
+      assert.equal(await admin.exists('{clock}:v:0:replaced:rows'), 0);
+      admin.disconnect();
       await ledger.fold({ partition: 0, first: 2, next: 4, entries: entries.slice(2) });
       await eventually(() => clock.pending() > 0);
       await redis.kill();
