@@ -180,6 +180,7 @@ const pricing: Fields<PricingSettings> = {
     cutoffDay: wholeNumber('count', 1, 31),
     monthsToFirstDue: wholeNumber('count', 0, 12),
     dueDayOfMonth: wholeNumber('count', 1, 31),
+    businessDays: choice('following', 'ignored'),
   }),
   insuranceCents: wholeNumber('cents', 0, reaisMillion),
   maxInstallments: wholeNumber('count', 1, 480),

@@ -102,6 +102,7 @@ export function createRateTables(settings: PricingSettings, limit: number): Rate
       dayCount: settings.dayCount,
       insuranceCents: settings.insuranceCents,
       iof: settings.iof,
+      iofFinanced: true,
     }),
     scratch: new Float64Array(cellCount),
   };

@@ -80,7 +80,8 @@ export type WorldSettings = {
   regimes: readonly Regime[];
   /** When rivals bid, as shares of the window, uniformly between. */
   rivalArrival: { from: number; to: number };
-  calendar: { cutoffDay: number; dueDay: number };
+  /** `businessDays`: what falls due on a day without banks comes on the next with them. */
+  calendar: { cutoffDay: number; dueDay: number; businessDays: boolean };
 };
 
 function lender(
@@ -146,7 +147,7 @@ export const defaultWorld: WorldSettings = {
     { markupHundredths: 32, participation: 0.9 },
   ],
   rivalArrival: { from: 0.1, to: 0.9 },
-  calendar: { cutoffDay: 20, dueDay: 7 },
+  calendar: { cutoffDay: 20, dueDay: 7, businessDays: true },
 };
 
 export function segmentKey(segment: Segment): string {

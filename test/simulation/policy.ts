@@ -73,7 +73,7 @@ const economics: Economics = {
 const pricing: PricingSettings = {
   dayCount: 'actual365',
   iof: { daily: 0.000082, dayCap: 365, additional: 0.0038 },
-  payrollCalendar: { cutoffDay: 20, monthsToFirstDue: 2, dueDayOfMonth: 7 },
+  payrollCalendar: { cutoffDay: 20, monthsToFirstDue: 2, dueDayOfMonth: 7, businessDays: 'ignored' },
   insuranceCents: 0,
   maxInstallments: 96,
   marginBufferCents,
