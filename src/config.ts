@@ -286,3 +286,14 @@ export function readPlace(environment: Environment, readFile: ReadFile): PlaceRe
 }
 
 type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'rulesDir'> & { pseudonymKey: string | null };
+
+/** Reads only how loans are reckoned. */
+export function readPricing(
+  environment: Environment,
+  readFile: ReadFile,
+): { kind: 'pricing'; pricing: PricingSettings } | { kind: 'refused'; faults: readonly string[] } {
+  const faults: string[] = [];
+  const layers = readLayers(environment, readFile, faults);
+  const { pricing } = readFields<Pick<Sections, 'pricing'>>({ pricing: sections.pricing }, layers, faults);
+  return pricing === undefined || faults.length > 0 ? { kind: 'refused', faults } : { kind: 'pricing', pricing };
+}

@@ -3,6 +3,7 @@ import type { Control, EventLog, NewEntry, Views } from '../bidding/ports.ts';
 import type { ConfigResult, Place } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
+import type { PricingSettings } from '../pricing/settings.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
 import type { Format } from './format.ts';
 import type { Terminal } from './terminal.ts';
@@ -25,6 +26,8 @@ export type CommandWorld = {
   format: Format;
   /** Throws `configuration-invalid`. */
   place: () => Place;
+  /** Settings of the arithmetic alone. Throws `configuration-invalid`. */
+  pricing: () => PricingSettings;
   /** Throws `data-directory-unusable`. */
   openReader: (directory: string) => DeskReader;
   readConfig: () => ConfigResult;

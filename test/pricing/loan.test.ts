@@ -11,7 +11,15 @@ const noTax = { daily: 0, dayCap: 365, additional: 0 };
 const yearOf22nds = [28, 59, 89, 120, 150, 181, 212, 242, 273, 303, 334, 365];
 
 function termsOf(part: Partial<LoanTerms>): LoanTerms {
-  return { rateHundredths: 100, dueDays: yearOf22nds, dayCount: 'actual365', insuranceCents: 0, iof: decree, iofFinanced: true, ...part };
+  return {
+    rateHundredths: 100,
+    dueDays: yearOf22nds,
+    dayCount: 'actual365',
+    insuranceCents: 0,
+    iof: decree,
+    iofFinanced: true,
+    ...part,
+  };
 }
 
 test("a lender's published schedule on actual days comes out to the cent", () => {
