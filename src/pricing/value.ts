@@ -112,6 +112,11 @@ export type StackInput = {
   shadowPricePerCent: number;
 };
 
+/** Rounded; never −0, which is another value where records are compared. */
+function wholeCents(cents: number): number {
+  return Math.round(cents) + 0;
+}
+
 /** Builds the rows from interest down to expected profit. `early-end` is the interest that ended links no longer bring. */
 export function costStack(input: StackInput): CostStack {
   const { loan, cell, values, economics, acceptance } = input;
@@ -137,9 +142,9 @@ export function costStack(input: StackInput): CostStack {
   // Rounding the running sum, not the rows, makes them add up.
   let running = 0;
   const rows = amounts.map(([name, amount]) => {
-    const before = Math.round(running);
+    const before = wholeCents(running);
     running += amount;
-    return { name, cents: Math.round(running) - before };
+    return { name, cents: wholeCents(running) - before };
   });
-  return { rows, valueIfReleased, expectedProfit: running, expectedProfitCents: Math.round(running) };
+  return { rows, valueIfReleased, expectedProfit: running, expectedProfitCents: wholeCents(running) };
 }
