@@ -11,6 +11,7 @@ import type { StoredInput } from '../domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import { chooseOffer } from '../pricing/choose.ts';
 import type { ChoiceInput } from '../pricing/mask.ts';
+import type { PricingSettings } from '../pricing/settings.ts';
 import type { RateTables } from '../pricing/terms.ts';
 import type { WinCurve } from '../pricing/win-curve.ts';
 import { evaluateOffer, evaluateRequest, type RequestVerdict } from '../rules/evaluate.ts';
@@ -131,13 +132,22 @@ export function choiceInput({ assessment, policy, curve, shadowPricePerCent }: D
     requestedAmountCents,
     requestedInstallments,
     availableMarginCents: marginCents,
-    guaranteed: request.guarantee.present === true,
+    pledgedCents: pledgedOf(request, policy.tables.settings),
     limits: verdict.limits,
     economics: overridden ? { ...policy.economics, ...verdict.economics } : policy.economics,
     strategy: verdict.strategy,
     curve,
     shadowPricePerCent,
   };
+}
+
+/** Part of a guarantee that is not told is not counted; when nothing of it is told, it is taken to cover the loan. */
+function pledgedOf({ guarantee }: LoanRequest, { guaranteePledge }: PricingSettings): number {
+  const { present, fgtsBalanceCents, terminationFineCents } = guarantee;
+  if (present !== true) return 0;
+  if (fgtsBalanceCents === null && terminationFineCents === null) return Number.POSITIVE_INFINITY;
+  const { fgtsBalanceShare, terminationFineShare } = guaranteePledge;
+  return (fgtsBalanceCents ?? 0) * fgtsBalanceShare + (terminationFineCents ?? 0) * terminationFineShare;
 }
 
 function missingInput(request: LoanRequest, marginCents: AmountCents | null): Reason | null {

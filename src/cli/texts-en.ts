@@ -117,6 +117,7 @@ export const en: Texts = {
     maxMarginShare: 'share of the margin',
     minSpreadHundredths: 'least spread',
     minProfitCents: 'least profit',
+    maxTermChange: 'installments more or fewer',
   },
   stack: {
     interest: 'interest of the contract',

@@ -117,6 +117,7 @@ export const pt = {
     maxMarginShare: 'parte da margem',
     minSpreadHundredths: 'spread mínimo',
     minProfitCents: 'lucro mínimo',
+    maxTermChange: 'parcelas a mais ou a menos',
   },
   stack: {
     interest: 'juros do contrato',

@@ -165,6 +165,8 @@ const economics: Fields<Economics> = {
   acceptanceCeiling: realNumber('share', 0.01, 1),
   acceptanceMidpointPercent: realNumber('percent', 0.01, 50),
   acceptanceSlope: realNumber('factor', 0, 100),
+  acceptanceAmountElasticity: realNumber('factor', 0, 10),
+  acceptanceTermElasticity: realNumber('factor', 0, 10),
   selectionWin: realNumber('factor', 0, 10),
   selectionRate: realNumber('factor', 0, 10),
 };
@@ -181,6 +183,14 @@ const pricing: Fields<PricingSettings> = {
     monthsToFirstDue: wholeNumber('count', 0, 12),
     dueDayOfMonth: wholeNumber('count', 1, 31),
     businessDays: choice('following', 'ignored'),
+  }),
+  fundingCurve: list(
+    section({ months: wholeNumber('count', 0, 480), spreadPercent: realNumber('percent', -50, 50) }),
+    0,
+  ),
+  guaranteePledge: section({
+    fgtsBalanceShare: realNumber('share', 0, 1),
+    terminationFineShare: realNumber('share', 0, 1),
   }),
   insuranceCents: wholeNumber('cents', 0, reaisMillion),
   maxInstallments: wholeNumber('count', 1, 480),

@@ -8,6 +8,13 @@ export type PricingSettings = {
   dayCount: DayCount;
   iof: IofRates;
   payrollCalendar: PayrollCalendar;
+  /**
+   * Percentage points a year on top of the economics' funding rate by maturity, linear between the points and flat beyond
+   * them; ascending in months. Empty: one rate for all maturities.
+   */
+  fundingCurve: readonly { months: number; spreadPercent: number }[];
+  /** What a guarantee pledges: 10 % of the FGTS balance and the whole termination fine. */
+  guaranteePledge: { fgtsBalanceShare: number; terminationFineShare: number };
   /** Premium financed with every loan and paid on to the insurer. */
   insuranceCents: AmountCents;
   maxInstallments: number;

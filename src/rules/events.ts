@@ -49,6 +49,7 @@ const limitParameters: Readonly<Record<string, Parameter<keyof Limits>>> = {
   maxMarginShare: parameter('maxMarginShare', 1, 'share of the margin, 0.9 is 90 %', 0.01, 1, null),
   minSpreadPercent: parameter('minSpreadHundredths', 100, '% a month above break-even', 0, 4.97, 2),
   minProfitReais: parameter('minProfitCents', 100, 'R$', 0, 1_000_000, 2),
+  maxTermChange: parameter('maxTermChange', 1, 'installments more or fewer than asked', 0, 96, 0),
 };
 
 const share = (field: keyof Economics) => parameter(field, 1, 'share, 0.6 is 60 %', 0, 1, null);
@@ -67,6 +68,8 @@ const economicsParameters: Readonly<Record<string, Parameter<keyof Economics>>> 
   acceptanceCeilingShare: share('acceptanceCeiling'),
   acceptanceMidpointPercent: parameter('acceptanceMidpointPercent', 1, '% a month', 0.01, 50, null),
   acceptanceSlope: weight('acceptanceSlope'),
+  acceptanceAmountElasticity: weight('acceptanceAmountElasticity'),
+  acceptanceTermElasticity: weight('acceptanceTermElasticity'),
   selectionWinWeight: weight('selectionWin'),
   selectionRateWeight: weight('selectionRate'),
 };

@@ -66,6 +66,8 @@ const economics: Economics = {
   acceptanceCeiling: 0.9,
   acceptanceMidpointPercent: 4.5,
   acceptanceSlope: 1.5,
+  acceptanceAmountElasticity: 0.25,
+  acceptanceTermElasticity: 0.5,
   selectionWin: 0.3,
   selectionRate: 0.1,
 };
@@ -74,6 +76,8 @@ const pricing: PricingSettings = {
   dayCount: 'actual365',
   iof: { daily: 0.000082, dayCap: 365, additional: 0.0038 },
   payrollCalendar: { cutoffDay: 20, monthsToFirstDue: 2, dueDayOfMonth: 7, businessDays: 'ignored' },
+  fundingCurve: [],
+  guaranteePledge: { fgtsBalanceShare: 0.1, terminationFineShare: 1 },
   insuranceCents: 0,
   maxInstallments: 96,
   marginBufferCents,
