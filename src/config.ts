@@ -179,6 +179,9 @@ function biddingFaults(bidding: BiddingSettings): string[] {
   if (bidding.skewAllowanceMs >= bidding.windowMs) {
     faults.push('bidding.skewAllowanceMs must be below bidding.windowMs: no bid would ever be in time');
   }
+  if (bidding.demandByHour.length !== 24 || !bidding.demandByHour.some((weight) => weight > 0)) {
+    faults.push('bidding.demandByHour needs 24 weights, one an hour, and not all of them 0');
+  }
   return faults;
 }
 

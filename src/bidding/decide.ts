@@ -78,6 +78,8 @@ export type DraftInput = {
   /** Caps that operators set by hand, cents a day. */
   operatorCaps: Readonly<Record<string, number>>;
   shadowPricePerCent: number;
+  /** Null where no budget is paced. */
+  shadowPriceVersion: string | null;
 };
 
 /** Second half: price and the rules on the offer. */
@@ -93,6 +95,7 @@ export function draftOffer(input: DraftInput): Draft {
     link: assessment.link,
     usage: {},
     shadowPricePerCent: input.shadowPricePerCent,
+    ...(input.shadowPriceVersion === null ? {} : { shadowPriceVersion: input.shadowPriceVersion }),
     caps: [],
     rulesFired: verdict.fired,
     reasons: verdict.passes,
@@ -118,6 +121,12 @@ export function draftOffer(input: DraftInput): Draft {
     return { kind: 'pass', code: first.code, reasons, trace: { ...trace, caps, rulesFired, reasons } };
   }
   return { kind: 'offer', offer, trace: { ...trace, caps, rulesFired } };
+}
+
+/** Whether the optimiser can be asked: nothing forbids it and nothing that it needs is missing. */
+export function isComplete({ assessment, curve }: DraftInput): boolean {
+  const { request, marginCents, verdict } = assessment;
+  return curve !== null && verdict.passes.length === 0 && missingInput(request, marginCents) === null;
 }
 
 /** What the optimiser is asked; the explanation of a bid asks it again. The request has to be complete. */

@@ -22,6 +22,7 @@ import { createLedger, type Fold, type Ledger } from './ledger.ts';
 import { createLinkDesk, type LinkDesk } from './link-desk.ts';
 import { createOfferQueue, type OfferQueue, type WaitingOffer } from './offer-queue.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
+import { createPacer, type Pacer } from './pacer.ts';
 import type { LedgerRow, NewEntry } from './ports.ts';
 import { type DeskCode, deskPass, react } from './react.ts';
 import { cutoffOf } from './send-claim.ts';
@@ -48,6 +49,7 @@ export function createDesk(world: DeskWorld): Desk {
   const gate: Gate = createGate({ ...common, onOpen: pump });
   const ledger: Ledger = createLedger(views, settings);
   const curves: Curves = createCurves(world);
+  const pacer: Pacer = createPacer(settings.demandByHour);
   const queue: OfferQueue = createOfferQueue(settings.queueLimit);
   const agenda: Agenda = createAgenda(clock, lookAgain);
   const outbox: Outbox = createOutbox({ log, clock, retryMs: settings.retryFirstMs, onRefused: onLogRefused });
@@ -153,6 +155,7 @@ export function createDesk(world: DeskWorld): Desk {
         ...world,
         curves,
         links,
+        pacer,
         control: gate.control,
         onFailure: (requestId, fault) => {
           observer({ kind: 'alarm', code: 'decision-failed', requestId });

@@ -150,6 +150,7 @@ const bidding: Fields<BiddingSettings> = {
   askCached: flag(),
   controlMaxAgeMs: wholeNumber('ms', 100, minuteMs),
   controlPollMs: wholeNumber('ms', 10, minuteMs),
+  demandByHour: list(realNumber('factor', 0, 1_000_000), 24),
   halfLifeMs: wholeNumber('ms', secondMs, 10 * yearMs),
 };
 

@@ -24,6 +24,8 @@ export type CapReservation = {
   keys: readonly string[];
   limitAmountCents: AmountCents | null;
   limitCount: number | null;
+  /** A day's budget, to be spent over the day by a price on the amount; its one key ends with the day. */
+  paced?: boolean;
 };
 
 /** One cause of a decision in a form that can be shown: a rule, a limit, a missing fact. */
@@ -43,6 +45,8 @@ export type DecisionTrace = {
   link: LinkDetail | null;
   usage: Readonly<Record<string, Usage>>;
   shadowPricePerCent: number;
+  /** Which of the pacer's prices that was: `cap#n`; absent where no budget is paced. */
+  shadowPriceVersion?: string;
   caps: readonly CapReservation[];
   rulesFired: readonly string[];
   reasons: readonly Reason[];

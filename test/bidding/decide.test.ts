@@ -23,7 +23,15 @@ function assessed(change: Partial<LoanRequest> = {}, link: LinkDetail | null = s
 }
 
 function drafted(assessment: Assessment, operatorCaps: Record<string, number> = {}): Draft {
-  return draftOffer({ assessment, policy, settings, curve, operatorCaps, shadowPricePerCent: 0 });
+  return draftOffer({
+    assessment,
+    policy,
+    settings,
+    curve,
+    operatorCaps,
+    shadowPricePerCent: 0,
+    shadowPriceVersion: null,
+  });
 }
 
 function offered(draft: Draft): Extract<Draft, { kind: 'offer' }> {

@@ -118,6 +118,7 @@ export const settings: BiddingSettings = {
   controlPollMs: 700,
   controlMaxAgeMs: 2_500,
   // No decay: every result weighs exactly one, so that the checker can count.
+  demandByHour: Array.from({ length: 24 }, () => 1),
   halfLifeMs: Number.POSITIVE_INFINITY,
 };
 
