@@ -85,6 +85,7 @@ function createDecider() {
       operatorCaps: {},
       shadowPricePerCent: 0,
       shadowPriceVersion: null,
+      acceptance: null,
     });
     return checkCaps(draft, new Map());
   };

@@ -5,10 +5,11 @@
 import assert from 'node:assert/strict';
 import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
-import type { CapReservation, DecisionTrace, Offer, Reason, Usage } from '../domain/offer.ts';
+import type { AcceptanceShift, CapReservation, DecisionTrace, Offer, Reason, Usage } from '../domain/offer.ts';
 import type { Economics } from '../domain/policy.ts';
 import type { StoredInput } from '../domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
+import { shiftAcceptance } from '../pricing/acceptance.ts';
 import { chooseOffer } from '../pricing/choose.ts';
 import type { ChoiceInput } from '../pricing/mask.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
@@ -80,6 +81,8 @@ export type DraftInput = {
   shadowPricePerCent: number;
   /** Null where no budget is paced. */
   shadowPriceVersion: string | null;
+  /** Null: own wins have taught nothing. */
+  acceptance: AcceptanceShift | null;
 };
 
 /** Second half: price and the rules on the offer. */
@@ -96,6 +99,7 @@ export function draftOffer(input: DraftInput): Draft {
     usage: {},
     shadowPricePerCent: input.shadowPricePerCent,
     ...(input.shadowPriceVersion === null ? {} : { shadowPriceVersion: input.shadowPriceVersion }),
+    ...(input.acceptance === null ? {} : { acceptance: input.acceptance }),
     caps: [],
     rulesFired: verdict.fired,
     reasons: verdict.passes,
@@ -130,11 +134,12 @@ export function isComplete({ assessment, curve }: DraftInput): boolean {
 }
 
 /** What the optimiser is asked; the explanation of a bid asks it again. The request has to be complete. */
-export function choiceInput({ assessment, policy, curve, shadowPricePerCent }: DraftInput): ChoiceInput {
+export function choiceInput({ assessment, policy, curve, shadowPricePerCent, acceptance }: DraftInput): ChoiceInput {
   const { request, marginCents, verdict } = assessment;
   const { requestedAmountCents, requestedInstallments } = request;
   assert(requestedAmountCents !== null && requestedInstallments !== null && marginCents !== null && curve !== null);
   const overridden = Object.keys(verdict.economics).length > 0;
+  const told = overridden ? { ...policy.economics, ...verdict.economics } : policy.economics;
   return {
     tables: policy.tables,
     releaseDay: dayOf(assessment.at),
@@ -143,7 +148,7 @@ export function choiceInput({ assessment, policy, curve, shadowPricePerCent }: D
     availableMarginCents: marginCents,
     pledgedCents: pledgedOf(request, policy.tables.settings),
     limits: verdict.limits,
-    economics: overridden ? { ...policy.economics, ...verdict.economics } : policy.economics,
+    economics: acceptance === null ? told : { ...told, ...shiftAcceptance(told, acceptance) },
     strategy: verdict.strategy,
     curve,
     shadowPricePerCent,

@@ -3,6 +3,7 @@ import type { RequestId } from '../domain/glossary.ts';
 import type { CapReservation } from '../domain/offer.ts';
 import type { Passed, StoredInput } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
+import type { Acceptance } from './acceptance.ts';
 import type { Curves } from './curves.ts';
 import {
   type Assessment,
@@ -36,6 +37,7 @@ export type DeciderWorld = {
   curves: Curves;
   links: LinkDesk;
   pacer: Pacer;
+  acceptance: Acceptance;
   settings: BiddingSettings;
   policy: () => Policy;
   control: () => ControlState | null;
@@ -60,6 +62,7 @@ export async function decideBatch(
     policy,
   );
   const curveOf = new Map(priced.map(({ state }, index) => [state.requestId, curves[index]!]));
+  const acceptance = await world.acceptance.read(policy, now);
   await updatePrices(world, priced, now);
   const drafts: { state: RequestState; draft: Draft }[] = [];
   for (const { state, assessment } of cases) {
@@ -73,6 +76,7 @@ export async function decideBatch(
         operatorCaps: world.control()?.caps ?? {},
         shadowPricePerCent: price?.perCent ?? 0,
         shadowPriceVersion: price?.version ?? null,
+        acceptance,
       };
       const drafted = draftOffer(input);
       if (price !== null && isComplete(input)) {

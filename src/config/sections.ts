@@ -197,6 +197,10 @@ const pricing: Fields<PricingSettings> = {
   maxInstallments: wholeNumber('count', 1, 480),
   marginBufferCents: wholeNumber('cents', 0, reaisMillion),
   minAmountShare: realNumber('share', 0.01, 1),
+  acceptancePrior: section({
+    midpointDeviationPercent: realNumber('percent', 0, 5),
+    ceilingDeviation: realNumber('factor', 0, 2),
+  }),
   winCurve: section({
     priorWeight: realNumber('factor', 0, 1_000_000),
     shrinkage: realNumber('factor', 0, 1_000_000),

@@ -47,10 +47,15 @@ export type DecisionTrace = {
   shadowPricePerCent: number;
   /** Which of the pacer's prices that was: `cap#n`; absent where no budget is paced. */
   shadowPriceVersion?: string;
+  /** What our own wins had taught of acceptance; absent: nothing. */
+  acceptance?: AcceptanceShift;
   caps: readonly CapReservation[];
   rulesFired: readonly string[];
   reasons: readonly Reason[];
 };
+
+/** How workers differ from the configured acceptance: a rate that is as welcome as one this much lower was thought, and fewer or more of them at any rate. */
+export type AcceptanceShift = { midpointShiftPercent: number; ceilingFactor: number };
 
 /** What is already used under one cap key. */
 export type Usage = { amountCents: AmountCents; count: number };

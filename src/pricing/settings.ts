@@ -22,7 +22,16 @@ export type PricingSettings = {
   marginBufferCents: AmountCents;
   /** Where margin or limits bind, the amount may fall to this share of what was asked, 0 … 1. */
   minAmountShare: number;
+  acceptancePrior: AcceptancePrior;
   winCurve: WinCurveSettings;
+};
+
+/** How sure the configured acceptance is: standard deviations of what our own wins may make of it. 0: nothing is learnt. */
+export type AcceptancePrior = {
+  /** Of the midpoint, percentage points a month. */
+  midpointDeviationPercent: number;
+  /** Of the logarithm of the ceiling. */
+  ceilingDeviation: number;
 };
 
 type WinCurveSettings = {

@@ -31,6 +31,7 @@ function drafted(assessment: Assessment, operatorCaps: Record<string, number> = 
     operatorCaps,
     shadowPricePerCent: 0,
     shadowPriceVersion: null,
+    acceptance: null,
   });
 }
 

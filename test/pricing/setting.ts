@@ -14,6 +14,7 @@ export const settings: PricingSettings = {
   maxInstallments: 96,
   marginBufferCents: 1,
   minAmountShare: 0.3,
+  acceptancePrior: { midpointDeviationPercent: 0.5, ceilingDeviation: 0.15 },
   winCurve: {
     priorWeight: 4,
     shrinkage: 12,

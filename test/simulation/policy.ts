@@ -82,6 +82,7 @@ const pricing: PricingSettings = {
   maxInstallments: 96,
   marginBufferCents,
   minAmountShare: 0.5,
+  acceptancePrior: { midpointDeviationPercent: 0.5, ceilingDeviation: 0.15 },
   winCurve: {
     priorWeight: 4,
     shrinkage: 16,
