@@ -5,12 +5,13 @@ import { createDesk, type Desk } from './bidding/desk.ts';
 import type { DeskObserver, Step } from './bidding/observer.ts';
 import type { Control, EventLog, MarginCache, Service, Views } from './bidding/ports.ts';
 import type { Config } from './config.ts';
-import type { Chance, Clock } from './domain/clock.ts';
+import { type Chance, type Clock, dayOf } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
 import { createDoor, type Door } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
+import { prepareCalendar } from './pricing/schedule.ts';
 import { encodeBid } from './wire/bid.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
 
@@ -77,6 +78,8 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     metricsText: () => metricsText(metrics, parts, desk, door),
     onFault: (text) => journal.error('http-fault', { text }),
   });
+  const { pricing } = config;
+  prepareCalendar(dayOf(clock.now()), pricing.maxInstallments, pricing.payrollCalendar);
   await desk.start();
   const port = await server.listen(config.http.host, config.http.port);
   journal.info('started', { instance: parts.instance, port, ruleSet: parts.policy.ruleSet.hash });

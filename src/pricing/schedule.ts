@@ -1,7 +1,7 @@
 /** When instalments fall due: the payroll calendar, in days since release. */
 import assert from 'node:assert/strict';
 import type { Day } from '../domain/glossary.ts';
-import { businessDayFrom } from './business-days.ts';
+import { businessDayFrom, readHolidays } from './business-days.ts';
 
 /**
  * Payroll windows of the programme (domain facts: endorsed from day 21 to day 20, first discount in the following
@@ -33,6 +33,14 @@ export function epochDayOf(day: Day): number {
 
 export function dayFromEpoch(day: number): Day {
   return new Date(day * dayMs).toISOString().slice(0, 10);
+}
+
+const yearsAfterLastMonth = 2;
+
+/** Reads now what due dates from this day on will need, so that no decision waits for it. */
+export function prepareCalendar(today: Day, maxInstallments: number, calendar: PayrollCalendar): void {
+  if (calendar.businessDays === 'ignored') return;
+  readHolidays(Number(today.slice(0, 4)), Math.ceil(maxInstallments / 12) + yearsAfterLastMonth);
 }
 
 /** Days from release to each due date, ascending. `releaseDay` is the calendar day in São Paulo. */

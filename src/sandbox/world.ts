@@ -139,8 +139,8 @@ export const defaultWorld: WorldSettings = {
     contractCostCents: 1_700,
     bidCostCents: 3,
   },
-  acceptance: { ceiling: 0.86, midpointPercent: 4.3, slope: 1.3, amountElasticity: 0.2, termElasticity: 0.4 },
-  selection: { win: 0.22, rate: 0.16 },
+  acceptance: { ceiling: 0.86, midpointPercent: 3.5, slope: 2.2, amountElasticity: 0.2, termElasticity: 0.4 },
+  selection: { win: 0.4, rate: 0.35 },
   lenders: [
     lender('rio', 0.5, 109, 24),
     lender('serra', 0.45, 94, 20, { round: 10, below: 1 }),
