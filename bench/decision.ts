@@ -77,7 +77,16 @@ function createDecider() {
     const { passes, segmentKeys } = assessment.verdict;
     const curve = passes.length > 0 ? null : curveOf(segmentKeys, freshCurve);
     const settings = config.bidding;
-    const draft = draftOffer({ assessment, policy, settings, curve, operatorCaps: {}, shadowPricePerCent: 0 });
+    const draft = draftOffer({
+      assessment,
+      policy,
+      settings,
+      curve,
+      operatorCaps: {},
+      shadowPricePerCent: 0,
+      shadowPriceVersion: null,
+      acceptance: null,
+    });
     return checkCaps(draft, new Map());
   };
   const encode = (requestId: string, offer: Extract<Draft, { kind: 'offer' }>['offer']): string =>

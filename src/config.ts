@@ -178,6 +178,9 @@ function biddingFaults(bidding: BiddingSettings): string[] {
   if (bidding.skewAllowanceMs >= bidding.windowMs) {
     faults.push('bidding.skewAllowanceMs must be below bidding.windowMs: no bid would ever be in time');
   }
+  if (bidding.demandByHour.length !== 24 || !bidding.demandByHour.some((weight) => weight > 0)) {
+    faults.push('bidding.demandByHour needs 24 weights, one an hour, and not all of them 0');
+  }
   return faults;
 }
 
@@ -293,4 +296,19 @@ export function readPlace(environment: Environment, readFile: ReadFile): PlaceRe
   };
 }
 
+<<<<<<< HEAD
 type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir'> & { pseudonymKey: string | null };
+=======
+type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'rulesDir'> & { pseudonymKey: string | null };
+
+/** Reads only how loans are reckoned. */
+export function readPricing(
+  environment: Environment,
+  readFile: ReadFile,
+): { kind: 'pricing'; pricing: PricingSettings } | { kind: 'refused'; faults: readonly string[] } {
+  const faults: string[] = [];
+  const layers = readLayers(environment, readFile, faults);
+  const { pricing } = readFields<Pick<Sections, 'pricing'>>({ pricing: sections.pricing }, layers, faults);
+  return pricing === undefined || faults.length > 0 ? { kind: 'refused', faults } : { kind: 'pricing', pricing };
+}
+>>>>>>> wip-rate

@@ -12,13 +12,14 @@ import {
   type SnapshotSettings,
 } from './bidding/snapshots.ts';
 import type { Config } from './config.ts';
-import type { Chance, Clock } from './domain/clock.ts';
+import { type Chance, type Clock, dayOf } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
 import { createDoor, type Door } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
 import { createLagWatch, type LagWatch } from './http/lag.ts';
 import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
+import { prepareCalendar } from './pricing/schedule.ts';
 import { encodeBid } from './wire/bid.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
 
@@ -150,7 +151,24 @@ function deskOf(parts: EngineParts, metrics: Metrics): { desk: Desk; keeper: Sna
     observer: observerOf(metrics, journal, parts.onStep),
     ...(keeper === null ? {} : { restoreViews: keeper.restore, onRebuild: onProgress }),
   });
+<<<<<<< HEAD
   return { desk, keeper };
+=======
+  const { pricing } = config;
+  prepareCalendar(dayOf(clock.now()), pricing.maxInstallments, pricing.payrollCalendar);
+  await desk.start();
+  const port = await server.listen(config.http.host, config.http.port);
+  journal.info('started', { instance: parts.instance, port, ruleSet: parts.policy.ruleSet.hash });
+  return {
+    url: `http://${config.http.host}:${port}`,
+    desk,
+    stop: async () => {
+      await server.close();
+      await desk.stop();
+      journal.info('stopped', { instance: parts.instance });
+    },
+  };
+>>>>>>> wip-rate
 }
 
 function observerOf(metrics: Metrics, journal: Journal, onStep: (step: Step) => void): DeskObserver {

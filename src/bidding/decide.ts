@@ -5,12 +5,14 @@
 import assert from 'node:assert/strict';
 import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
-import type { CapReservation, DecisionTrace, Offer, Reason, Usage } from '../domain/offer.ts';
+import type { AcceptanceShift, CapReservation, DecisionTrace, Offer, Reason, Usage } from '../domain/offer.ts';
 import type { Economics } from '../domain/policy.ts';
 import type { StoredInput } from '../domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
+import { shiftAcceptance } from '../pricing/acceptance.ts';
 import { chooseOffer } from '../pricing/choose.ts';
 import type { ChoiceInput } from '../pricing/mask.ts';
+import type { PricingSettings } from '../pricing/settings.ts';
 import type { RateTables } from '../pricing/terms.ts';
 import type { WinCurve } from '../pricing/win-curve.ts';
 import { evaluateOffer, evaluateRequest, type RequestVerdict } from '../rules/evaluate.ts';
@@ -77,6 +79,10 @@ export type DraftInput = {
   /** Caps that operators set by hand, cents a day. */
   operatorCaps: Readonly<Record<string, number>>;
   shadowPricePerCent: number;
+  /** Null where no budget is paced. */
+  shadowPriceVersion: string | null;
+  /** Null: own wins have taught nothing. */
+  acceptance: AcceptanceShift | null;
 };
 
 /** Second half: price and the rules on the offer. */
@@ -92,6 +98,8 @@ export function draftOffer(input: DraftInput): Draft {
     link: assessment.link,
     usage: {},
     shadowPricePerCent: input.shadowPricePerCent,
+    ...(input.shadowPriceVersion === null ? {} : { shadowPriceVersion: input.shadowPriceVersion }),
+    ...(input.acceptance === null ? {} : { acceptance: input.acceptance }),
     caps: [],
     rulesFired: verdict.fired,
     reasons: verdict.passes,
@@ -119,25 +127,41 @@ export function draftOffer(input: DraftInput): Draft {
   return { kind: 'offer', offer, trace: { ...trace, caps, rulesFired } };
 }
 
+/** Whether the optimiser can be asked: nothing forbids it and nothing that it needs is missing. */
+export function isComplete({ assessment, curve }: DraftInput): boolean {
+  const { request, marginCents, verdict } = assessment;
+  return curve !== null && verdict.passes.length === 0 && missingInput(request, marginCents) === null;
+}
+
 /** What the optimiser is asked; the explanation of a bid asks it again. The request has to be complete. */
-export function choiceInput({ assessment, policy, curve, shadowPricePerCent }: DraftInput): ChoiceInput {
+export function choiceInput({ assessment, policy, curve, shadowPricePerCent, acceptance }: DraftInput): ChoiceInput {
   const { request, marginCents, verdict } = assessment;
   const { requestedAmountCents, requestedInstallments } = request;
   assert(requestedAmountCents !== null && requestedInstallments !== null && marginCents !== null && curve !== null);
   const overridden = Object.keys(verdict.economics).length > 0;
+  const told = overridden ? { ...policy.economics, ...verdict.economics } : policy.economics;
   return {
     tables: policy.tables,
     releaseDay: dayOf(assessment.at),
     requestedAmountCents,
     requestedInstallments,
     availableMarginCents: marginCents,
-    guaranteed: request.guarantee.present === true,
+    pledgedCents: pledgedOf(request, policy.tables.settings),
     limits: verdict.limits,
-    economics: overridden ? { ...policy.economics, ...verdict.economics } : policy.economics,
+    economics: acceptance === null ? told : { ...told, ...shiftAcceptance(told, acceptance) },
     strategy: verdict.strategy,
     curve,
     shadowPricePerCent,
   };
+}
+
+/** Part of a guarantee that is not told is not counted; when nothing of it is told, it is taken to cover the loan. */
+function pledgedOf({ guarantee }: LoanRequest, { guaranteePledge }: PricingSettings): number {
+  const { present, fgtsBalanceCents, terminationFineCents } = guarantee;
+  if (present !== true) return 0;
+  if (fgtsBalanceCents === null && terminationFineCents === null) return Number.POSITIVE_INFINITY;
+  const { fgtsBalanceShare, terminationFineShare } = guaranteePledge;
+  return (fgtsBalanceCents ?? 0) * fgtsBalanceShare + (terminationFineCents ?? 0) * terminationFineShare;
 }
 
 function missingInput(request: LoanRequest, marginCents: AmountCents | null): Reason | null {

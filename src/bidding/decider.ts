@@ -1,20 +1,26 @@
 /** Decides a batch of requests: one read of margins, one of curves, one of caps; then offers wait and passes are written. */
 import type { RequestId } from '../domain/glossary.ts';
+import type { CapReservation } from '../domain/offer.ts';
 import type { Passed, StoredInput } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
+import type { Acceptance } from './acceptance.ts';
 import type { Curves } from './curves.ts';
 import {
   type Assessment,
   assess,
   capKeysOf,
   checkCaps,
+  choiceInput,
   type Draft,
+  type DraftInput,
   draftOffer,
+  isComplete,
   type Policy,
   wantsLink,
 } from './decide.ts';
 import type { LinkDesk } from './link-desk.ts';
 import type { WaitingOffer } from './offer-queue.ts';
+import type { Pacer } from './pacer.ts';
 import type { ControlState, MarginCache, Views } from './ports.ts';
 import { deskPass } from './react.ts';
 import type { BiddingSettings } from './settings.ts';
@@ -30,6 +36,8 @@ export type DeciderWorld = {
   margins: MarginCache;
   curves: Curves;
   links: LinkDesk;
+  pacer: Pacer;
+  acceptance: Acceptance;
   settings: BiddingSettings;
   policy: () => Policy;
   control: () => ControlState | null;
@@ -54,18 +62,29 @@ export async function decideBatch(
     policy,
   );
   const curveOf = new Map(priced.map(({ state }, index) => [state.requestId, curves[index]!]));
+  const acceptance = await world.acceptance.read(policy, now);
+  await updatePrices(world, priced, now);
   const drafts: { state: RequestState; draft: Draft }[] = [];
   for (const { state, assessment } of cases) {
-    const draft = attempt(world, state, now, decided, () =>
-      draftOffer({
+    const draft = attempt(world, state, now, decided, () => {
+      const price = world.pacer.priceUnder(assessment.verdict.caps);
+      const input: DraftInput = {
         assessment,
         policy,
         settings: world.settings,
         curve: curveOf.get(state.requestId) ?? null,
         operatorCaps: world.control()?.caps ?? {},
-        shadowPricePerCent: 0,
-      }),
-    );
+        shadowPricePerCent: price?.perCent ?? 0,
+        shadowPriceVersion: price?.version ?? null,
+        acceptance,
+      };
+      const drafted = draftOffer(input);
+      if (price !== null && isComplete(input)) {
+        const { amountCents, winProbability } = drafted.kind === 'offer' ? drafted.offer : noOffer;
+        world.pacer.observe(assessment.verdict.caps, choiceInput(input), amountCents * winProbability, now);
+      }
+      return drafted;
+    });
     if (draft !== null) drafts.push({ state, draft });
   }
   const keys = new Set(drafts.flatMap(({ draft }) => capKeysOf(draft.trace.caps)));
@@ -77,6 +96,18 @@ export async function decideBatch(
     decided.push(conclude(world, state, checked, stored, now));
   }
   return decided;
+}
+
+const noOffer = { amountCents: 0, winProbability: 0 };
+
+/** Budgets are priced from what is used just now, before anything is priced against them. */
+async function updatePrices(world: DeciderWorld, priced: readonly Case[], now: number): Promise<void> {
+  const caps = new Map<string, CapReservation>();
+  for (const { assessment } of priced) {
+    for (const cap of assessment.verdict.caps) if (cap.paced === true) caps.set(cap.keys[0]!, cap);
+  }
+  if (caps.size === 0) return;
+  world.pacer.update([...caps.values()], await world.views.usage([...caps.keys()], now), now);
 }
 
 /** Rules first: what they refuse for certain needs no query of the link. */

@@ -8,6 +8,7 @@ import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord } from '../domain/records.ts';
 import type { Link, LinkDetail } from '../domain/request.ts';
 import { Fault } from '../errors.ts';
+import { createAcceptance } from './acceptance.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
 import { type BidSender, createBidSender } from './bid-sender.ts';
 import { bidsNamedIn, type Callbacks, createCallbacks } from './callbacks.ts';
@@ -23,6 +24,7 @@ import { createLedger, type Fold, type Ledger } from './ledger.ts';
 import { createLinkDesk, type LinkDesk } from './link-desk.ts';
 import { createOfferQueue, type OfferQueue } from './offer-queue.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
+import { createPacer } from './pacer.ts';
 import type { LedgerRow, NewEntry } from './ports.ts';
 import { type DeskCode, deskPass, react } from './react.ts';
 import { createSendLimit, type SendLimit } from './send-limit.ts';
@@ -49,6 +51,7 @@ export function createDesk(world: DeskWorld): Desk {
   const gate: Gate = createGate({ ...common, onOpen: () => claims.pump() });
   const ledger: Ledger = createLedger(views, settings);
   const curves: Curves = createCurves(world);
+  const pricing = { acceptance: createAcceptance(world), pacer: createPacer(settings.demandByHour) };
   const queue: OfferQueue = createOfferQueue(settings.queueLimit);
   const agenda: Agenda = createAgenda(clock, lookAgain);
   const outbox: Outbox = createOutbox({ log, clock, retryMs: settings.retryFirstMs, onRefused: onLogRefused });
@@ -171,6 +174,7 @@ export function createDesk(world: DeskWorld): Desk {
         ...world,
         curves,
         links,
+        ...pricing,
         control: gate.control,
         onFailure: (requestId, fault) => {
           observer({ kind: 'alarm', code: 'decision-failed', requestId });

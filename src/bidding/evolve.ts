@@ -9,6 +9,9 @@ import { type ExposureAction, type Trigger, transitions } from './transitions.ts
 
 /** Statistics that nobody could assign to a segment go to the root. */
 const rootSegment = 'all';
+/** Statistics of own wins by the rate offered; segment keys all begin with the root's. */
+export const takenKey = 'acceptance:taken';
+export const declinedKey = 'acceptance:declined';
 
 /** Last moment of the auction as far as we know, before any allowance. */
 export function deadlineOf(state: RequestState, settings: BiddingSettings): EpochMs {
@@ -311,7 +314,20 @@ export function viewChanges(
     const { halfLifeMs } = settings;
     changes.push({ kind: 'learn', keys, cell: learnt.bestRivalCell, at: learnt.endedAt ?? record.at, halfLifeMs });
   }
+  const answer = workerAnswer(before, after);
+  if (answer !== null && claim !== null) {
+    const { halfLifeMs } = settings;
+    changes.push({ kind: 'learn', keys: [answer], cell: claim.offer.rateHundredths, at: record.at, halfLifeMs });
+  }
   return changes;
+}
+
+/** What a worker made of an offer of ours that won: known when a winner event comes, or when none came in all its validity. */
+function workerAnswer(before: RequestState | null, after: RequestState): string | null {
+  // A winner told after the validity was counted as declined, and stays it.
+  if (before === null || before.winner !== null || before.phase === 'expired') return null;
+  if (after.winner !== null) return after.winner.errors.length === 0 ? takenKey : null;
+  return before.phase === 'won' && after.phase === 'expired' ? declinedKey : null;
 }
 
 function reserve(state: RequestState, record: AuctionRecord, settings: BiddingSettings, force: boolean): ViewChange {

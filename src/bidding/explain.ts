@@ -94,8 +94,9 @@ export function replayDecision(options: {
 
 function draftInput(replay: Omit<Replay, 'draft' | 'body'>, trace: DecisionTrace): DraftInput {
   const { policy, settings, curve, assessment } = replay;
-  const { shadowPricePerCent } = trace;
-  return { assessment, policy, settings, curve, operatorCaps: operatorCapsOf(trace), shadowPricePerCent };
+  const { shadowPricePerCent, shadowPriceVersion = null, acceptance = null } = trace;
+  const operatorCaps = operatorCapsOf(trace);
+  return { assessment, policy, settings, curve, operatorCaps, shadowPricePerCent, shadowPriceVersion, acceptance };
 }
 
 function usageOf(trace: DecisionTrace): ReadonlyMap<string, Usage> {

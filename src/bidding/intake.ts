@@ -1,7 +1,7 @@
 /** Reads the log back: catches up silently, then lives; begins again when the views fell behind or the log faltered. */
 import type { Clock, Timer } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import type { AuctionRecord, CallbackRecord } from '../domain/records.ts';
+import type { AuctionRecord } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
 import type { Callbacks } from './callbacks.ts';
 import type { Fold, Ledger } from './ledger.ts';

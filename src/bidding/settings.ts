@@ -30,6 +30,8 @@ export type BiddingSettings = {
   /** Older control states close bidding. */
   controlMaxAgeMs: number;
   controlPollMs: number;
+  /** How requests spread over the 24 hours of a day in São Paulo, as weights: what is left of a paced budget is for what is left of them. */
+  demandByHour: readonly number[];
   /** Half-life of what an auction teaches. */
   halfLifeMs: number;
 };

@@ -122,6 +122,7 @@ function limitText(field: keyof Limits, value: number, format: Format): string {
       return format.share(value);
     case 'minInstallments':
     case 'maxInstallments':
+    case 'maxTermChange':
       return String(value);
     case 'minAmountCents':
     case 'maxAmountCents':

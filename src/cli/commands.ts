@@ -8,6 +8,7 @@ import { operatorResolutions, resolveBid } from './bids-resolve.ts';
 import { showBid } from './bids-show.ts';
 import { capDesk, pauseDesk, resumeDesk } from './control.ts';
 import { runDoctor } from './doctor.ts';
+import { registerLoan } from './loan-quote.ts';
 import { runSandbox } from './sandbox.ts';
 import { languages, readLanguage } from './texts.ts';
 import type { CommandWorld } from './world.ts';
@@ -95,6 +96,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
     parent.command(usage).description(description).addHelpText('after', exampleText(world, example));
   registerBids(program, world, add);
   registerControl(program, world, add);
+  registerLoan(program, world, add);
   registerCare(program, world, add);
   translateHelp(program, world);
 }

@@ -1,5 +1,6 @@
 /** The catalogue in English. */
 import { doctorEn } from './doctor-texts-en.ts';
+import { quoteEn } from './quote-texts-en.ts';
 import type { Texts } from './texts.ts';
 
 export const en: Texts = {
@@ -118,6 +119,7 @@ export const en: Texts = {
     maxMarginShare: 'share of the margin',
     minSpreadHundredths: 'least spread',
     minProfitCents: 'least profit',
+    maxTermChange: 'installments more or fewer',
   },
   stack: {
     interest: 'interest of the contract',
@@ -326,5 +328,6 @@ export const en: Texts = {
     },
   },
   doctor: doctorEn,
+  quote: quoteEn,
   badLanguage: (value) => `LANCE_LANG is "${value}": write pt or en.`,
 };

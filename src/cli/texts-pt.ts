@@ -1,5 +1,6 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
 import { doctorPt } from './doctor-texts-pt.ts';
+import { quotePt } from './quote-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
 
 export const pt = {
@@ -118,6 +119,7 @@ export const pt = {
     maxMarginShare: 'parte da margem',
     minSpreadHundredths: 'spread mínimo',
     minProfitCents: 'lucro mínimo',
+    maxTermChange: 'parcelas a mais ou a menos',
   },
   stack: {
     interest: 'juros do contrato',
@@ -334,5 +336,6 @@ export const pt = {
     },
   },
   doctor: doctorPt,
+  quote: quotePt,
   badLanguage: (value: string) => `LANCE_LANG é "${value}": escreva pt ou en.`,
 };

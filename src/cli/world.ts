@@ -4,6 +4,7 @@ import type { StorePlace } from '../config/store-place.ts';
 import type { ConfigResult, Place } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
+import type { PricingSettings } from '../pricing/settings.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
 import type { Format } from './format.ts';
 import type { Terminal } from './terminal.ts';
@@ -29,8 +30,15 @@ export type CommandWorld = {
   format: Format;
   /** Throws `configuration-invalid`. */
   place: () => Place;
+<<<<<<< HEAD
   /** Rejects with `data-directory-unusable`, or with what a server of the store did not do. */
   openReader: (store: StorePlace) => Promise<DeskReader>;
+=======
+  /** Settings of the arithmetic alone. Throws `configuration-invalid`. */
+  pricing: () => PricingSettings;
+  /** Throws `data-directory-unusable`. */
+  openReader: (directory: string) => DeskReader;
+>>>>>>> wip-rate
   readConfig: () => ConfigResult;
   createVault: (secret: string) => Vault;
   /** Throws `rules-refused`. */

@@ -185,6 +185,7 @@ const bidding: Fields<BiddingSettings> = {
   askCached: flag(),
   controlMaxAgeMs: wholeNumber('ms', 100, minuteMs),
   controlPollMs: wholeNumber('ms', 10, minuteMs),
+  demandByHour: list(realNumber('factor', 0, 1_000_000), 24),
   halfLifeMs: wholeNumber('ms', secondMs, 10 * yearMs),
 };
 
@@ -200,6 +201,8 @@ const economics: Fields<Economics> = {
   acceptanceCeiling: realNumber('share', 0.01, 1),
   acceptanceMidpointPercent: realNumber('percent', 0.01, 50),
   acceptanceSlope: realNumber('factor', 0, 100),
+  acceptanceAmountElasticity: realNumber('factor', 0, 10),
+  acceptanceTermElasticity: realNumber('factor', 0, 10),
   selectionWin: realNumber('factor', 0, 10),
   selectionRate: realNumber('factor', 0, 10),
 };
@@ -215,11 +218,24 @@ const pricing: Fields<PricingSettings> = {
     cutoffDay: wholeNumber('count', 1, 31),
     monthsToFirstDue: wholeNumber('count', 0, 12),
     dueDayOfMonth: wholeNumber('count', 1, 31),
+    businessDays: choice('following', 'ignored'),
+  }),
+  fundingCurve: list(
+    section({ months: wholeNumber('count', 0, 480), spreadPercent: realNumber('percent', -50, 50) }),
+    0,
+  ),
+  guaranteePledge: section({
+    fgtsBalanceShare: realNumber('share', 0, 1),
+    terminationFineShare: realNumber('share', 0, 1),
   }),
   insuranceCents: wholeNumber('cents', 0, reaisMillion),
   maxInstallments: wholeNumber('count', 1, 480),
   marginBufferCents: wholeNumber('cents', 0, reaisMillion),
   minAmountShare: realNumber('share', 0.01, 1),
+  acceptancePrior: section({
+    midpointDeviationPercent: realNumber('percent', 0, 5),
+    ceilingDeviation: realNumber('factor', 0, 2),
+  }),
   winCurve: section({
     priorWeight: realNumber('factor', 0, 1_000_000),
     shrinkage: realNumber('factor', 0, 1_000_000),

@@ -12,16 +12,32 @@ export type Clock = {
 /** Uniform in [0, 1). */
 export type Chance = () => number;
 
+const hourFormat = new Intl.DateTimeFormat('en-GB', {
+  timeZone: 'America/Sao_Paulo',
+  hour: '2-digit',
+  hourCycle: 'h23',
+});
 const dayFormat = new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Sao_Paulo', dateStyle: 'short' });
 let cachedHour = Number.NaN;
 let cachedDay = '';
+let cachedHourOfDay = 0;
 
 /** The calendar day in São Paulo: the day on which a daily cap counts. Zone changes happen on whole hours. */
 export function dayOf(at: EpochMs): Day {
-  const hour = Math.floor(at / 3_600_000);
-  if (hour !== cachedHour) {
-    cachedDay = dayFormat.format(at);
-    cachedHour = hour;
-  }
+  readHour(at);
   return cachedDay;
+}
+
+/** Hours since midnight in São Paulo, with their fraction: 0 up to 24. */
+export function hourOfDay(at: EpochMs): number {
+  readHour(at);
+  return cachedHourOfDay + (at / 3_600_000 - cachedHour);
+}
+
+function readHour(at: EpochMs): void {
+  const hour = Math.floor(at / 3_600_000);
+  if (hour === cachedHour) return;
+  cachedDay = dayFormat.format(at);
+  cachedHourOfDay = Number(hourFormat.format(at));
+  cachedHour = hour;
 }

@@ -24,6 +24,8 @@ export type CapReservation = {
   keys: readonly string[];
   limitAmountCents: AmountCents | null;
   limitCount: number | null;
+  /** A day's budget, to be spent over the day by a price on the amount; its one key ends with the day. */
+  paced?: boolean;
 };
 
 /** One cause of a decision in a form that can be shown: a rule, a limit, a missing fact. */
@@ -43,10 +45,17 @@ export type DecisionTrace = {
   link: LinkDetail | null;
   usage: Readonly<Record<string, Usage>>;
   shadowPricePerCent: number;
+  /** Which of the pacer's prices that was: `cap#n`; absent where no budget is paced. */
+  shadowPriceVersion?: string;
+  /** What our own wins had taught of acceptance; absent: nothing. */
+  acceptance?: AcceptanceShift;
   caps: readonly CapReservation[];
   rulesFired: readonly string[];
   reasons: readonly Reason[];
 };
+
+/** How workers differ from the configured acceptance: a rate that is as welcome as one this much lower was thought, and fewer or more of them at any rate. */
+export type AcceptanceShift = { midpointShiftPercent: number; ceilingFactor: number };
 
 /** What is already used under one cap key. */
 export type Usage = { amountCents: AmountCents; count: number };

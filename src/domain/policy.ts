@@ -18,6 +18,8 @@ export type Limits = {
   /** Bid rate less the rate at which the loan breaks even. */
   minSpreadHundredths: RateHundredths | null;
   minProfitCents: AmountCents | null;
+  /** How many installments more or fewer than asked may be offered instead; null: none. */
+  maxTermChange: number | null;
 };
 
 export const noLimits: Limits = {
@@ -33,6 +35,7 @@ export const noLimits: Limits = {
   maxMarginShare: null,
   minSpreadHundredths: null,
   minProfitCents: null,
+  maxTermChange: null,
 };
 
 export type DayCount = 'actual365' | '30/360' | 'calendar30';
@@ -49,7 +52,7 @@ export type Economics = {
   neverStartedShare: number;
   /** Loss on what is outstanding when the link ends, after guarantee and recoveries, 0 … 1. */
   lossGivenSeparation: number;
-  /** Share of what is outstanding that a guarantee recovers on top, 0 … 1; only with a guarantee. */
+  /** Share of what is outstanding that a guarantee worth the whole loan recovers on top, 0 … 1; one worth half of it, half. */
   guaranteeRecovery: number;
   /** Paid once on release, percent of the released amount. */
   commissionPercent: number;
@@ -59,6 +62,10 @@ export type Economics = {
   acceptanceCeiling: number;
   acceptanceMidpointPercent: number;
   acceptanceSlope: number;
+  /** Times (amount / asked) to this power: less money than asked for is liked less. */
+  acceptanceAmountElasticity: number;
+  /** Times e to the minus this · |ln(term / asked)|: other terms than the one asked for are liked less. */
+  acceptanceTermElasticity: number;
   /** Weight of (1 − w) in the loss multiplier: winning is bad news. */
   selectionWin: number;
   /** Weight of each percent a month above the segment's median. */

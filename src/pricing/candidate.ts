@@ -1,4 +1,5 @@
 /** One rate of one request, priced by the exact arithmetic: what would be bid there, and what forbids it. */
+import { amountLiking, termLiking } from './acceptance.ts';
 import type { Cet } from './cet.ts';
 import { cetOf, type Financing, financeInstallment, financeReleased } from './loan.ts';
 import type { ChoiceInput, Mask } from './mask.ts';
@@ -6,14 +7,25 @@ import type { TermTable } from './terms.ts';
 import { type CostStack, costStack, type ValueTable } from './value.ts';
 
 /** The tables of one request, fetched once. */
-export type Prepared = { term: TermTable; values: ValueTable; acceptance: Float64Array };
+export type Prepared = {
+  installments: number;
+  term: TermTable;
+  values: ValueTable;
+  /** Of the amount asked, by rate. */
+  acceptance: Float64Array;
+  /** Factor on it for this term. */
+  termLiking: number;
+};
 
-export function prepare(input: ChoiceInput): Prepared {
+/** `installments` may differ from what was asked. */
+export function prepare(input: ChoiceInput, installments: number): Prepared {
   const { tables, releaseDay, requestedInstallments, economics } = input;
   return {
-    term: tables.terms(releaseDay, requestedInstallments),
-    values: tables.values(releaseDay, requestedInstallments, economics),
+    installments,
+    term: tables.terms(releaseDay, installments),
+    values: tables.values(releaseDay, installments, economics),
     acceptance: tables.acceptance(economics),
+    termLiking: installments === requestedInstallments ? 1 : termLiking(installments, requestedInstallments, economics),
   };
 }
 
@@ -22,6 +34,7 @@ export type Candidate = {
   loan: Financing;
   cet: Cet;
   stack: CostStack;
+  acceptance: number;
   /** Why this rate cannot be bid; null: it can. */
   forbidden: 'margin' | 'installment' | 'cet' | 'spread' | 'profit' | null;
 };
@@ -67,18 +80,21 @@ export function priceCandidate(
   prepared: Prepared,
   breakEven: number | null,
 ): Candidate {
+  const { economics } = input;
   const loan = fittingLoan(cell, input, mask, prepared.term);
+  const liking = amountLiking(loan.releasedCents, input.requestedAmountCents, economics) * prepared.termLiking;
+  const acceptance = prepared.acceptance[cell]! * liking;
   const stack = costStack({
-    loan: { ...loan, installments: input.requestedInstallments },
+    loan: { ...loan, installments: prepared.installments },
     cell,
     values: prepared.values,
     curve: input.curve,
-    acceptance: prepared.acceptance[cell]!,
-    economics: input.economics,
-    guaranteed: input.guaranteed,
+    acceptance,
+    economics,
+    pledgedCents: input.pledgedCents,
     shadowPricePerCent: input.shadowPricePerCent,
   });
   const cet = cetOf(loan, input.tables.loanTerms(prepared.term, cell));
-  const candidate = { cell, loan, cet, stack };
+  const candidate = { cell, loan, cet, stack, acceptance };
   return { ...candidate, forbidden: forbiddenBy(candidate, mask, breakEven) };
 }

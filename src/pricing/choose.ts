@@ -4,8 +4,10 @@
  */
 import { maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
+import { amountLiking } from './acceptance.ts';
 import { type Candidate, type Prepared, prepare, priceCandidate } from './candidate.ts';
 import { buildMask, type ChoiceInput, type Mask, moneyText, percentText, type Refusal, refuse } from './mask.ts';
+import type { Scratch } from './terms.ts';
 import { type CostStack, lossMultiplier, lossShare } from './value.ts';
 
 type PricedOffer = Omit<Offer, 'validUntil'>;
@@ -24,9 +26,12 @@ export type Choice =
     }
   | Refusal;
 
-/** What the tables say of all rates. `expected` holds −∞ for cells outside the mask. */
+/**
+ * What the tables say of all rates. In the scratch: `expected` is J, −∞ for cells outside the mask; inside it, `worth` is J
+ * without a budget, `release` the amount expected to be released, `hold` the amount expected to be held under caps.
+ */
 type Scan = {
-  expected: Float64Array;
+  scratch: Scratch;
   breakEven: number | null;
   /** Cells of the strategy's range: amount fits the margin; nothing but value may be missing; value is there too. */
   fitting: number;
@@ -47,24 +52,27 @@ function cetAnnuity(dueDays: readonly number[], maxCetAnnualHundredths: number):
 }
 
 function scan(input: ChoiceInput, mask: Mask, prepared: Prepared): Scan {
-  const { economics, curve, shadowPricePerCent } = input;
+  const { economics, curve, shadowPricePerCent, pledgedCents, requestedAmountCents: asked } = input;
   const { annuity, grossUp } = prepared.term;
   const { surviving, exposed } = prepared.values;
   const { lowRate, highRate, fullCents, leastCents, maxInstallmentCents, minInstallmentCents } = mask;
-  const expected = input.tables.scratch.fill(Number.NEGATIVE_INFINITY);
+  const { scratch } = input.tables;
+  scratch.expected.fill(Number.NEGATIVE_INFINITY);
   const { insuranceCents } = input.tables.settings;
   const commission = economics.commissionPercent / 100;
   const { contractCostCents, bidCostCents } = economics;
-  const loss = lossShare(economics, input.guaranteed);
+  const flatLoss = lossShare(economics, pledgedCents, 1);
+  const isPartlyCovered = pledgedCents > 0 && pledgedCents < Number.POSITIVE_INFINITY;
   const worthAtMaxCet = cetAnnuity(prepared.term.dueDays, mask.maxCetAnnualHundredths);
   // Rounding may move the exact value by about a cent an instalment either way; the exact pricing decides.
-  const slack = input.requestedInstallments;
-  const result: Scan = { expected, breakEven: null, fitting: 0, admissible: 0, earning: 0, cramped: 0 };
+  const slack = prepared.installments;
+  const result: Scan = { scratch, breakEven: null, fitting: 0, admissible: 0, earning: 0, cramped: 0 };
   for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
     const factor = annuity[cell]!;
     const perInstallment = factor / grossUp[cell]!;
     const amount = Math.min(fullCents, maxInstallmentCents * perInstallment - insuranceCents);
     const installment = (amount + insuranceCents) / perInstallment;
+    const loss = isPartlyCovered ? lossShare(economics, pledgedCents, installment * factor) : flatLoss;
     const lossGrowth = loss * lossMultiplier(cell, curve, economics);
     const value =
       installment * (surviving + factor * (exposed[cell]! * (1 - lossGrowth) - 1)) -
@@ -82,15 +90,20 @@ function scan(input: ChoiceInput, mask: Mask, prepared: Prepared): Scan {
     if (value < mask.minProfitCents - slack) continue;
     if (result.breakEven === null || cell - result.breakEven < mask.minSpreadHundredths) continue;
     result.earning += 1;
-    const taken = curve.win[cell]! * prepared.acceptance[cell]!;
-    expected[cell] = taken * (value - shadowPricePerCent * amount) - bidCostCents;
+    const win = curve.win[cell]!;
+    const liking = amount < asked ? prepared.termLiking * amountLiking(amount, asked, economics) : prepared.termLiking;
+    const taken = win * prepared.acceptance[cell]! * liking;
+    scratch.worth[cell] = taken * value - bidCostCents;
+    scratch.release[cell] = taken * amount;
+    scratch.hold[cell] = win * amount;
+    scratch.expected[cell] = scratch.worth[cell]! - shadowPricePerCent * scratch.release[cell]!;
   }
   return result;
 }
 
 /** Best cell first, each priced exactly until one holds; null when none is left that earns anything. */
 function bestCandidate(input: ChoiceInput, mask: Mask, prepared: Prepared, scanned: Scan): Candidate | null {
-  const { expected } = scanned;
+  const { expected } = scanned.scratch;
   for (;;) {
     let best = -1;
     let bestExpected = 0;
@@ -120,21 +133,40 @@ function whyNone(mask: Mask, scanned: Scan): Refusal {
   return refuse('no-profit', `no rate from ${range} earns enough; the loan breaks even ${breakEven}`);
 }
 
-/** The offer that earns most in expectation inside the limits, or why there is none. Pure; some 10 µs with tables and curve at hand. */
+/**
+ * The offer that earns most in expectation inside the limits, or why there is none. Pure; some 10 µs with tables and curve
+ * at hand, and as much again for every other term that the limits allow. Of the amounts, the largest that fits is best.
+ */
 export function chooseOffer(input: ChoiceInput): Choice {
-  const mask = buildMask(input);
+  const { requestedInstallments: asked } = input;
+  let best = chooseForTerm(input, asked);
+  const change = input.limits.maxTermChange ?? 0;
+  for (let installments = Math.max(1, asked - change); installments <= asked + change; installments += 1) {
+    if (installments === asked) continue;
+    const other = chooseForTerm(input, installments);
+    if (other.kind === 'offer' && expectedOf(other) > expectedOf(best)) best = other;
+  }
+  return best;
+}
+
+function expectedOf(choice: Choice): number {
+  return choice.kind === 'offer' ? choice.offer.expectedValueCents : Number.NEGATIVE_INFINITY;
+}
+
+function chooseForTerm(input: ChoiceInput, installments: number): Choice {
+  const mask = buildMask(input, installments);
   if (mask.kind === 'none') return mask;
-  const prepared = prepare(input);
+  const prepared = prepare(input, installments);
   const scanned = scan(input, mask, prepared);
   const chosen = bestCandidate(input, mask, prepared, scanned);
   if (chosen === null) return whyNone(mask, scanned);
-  const { cell, loan, cet, stack } = chosen;
+  const { cell, loan, cet, stack, acceptance } = chosen;
   return {
     kind: 'offer',
     offer: {
       rateHundredths: cell,
       amountCents: loan.releasedCents,
-      installments: input.requestedInstallments,
+      installments,
       installmentCents: loan.installmentCents,
       financedCents: loan.financedCents,
       iofCents: loan.iofCents,
@@ -144,10 +176,34 @@ export function chooseOffer(input: ChoiceInput): Choice {
     },
     breakEvenHundredths: scanned.breakEven!,
     valueIfReleasedCents: Math.round(stack.valueIfReleased),
-    acceptance: prepared.acceptance[cell]!,
+    acceptance,
     cetMonthlyHundredths: cet.cetMonthlyHundredths,
     totalCents: loan.totalCents,
   };
+}
+
+/**
+ * For each budget price: the amount that the best offer at that price is expected to hold under the caps, its win
+ * probability times its amount; 0 where none earns anything. `held` is filled. For the term asked.
+ */
+export function holdAtPrices(input: ChoiceInput, pricesPerCent: Float64Array, held: Float64Array): void {
+  held.fill(0);
+  const mask = buildMask(input, input.requestedInstallments);
+  if (mask.kind === 'none') return;
+  const { scratch } = scan(input, mask, prepare(input, input.requestedInstallments));
+  const { expected, worth, release, hold } = scratch;
+  for (let index = 0; index < pricesPerCent.length; index += 1) {
+    const price = pricesPerCent[index]!;
+    let best = 0;
+    for (let cell = mask.lowRate; cell <= mask.highRate; cell += 1) {
+      if (expected[cell] === Number.NEGATIVE_INFINITY) continue;
+      const net = worth[cell]! - price * release[cell]!;
+      if (net <= best) continue;
+      best = net;
+      held[index] = hold[cell]!;
+    }
+    if (best === 0) return;
+  }
 }
 
 type RateExplanation = {
@@ -174,9 +230,10 @@ export type Explanation = {
 /** The same choice with everything that a person may want to see of it; milliseconds, for display only. */
 export function explainChoice(input: ChoiceInput): Explanation {
   const choice = chooseOffer(input);
-  const mask = buildMask(input);
+  const installments = choice.kind === 'offer' ? choice.offer.installments : input.requestedInstallments;
+  const mask = buildMask(input, installments);
   if (mask.kind === 'none') return { choice, stack: null, rates: [] };
-  const prepared = prepare(input);
+  const prepared = prepare(input, installments);
   const { breakEven } = scan(input, mask, prepared);
   const rates: RateExplanation[] = [];
   let stack: CostStack | null = null;
@@ -187,7 +244,7 @@ export function explainChoice(input: ChoiceInput): Explanation {
     rates.push({
       rateHundredths: cell,
       winProbability: input.curve.win[cell]!,
-      acceptance: prepared.acceptance[cell]!,
+      acceptance: candidate.acceptance,
       amountCents: candidate.loan.releasedCents,
       installmentCents: candidate.loan.installmentCents,
       cetAnnualHundredths: candidate.cet.cetAnnualHundredths,

@@ -1,6 +1,12 @@
 /**
- * Exact loan arithmetic: Price table on actual days, 30/360 or calendar/30, IOF and insurance financed, CET. Integer
- * cents and hundredths outside; the only floats are discount factors.
+ * Exact loan arithmetic: Price table on actual days, 30/360 or calendar/30, IOF, insurance, CET. Integer cents and
+ * hundredths outside; the only floats are discount factors.
+ *
+ * Conventions. Instalments are equal and rounded half-up to the cent; the interest of a row is the rounded growth of the
+ * rounded balance since the due date before; the last row repays what is left, so its instalment differs by what the
+ * others' rounding left. Both parts of the IOF are rounded half-up in each row, on the row's amortisation and the days
+ * since release. Insurance is financed. The IOF is financed too (gross-up) or, without `iofFinanced`, kept back from what
+ * the worker receives. The CET is the rate between what the worker receives, insurance left out, and all instalments.
  */
 import assert from 'node:assert/strict';
 import type { AmountCents } from '../domain/glossary.ts';
@@ -16,12 +22,16 @@ export type LoanTerms = {
   dayCount: DayCount;
   insuranceCents: AmountCents;
   iof: IofRates;
+  /** True: the IOF is lent on top (gross-up). False: it is kept back from the released amount. */
+  iofFinanced: boolean;
 };
 
 /** A loan in whole cents. */
 export type Financing = {
   releasedCents: AmountCents;
-  /** Released amount, insurance and IOF: the principal of the loan. */
+  /** What the worker receives: the released amount, less the IOF where it is not financed. */
+  disbursedCents: AmountCents;
+  /** Released amount, insurance and financed IOF: the principal of the loan. */
   financedCents: AmountCents;
   /** All instalments but the last, which takes up what rounding left: see `lastInstallmentCents`. */
   installmentCents: AmountCents;
@@ -139,8 +149,10 @@ function financing(
   lastInstallmentCents: AmountCents,
   terms: LoanTerms,
 ): Financing {
+  const disbursedCents = financedCents - iofCents - terms.insuranceCents;
   return {
-    releasedCents: financedCents - iofCents - terms.insuranceCents,
+    releasedCents: terms.iofFinanced ? disbursedCents : disbursedCents + iofCents,
+    disbursedCents,
     financedCents,
     installmentCents,
     lastInstallmentCents,
@@ -150,14 +162,19 @@ function financing(
 }
 
 /**
- * Instalment and costs of a loan that puts `releasedCents` into the worker's account. The financed amount is the
- * fixed point `released + insurance + IOF(financed)`; where rounding makes it swing between neighbours, the next amount
- * that covers the tax is financed.
+ * Instalment and costs of a loan of `releasedCents`. With the IOF financed, the financed amount is the fixed point
+ * `released + insurance + IOF(financed)`; where rounding leaves none, the next amount that covers the tax is financed,
+ * and the cent or two that it exceeds the rows' tax by are counted as IOF, in the last row.
  */
 export function financeReleased(releasedCents: AmountCents, terms: LoanTerms): Financing {
   const { annuity, interest, iofUnit } = factorsOf(terms);
   const base = releasedCents + terms.insuranceCents;
   assert.ok(Number.isSafeInteger(base), 'released amount and insurance must be whole cents');
+  if (!terms.iofFinanced) {
+    const installmentCents = Math.round(base / annuity);
+    const { iofCents, lastInstallmentCents } = walk(base, installmentCents, terms, interest, null);
+    return financing(base, installmentCents, iofCents, lastInstallmentCents, terms);
+  }
   let financedCents = Math.round(base / (1 - iofUnit));
   for (let step = 0; ; step += 1) {
     const installmentCents = Math.round(financedCents / annuity);
@@ -179,7 +196,7 @@ export function financeInstallment(installmentCents: AmountCents, terms: LoanTer
 }
 
 export function cetOf(loan: Financing, terms: LoanTerms): Cet {
-  return solveCet(loan.releasedCents, loan.installmentCents, loan.lastInstallmentCents, terms.dueDays);
+  return solveCet(loan.disbursedCents, loan.installmentCents, loan.lastInstallmentCents, terms.dueDays);
 }
 
 /** `financeReleased` with its CET. */
@@ -194,10 +211,11 @@ export function quoteInstallment(installmentCents: AmountCents, terms: LoanTerms
   return { ...loan, ...cetOf(loan, terms) };
 }
 
-/** The rows of a loan. Their instalments add up to `totalCents`, their principals to `financedCents`. */
+/** The rows of a loan: their instalments add up to `totalCents`, their principals to `financedCents`, their IOF to `iofCents`. */
 export function scheduleRows(loan: Financing, terms: LoanTerms): ScheduleRow[] {
   const rows: ScheduleRow[] = [];
   const { interest } = factorsOf(terms);
-  walk(loan.financedCents, loan.installmentCents, terms, interest, (row) => rows.push(row));
+  const { iofCents } = walk(loan.financedCents, loan.installmentCents, terms, interest, (row) => rows.push(row));
+  rows.at(-1)!.iofAdditionalCents += loan.iofCents - iofCents;
   return rows;
 }

@@ -11,8 +11,8 @@ export type ChoiceInput = {
   requestedAmountCents: AmountCents;
   requestedInstallments: number;
   availableMarginCents: AmountCents;
-  /** Whether the FGTS guarantee secures the loan. */
-  guaranteed: boolean;
+  /** What the FGTS guarantee is worth in cents: 0 without one, infinite when it is not told how much. */
+  pledgedCents: number;
   limits: Limits;
   economics: Economics;
   strategy: Strategy;
@@ -87,15 +87,15 @@ function rateRange(input: ChoiceInput): [number, number] {
   }
 }
 
-/** What can be known before any rate is tried. */
-export function buildMask(input: ChoiceInput): Mask | Refusal {
+/** What can be known before any rate is tried, for a loan of this many installments. */
+export function buildMask(input: ChoiceInput, installments: number): Mask | Refusal {
   const { limits } = input;
   const { settings } = input.tables;
   const crossed = crossedLimits(limits);
   if (crossed !== null) return refuse('limits-conflict', `the least ${crossed} allowed is above the highest`);
   const fewest = Math.max(1, limits.minInstallments ?? 1);
   const most = Math.min(settings.maxInstallments, limits.maxInstallments ?? settings.maxInstallments);
-  const { requestedInstallments: installments, requestedAmountCents: asked } = input;
+  const { requestedAmountCents: asked } = input;
   if (!Number.isInteger(installments) || installments < fewest || installments > most) {
     const text = `${installments} instalments asked, ${fewest} to ${most} allowed`;
     return refuse('installments-out-of-range', text);

@@ -8,6 +8,13 @@ export type PricingSettings = {
   dayCount: DayCount;
   iof: IofRates;
   payrollCalendar: PayrollCalendar;
+  /**
+   * Percentage points a year on top of the economics' funding rate by maturity, linear between the points and flat beyond
+   * them; ascending in months. Empty: one rate for all maturities.
+   */
+  fundingCurve: readonly { months: number; spreadPercent: number }[];
+  /** What a guarantee pledges: 10 % of the FGTS balance and the whole termination fine. */
+  guaranteePledge: { fgtsBalanceShare: number; terminationFineShare: number };
   /** Premium financed with every loan and paid on to the insurer. */
   insuranceCents: AmountCents;
   maxInstallments: number;
@@ -15,7 +22,16 @@ export type PricingSettings = {
   marginBufferCents: AmountCents;
   /** Where margin or limits bind, the amount may fall to this share of what was asked, 0 … 1. */
   minAmountShare: number;
+  acceptancePrior: AcceptancePrior;
   winCurve: WinCurveSettings;
+};
+
+/** How sure the configured acceptance is: standard deviations of what our own wins may make of it. 0: nothing is learnt. */
+export type AcceptancePrior = {
+  /** Of the midpoint, percentage points a month. */
+  midpointDeviationPercent: number;
+  /** Of the logarithm of the ceiling. */
+  ceilingDeviation: number;
 };
 
 type WinCurveSettings = {

@@ -29,8 +29,11 @@ export type RateTables = {
   /** What `loan.ts` needs for the same loan. */
   loanTerms: (table: TermTable, rateHundredths: number) => LoanTerms;
   /** Reused between choices, which never overlap: they are synchronous. */
-  scratch: Float64Array;
+  scratch: Scratch;
 };
+
+/** By rate cell; see `scan` in choose.ts. */
+export type Scratch = { expected: Float64Array; worth: Float64Array; release: Float64Array; hold: Float64Array };
 
 function buildTermTable(dueDays: readonly number[], settings: PricingSettings): TermTable {
   const table: TermTable = {
@@ -89,7 +92,7 @@ export function createRateTables(settings: PricingSettings, limit: number): Rate
     values: (releaseDay, installments, economics) => {
       const { fundingAnnualPercent, separationMonthly, neverStartedShare } = economics;
       const key = `${releaseDay}/${installments}/${fundingAnnualPercent}/${separationMonthly}/${neverStartedShare}`;
-      return valueTables(key, () => buildValueTable(terms(releaseDay, installments), economics, settings.dayCount));
+      return valueTables(key, () => buildValueTable(terms(releaseDay, installments), economics, settings));
     },
     acceptance: (economics) => {
       const { acceptanceCeiling, acceptanceMidpointPercent, acceptanceSlope } = economics;
@@ -102,7 +105,13 @@ export function createRateTables(settings: PricingSettings, limit: number): Rate
       dayCount: settings.dayCount,
       insuranceCents: settings.insuranceCents,
       iof: settings.iof,
+      iofFinanced: true,
     }),
-    scratch: new Float64Array(cellCount),
+    scratch: {
+      expected: new Float64Array(cellCount),
+      worth: new Float64Array(cellCount),
+      release: new Float64Array(cellCount),
+      hold: new Float64Array(cellCount),
+    },
   };
 }

@@ -4,11 +4,13 @@
  *
  * Model: the link survives to due day d with probability `(1 − neverStarted) · (1 − separation)^(12·d/365)`. While it
  * does, instalments come. At the first due day it does not reach, what was outstanding after the last instalment comes
- * back but for the loss given separation, which a guarantee lessens. All of it is discounted under the funding rate.
+ * back but for the loss given separation, which a guarantee lessens as far as it covers the loan. All of it is discounted
+ * under the funding curve.
  */
 import { cellCount } from '../domain/glossary.ts';
-import type { DayCount, Economics } from '../domain/policy.ts';
+import type { Economics } from '../domain/policy.ts';
 import { forEachRate } from './grid.ts';
+import type { PricingSettings } from './settings.ts';
 import type { WinCurve } from './win-curve.ts';
 
 export type ValueTable = {
@@ -19,22 +21,36 @@ export type ValueTable = {
   exposed: Float64Array;
 };
 
+type FundingCurve = PricingSettings['fundingCurve'];
+
+const daysAMonth = 365 / 12;
+
+/** Percentage points on top of the funding rate for money that comes back on this day. */
+export function fundingSpread(day: number, curve: FundingCurve): number {
+  const months = day / daysAMonth;
+  const next = curve.findIndex((point) => point.months >= months);
+  if (next <= 0) return (next < 0 ? curve.at(-1)?.spreadPercent : curve[0]!.spreadPercent) ?? 0;
+  const [low, high] = [curve[next - 1]!, curve[next]!];
+  const share = (months - low.months) / (high.months - low.months);
+  return low.spreadPercent + share * (high.spreadPercent - low.spreadPercent);
+}
+
 type Hazard = Pick<Economics, 'fundingAnnualPercent' | 'separationMonthly' | 'neverStartedShare'>;
 
 /** `annuity` by rate cell as in the term's own table. */
 export function buildValueTable(
   term: { dueDays: readonly number[]; annuity: Float64Array },
   hazard: Hazard,
-  dayCount: DayCount,
+  { dayCount, fundingCurve }: Pick<PricingSettings, 'dayCount' | 'fundingCurve'>,
 ): ValueTable {
   const { dueDays, annuity } = term;
-  const logFunding = Math.log1p(hazard.fundingAnnualPercent / 100) / 365;
   const logSurvival = (Math.log1p(-hazard.separationMonthly) * 12) / 365;
   const endsDiscounted = new Float64Array(dueDays.length);
   const table: ValueTable = { certain: 0, surviving: 0, exposed: new Float64Array(cellCount) };
   let before = 1;
   for (const [index, day] of dueDays.entries()) {
-    const discount = Math.exp(-logFunding * day);
+    const fundingPercent = hazard.fundingAnnualPercent + fundingSpread(day, fundingCurve);
+    const discount = (1 + fundingPercent / 100) ** (-day / 365);
     const survival = (1 - hazard.neverStartedShare) * Math.exp(logSurvival * day);
     table.certain += discount;
     table.surviving += survival * discount;
@@ -53,10 +69,13 @@ export function buildValueTable(
   return table;
 }
 
-/** Loss on what is outstanding when the link ends, 0 … 1. */
-export function lossShare(economics: Economics, guaranteed: boolean): number {
-  const recovered = guaranteed ? economics.guaranteeRecovery : 0;
-  return Math.max(0, economics.lossGivenSeparation - recovered);
+/**
+ * Loss on what is outstanding when the link ends, 0 … 1. `pledgedCents` is what the guarantee is worth: 0 without one,
+ * infinite when it is not told. It is taken to cover the same share of what is outstanding all along.
+ */
+export function lossShare(economics: Economics, pledgedCents: number, financedCents: number): number {
+  const covered = pledgedCents >= financedCents ? 1 : pledgedCents / financedCents;
+  return Math.max(0, economics.lossGivenSeparation - economics.guaranteeRecovery * covered);
 }
 
 /**
@@ -107,17 +126,23 @@ export type StackInput = {
   curve: WinCurve;
   acceptance: number;
   economics: Economics;
-  guaranteed: boolean;
+  /** See `lossShare`. */
+  pledgedCents: number;
   /** Cents of value that one cent of released amount costs elsewhere (λ of the design). */
   shadowPricePerCent: number;
 };
+
+/** Rounded; never −0, which is another value where records are compared. */
+function wholeCents(cents: number): number {
+  return Math.round(cents) + 0;
+}
 
 /** Builds the rows from interest down to expected profit. `early-end` is the interest that ended links no longer bring. */
 export function costStack(input: StackInput): CostStack {
   const { loan, cell, values, economics, acceptance } = input;
   const win = input.curve.win[cell]!;
   const exposed = loan.financedCents * values.exposed[cell]!;
-  const loss = exposed * lossShare(economics, input.guaranteed);
+  const loss = exposed * lossShare(economics, input.pledgedCents, loan.financedCents);
   const amounts: [CostRowName, number][] = [
     ['interest', loan.installmentCents * loan.installments - loan.financedCents],
     ['funding', -loan.installmentCents * (loan.installments - values.certain)],
@@ -137,9 +162,9 @@ export function costStack(input: StackInput): CostStack {
   // Rounding the running sum, not the rows, makes them add up.
   let running = 0;
   const rows = amounts.map(([name, amount]) => {
-    const before = Math.round(running);
+    const before = wholeCents(running);
     running += amount;
-    return { name, cents: Math.round(running) - before };
+    return { name, cents: wholeCents(running) - before };
   });
-  return { rows, valueIfReleased, expectedProfit: running, expectedProfitCents: Math.round(running) };
+  return { rows, valueIfReleased, expectedProfit: running, expectedProfitCents: wholeCents(running) };
 }

@@ -73,6 +73,7 @@ function addCap(caps: CapReservation[], cap: CapReservation): void {
       keys: cap.keys,
       limitAmountCents: least(other.limitAmountCents, cap.limitAmountCents),
       limitCount: least(other.limitCount, cap.limitCount),
+      ...(other.paced || cap.paced ? { paced: true } : {}),
     };
     return;
   }

@@ -49,6 +49,7 @@ const limitParameters: Readonly<Record<string, Parameter<keyof Limits>>> = {
   maxMarginShare: parameter('maxMarginShare', 1, 'share of the margin, 0.9 is 90 %', 0.01, 1, null),
   minSpreadPercent: parameter('minSpreadHundredths', 100, '% a month above break-even', 0, 4.97, 2),
   minProfitReais: parameter('minProfitCents', 100, 'R$', 0, 1_000_000, 2),
+  maxTermChange: parameter('maxTermChange', 1, 'installments more or fewer than asked', 0, 96, 0),
 };
 
 const share = (field: keyof Economics) => parameter(field, 1, 'share, 0.6 is 60 %', 0, 1, null);
@@ -67,6 +68,8 @@ const economicsParameters: Readonly<Record<string, Parameter<keyof Economics>>> 
   acceptanceCeilingShare: share('acceptanceCeiling'),
   acceptanceMidpointPercent: parameter('acceptanceMidpointPercent', 1, '% a month', 0.01, 50, null),
   acceptanceSlope: weight('acceptanceSlope'),
+  acceptanceAmountElasticity: weight('acceptanceAmountElasticity'),
+  acceptanceTermElasticity: weight('acceptanceTermElasticity'),
   selectionWinWeight: weight('selectionWin'),
   selectionRateWeight: weight('selectionRate'),
 };
@@ -249,7 +252,7 @@ function readOptional(place: Place, object: JsonObject, key: string, measure: Me
 }
 
 function readCap(place: Place, params: Json, stage: Stage): RuleEvent | null {
-  const keys = { required: ['name', 'keyFacts', 'window'], optional: ['maxAmountReais', 'maxCount'] };
+  const keys = { required: ['name', 'keyFacts', 'window'], optional: ['maxAmountReais', 'maxCount', 'paced'] };
   const object = readObject(place, params, 'A cap', keys);
   if (object === null) return null;
   const name = object.name!;
@@ -268,9 +271,22 @@ function readCap(place: Place, params: Json, stage: Stage): RuleEvent | null {
   const money = { unit: 'R$', min: 0, max: 100_000_000_000, decimals: 2 };
   const maxReais = readOptional(place, object, 'maxAmountReais', money);
   const maxCount = readOptional(place, object, 'maxCount', { unit: 'bids', min: 0, max: 1_000_000_000, decimals: 0 });
+  const paced = object.paced ?? false;
+  if (typeof paced !== 'boolean') refuse(within(place, 'paced'), `paced is ${shown(paced)}; write true or false.`);
+  else if (paced && (window?.hours !== null || maxReais === null)) {
+    const wanted = '"window": "day" and maxAmountReais';
+    refuse(within(place, 'paced'), `Only a day's amount can be paced; write ${wanted}, or leave paced out.`);
+  }
   if (window === null || keyFacts === null || place.faults.length > before) return null;
   const limitAmountCents = maxReais === null ? null : Math.round(maxReais * 100);
-  const cap: CapRule = { name, keyFacts, windowHours: window.hours, limitAmountCents, limitCount: maxCount };
+  const cap: CapRule = {
+    name,
+    keyFacts,
+    windowHours: window.hours,
+    limitAmountCents,
+    limitCount: maxCount,
+    paced: paced === true,
+  };
   return { type: 'cap', cap };
 }
 

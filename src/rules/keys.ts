@@ -61,13 +61,16 @@ export type CompiledCap = (facts: Facts, offerFacts: Facts, at: EpochMs) => CapR
  * A rolling window of n hours is summed from n + 1 buckets of an hour, the current one first: never less than the
  * window, so a cap may close up to an hour early and never late.
  */
-export function compileCap({ name, keyFacts, windowHours, limitAmountCents, limitCount }: CapRule): CompiledCap {
+export function compileCap({ name, keyFacts, windowHours, limitAmountCents, limitCount, paced }: CapRule): CompiledCap {
   return (facts, offerFacts, at) => {
     let key = name;
     for (const fact of keyFacts) {
       key += `|${fact}=${keyPart(fact.startsWith('offer.') ? offerFacts[fact] : facts[fact])}`;
     }
-    if (windowHours === null) return { keys: [`${key}|${dayOf(at)}`], limitAmountCents, limitCount };
+    if (windowHours === null) {
+      const cap = { keys: [`${key}|${dayOf(at)}`], limitAmountCents, limitCount };
+      return paced ? { ...cap, paced } : cap;
+    }
     const hour = Math.floor(at / hourMs);
     const keys: string[] = [];
     for (let back = 0; back <= windowHours; back += 1) keys.push(`${key}|hour-${hour - back}`);

@@ -42,6 +42,8 @@ export type CapRule = {
   windowHours: number | null;
   limitAmountCents: number | null;
   limitCount: number | null;
+  /** The amount is a budget that a shadow price spends over the day. */
+  paced: boolean;
 };
 
 export type RuleEvent =

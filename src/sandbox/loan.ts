@@ -42,6 +42,33 @@ export function dayNumber(year: number, month: number, day: number): DayNumber {
   return Date.UTC(year, month - 1, day) / 86_400_000;
 }
 
+/** Easter Sunday by the anonymous Gregorian algorithm (Meeus, "Astronomical Algorithms", chapter 8). */
+function easterOf(year: number): DayNumber {
+  const golden = year % 19;
+  const century = Math.floor(year / 100);
+  const leap = year % 100;
+  const correction = Math.floor((century - Math.floor((century + 8) / 25) + 1) / 3);
+  const epact = (19 * golden + century - Math.floor(century / 4) - correction + 15) % 30;
+  const weekday = (32 + 2 * (century % 4) + 2 * Math.floor(leap / 4) - epact - (leap % 4)) % 7;
+  const late = Math.floor((golden + 11 * epact + 22 * weekday) / 451);
+  const position = epact + weekday - 7 * late + 114;
+  return dayNumber(year, Math.floor(position / 31), (position % 31) + 1);
+}
+
+/** Month and day of the national holidays, and the moving ones as distances from Easter: Carnival, Good Friday, Corpus Christi. */
+const fixedHolidays = [101, 421, 501, 907, 1012, 1102, 1115, 1120, 1225];
+const movingHolidays = [-48, -47, -2, 60];
+
+/** The day itself, or the next on which banks are open. */
+function openDayFrom(from: DayNumber): DayNumber {
+  for (let day = from; ; day += 1) {
+    const date = new Date(day * 86_400_000);
+    const isWeekend = date.getUTCDay() % 6 === 0;
+    const isFixed = fixedHolidays.includes((date.getUTCMonth() + 1) * 100 + date.getUTCDate());
+    if (!isWeekend && !isFixed && !movingHolidays.includes(day - easterOf(date.getUTCFullYear()))) return day;
+  }
+}
+
 /**
  * Payroll calendar: what is endorsed from day `cutoffDay + 1` to day `cutoffDay` is discounted in the following month,
  * and the lender receives it on `dueDay` of the month after that (46 to 75 days later with 20 and 7).
@@ -49,13 +76,14 @@ export function dayNumber(year: number, month: number, day: number): DayNumber {
 export function dueDays(
   releasedOn: DayNumber,
   installments: number,
-  calendar: { cutoffDay: number; dueDay: number },
+  calendar: { cutoffDay: number; dueDay: number; businessDays?: boolean },
 ): DayNumber[] {
   const released = new Date(releasedOn * 86_400_000);
   const first = released.getUTCMonth() + (released.getUTCDate() > calendar.cutoffDay ? 3 : 2);
   const days: DayNumber[] = [];
   for (let index = 0; index < installments; index += 1) {
-    days.push(Date.UTC(released.getUTCFullYear(), first + index, calendar.dueDay) / 86_400_000);
+    const day = Date.UTC(released.getUTCFullYear(), first + index, calendar.dueDay) / 86_400_000;
+    days.push(calendar.businessDays === true ? openDayFrom(day) : day);
   }
   return days;
 }

@@ -6,7 +6,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import type { AmountCents, EpochMs, RateHundredths, RequestId } from '../domain/glossary.ts';
 import type { AnswerFault, WebhookFault } from './faults.ts';
 import type { DayNumber } from './loan.ts';
-import type { WorkerChoice } from './worker-choice.ts';
+import type { Pledge, WorkerChoice } from './worker-choice.ts';
 import type { Segment } from './world.ts';
 
 /** Truth of one request, written when its batch opens. */
@@ -19,6 +19,7 @@ export type EmittedRequest = {
   regime: number;
   amountCents: AmountCents;
   installments: number;
+  guarantee: Pledge | null;
   /** The margin that the service holds; said in the request unless `marginOmitted`. */
   marginCents: AmountCents;
   marginOmitted: boolean;

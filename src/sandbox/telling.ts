@@ -20,19 +20,21 @@ function releasedOn(at: number): DayNumber {
 
 export function offerOn(
   rivals: Rivals,
-  request: Pick<WorkerRequest, 'segment' | 'regime'>,
+  request: Pick<EmittedRequest, 'segment' | 'regime' | 'installments' | 'guarantee'>,
   requestedAmountCents: AmountCents,
   released: DayNumber,
   terms: OfferTerms,
 ): TrueOffer {
   const { rateHundredths, amountCents, installments } = terms;
-  const { segment, regime } = request;
+  const { segment, regime, guarantee } = request;
   return {
     rateHundredths,
     amountCents,
     installments,
     segment,
+    guarantee,
     requestedAmountCents,
+    requestedInstallments: request.installments,
     releasedOn: released,
     rival: rivals.bestRival(segment, regime),
   };
@@ -83,7 +85,7 @@ function messageOf(event: AuctionEvent): Message {
 }
 
 function emitted(request: WorkerRequest, lot: Lot, rivals: Rivals): EmittedRequest {
-  const { worker, requestId, index, segment, regime, amountCents, installments, marginOmitted } = request;
+  const { worker, requestId, index, segment, regime, amountCents, installments, marginOmitted, guarantee } = request;
   const length = lot.endsAt - lot.startsAt;
   return {
     kind: 'request',
@@ -94,6 +96,7 @@ function emitted(request: WorkerRequest, lot: Lot, rivals: Rivals): EmittedReque
     regime,
     amountCents,
     installments,
+    guarantee,
     marginCents: worker.marginCents,
     marginOmitted,
     eligible: worker.eligible,

@@ -5,13 +5,18 @@ import { type DayNumber, dueDays, type Loan, loanOf } from './loan.ts';
 import { type BestRival, winProbability } from './rivals.ts';
 import type { Segment, WorldSettings } from './world.ts';
 
+export type Pledge = { fgtsBalanceCents: AmountCents; terminationFineCents: AmountCents };
+
 export type TrueOffer = {
   rateHundredths: RateHundredths;
   amountCents: AmountCents;
   installments: number;
   segment: Segment;
+  /** What secures a guaranteed loan. */
+  guarantee: Pledge | null;
   /** What the worker asked for. */
   requestedAmountCents: AmountCents;
+  requestedInstallments: number;
   releasedOn: DayNumber;
   /** Distribution of the best rival of the request's segment and regime. */
   rival: BestRival;
@@ -31,12 +36,21 @@ export type TrueValue = {
 
 export function trueAcceptance(
   world: WorldSettings,
-  offer: Pick<TrueOffer, 'rateHundredths' | 'amountCents' | 'requestedAmountCents'>,
+  offer: Omit<TrueOffer, 'segment' | 'guarantee' | 'releasedOn' | 'rival'>,
 ): number {
-  const { ceiling, midpointPercent, slope, amountElasticity } = world.acceptance;
+  const { ceiling, midpointPercent, slope, amountElasticity, termElasticity } = world.acceptance;
   const share = Math.min(1, offer.amountCents / offer.requestedAmountCents);
   const liked = ceiling / (1 + Math.exp(slope * (offer.rateHundredths / 100 - midpointPercent)));
-  return liked * share ** amountElasticity;
+  const stretch = Math.abs(Math.log(offer.installments / offer.requestedInstallments));
+  return liked * share ** amountElasticity * Math.exp(-termElasticity * stretch);
+}
+
+/** What comes back of a loan that goes bad because a guarantee secures it, as a share of what is owed then. */
+export function guaranteedShare(world: WorldSettings, pledge: Pledge | null, financedCents: AmountCents): number {
+  if (pledge === null) return 0;
+  const { guaranteeRecovery, fgtsBalanceShare, terminationFineShare } = world.economics;
+  const worth = pledge.fgtsBalanceCents * fgtsBalanceShare + pledge.terminationFineCents * terminationFineShare;
+  return guaranteeRecovery * Math.min(1, worth / financedCents);
 }
 
 /** Monthly probability that the link ends. */
@@ -78,8 +92,8 @@ export function trueValue(world: WorldSettings, offer: TrueOffer): TrueValue {
   const loan = loanOf(offer.amountCents, offer.rateHundredths, offer.releasedOn, due);
   const { paid, stranded } = expectedFlows(world, loan, offer.releasedOn, offer.segment);
   const lossMultiplier = trueLossMultiplier(world, offer.rival, offer.rateHundredths);
-  const { commissionPercent, contractCostCents, lossGivenSeparation, guaranteeRecovery } = world.economics;
-  const recovered = offer.segment.guaranteed ? guaranteeRecovery : 0;
+  const { commissionPercent, contractCostCents, lossGivenSeparation } = world.economics;
+  const recovered = guaranteedShare(world, offer.guarantee, loan.financedCents);
   const lossCents = stranded * Math.max(0, lossGivenSeparation - recovered) * lossMultiplier;
   const spent = loan.financedCents + (offer.amountCents * commissionPercent) / 100 + contractCostCents;
   const valueCents = paid + stranded - lossCents - spent;

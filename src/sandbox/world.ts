@@ -37,7 +37,11 @@ type TrueEconomics = {
   fundingAnnualPercent: number;
   neverStartedShare: number;
   lossGivenSeparation: number;
+  /** Recovered on top by a guarantee that is worth the whole loan; by one worth half of it, half. */
   guaranteeRecovery: number;
+  /** What of it is pledged. */
+  fgtsBalanceShare: number;
+  terminationFineShare: number;
   commissionPercent: number;
   contractCostCents: AmountCents;
   bidCostCents: AmountCents;
@@ -66,8 +70,14 @@ export type WorldSettings = {
   separationMonthly: Readonly<Record<Sector, number>>;
   separationFactor: Readonly<Record<Tenure, number>>;
   economics: TrueEconomics;
-  /** The worker takes a won offer with `ceiling / (1 + exp(slope · (rate − midpoint)))`, rate in percent a month, times (amount / asked) ^ amountElasticity. */
-  acceptance: { ceiling: number; midpointPercent: number; slope: number; amountElasticity: number };
+  /** The worker takes a won offer with `ceiling / (1 + exp(slope · (rate − midpoint)))`, rate in percent a month, times (amount / asked) ^ amountElasticity and e ^ (−termElasticity · |ln(term / asked)|). */
+  acceptance: {
+    ceiling: number;
+    midpointPercent: number;
+    slope: number;
+    amountElasticity: number;
+    termElasticity: number;
+  };
   /** Loss multiplier: 1 + win · (1 − w(rate) against rivals) + rate · (percent points above the median best rival). */
   selection: { win: number; rate: number };
   lenders: readonly RivalLender[];
@@ -80,7 +90,8 @@ export type WorldSettings = {
   regimes: readonly Regime[];
   /** When rivals bid, as shares of the window, uniformly between. */
   rivalArrival: { from: number; to: number };
-  calendar: { cutoffDay: number; dueDay: number };
+  /** `businessDays`: what falls due on a day without banks comes on the next with them. */
+  calendar: { cutoffDay: number; dueDay: number; businessDays: boolean };
 };
 
 function lender(
@@ -122,12 +133,14 @@ export const defaultWorld: WorldSettings = {
     neverStartedShare: 0.13,
     lossGivenSeparation: 0.175,
     guaranteeRecovery: 0.1,
+    fgtsBalanceShare: 0.1,
+    terminationFineShare: 1,
     commissionPercent: 0.7,
     contractCostCents: 1_700,
     bidCostCents: 3,
   },
-  acceptance: { ceiling: 0.86, midpointPercent: 4.3, slope: 1.3, amountElasticity: 0.2 },
-  selection: { win: 0.22, rate: 0.16 },
+  acceptance: { ceiling: 0.86, midpointPercent: 3.5, slope: 2.2, amountElasticity: 0.2, termElasticity: 0.4 },
+  selection: { win: 0.4, rate: 0.35 },
   lenders: [
     lender('rio', 0.5, 109, 24),
     lender('serra', 0.45, 94, 20, { round: 10, below: 1 }),
@@ -146,7 +159,7 @@ export const defaultWorld: WorldSettings = {
     { markupHundredths: 32, participation: 0.9 },
   ],
   rivalArrival: { from: 0.1, to: 0.9 },
-  calendar: { cutoffDay: 20, dueDay: 7 },
+  calendar: { cutoffDay: 20, dueDay: 7, businessDays: true },
 };
 
 export function segmentKey(segment: Segment): string {

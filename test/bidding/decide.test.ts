@@ -22,8 +22,28 @@ function assessed(change: Partial<LoanRequest> = {}, link: LinkDetail | null = s
   return assess({ ...sampleRequest, ...change }, link, policy, at);
 }
 
-function drafted(assessment: Assessment, operatorCaps: Record<string, number> = {}): Draft {
-  return draftOffer({ assessment, policy, settings, curve, operatorCaps, shadowPricePerCent: 0 });
+const learnt = {
+  shadowPricePerCent: 0.004,
+  shadowPriceVersion: 'desk-day#7',
+  acceptance: { midpointShiftPercent: -0.31, ceilingFactor: 0.94 },
+};
+
+function drafted(
+  assessment: Assessment,
+  operatorCaps: Record<string, number> = {},
+  change: Partial<typeof learnt> = {},
+): Draft {
+  return draftOffer({
+    assessment,
+    policy,
+    settings,
+    curve,
+    operatorCaps,
+    shadowPricePerCent: 0,
+    shadowPriceVersion: null,
+    acceptance: null,
+    ...change,
+  });
 }
 
 function offered(draft: Draft): Extract<Draft, { kind: 'offer' }> {
@@ -108,10 +128,10 @@ test('caps: full by amount or by count is a pass, with what was used in the trac
 });
 
 test('an operator cap counts like a rule: up to the cent and no further, by the day of São Paulo', () => {
-  const { offer, trace } = offered(drafted(assessed(), { desk: 5_000_000 }));
+  const { offer, trace } = offered(drafted(assessed(), { desk: 5_000_000 }, learnt));
   const key = 'operator:desk|2026-11-20';
   assert.ok(trace.caps.some(({ keys }) => keys[0] === key));
-  const draft = drafted(assessed(), { desk: 5_000_000 });
+  const draft = drafted(assessed(), { desk: 5_000_000 }, learnt);
   const used = (amountCents: number) => new Map([[key, { amountCents, count: 1 }]]);
   assert.equal(checkCaps(draft, used(5_000_000 - offer.amountCents)).kind, 'offer');
   assert.equal(checkCaps(draft, used(5_000_000 - offer.amountCents + 1)).kind, 'pass');
@@ -120,7 +140,9 @@ test('an operator cap counts like a rule: up to the cent and no further, by the 
 test('replayed from its stored inputs the decision gives the same bytes', () => {
   const bytes = (requestId: string, offer: Claimed['offer']) =>
     encodeBid({ requestId, offer, contacts: config.contacts });
-  const draft = offered(checkCaps(drafted(assessed(), { desk: 5_000_000 }), new Map()) as Draft);
+  const draft = offered(checkCaps(drafted(assessed(), { desk: 5_000_000 }, learnt), new Map()) as Draft);
+  const plain = offered(drafted(assessed()));
+  assert.ok(draft.offer.expectedValueCents < plain.offer.expectedValueCents && !('acceptance' in plain.trace));
   const { requestId } = sampleRequest;
   const body = bytes(requestId, draft.offer);
   const record: Claimed = JSON.parse(

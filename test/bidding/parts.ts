@@ -37,6 +37,7 @@ export const settings: BiddingSettings = {
   askCached: true,
   controlMaxAgeMs: 2_000,
   controlPollMs: 250,
+  demandByHour: Array.from({ length: 24 }, () => 1),
   halfLifeMs: 1_000_000,
 };
 

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { evolve, viewChanges } from '../../src/bidding/evolve.ts';
 import { transitions } from '../../src/bidding/transitions.ts';
+import type { AuctionRecord } from '../../src/domain/records.ts';
 import { phases, type RequestState } from '../../src/domain/states.ts';
 import { sampleRequest } from '../rules/sample-request.ts';
 import {
@@ -22,6 +23,7 @@ import {
   passed,
   rejected,
   requested,
+  resolved,
   settings,
   unknown,
 } from './parts.ts';
@@ -229,6 +231,23 @@ test('several bids that may be ours stay ambiguous until the winner is told', ()
   assert.equal(evolve(state, contemplated(), settings).phase, 'contemplated');
 });
 
+test('only a win of ours that is taken, or that nobody took in all its validity, teaches acceptance', () => {
+  const taught = (...records: readonly AuctionRecord[]) =>
+    [...steps(records)].flatMap(({ before, record, state }) =>
+      viewChanges(before, state, record, settings).flatMap((change) =>
+        change.kind === 'learn' && change.keys[0]!.startsWith('acceptance:') ? change.keys : [],
+      ),
+    );
+  const won = [requested(), claimed(), answered(accepted), ended([bid('ours')])] as const;
+  const lost = [requested(), claimed(), answered(accepted), ended([rival, bid('ours', { position: 2 })])] as const;
+  const expired = resolved('expired');
+  assert.deepEqual(taught(...won), []);
+  assert.deepEqual(taught(...won, contemplated(), contemplated()), ['acceptance:taken']);
+  assert.deepEqual(taught(...won, expired, contemplated()), ['acceptance:declined']);
+  assert.deepEqual(taught(...lost, expired), []);
+  assert.deepEqual(taught(requested(), ended([rival])), []);
+});
+
 test('the deadline counts from the first receipt ever', () => {
   const earlier = requested({ request: { ...sampleRequest, receivedAt: at - 400 } });
   assert.equal(folded(requested(), earlier).request!.receivedAt, at - 400);
@@ -240,6 +259,7 @@ test('views: a promise is reserved before it is released or committed, and an au
     fc.property(history, (records) => {
       let promised = false;
       let learnt = 0;
+      let answers = 0;
       for (const { before, record, state } of steps(records)) {
         for (const change of viewChanges(before, state, record, settings)) {
           if (change.kind === 'reserve') {
@@ -250,8 +270,15 @@ test('views: a promise is reserved before it is released or committed, and an au
             assert.ok(promised, 'released without a reservation');
             promised = false;
           } else if (change.kind === 'commit') assert.ok(promised, 'committed without a reservation');
-          else if (change.kind === 'learn') learnt += 1;
+          else if (change.kind === 'learn' && change.keys[0]!.startsWith('acceptance:')) {
+            answers += 1;
+            assert.ok(
+              state.claim !== null && change.cell === state.claim.offer.rateHundredths,
+              'learnt of a bid of ours',
+            );
+          } else if (change.kind === 'learn') learnt += 1;
         }
+        assert.ok(answers <= 1, 'a worker answers once');
         if (state.claim !== null) assert.equal(promised, state.exposure === 'held' || state.exposure === 'committed');
       }
       assert.equal(learnt, records.some(({ kind }) => kind === 'ended') ? 1 : 0);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Limits, Strategy } from '../../src/domain/policy.ts';
 import { noLimits } from '../../src/domain/policy.ts';
-import { type Choice, chooseOffer, explainChoice } from '../../src/pricing/choose.ts';
+import { type Choice, chooseOffer, explainChoice, holdAtPrices } from '../../src/pricing/choose.ts';
 import { cetOf, financeReleased, quoteReleased } from '../../src/pricing/loan.ts';
 import type { ChoiceInput } from '../../src/pricing/mask.ts';
 import { createRateTables } from '../../src/pricing/terms.ts';
@@ -31,7 +31,7 @@ const request: ChoiceInput = {
   requestedAmountCents: 680_000,
   requestedInstallments: 24,
   availableMarginCents: 60_000,
-  guaranteed: false,
+  pledgedCents: 0,
   limits: noLimits,
   economics,
   strategy: { kind: 'optimise' },
@@ -122,6 +122,39 @@ test('a budget with a price makes poor loans unwanted and never raises the expec
   assert.equal(refusedAs({ shadowPricePerCent: 1 }), 'no-profit');
 });
 
+test('a price on the budget keeps what the best offer is expected to hold, and less of it the higher it is', () => {
+  const prices = Float64Array.of(0, 0.005, 0.01, 0.02, 0.05, 0.1, 1);
+  const held = new Float64Array(prices.length).fill(7);
+  holdAtPrices(request, prices, held);
+  for (const [index, shadowPricePerCent] of prices.entries()) {
+    const choice = chooseOffer({ ...request, shadowPricePerCent });
+    const expected = choice.kind === 'offer' ? choice.offer.winProbability * choice.offer.amountCents : 0;
+    assert.ok(Math.abs(held[index]! - expected) < 2, `${held[index]} at ${shadowPricePerCent}, not ${expected}`);
+    if (index > 0) assert.ok(held[index]! <= held[index - 1]!);
+  }
+  assert.ok(held[0]! > 0 && held[6] === 0);
+});
+
+test('other terms are offered only where a limit allows them, and only when they earn more', () => {
+  // A margin so small that in the term asked only part of the amount fits.
+  const tight: ChoiceInput = { ...request, availableMarginCents: 24_000 };
+  const same = offered(chooseOffer(tight)).offer;
+  assert.equal(same.installments, 24);
+  const free = offered(chooseOffer({ ...tight, ...limited({ maxTermChange: 12 }) })).offer;
+  assert.ok(free.installments > 24 && free.installments <= 36, `${free.installments} installments`);
+  assert.ok(free.amountCents > same.amountCents && free.expectedValueCents > same.expectedValueCents);
+  const kept = offered(chooseOffer({ ...tight, ...limited({ maxTermChange: 12, maxInstallments: 24 }) })).offer;
+  assert.ok(kept.installments <= 24);
+  const stubborn = { ...economics, acceptanceTermElasticity: 10 };
+  const disliked = offered(chooseOffer({ ...tight, economics: stubborn, ...limited({ maxTermChange: 12 }) })).offer;
+  assert.equal(disliked.installments, 24);
+  const { stack } = explainChoice({ ...tight, ...limited({ maxTermChange: 12 }) });
+  assert.equal(
+    stack?.rows.reduce((sum, row) => sum + row.cents, 0),
+    free.expectedValueCents,
+  );
+});
+
 test('cheaper rivals pull the rate down', () => {
   const cheap = curveOf(Array.from({ length: 300 }, (_, index) => 230 + (index % 30)));
   const dear = curveOf(Array.from({ length: 300 }, (_, index) => 330 + (index % 30)));
@@ -179,9 +212,11 @@ function bruteForce(input: ChoiceInput): Tried[] {
       cell,
       values: tables.values(input.releaseDay, installments, input.economics),
       curve: input.curve,
-      acceptance: 0.9 / (1 + Math.exp(1.5 * (cell / 100 - 4.2))),
+      acceptance:
+        (0.9 / (1 + Math.exp(1.5 * (cell / 100 - 4.2)))) *
+        Math.min(1, (amountCents / input.requestedAmountCents) ** 0.25),
       economics: input.economics,
-      guaranteed: input.guaranteed,
+      pledgedCents: input.pledgedCents,
       shadowPricePerCent: input.shadowPricePerCent,
     });
     if (stack.valueIfReleased >= 0 && cell < breakEven) breakEven = cell;
@@ -207,7 +242,7 @@ const anyInput: fc.Arbitrary<ChoiceInput> = fc
     asked: fc.integer({ min: 50_000, max: 2_000_000 }),
     installments: fc.integer({ min: 1, max: 48 }),
     marginShareOfInstallment: fc.double({ min: 0.2, max: 2.5, noNaN: true }),
-    guaranteed: fc.boolean(),
+    pledgedCents: fc.constantFrom(0, 150_000, Number.POSITIVE_INFINITY),
     shadowPricePerCent: fc.constantFrom(0, 0.005, 0.02),
     strategy: fc.oneof(
       { weight: 4, arbitrary: fc.constant<Strategy>({ kind: 'optimise' }) },
@@ -227,6 +262,7 @@ const anyInput: fc.Arbitrary<ChoiceInput> = fc
       maxMarginShare: sometimes(fc.double({ min: 0.5, max: 1, noNaN: true })),
       minSpreadHundredths: sometimes(fc.integer({ min: 0, max: 60 })),
       minProfitCents: sometimes(fc.integer({ min: 0, max: 10_000 })),
+      maxTermChange: fc.constant(null),
     }),
   })
   .map(({ asked, installments, marginShareOfInstallment, ...rest }) => ({

@@ -7,11 +7,14 @@ import type { PricingSettings } from '../../src/pricing/settings.ts';
 export const settings: PricingSettings = {
   dayCount: 'actual365',
   iof: { daily: 0.000082, dayCap: 365, additional: 0.0038 },
-  payrollCalendar: { cutoffDay: 20, monthsToFirstDue: 2, dueDayOfMonth: 7 },
+  payrollCalendar: { cutoffDay: 20, monthsToFirstDue: 2, dueDayOfMonth: 7, businessDays: 'ignored' },
+  fundingCurve: [],
+  guaranteePledge: { fgtsBalanceShare: 0.1, terminationFineShare: 1 },
   insuranceCents: 0,
   maxInstallments: 96,
   marginBufferCents: 1,
   minAmountShare: 0.3,
+  acceptancePrior: { midpointDeviationPercent: 0.5, ceilingDeviation: 0.15 },
   winCurve: {
     priorWeight: 4,
     shrinkage: 12,
@@ -41,6 +44,8 @@ export const economics: Economics = {
   acceptanceCeiling: 0.9,
   acceptanceMidpointPercent: 4.2,
   acceptanceSlope: 1.5,
+  acceptanceAmountElasticity: 0.25,
+  acceptanceTermElasticity: 0.5,
   selectionWin: 0.15,
   selectionRate: 0.1,
 };

@@ -210,6 +210,16 @@ test('two caps of one name are one reservation under the lesser limits', () => {
   assert.deepEqual(caps, [{ keys: ['desk|2026-11-20'], limitAmountCents: 50_000, limitCount: 3 }]);
 });
 
+test('a paced cap says so, and so does the one reservation that it becomes with another of its name', () => {
+  const budget = { name: 'desk', keyFacts: [], window: 'day' };
+  const paced = fires('A', 'cap', { ...budget, maxAmountReais: 1000, paced: true });
+  const plain = fires('B', 'cap', { ...budget, maxAmountReais: 500, paced: false });
+  const cap = { keys: ['desk|2026-11-20'], limitCount: null };
+  assert.deepEqual(verdictOf([paced]).caps, [{ ...cap, limitAmountCents: 100_000, paced: true }]);
+  assert.deepEqual(verdictOf([paced, plain]).caps, [{ ...cap, limitAmountCents: 50_000, paced: true }]);
+  assert.deepEqual(verdictOf([plain]).caps, [{ ...cap, limitAmountCents: 50_000 }]);
+});
+
 test('rules of the offer stage see request and offer, and run only then', () => {
   const dear = { fact: 'offer.ratePercent', operator: 'greaterThan', value: 3 };
   const rules = [

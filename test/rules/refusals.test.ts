@@ -298,6 +298,14 @@ refused('an unknown window', [cap({ window: 'week' })], `${inParams}/window`, /"
 refused('a window too long', [cap({ window: { hours: 1000 } })], `${inParams}/window/hours`, /outside 1 … 168/);
 refused('an unknown key fact', [cap({ keyFacts: ['employer.id'] })], `${inParams}/keyFacts/0`, /employer\./);
 refused('a list as key fact', [cap({ keyFacts: ['alerts.codes'] })], `${inParams}/keyFacts/0`, /one value/);
+refused('a paced count', [cap({ paced: true })], `${inParams}/paced`, /Only a day's amount/);
+refused(
+  'a paced window of hours',
+  [cap({ paced: true, maxAmountReais: 9, window: { hours: 3 } })],
+  `${inParams}/paced`,
+  /day/,
+);
+refused('paced as text', [cap({ paced: 'yes' })], `${inParams}/paced`, /true or false/);
 refused(
   'an offer key fact before pricing',
   [cap({ keyFacts: ['offer.ratePercent'] })],

@@ -1,6 +1,7 @@
 /** The sandbox's arithmetic against vectors that nobody here computed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { payrollDueDays } from '../../src/pricing/schedule.ts';
 import { annualRate, dayNumber, dueDays, installmentOf, loanOf, scheduleOf } from '../../src/sandbox/loan.ts';
 
 const released = dayNumber(2026, 2, 22);
@@ -45,4 +46,21 @@ test('the payroll calendar turns on the day after the cut-off', () => {
   assert.deepEqual(dueDays(dayNumber(2026, 1, 21), 2, calendar), [dayNumber(2026, 4, 7), dayNumber(2026, 5, 7)]);
   assert.deepEqual(dueDays(dayNumber(2026, 1, 20), 1, calendar), [dayNumber(2026, 3, 7)]);
   assert.deepEqual(dueDays(dayNumber(2026, 11, 21), 1, calendar), [dayNumber(2027, 2, 7)]);
+});
+
+test('days without banks are those that the engine takes from its package, over ten years', () => {
+  for (let cell = 0; cell < 10 * 12; cell += 1) {
+    for (const dueDay of [1, 2, 7, 12, 15, 20, 21, 25]) {
+      const at = dayNumber(2025, 1 + cell, 10);
+      const day = new Date(at * 86_400_000).toISOString().slice(0, 10);
+      const calendar = {
+        cutoffDay: 20,
+        monthsToFirstDue: 2,
+        dueDayOfMonth: dueDay,
+        businessDays: 'following',
+      } as const;
+      const engine = payrollDueDays(day, 1, calendar).map((days) => at + days);
+      assert.deepEqual(dueDays(at, 1, { cutoffDay: 20, dueDay, businessDays: true }), engine, `${day}, ${dueDay}`);
+    }
+  }
 });

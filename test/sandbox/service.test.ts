@@ -107,7 +107,8 @@ test('a win is told by the end of the auction, the contemplation and the proposa
     assert.equal(contemplated.json.Endpoint, bidPath);
     assert.deepEqual(contemplated.json.Payload.Erros, []);
     const request = sandbox.record.of('request')[0]!;
-    const worth = sandbox.trueValue(request, { rateHundredths: 2, amountCents: 250_000, installments: 24 });
+    const { installments } = request;
+    const worth = sandbox.trueValue(request, { rateHundredths: 2, amountCents: request.amountCents, installments });
     assert.ok(worth.valueCents < 0 && worth.acceptance > 0.8);
   });
 });

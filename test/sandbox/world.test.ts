@@ -130,7 +130,9 @@ test('the truth: break-even inside the market, acceptance falls, selection costs
     amountCents: 380_000,
     installments: 24,
     segment: plain,
+    guarantee: null,
     requestedAmountCents: 380_000,
+    requestedInstallments: 24,
     releasedOn,
     rival,
   };
@@ -142,8 +144,16 @@ test('the truth: break-even inside the market, acceptance falls, selection costs
   assert.ok(at(400).lossMultiplier > at(250).lossMultiplier && at(250).lossMultiplier > 1);
   const blind = { ...world, selection: { win: 0, rate: 0 } };
   assert.ok(trueValue(blind, { ...terms, rateHundredths: 300 }).valueCents > at(300).valueCents);
-  const half = trueAcceptance(world, { rateHundredths: 250, amountCents: 190_000, requestedAmountCents: 380_000 });
+  const half = trueAcceptance(world, { ...terms, rateHundredths: 250, amountCents: 190_000 });
   assert.ok(half < at(250).acceptance);
+  assert.ok(trueAcceptance(world, { ...terms, rateHundredths: 250, installments: 30 }) < at(250).acceptance);
+  const secured = (balance: number) =>
+    trueValue(world, {
+      ...terms,
+      rateHundredths: 250,
+      guarantee: { fgtsBalanceCents: balance, terminationFineCents: 0.4 * balance },
+    }).valueCents;
+  assert.ok(secured(200_000) > at(250).valueCents && secured(400_000) > secured(200_000));
 });
 
 test('what workers do happens as often as the truth says', () => {
@@ -153,7 +163,9 @@ test('what workers do happens as often as the truth says', () => {
     amountCents: 380_000,
     installments: 24,
     segment: plain,
+    guarantee: null,
     requestedAmountCents: 380_000,
+    requestedInstallments: 24,
     releasedOn,
     rival,
   };

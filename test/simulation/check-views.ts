@@ -79,12 +79,22 @@ export function checkStatistics({ views, house }: Evidence, trails: Trails, repo
     for (const key of learntUnder(trail)) expected.set(key, (expected.get(key) ?? 0) + 1);
   }
   const { histograms } = views.data;
+  const winners = [...trails.values()].filter(
+    (trail) => ofKind(trail, 'claimed').length > 0 && hasWinner(trail),
+  ).length;
+  const taken = histograms.get('acceptance:taken')?.count ?? 0;
+  if (taken > winners) report('statistics', `${taken} offers taken were folded in, ${winners} winners told`);
   for (const key of new Set([...expected.keys(), ...histograms.keys()])) {
+    if (key.startsWith('acceptance:')) continue;
     const count = histograms.get(key)?.count ?? 0;
     const wanted = expected.get(key) ?? 0;
     if (count !== wanted) report('statistics', `${key}: ${count} results folded in, ${wanted} in the log`);
   }
   checkCells({ views, house }, trails, report);
+}
+
+function hasWinner(trail: readonly Entry[]): boolean {
+  return ofKind(trail, 'contemplated').length + ofKind(trail, 'proposed').length > 0;
 }
 
 function learntUnder(trail: readonly Entry[]): readonly string[] {

@@ -66,6 +66,8 @@ const economics: Economics = {
   acceptanceCeiling: 0.9,
   acceptanceMidpointPercent: 4.5,
   acceptanceSlope: 1.5,
+  acceptanceAmountElasticity: 0.25,
+  acceptanceTermElasticity: 0.5,
   selectionWin: 0.3,
   selectionRate: 0.1,
 };
@@ -73,11 +75,14 @@ const economics: Economics = {
 const pricing: PricingSettings = {
   dayCount: 'actual365',
   iof: { daily: 0.000082, dayCap: 365, additional: 0.0038 },
-  payrollCalendar: { cutoffDay: 20, monthsToFirstDue: 2, dueDayOfMonth: 7 },
+  payrollCalendar: { cutoffDay: 20, monthsToFirstDue: 2, dueDayOfMonth: 7, businessDays: 'ignored' },
+  fundingCurve: [],
+  guaranteePledge: { fgtsBalanceShare: 0.1, terminationFineShare: 1 },
   insuranceCents: 0,
   maxInstallments: 96,
   marginBufferCents,
   minAmountShare: 0.5,
+  acceptancePrior: { midpointDeviationPercent: 0.5, ceilingDeviation: 0.15 },
   winCurve: {
     priorWeight: 4,
     shrinkage: 16,
@@ -114,6 +119,7 @@ export const settings: BiddingSettings = {
   controlPollMs: 700,
   controlMaxAgeMs: 2_500,
   // No decay: every result weighs exactly one, so that the checker can count.
+  demandByHour: Array.from({ length: 24 }, () => 1),
   halfLifeMs: Number.POSITIVE_INFINITY,
 };
 

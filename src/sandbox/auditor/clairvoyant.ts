@@ -13,7 +13,7 @@ import {
 import type { Limits } from '../../domain/policy.ts';
 import type { EmittedRequest } from '../record.ts';
 import type { BestRival } from '../rivals.ts';
-import { trueAcceptance, trueLossMultiplier, trueValue } from '../worker-choice.ts';
+import { guaranteedShare, trueAcceptance, trueLossMultiplier, trueValue } from '../worker-choice.ts';
 import { segmentKey, type WorldSettings } from '../world.ts';
 import { limitsFor, type RequestCase, type Run } from './run.ts';
 import { publishedRivals, type Truth, trueWorth, winAgainst } from './surplus.ts';
@@ -47,10 +47,12 @@ type ClairvoyantScore = { surplusCents: number; requests: number; bids: number }
 
 /** Rates at which loans are really computed; between them the worth of a cent lent is as good as straight. */
 const rateStep = 5;
+/** IOF on top of the amount, about: enough to choose the finalists. */
+const typicalGrossUp = 1.03;
 /** Best cells of the approximation, each computed exactly before one is chosen. */
 const finalists = 4;
 
-/** What one cent lent is worth at each rate, before selection: a loan is as good as linear in its amount. */
+/** What one cent lent is worth at each rate, before guarantee and selection: a loan is as good as linear in its amount. */
 type UnitLoan = { installment: Float64Array; worth: Float64Array; loss: Float64Array };
 /** What holds for all requests of a segment in a regime, by rate. */
 type Market = { rival: BestRival; win: Float64Array; lossMultiplier: Float64Array };
@@ -108,7 +110,13 @@ function kept<T>(known: Map<string, T>, key: string, make: () => T): T {
 /** Acceptance of the whole amount by rate. */
 function likingsOf(world: WorldSettings): Float64Array {
   return Float64Array.from({ length: cellCount }, (_, rateHundredths) =>
-    trueAcceptance(world, { rateHundredths, amountCents: 1, requestedAmountCents: 1 }),
+    trueAcceptance(world, {
+      rateHundredths,
+      amountCents: 1,
+      requestedAmountCents: 1,
+      installments: 1,
+      requestedInstallments: 1,
+    }),
   );
 }
 
@@ -142,7 +150,9 @@ function unitLoanOf(world: WorldSettings, request: EmittedRequest, rival: BestRi
       amountCents,
       installments,
       segment,
+      guarantee: null,
       requestedAmountCents: amountCents,
+      requestedInstallments: installments,
       releasedOn,
       rival,
     };
@@ -201,7 +211,9 @@ function chooseRate(
     if (amountCents < bounds.leastCents) break;
     const share = Math.min(1, amountCents / request.amountCents);
     const taken = share === 1 ? likings[rate]! : likings[rate]! * share ** acceptance.amountElasticity;
-    const perCent = unit.worth[rate]! - unit.loss[rate]! * market.lossMultiplier[rate]!;
+    const recovered = guaranteedShare(truth.world, request.guarantee, amountCents * typicalGrossUp);
+    const lost = Math.max(0, 1 - recovered / economics.lossGivenSeparation);
+    const perCent = unit.worth[rate]! - unit.loss[rate]! * lost * market.lossMultiplier[rate]!;
     const worth = market.win[rate]! * taken * (amountCents * perCent - economics.contractCostCents);
     if (worth <= 0 || (best.length === finalists && worth <= best.at(-1)!.worth)) continue;
     if (best.length === finalists) best.pop();

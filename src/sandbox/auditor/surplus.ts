@@ -16,9 +16,16 @@ type Terms = { rateHundredths: number; amountCents: AmountCents; installments: n
 
 /** What winning with these terms is worth. */
 export function trueWorth({ world, rivals }: Truth, request: EmittedRequest, terms: Terms): TrueValue {
-  const { segment, regime, releasedOn, amountCents } = request;
-  const rival = rivals.bestRival(segment, regime);
-  return trueValue(world, { ...terms, segment, releasedOn, requestedAmountCents: amountCents, rival });
+  const { segment, regime, releasedOn, guarantee } = request;
+  const asked = { requestedAmountCents: request.amountCents, requestedInstallments: request.installments };
+  return trueValue(world, {
+    ...terms,
+    ...asked,
+    segment,
+    guarantee,
+    releasedOn,
+    rival: rivals.bestRival(segment, regime),
+  });
 }
 
 /** 1, or ½ for a tie with the best of them, or 0. */

@@ -168,7 +168,7 @@ type ClaimedOffer = Extract<AuctionRecord, { kind: 'claimed' }>['offer'];
 function installmentOf(amountCents: number, rateHundredths: number, installments: number): number {
   const [year, month, day] = new Date(Date.now() - 3 * 3_600_000).toISOString().slice(0, 10).split('-').map(Number);
   const releasedOn = dayNumber(year!, month!, day!);
-  const due = dueDays(releasedOn, installments, { cutoffDay: 20, dueDay: 7 });
+  const due = dueDays(releasedOn, installments, { cutoffDay: 20, dueDay: 7, businessDays: true });
   return loanOf(amountCents, rateHundredths, releasedOn, due).installmentCents;
 }
 
