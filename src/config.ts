@@ -296,10 +296,7 @@ export function readPlace(environment: Environment, readFile: ReadFile): PlaceRe
   };
 }
 
-<<<<<<< HEAD
 type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir'> & { pseudonymKey: string | null };
-=======
-type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'rulesDir'> & { pseudonymKey: string | null };
 
 /** Reads only how loans are reckoned. */
 export function readPricing(
@@ -311,4 +308,3 @@ export function readPricing(
   const { pricing } = readFields<Pick<Sections, 'pricing'>>({ pricing: sections.pricing }, layers, faults);
   return pricing === undefined || faults.length > 0 ? { kind: 'refused', faults } : { kind: 'pricing', pricing };
 }
->>>>>>> wip-rate

@@ -71,10 +71,10 @@ type DeskGauges = Omit<GaugeSample, 'doorInFlight' | 'consumerLag' | 'consumerLa
 const hourMs = 3_600_000;
 const snapshotSettings: SnapshotSettings = {
   everyMs: hourMs,
-  /** Bid validity, grace and a proposal's validity are over by then. */
-  keepClosedMs: 40 * 24 * hourMs,
-  pieceChars: 500_000,
-  retryMs: 1_000,
+  /** As long as the log is kept: a webhook repeated later must still be known. */
+  keepClosedMs: 400 * 24 * hourMs,
+  pieceChars: 262_144,
+  retryMs: 500,
 };
 
 export async function startEngine(parts: EngineParts): Promise<Engine> {
@@ -92,6 +92,8 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     metricsText: () => metricsText({ ...parts, metrics, lagWatch, desk, door }),
     onFault: (text) => journal.error('http-fault', { text }),
   });
+  const { pricing } = config;
+  prepareCalendar(dayOf(parts.clock.now()), pricing.maxInstallments, pricing.payrollCalendar);
   await desk?.start();
   keeper?.start();
   const port = await server.listen(config.http.host, config.http.port);
@@ -151,24 +153,7 @@ function deskOf(parts: EngineParts, metrics: Metrics): { desk: Desk; keeper: Sna
     observer: observerOf(metrics, journal, parts.onStep),
     ...(keeper === null ? {} : { restoreViews: keeper.restore, onRebuild: onProgress }),
   });
-<<<<<<< HEAD
   return { desk, keeper };
-=======
-  const { pricing } = config;
-  prepareCalendar(dayOf(clock.now()), pricing.maxInstallments, pricing.payrollCalendar);
-  await desk.start();
-  const port = await server.listen(config.http.host, config.http.port);
-  journal.info('started', { instance: parts.instance, port, ruleSet: parts.policy.ruleSet.hash });
-  return {
-    url: `http://${config.http.host}:${port}`,
-    desk,
-    stop: async () => {
-      await server.close();
-      await desk.stop();
-      journal.info('stopped', { instance: parts.instance });
-    },
-  };
->>>>>>> wip-rate
 }
 
 function observerOf(metrics: Metrics, journal: Journal, onStep: (step: Step) => void): DeskObserver {

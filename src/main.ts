@@ -24,23 +24,15 @@ import { createFormat } from './cli/format.ts';
 import { judge, reportText } from './cli/judge.ts';
 import { createTerminal } from './cli/terminal.ts';
 import { languageOf } from './cli/texts.ts';
-<<<<<<< HEAD
 import type { DeskReader } from './cli/world.ts';
 import type { StorePlace } from './config/store-place.ts';
-import { type Config, type Environment, type Place, readConfig, readPlace } from './config.ts';
+import { type Config, type Environment, type Place, readConfig, readPlace, readPricing } from './config.ts';
 import type { Vault } from './domain/vault.ts';
 import { type Engine, type Store, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
 import { createJournal, type Journal } from './http/journal.ts';
 import { createRuleCheck, policyOf } from './policy.ts';
-=======
-import { type Config, type Environment, type Place, readConfig, readPlace, readPricing } from './config.ts';
-import { type Engine, startEngine } from './engine.ts';
-import { Fault } from './errors.ts';
-import { createJournal, type Journal } from './http/journal.ts';
-import { policyOf } from './policy.ts';
 import type { PricingSettings } from './pricing/settings.ts';
->>>>>>> wip-rate
 import { type modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
 import { createSandbox } from './sandbox/sandbox.ts';
 import { sandboxSettings } from './sandbox/settings.ts';
@@ -315,12 +307,8 @@ registerCommands(program, {
   terminal: createTerminal(),
   format: createFormat(languageOf(process.argv, process.env)),
   place: () => place(process.env),
-<<<<<<< HEAD
-  openReader,
-=======
   pricing: () => pricing(process.env),
-  openReader: (directory) => openEmbeddedReader({ directory }),
->>>>>>> wip-rate
+  openReader,
   readConfig: () => readConfig(process.env, readText),
   createVault,
   readRules: readRuleFiles,

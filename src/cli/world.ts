@@ -30,15 +30,10 @@ export type CommandWorld = {
   format: Format;
   /** Throws `configuration-invalid`. */
   place: () => Place;
-<<<<<<< HEAD
-  /** Rejects with `data-directory-unusable`, or with what a server of the store did not do. */
-  openReader: (store: StorePlace) => Promise<DeskReader>;
-=======
   /** Settings of the arithmetic alone. Throws `configuration-invalid`. */
   pricing: () => PricingSettings;
-  /** Throws `data-directory-unusable`. */
-  openReader: (directory: string) => DeskReader;
->>>>>>> wip-rate
+  /** Rejects with `data-directory-unusable`, or with what a server of the store did not do. */
+  openReader: (store: StorePlace) => Promise<DeskReader>;
   readConfig: () => ConfigResult;
   createVault: (secret: string) => Vault;
   /** Throws `rules-refused`. */
