@@ -31,9 +31,17 @@ export type Policy = {
   stored: readonly StoredInput[];
 };
 
+/** What was known beside the request when it was assessed. */
+export type Surroundings = {
+  link: LinkDetail | null;
+  /** Facts of the ledger; undefined: no rule looks at any. */
+  ledger: Readonly<Record<string, number>> | undefined;
+};
+
 export type Assessment = {
   request: LoanRequest;
   link: LinkDetail | null;
+  ledger: Readonly<Record<string, number>> | undefined;
   marginCents: AmountCents | null;
   facts: Facts;
   verdict: RequestVerdict;
@@ -49,10 +57,10 @@ function marginOf(request: LoanRequest, link: LinkDetail | null): AmountCents | 
 }
 
 /** First half: what the rules say of the request alone. */
-export function assess(request: LoanRequest, link: LinkDetail | null, policy: Policy, at: EpochMs): Assessment {
+export function assess(request: LoanRequest, { link, ledger }: Surroundings, policy: Policy, at: EpochMs): Assessment {
   const marginCents = marginOf(request, link);
-  const facts = factsOf({ request, link, marginCents, at });
-  return { request, link, marginCents, facts, verdict: evaluateRequest(policy.ruleSet, facts, at), at };
+  const facts = factsOf({ request, link, marginCents, ...(ledger && { ledger }), at });
+  return { request, link, ledger, marginCents, facts, verdict: evaluateRequest(policy.ruleSet, facts, at), at };
 }
 
 /** Whether the link's detail could still turn this into a bid: something is missing, and nothing certain forbids it. */
@@ -91,6 +99,7 @@ export function draftOffer(input: DraftInput): Draft {
     segmentKeys: verdict.segmentKeys,
     link: assessment.link,
     usage: {},
+    ...(assessment.ledger && { ledger: assessment.ledger }),
     shadowPricePerCent: input.shadowPricePerCent,
     caps: [],
     rulesFired: verdict.fired,

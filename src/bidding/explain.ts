@@ -86,7 +86,7 @@ export function replayDecision(options: {
   const { policy, settings } = policyOfStored(contents, trace);
   const curve =
     contents.curve === null || trace.curveHash === null ? null : decodeWinCurve(contents.curve, trace.curveHash);
-  const assessment = assess(request, trace.link, policy, trace.decidedAt);
+  const assessment = assess(request, { link: trace.link, ledger: trace.ledger }, policy, trace.decidedAt);
   const draft = checkCaps(draftOffer(draftInput({ policy, settings, curve, assessment }, trace)), usageOf(trace));
   const body = draft.kind === 'offer' ? options.encodeBid(request.requestId, draft.offer) : null;
   return { policy, settings, curve, assessment, draft, body };
@@ -234,19 +234,19 @@ function variationsOf(replay: Replay): Variation[][] {
 }
 
 function withRequest({ assessment, policy }: Replay, change: Partial<LoanRequest>): () => Assessment {
-  const { request, link, at } = assessment;
-  return () => assess({ ...request, ...change }, link, policy, at);
+  const { request, link, ledger, at } = assessment;
+  return () => assess({ ...request, ...change }, { link, ledger }, policy, at);
 }
 
 function pricingVariations(replay: Replay): Variation[][] {
   const { assessment, policy } = replay;
-  const { request, link, marginCents, at } = assessment;
+  const { request, link, ledger, marginCents, at } = assessment;
   const { requestedAmountCents: amount, requestedInstallments: term } = request;
   const variations: Variation[][] = [];
   if (marginCents !== null) {
     const raised = (cents: number) => () => {
       const detail = link === null ? null : { ...link, availableMarginCents: cents };
-      return assess({ ...request, availableMarginCents: cents }, detail, policy, at);
+      return assess({ ...request, availableMarginCents: cents }, { link: detail, ledger }, policy, at);
     };
     const margins = amounts(marginCents, 1);
     variations.push(margins.map((to) => ({ fact: 'margin', from: marginCents, to, assessment: raised(to) })));

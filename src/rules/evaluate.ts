@@ -1,11 +1,12 @@
 /** Runs a compiled rule set on facts and combines what fired, as the table of events in DESIGN says. */
+import { dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CapReservation, Reason } from '../domain/offer.ts';
 import { type Economics, type Limits, noLimits, type Strategy } from '../domain/policy.ts';
 import { isFalse, isTrue } from './compile.ts';
 import type { Facts } from './facts.ts';
 import { wholeMarket } from './keys.ts';
-import type { CompiledRule, RuleSet } from './rule-set.ts';
+import type { CompiledRule, RuleSet, StageRules } from './rule-set.ts';
 
 export type RequestVerdict = {
   /** Not empty: no bid. Certain reasons before missing facts, each by priority; the first gives the code. */
@@ -39,9 +40,9 @@ type Draft = {
   fired: string[];
 };
 
-function missingReason(rule: CompiledRule, facts: Facts, offerFacts: Facts): Reason {
+function missingReason(rule: CompiledRule): Reason {
   const missing = new Set<string>();
-  rule.collectMissing(facts, offerFacts, missing);
+  rule.collectMissing(missing);
   const names = [...missing];
   return {
     code: `fact-missing:${names[0]}`,
@@ -93,7 +94,7 @@ function apply(
     case 'pass':
       if (certain) draft.certain.push({ code: event.code, rule: rule.name, text: event.reason });
       else if (event.ignoresMissing) return false;
-      else draft.undecided.push(missingReason(rule, facts, offerFacts));
+      else draft.undecided.push(missingReason(rule));
       return true;
     case 'limit':
       tighten(draft, rule.name, event.limits);
@@ -118,7 +119,13 @@ function apply(
   }
 }
 
-function run(rules: readonly CompiledRule[], facts: Facts, offerFacts: Facts, at: EpochMs): Draft {
+/** Days compare as text. */
+function isValidOn(day: string, { validity }: CompiledRule): boolean {
+  if (validity === null) return true;
+  return (validity.from === null || validity.from <= day) && (validity.until === null || day <= validity.until);
+}
+
+function run({ rules, frame }: StageRules, facts: Facts, offerFacts: Facts, at: EpochMs): Draft {
   const draft: Draft = {
     certain: [],
     undecided: [],
@@ -130,8 +137,11 @@ function run(rules: readonly CompiledRule[], facts: Facts, offerFacts: Facts, at
     caps: [],
     fired: [],
   };
+  const day = dayOf(at);
+  frame.load(facts, offerFacts);
   for (const rule of rules) {
-    const truth = rule.test(facts, offerFacts);
+    if (!isValidOn(day, rule)) continue;
+    const truth = rule.test();
     if (truth === isFalse) continue;
     if (apply(draft, rule, truth === isTrue, facts, offerFacts, at)) draft.fired.push(rule.name);
   }
@@ -159,7 +169,7 @@ function limitConflicts({ limits, limitRules }: Draft): Reason[] {
 
 /** Rules of the request stage, before pricing. `facts` from `factsOf`; `at` resolves the windows of caps. */
 export function evaluateRequest(ruleSet: RuleSet, facts: Facts, at: EpochMs): RequestVerdict {
-  const draft = run(ruleSet.requestRules, facts, noFacts, at);
+  const draft = run(ruleSet.request, facts, noFacts, at);
   return {
     passes: [...draft.certain, ...limitConflicts(draft), ...draft.undecided],
     limits: draft.limits,
@@ -174,6 +184,6 @@ export function evaluateRequest(ruleSet: RuleSet, facts: Facts, at: EpochMs): Re
 
 /** Rules of the offer stage, once, after pricing. `offerFacts` from `offerFactsOf`. */
 export function evaluateOffer(ruleSet: RuleSet, facts: Facts, offerFacts: Facts, at: EpochMs): OfferVerdict {
-  const draft = run(ruleSet.offerRules, facts, offerFacts, at);
+  const draft = run(ruleSet.offer, facts, offerFacts, at);
   return { passes: [...draft.certain, ...draft.undecided], caps: draft.caps, fired: draft.fired };
 }

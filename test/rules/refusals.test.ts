@@ -76,7 +76,7 @@ refused(
   'a named condition',
   [ruleOf({ conditions: { all: [{ condition: 'adult' }] } })],
   `${inCondition}/condition`,
-  /not supported yet/,
+  /not declared in conditions\.json/,
 );
 refused(
   'params on a condition',
@@ -99,10 +99,22 @@ refused(
   /Did you mean "lessThan"/,
 );
 refused(
-  'a decorated operator',
-  [test1('alerts.codes', 'someFact:equal', '7')],
+  'an unknown decorator',
+  [test1('alerts.codes', 'someFacts:equal', '7')],
   `${inCondition}/operator`,
-  /There is no operator/,
+  /no decorator "someFacts:".*Did you mean "someFact"/,
+);
+refused(
+  'a decorator on a single value',
+  [test1('employer.sector', 'someFact:equal', 'public')],
+  `${inCondition}/operator`,
+  /does not fit.*use equal/,
+);
+refused(
+  'too many decorators',
+  [test1('alerts.codes', 'someFact:not:swap:swap:swap:equal', '7')],
+  `${inCondition}/operator`,
+  /more than 4 decorators/,
 );
 refused(
   'an operator of another type',
@@ -153,10 +165,82 @@ refused(
 refused('an empty list', [test1('employer.sector', 'in', [])], `${inCondition}/value`, /list is empty/);
 refused('a mixed list', [test1('worker.categoryCode', 'in', [101, '103'])], `${inCondition}/value/1`, /the number 103/);
 refused(
-  'another fact as value',
-  [test1('request.amountReais', 'lessThan', { fact: 'margin.availableReais' })],
+  'a fact of another unit as value',
+  [test1('request.amountReais', 'lessThan', { fact: 'worker.ageYears' })],
   `${inCondition}/value`,
-  /not supported yet/,
+  /R\$.*years; name a fact of the same unit/,
+);
+refused(
+  'a fact of another type as value',
+  [test1('request.amountReais', 'lessThan', { fact: 'employer.sector' })],
+  `${inCondition}/value`,
+  /does not compare "request.amountReais" \(number\) and "employer.sector" \(string\)/,
+);
+refused(
+  'an unknown fact as value',
+  [test1('request.amountReais', 'lessThan', { fact: 'margin.available' })],
+  `${inCondition}/value/fact`,
+  /Did you mean "margin.availableReais"/,
+);
+refused(
+  'a fact compared with itself',
+  [test1('request.amountReais', 'lessThan', { fact: 'request.amountReais' })],
+  `${inCondition}/value`,
+  /compared with itself/,
+);
+refused(
+  'two facts of no known type',
+  [test1('extra.a', 'equal', { fact: 'extra.b' })],
+  `${inCondition}/value`,
+  /Nobody knows the types/,
+);
+refused('an unknown list', [test1('list.blocked', 'equal', true)], `${inCondition}/fact`, /There is no fact/);
+
+// What can never hold.
+const both = (left: object, right: object) => ruleOf({ conditions: { all: [left, right] } });
+const is = (fact: string, operator: string, value: unknown) => ({ fact, operator, value });
+refused(
+  'an interval without values',
+  [both(is('worker.ageYears', 'greaterThan', 60), is('worker.ageYears', 'lessThan', 21))],
+  '/rules/0/conditions/all',
+  /contradict each other/,
+);
+refused(
+  'an interval between two whole numbers',
+  [both(is('worker.tenureMonths', 'greaterThan', 5), is('worker.tenureMonths', 'lessThan', 6))],
+  '/rules/0/conditions/all',
+  /contradict each other/,
+);
+refused(
+  'a value that the interval leaves out',
+  [both(is('worker.categoryCode', 'in', [101, 103]), is('worker.categoryCode', 'greaterThan', 200))],
+  '/rules/0/conditions/all',
+  /contradict/,
+);
+refused(
+  'both values of a flag',
+  [both(is('request.eligible', 'notEqual', true), is('request.eligible', 'notEqual', false))],
+  '/rules/0/conditions/all',
+  /contradict/,
+);
+refused(
+  'a list that has and lacks',
+  [both(is('alerts.codes', 'contains', '7'), { not: is('alerts.codes', 'contains', '7') })],
+  '/rules/0/conditions/all',
+  /contradict/,
+);
+refused('below the least value', [test1('worker.ageYears', 'lessThan', 0)], `${inCondition}/value`, /within 0 … 130/);
+refused('never always', [test1('desk.always', 'equal', false)], `${inCondition}/value`, /can never be like this/);
+refused('the opposite of always', [ruleOf({ conditions: { not: always } })], '/rules/0/conditions/not', /always holds/);
+
+// Days.
+refused('a day as a number', [ruleOf({ validFrom: 20_260_101 })], '/rules/0/validFrom', /write a day like/);
+refused('a day of no calendar', [ruleOf({ validUntil: '2026-02-30' })], '/rules/0/validUntil', /no calendar/);
+refused(
+  'an end before the beginning',
+  [ruleOf({ validFrom: '2026-05-01', validUntil: '2026-04-30' })],
+  '/rules/0/validUntil',
+  /swap the days/,
 );
 refused(
   'a path on a plain fact',
