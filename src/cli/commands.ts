@@ -8,6 +8,7 @@ import { operatorResolutions, resolveBid } from './bids-resolve.ts';
 import { showBid } from './bids-show.ts';
 import { capDesk, pauseDesk, resumeDesk } from './control.ts';
 import { runDoctor } from './doctor.ts';
+import { registerRules } from './rules-commands.ts';
 import { runSandbox } from './sandbox.ts';
 import { languages, readLanguage } from './texts.ts';
 import type { CommandWorld } from './world.ts';
@@ -91,6 +92,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
     parent.command(usage).description(description).addHelpText('after', exampleText(world, example));
   registerBids(program, world, add);
   registerControl(program, world, add);
+  registerRules(program, world, add);
   registerCare(program, world, add);
   translateHelp(program, world);
 }

@@ -1,5 +1,6 @@
 /** The catalogue in English. */
 import { doctorEn } from './doctor-texts-en.ts';
+import { rulesEn } from './rules-texts-en.ts';
 import type { Texts } from './texts.ts';
 
 export const en: Texts = {
@@ -323,5 +324,6 @@ export const en: Texts = {
     },
   },
   doctor: doctorEn,
+  rules: rulesEn,
   badLanguage: (value) => `LANCE_LANG is "${value}": write pt or en.`,
 };

@@ -61,11 +61,11 @@ function readCells(place: Place, key: string, value: Json, count: number): reado
 type Columns = { inputs: readonly string[]; outputs: readonly string[] };
 
 function readRow(place: Place, value: Json, table: JsonObject, columns: Columns, index: number): TableRow | null {
-  const row = readObject(place, value, 'A row', { required: ['when', 'then'], optional: [] });
+  const row = readObject(place, value, 'A row', { required: ['when', 'set'], optional: [] });
   if (row === null) return null;
   const when = readCells(place, 'when', row.when!, columns.inputs.length);
-  const then = readCells(place, 'then', row.then!, columns.outputs.length);
-  if (when === null || then === null) return null;
+  const set = readCells(place, 'set', row.set!, columns.outputs.length);
+  if (when === null || set === null) return null;
   const conditions: Json[] = [];
   for (const [column, cell] of when.entries()) {
     const parts = cellConditions(within(within(place, 'when'), column), columns.inputs[column]!, cell);
@@ -73,7 +73,7 @@ function readRow(place: Place, value: Json, table: JsonObject, columns: Columns,
     conditions.push(...parts);
   }
   if (conditions.length === 0) conditions.push(comparison('desk.always', 'equal', true));
-  const params = object(Object.fromEntries(columns.outputs.map((name, column) => [name, then[column] ?? undefined])));
+  const params = object(Object.fromEntries(columns.outputs.map((name, column) => [name, set[column] ?? undefined])));
   const { description, owner, priority, stage, onMissing, validFrom, validUntil } = table;
   const rule = object({
     name: `${table.name} #${index + 1}`,
