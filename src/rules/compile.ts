@@ -1,8 +1,8 @@
 /**
- * Conditions as plain functions, three-valued. json-rules-engine gives format and meaning; this form is what decides,
- * because it is fast and knows that a missing fact makes a comparison unknown, not true. The facts of one evaluation are
- * put into a frame; a condition that several rules share is evaluated once in it. Synchronous from `load` to the last
- * test, so evaluations cannot meet.
+ * Conditions compiled, three-valued. json-rules-engine gives format and meaning; this form is what decides, because it is
+ * fast and knows that a missing fact makes a comparison unknown, not true. A frame holds every distinct condition of its
+ * rules once, parts before wholes; `load` takes up the facts of one evaluation and works out all of them in one pass, so
+ * that what rules share is evaluated once. Synchronous from `load` to the last `test`, so evaluations cannot meet.
  */
 import { type Facts, listPrefix } from './facts.ts';
 import { compileList, type ListLookup, type RuleList } from './lists.ts';
@@ -26,9 +26,9 @@ export type CompiledCondition = {
 export type CompiledList = { fact: RuleList['fact']; lookup: ListLookup };
 
 export type Frame = {
-  /** Compiled on first sight; equal conditions share one form. */
+  /** One of the conditions that the frame was made of, or a part of one. */
   condition: (condition: Condition) => CompiledCondition;
-  /** Takes up the facts that the next tests look at. */
+  /** Takes up the facts that the next tests look at, and evaluates every condition. */
   load: (facts: Facts, offerFacts: Facts) => void;
   /** What a fact was in the last `load`; undefined: absent. Only facts of compiled conditions. */
   seen: (fact: string) => unknown;
@@ -134,22 +134,6 @@ function testOf(slots: Slots, comparison: Comparison): Test {
   }
 }
 
-function groupTest(kind: 'all' | 'any', parts: readonly CompiledCondition[]): Test {
-  const tests = parts.map((part) => part.test);
-  const count = tests.length;
-  const decisive = kind === 'all' ? isFalse : isTrue;
-  const neutral = kind === 'all' ? isTrue : isFalse;
-  return () => {
-    let truth: Truth = neutral;
-    for (let index = 0; index < count; index += 1) {
-      const part = tests[index]!();
-      if (part === decisive) return decisive;
-      if (part === isUnknown) truth = isUnknown;
-    }
-    return truth;
-  };
-}
-
 /** Equal text, equal meaning. */
 function keyOf(condition: Condition, keys: WeakMap<Condition, string>): string {
   const known = keys.get(condition);
@@ -165,36 +149,73 @@ function keyOf(condition: Condition, keys: WeakMap<Condition, string>): string {
   return key;
 }
 
-/** How often each condition stands in the rules; what stands in a shared one counts once. */
-function countUses(conditions: readonly Condition[], keys: WeakMap<Condition, string>): ReadonlyMap<string, number> {
-  const uses = new Map<string, number>();
-  const visit = (condition: Condition): void => {
-    if (condition.kind === 'named') {
-      visit(condition.part);
-      return;
-    }
+type Node = { condition: Condition; parts: readonly number[] };
+
+/** Every distinct condition once, parts before wholes. */
+function layOut(conditions: readonly Condition[]): {
+  nodes: readonly Node[];
+  indexOf: (condition: Condition) => number;
+} {
+  const keys = new WeakMap<Condition, string>();
+  const nodes: Node[] = [];
+  const indices = new Map<string, number>();
+  const add = (condition: Condition): number => {
+    if (condition.kind === 'named') return add(condition.part);
     const key = keyOf(condition, keys);
-    const before = uses.get(key) ?? 0;
-    uses.set(key, before + 1);
-    if (before > 0 || condition.kind === 'comparison') return;
-    if (condition.kind === 'not') visit(condition.part);
-    else for (const part of condition.parts) visit(part);
+    const known = indices.get(key);
+    if (known !== undefined) return known;
+    const inner = condition.kind === 'comparison' ? [] : condition.kind === 'not' ? [condition.part] : condition.parts;
+    const parts = inner.map(add);
+    nodes.push({ condition, parts });
+    indices.set(key, nodes.length - 1);
+    return nodes.length - 1;
   };
-  for (const condition of conditions) visit(condition);
-  return uses;
+  for (const condition of conditions) add(condition);
+  const plain = (condition: Condition): Condition => (condition.kind === 'named' ? plain(condition.part) : condition);
+  return { nodes, indexOf: (condition) => indices.get(keyOf(plain(condition), keys))! };
+}
+
+const allOf = 0;
+const anyOf = 1;
+const notOf = 2;
+
+/** Groups as numbers in a row, so that one loop without calls works them out. */
+function compileGroups(nodes: readonly Node[]): (truths: Uint8Array) => void {
+  const program: number[] = [];
+  for (const [index, { condition, parts }] of nodes.entries()) {
+    if (condition.kind === 'comparison') continue;
+    const code = condition.kind === 'all' ? allOf : condition.kind === 'any' ? anyOf : notOf;
+    program.push(index, code, parts.length, ...parts);
+  }
+  const codes = Int32Array.from(program);
+  return (truths) => {
+    for (let at = 0; at < codes.length; ) {
+      const target = codes[at]!;
+      const code = codes[at + 1]!;
+      const end = at + 3 + codes[at + 2]!;
+      if (code === notOf) truths[target] = isTrue - truths[codes[at + 3]!]!;
+      else {
+        // `all` is the least of its parts, `any` the greatest.
+        let truth = code === allOf ? isTrue : isFalse;
+        const decisive = isTrue - truth;
+        for (let part = at + 3; part < end && truth !== decisive; part += 1) {
+          const own = truths[codes[part]!]!;
+          if (code === allOf ? own < truth : own > truth) truth = own;
+        }
+        truths[target] = truth;
+      }
+      at = end;
+    }
+  };
 }
 
 /** `conditions`: all that will be asked for. */
 export function createFrame(lists: ReadonlyMap<string, CompiledList>, conditions: readonly Condition[]): Frame {
+  const { nodes, indexOf } = layOut(conditions);
   const values: unknown[] = [];
   const names: string[] = [];
   const slotOf = new Map<string, number>();
   const lookups: (ListLookup | null)[] = [];
-  const known = new Map<string, CompiledCondition>();
-  const keys = new WeakMap<Condition, string>();
-  const uses = countUses(conditions, keys);
-  let run = 0;
-
   const of = (fact: string): number => {
     const slot = slotOf.get(fact) ?? names.length;
     if (slot === names.length) {
@@ -206,82 +227,43 @@ export function createFrame(lists: ReadonlyMap<string, CompiledList>, conditions
     }
     return slot;
   };
-  const slots: Slots = { of, values };
+  const truths = new Uint8Array(nodes.length);
+  const leaves: Test[] = [];
+  const leafNodes: number[] = [];
+  for (const [index, { condition }] of nodes.entries()) {
+    if (condition.kind !== 'comparison') continue;
+    leaves.push(testOf({ of, values }, condition));
+    leafNodes.push(index);
+  }
+  const evaluate = compileGroups(nodes);
 
   /** A list that says nothing lacks the fact it looks up. */
-  const lacking = (fact: string): string => lists.get(fact.slice(listPrefix.length))?.fact ?? fact;
+  const lacking = (fact: string): string =>
+    fact.startsWith(listPrefix) ? (lists.get(fact.slice(listPrefix.length))?.fact ?? fact) : fact;
 
-  const compileComparison = (comparison: Comparison): CompiledCondition => {
-    const { fact, types, valueFact } = comparison;
-    const test = testOf(slots, comparison);
-    const report = (name: string) => (name.startsWith(listPrefix) ? lacking(name) : name);
-    return {
-      test,
-      collectMissing: (into) => {
-        if (valueFact === null || !isOf(types.fact, values[of(fact)])) into.add(report(fact));
-        if (valueFact !== null && !isOf(types.value, values[of(valueFact)])) into.add(report(valueFact));
-      },
-    };
+  const collect = (index: number, into: Set<string>): void => {
+    const { condition, parts } = nodes[index]!;
+    if (truths[index] !== isUnknown) return;
+    for (const part of parts) collect(part, into);
+    if (condition.kind !== 'comparison') return;
+    const { fact, types, valueFact } = condition;
+    if (valueFact === null || !isOf(types.fact, values[of(fact)])) into.add(lacking(fact));
+    if (valueFact !== null && !isOf(types.value, values[of(valueFact)])) into.add(lacking(valueFact));
   };
-
-  const compileNew = (condition: Condition): CompiledCondition => {
-    switch (condition.kind) {
-      case 'comparison':
-        return compileComparison(condition);
-      case 'named':
-        return compile(condition.part);
-      case 'not': {
-        const part = compile(condition.part);
-        return { test: () => (isTrue - part.test()) as Truth, collectMissing: part.collectMissing };
-      }
-      case 'all':
-      case 'any': {
-        const parts = condition.parts.map(compile);
-        return {
-          test: groupTest(condition.kind, parts),
-          collectMissing: (into) => {
-            for (const part of parts) if (part.test() === isUnknown) part.collectMissing(into);
-          },
-        };
-      }
-      default:
-        return condition satisfies never;
-    }
-  };
-
-  /** Remembers its truth for the rest of a run. */
-  const sharing = ({ test, collectMissing }: CompiledCondition): CompiledCondition => {
-    let ranAt = -1;
-    let truth: Truth = isUnknown;
-    const remembered: Test = () => {
-      if (ranAt !== run) {
-        truth = test();
-        ranAt = run;
-      }
-      return truth;
-    };
-    return { test: remembered, collectMissing };
-  };
-
-  function compile(condition: Condition): CompiledCondition {
-    const key = keyOf(condition, keys);
-    const before = known.get(key);
-    if (before !== undefined) return before;
-    const plain = compileNew(condition);
-    const compiled = (uses.get(key) ?? 0) > 1 ? sharing(plain) : plain;
-    known.set(key, compiled);
-    return compiled;
-  }
 
   return {
-    condition: compile,
+    condition: (condition) => {
+      const index = indexOf(condition);
+      return { test: () => truths[index] as Truth, collectMissing: (into) => collect(index, into) };
+    },
     load: (facts, offerFacts) => {
-      run += 1;
       for (let slot = 0; slot < names.length; slot += 1) {
         const lookup = lookups[slot]!;
         const name = names[slot]!;
         values[slot] = lookup === null ? (isOffer(name) ? offerFacts : facts)[name] : lookup(facts);
       }
+      for (let leaf = 0; leaf < leaves.length; leaf += 1) truths[leafNodes[leaf]!] = leaves[leaf]!();
+      evaluate(truths);
     },
     seen: (fact) => values[slotOf.get(fact) ?? -1],
   };

@@ -6,7 +6,7 @@ import { type Economics, type Limits, noLimits, type Strategy } from '../domain/
 import { isFalse, isTrue } from './compile.ts';
 import type { Facts } from './facts.ts';
 import { wholeMarket } from './keys.ts';
-import type { CompiledRule, RuleSet, StageRules } from './rule-set.ts';
+import type { CompiledLimit, CompiledRule, RuleSet, StageRules } from './rule-set.ts';
 
 export type RequestVerdict = {
   /** Not empty: no bid. Certain reasons before missing facts, each by priority; the first gives the code. */
@@ -51,15 +51,10 @@ function missingReason(rule: CompiledRule): Reason {
   };
 }
 
-/** `min…` fields are tight when high, `max…` fields when low. */
-function isTighter(field: keyof Limits, value: number, than: number | null): boolean {
-  if (than === null) return true;
-  return field.startsWith('min') ? value > than : value < than;
-}
-
-function tighten(draft: Draft, rule: string, limits: readonly (readonly [keyof Limits, number])[]): void {
-  for (const [field, value] of limits) {
-    if (!isTighter(field, value, draft.limits[field])) continue;
+function tighten(draft: Draft, rule: string, limits: readonly CompiledLimit[]): void {
+  for (const { field, value, tightWhenHigh } of limits) {
+    const than = draft.limits[field];
+    if (than !== null && (tightWhenHigh ? value <= than : value >= than)) continue;
     draft.limits[field] = value;
     draft.limitRules[field] = rule;
   }
@@ -140,9 +135,8 @@ function run({ rules, frame }: StageRules, facts: Facts, offerFacts: Facts, at: 
   const day = dayOf(at);
   frame.load(facts, offerFacts);
   for (const rule of rules) {
-    if (!isValidOn(day, rule)) continue;
     const truth = rule.test();
-    if (truth === isFalse) continue;
+    if (truth === isFalse || !isValidOn(day, rule)) continue;
     if (apply(draft, rule, truth === isTrue, facts, offerFacts, at)) draft.fired.push(rule.name);
   }
   return draft;

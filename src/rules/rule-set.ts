@@ -34,9 +34,12 @@ export type RuleSummary = {
   pointer: string;
 };
 
+/** `min…` fields are tight when high, `max…` fields when low. */
+export type CompiledLimit = { field: keyof Limits; value: number; tightWhenHigh: boolean };
+
 type CompiledEvent =
   | { type: 'pass'; code: string; reason: string; ignoresMissing: boolean }
-  | { type: 'limit'; limits: readonly (readonly [field: keyof Limits, value: number])[] }
+  | { type: 'limit'; limits: readonly CompiledLimit[] }
   | { type: 'economics'; changes: readonly (readonly [field: keyof Economics, value: number])[] }
   | { type: 'segment'; keysOf: (facts: Facts) => readonly string[] }
   | { type: 'strategy'; strategy: Strategy }
@@ -88,7 +91,14 @@ function compileEvent({ event, onMissing }: Rule): CompiledEvent {
     case 'pass':
       return { ...event, ignoresMissing: onMissing === 'ignore' };
     case 'limit':
-      return { type: 'limit', limits: entries(event.limits) };
+      return {
+        type: 'limit',
+        limits: entries(event.limits).map(([field, value]) => ({
+          field,
+          value,
+          tightWhenHigh: field.startsWith('min'),
+        })),
+      };
     case 'economics':
       return { type: 'economics', changes: entries(event.changes) };
     case 'segment':
