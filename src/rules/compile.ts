@@ -30,6 +30,9 @@ export type Frame = {
   condition: (condition: Condition) => CompiledCondition;
   /** Takes up the facts that the next tests look at, and evaluates every condition. */
   load: (facts: Facts, offerFacts: Facts) => void;
+  /** The truth of every condition after `load`; `indexOf` says where. For those who look at many. */
+  truths: Uint8Array;
+  indexOf: (condition: Condition) => number;
   /** What a fact was in the last `load`; undefined: absent. Only facts of compiled conditions. */
   seen: (fact: string) => unknown;
 };
@@ -151,59 +154,58 @@ function keyOf(condition: Condition, keys: WeakMap<Condition, string>): string {
 
 type Node = { condition: Condition; parts: readonly number[] };
 
-/** Every distinct condition once, parts before wholes. */
+/**
+ * Every distinct condition once, parts before wholes; named ones and `not` are no nodes of their own. A reference is twice
+ * the node's number, and one more where it is negated: there its opposite stands among the truths.
+ */
 function layOut(conditions: readonly Condition[]): {
   nodes: readonly Node[];
   indexOf: (condition: Condition) => number;
 } {
   const keys = new WeakMap<Condition, string>();
   const nodes: Node[] = [];
-  const indices = new Map<string, number>();
+  const references = new Map<string, number>();
   const add = (condition: Condition): number => {
     if (condition.kind === 'named') return add(condition.part);
     const key = keyOf(condition, keys);
-    const known = indices.get(key);
+    const known = references.get(key);
     if (known !== undefined) return known;
-    const inner = condition.kind === 'comparison' ? [] : condition.kind === 'not' ? [condition.part] : condition.parts;
-    const parts = inner.map(add);
-    nodes.push({ condition, parts });
-    indices.set(key, nodes.length - 1);
-    return nodes.length - 1;
+    let reference: number;
+    if (condition.kind === 'not') reference = add(condition.part) ^ 1;
+    else {
+      nodes.push({ condition, parts: condition.kind === 'comparison' ? [] : condition.parts.map(add) });
+      reference = 2 * (nodes.length - 1);
+    }
+    references.set(key, reference);
+    return reference;
   };
   for (const condition of conditions) add(condition);
-  const plain = (condition: Condition): Condition => (condition.kind === 'named' ? plain(condition.part) : condition);
-  return { nodes, indexOf: (condition) => indices.get(keyOf(plain(condition), keys))! };
+  return { nodes, indexOf: add };
 }
-
-const allOf = 0;
-const anyOf = 1;
-const notOf = 2;
 
 /** Groups as numbers in a row, so that one loop without calls works them out. */
 function compileGroups(nodes: readonly Node[]): (truths: Uint8Array) => void {
   const program: number[] = [];
   for (const [index, { condition, parts }] of nodes.entries()) {
-    if (condition.kind === 'comparison') continue;
-    const code = condition.kind === 'all' ? allOf : condition.kind === 'any' ? anyOf : notOf;
-    program.push(index, code, parts.length, ...parts);
+    if (condition.kind === 'all' || condition.kind === 'any') {
+      program.push(2 * index, condition.kind === 'all' ? isTrue : isFalse, parts.length, ...parts);
+    }
   }
   const codes = Int32Array.from(program);
   return (truths) => {
     for (let at = 0; at < codes.length; ) {
       const target = codes[at]!;
-      const code = codes[at + 1]!;
+      const neutral = codes[at + 1]!;
       const end = at + 3 + codes[at + 2]!;
-      if (code === notOf) truths[target] = isTrue - truths[codes[at + 3]!]!;
-      else {
-        // `all` is the least of its parts, `any` the greatest.
-        let truth = code === allOf ? isTrue : isFalse;
-        const decisive = isTrue - truth;
-        for (let part = at + 3; part < end && truth !== decisive; part += 1) {
-          const own = truths[codes[part]!]!;
-          if (code === allOf ? own < truth : own > truth) truth = own;
-        }
-        truths[target] = truth;
+      // `all` is the least of its parts, `any` the greatest.
+      let truth = neutral;
+      const decisive = isTrue - neutral;
+      for (let part = at + 3; part < end && truth !== decisive; part += 1) {
+        const own = truths[codes[part]!]!;
+        if (own !== neutral) truth = own === decisive ? decisive : isUnknown;
       }
+      truths[target] = truth;
+      truths[target + 1] = isTrue - truth;
       at = end;
     }
   };
@@ -227,13 +229,13 @@ export function createFrame(lists: ReadonlyMap<string, CompiledList>, conditions
     }
     return slot;
   };
-  const truths = new Uint8Array(nodes.length);
+  const truths = new Uint8Array(2 * nodes.length);
   const leaves: Test[] = [];
   const leafNodes: number[] = [];
   for (const [index, { condition }] of nodes.entries()) {
     if (condition.kind !== 'comparison') continue;
     leaves.push(testOf({ of, values }, condition));
-    leafNodes.push(index);
+    leafNodes.push(2 * index);
   }
   const evaluate = compileGroups(nodes);
 
@@ -241,9 +243,9 @@ export function createFrame(lists: ReadonlyMap<string, CompiledList>, conditions
   const lacking = (fact: string): string =>
     fact.startsWith(listPrefix) ? (lists.get(fact.slice(listPrefix.length))?.fact ?? fact) : fact;
 
-  const collect = (index: number, into: Set<string>): void => {
-    const { condition, parts } = nodes[index]!;
-    if (truths[index] !== isUnknown) return;
+  const collect = (reference: number, into: Set<string>): void => {
+    if (truths[reference] !== isUnknown) return;
+    const { condition, parts } = nodes[reference >> 1]!;
     for (const part of parts) collect(part, into);
     if (condition.kind !== 'comparison') return;
     const { fact, types, valueFact } = condition;
@@ -262,9 +264,16 @@ export function createFrame(lists: ReadonlyMap<string, CompiledList>, conditions
         const name = names[slot]!;
         values[slot] = lookup === null ? (isOffer(name) ? offerFacts : facts)[name] : lookup(facts);
       }
-      for (let leaf = 0; leaf < leaves.length; leaf += 1) truths[leafNodes[leaf]!] = leaves[leaf]!();
+      for (let leaf = 0; leaf < leaves.length; leaf += 1) {
+        const truth = leaves[leaf]!();
+        const target = leafNodes[leaf]!;
+        truths[target] = truth;
+        truths[target + 1] = isTrue - truth;
+      }
       evaluate(truths);
     },
+    truths,
+    indexOf,
     seen: (fact) => values[slotOf.get(fact) ?? -1],
   };
 }

@@ -120,7 +120,7 @@ function isValidOn(day: string, { validity }: CompiledRule): boolean {
   return (validity.from === null || validity.from <= day) && (validity.until === null || day <= validity.until);
 }
 
-function run({ rules, frame }: StageRules, facts: Facts, offerFacts: Facts, at: EpochMs): Draft {
+function run({ rules, frame, places }: StageRules, facts: Facts, offerFacts: Facts, at: EpochMs): Draft {
   const draft: Draft = {
     certain: [],
     undecided: [],
@@ -134,9 +134,12 @@ function run({ rules, frame }: StageRules, facts: Facts, offerFacts: Facts, at: 
   };
   const day = dayOf(at);
   frame.load(facts, offerFacts);
-  for (const rule of rules) {
-    const truth = rule.test();
-    if (truth === isFalse || !isValidOn(day, rule)) continue;
+  const { truths } = frame;
+  for (let index = 0; index < places.length; index += 1) {
+    const truth = truths[places[index]!];
+    if (truth === isFalse) continue;
+    const rule = rules[index]!;
+    if (!isValidOn(day, rule)) continue;
     if (apply(draft, rule, truth === isTrue, facts, offerFacts, at)) draft.fired.push(rule.name);
   }
   return draft;

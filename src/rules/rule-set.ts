@@ -49,7 +49,12 @@ type CompiledEvent =
 export type CompiledRule = CompiledCondition & { name: string; event: CompiledEvent; validity: Validity | null };
 
 /** The rules of one stage, highest priority first, then by name, and the frame that their conditions look at. */
-export type StageRules = { rules: readonly CompiledRule[]; frame: Frame };
+export type StageRules = {
+  rules: readonly CompiledRule[];
+  frame: Frame;
+  /** Where in the frame's truths the condition of each rule is. */
+  places: Int32Array;
+};
 
 export type RuleSet = {
   /** SHA-256 of `source`, hexadecimal. */
@@ -122,7 +127,8 @@ function compileStage(rules: readonly Rule[], stage: Stage, lists: ReadonlyMap<s
   const own = rules.filter((rule) => rule.stage === stage);
   const conditions = own.map((rule) => rule.conditions);
   const frame = createFrame(lists, conditions);
-  return { rules: own.map((rule) => compileRule(rule, frame)), frame };
+  const places = Int32Array.from(conditions, frame.indexOf);
+  return { rules: own.map((rule) => compileRule(rule, frame)), frame, places };
 }
 
 function placeIn(file: string, faults: RuleFault[]): Place {
