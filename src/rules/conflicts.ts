@@ -1,5 +1,5 @@
 /** What no single rule shows: two of one name, two of equal priority on one field, one cap name with two meanings. */
-import { admits, type Extent, extentOf, factsIn, implies, negated } from './extents.ts';
+import { admits, type Extent, extentOf, factsIn, implies, negated, type Ways, waysToHold } from './extents.ts';
 import { type RuleFault, refuse, within } from './place.ts';
 import type { Comparison, Condition, Rule, Validity } from './rule.ts';
 
@@ -192,33 +192,46 @@ function isCovered(rule: Rule, other: Rule): boolean {
   return contestedFields(rule).length > 0 && contestedFields(rule).every((field) => fields.includes(field));
 }
 
-/** Comparing every pair is for rule sets that people wrote; beyond this many comparisons the warning is left out. */
-const maxPairs = 40_000;
+/** Finding shadows may cost this many steps (well under a second); beyond it the warnings are left out. */
+const maxShadowSteps = 1_000_000;
 
-function alwaysWith(rule: Rule, other: Rule): boolean {
-  const { from, until } = other.validity;
+type Candidate = { rule: Rule; facts: ReadonlySet<string>; ways: Ways };
+
+function alwaysWith({ rule, ways }: Candidate, other: Candidate): boolean {
+  const { from, until } = other.rule.validity;
   if (from !== null && (rule.validity.from === null || rule.validity.from < from)) return false;
   if (until !== null && (rule.validity.until === null || rule.validity.until > until)) return false;
-  return implies(rule.conditions, other.conditions);
+  return implies(ways, other.ways);
+}
+
+/** `other` can only follow from `rule` when it looks at nothing else. */
+function mayCover(rule: Candidate, other: Candidate): boolean {
+  const [own, wider] = [rule.rule, other.rule];
+  if (wider === own || wider.stage !== own.stage || wider.event.type !== own.event.type) return false;
+  for (const fact of other.facts) if (fact !== 'desk.always' && !rule.facts.has(fact)) return false;
+  return isCovered(own, wider);
 }
 
 /** Rules that never change anything, because another one holds whenever they do. */
 export function shadowedRules(rules: readonly Rule[]): RuleFault[] {
   const warnings: RuleFault[] = [];
-  const facts = new Map(rules.map((rule) => [rule, new Set(factsIn(rule.conditions))]));
-  let pairs = 0;
-  for (const rule of rules) {
-    const own = facts.get(rule)!;
-    for (const other of rules) {
-      if (other === rule || other.stage !== rule.stage || other.event.type !== rule.event.type) continue;
-      if (![...facts.get(other)!].every((fact) => fact === 'desk.always' || own.has(fact))) continue;
-      pairs += 1;
-      if (pairs > maxPairs) return warnings;
-      if (!isCovered(rule, other) || !alwaysWith(rule, other)) continue;
+  const candidates = rules.flatMap((rule): Candidate[] => {
+    const ways = waysToHold(rule.conditions);
+    return ways === null ? [] : [{ rule, facts: new Set(factsIn(rule.conditions)), ways }];
+  });
+  let steps = 0;
+  for (const candidate of candidates) {
+    const { rule } = candidate;
+    for (const other of candidates) {
+      steps += 1;
+      if (!mayCover(candidate, other)) continue;
+      steps += 10 + candidate.ways.size * other.ways.size;
+      if (steps > maxShadowSteps) return warnings;
+      if (!alwaysWith(candidate, other)) continue;
       // Two rules that say the same shadow each other: one warning is enough.
-      if (isCovered(other, rule) && alwaysWith(other, rule) && other.name > rule.name) continue;
+      if (other.rule.name > rule.name && mayCover(other, candidate) && alwaysWith(other, candidate)) continue;
       const { file, pointer } = rule.place;
-      const text = `"${rule.name}" changes nothing: whenever it holds, "${other.name}" does. Remove it or mend one of them.`;
+      const text = `"${rule.name}" changes nothing: whenever it holds, "${other.rule.name}" does. Remove it or mend one of them.`;
       warnings.push({ file, pointer, line: null, text });
       break;
     }

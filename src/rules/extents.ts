@@ -168,9 +168,21 @@ export function neverHolds(condition: Condition): boolean {
   return waysOf(condition, false)?.every(isContradiction) ?? false;
 }
 
+/** How a condition can hold and how it can fail to, worked out once to be compared with many others. */
+export type Ways = { holding: readonly Conjunct[]; failing: readonly Conjunct[]; size: number };
+
+/** Null when there are too many ways to look at. */
+export function waysToHold(condition: Condition): Ways | null {
+  const holding = waysOf(condition, false);
+  const failing = waysOf(condition, true);
+  if (holding === null || failing === null) return null;
+  const size = [...holding, ...failing].reduce((sum, conjunct) => sum + conjunct.length, 1);
+  return { holding, failing, size };
+}
+
 /** Whether it is proven that `second` holds whenever `first` does. */
-export function implies(first: Condition, second: Condition): boolean {
-  return neverHolds({ kind: 'all', parts: [first, { kind: 'not', part: second }] });
+export function implies(first: Ways, second: Ways): boolean {
+  return first.holding.every((holds) => second.failing.every((fails) => isContradiction([...holds, ...fails])));
 }
 
 /** Every comparison of the condition, in the order of the file. */
