@@ -186,7 +186,7 @@ function readSegment(place: Place, params: Json): RuleEvent | null {
   return dimensions.length === list.length ? { type: 'segment', dimensions } : null;
 }
 
-const strategyKeys = ['optimise', 'fixedRatePercent', 'undercutPercent'];
+export const strategyKeys = ['optimise', 'fixedRatePercent', 'undercutPercent'];
 
 function readStrategy(place: Place, params: Json): RuleEvent | null {
   const object = readObject(place, params, 'A strategy', { required: [], optional: strategyKeys });

@@ -143,5 +143,5 @@ export function readRuleFile(place: Place, value: Json, known: Known): readonly 
 
 /** `NAME.table.json`: one rule for each row, in order. */
 export function readTableFile(place: Place, value: Json, known: Known): readonly Rule[] {
-  return readTable(place, value).flatMap((row) => readRule(row.place, row.rule, known) ?? []);
+  return readTable(place, value, known.vocabulary).flatMap((row) => readRule(row.place, row.rule, known) ?? []);
 }

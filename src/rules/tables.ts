@@ -2,14 +2,23 @@
  * Decision tables: files `NAME.table.json`, one event for many rows. Each row becomes a rule, so that tables mean what
  * rules mean; exactly one row may hold, so every two rows have to exclude each other.
  */
+import { economicsParameters, limitParameters, strategyKeys } from './events.ts';
+import { catalogue, extraPrefix } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
-import { isObject, type Place, readObject, readText, refuse, shown, within } from './place.ts';
+import { isObject, type Place, readObject, readText, refuse, shown, suggestion, within } from './place.ts';
+import { definitionOf, type Vocabulary } from './vocabulary.ts';
 
 export type TableRow = { rule: JsonObject; place: Place };
 
 const maxRows = 500;
 const maxColumns = 12;
-const tableEvents = ['pass', 'limit', 'economics', 'strategy'];
+/** The parameters that each event may set. */
+const tableEvents: Readonly<Record<string, readonly string[]>> = {
+  pass: ['code', 'reason'],
+  limit: Object.keys(limitParameters),
+  economics: Object.keys(economicsParameters),
+  strategy: strategyKeys,
+};
 
 const keys = {
   required: ['name', 'description', 'event', 'inputs', 'outputs', 'rows'],
@@ -90,14 +99,29 @@ function readRow(place: Place, value: Json, table: JsonObject, columns: Columns,
   return { rule, place: { ...place, pinned: true } };
 }
 
+/** Columns whose cells are all empty are in no rule, so their names are checked here. */
+function refuseUnknown(
+  place: Place,
+  names: readonly string[],
+  isKnown: (name: string) => boolean,
+  known: readonly string[],
+) {
+  for (const [index, name] of names.entries()) {
+    if (!isKnown(name)) refuse(within(place, index), `There is no ${shown(name)} here. ${suggestion(name, known)}`);
+  }
+}
+
 /** The rows as rules yet to be read; a fault in one points to its row. */
-export function readTable(place: Place, value: Json): readonly TableRow[] {
+export function readTable(place: Place, value: Json, vocabulary: Vocabulary): readonly TableRow[] {
   const table = readObject(place, value, 'A table', keys);
   if (table === null) return [];
   const name = readText(within(place, 'name'), table.name!, 'The name', 70);
-  const event = tableEvents.includes(table.event as string);
-  if (!event)
-    refuse(within(place, 'event'), `The event is ${shown(table.event!)}; write one of ${tableEvents.join(', ')}.`);
+  const event = typeof table.event === 'string' && Object.hasOwn(tableEvents, table.event) ? table.event : null;
+  if (event === null)
+    refuse(
+      within(place, 'event'),
+      `The event is ${shown(table.event!)}; write one of ${Object.keys(tableEvents).join(', ')}.`,
+    );
   const inputs = readNames(within(place, 'inputs'), table.inputs!, 'The inputs', 1);
   const outputs = readNames(within(place, 'outputs'), table.outputs!, 'The outputs', 1);
   const at = within(place, 'rows');
@@ -106,6 +130,13 @@ export function readTable(place: Place, value: Json): readonly TableRow[] {
     refuse(at, `"rows" is ${shown(rows)}; write a list of 1 to ${maxRows} rows.`);
     return [];
   }
-  if (name === null || !event || inputs === null || outputs === null) return [];
+  if (name === null || event === null || inputs === null || outputs === null) return [];
+  const before = place.faults.length;
+  const isFact = (fact: string) => fact.startsWith(extraPrefix) || definitionOf(fact, vocabulary) !== null;
+  const facts = catalogue.map((fact) => fact.name);
+  refuseUnknown(within(place, 'inputs'), inputs, isFact, facts);
+  const parameters = tableEvents[event]!;
+  refuseUnknown(within(place, 'outputs'), outputs, (parameter) => parameters.includes(parameter), parameters);
+  if (place.faults.length > before) return [];
   return rows.flatMap((row, index) => readRow(within(at, index), row, table, { inputs, outputs }, index) ?? []);
 }
