@@ -73,8 +73,9 @@ export function wantsLink(assessment: Assessment): boolean {
 
 /** What is decided, but for the room under the caps. */
 export type Draft =
-  | { kind: 'offer'; offer: Offer; trace: DecisionTrace }
-  | { kind: 'pass'; code: string; reasons: readonly Reason[]; trace: DecisionTrace };
+  | { kind: 'offer'; offer: Offer; trace: DecisionTrace; offerFacts: Facts }
+  /** `offerFacts` null: it was never priced. */
+  | { kind: 'pass'; code: string; reasons: readonly Reason[]; trace: DecisionTrace; offerFacts: Facts | null };
 
 export type DraftInput = {
   assessment: Assessment;
@@ -108,12 +109,12 @@ export function draftOffer(input: DraftInput): Draft {
   const refused = verdict.passes[0] ?? missingInput(request, marginCents);
   if (refused !== null) {
     const reasons = verdict.passes.length > 0 ? verdict.passes : [refused];
-    return { kind: 'pass', code: refused.code, reasons, trace: { ...trace, reasons } };
+    return { kind: 'pass', code: refused.code, reasons, trace: { ...trace, reasons }, offerFacts: null };
   }
   const choice = chooseOffer(choiceInput(input));
   if (choice.kind === 'none') {
     const reasons = [{ code: choice.code, rule: null, text: choice.text }];
-    return { kind: 'pass', code: choice.code, reasons, trace: { ...trace, reasons } };
+    return { kind: 'pass', code: choice.code, reasons, trace: { ...trace, reasons }, offerFacts: null };
   }
   const offer: Offer = { ...choice.offer, validUntil: at + settings.bidValidityMs };
   const offerFacts = offerFactsOf({ offer, expectedProfitCents: choice.valueIfReleasedCents, marginCents });
@@ -123,9 +124,9 @@ export function draftOffer(input: DraftInput): Draft {
   const first = onOffer.passes[0];
   if (first !== undefined) {
     const reasons = onOffer.passes;
-    return { kind: 'pass', code: first.code, reasons, trace: { ...trace, caps, rulesFired, reasons } };
+    return { kind: 'pass', code: first.code, reasons, trace: { ...trace, caps, rulesFired, reasons }, offerFacts };
   }
-  return { kind: 'offer', offer, trace: { ...trace, caps, rulesFired } };
+  return { kind: 'offer', offer, trace: { ...trace, caps, rulesFired }, offerFacts };
 }
 
 /** What the optimiser is asked; the explanation of a bid asks it again. The request has to be complete. */
@@ -177,7 +178,7 @@ export function capKeysOf(caps: readonly CapReservation[]): readonly string[] {
 /** Last step: an offer that no longer fits under a cap passes. The reservation after the claim checks again. */
 export function checkCaps(draft: Draft, usage: ReadonlyMap<string, Usage>): Draft {
   if (draft.kind === 'pass') return draft;
-  const { offer, trace } = draft;
+  const { offer, trace, offerFacts } = draft;
   const used: Record<string, Usage> = {};
   let full: string | null = null;
   for (const cap of trace.caps) {
@@ -197,5 +198,5 @@ export function checkCaps(draft: Draft, usage: ReadonlyMap<string, Usage>): Draf
   }
   if (full === null) return { ...draft, trace: { ...trace, usage: used } };
   const reasons = [{ code: 'cap', rule: null, text: `the cap ${full} has no room left for this amount` }];
-  return { kind: 'pass', code: 'cap', reasons, trace: { ...trace, usage: used, reasons } };
+  return { kind: 'pass', code: 'cap', reasons, trace: { ...trace, usage: used, reasons }, offerFacts };
 }

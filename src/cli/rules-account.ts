@@ -14,36 +14,31 @@ import type { CommandWorld } from './world.ts';
 const marks = { true: '✓', false: '✗', unknown: '?' } as const;
 const longestValue = 60;
 
-/** Facts whose values are not shown: pseudonyms, and free text of a request. */
-export type Hides = (fact: string, value: FactValue | null) => boolean;
-
 function valueText(value: FactValue | null | readonly (string | number | boolean)[], format: Format): string {
   if (value === null) return format.texts.rules.absent;
   const text = JSON.stringify(value);
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
 }
 
-function conditionLines(account: ConditionAccount, format: Format, hides: Hides, indent: string): string[] {
-  const { rules, show } = format.texts;
+function conditionLines(account: ConditionAccount, format: Format, indent: string): string[] {
+  const { rules } = format.texts;
   const mark = marks[account.truth];
   if (account.kind === 'comparison') {
     const { fact, operator, value, valueFact, seen } = account;
-    const hidden = hides(fact, seen) || (valueFact !== null && hides(valueFact, seen));
     const right = valueFact === null ? valueText(value, format) : `${valueFact} = ${valueText(value, format)}`;
-    const saw = hidden && seen !== null ? show.hiddenText : valueText(seen, format);
-    return [`${indent}${mark} ${fact} ${operator} ${hidden ? show.hiddenText : right}  ${rules.saw(saw)}`];
+    return [`${indent}${mark} ${fact} ${operator} ${right}  ${rules.saw(valueText(seen, format))}`];
   }
   const name = account.name === null ? rules.groups[account.kind] : `"${account.name}"`;
-  const inner = account.parts.flatMap((part) => conditionLines(part, format, hides, `${indent}  `));
+  const inner = account.parts.flatMap((part) => conditionLines(part, format, `${indent}  `));
   return [`${indent}${mark} ${name}`, ...inner];
 }
 
 /** The rule's own line, then its conditions. */
-export function ruleLines(account: RuleAccount, format: Format, hides: Hides): string[] {
+export function ruleLines(account: RuleAccount, format: Format): string[] {
   const { events, rules } = format.texts;
   const valid = account.valid ? '' : ` ${rules.notValid}`;
   const head = `${marks[account.truth]} ${account.name} [${events[account.event]}]${valid}`;
-  return [head, ...conditionLines(account.condition, format, hides, '    ')];
+  return [head, ...conditionLines(account.condition, format, '    ')];
 }
 
 function readFactsFile(path: string): ReturnType<typeof factMaps> & { at: number | null } {
@@ -87,7 +82,7 @@ export function explainRules(world: CommandWorld, directory: string, path: strin
     terminal.write(JSON.stringify({ ruleSet: ruleSet.hash, ...decided, rules: accounts, nearest }));
     return;
   }
-  for (const account of accounts) for (const line of ruleLines(account, format, () => false)) terminal.write(line);
+  for (const account of accounts) for (const line of ruleLines(account, format)) terminal.write(line);
   terminal.write('');
   if (passes.length === 0) terminal.write(rules.noPass);
   for (const { code, rule, text } of passes) terminal.write(`${code}${rule === null ? '' : ` – "${rule}"`}: ${text}`);
