@@ -104,7 +104,9 @@ export function importRules(world: CommandWorld, directory: string, options: Imp
   const imported = importedOf(world, options, readFileSync(options.csv, 'utf8'));
   const text = `${JSON.stringify(contentOf(options, imported.columns), null, 2)}\n`;
   const bad = [...imported.bad];
-  if (bad.length === 0) bad.push(...faultsOf(world, directory, path, text, imported.lines));
+  // Lines that cannot be read do not hide what the loader has against the others.
+  const faults = faultsOf(world, directory, path, text, imported.lines);
+  bad.push(...(bad.length === 0 ? faults : faults.filter(({ line }) => line > 0)));
   for (const { line, text: problem } of bad.sort((left, right) => left.line - right.line)) {
     terminal.say(line === 0 ? problem : rules.badLine(options.csv, line, problem));
   }
