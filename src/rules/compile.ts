@@ -12,7 +12,7 @@ import type { Comparison, Condition, Scalar } from './rule.ts';
 /** Kleene's three values in an order in which `all` is the least, `any` the greatest and `not` the mirror image. */
 export type Truth = 0 | 1 | 2;
 export const isFalse = 0;
-export const isUnknown = 1;
+const isUnknown = 1;
 export const isTrue = 2;
 
 type Test = () => Truth;

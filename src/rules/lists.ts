@@ -20,7 +20,7 @@ export type RuleList = {
 export type ListLookup = (facts: Facts) => boolean | undefined;
 
 const listPath = /^lists\/([a-z][a-z0-9-]{0,59})\.json$/;
-export const maxListValues = 50_000;
+const maxListValues = 50_000;
 
 /** The name of the list that a file holds; null for other files. */
 export function listNameOf(path: string): string | null {

@@ -11,13 +11,13 @@ import type { Comparison, Condition } from './rule.ts';
 import type { RuleSet, RuleSummary } from './rule-set.ts';
 import type { RuleTest } from './test-file.ts';
 
-export type TestFailure = { field: string; expected: string; actual: string };
-export type TestResult = { test: RuleTest; failures: readonly TestFailure[] };
+type TestFailure = { field: string; expected: string; actual: string };
+type TestResult = { test: RuleTest; failures: readonly TestFailure[] };
 
 const truths = ['true', 'false', 'unknown'] as const;
 type TruthName = (typeof truths)[number];
 
-export type Uncovered = {
+type Uncovered = {
   rule: string;
   /** Null: the rule as a whole. */
   condition: string | null;
@@ -74,7 +74,7 @@ function runTest(ruleSet: RuleSet, test: RuleTest): TestResult {
 const maxShownValue = 60;
 
 /** As in the file: `worker.ageYears lessThan 21`. */
-export function comparisonText({ fact, written, value, valueFact }: Comparison): string {
+function comparisonText({ fact, written, value, valueFact }: Comparison): string {
   const right = valueFact ?? JSON.stringify(value);
   return `${fact} ${written} ${right.length > maxShownValue ? `${right.slice(0, maxShownValue)}…` : right}`;
 }
