@@ -73,7 +73,7 @@ function createDecider() {
     return curve;
   };
   const decide = (request: LoanRequest, freshCurve: boolean): Draft => {
-    const assessment = assess(request, null, policy, at);
+    const assessment = assess(request, { link: null, ledger: undefined }, policy, at);
     const { passes, segmentKeys } = assessment.verdict;
     const curve = passes.length > 0 ? null : curveOf(segmentKeys, freshCurve);
     const settings = config.bidding;

@@ -5,6 +5,7 @@ import type { Benchmark } from './figures.ts';
 const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   demo: async () => (await import('./demo.ts')).demo,
   decision: async () => (await import('./decision.ts')).decision,
+  rules: async () => (await import('./rules.ts')).rules,
   pipeline: async () => (await import('./pipeline.ts')).pipeline,
 };
 

@@ -55,7 +55,7 @@ export type ReadFile = (path: string) => string;
 type Plain = Record<string, unknown>;
 
 const defaultFile = fileURLToPath(new URL('../config/default.json', import.meta.url));
-const defaultRulesDir = fileURLToPath(new URL('../rules', import.meta.url));
+export const defaultRulesDir = fileURLToPath(new URL('../rules', import.meta.url));
 
 function numberOf(value: string): unknown {
   return /^-?\d+$/.test(value) ? Number(value) : value;

@@ -6,6 +6,7 @@ import { Fault } from './errors.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { createRateTables } from './pricing/terms.ts';
 import { priorDistribution } from './pricing/win-curve.ts';
+import { faultText } from './rules/place.ts';
 import { compileRuleSet, type RuleFile } from './rules/rule-set.ts';
 
 /** Tables kept: terms asked for on one day, under the economics of all segments. */
@@ -18,9 +19,7 @@ export function policyOf(
 ): Policy {
   const compiled = compileRuleSet(files);
   if (compiled.kind === 'refused') {
-    const lines = compiled.faults.map(
-      ({ file, pointer, text }) => `  ${file}${pointer === '' ? '' : ` ${pointer}`}: ${text}`,
-    );
+    const lines = compiled.faults.map((fault) => `  ${faultText(fault)}`);
     throw new Fault('rules-refused', `The rule set is refused:\n${lines.join('\n')}`);
   }
   const { ruleSet } = compiled;

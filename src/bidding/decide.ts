@@ -33,9 +33,17 @@ export type Policy = {
   stored: readonly StoredInput[];
 };
 
+/** What was known beside the request when it was assessed. */
+export type Surroundings = {
+  link: LinkDetail | null;
+  /** Facts of the ledger; undefined: no rule looks at any. */
+  ledger: Readonly<Record<string, number>> | undefined;
+};
+
 export type Assessment = {
   request: LoanRequest;
   link: LinkDetail | null;
+  ledger: Readonly<Record<string, number>> | undefined;
   marginCents: AmountCents | null;
   facts: Facts;
   verdict: RequestVerdict;
@@ -51,10 +59,10 @@ function marginOf(request: LoanRequest, link: LinkDetail | null): AmountCents | 
 }
 
 /** First half: what the rules say of the request alone. */
-export function assess(request: LoanRequest, link: LinkDetail | null, policy: Policy, at: EpochMs): Assessment {
+export function assess(request: LoanRequest, { link, ledger }: Surroundings, policy: Policy, at: EpochMs): Assessment {
   const marginCents = marginOf(request, link);
-  const facts = factsOf({ request, link, marginCents, at });
-  return { request, link, marginCents, facts, verdict: evaluateRequest(policy.ruleSet, facts, at), at };
+  const facts = factsOf({ request, link, marginCents, ...(ledger && { ledger }), at });
+  return { request, link, ledger, marginCents, facts, verdict: evaluateRequest(policy.ruleSet, facts, at), at };
 }
 
 /** Whether the link's detail could still turn this into a bid: something is missing, and nothing certain forbids it. */
@@ -67,8 +75,9 @@ export function wantsLink(assessment: Assessment): boolean {
 
 /** What is decided, but for the room under the caps. */
 export type Draft =
-  | { kind: 'offer'; offer: Offer; trace: DecisionTrace }
-  | { kind: 'pass'; code: string; reasons: readonly Reason[]; trace: DecisionTrace };
+  | { kind: 'offer'; offer: Offer; trace: DecisionTrace; offerFacts: Facts }
+  /** `offerFacts` null: it was never priced. */
+  | { kind: 'pass'; code: string; reasons: readonly Reason[]; trace: DecisionTrace; offerFacts: Facts | null };
 
 export type DraftInput = {
   assessment: Assessment;
@@ -97,6 +106,7 @@ export function draftOffer(input: DraftInput): Draft {
     segmentKeys: verdict.segmentKeys,
     link: assessment.link,
     usage: {},
+    ...(assessment.ledger && { ledger: assessment.ledger }),
     shadowPricePerCent: input.shadowPricePerCent,
     ...(input.shadowPriceVersion === null ? {} : { shadowPriceVersion: input.shadowPriceVersion }),
     ...(input.acceptance === null ? {} : { acceptance: input.acceptance }),
@@ -107,12 +117,12 @@ export function draftOffer(input: DraftInput): Draft {
   const refused = verdict.passes[0] ?? missingInput(request, marginCents);
   if (refused !== null) {
     const reasons = verdict.passes.length > 0 ? verdict.passes : [refused];
-    return { kind: 'pass', code: refused.code, reasons, trace: { ...trace, reasons } };
+    return { kind: 'pass', code: refused.code, reasons, trace: { ...trace, reasons }, offerFacts: null };
   }
   const choice = chooseOffer(choiceInput(input));
   if (choice.kind === 'none') {
     const reasons = [{ code: choice.code, rule: null, text: choice.text }];
-    return { kind: 'pass', code: choice.code, reasons, trace: { ...trace, reasons } };
+    return { kind: 'pass', code: choice.code, reasons, trace: { ...trace, reasons }, offerFacts: null };
   }
   const offer: Offer = { ...choice.offer, validUntil: at + settings.bidValidityMs };
   const offerFacts = offerFactsOf({ offer, expectedProfitCents: choice.valueIfReleasedCents, marginCents });
@@ -122,9 +132,9 @@ export function draftOffer(input: DraftInput): Draft {
   const first = onOffer.passes[0];
   if (first !== undefined) {
     const reasons = onOffer.passes;
-    return { kind: 'pass', code: first.code, reasons, trace: { ...trace, caps, rulesFired, reasons } };
+    return { kind: 'pass', code: first.code, reasons, trace: { ...trace, caps, rulesFired, reasons }, offerFacts };
   }
-  return { kind: 'offer', offer, trace: { ...trace, caps, rulesFired } };
+  return { kind: 'offer', offer, trace: { ...trace, caps, rulesFired }, offerFacts };
 }
 
 /** Whether the optimiser can be asked: nothing forbids it and nothing that it needs is missing. */
@@ -192,7 +202,7 @@ export function capKeysOf(caps: readonly CapReservation[]): readonly string[] {
 /** Last step: an offer that no longer fits under a cap passes. The reservation after the claim checks again. */
 export function checkCaps(draft: Draft, usage: ReadonlyMap<string, Usage>): Draft {
   if (draft.kind === 'pass') return draft;
-  const { offer, trace } = draft;
+  const { offer, trace, offerFacts } = draft;
   const used: Record<string, Usage> = {};
   let full: string | null = null;
   for (const cap of trace.caps) {
@@ -212,5 +222,5 @@ export function checkCaps(draft: Draft, usage: ReadonlyMap<string, Usage>): Draf
   }
   if (full === null) return { ...draft, trace: { ...trace, usage: used } };
   const reasons = [{ code: 'cap', rule: null, text: `the cap ${full} has no room left for this amount` }];
-  return { kind: 'pass', code: 'cap', reasons, trace: { ...trace, usage: used, reasons } };
+  return { kind: 'pass', code: 'cap', reasons, trace: { ...trace, usage: used, reasons }, offerFacts };
 }

@@ -18,6 +18,7 @@ import {
   type Policy,
   wantsLink,
 } from './decide.ts';
+import { readLedgerFacts } from './ledger-facts.ts';
 import type { LinkDesk } from './link-desk.ts';
 import type { WaitingOffer } from './offer-queue.ts';
 import type { Pacer } from './pacer.ts';
@@ -124,11 +125,14 @@ async function assessAll(
     if (key !== null) keys.add(key);
   }
   const details = keys.size === 0 ? new Map() : await world.margins.read([...keys], now);
+  const ledgers = await readLedgerFacts(world.views, policy.ruleSet.ledgerFacts, states, now);
   const cases: Case[] = [];
-  for (const state of states) {
+  for (const [index, state] of states.entries()) {
     const key = world.links.linkKeyOf(state);
     const link = key === null ? null : (details.get(key) ?? null);
-    const assessment = attempt(world, state, now, decided, () => assess(state.request!, link, policy, now));
+    const assessment = attempt(world, state, now, decided, () =>
+      assess(state.request!, { link, ledger: ledgers[index] }, policy, now),
+    );
     if (assessment === null) continue;
     const parked = wantsLink(assessment) ? park(world, state, now) : null;
     if (parked === null) cases.push({ state, assessment });

@@ -2,6 +2,7 @@
 import type { EpochMs } from '../domain/glossary.ts';
 import type { Answered, AuctionRecord, Ended, Requested } from '../domain/records.ts';
 import type { Answer, ExposureStatus, RequestState, TimerKind } from '../domain/states.ts';
+import { resultOf, resultsKey, standingKeys } from './ledger-facts.ts';
 import type { ViewChange } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 import { readAuction, settle, settleByBids } from './settlement.ts';
@@ -319,6 +320,10 @@ export function viewChanges(
     const { halfLifeMs } = settings;
     changes.push({ kind: 'learn', keys: [answer], cell: claim.offer.rateHundredths, at: record.at, halfLifeMs });
   }
+  const result = before === null || resultOf(before) === null ? resultOf(after) : null;
+  if (result !== null) {
+    changes.push({ kind: 'learn', keys: [resultsKey], cell: result, at: record.at, halfLifeMs: settings.halfLifeMs });
+  }
   return changes;
 }
 
@@ -337,7 +342,7 @@ function reserve(state: RequestState, record: AuctionRecord, settings: BiddingSe
     requestId: state.requestId,
     at: record.at,
     amountCents: claim.offer.amountCents,
-    caps: claim.caps,
+    caps: [...claim.caps, ...standingKeys(state.request, claim.at)],
     expiresAt: validityEnd(state, settings),
     force,
   };

@@ -14,6 +14,9 @@ import { type Explanation, explainChoice } from '../pricing/choose.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { createRateTables } from '../pricing/terms.ts';
 import { buildWinCurve, decodeWinCurve, priorDistribution, type WinCurve } from '../pricing/win-curve.ts';
+import { candidateValues } from '../rules/account.ts';
+import { evaluateRequest } from '../rules/evaluate.ts';
+import type { FactValue } from '../rules/facts.ts';
 import { openRuleSet } from '../rules/rule-set.ts';
 import {
   type Assessment,
@@ -86,7 +89,7 @@ export function replayDecision(options: {
   const { policy, settings } = policyOfStored(contents, trace);
   const curve =
     contents.curve === null || trace.curveHash === null ? null : decodeWinCurve(contents.curve, trace.curveHash);
-  const assessment = assess(request, trace.link, policy, trace.decidedAt);
+  const assessment = assess(request, { link: trace.link, ledger: trace.ledger }, policy, trace.decidedAt);
   const draft = checkCaps(draftOffer(draftInput({ policy, settings, curve, assessment }, trace)), usageOf(trace));
   const body = draft.kind === 'offer' ? options.encodeBid(request.requestId, draft.offer) : null;
   return { policy, settings, curve, assessment, draft, body };
@@ -170,18 +173,30 @@ export function hindsightOf(
   };
 }
 
+/** Facts whose change does more than rules see: what the loan costs, and what follows from it. */
+type NamedFact =
+  | 'margin'
+  | 'amount'
+  | 'installments'
+  | 'tenure'
+  | 'age'
+  | 'eligible'
+  | 'exposed'
+  | 'alerts'
+  | 'guarantee';
+
 /** The smallest change of one fact that would have made a bid of a pass, the others unchanged. */
 export type NearestBid = {
-  fact: 'margin' | 'amount' | 'installments' | 'tenure' | 'age' | 'eligible' | 'exposed' | 'alerts' | 'guarantee';
-  /** Cents, months or years; null for facts that are only true or false. */
-  from: number | null;
-  to: number | null;
+  fact: NamedFact | { catalogue: string };
+  /** Cents, months or years; null for facts that are only true or false. Facts of the catalogue as rules see them. */
+  from: FactValue | null;
+  to: FactValue | null;
   rateHundredths: RateHundredths;
   /** No curve had been looked up: judged by what is believed of rivals before any result. */
   byPrior: boolean;
 };
 
-type Variation = { fact: NearestBid['fact']; from: number | null; to: number | null; assessment: () => Assessment };
+type Variation = Pick<NearestBid, 'fact' | 'from' | 'to'> & { assessment: () => Assessment };
 
 /** Tries one fact after another, each in steps away from what it was; facts that do not help are left out. */
 export function nearestBids(replay: Replay, trace: DecisionTrace): NearestBid[] {
@@ -231,23 +246,48 @@ function shiftMonths(day: Day, months: number): Day {
 }
 
 function variationsOf(replay: Replay): Variation[][] {
-  return [...pricingVariations(replay), ...workerVariations(replay)];
+  return [...pricingVariations(replay), ...workerVariations(replay), ...otherVariations(replay)];
+}
+
+/** Facts that the variations above already change. */
+const varied =
+  /^(?:offer\.|desk\.|list\.|margin\.availableReais$|request\.|worker\.age|worker\.tenureMonths$|worker\.politicallyExposed$|worker\.key$|employer\.key$|alerts\.|guarantee\.present$)/;
+
+/** Every other fact that some rule looks at, at the values that rules name: these change nothing but what rules say. */
+function otherVariations({ assessment, policy }: Replay): Variation[][] {
+  const { facts, at } = assessment;
+  const { ruleSet } = policy;
+  const variations: Variation[][] = [];
+  for (const [name, values] of candidateValues(ruleSet, facts, {})) {
+    if (varied.test(name)) continue;
+    const changed = (to: FactValue): Variation => ({
+      fact: { catalogue: name },
+      from: facts[name] ?? null,
+      to,
+      assessment: () => {
+        const own = { ...facts, [name]: to };
+        return { ...assessment, facts: own, verdict: evaluateRequest(ruleSet, own, at) };
+      },
+    });
+    variations.push(values.map(changed));
+  }
+  return variations;
 }
 
 function withRequest({ assessment, policy }: Replay, change: Partial<LoanRequest>): () => Assessment {
-  const { request, link, at } = assessment;
-  return () => assess({ ...request, ...change }, link, policy, at);
+  const { request, link, ledger, at } = assessment;
+  return () => assess({ ...request, ...change }, { link, ledger }, policy, at);
 }
 
 function pricingVariations(replay: Replay): Variation[][] {
   const { assessment, policy } = replay;
-  const { request, link, marginCents, at } = assessment;
+  const { request, link, ledger, marginCents, at } = assessment;
   const { requestedAmountCents: amount, requestedInstallments: term } = request;
   const variations: Variation[][] = [];
   if (marginCents !== null) {
     const raised = (cents: number) => () => {
       const detail = link === null ? null : { ...link, availableMarginCents: cents };
-      return assess({ ...request, availableMarginCents: cents }, detail, policy, at);
+      return assess({ ...request, availableMarginCents: cents }, { link: detail, ledger }, policy, at);
     };
     const margins = amounts(marginCents, 1);
     variations.push(margins.map((to) => ({ fact: 'margin', from: marginCents, to, assessment: raised(to) })));
@@ -295,7 +335,7 @@ function workerVariations(replay: Replay): Variation[][] {
     };
     variations.push(shifts.map(changed));
   }
-  const changes: [NearestBid['fact'], Partial<LoanRequest>][] = [
+  const changes: [NamedFact, Partial<LoanRequest>][] = [
     ['eligible', { eligible: true }],
     ['exposed', { politicallyExposed: false }],
     ['alerts', { alertCodes: [] }],

@@ -10,16 +10,20 @@ import {
   replayDecision,
 } from '../bidding/explain.ts';
 import type { Reservation } from '../bidding/ports.ts';
-import type { RequestId } from '../domain/glossary.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { DecisionTrace } from '../domain/offer.ts';
 import type { Answered, AuctionRecord, Claimed, Ended, Passed, StoredInput } from '../domain/records.ts';
 import type { Phase, RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import type { Explanation } from '../pricing/choose.ts';
+import { accountRules, type ConditionAccount, type RuleAccount } from '../rules/account.ts';
 import type { Facts } from '../rules/facts.ts';
 import { type Contact, encodeBid } from '../wire/bid.ts';
 import { createScrubber, type Scrubber } from './scrub.ts';
 import type { CommandWorld, DeskReader } from './world.ts';
+
+/** What pseudonyms and free text are shown as. */
+const hidden = '…';
 
 export type Decision = (Claimed | Passed) & { trace: DecisionTrace };
 
@@ -32,6 +36,8 @@ export type BidReport = {
   replay: Replay | null;
   differences: readonly string[];
   price: Explanation | null;
+  /** Every condition of the rule set with the value it saw; empty when no rule was asked. */
+  accounts: readonly RuleAccount[];
   hindsight: Hindsight | null;
   nearest: readonly NearestBid[];
   answers: readonly Answered[];
@@ -119,6 +125,7 @@ export async function readBidReport(
     replay,
     differences: replay === null || decision === null ? [] : differencesOf(replay, decision),
     price,
+    accounts: replay === null || decision === null ? [] : accountsOf(replay, decision.trace.decidedAt),
     hindsight: judged ? hindsightOf(price, auction, claim.offer.rateHundredths, isWon(state)) : null,
     nearest: replay === null || decision?.kind !== 'passed' ? [] : nearestBids(replay, decision.trace),
     answers: history.filter((record) => record.kind === 'answered'),
@@ -128,14 +135,35 @@ export async function readBidReport(
   };
 }
 
+function accountsOf({ policy, assessment, draft }: Replay, at: EpochMs): RuleAccount[] {
+  const { facts } = assessment;
+  const masked = (account: ConditionAccount): ConditionAccount => {
+    if (account.kind !== 'comparison') return { ...account, parts: account.parts.map(masked) };
+    if (!isHidden(account.fact, facts) && (account.valueFact === null || !isHidden(account.valueFact, facts)))
+      return account;
+    return { ...account, value: hidden, seen: account.seen === null ? null : hidden };
+  };
+  return accountRules(policy.ruleSet, facts, draft.offerFacts, at).map((account) => ({
+    ...account,
+    condition: masked(account.condition),
+  }));
+}
+
+/** Pseudonyms, and free text of a request, which might be a name. */
+function isHidden(name: string, facts: Facts): boolean {
+  if (name === 'worker.key') return true;
+  if (name === 'employer.key') return facts['employer.idType'] !== 'cnpj';
+  return name.startsWith('extra.') && typeof facts[name] === 'string';
+}
+
 /** Facts that may be shown: no pseudonyms, and no free text of a request, which might be a name. */
 export function shownFacts(facts: Facts): [name: string, value: string | number | boolean | null][] {
   const shown: [string, string | number | boolean | null][] = [];
   for (const [name, value] of Object.entries(facts)) {
-    if (value === undefined || name.startsWith('desk.') || name === 'worker.key') continue;
-    if (name === 'employer.key' && facts['employer.idType'] !== 'cnpj') continue;
-    const freeText = name.startsWith('extra.') && typeof value === 'string';
-    shown.push([name, freeText ? null : typeof value === 'object' ? value.join(', ') : value]);
+    if (value === undefined || name === 'desk.always' || name === 'desk.weekday') continue;
+    const hides = isHidden(name, facts);
+    if (hides && !name.startsWith('extra.')) continue;
+    shown.push([name, hides ? null : typeof value === 'object' ? value.join(', ') : value]);
   }
   return shown;
 }
@@ -157,6 +185,7 @@ export function reportJson(report: BidReport): object {
     exposure,
     reservation: report.reservation,
     facts: replay === null ? null : Object.fromEntries(shownFacts(replay.assessment.facts)),
+    conditions: report.accounts,
     rules: decision?.trace.rulesFired.map((name) => rules.get(name) ?? { name }) ?? [],
     limits: verdict?.limits ?? null,
     limitRules: verdict?.limitRules ?? null,
@@ -188,7 +217,10 @@ export function reportJson(report: BidReport): object {
             bids: ended?.bids ?? [],
           },
     hindsight: report.hindsight,
-    nearestBids: report.nearest,
+    nearestBids: report.nearest.map((near) => ({
+      ...near,
+      fact: typeof near.fact === 'string' ? near.fact : near.fact.catalogue,
+    })),
     winner: winner === null ? null : { ...winner, errors: winner.errors.map(report.scrubber.text) },
     resolution,
     history: report.history.map(({ kind, at }) => ({ kind, at })),

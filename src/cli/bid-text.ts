@@ -1,10 +1,12 @@
 /** The report on one request in words that a risk analyst reads, why it ended so first. */
 import type { Limits } from '../domain/policy.ts';
 import type { AuctionRecord } from '../domain/records.ts';
+import type { FactValue } from '../rules/facts.ts';
 import { auctionSection, resultSection, sendingSection } from './bid-outcome-text.ts';
 import { type BidReport, shownFacts } from './bid-report.ts';
 import type { Format } from './format.ts';
 import { createPage, type Page } from './page.ts';
+import { ruleLines } from './rules-account.ts';
 import { tableText } from './terminal.ts';
 import { plotText } from './value-plot.ts';
 
@@ -25,6 +27,7 @@ export function reportText(report: BidReport, format: Format): string {
   nearestSection(page, report, format);
   askedSection(page, report, format);
   rulesSection(page, report, format);
+  accountsSection(page, report, format);
   statisticsSection(page, report, format);
   offerSection(page, report, format);
   capsSection(page, report, format);
@@ -40,14 +43,17 @@ function nearestSection(page: Page, { decision, nearest }: BidReport, format: Fo
   const { show, facts, units } = format.texts;
   if (decision?.kind !== 'passed') return;
   page.section(show.nearest);
-  const value = (fact: string, amount: number) => {
-    if (fact === 'margin' || fact === 'amount') return format.money(amount);
+  const value = (fact: string, amount: FactValue) => {
+    if (typeof amount === 'number' && (fact === 'margin' || fact === 'amount')) return format.money(amount);
     if (fact === 'age') return `${amount} ${units.years}`;
     return String(amount);
   };
   for (const { fact, from, to, rateHundredths } of nearest) {
     const rate = format.rate(rateHundredths);
-    if (from === null || to === null) page.line(show.nearestOnly(facts[fact], rate));
+    if (typeof fact !== 'string') {
+      const was = from === null ? format.texts.rules.absent : String(from);
+      page.line(show.nearestTo(fact.catalogue, was, String(to), rate));
+    } else if (from === null || to === null) page.line(show.nearestOnly(facts[fact], rate));
     else page.line(show.nearestTo(facts[fact], value(fact, from), value(fact, to), rate));
   }
   if (nearest.length === 0) page.line(show.nearestNone);
@@ -107,6 +113,13 @@ function rulesSection(page: Page, { decision, replay }: BidReport, format: Forma
     const before = replay.policy.economics[field as keyof typeof verdict.economics];
     page.field(field, `${before} → ${value}`);
   }
+}
+
+/** Every rule, whether it fired or not: the question is often why one did not. */
+function accountsSection(page: Page, { accounts }: BidReport, format: Format): void {
+  if (accounts.length === 0) return;
+  page.section(format.texts.rules.conditions);
+  for (const account of accounts) for (const line of ruleLines(account, format)) page.line(line);
 }
 
 function limitText(field: keyof Limits, value: number, format: Format): string {

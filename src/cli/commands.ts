@@ -9,6 +9,7 @@ import { showBid } from './bids-show.ts';
 import { capDesk, pauseDesk, resumeDesk } from './control.ts';
 import { runDoctor } from './doctor.ts';
 import { registerLoan } from './loan-quote.ts';
+import { registerRules } from './rules-commands.ts';
 import { runSandbox } from './sandbox.ts';
 import { languages, readLanguage } from './texts.ts';
 import type { CommandWorld } from './world.ts';
@@ -97,6 +98,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerBids(program, world, add);
   registerControl(program, world, add);
   registerLoan(program, world, add);
+  registerRules(program, world, add);
   registerCare(program, world, add);
   translateHelp(program, world);
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { StorePlace } from '../config/store-place.ts';
 import type { Config } from '../config.ts';
 import { Fault } from '../errors.ts';
+import { faultText as ruleFaultText } from '../rules/place.ts';
 import { compileRuleSet } from '../rules/rule-set.ts';
 import { readRequestMapping } from '../wire/mapping-table.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
@@ -45,9 +46,7 @@ function checkRules(world: CommandWorld, directory: string): Finding[] {
       const { rules, hash } = compiled.ruleSet;
       return [found('rules', 'ok', 'rules-compiled', { count: rules.length, hash: hash.slice(0, hashLength) })];
     }
-    return compiled.faults.map(({ file, pointer, text }) =>
-      found('rules', 'fail', 'rules-refused', { text: `${file}${pointer === '' ? '' : ` ${pointer}`}: ${text}` }),
-    );
+    return compiled.faults.map((fault) => found('rules', 'fail', 'rules-refused', { text: ruleFaultText(fault) }));
   } catch (fault) {
     return [found('rules', 'fail', 'rules-refused', { text: faultText(fault) })];
   }

@@ -1,6 +1,7 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
 import { doctorPt } from './doctor-texts-pt.ts';
 import { quotePt } from './quote-texts-pt.ts';
+import { rulesPt } from './rules-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
 
 export const pt = {
@@ -337,5 +338,6 @@ export const pt = {
   },
   doctor: doctorPt,
   quote: quotePt,
+  rules: rulesPt,
   badLanguage: (value: string) => `LANCE_LANG é "${value}": escreva pt ou en.`,
 };

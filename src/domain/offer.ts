@@ -44,6 +44,8 @@ export type DecisionTrace = {
   segmentKeys: readonly string[];
   link: LinkDetail | null;
   usage: Readonly<Record<string, Usage>>;
+  /** Facts of the ledger that the rules looked at, as they were; absent when no rule looks at any. */
+  ledger?: Readonly<Record<string, number>>;
   shadowPricePerCent: number;
   /** Which of the pacer's prices that was: `cap#n`; absent where no budget is paced. */
   shadowPriceVersion?: string;

@@ -39,6 +39,8 @@ export type LoanRequest = {
   guarantee: Guarantee;
   /** Codes of the alerts; an empty list says that there are none, null that the request did not say. */
   alertCodes: readonly string[] | null;
+  /** Scores that the mapping names, by that name. */
+  scores?: Readonly<Record<string, number>>;
   /** Sequential number of the worker's digital authorisation. */
   authorisationNumber: string | null;
   /** Keys that nobody mapped, flattened with dots, personal ones left out. */

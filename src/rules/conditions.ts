@@ -1,39 +1,36 @@
 /**
  * Conditions as json-rules-engine writes them, read strictly. What that library lets fail open is refused here: unknown
- * facts, operators and keys, empty `all` and `any`, comparisons of the wrong type, paths with filters.
+ * facts, operators and keys, empty `all` and `any`, comparisons of the wrong type, paths with filters, and conditions that
+ * can never hold.
  */
-import { catalogue, extraPrefix, type FactDefinition, factNamed, type Stage } from './facts.ts';
+import { neverHolds } from './extents.ts';
+import { catalogue, extraPrefix, type FactDefinition, listPrefix, type Stage } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
+import {
+  accepts,
+  type Decorator,
+  decorators,
+  memberType,
+  type Operator,
+  operators,
+  readOperatorName,
+  type ScalarType,
+  type ValueType,
+  valueTypes,
+} from './operators.ts';
 import { isObject, type Place, readNumber, readObject, readText, refuse, shown, suggestion, within } from './place.ts';
-import { type Comparison, type Condition, type Operator, operators, type Scalar } from './rule.ts';
+import type { Comparison, Condition, Scalar } from './rule.ts';
+import { createVocabulary, definitionOf, isTooLong, maxLeaves, type Vocabulary } from './vocabulary.ts';
 
 const maxListLength = 10_000;
+const maxDecorators = 4;
 
-const comparing: readonly Operator[] = ['lessThan', 'lessThanInclusive', 'greaterThan', 'greaterThanInclusive'];
-const matching: readonly Operator[] = ['equal', 'notEqual', 'in', 'notIn'];
+export type Scope = { stage: Stage; vocabulary: Vocabulary };
 
-/** A number, text or flag fact, or one member of a list fact: what a compared value must be. */
-type Wanted = { what: string; type: 'number' | 'string' | 'boolean'; definition: FactDefinition | null };
-
-function operatorsFor(type: FactDefinition['type']): readonly Operator[] {
-  switch (type) {
-    case 'number':
-      return [...matching, ...comparing];
-    case 'string':
-      return matching;
-    case 'boolean':
-      return ['equal', 'notEqual'];
-    case 'string-list':
-      return ['contains', 'doesNotContain'];
-    default:
-      return type satisfies never;
-  }
-}
+/** What a compared value, or each member of a compared list, must be. */
+type Wanted = { what: string; type: ScalarType; definition: FactDefinition | null };
 
 function readScalar(place: Place, value: Json, { what, type, definition }: Wanted): Scalar | null {
-  if (isObject(value) && 'fact' in value) {
-    return refuse(place, `${what} is compared with another fact, which is not supported yet; write a value here.`);
-  }
   if (type === 'number') {
     const range = definition?.range ?? { min: -Number.MAX_VALUE, max: Number.MAX_VALUE };
     return readNumber(place, value, what, { unit: definition?.unit ?? 'number', decimals: null, ...range });
@@ -59,7 +56,7 @@ function readList(place: Place, value: Json, wanted: Wanted): readonly Scalar[] 
   }
   if (value.length === 0) return refuse(place, 'This list is empty; name at least one value or remove the condition.');
   if (value.length > maxListLength)
-    return refuse(place, `This list has more than ${maxListLength} values; shorten it.`);
+    return refuse(place, `This list has more than ${maxListLength} values; shorten it or make it a file in lists/.`);
   const list: Scalar[] = [];
   for (const [index, member] of value.entries()) {
     const scalar = readScalar(within(place, index), member, wanted);
@@ -68,11 +65,27 @@ function readList(place: Place, value: Json, wanted: Wanted): readonly Scalar[] 
   return list.length === value.length ? list : null;
 }
 
-function readOperator(place: Place, value: Json): Operator | null {
-  const found = operators.find((operator) => operator === value);
-  if (found !== undefined) return found;
+type OperatorName = { written: string; around: readonly Decorator[]; operator: Operator };
+
+function readOperator(place: Place, value: Json): OperatorName | null {
   if (typeof value !== 'string') return refuse(place, `The operator is ${shown(value)}; write its name in quotes.`);
-  return refuse(place, `There is no operator ${shown(value)}. ${suggestion(value, operators)}`);
+  const read = value.length > 200 ? null : readOperatorName(value);
+  if (read === null) return refuse(place, 'The operator is longer than 200 characters; shorten it.');
+  if (read.kind === 'known') {
+    if (read.around.length <= maxDecorators) return { written: value, around: read.around, operator: read.operator };
+    return refuse(place, `The operator ${shown(value)} has more than ${maxDecorators} decorators; write it simpler.`);
+  }
+  const { part, isLast } = read;
+  const what = isLast
+    ? `There is no operator ${shown(part)}.`
+    : `There is no decorator ${shown(`${part}:`)} of operators.`;
+  return refuse(place, `${what} ${suggestion(part, isLast ? operators : decorators)}`);
+}
+
+/** Operators without decorators that compare a fact of this type. */
+function operatorsAdvice(type: ValueType): string {
+  const fitting = operators.filter((operator) => valueTypes.some((value) => accepts([], operator, type, value)));
+  return `use ${fitting.join(', ')}${memberType(type) === null ? '' : ', or "someFact:" and "everyFact:" before others'}.`;
 }
 
 const plainPath = /^\$?\.?([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)$/;
@@ -93,65 +106,134 @@ function readFactName(place: Place, object: JsonObject): string | null {
   );
 }
 
-function wantedOfExtra(place: Place, name: string, operator: Operator, value: Json): Wanted | null {
+/** A fact that may be named here; `definition` null: an `extra.` fact, of which nothing is known beforehand. */
+function readFact(
+  place: Place,
+  object: JsonObject,
+  scope: Scope,
+): { name: string; definition: FactDefinition | null } | null {
+  const name = readFactName(place, object);
+  if (name === null) return null;
+  if (name.startsWith(extraPrefix) && name.length > extraPrefix.length) return { name, definition: null };
+  const at = within(place, 'fact');
+  const definition = definitionOf(name, scope.vocabulary);
+  if (definition === null) {
+    const lists = [...scope.vocabulary.lists.keys()].map((list) => listPrefix + list);
+    const hint =
+      suggestion(name, [...catalogue.map((fact) => fact.name), ...lists]) ||
+      'See the catalogue of facts; unmapped keys of the request are "extra.<key>", scores "score.<name>".';
+    return refuse(at, `There is no fact ${shown(name)}. ${hint}`);
+  }
+  if (definition.stage === 'offer' && scope.stage === 'request') {
+    return refuse(at, `"${name}" exists only after pricing; give the rule "stage": "offer".`);
+  }
+  return { name, definition };
+}
+
+type Sides = { fact: ValueType; value: ValueType };
+
+/** The types of both sides when the right one is written out; `sample` tells the type of facts that nobody declared. */
+function sidesOf(left: ValueType | null, value: Json, { around, operator }: OperatorName): Sides | null {
   const sample = Array.isArray(value) ? value[0] : value;
-  const type = typeof sample;
-  if (operator === 'contains' || operator === 'doesNotContain') {
+  const lefts = left === null ? valueTypes.filter((type) => memberType(type) === null) : [left];
+  const fitting = lefts.flatMap((fact) =>
+    valueTypes.filter((type) => accepts(around, operator, fact, type)).map((type) => ({ fact, value: type })),
+  );
+  const asWritten = fitting.find(({ value: type }) => (memberType(type) ?? type) === typeof sample);
+  return asWritten ?? (left === null ? null : (fitting[0] ?? null));
+}
+
+function refuseExtra(place: Place, name: string, { written, operator, around }: OperatorName, value: Json): null {
+  const plain = around.length === 0;
+  if (plain && (operator === 'contains' || operator === 'doesNotContain')) {
     return refuse(within(place, 'operator'), `"${name}" is never a list; use "equal" or "in".`);
   }
+  const type = typeof (Array.isArray(value) ? value[0] : value);
   if (type !== 'number' && type !== 'string' && type !== 'boolean') {
+    const text = `"${name}" is compared with ${shown(value)}; write a number, a text, true or false.`;
+    return refuse(within(place, 'value'), text);
+  }
+  return refuse(within(place, 'value'), `"${written}" does not compare ${shown(value)}; ${operatorsAdvice(type)}`);
+}
+
+type LeftSide = { name: string; definition: FactDefinition | null };
+
+function readWithValue(place: Place, left: LeftSide, operator: OperatorName, value: Json): Comparison | null {
+  const { name, definition } = left;
+  const sides = sidesOf(definition?.type ?? null, value, operator);
+  if (sides === null) {
+    if (definition === null) return refuseExtra(place, name, operator, value);
+    const advice = operatorsAdvice(definition.type);
+    const text = `"${operator.written}" does not fit "${name}" (${definition.type}); ${advice}`;
+    return refuse(within(place, 'operator'), text);
+  }
+  const member = memberType(sides.value);
+  const type = member ?? (sides.value as ScalarType);
+  const at = within(place, 'value');
+  const wanted: Wanted = { what: name, type, definition };
+  const read = member === null ? readScalar(at, value, wanted) : readList(at, value, wanted);
+  if (read === null) return null;
+  return { kind: 'comparison', fact: name, ...operator, types: sides, value: read, valueFact: null };
+}
+
+/** `"value": {"fact": …}`: the right side is looked up like the left one. */
+function readWithFact(
+  place: Place,
+  left: LeftSide,
+  operator: OperatorName,
+  value: JsonObject,
+  scope: Scope,
+): Comparison | null {
+  const at = within(place, 'value');
+  const object = readObject(at, value, 'A fact as value', { required: ['fact'], optional: ['path'] });
+  const right = object === null ? null : readFact(at, object, scope);
+  if (right === null) return null;
+  if (right.name === left.name)
+    return refuse(at, `"${left.name}" is compared with itself; name another fact or a value.`);
+  const known = (side: LeftSide) => (side.definition === null ? valueTypes : [side.definition.type]);
+  if (left.definition === null && right.definition === null) {
     return refuse(
-      within(place, 'value'),
-      `"${name}" is compared with ${shown(value)}; write a number, a text, true or false.`,
+      at,
+      `Nobody knows the types of "${left.name}" and "${right.name}"; compare one with a fact of the catalogue.`,
     );
   }
-  if (!operatorsFor(type).includes(operator)) {
-    return refuse(within(place, 'value'), `"${operator}" does not compare ${shown(value)}; ${operatorsAdvice(type)}`);
+  const { around, operator: base, written } = operator;
+  const sides = known(left)
+    .flatMap((fact) => known(right).map((type) => ({ fact, value: type as ValueType })))
+    .find((pair) => accepts(around, base, pair.fact, pair.value));
+  if (sides === undefined) {
+    const types = `"${left.name}" (${left.definition?.type ?? 'any'}) and "${right.name}" (${right.definition?.type ?? 'any'})`;
+    return refuse(at, `"${written}" does not compare ${types}; name a fact of a type that fits.`);
   }
-  return { what: name, type, definition: null };
+  const units = [left.definition?.unit, right.definition?.unit].map((unit) => unit?.split(' ')[0]);
+  if (units[0] !== undefined && units[1] !== undefined && units[0] !== units[1]) {
+    const text = `"${left.name}" is in ${left.definition?.unit}, "${right.name}" in ${right.definition?.unit}`;
+    return refuse(at, `${text}; name a fact of the same unit.`);
+  }
+  return { kind: 'comparison', fact: left.name, ...operator, types: sides, value: [], valueFact: right.name };
 }
 
-function operatorsAdvice(type: FactDefinition['type']): string {
-  return `use ${operatorsFor(type).join(', ')}.`;
-}
-
-function wantedOf(place: Place, name: string, operator: Operator, stage: Stage): Wanted | null {
-  const definition = factNamed(name);
-  if (definition === null) {
-    const known = catalogue.map((fact) => fact.name);
-    const hint =
-      suggestion(name, known) || 'See the catalogue of facts; unmapped keys of the request are "extra.<key>".';
-    return refuse(within(place, 'fact'), `There is no fact ${shown(name)}. ${hint}`);
-  }
-  if (definition.stage === 'offer' && stage === 'request') {
-    return refuse(within(place, 'fact'), `"${name}" exists only after pricing; give the rule "stage": "offer".`);
-  }
-  if (!operatorsFor(definition.type).includes(operator)) {
-    const advice = operatorsAdvice(definition.type);
-    return refuse(within(place, 'operator'), `"${operator}" does not fit "${name}" (${definition.type}); ${advice}`);
-  }
-  const type = definition.type === 'string-list' ? 'string' : definition.type;
-  return { what: name, type, definition };
-}
-
-function readComparison(place: Place, value: JsonObject, stage: Stage): Comparison | null {
+function readComparison(place: Place, value: JsonObject, scope: Scope): Comparison | null {
   const keys = { required: ['fact', 'operator', 'value'], optional: ['path'] };
   const object = readObject(place, value, 'A condition', keys);
   if (object === null) return null;
-  const fact = readFactName(place, object);
+  const left = readFact(place, object, scope);
   const operator = readOperator(within(place, 'operator'), object.operator!);
-  if (fact === null || operator === null) return null;
-  const wanted = fact.startsWith(extraPrefix)
-    ? wantedOfExtra(place, fact, operator, object.value!)
-    : wantedOf(place, fact, operator, stage);
-  if (wanted === null) return null;
-  const valuePlace = within(place, 'value');
-  const isList = operator === 'in' || operator === 'notIn';
-  const read = isList ? readList(valuePlace, object.value!, wanted) : readScalar(valuePlace, object.value!, wanted);
-  return read === null ? null : { kind: 'comparison', fact, operator, value: read };
+  if (left === null || operator === null) return null;
+  const right = object.value!;
+  const comparison =
+    isObject(right) && 'fact' in right
+      ? readWithFact(place, left, operator, right, scope)
+      : readWithValue(place, left, operator, right);
+  if (comparison !== null && neverHolds(comparison)) {
+    const range = left.definition?.range;
+    const why = range ? ` (it lies within ${range.min} … ${range.max})` : '';
+    return refuse(within(place, 'value'), `"${left.name}" can never be like this${why}; write another value.`);
+  }
+  return comparison;
 }
 
-function readParts(place: Place, kind: 'all' | 'any', value: Json, stage: Stage): Condition | null {
+function readParts(place: Place, kind: 'all' | 'any', value: Json, scope: Scope): Condition | null {
   const inner = within(place, kind);
   if (!Array.isArray(value)) return refuse(inner, `"${kind}" is ${shown(value)}; write a list of conditions.`);
   if (value.length === 0) {
@@ -159,37 +241,59 @@ function readParts(place: Place, kind: 'all' | 'any', value: Json, stage: Stage)
   }
   const parts: Condition[] = [];
   for (const [index, part] of value.entries()) {
-    const condition = readCondition(within(inner, index), part, stage);
+    const condition = readCondition(within(inner, index), part, scope);
     if (condition !== null) parts.push(condition);
   }
-  return parts.length === value.length ? { kind, parts } : null;
+  if (parts.length < value.length) return null;
+  const group: Condition = { kind, parts };
+  if (isTooLong(group)) return refuse(inner, `More than ${maxLeaves} comparisons; write it shorter.`);
+  if (!neverHolds(group)) return group;
+  return refuse(inner, 'These conditions contradict each other, so this can never hold; mend or remove one of them.');
 }
 
-function readCondition(place: Place, value: Json, stage: Stage): Condition | null {
+function readNamed(place: Place, value: JsonObject, scope: Scope): Condition | null {
+  const object = readObject(place, value, 'A named condition', { required: ['condition'], optional: [] });
+  if (object === null) return null;
+  const at = within(place, 'condition');
+  const name = readText(at, object.condition!, 'The name of the condition', 60);
+  const part = name === null ? null : scope.vocabulary.named(name, scope.stage, at);
+  return name === null || part === null ? null : { kind: 'named', name, part };
+}
+
+function readCondition(place: Place, value: Json, scope: Scope): Condition | null {
   if (!isObject(value)) return refuse(place, `A condition is ${shown(value)}; write an object with "fact" or "all".`);
   const groups = (['all', 'any', 'not'] as const).filter((key) => key in value);
-  if (groups.length === 0) {
-    if (!('condition' in value)) return readComparison(place, value, stage);
-    return refuse(within(place, 'condition'), 'Named conditions are not supported yet; write the condition out.');
-  }
+  if (groups.length === 0)
+    return 'condition' in value ? readNamed(place, value, scope) : readComparison(place, value, scope);
   const kind = groups[0]!;
   if (groups.length > 1) {
     return refuse(place, `A condition has both "${kind}" and "${groups[1]}"; put one inside the other.`);
   }
   const object = readObject(place, value, `A condition with "${kind}"`, { required: [kind], optional: [] });
   if (object === null) return null;
-  if (kind !== 'not') return readParts(place, kind, object[kind]!, stage);
+  if (kind !== 'not') return readParts(place, kind, object[kind]!, scope);
+  const inner = within(place, 'not');
   if (Array.isArray(object.not)) {
-    return refuse(within(place, 'not'), '"not" is a list; write one condition, perhaps with "any" inside.');
+    return refuse(inner, '"not" is a list; write one condition, perhaps with "any" inside.');
   }
-  const part = readCondition(within(place, 'not'), object.not!, stage);
-  return part === null ? null : { kind: 'not', part };
+  const part = readCondition(inner, object.not!, scope);
+  if (part === null) return null;
+  const condition: Condition = { kind: 'not', part };
+  if (!neverHolds(condition)) return condition;
+  return refuse(inner, 'What stands here always holds, so its "not" never does; mend or remove it.');
 }
 
 /** The condition of a rule. json-rules-engine wants a group outermost; so do we, to stay readable by it. */
-export function readConditions(place: Place, value: Json, stage: Stage): Condition | null {
+export function readConditions(place: Place, value: Json, scope: Scope): Condition | null {
   if (isObject(value) && 'fact' in value) {
     return refuse(place, 'The outermost condition is a single comparison; write {"all": [ … ]} around it.');
   }
-  return readCondition(place, value, stage);
+  return readCondition(place, value, scope);
+}
+
+/** `conditions.json` and the lists, as rules may refer to them. A named condition may look at facts of both stages. */
+export function readVocabulary(place: Place, value: Json | undefined, lists: ReadonlyMap<string, string>): Vocabulary {
+  const read = (at: Place, condition: Json, vocabulary: Vocabulary) =>
+    readConditions(at, condition, { stage: 'offer', vocabulary });
+  return createVocabulary({ place, value, lists, readCondition: read });
 }

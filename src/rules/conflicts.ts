@@ -1,76 +1,26 @@
 /** What no single rule shows: two of one name, two of equal priority on one field, one cap name with two meanings. */
-import { refuse, within } from './place.ts';
-import type { Comparison, Condition, Operator, Rule, Scalar } from './rule.ts';
-
-const complements: Readonly<Record<Operator, Operator>> = {
-  equal: 'notEqual',
-  notEqual: 'equal',
-  in: 'notIn',
-  notIn: 'in',
-  lessThan: 'greaterThanInclusive',
-  greaterThanInclusive: 'lessThan',
-  lessThanInclusive: 'greaterThan',
-  greaterThan: 'lessThanInclusive',
-  contains: 'doesNotContain',
-  doesNotContain: 'contains',
-};
+import { admits, type Extent, extentOf, factsIn, implies, negated, type Ways, waysToHold } from './extents.ts';
+import { type RuleFault, refuse, within } from './place.ts';
+import type { Comparison, Condition, Rule, Validity } from './rule.ts';
 
 /** Comparisons that hold whenever the condition holds. */
-function necessary(condition: Condition, negated: boolean): readonly Comparison[] {
+function necessary(condition: Condition, isNegated: boolean): readonly Comparison[] {
   switch (condition.kind) {
     case 'comparison':
-      return [negated ? { ...condition, operator: complements[condition.operator] } : condition];
+      return [isNegated ? negated(condition) : condition];
     case 'not':
-      return necessary(condition.part, !negated);
+      return necessary(condition.part, !isNegated);
+    case 'named':
+      return necessary(condition.part, isNegated);
     case 'all':
     case 'any': {
-      const together = (condition.kind === 'all') !== negated;
+      const together = (condition.kind === 'all') !== isNegated;
       if (!together && condition.parts.length > 1) return [];
-      return condition.parts.flatMap((part) => necessary(part, negated));
+      return condition.parts.flatMap((part) => necessary(part, isNegated));
     }
     default:
       return condition satisfies never;
   }
-}
-
-/** What a comparison lets a fact be: one of some values, none of some values, or an interval. */
-type Extent =
-  | { kind: 'some'; values: ReadonlySet<Scalar> }
-  | { kind: 'none'; values: ReadonlySet<Scalar> }
-  | { kind: 'interval'; low: number; lowOpen: boolean; high: number; highOpen: boolean }
-  | { kind: 'has' | 'lacks'; value: Scalar };
-
-function extentOf({ operator, value }: Comparison): Extent {
-  const values = new Set(Array.isArray(value) ? (value as readonly Scalar[]) : [value as Scalar]);
-  const bound = value as number;
-  switch (operator) {
-    case 'equal':
-    case 'in':
-      return { kind: 'some', values };
-    case 'notEqual':
-    case 'notIn':
-      return typeof value === 'boolean' ? { kind: 'some', values: new Set([!value]) } : { kind: 'none', values };
-    case 'lessThan':
-    case 'lessThanInclusive':
-      return { kind: 'interval', low: -Infinity, lowOpen: true, high: bound, highOpen: operator === 'lessThan' };
-    case 'greaterThan':
-    case 'greaterThanInclusive':
-      return { kind: 'interval', low: bound, lowOpen: operator === 'greaterThan', high: Infinity, highOpen: true };
-    case 'contains':
-      return { kind: 'has', value: value as Scalar };
-    case 'doesNotContain':
-      return { kind: 'lacks', value: value as Scalar };
-    default:
-      return operator satisfies never;
-  }
-}
-
-function admits(extent: Extent, value: Scalar): boolean {
-  if (extent.kind === 'some') return extent.values.has(value);
-  if (extent.kind === 'none') return !extent.values.has(value);
-  if (extent.kind !== 'interval' || typeof value !== 'number') return true;
-  const { low, lowOpen, high, highOpen } = extent;
-  return (lowOpen ? value > low : value >= low) && (highOpen ? value < high : value <= high);
 }
 
 function disjoint(left: Extent, right: Extent): boolean {
@@ -86,10 +36,10 @@ function disjoint(left: Extent, right: Extent): boolean {
 type Tests = readonly { fact: string; extent: Extent }[];
 
 function testsOf(rule: Rule): Tests {
-  return necessary(rule.conditions, false).map((comparison) => ({
-    fact: comparison.fact,
-    extent: extentOf(comparison),
-  }));
+  return necessary(rule.conditions, false).flatMap((comparison) => {
+    const extent = extentOf(comparison);
+    return extent === null ? [] : [{ fact: comparison.fact, extent }];
+  });
 }
 
 /** Every value that one rule leaves to a fact is ruled out by the other. */
@@ -101,7 +51,7 @@ function emptied(left: Tests, right: Tests): boolean {
   });
 }
 
-/** First form: the rules contradict each other directly on one fact. */
+/** Whether the rules contradict each other directly on one fact. */
 function exclude(left: Tests, right: Tests): boolean {
   if (emptied(left, right) || emptied(right, left)) return true;
   return left.some((a) => right.some((b) => a.fact === b.fact && disjoint(a.extent, b.extent)));
@@ -129,9 +79,16 @@ function stepsOf(left: Contender, right: Contender): number {
   return 1 + left.valueCount * right.tests.length + right.valueCount * left.tests.length;
 }
 
+function apart(left: Validity, right: Validity): boolean {
+  const before = (a: Validity, b: Validity) => a.until !== null && b.from !== null && a.until < b.from;
+  return before(left, right) || before(right, left);
+}
+
 /** The first of `others` that may hold together with `contender`; undefined: each excludes it. */
 function rivalOf(contender: Contender, others: readonly Contender[]): Contender | undefined {
-  return others.find((other) => !exclude(other.tests, contender.tests));
+  return others.find(
+    (other) => !apart(other.rule.validity, contender.rule.validity) && !exclude(other.tests, contender.tests),
+  );
 }
 
 function refuseEqualPriorities(rules: readonly Rule[]): void {
@@ -189,8 +146,95 @@ function refuseUnequalCaps(rules: readonly Rule[]): void {
   }
 }
 
-export function refuseConflicts(rules: readonly Rule[]): void {
+/** Every two rows of a table exclude each other: which one counts must not hang on their order. */
+function refuseOverlaps(rows: readonly Rule[]): void {
+  const contenders: Contender[] = [];
+  let steps = 0;
+  for (const rule of rows) {
+    const contender = contenderOf(rule);
+    for (const other of contenders) steps += stepsOf(contender, other);
+    if (steps > maxSteps) {
+      refuse(rule.place, 'This table is too large to be checked; split it.');
+      return;
+    }
+    const rival = rivalOf(contender, contenders);
+    if (rival !== undefined) {
+      refuse(
+        rule.place,
+        `"${rule.name}" and "${rival.rule.name}" may hold at once; make their cells exclude each other.`,
+      );
+    }
+    contenders.push(contender);
+  }
+}
+
+/** `tables`: the rules of each table, which are among `rules` too. */
+export function refuseConflicts(rules: readonly Rule[], tables: readonly (readonly Rule[])[]): void {
+  for (const rows of tables) refuseOverlaps(rows);
   refuseEqualNames(rules);
   refuseEqualPriorities(rules);
   refuseUnequalCaps(rules);
+}
+
+/** Whether `rule` adds nothing while `other` has its effect. */
+function isCovered(rule: Rule, other: Rule): boolean {
+  const [own, wider] = [rule.event, other.event];
+  if (own.type === 'pass' && wider.type === 'pass') return true;
+  if (own.type === 'limit' && wider.type === 'limit') {
+    return Object.entries(own.limits).every(([field, value]) => {
+      const bound = wider.limits[field as keyof typeof wider.limits];
+      if (value === null || bound === null || bound === undefined) return false;
+      return field.startsWith('min') ? bound >= value : bound <= value;
+    });
+  }
+  if (other.priority <= rule.priority) return false;
+  const fields = contestedFields(other);
+  return contestedFields(rule).length > 0 && contestedFields(rule).every((field) => fields.includes(field));
+}
+
+/** Finding shadows may cost this many steps (well under a second); beyond it the warnings are left out. */
+const maxShadowSteps = 1_000_000;
+
+type Candidate = { rule: Rule; facts: ReadonlySet<string>; ways: Ways };
+
+function alwaysWith({ rule, ways }: Candidate, other: Candidate): boolean {
+  const { from, until } = other.rule.validity;
+  if (from !== null && (rule.validity.from === null || rule.validity.from < from)) return false;
+  if (until !== null && (rule.validity.until === null || rule.validity.until > until)) return false;
+  return implies(ways, other.ways);
+}
+
+/** `other` can only follow from `rule` when it looks at nothing else. */
+function mayCover(rule: Candidate, other: Candidate): boolean {
+  const [own, wider] = [rule.rule, other.rule];
+  if (wider === own || wider.stage !== own.stage || wider.event.type !== own.event.type) return false;
+  for (const fact of other.facts) if (fact !== 'desk.always' && !rule.facts.has(fact)) return false;
+  return isCovered(own, wider);
+}
+
+/** Rules that never change anything, because another one holds whenever they do. */
+export function shadowedRules(rules: readonly Rule[]): RuleFault[] {
+  const warnings: RuleFault[] = [];
+  const candidates = rules.flatMap((rule): Candidate[] => {
+    const ways = waysToHold(rule.conditions);
+    return ways === null ? [] : [{ rule, facts: new Set(factsIn(rule.conditions)), ways }];
+  });
+  let steps = 0;
+  for (const candidate of candidates) {
+    const { rule } = candidate;
+    for (const other of candidates) {
+      steps += 1;
+      if (!mayCover(candidate, other)) continue;
+      steps += 10 + candidate.ways.size * other.ways.size;
+      if (steps > maxShadowSteps) return warnings;
+      if (!alwaysWith(candidate, other)) continue;
+      // Two rules that say the same shadow each other: one warning is enough.
+      if (other.rule.name > rule.name && mayCover(other, candidate) && alwaysWith(other, candidate)) continue;
+      const { file, pointer } = rule.place;
+      const text = `"${rule.name}" changes nothing: whenever it holds, "${other.rule.name}" does. Remove it or mend one of them.`;
+      warnings.push({ file, pointer, line: null, text });
+      break;
+    }
+  }
+  return warnings;
 }

@@ -1,11 +1,12 @@
 /** Runs a compiled rule set on facts and combines what fired, as the table of events in DESIGN says. */
+import { dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CapReservation, Reason } from '../domain/offer.ts';
 import { type Economics, type Limits, noLimits, type Strategy } from '../domain/policy.ts';
 import { isFalse, isTrue } from './compile.ts';
 import type { Facts } from './facts.ts';
 import { wholeMarket } from './keys.ts';
-import type { CompiledRule, RuleSet } from './rule-set.ts';
+import type { CompiledLimit, CompiledRule, RuleSet, StageRules } from './rule-set.ts';
 
 export type RequestVerdict = {
   /** Not empty: no bid. Certain reasons before missing facts, each by priority; the first gives the code. */
@@ -39,9 +40,9 @@ type Draft = {
   fired: string[];
 };
 
-function missingReason(rule: CompiledRule, facts: Facts, offerFacts: Facts): Reason {
+function missingReason(rule: CompiledRule): Reason {
   const missing = new Set<string>();
-  rule.collectMissing(facts, offerFacts, missing);
+  rule.collectMissing(missing);
   const names = [...missing];
   return {
     code: `fact-missing:${names[0]}`,
@@ -50,15 +51,10 @@ function missingReason(rule: CompiledRule, facts: Facts, offerFacts: Facts): Rea
   };
 }
 
-/** `min…` fields are tight when high, `max…` fields when low. */
-function isTighter(field: keyof Limits, value: number, than: number | null): boolean {
-  if (than === null) return true;
-  return field.startsWith('min') ? value > than : value < than;
-}
-
-function tighten(draft: Draft, rule: string, limits: readonly (readonly [keyof Limits, number])[]): void {
-  for (const [field, value] of limits) {
-    if (!isTighter(field, value, draft.limits[field])) continue;
+function tighten(draft: Draft, rule: string, limits: readonly CompiledLimit[]): void {
+  for (const { field, value, tightWhenHigh } of limits) {
+    const than = draft.limits[field];
+    if (than !== null && (tightWhenHigh ? value <= than : value >= than)) continue;
     draft.limits[field] = value;
     draft.limitRules[field] = rule;
   }
@@ -94,7 +90,7 @@ function apply(
     case 'pass':
       if (certain) draft.certain.push({ code: event.code, rule: rule.name, text: event.reason });
       else if (event.ignoresMissing) return false;
-      else draft.undecided.push(missingReason(rule, facts, offerFacts));
+      else draft.undecided.push(missingReason(rule));
       return true;
     case 'limit':
       tighten(draft, rule.name, event.limits);
@@ -119,7 +115,13 @@ function apply(
   }
 }
 
-function run(rules: readonly CompiledRule[], facts: Facts, offerFacts: Facts, at: EpochMs): Draft {
+/** Days compare as text. */
+function isValidOn(day: string, { validity }: CompiledRule): boolean {
+  if (validity === null) return true;
+  return (validity.from === null || validity.from <= day) && (validity.until === null || day <= validity.until);
+}
+
+function run({ rules, frame, places }: StageRules, facts: Facts, offerFacts: Facts, at: EpochMs): Draft {
   const draft: Draft = {
     certain: [],
     undecided: [],
@@ -131,9 +133,14 @@ function run(rules: readonly CompiledRule[], facts: Facts, offerFacts: Facts, at
     caps: [],
     fired: [],
   };
-  for (const rule of rules) {
-    const truth = rule.test(facts, offerFacts);
+  const day = dayOf(at);
+  frame.load(facts, offerFacts);
+  const { truths } = frame;
+  for (let index = 0; index < places.length; index += 1) {
+    const truth = truths[places[index]!];
     if (truth === isFalse) continue;
+    const rule = rules[index]!;
+    if (!isValidOn(day, rule)) continue;
     if (apply(draft, rule, truth === isTrue, facts, offerFacts, at)) draft.fired.push(rule.name);
   }
   return draft;
@@ -160,7 +167,7 @@ function limitConflicts({ limits, limitRules }: Draft): Reason[] {
 
 /** Rules of the request stage, before pricing. `facts` from `factsOf`; `at` resolves the windows of caps. */
 export function evaluateRequest(ruleSet: RuleSet, facts: Facts, at: EpochMs): RequestVerdict {
-  const draft = run(ruleSet.requestRules, facts, noFacts, at);
+  const draft = run(ruleSet.request, facts, noFacts, at);
   return {
     passes: [...draft.certain, ...limitConflicts(draft), ...draft.undecided],
     limits: draft.limits,
@@ -175,6 +182,6 @@ export function evaluateRequest(ruleSet: RuleSet, facts: Facts, at: EpochMs): Re
 
 /** Rules of the offer stage, once, after pricing. `offerFacts` from `offerFactsOf`. */
 export function evaluateOffer(ruleSet: RuleSet, facts: Facts, offerFacts: Facts, at: EpochMs): OfferVerdict {
-  const draft = run(ruleSet.offerRules, facts, offerFacts, at);
+  const draft = run(ruleSet.offer, facts, offerFacts, at);
   return { passes: [...draft.certain, ...draft.undecided], caps: draft.caps, fired: draft.fired };
 }

@@ -17,7 +17,7 @@ import {
 import type { CapRule, Dimension, RuleEvent } from './rule.ts';
 
 /** A number in a file and the field it becomes: `field = value · scale`. */
-type Parameter<Field> = { field: Field; scale: number; measure: Measure };
+export type Parameter<Field> = { field: Field; scale: number; measure: Measure };
 
 function parameter<Field>(
   field: Field,
@@ -36,7 +36,7 @@ const amount = (field: keyof Limits) => parameter(field, 100, 'R$', 1, 10_000_00
 const installments = (field: keyof Limits) => parameter(field, 1, 'months', 1, 480, 0);
 const installment = (field: keyof Limits) => parameter(field, 100, 'R$ a month', 0.01, 1_000_000, 2);
 
-const limitParameters: Readonly<Record<string, Parameter<keyof Limits>>> = {
+export const limitParameters: Readonly<Record<string, Parameter<keyof Limits>>> = {
   minRatePercent: rate('minRateHundredths'),
   maxRatePercent: rate('maxRateHundredths'),
   minAmountReais: amount('minAmountCents'),
@@ -56,7 +56,7 @@ const share = (field: keyof Economics) => parameter(field, 1, 'share, 0.6 is 60 
 const cost = (field: keyof Economics) => parameter(field, 100, 'R$', 0, 10_000, 2);
 const weight = (field: keyof Economics) => parameter(field, 1, 'weight', 0, 10, null);
 
-const economicsParameters: Readonly<Record<string, Parameter<keyof Economics>>> = {
+export const economicsParameters: Readonly<Record<string, Parameter<keyof Economics>>> = {
   fundingAnnualPercent: parameter('fundingAnnualPercent', 1, '% a year', 0, 80, null),
   separationMonthlyShare: parameter('separationMonthly', 1, 'share of links a month, 0.02 is 2 %', 0, 0.5, null),
   neverStartedShare: share('neverStartedShare'),
@@ -189,7 +189,7 @@ function readSegment(place: Place, params: Json): RuleEvent | null {
   return dimensions.length === list.length ? { type: 'segment', dimensions } : null;
 }
 
-const strategyKeys = ['optimise', 'fixedRatePercent', 'undercutPercent'];
+export const strategyKeys = ['optimise', 'fixedRatePercent', 'undercutPercent'];
 
 function readStrategy(place: Place, params: Json): RuleEvent | null {
   const object = readObject(place, params, 'A strategy', { required: [], optional: strategyKeys });
@@ -215,7 +215,7 @@ function readStrategy(place: Place, params: Json): RuleEvent | null {
   return { type: 'strategy', strategy };
 }
 
-const capName = /^[a-z][a-z0-9-]{0,59}$/;
+export const capName = /^[a-z][a-z0-9-]{0,59}$/;
 
 function readWindow(place: Place, value: Json): { hours: number | null } | null {
   if (value === 'day') return { hours: null };
@@ -290,7 +290,7 @@ function readCap(place: Place, params: Json, stage: Stage): RuleEvent | null {
   return { type: 'cap', cap };
 }
 
-const eventTypes = ['pass', 'limit', 'economics', 'segment', 'strategy', 'cap'] as const;
+export const eventTypes = ['pass', 'limit', 'economics', 'segment', 'strategy', 'cap'] as const;
 
 /** The event of a rule; null when something was refused. `codes`: the declared pass codes. */
 export function readEvent(place: Place, value: Json, stage: Stage, codes: ReadonlySet<string>): RuleEvent | null {

@@ -3,7 +3,7 @@ import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, Day, EpochMs } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
-import { extraPrefix, type Facts, type FactValue, type Sector } from './facts.ts';
+import { extraPrefix, type Facts, type FactValue, ledgerFacts, type Sector, scorePrefix } from './facts.ts';
 
 /** First divisions (two leading digits of the CNAE 2 code) of each group, in ascending order; null: no such division. */
 const divisions: readonly (readonly [first: number, sector: Sector | null])[] = [
@@ -77,7 +77,7 @@ function reais(cents: AmountCents | null | undefined): number | undefined {
 }
 
 /** A person's number is a CPF, which may not become a key: the link's pseudonym stands for that employer instead. */
-function employerKeyOf(request: LoanRequest): string | undefined {
+export function employerKeyOf(request: LoanRequest): string | undefined {
   if (request.employerId === null) return undefined;
   const company = request.employerIdType === 1 || (request.employerIdType === null && request.employerId.length >= 12);
   return company ? request.employerId : (request.linkKey ?? request.workerKey ?? undefined);
@@ -93,6 +93,8 @@ export type FactSources = {
   link: LinkDetail | null;
   /** The margin that the desk decides with; null: not known. */
   marginCents: AmountCents | null;
+  /** Facts of the ledger by name; none where no rule looks at any. */
+  ledger?: Readonly<Record<string, number>>;
   at: EpochMs;
 };
 
@@ -100,7 +102,7 @@ export type FactSources = {
  * The request wins over the link detail where both say something. What nobody says is undefined, never zero. All keys
  * of the catalogue's request stage are always there, so that the objects share one hidden class.
  */
-export function factsOf({ request, link, marginCents, at }: FactSources): Facts {
+export function factsOf({ request, link, marginCents, ledger, at }: FactSources): Facts {
   rememberDay(dayOf(at));
   const ageMonths = monthsSince(request.birthDate ?? link?.birthDate ?? null, cachedMonths);
   const installments = request.requestedInstallments ?? undefined;
@@ -141,6 +143,10 @@ export function factsOf({ request, link, marginCents, at }: FactSources): Facts 
     'guarantee.terminationFineReais': reais(request.guarantee.terminationFineCents),
     'guarantee.severancePercent': request.guarantee.severancePercent ?? undefined,
   };
+  if (ledger !== undefined) for (const name of ledgerFacts) facts[name] = ledger[name];
+  if (request.scores !== undefined) {
+    for (const name of Object.keys(request.scores)) facts[scorePrefix + name] = request.scores[name];
+  }
   for (const key of Object.keys(request.extra)) facts[extraPrefix + key] = request.extra[key] ?? undefined;
   return facts;
 }

@@ -24,6 +24,8 @@ export type FactDefinition = {
   values: readonly string[] | null;
   /** The stage from which on the fact exists. */
   stage: Stage;
+  /** Only whole numbers occur. */
+  whole: boolean;
 };
 
 /** Sections of the activity classification (CNAE 2), brought down to groups that default alike. */
@@ -39,9 +41,13 @@ const sectors = [
 ] as const;
 export type Sector = (typeof sectors)[number];
 
-type Measured = { unit: string; min: number; max: number; example: number; present: string };
+type Measured = { unit: string; min: number; max: number; example: number; present: string; whole?: boolean };
 
-function numeric(name: string, { unit, min, max, example, present }: Measured, stage: Stage = 'request') {
+/** Units of which nobody has a half. */
+const wholeUnits = ['months', 'years', 'alerts', 'loans', 'bids', 'code', 'CBO', 'CNAE', 'eSocial category'];
+
+function numeric(name: string, measured: Measured, stage: Stage = 'request') {
+  const { unit, min, max, example, present, whole = wholeUnits.includes(unit) } = measured;
   const definition: FactDefinition = {
     name,
     type: 'number',
@@ -51,16 +57,19 @@ function numeric(name: string, { unit, min, max, example, present }: Measured, s
     range: { min, max },
     values: null,
     stage,
+    whole,
   };
   return definition;
 }
 
+const plain = { unit: null, range: null, values: null, stage: 'request' as const, whole: false };
+
 function flag(name: string, present: string): FactDefinition {
-  return { name, type: 'boolean', unit: null, present, example: true, range: null, values: null, stage: 'request' };
+  return { ...plain, name, type: 'boolean', present, example: true };
 }
 
 function text(name: string, present: string, example: string, values: readonly string[] | null): FactDefinition {
-  return { name, type: 'string', unit: null, present, example, range: null, values, stage: 'request' };
+  return { ...plain, name, type: 'string', present, example, values };
 }
 
 const always = 'always';
@@ -70,10 +79,40 @@ const withLink = 'when the link detail was asked for and says so';
 const withOffer = 'in rules of the offer stage';
 
 const maxReais = 10_000_000;
+const maxDeskReais = 100_000_000_000;
 
 export const catalogue: readonly FactDefinition[] = [
   flag('desk.always', `${always}, and always true: for rules that hold for every request`),
-  numeric('desk.weekday', { unit: '1 = Monday … 7 = Sunday', min: 1, max: 7, example: 5, present: always }),
+  numeric('desk.weekday', {
+    unit: '1 = Monday … 7 = Sunday',
+    min: 1,
+    max: 7,
+    example: 5,
+    present: always,
+    whole: true,
+  }),
+
+  numeric('desk.volumeTodayReais', {
+    unit: 'R$',
+    min: 0,
+    max: maxDeskReais,
+    example: 1_250_000,
+    present: 'when the ledger can be read; what the desk has promised since midnight in São Paulo and not lost',
+  }),
+  numeric('desk.bidsToday', {
+    unit: 'bids',
+    min: 0,
+    max: 100_000_000,
+    example: 410,
+    present: 'when the ledger can be read; the bids of that',
+  }),
+  numeric('desk.winRate', {
+    unit: 'share of our auctions, the latest weighing most',
+    min: 0,
+    max: 1,
+    example: 0.31,
+    present: 'when at least 20 auctions with a bid of ours have ended',
+  }),
 
   numeric('request.amountReais', { unit: 'R$', min: 0, max: maxReais, example: 6500, present: whenStated }),
   numeric('request.installments', { unit: 'months', min: 1, max: 480, example: 24, present: whenStated }),
@@ -86,6 +125,20 @@ export const catalogue: readonly FactDefinition[] = [
     present: 'when the desk knows the margin',
   }),
 
+  numeric('worker.openBids', {
+    unit: 'bids',
+    min: 0,
+    max: 100_000,
+    example: 1,
+    present: 'when the worker is identified; bids of ours that may still become a loan, won ones included',
+  }),
+  numeric('worker.exposureReais', {
+    unit: 'R$',
+    min: 0,
+    max: maxDeskReais,
+    example: 6500,
+    present: 'when the worker is identified; what those bids promise',
+  }),
   text('worker.key', 'when the worker is identified; a pseudonym, never the CPF', 'pseudonym', null),
   numeric('worker.ageYears', { unit: 'years', min: 0, max: 130, example: 38, present: whenEither }),
   numeric('worker.ageAtEndYears', {
@@ -119,6 +172,13 @@ export const catalogue: readonly FactDefinition[] = [
     '12ABC34501DE35',
     null,
   ),
+  numeric('employer.exposureReais', {
+    unit: 'R$',
+    min: 0,
+    max: maxDeskReais,
+    example: 480_000,
+    present: 'when the request names the employer; what our bids for its workers promise',
+  }),
   text('employer.idType', whenStated, 'cnpj', ['cnpj', 'cpf']),
   flag('employer.ageStated', `${always}; whether the request told, or the link was asked, when the employer opened`),
   numeric('employer.ageMonths', { unit: 'months', min: 0, max: 6000, example: 84, present: whenEither }),
@@ -126,16 +186,7 @@ export const catalogue: readonly FactDefinition[] = [
   text('employer.sector', 'when the activity code is known and has a division', 'commerce', sectors),
 
   numeric('alerts.count', { unit: 'alerts', min: 0, max: 1000, example: 0, present: whenEither }),
-  {
-    name: 'alerts.codes',
-    type: 'string-list',
-    unit: null,
-    present: whenStated,
-    example: ['7'],
-    range: null,
-    values: null,
-    stage: 'request',
-  },
+  { ...plain, name: 'alerts.codes', type: 'string-list', present: whenStated, example: ['7'] },
 
   flag('guarantee.stated', `${always}; whether the request says if there is a guarantee`),
   flag('guarantee.present', whenStated),
@@ -176,9 +227,49 @@ export const catalogue: readonly FactDefinition[] = [
 
 const byName = new Map(catalogue.map((definition) => [definition.name, definition]));
 
-export function factNamed(name: string): FactDefinition | null {
-  return byName.get(name) ?? null;
-}
-
 /** Keys of the request that nobody mapped; their type is that of the value a rule compares them with. */
 export const extraPrefix = 'extra.';
+/** Scores that the request mapping reads (`scores` in its file), by the name given there. */
+export const scorePrefix = 'score.';
+/** Whether the request is on a list of the rule set, by the list's name. */
+export const listPrefix = 'list.';
+
+const scoreName = /^score\.[a-z][A-Za-z0-9]{0,39}$/;
+
+/** Null for what is no fact, and for `extra.` facts, of which nothing is known before they come. */
+export function factNamed(name: string): FactDefinition | null {
+  const known = byName.get(name);
+  if (known !== undefined) return known;
+  if (!scoreName.test(name)) return null;
+  const range = { min: -1_000_000, max: 1_000_000 };
+  return {
+    ...plain,
+    name,
+    type: 'number',
+    unit: 'points',
+    present: 'when the request carries it',
+    example: 640,
+    range,
+  };
+}
+
+/** The fact that a list makes; `keyFact` is what it looks up. */
+export function listFact(name: string, keyFact: string): FactDefinition {
+  return { ...plain, name, type: 'boolean', present: `when ${keyFact} is known`, example: false };
+}
+
+/** Facts of the ledger, read only for rule sets that ask for one of them. */
+export const ledgerFacts = [
+  'desk.volumeTodayReais',
+  'desk.bidsToday',
+  'desk.winRate',
+  'worker.openBids',
+  'worker.exposureReais',
+  'employer.exposureReais',
+] as const;
+export type LedgerFact = (typeof ledgerFacts)[number];
+
+/** There for every request, so that no test has to take them away. */
+export function isAlwaysPresent(name: string): boolean {
+  return byName.get(name)?.present.startsWith(always) ?? false;
+}

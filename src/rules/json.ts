@@ -7,17 +7,25 @@ export type Json = null | boolean | number | string | Json[] | JsonObject;
 /** Has no prototype. */
 export type JsonObject = { [key: string]: Json };
 
-export type ParsedJson = { kind: 'parsed'; value: Json } | { kind: 'malformed'; pointer: string; text: string };
+export type ParsedJson =
+  | { kind: 'parsed'; value: Json }
+  | { kind: 'malformed'; pointer: string; line: number; text: string };
 
 const maxDepth = 32;
 
-type Cursor = { text: string; index: number; fault: { pointer: string; text: string } | null };
+type Cursor = {
+  text: string;
+  index: number;
+  fault: { pointer: string; line: number; text: string } | null;
+  /** Hears where each value begins; null when nobody asks. */
+  onValue: ((pointer: string, index: number) => void) | null;
+};
 
 function fail(cursor: Cursor, pointer: string, text: string): undefined {
   const before = cursor.text.slice(0, cursor.index);
   const line = before.split('\n').length;
   const column = cursor.index - before.lastIndexOf('\n');
-  cursor.fault ??= { pointer, text: `Line ${line}, column ${column}: ${text}` };
+  cursor.fault ??= { pointer, line, text: `Line ${line}, column ${column}: ${text}` };
   return undefined;
 }
 
@@ -120,6 +128,7 @@ function readObject(cursor: Cursor, pointer: string, depth: number): Json | unde
 
 function readValue(cursor: Cursor, pointer: string, depth: number): Json | undefined {
   const first = skipBlank(cursor);
+  cursor.onValue?.(pointer, cursor.index);
   if (first === '"') return readString(cursor, pointer);
   if (first !== '{' && first !== '[') return readScalar(cursor, pointer);
   if (depth >= maxDepth) return fail(cursor, pointer, `nested deeper than ${maxDepth} levels; write it flatter.`);
@@ -128,13 +137,34 @@ function readValue(cursor: Cursor, pointer: string, depth: number): Json | undef
 
 /** Reads one JSON value. Never throws; a fault says where (JSON pointer, line, column) and what to write. */
 export function parseJson(text: string): ParsedJson {
-  const cursor: Cursor = { text, index: 0, fault: null };
+  return parse({ text, index: 0, fault: null, onValue: null });
+}
+
+/** The line of each pointer, counted from 1; for a value that is not there, the line of the nearest one around it. */
+export function linesOf(text: string, pointers: readonly string[]): ReadonlyMap<string, number> {
+  const wanted = new Set<string>();
+  for (const pointer of pointers) {
+    for (let part = pointer; part !== ''; part = part.slice(0, part.lastIndexOf('/'))) wanted.add(part);
+  }
+  const starts = new Map<string, number>();
+  const onValue = (pointer: string, index: number) => void (wanted.has(pointer) && starts.set(pointer, index));
+  parse({ text, index: 0, fault: null, onValue });
+  const lines = new Map<string, number>();
+  for (const pointer of pointers) {
+    let known = pointer;
+    while (known !== '' && !starts.has(known)) known = known.slice(0, known.lastIndexOf('/'));
+    lines.set(pointer, text.slice(0, starts.get(known) ?? 0).split('\n').length);
+  }
+  return lines;
+}
+
+function parse(cursor: Cursor): ParsedJson {
   const value = readValue(cursor, '', 0);
   if (value !== undefined && skipBlank(cursor) !== '') {
     fail(cursor, '', 'something follows the end of the value; remove it.');
   }
   if (cursor.fault !== null || value === undefined) {
-    return { kind: 'malformed', ...(cursor.fault ?? { pointer: '', text: 'The file holds no JSON value.' }) };
+    return { kind: 'malformed', ...(cursor.fault ?? { pointer: '', line: 1, text: 'The file holds no JSON value.' }) };
   }
   return { kind: 'parsed', value };
 }

@@ -1,21 +1,37 @@
 /** Where in the rule files the reader stands, and how it refuses what it finds there. */
 import { type Json, type JsonObject, pointerTo } from './json.ts';
 
-/** One thing to mend: the file, a JSON pointer into it, and a sentence that says what to write instead. */
-export type RuleFault = { file: string; pointer: string; text: string };
+/** One thing to mend: the file, a JSON pointer into it, its line, and a sentence that says what to write instead. */
+export type RuleFault = {
+  file: string;
+  pointer: string;
+  /** Counted from 1; null for what concerns a whole file or folder. */
+  line: number | null;
+  text: string;
+};
 
-export type Place = { file: string; pointer: string; faults: RuleFault[] };
+/** `pinned`: what is read here was made from one cell of a table, so every fault in it points to that cell. */
+export type Place = { file: string; pointer: string; faults: RuleFault[]; pinned?: boolean };
 
 /** More faults than a person mends at once are not collected; a hostile file may not fill the memory. */
 const maxFaults = 100;
 
 export function within(place: Place, key: string | number): Place {
+  if (place.pinned === true) return place;
   return { file: place.file, pointer: pointerTo(place.pointer, key), faults: place.faults };
 }
 
+/** The line is found once all faults are known. */
 export function refuse(place: Place, text: string): null {
-  if (place.faults.length < maxFaults) place.faults.push({ file: place.file, pointer: place.pointer, text });
+  if (place.faults.length < maxFaults)
+    place.faults.push({ file: place.file, pointer: place.pointer, line: null, text });
   return null;
+}
+
+/** As people read it: `limits.json:12 /rules/3/event: …`. */
+export function faultText({ file, pointer, line, text }: RuleFault): string {
+  const where = `${file}${line === null ? '' : `:${line}`}${pointer === '' ? '' : ` ${pointer}`}`;
+  return where === '' ? text : `${where}: ${text}`;
 }
 
 /** A value as a person may read it in a sentence, cut to a bearable length. */

@@ -1,17 +1,20 @@
 /** The files of a rule set: `codes.json`, and rules one or several to a file. Shapes only; meaning is checked further in. */
+import type { Day } from '../domain/glossary.ts';
 import { readConditions } from './conditions.ts';
 import { readEvent } from './events.ts';
 import type { Stage } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
 import { isObject, type Place, readNumber, readObject, readText, refuse, shown, within } from './place.ts';
-import type { Rule } from './rule.ts';
+import type { Rule, Validity } from './rule.ts';
+import { readTable } from './tables.ts';
+import type { Vocabulary } from './vocabulary.ts';
 
 export type PassCode = { code: string; text: string };
 
 const maxCodes = 100;
-const codeShape = /^[a-z][a-z0-9-]{1,39}$/;
+export const codeShape = /^[a-z][a-z0-9-]{1,39}$/;
 /** Codes that this room gives itself. */
-const ownCodes = ['limits-conflict', 'fact-missing'];
+export const ownCodes = ['limits-conflict', 'fact-missing'];
 
 /** `{"codes": {"<code>": "<what it means>"}}`. Few, because each becomes a label of a metric. */
 export function readCodes(place: Place, value: Json): readonly PassCode[] {
@@ -42,7 +45,7 @@ export function readCodes(place: Place, value: Json): readonly PassCode[] {
 
 const ruleKeys = {
   required: ['name', 'description', 'conditions', 'event'],
-  optional: ['owner', 'priority', 'stage', 'onMissing'],
+  optional: ['owner', 'priority', 'stage', 'onMissing', 'validFrom', 'validUntil'],
 };
 
 function readStage(place: Place, object: JsonObject): Stage | null {
@@ -65,7 +68,32 @@ function readOnMissing(place: Place, object: JsonObject): 'pass' | 'ignore' {
   return 'ignore';
 }
 
-function readRule(place: Place, value: Json, codes: ReadonlySet<string>): Rule | null {
+function readDay(place: Place, object: JsonObject, key: string): Day | null {
+  if (!(key in object)) return null;
+  const day = object[key]!;
+  const at = within(place, key);
+  if (typeof day !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(day)) {
+    return refuse(at, `"${key}" is ${shown(day)}; write a day like "2026-12-31".`);
+  }
+  const time = Date.parse(`${day}T00:00:00Z`);
+  if (!Number.isNaN(time) && new Date(time).toISOString().startsWith(day)) return day;
+  return refuse(at, `"${key}" is ${shown(day)}, which no calendar has; write a day like "2026-12-31".`);
+}
+
+/** Both days are included. */
+function readValidity(place: Place, object: JsonObject): Validity {
+  const from = readDay(place, object, 'validFrom');
+  const until = readDay(place, object, 'validUntil');
+  if (from !== null && until !== null && from > until) {
+    refuse(within(place, 'validUntil'), `The rule ends on ${until}, before it begins on ${from}; swap the days.`);
+  }
+  return { from, until };
+}
+
+/** What rules of one set may refer to. */
+export type Known = { codes: ReadonlySet<string>; vocabulary: Vocabulary };
+
+function readRule(place: Place, value: Json, { codes, vocabulary }: Known): Rule | null {
   const object = readObject(place, value, 'A rule', ruleKeys);
   if (object === null) return null;
   const before = place.faults.length;
@@ -77,15 +105,17 @@ function readRule(place: Place, value: Json, codes: ReadonlySet<string>): Rule |
     'priority' in object ? readNumber(within(place, 'priority'), object.priority!, 'priority', measure) : 1;
   const stage = readStage(place, object);
   const onMissing = readOnMissing(place, object);
-  const conditions = readConditions(within(place, 'conditions'), object.conditions!, stage ?? 'offer');
+  const validity = readValidity(place, object);
+  const scope = { stage: stage ?? ('offer' as const), vocabulary };
+  const conditions = readConditions(within(place, 'conditions'), object.conditions!, scope);
   const event = readEvent(within(place, 'event'), object.event!, stage ?? 'request', codes);
   if (name === null || description === null || priority === null || stage === null) return null;
   if (conditions === null || event === null || place.faults.length > before) return null;
-  return { name, description, owner, priority, stage, onMissing, conditions, event, place };
+  return { name, description, owner, priority, stage, validity, onMissing, conditions, event, place };
 }
 
 /** One rule, a list of rules, or `{"rules": [ … ]}`; the objects may carry `$schema` for completion in editors. */
-export function readRuleFile(place: Place, value: Json, codes: ReadonlySet<string>): readonly Rule[] {
+export function readRuleFile(place: Place, value: Json, known: Known): readonly Rule[] {
   let list: Json = value;
   let at = place;
   if (isObject(value) && 'rules' in value) {
@@ -100,13 +130,18 @@ export function readRuleFile(place: Place, value: Json, codes: ReadonlySet<strin
   }
   if (!Array.isArray(list)) {
     const { $schema: _, ...bare } = isObject(list) ? list : {};
-    const rule = readRule(at, isObject(list) ? Object.assign(Object.create(null), bare) : list, codes);
+    const rule = readRule(at, isObject(list) ? Object.assign(Object.create(null), bare) : list, known);
     return rule === null ? [] : [rule];
   }
   const rules: Rule[] = [];
   for (const [index, member] of list.entries()) {
-    const rule = readRule(within(at, index), member, codes);
+    const rule = readRule(within(at, index), member, known);
     if (rule !== null) rules.push(rule);
   }
   return rules;
+}
+
+/** `NAME.table.json`: one rule for each row, in order. */
+export function readTableFile(place: Place, value: Json, known: Known): readonly Rule[] {
+  return readTable(place, value, known.vocabulary).flatMap((row) => readRule(row.place, row.rule, known) ?? []);
 }

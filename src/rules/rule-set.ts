@@ -4,36 +4,57 @@
  */
 import { createHash } from 'node:crypto';
 import type { Economics, Limits, Strategy } from '../domain/policy.ts';
-import { type CompiledCondition, compileCondition } from './compile.ts';
-import { refuseConflicts } from './conflicts.ts';
-import type { Facts, Stage } from './facts.ts';
-import { canonicalJson, type Json, parseJson } from './json.ts';
+import { type CompiledCondition, type CompiledList, compileLists, createFrame, type Frame } from './compile.ts';
+import { readVocabulary } from './conditions.ts';
+import { refuseConflicts, shadowedRules } from './conflicts.ts';
+import { factsIn } from './extents.ts';
+import { type Facts, type LedgerFact, ledgerFacts, type Stage } from './facts.ts';
+import { canonicalJson, type Json, linesOf, parseJson } from './json.ts';
 import { type CompiledCap, compileCap, compileSegment } from './keys.ts';
+import { listNameOf, type RuleList, readList } from './lists.ts';
 import { isObject, type Place, type RuleFault, refuse, shown } from './place.ts';
-import type { Rule, RuleEvent } from './rule.ts';
-import { type PassCode, readCodes, readRuleFile } from './rule-file.ts';
+import type { Condition, Rule, RuleEvent, Validity } from './rule.ts';
+import { type Known, type PassCode, readCodes, readRuleFile, readTableFile } from './rule-file.ts';
+import { type RuleTest, readTests } from './test-file.ts';
 
 /** `path` is relative to the folder of rules, with forward slashes. */
 export type RuleFile = { path: string; text: string };
 
-type RuleSummary = {
+export type RuleSummary = {
   name: string;
   description: string;
   owner: string | null;
   priority: number;
   stage: Stage;
   event: RuleEvent['type'];
+  validity: Validity;
+  conditions: Condition;
+  /** Where it stands: file and JSON pointer. */
+  file: string;
+  pointer: string;
 };
+
+/** `min…` fields are tight when high, `max…` fields when low. */
+export type CompiledLimit = { field: keyof Limits; value: number; tightWhenHigh: boolean };
 
 type CompiledEvent =
   | { type: 'pass'; code: string; reason: string; ignoresMissing: boolean }
-  | { type: 'limit'; limits: readonly (readonly [field: keyof Limits, value: number])[] }
+  | { type: 'limit'; limits: readonly CompiledLimit[] }
   | { type: 'economics'; changes: readonly (readonly [field: keyof Economics, value: number])[] }
   | { type: 'segment'; keysOf: (facts: Facts) => readonly string[] }
   | { type: 'strategy'; strategy: Strategy }
   | { type: 'cap'; reserve: CompiledCap };
 
-export type CompiledRule = CompiledCondition & { name: string; event: CompiledEvent };
+/** `validity` null: always. */
+export type CompiledRule = CompiledCondition & { name: string; event: CompiledEvent; validity: Validity | null };
+
+/** The rules of one stage, highest priority first, then by name, and the frame that their conditions look at. */
+export type StageRules = {
+  rules: readonly CompiledRule[];
+  frame: Frame;
+  /** Where in the frame's truths the condition of each rule is. */
+  places: Int32Array;
+};
 
 export type RuleSet = {
   /** SHA-256 of `source`, hexadecimal. */
@@ -43,20 +64,28 @@ export type RuleSet = {
   /** For display, in order of evaluation. */
   rules: readonly RuleSummary[];
   codes: readonly PassCode[];
-  /** Compiled, highest priority first, then by name. Only `evaluate.ts` runs them. */
-  requestRules: readonly CompiledRule[];
-  offerRules: readonly CompiledRule[];
+  lists: ReadonlyMap<string, CompiledList>;
+  /** Facts of the ledger that some rule looks at. */
+  ledgerFacts: readonly LedgerFact[];
+  tests: readonly RuleTest[];
+  /** Only `evaluate.ts` runs them. */
+  request: StageRules;
+  offer: StageRules;
 };
 
 export type CompiledRuleSet =
-  | { kind: 'compiled'; ruleSet: RuleSet }
+  /** `warnings`: it may be activated, but somebody should look. */
+  | { kind: 'compiled'; ruleSet: RuleSet; warnings: readonly RuleFault[] }
   | { kind: 'refused'; faults: readonly RuleFault[] };
 
 const maxFileLength = 1_000_000;
-const maxTotalLength = 4_000_000;
+/** Lists are longer than what people write by hand. */
+const maxListLength = 3_000_000;
+const maxTotalLength = 8_000_000;
 const maxFiles = 500;
 const maxRules = 2_000;
 const codesPath = 'codes.json';
+const conditionsPath = 'conditions.json';
 
 function entries<Key extends string>(fields: Partial<Record<Key, number | null>>): [Key, number][] {
   return Object.entries(fields) as [Key, number][];
@@ -67,7 +96,14 @@ function compileEvent({ event, onMissing }: Rule): CompiledEvent {
     case 'pass':
       return { ...event, ignoresMissing: onMissing === 'ignore' };
     case 'limit':
-      return { type: 'limit', limits: entries(event.limits) };
+      return {
+        type: 'limit',
+        limits: entries(event.limits).map(([field, value]) => ({
+          field,
+          value,
+          tightWhenHigh: field.startsWith('min'),
+        })),
+      };
     case 'economics':
       return { type: 'economics', changes: entries(event.changes) };
     case 'segment':
@@ -81,8 +117,18 @@ function compileEvent({ event, onMissing }: Rule): CompiledEvent {
   }
 }
 
-function compileRule(rule: Rule): CompiledRule {
-  return { ...compileCondition(rule.conditions), name: rule.name, event: compileEvent(rule) };
+function compileRule(rule: Rule, frame: Frame): CompiledRule {
+  const { from, until } = rule.validity;
+  const validity = from === null && until === null ? null : rule.validity;
+  return { ...frame.condition(rule.conditions), name: rule.name, event: compileEvent(rule), validity };
+}
+
+function compileStage(rules: readonly Rule[], stage: Stage, lists: ReadonlyMap<string, CompiledList>): StageRules {
+  const own = rules.filter((rule) => rule.stage === stage);
+  const conditions = own.map((rule) => rule.conditions);
+  const frame = createFrame(lists, conditions);
+  const places = Int32Array.from(conditions, frame.indexOf);
+  return { rules: own.map((rule) => compileRule(rule, frame)), frame, places };
 }
 
 function placeIn(file: string, faults: RuleFault[]): Place {
@@ -97,7 +143,8 @@ function refuseSizes(files: readonly RuleFile[], faults: RuleFault[]): void {
   for (const { path, text } of files.slice(0, maxFiles)) {
     total += text.length;
     const place = placeIn(path, faults);
-    if (text.length > maxFileLength) refuse(place, `The file is longer than ${maxFileLength} characters; split it.`);
+    const most = listNameOf(path) === null ? maxFileLength : maxListLength;
+    if (text.length > most) refuse(place, `The file is longer than ${most} characters; split it.`);
     if (!path.endsWith('.json')) refuse(place, 'This is no .json file; keep only rules in this folder.');
     if (seen.has(path)) refuse(place, 'This path is given twice.');
     seen.add(path);
@@ -118,25 +165,97 @@ function parseFiles(files: readonly RuleFile[], faults: RuleFault[]): ParsedFile
   return parsed.sort((left, right) => (left.path < right.path ? -1 : 1));
 }
 
-function readRules(parsed: readonly ParsedFile[], codes: readonly PassCode[], faults: RuleFault[]): Rule[] {
-  const declared = new Set(codes.map((code) => code.code));
-  const rules: Rule[] = [];
-  for (const { path, value } of parsed) {
-    if (path === codesPath) continue;
-    rules.push(...readRuleFile(placeIn(path, faults), value, declared));
-    if (rules.length <= maxRules) continue;
-    refuse(placeIn(path, faults), `More than ${maxRules} rules; join some with lists ("in").`);
+type FileKind = 'codes' | 'conditions' | 'list' | 'table' | 'test' | 'rules';
+
+/** By the name, so that nobody has to open a file to know what it is. */
+function kindOf(path: string): FileKind {
+  if (path === codesPath) return 'codes';
+  if (path === conditionsPath) return 'conditions';
+  if (path.startsWith('lists/')) return 'list';
+  if (path.endsWith('.table.json')) return 'table';
+  return path.endsWith('.test.json') ? 'test' : 'rules';
+}
+
+function readLists(parsed: readonly ParsedFile[], faults: RuleFault[]): RuleList[] {
+  return parsed.flatMap(({ path, value }) => {
+    if (kindOf(path) !== 'list') return [];
+    const name = listNameOf(path);
+    if (name !== null) return readList(placeIn(path, faults), value, name) ?? [];
+    refuse(
+      placeIn(path, faults),
+      'A list is named in lower-case words; call the file like "lists/blocked-workers.json".',
+    );
     return [];
+  });
+}
+
+type ReadRules = { rules: Rule[]; tables: (readonly Rule[])[] };
+
+function readRules(parsed: readonly ParsedFile[], known: Known, faults: RuleFault[]): ReadRules {
+  const rules: Rule[] = [];
+  const tables: (readonly Rule[])[] = [];
+  for (const { path, value } of parsed) {
+    const kind = kindOf(path);
+    if (kind === 'rules') rules.push(...readRuleFile(placeIn(path, faults), value, known));
+    if (kind === 'table') {
+      const rows = readTableFile(placeIn(path, faults), value, known);
+      tables.push(rows);
+      rules.push(...rows);
+    }
+    if (rules.length <= maxRules) continue;
+    refuse(placeIn(path, faults), `More than ${maxRules} rules; join some with lists ("in") or tables.`);
+    return { rules: [], tables: [] };
   }
-  return rules;
+  return { rules, tables };
+}
+
+/** Finds the line of each fault, reading a file with faults once more. */
+function withLines(faults: readonly RuleFault[], files: readonly RuleFile[]): RuleFault[] {
+  const texts = new Map(files.map((file) => [file.path, file.text]));
+  const lines = new Map<string, ReadonlyMap<string, number>>();
+  for (const [path, own] of Map.groupBy(faults, (fault) => fault.file)) {
+    const text = texts.get(path);
+    if (text === undefined || text.length > maxListLength) continue;
+    lines.set(
+      path,
+      linesOf(
+        text,
+        own.map((fault) => fault.pointer),
+      ),
+    );
+  }
+  return faults.map((fault) => ({ ...fault, line: lines.get(fault.file)?.get(fault.pointer) ?? null }));
 }
 
 function byPrecedence(left: Rule, right: Rule): number {
   return right.priority - left.priority || (left.name < right.name ? -1 : 1);
 }
 
-function summarise({ name, description, owner, priority, stage, event }: Rule): RuleSummary {
-  return { name, description, owner, priority, stage, event: event.type };
+function summarise(rule: Rule): RuleSummary {
+  const { name, description, owner, priority, stage, event, validity, conditions, place } = rule;
+  const { file, pointer } = place;
+  return { name, description, owner, priority, stage, event: event.type, validity, conditions, file, pointer };
+}
+
+function ledgerFactsOf(rules: readonly Rule[]): LedgerFact[] {
+  const used = new Set(rules.flatMap(factsUsed));
+  return ledgerFacts.filter((fact) => used.has(fact));
+}
+
+/** Facts of the conditions, and those that name segments and caps. */
+function factsUsed({ conditions, event }: Rule): readonly string[] {
+  const own = factsIn(conditions);
+  if (event.type === 'segment') return [...own, ...event.dimensions.map(({ fact }) => fact)];
+  return event.type === 'cap' ? [...own, ...event.cap.keyFacts] : own;
+}
+
+function unusedNames(names: readonly string[]): RuleFault[] {
+  return names.map((name) => ({
+    file: conditionsPath,
+    pointer: `/conditions/${name}`,
+    line: null,
+    text: `No rule refers to the condition "${name}"; remove it or use it.`,
+  }));
 }
 
 /**
@@ -145,30 +264,45 @@ function summarise({ name, description, owner, priority, stage, event }: Rule): 
  */
 export function compileRuleSet(files: readonly RuleFile[]): CompiledRuleSet {
   const faults: RuleFault[] = [];
+  const refused = (): CompiledRuleSet => ({ kind: 'refused', faults: withLines(faults, files) });
   refuseSizes(files, faults);
-  if (faults.length > 0) return { kind: 'refused', faults };
+  if (faults.length > 0) return refused();
   const parsed = parseFiles(files, faults);
-  const codesFile = parsed.find((file) => file.path === codesPath);
-  if (codesFile === undefined && !files.some((file) => file.path === codesPath)) {
+  const contentOf = (path: string) => parsed.find((file) => file.path === path)?.value;
+  const codesValue = contentOf(codesPath);
+  if (codesValue === undefined && !files.some((file) => file.path === codesPath)) {
     refuse(placeIn(codesPath, faults), 'This file is missing; declare the pass codes in it: {"codes": { … }}.');
   }
-  const codes = codesFile === undefined ? [] : readCodes(placeIn(codesPath, faults), codesFile.value);
-  const rules = readRules(parsed, codes, faults);
-  refuseConflicts(rules);
+  const codes = codesValue === undefined ? [] : readCodes(placeIn(codesPath, faults), codesValue);
+  const lists = readLists(parsed, faults);
+  const keyFacts = new Map(lists.map((list) => [list.name, list.fact]));
+  const vocabulary = readVocabulary(placeIn(conditionsPath, faults), contentOf(conditionsPath), keyFacts);
+  const declared = new Set(codes.map((code) => code.code));
+  const { rules, tables } = readRules(parsed, { codes: declared, vocabulary }, faults);
+  refuseConflicts(rules, tables);
   if (rules.length === 0 && faults.length === 0) refuse(placeIn('', faults), 'There is no rule at all; add one.');
-  if (faults.length > 0) return { kind: 'refused', faults };
+  if (faults.length > 0) return refused();
+  // Tests name rules, so they are read once those are right.
+  const tests = parsed
+    .filter(({ path }) => kindOf(path) === 'test')
+    .flatMap(({ path, value }) => readTests(placeIn(path, faults), value, { vocabulary, rules, codes: declared }));
+  if (faults.length > 0) return refused();
   rules.sort(byPrecedence);
   const source = canonicalJson(parsed.map(({ path, value }) => ({ path, value })));
-  const inStage = (stage: Stage) => rules.filter((rule) => rule.stage === stage).map(compileRule);
+  const compiledLists = compileLists(lists);
   const ruleSet: RuleSet = {
     hash: createHash('sha256').update(source).digest('hex'),
     source,
     rules: rules.map(summarise),
     codes,
-    requestRules: inStage('request'),
-    offerRules: inStage('offer'),
+    lists: compiledLists,
+    ledgerFacts: ledgerFactsOf(rules),
+    tests,
+    request: compileStage(rules, 'request', compiledLists),
+    offer: compileStage(rules, 'offer', compiledLists),
   };
-  return { kind: 'compiled', ruleSet };
+  const warnings = [...shadowedRules(rules), ...unusedNames(vocabulary.unused())];
+  return { kind: 'compiled', ruleSet, warnings: withLines(warnings, files) };
 }
 
 /** Compiles again what `RuleSet.source` kept. */

@@ -1,36 +1,36 @@
 /** A rule after it was read and checked: everything in the units of the domain, nothing left to doubt. */
+import type { Day } from '../domain/glossary.ts';
 import type { Economics, Limits, Strategy } from '../domain/policy.ts';
 import type { Stage } from './facts.ts';
+import type { Decorator, Operator, ValueType } from './operators.ts';
 import type { Place } from './place.ts';
-
-export const operators = [
-  'equal',
-  'notEqual',
-  'in',
-  'notIn',
-  'lessThan',
-  'lessThanInclusive',
-  'greaterThan',
-  'greaterThanInclusive',
-  'contains',
-  'doesNotContain',
-] as const;
-export type Operator = (typeof operators)[number];
 
 export type Scalar = number | string | boolean;
 
 export type Comparison = {
   kind: 'comparison';
   fact: string;
+  /** As the file writes it, decorators included. */
+  written: string;
+  /** Decorators, outermost first; a `not` next to the operator is already its complement. */
+  around: readonly Decorator[];
   operator: Operator;
-  /** A list for `in` and `notIn`, one value for the others. */
+  /** What each side has to be; a value of another type says nothing. */
+  types: { fact: ValueType; value: ValueType };
   value: Scalar | readonly Scalar[];
+  /** The fact that stands on the right instead of `value`; null: `value` counts. */
+  valueFact: string | null;
 };
 
 export type Condition =
   | { kind: 'all' | 'any'; parts: readonly Condition[] }
   | { kind: 'not'; part: Condition }
+  /** A condition that `conditions.json` names; `part` is what stands there. */
+  | { kind: 'named'; name: string; part: Condition }
   | Comparison;
+
+/** Days in São Paulo, both included; null: open. */
+export type Validity = { from: Day | null; until: Day | null };
 
 /** `cuts` null: the fact has few values, each is a segment; otherwise ascending bounds, each belonging to the part above. */
 export type Dimension = { fact: string; cuts: readonly number[] | null };
@@ -61,6 +61,8 @@ export type Rule = {
   /** Higher is evaluated first and wins where one must win. */
   priority: number;
   stage: Stage;
+  /** Outside of it the rule does not exist. */
+  validity: Validity;
   /** What an undecidable `pass` rule does: pass with `fact-missing:<fact>`, or nothing. */
   onMissing: 'pass' | 'ignore';
   conditions: Condition;

@@ -41,6 +41,8 @@ const schema = z.strictObject({
   facts: z.strictObject(
     Object.fromEntries(factNames.map((fact) => [fact, names.min(1)])) as Record<FactName, z.ZodArray<z.ZodString>>,
   ),
+  /** Scores by the name that rules know them under (`score.<name>`), with the keys they are read from. */
+  scores: z.record(z.string().regex(/^[a-z][A-Za-z0-9]{0,39}$/), names.min(1)).optional(),
   alertCode: names.min(1),
   politicallyExposedCodes: z.strictObject({ exposed: z.array(z.int()), notExposed: z.array(z.int()) }),
   /** Parts of key names that mark a value as personal: such keys never become `extra` facts. */
@@ -54,6 +56,7 @@ export type RequestMapping = {
   containers: ReadonlySet<string>;
   inherited: ReadonlySet<FactName>;
   facts: Readonly<Record<FactName, readonly Alias[]>>;
+  scores: readonly (readonly [name: string, aliases: readonly Alias[]])[];
   /** Dotted lower-case paths that some fact is read from; they are not `extra`. */
   mapped: ReadonlySet<string>;
   alertCode: readonly (readonly string[])[];
@@ -86,13 +89,16 @@ export function readRequestMapping(
     FactName,
     Alias[]
   >;
+  const scores = Object.entries(file.scores ?? {}).map(([name, keys]) => [name, keys.map(aliasOf)] as const);
+  const aliases = [...Object.values(facts), ...scores.map(([, own]) => own)].flat();
   return {
     kind: 'read',
     mapping: {
+      scores,
       containers: new Set(file.containers.map((name) => name.toLowerCase())),
       inherited: new Set(file.inherited),
       facts,
-      mapped: new Set(Object.values(facts).flatMap((aliases) => aliases.map((alias) => alias.path.join('.')))),
+      mapped: new Set(aliases.map((alias) => alias.path.join('.'))),
       alertCode: file.alertCode.map((text) => text.toLowerCase().split('.')),
       exposedCodes: new Set(file.politicallyExposedCodes.exposed),
       notExposedCodes: new Set(file.politicallyExposedCodes.notExposed),

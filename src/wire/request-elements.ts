@@ -120,12 +120,23 @@ export function findFact(
 ): { alias: Alias; value: JsonValue } | null {
   for (let level: Scope | null = scope; level !== null; level = level.parent) {
     if (level !== scope && !mapping.inherited.has(fact)) return null;
-    for (const alias of mapping.facts[fact]) {
-      for (let depth = 0; depth < level.fields.length; depth += 1) {
-        if (alias.ownOnly && (depth > 0 || level !== scope)) continue;
-        const value = resolve(level.fields[depth]!, alias.path);
-        if (value !== undefined && value !== null && value !== '') return { alias, value };
-      }
+    const found = findAlias(level, mapping.facts[fact], level === scope);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** The first alias that carries a value in the element itself. */
+export function findAlias(
+  scope: Scope,
+  aliases: readonly Alias[],
+  isOwn = true,
+): { alias: Alias; value: JsonValue } | null {
+  for (const alias of aliases) {
+    for (let depth = 0; depth < scope.fields.length; depth += 1) {
+      if (alias.ownOnly && (depth > 0 || !isOwn)) continue;
+      const value = resolve(scope.fields[depth]!, alias.path);
+      if (value !== undefined && value !== null && value !== '') return { alias, value };
     }
   }
   return null;

@@ -10,7 +10,7 @@ import { extraFactsOf } from './extra-facts.ts';
 import { linkKeyOf, workerKeyOf } from './identity.ts';
 import { isJsonObject, type JsonValue, kindOf } from './json.ts';
 import { type FactName, factNames, type RequestMapping } from './mapping-table.ts';
-import { type Element, elementsOf, findFact, innerValue } from './request-elements.ts';
+import { type Element, elementsOf, findAlias, findFact, innerValue } from './request-elements.ts';
 import {
   type Reader,
   type Reading,
@@ -23,6 +23,7 @@ import {
   readInstant,
   readInteger,
   readPercent,
+  readScore,
   readTerm,
   readText,
 } from './values.ts';
@@ -146,9 +147,26 @@ function readElement(element: Element, mapping: RequestMapping, context: Mapping
     },
     alertCodes: facts.get('alerts', (value) => readAlertCodes(value as JsonValue, mapping)),
     authorisationNumber: facts.get('authorisationNumber', readDigits),
+    ...scoresOf(element, mapping, facts.faults),
     extra: extraFactsOf(element.scope, mapping),
   };
   return { kind: 'request', request, identity, raw: JSON.stringify(element.own), faults: facts.faults };
+}
+
+/** Nothing where the mapping names no scores. A score that cannot be read is absent, and a fault. */
+function scoresOf(element: Element, mapping: RequestMapping, faults: WireFault[]): Pick<LoanRequest, 'scores'> {
+  if (mapping.scores.length === 0) return {};
+  const scores: Record<string, number> = {};
+  for (const [name, aliases] of mapping.scores) {
+    const found = findAlias(element.scope, aliases);
+    if (found === null) continue;
+    const reading = readScore(found.value);
+    if (reading.kind === 'value') scores[name] = reading.value;
+    if (reading.kind !== 'wrong') continue;
+    const pointer = `${element.pointer}/${found.alias.text.replaceAll('.', '/')}`;
+    faults.push({ pointer, problem: reading.problem });
+  }
+  return { scores };
 }
 
 function keysOf(identity: WorkerIdentity, vault: Vault): { workerKey: string | null; linkKey: string | null } {

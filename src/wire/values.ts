@@ -68,6 +68,13 @@ export function readPercent(value: unknown): Reading<number> {
   return percent <= 100 ? read(percent) : wrong(value, 'send percent as a number from 0 to 100');
 }
 
+/** Any number, as a number or as a text with a point. */
+export function readScore(value: unknown): Reading<number> {
+  if (isMissing(value)) return missing;
+  const text = plainText(value) ?? '';
+  return /^-?\d{1,7}(\.\d{1,6})?$/.test(text) ? read(Number(text)) : wrong(value, 'send the score as a number');
+}
+
 /** Ids that the contract writes as numbers: decimal digits, every one kept, without leading zeros. */
 export function readDigits(value: unknown): Reading<string> {
   if (isMissing(value)) return missing;

@@ -19,7 +19,7 @@ const { halfLifeMs } = settings;
 const curve = buildWinCurve({ histograms: [], prior: policy.prior, shrinkage, smoothing, priorWeight, at, halfLifeMs });
 
 function assessed(change: Partial<LoanRequest> = {}, link: LinkDetail | null = sampleLink): Assessment {
-  return assess({ ...sampleRequest, ...change }, link, policy, at);
+  return assess({ ...sampleRequest, ...change }, { link, ledger: undefined }, policy, at);
 }
 
 const learnt = {

@@ -61,6 +61,34 @@ function world(language: 'pt' | 'en'): CommandWorld {
   return { clock: runningClock, format: createFormat(language), createVault } as unknown as CommandWorld;
 }
 
+test('a rule is tried on what the desk has decided, with what was known then', async () => {
+  const { code, stdout } = await lance(
+    played.environment,
+    'rules',
+    'try',
+    'Only eligible workers',
+    '--last',
+    '1000',
+    '--json',
+  );
+  assert.equal(code, 0);
+  const tried = JSON.parse(stdout);
+  assert.equal(tried.true + tried.false + tried.unknown, tried.tried);
+  const ineligible = listed.filter(({ state, code: why }) => state === 'passed' && why === 'not-eligible');
+  const hit = tried.hits.filter(({ truth }: { truth: string }) => truth === 'true');
+  assert.deepEqual(
+    hit.map(({ requestId }: Listed) => requestId).sort(),
+    ineligible.map(({ requestId }) => requestId).sort(),
+  );
+  const offers = JSON.parse(
+    (await lance(played.environment, 'rules', 'try', 'High rates a day', '--last', '1000', '--json')).stdout,
+  );
+  assert.equal(offers.tried, listed.filter(({ rateHundredths }) => rateHundredths !== null).length);
+  assert.equal(offers.true, listed.filter(({ rateHundredths }) => (rateHundredths ?? 0) >= 450).length);
+  const unknown = await lance(played.environment, 'rules', 'try', 'Only eligible worker');
+  assert.match(unknown.stderr, /"Only eligible workers"/);
+});
+
 test('the list has every request once, with what became of it', () => {
   assert.equal(listed.length, requests);
   assert.equal(new Set(listed.map(({ requestId }) => requestId)).size, requests);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LinkDetail, LoanRequest } from '../../src/domain/request.ts';
-import { catalogue } from '../../src/rules/facts.ts';
+import { catalogue, ledgerFacts } from '../../src/rules/facts.ts';
 import { factsOf, offerFactsOf } from '../../src/rules/facts-of.ts';
 import { at, sampleLink, sampleRequest } from './sample-request.ts';
 
@@ -38,8 +38,10 @@ const silent: Partial<LoanRequest> = {
 };
 
 test('the catalogue and the values have the same names and types', () => {
+  const ledger = Object.fromEntries(ledgerFacts.map((name) => [name, 1]));
+  const detail = { ...sampleLink, ineligibilityCode: 3 };
   const values = {
-    ...facts({}, { ineligibilityCode: 3 }),
+    ...factsOf({ request: sampleRequest, link: detail, marginCents: 82_050, ledger, at }),
     ...offerFactsOf({ offer, expectedProfitCents: 31_000, marginCents: 82_050 }),
   };
   assert.deepEqual(Object.keys(values).sort(), catalogue.map((fact) => fact.name).sort());

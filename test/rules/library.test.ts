@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { Engine, type RuleProperties } from 'json-rules-engine';
 import { evaluateRequest } from '../../src/rules/evaluate.ts';
 import type { Facts } from '../../src/rules/facts.ts';
@@ -115,94 +114,4 @@ test('its runs share state; here evaluation has none', async () => {
     passes,
     ages.map((age) => age < 18),
   );
-});
-
-// --- The differential test ------------------------------------------------------------------------------------------
-
-const numbers = ['worker.ageYears', 'request.installments', 'extra.score'];
-const texts = ['employer.sector', 'extra.channel'];
-const flags = ['request.eligible', 'guarantee.present'];
-const words = ['commerce', 'industry', 'public'];
-
-const number = fc.oneof(fc.integer({ min: 1, max: 6 }), fc.constantFrom(1.5, 2.5, 5.99));
-const word = fc.constantFrom(...words);
-const listOf = <T>(values: fc.Arbitrary<T>) => fc.array(values, { minLength: 1, maxLength: 12 });
-const leaf = (facts: readonly string[], operators: readonly string[], value: fc.Arbitrary<unknown>) =>
-  fc.record({ fact: fc.constantFrom(...facts), operator: fc.constantFrom(...operators), value });
-
-const sizes = ['lessThan', 'lessThanInclusive', 'greaterThan', 'greaterThanInclusive'];
-const comparison = fc.oneof(
-  leaf(numbers, [...sizes, 'equal', 'notEqual'], number),
-  leaf(numbers, ['in', 'notIn'], listOf(number)),
-  leaf(texts, ['equal', 'notEqual'], word),
-  leaf(texts, ['in', 'notIn'], listOf(word)),
-  leaf(flags, ['equal', 'notEqual'], fc.boolean()),
-  leaf(['alerts.codes'], ['contains', 'doesNotContain'], word),
-);
-
-const { group } = fc.letrec<{ part: unknown; group: Record<string, unknown> }>((tie) => {
-  const parts = fc.array(tie('part'), { minLength: 1, maxLength: 4 });
-  return {
-    part: fc.oneof({ depthSize: 'small', withCrossShrink: true }, comparison, tie('group')),
-    group: fc.oneof(fc.record({ all: parts }), fc.record({ any: parts }), fc.record({ not: tie('part') })),
-  };
-});
-
-const factsArbitrary: fc.Arbitrary<Facts> = fc.record({
-  'worker.ageYears': number,
-  'request.installments': number,
-  'extra.score': number,
-  'employer.sector': word,
-  'extra.channel': word,
-  'request.eligible': fc.boolean(),
-  'guarantee.present': fc.boolean(),
-  'alerts.codes': fc.array(word, { maxLength: 3 }),
-});
-
-test('2 000 generated rule sets fire as in the library when all facts are there', async (context) => {
-  let conditionCount = 0;
-  let firedCount = 0;
-  const property = fc.asyncProperty(
-    fc.array(group, { minLength: 1, maxLength: 3 }),
-    factsArbitrary,
-    async (groups, facts) => {
-      const rules = groups.map((conditions, index) =>
-        ruleOf({
-          name: `rule-${index}`,
-          priority: 1 + (index % 2),
-          conditions,
-          event: { type: 'limit', params: { maxRatePercent: 2 } },
-        }),
-      );
-      const ours = [...evaluateRequest(compiled(rules), facts, at).fired].sort();
-      assert.deepEqual(ours, await firedByLibrary(rules, facts));
-      conditionCount += rules.length;
-      firedCount += ours.length;
-    },
-  );
-  await fc.assert(property, { numRuns: 2_000, seed: 7 });
-  const share = firedCount / conditionCount;
-  assert.ok(conditionCount >= 2_000 && share > 0.2 && share < 0.8);
-  context.diagnostic(
-    `figure: ${conditionCount} generated conditions agree with json-rules-engine, ${Math.round(share * 100)} % true`,
-  );
-});
-
-test('taking facts away turns a verdict into unknown, never into its opposite', () => {
-  const names = Object.keys(fc.sample(factsArbitrary, 1)[0]!);
-  const property = fc.property(
-    group,
-    factsArbitrary,
-    fc.subarray(names, { minLength: 1 }),
-    (conditions, facts, removed) => {
-      const ruleSet = compiled([ruleOf({ conditions })]);
-      const whole = evaluateRequest(ruleSet, facts, at).passes;
-      const left = Object.fromEntries(Object.entries(facts).filter(([name]) => !removed.includes(name)));
-      const [reason] = evaluateRequest(ruleSet, left, at).passes;
-      if (reason === undefined) assert.equal(whole.length, 0);
-      else if (reason.code === 'too-young') assert.equal(whole.length, 1);
-      else assert.ok(removed.includes(reason.code.replace('fact-missing:', '')));
-    },
-  );
-  fc.assert(property, { numRuns: 2_000 });
 });

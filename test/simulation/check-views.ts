@@ -29,9 +29,9 @@ export function checkExposure(evidence: Evidence, trails: Trails, report: Report
       report('exposure', `${requestId}: ${state.phase} is ${state.exposure}, its reservation is ${reservation}`);
     }
     if (!stateHolds || state.claim === null) continue;
-    for (const cap of state.claim.caps) {
-      const sum = sums.get(cap.keys[0]!) ?? { amountCents: 0, count: 0 };
-      sums.set(cap.keys[0]!, { amountCents: sum.amountCents + state.claim.offer.amountCents, count: sum.count + 1 });
+    for (const key of [...state.claim.caps.map((cap) => cap.keys[0]!), ...standing(state)]) {
+      const sum = sums.get(key) ?? { amountCents: 0, count: 0 };
+      sums.set(key, { amountCents: sum.amountCents + state.claim.offer.amountCents, count: sum.count + 1 });
     }
   }
   const used = usageOf(data, [...new Set([...sums.keys(), ...keysOf(evidence)])], now, null);
@@ -68,6 +68,18 @@ export function checkExposure(evidence: Evidence, trails: Trails, report: Report
   }
 }
 
+/** Every claim counts for the desk's day (São Paulo is three hours behind UTC), its worker and its employer. */
+function standing({ request, claim }: NonNullable<ReturnType<typeof rowOf>>['state']): string[] {
+  const keys = [`standing:desk|${new Date(claim!.at - 10_800_000).toISOString().slice(0, 10)}`];
+  if (request?.workerKey) keys.push(`standing:worker|${request.workerKey}`);
+  if (request?.employerId) {
+    const isCompany = request.employerIdType === 1 || (!request.employerIdType && request.employerId.length >= 12);
+    const key = isCompany ? request.employerId : (request.linkKey ?? request.workerKey);
+    if (key !== null) keys.push(`standing:employer|${key}`);
+  }
+  return keys;
+}
+
 function keysOf({ views }: Evidence): string[] {
   return [...views.data.reservations.values()].flatMap((held) => [...held.keys]);
 }
@@ -86,11 +98,28 @@ export function checkStatistics({ views, house }: Evidence, trails: Trails, repo
   if (taken > winners) report('statistics', `${taken} offers taken were folded in, ${winners} winners told`);
   for (const key of new Set([...expected.keys(), ...histograms.keys()])) {
     if (key.startsWith('acceptance:')) continue;
+    if (key === ownResults) continue;
     const count = histograms.get(key)?.count ?? 0;
     const wanted = expected.get(key) ?? 0;
     if (count !== wanted) report('statistics', `${key}: ${count} results folded in, ${wanted} in the log`);
   }
   checkCells({ views, house }, trails, report);
+  checkOwnResults(views.data, report);
+}
+
+const ownResults = 'standing:results';
+
+/** Each auction that we won or lost counts once among our results; what ended otherwise may have been won before. */
+function checkOwnResults(data: Evidence['views']['data'], report: Report): void {
+  const states = [...data.rows.keys()].map((requestId) => rowOf(data, requestId)!.state);
+  const decided = states.filter(({ phase }) =>
+    ['won', 'contemplated', 'proposed', 'winner-failed', 'lost'].includes(phase),
+  ).length;
+  const most = states.filter(({ claim }) => claim !== null).length;
+  const count = data.histograms.get(ownResults)?.count ?? 0;
+  if (count < decided || count > most) {
+    report('statistics', `${count} results of ours folded in; ${decided} are won or lost, ${most} were claimed`);
+  }
 }
 
 function hasWinner(trail: readonly Entry[]): boolean {

@@ -268,3 +268,22 @@ test('a batch of 100 requests is read fast', (context) => {
   );
   assert.ok(durations[15]! < 12, 'four times what it should take: something is not linear');
 });
+
+test('scores are read where the mapping file names them, and are no extra facts then', () => {
+  const withScores = readRequestMapping({ ...mappingFile, scores: { bureau: ['scoreBureau', 'analise.score'] } });
+  assert.ok(withScores.kind === 'read');
+  const scoresOf = (change: object) => {
+    const body = JSON.stringify([{ numeroSolicitacao: 1, valorLiberado: 100, ...change }]);
+    const reading = readWebhook(Buffer.from(body), { mapping: withScores.mapping, vault, receivedAt: 0, now: 0 });
+    assert.ok(reading.kind === 'entries', JSON.stringify(reading));
+    const [entry] = reading.entries;
+    assert.ok(entry?.topic === 'auctions' && entry.record.kind === 'requested');
+    const { scores, extra } = entry.record.request;
+    return { scores, extra };
+  };
+  assert.deepEqual(scoresOf({ scoreBureau: 640 }), { scores: { bureau: 640 }, extra: {} });
+  assert.deepEqual(scoresOf({ analise: { score: '12.5' } }), { scores: { bureau: 12.5 }, extra: {} });
+  assert.deepEqual(scoresOf({ scoreBureau: 'good' }), { scores: {}, extra: {} });
+  assert.deepEqual(scoresOf({}), { scores: {}, extra: {} });
+  assert.equal(readRequestMapping({ ...mappingFile, scores: { 'a b': ['x'] } }).kind, 'refused');
+});

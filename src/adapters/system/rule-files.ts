@@ -1,33 +1,77 @@
-/** Reads the risk team's folder: JSON files only, symbolic links and hidden files left out. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+/**
+ * Reads the risk team's folder: JSON files, hidden ones and the generated `schema/` left out. A symbolic link counts as the
+ * file it leads to, as long as that lies in the folder; one that leads out is refused, not passed over: the rules in it
+ * would be missing without a word.
+ */
+import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import { Fault } from '../../errors.ts';
 
 /** Files larger than this are refused before they are read. */
-const maxFileBytes = 2_000_000;
+const maxFileBytes = 4_000_000;
+const maxTotalBytes = 32_000_000;
+const maxEntries = 5_000;
 
-/** Throws the fault `rules-refused` when the folder cannot be read. */
+function refused(text: string, cause?: unknown): Fault {
+  return new Fault('rules-refused', text, cause);
+}
+
+/** Names of all files below, relative; folders that links lead to are not entered. */
+function namesIn(directory: string): string[] {
+  const names: string[] = [];
+  const enter = (folder: string, depth: number) => {
+    if (depth > 10) throw refused(`${relative(directory, folder)} is nested deeper than 10 folders; flatten it.`);
+    const entries: Dirent[] = readdirSync(folder, { withFileTypes: true });
+    for (const entry of entries) {
+      if (entry.name.startsWith('.')) continue;
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) {
+        if (depth > 0 || entry.name !== 'schema') enter(path, depth + 1);
+      } else if (entry.name.endsWith('.json')) names.push(path);
+      if (names.length > maxEntries) throw refused(`More than ${maxEntries} files; keep only rules in this folder.`);
+    }
+  };
+  enter(directory, 0);
+  return names.sort();
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+function readOne(root: string, path: string): { path: string; text: string } {
+  const name = relative(root, path).split(sep).join('/');
+  let real: string;
+  try {
+    real = realpathSync(path);
+  } catch (cause) {
+    throw refused(`${name} leads nowhere; put the file there or remove the link.`, cause);
+  }
+  if (!real.startsWith(realpathSync(root) + sep)) {
+    throw refused(`${name} is a link that leads out of the folder of rules; copy the file into it.`);
+  }
+  const stat = statSync(real);
+  if (!stat.isFile()) throw refused(`${name} is no file; keep only files in the folder of rules.`);
+  if (stat.size > maxFileBytes) throw refused(`${name} is larger than ${maxFileBytes} bytes; split it.`);
+  const bytes = readFileSync(real);
+  try {
+    return { path: name, text: decoder.decode(bytes) };
+  } catch (cause) {
+    throw refused(`${name} is not text in UTF-8; save it as UTF-8.`, cause);
+  }
+}
+
+/** Throws the fault `rules-refused` when the folder or one of its files cannot be read as rules. */
 export function readRuleFiles(directory: string): { path: string; text: string }[] {
   try {
-    return readdirSync(directory, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && entry.name.endsWith('.json') && !entry.name.startsWith('.'))
-      .map((entry) => join(entry.parentPath, entry.name))
-      .sort()
-      .map((path) => {
-        if (statSync(path).size > maxFileBytes) {
-          throw new Fault(
-            'rules-refused',
-            `${relative(directory, path)} is larger than ${maxFileBytes} bytes; split it.`,
-          );
-        }
-        return { path: relative(directory, path).split(sep).join('/'), text: readFileSync(path, 'utf8') };
-      });
+    let total = 0;
+    return namesIn(directory).map((path) => {
+      const file = readOne(directory, path);
+      total += file.text.length;
+      if (total > maxTotalBytes)
+        throw refused(`The files are larger than ${maxTotalBytes} bytes together; remove some.`);
+      return file;
+    });
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
-    throw new Fault(
-      'rules-refused',
-      `The rules in ${directory} cannot be read; set LANCE_RULES_DIR to their folder.`,
-      cause,
-    );
+    throw refused(`The rules in ${directory} cannot be read; set LANCE_RULES_DIR to their folder.`, cause);
   }
 }

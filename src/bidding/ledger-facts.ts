@@ -1,0 +1,111 @@
+/**
+ * Facts that the ledger gives to rules: what is promised to a worker, to an employer's workers, by the whole desk today, and
+ * how often the desk wins. Each claim is counted under standing keys beside its caps, in the same views and the same fold,
+ * so these sums are as durable as the caps.
+ */
+import { dayOf } from '../domain/clock.ts';
+import type { EpochMs } from '../domain/glossary.ts';
+import type { CapReservation, Usage } from '../domain/offer.ts';
+import type { LoanRequest } from '../domain/request.ts';
+import type { RequestState } from '../domain/states.ts';
+import type { LedgerFact } from '../rules/facts.ts';
+import { employerKeyOf } from '../rules/facts-of.ts';
+import type { Views } from './ports.ts';
+
+/** Statistics key of our own results; its first two cells are `wonCell` and `lostCell`. */
+export const resultsKey = 'standing:results';
+const wonCell = 0;
+const lostCell = 1;
+/** Fewer results than this say nothing. */
+const leastResults = 20;
+
+function workerKeyOf(request: LoanRequest): string | null {
+  return request.workerKey === null ? null : `standing:worker|${request.workerKey}`;
+}
+
+function employerStandingKey(request: LoanRequest): string | null {
+  const key = employerKeyOf(request);
+  return key === undefined ? null : `standing:employer|${key}`;
+}
+
+function deskKey(at: EpochMs): string {
+  return `standing:desk|${dayOf(at)}`;
+}
+
+/** Keys that a claim is counted under, without any limit. `request` null: a claim that came before its request. */
+export function standingKeys(request: LoanRequest | null, at: EpochMs): CapReservation[] {
+  const keys = [deskKey(at)];
+  if (request !== null) {
+    for (const key of [workerKeyOf(request), employerStandingKey(request)]) if (key !== null) keys.push(key);
+  }
+  return keys.map((key) => ({ keys: [key], limitAmountCents: null, limitCount: null }));
+}
+
+/** The cell that a settled auction of ours counts in; null while it is open, or when there was no bid of ours. */
+export function resultOf(state: RequestState): number | null {
+  switch (state.phase) {
+    case 'won':
+    case 'contemplated':
+    case 'proposed':
+    case 'winner-failed':
+      return wonCell;
+    case 'lost':
+      return lostCell;
+    default:
+      return null;
+  }
+}
+
+const nothing: Usage = { amountCents: 0, count: 0 };
+
+function factsFor(
+  request: LoanRequest,
+  at: EpochMs,
+  usage: ReadonlyMap<string, Usage>,
+): Partial<Record<LedgerFact, number>> {
+  const desk = usage.get(deskKey(at)) ?? nothing;
+  const facts: Partial<Record<LedgerFact, number>> = {
+    'desk.volumeTodayReais': desk.amountCents / 100,
+    'desk.bidsToday': desk.count,
+  };
+  const [worker, employer] = [workerKeyOf(request), employerStandingKey(request)];
+  if (worker !== null) {
+    const promised = usage.get(worker) ?? nothing;
+    facts['worker.openBids'] = promised.count;
+    facts['worker.exposureReais'] = promised.amountCents / 100;
+  }
+  if (employer !== null) facts['employer.exposureReais'] = (usage.get(employer) ?? nothing).amountCents / 100;
+  return facts;
+}
+
+async function winRate(views: Views): Promise<number | null> {
+  const results = (await views.statistics([resultsKey])).get(resultsKey);
+  if (results === undefined || results.count < leastResults) return null;
+  const [won, lost] = [results.cells[wonCell]!, results.cells[lostCell]!];
+  return won + lost > 0 ? won / (won + lost) : null;
+}
+
+/**
+ * The facts that rules look at (`wanted`), for each state in order; undefined where no rule looks at any. Requests decided
+ * in one batch do not see each other: what must hold to the cent is a cap.
+ */
+export async function readLedgerFacts(
+  views: Views,
+  wanted: readonly LedgerFact[],
+  states: readonly RequestState[],
+  at: EpochMs,
+): Promise<readonly (Readonly<Record<string, number>> | undefined)[]> {
+  if (wanted.length === 0) return states.map(() => undefined);
+  const requests = states.map((state) => state.request!);
+  const keys = new Set([deskKey(at)]);
+  for (const request of requests) {
+    for (const key of [workerKeyOf(request), employerStandingKey(request)]) if (key !== null) keys.add(key);
+  }
+  const usage = await views.usage([...keys], at);
+  const rate = wanted.includes('desk.winRate') ? await winRate(views) : null;
+  return requests.map((request) => {
+    const known = factsFor(request, at, usage);
+    if (rate !== null) known['desk.winRate'] = rate;
+    return Object.fromEntries(wanted.flatMap((name) => (known[name] === undefined ? [] : [[name, known[name]]])));
+  });
+}

@@ -1,0 +1,93 @@
+/** Rules in words, each condition with the value it saw: for `lance rules explain` and a decision's page. */
+import { readFileSync } from 'node:fs';
+import { Fault } from '../errors.ts';
+import { accountRules, type ConditionAccount, nearestClear, type RuleAccount } from '../rules/account.ts';
+import { evaluateOffer, evaluateRequest } from '../rules/evaluate.ts';
+import type { FactValue } from '../rules/facts.ts';
+import { linesOf, parseJson } from '../rules/json.ts';
+import { faultText, isObject, type RuleFault } from '../rules/place.ts';
+import { factMaps, readFacts } from '../rules/test-file.ts';
+import type { Format } from './format.ts';
+import { requireRules } from './rules-files.ts';
+import type { CommandWorld } from './world.ts';
+
+const marks = { true: '✓', false: '✗', unknown: '?' } as const;
+const longestValue = 60;
+
+function valueText(value: FactValue | null | readonly (string | number | boolean)[], format: Format): string {
+  if (value === null) return format.texts.rules.absent;
+  const text = JSON.stringify(value);
+  return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
+}
+
+function conditionLines(account: ConditionAccount, format: Format, indent: string): string[] {
+  const { rules } = format.texts;
+  const mark = marks[account.truth];
+  if (account.kind === 'comparison') {
+    const { fact, operator, value, valueFact, seen } = account;
+    const right = valueFact === null ? valueText(value, format) : `${valueFact} = ${valueText(value, format)}`;
+    return [`${indent}${mark} ${fact} ${operator} ${right}  ${rules.saw(valueText(seen, format))}`];
+  }
+  const name = account.name === null ? rules.groups[account.kind] : `"${account.name}"`;
+  const inner = account.parts.flatMap((part) => conditionLines(part, format, `${indent}  `));
+  return [`${indent}${mark} ${name}`, ...inner];
+}
+
+/** The rule's own line, then its conditions. */
+export function ruleLines(account: RuleAccount, format: Format): string[] {
+  const { events, rules } = format.texts;
+  const valid = account.valid ? '' : ` ${rules.notValid}`;
+  const head = `${marks[account.truth]} ${account.name} [${events[account.event]}]${valid}`;
+  return [head, ...conditionLines(account.condition, format, '    ')];
+}
+
+function readFactsFile(path: string): ReturnType<typeof factMaps> & { at: number | null } {
+  const text = readFileSync(path, 'utf8');
+  const parsed = parseJson(text);
+  if (parsed.kind === 'malformed') throw new Fault('rules-refused', `${path}: ${parsed.text}`);
+  const faults: RuleFault[] = [];
+  const place = { file: path, pointer: '', faults };
+  const draft = readFacts(
+    place,
+    isObject(parsed.value) && 'facts' in parsed.value ? parsed.value.facts! : parsed.value,
+    null,
+  );
+  if (faults.length > 0) {
+    const lines = linesOf(
+      text,
+      faults.map((fault) => fault.pointer),
+    );
+    const told = faults.map((fault) => `  ${faultText({ ...fault, line: lines.get(fault.pointer) ?? null })}`);
+    throw new Fault('rules-refused', told.join('\n'));
+  }
+  return { ...factMaps(draft), at: null };
+}
+
+/** `lance rules explain FACTS.json`: every rule on these facts, now; and what would let them through. */
+export function explainRules(world: CommandWorld, directory: string, path: string, json: boolean): void {
+  const { terminal, format, clock } = world;
+  const { rules } = format.texts;
+  const ruleSet = requireRules(world, directory);
+  const { facts, offerFacts } = readFactsFile(path);
+  const offer = Object.keys(offerFacts).length > 0 ? offerFacts : null;
+  const at = clock.now();
+  const accounts = accountRules(ruleSet, facts, offer, at);
+  const verdict = evaluateRequest(ruleSet, facts, at);
+  const onOffer = offer === null ? null : evaluateOffer(ruleSet, facts, offer, at);
+  const passes = [...verdict.passes, ...(onOffer?.passes ?? [])];
+  const nearest = nearestClear(ruleSet, facts, offer, at);
+  if (json) {
+    const { limits, limitRules, economics, strategy, segmentKeys } = verdict;
+    const decided = { passes, limits, limitRules, economics, strategy, segmentKeys };
+    terminal.write(JSON.stringify({ ruleSet: ruleSet.hash, ...decided, rules: accounts, nearest }));
+    return;
+  }
+  for (const account of accounts) for (const line of ruleLines(account, format)) terminal.write(line);
+  terminal.write('');
+  if (passes.length === 0) terminal.write(rules.noPass);
+  for (const { code, rule, text } of passes) terminal.write(`${code}${rule === null ? '' : ` – "${rule}"`}: ${text}`);
+  for (const { fact, from, to } of nearest) {
+    terminal.write(`  ${rules.nearest(fact, valueText(from, format), valueText(to, format))}`);
+  }
+  if (passes.length > 0 && nearest.length === 0) terminal.write(`  ${rules.nearestNone}`);
+}

@@ -1,0 +1,71 @@
+/** `lance rules check` and `lance rules test`: what activation does with a folder of rules, without activating it. */
+import { writeFileSync } from 'node:fs';
+import type { TestReport } from '../rules/rule-tests.ts';
+import { junitOf, runTests } from '../rules/rule-tests.ts';
+import { compileFolder, tellFaults } from './rules-files.ts';
+import type { CommandWorld } from './world.ts';
+
+export type TestOptions = { json: boolean; coverage: number; junit?: string | undefined };
+
+const hashLength = 12;
+const shownUncovered = 40;
+
+function reportTests(world: CommandWorld, report: TestReport, least: number): void {
+  const { terminal, format } = world;
+  const { rules } = format.texts;
+  for (const { test, failures } of report.results) {
+    if (failures.length === 0) continue;
+    terminal.say(`✗ ${test.file}${test.pointer} "${test.name}"`);
+    for (const { field, expected, actual } of failures)
+      terminal.say(`    ${rules.testFailed(field, expected, actual)}`);
+  }
+  for (const { rule, condition, missing } of report.uncovered.slice(0, shownUncovered)) {
+    terminal.say(`· ${rules.uncovered(rule, condition, missing.map((truth) => rules.truths[truth]).join(', '))}`);
+  }
+  if (report.uncovered.length > shownUncovered) terminal.say(rules.more(report.uncovered.length - shownUncovered));
+  const { results, failed, coverage } = report;
+  terminal.write(rules.tested(results.length, failed, format.share(coverage), `${least} %`));
+}
+
+/** Resolves to the exit code: 65 when the files are refused, 1 when a test fails or too little is tested. */
+export function checkRules(world: CommandWorld, directory: string, options: TestOptions): number {
+  const { terminal, format } = world;
+  const { rules } = format.texts;
+  const compiled = compileFolder(world, directory);
+  if (compiled.kind === 'refused') {
+    if (options.json) terminal.write(JSON.stringify({ kind: 'refused', faults: compiled.faults }));
+    else tellFaults(world, rules.refused(compiled.faults.length), compiled.faults);
+    return 65;
+  }
+  const { ruleSet, warnings } = compiled;
+  const report = runTests(ruleSet);
+  const enough = report.coverage * 100 >= options.coverage;
+  const good = report.failed === 0 && enough;
+  if (options.junit !== undefined) writeFileSync(options.junit, junitOf(report));
+  if (options.json) {
+    const { coverage, uncovered, failed } = report;
+    const failures = report.results.filter((result) => result.failures.length > 0);
+    const found = failures.map(({ test, failures: wrong }) => {
+      return { file: test.file, pointer: test.pointer, name: test.name, failures: wrong };
+    });
+    const { hash } = ruleSet;
+    const counts = { rules: ruleSet.rules.length, tests: report.results.length, failed };
+    terminal.write(
+      JSON.stringify({
+        kind: good ? 'good' : 'tests-failed',
+        hash,
+        ...counts,
+        coverage,
+        warnings,
+        uncovered,
+        failures: found,
+      }),
+    );
+    return good ? 0 : 1;
+  }
+  tellFaults(world, rules.warnings(warnings.length), warnings);
+  reportTests(world, report, options.coverage);
+  if (good) terminal.write(rules.good(ruleSet.rules.length, ruleSet.hash.slice(0, hashLength)));
+  else terminal.say(rules.bad);
+  return good ? 0 : 1;
+}

@@ -1,0 +1,123 @@
+/** The `rules` commands: their names, options, help and examples. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { defaultRulesDir } from '../config.ts';
+import { Fault } from '../errors.ts';
+import { listFacts } from '../rules/lists.ts';
+import { schemaFiles } from '../rules/schema.ts';
+import { explainRules } from './rules-account.ts';
+import { checkRules, type TestOptions } from './rules-check.ts';
+import { importRules } from './rules-import.ts';
+import { tryRule } from './rules-try.ts';
+import type { CommandWorld } from './world.ts';
+
+type Add = (parent: Command, usage: string, description: string, example: string) => Command;
+
+/** The folder that is named, else the desk's. */
+function folderOf(named: string | undefined): string {
+  return named ?? process.env.LANCE_RULES_DIR ?? defaultRulesDir;
+}
+
+function writeSchema(world: CommandWorld, directory: string): void {
+  const files = schemaFiles();
+  for (const { path, text } of files) {
+    const target = join(directory, path);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, text);
+    world.terminal.write(target);
+  }
+}
+
+type ImportWords = {
+  list?: string;
+  table?: string;
+  fact?: (typeof listFacts)[number];
+  title?: string;
+  event?: string;
+  description: string;
+  owner?: string;
+  priority?: number;
+  stage?: string;
+  dir?: string;
+};
+
+function runImport(world: CommandWorld, csv: string, words: ImportWords): number {
+  const { rules } = world.format.texts;
+  const { list, table, fact, title, event, description, owner, priority, stage } = words;
+  const directory = folderOf(words.dir);
+  for (const name of [list, table]) {
+    if (name !== undefined && !/^[a-z][a-z0-9-]{0,59}$/.test(name))
+      throw new Fault('configuration-invalid', rules.badName(name));
+  }
+  if (list !== undefined && table === undefined && fact !== undefined) {
+    return importRules(world, directory, { csv, description, owner, kind: 'list', name: list, fact });
+  }
+  if (table !== undefined && list === undefined && event !== undefined) {
+    const own = { kind: 'table' as const, name: table, title: title ?? table, event, priority, stage };
+    return importRules(world, directory, { csv, description, owner, ...own });
+  }
+  throw new Fault('configuration-invalid', rules.importWhat);
+}
+
+export function registerRules(program: Command, world: CommandWorld, add: Add): void {
+  const { help, rules: texts } = world.format.texts;
+  const whole = (word: string) => {
+    if (!/^\d{1,7}$/.test(word) || Number(word) < 1) throw new InvalidArgumentError(help.number);
+    return Number(word);
+  };
+  const percent = (word: string) => {
+    if (!/^\d{1,3}$/.test(word) || Number(word) > 100) throw new InvalidArgumentError(texts.help.percent);
+    return Number(word);
+  };
+  const rules = add(program, 'rules', texts.help.rules, 'lance rules check');
+  for (const name of ['check', 'test'] as const) {
+    add(rules, name, texts.help[name], `lance rules ${name} rules`)
+      .argument('[dir]', texts.help.dir)
+      .option('--coverage <percent>', texts.help.coverage, percent, 100)
+      .option('--junit <file>', texts.help.junit)
+      .option('--json', help.json, false)
+      .action((dir: string | undefined, options: TestOptions) => {
+        process.exitCode = checkRules(world, folderOf(dir), options);
+      });
+  }
+  add(rules, 'try', texts.help.try, 'lance rules try "One alert" --last 500')
+    .argument('<rule>', texts.help.rule)
+    .option('--last <n>', texts.help.last, whole, 200)
+    .option('--dir <dir>', texts.help.dir)
+    .option('--json', help.json, false)
+    .action(async (name: string, options: { last: number; dir?: string; json: boolean }) => {
+      await tryRule(world, folderOf(options.dir), name, options);
+    });
+  add(rules, 'explain', texts.help.explain, 'lance rules explain facts.json')
+    .argument('<facts>', texts.help.facts)
+    .option('--dir <dir>', texts.help.dir)
+    .option('--json', help.json, false)
+    .action((path: string, options: { dir?: string; json: boolean }) => {
+      explainRules(world, folderOf(options.dir), path, options.json);
+    });
+  add(rules, 'schema', texts.help.schema, 'lance rules schema')
+    .argument('[dir]', texts.help.dir)
+    .action((dir: string | undefined) => writeSchema(world, folderOf(dir)));
+  registerImport(rules, world, add, whole);
+}
+
+function registerImport(rules: Command, world: CommandWorld, add: Add, whole: (word: string) => number): void {
+  const { help } = world.format.texts.rules;
+  const example = 'lance rules import blocked.csv --list blocked-workers --fact worker.key --description "Fraude"';
+  add(rules, 'import', help.import, example)
+    .argument('<csv>', help.csv)
+    .option('--list <name>', help.list)
+    .addOption(new Option('--fact <fact>', help.fact).choices(listFacts))
+    .option('--table <name>', help.table)
+    .addOption(new Option('--event <event>', help.event).choices(['pass', 'limit', 'economics', 'strategy']))
+    .option('--title <text>', help.title)
+    .option('--priority <n>', help.priority, whole)
+    .addOption(new Option('--stage <stage>', help.stage).choices(['request', 'offer']))
+    .requiredOption('--description <text>', help.description)
+    .option('--owner <text>', help.owner)
+    .option('--dir <dir>', help.dir)
+    .action((csv: string, words: ImportWords) => {
+      process.exitCode = runImport(world, csv, words);
+    });
+}

@@ -1,0 +1,98 @@
+/** `lance rules try RULE --last N`: what one rule would hit among the latest decisions of the desk. */
+import type { LedgerRow } from '../bidding/ports.ts';
+import { cursorOf } from '../bidding/ports.ts';
+import type { DecisionTrace } from '../domain/offer.ts';
+import { Fault } from '../errors.ts';
+import { accountRules } from '../rules/account.ts';
+import { factsOf, offerFactsOf } from '../rules/facts-of.ts';
+import { suggestion } from '../rules/place.ts';
+import type { RuleSet } from '../rules/rule-set.ts';
+import { requireRules } from './rules-files.ts';
+import { createProgress, tableText } from './terminal.ts';
+import { type CommandWorld, type DeskReader, withReader } from './world.ts';
+
+const pageRows = 200;
+const shownRows = 20;
+
+type Tried = { requestId: string; state: string; code: string | null; truth: 'true' | 'false' | 'unknown' };
+
+async function* latest(views: DeskReader['views'], count: number): AsyncGenerator<LedgerRow> {
+  let before: string | null = null;
+  for (let left = count; left > 0; ) {
+    const page: LedgerRow[] = await views.query({ phase: null, limit: Math.min(pageRows, left), before });
+    yield* page;
+    left -= page.length;
+    if (page.length < pageRows) return;
+    before = cursorOf(page.at(-1)!.state);
+  }
+}
+
+async function traceOf(log: DeskReader['log'], requestId: string): Promise<DecisionTrace | null> {
+  for (const { record } of await log.readKey('auctions', requestId)) {
+    if ((record.kind === 'claimed' || record.kind === 'passed') && record.trace !== null) return record.trace;
+  }
+  return null;
+}
+
+/** The rule alone, on what was known when the request was decided. Null: it never came to rules. */
+async function tryOn(ruleSet: RuleSet, log: DeskReader['log'], { state }: LedgerRow): Promise<Tried | null> {
+  const { request, requestId, claim } = state;
+  if (request === null) return null;
+  const trace = await traceOf(log, requestId);
+  const link = trace?.link ?? null;
+  const told = [request.availableMarginCents, link?.availableMarginCents ?? null].filter((cents) => cents !== null);
+  const marginCents = told.length === 0 ? null : Math.min(...told);
+  const at = trace?.decidedAt ?? request.receivedAt;
+  const facts = factsOf({ request, link, marginCents, ...(trace?.ledger && { ledger: trace.ledger }), at });
+  // What the loan was worth is not in the claim: rules on it are undecided here.
+  const priced = claim && offerFactsOf({ offer: claim.offer, expectedProfitCents: Number.NaN, marginCents });
+  const [account] = accountRules(ruleSet, facts, priced, at);
+  if (account === undefined) return null;
+  return { requestId, state: state.phase, code: state.pass?.code ?? null, truth: account.truth };
+}
+
+export async function tryRule(
+  world: CommandWorld,
+  directory: string,
+  name: string,
+  options: { last: number; json: boolean },
+): Promise<void> {
+  const { terminal, format } = world;
+  const { rules, states } = format.texts;
+  const whole = requireRules(world, directory);
+  const found = whole.rules.filter((rule) => rule.name === name);
+  if (found.length === 0) {
+    const hint = suggestion(
+      name,
+      whole.rules.map((rule) => rule.name),
+    );
+    throw new Fault('not-found', rules.noRule(name, hint));
+  }
+  const ruleSet = { ...whole, rules: found };
+  await withReader(world, async ({ log, views }) => {
+    const progress = createProgress(terminal, rules.trying);
+    const tried: Tried[] = [];
+    let seen = 0;
+    for await (const row of latest(views, options.last)) {
+      seen += 1;
+      const result = await tryOn(ruleSet, log, row);
+      if (result !== null) tried.push(result);
+      if (!options.json && seen % pageRows === 0) progress.show(seen, options.last, '');
+    }
+    if (!options.json && seen >= pageRows) progress.end();
+    const hits = tried.filter(({ truth }) => truth !== 'false');
+    const count = (truth: Tried['truth']) => tried.filter((one) => one.truth === truth).length;
+    const counts = { tried: tried.length, true: count('true'), unknown: count('unknown'), false: count('false') };
+    if (options.json) {
+      terminal.write(JSON.stringify({ rule: name, ...counts, hits }));
+      return;
+    }
+    terminal.write(rules.tried(name, counts.tried, counts.true, counts.unknown, counts.false));
+    if (hits.length === 0) return;
+    const rowsOf = hits.slice(0, shownRows).map(({ requestId, state, code, truth }) => {
+      return [requestId, states[state as keyof typeof states], code ?? '', rules.truths[truth]];
+    });
+    terminal.write(tableText(rules.triedHeader, rowsOf));
+    if (hits.length > shownRows) terminal.write(rules.more(hits.length - shownRows));
+  });
+}

@@ -1,0 +1,166 @@
+/**
+ * Why a rule came out as it did: each of its conditions with the value it saw, by the same compiled form that decides.
+ * And, for facts alone, the smallest change of one fact that no rule would pass on any more.
+ */
+import { dayOf } from '../domain/clock.ts';
+import type { EpochMs } from '../domain/glossary.ts';
+import { createFrame, type Frame, isFalse, isTrue, type Truth } from './compile.ts';
+import { evaluateOffer, evaluateRequest } from './evaluate.ts';
+import { comparisonsOf } from './extents.ts';
+import { type Facts, type FactValue, factNamed, listPrefix } from './facts.ts';
+import type { Comparison, Condition, Scalar } from './rule.ts';
+import type { RuleSet, RuleSummary } from './rule-set.ts';
+
+type TruthName = 'true' | 'false' | 'unknown';
+
+export type ConditionAccount =
+  | {
+      kind: 'comparison';
+      fact: string;
+      operator: string;
+      /** What it was compared with: a value, or the name of a fact and what that was. */
+      value: Scalar | readonly Scalar[];
+      valueFact: string | null;
+      /** Null: absent. */
+      seen: FactValue | null;
+      truth: TruthName;
+    }
+  | {
+      kind: 'all' | 'any' | 'not' | 'named';
+      name: string | null;
+      truth: TruthName;
+      parts: readonly ConditionAccount[];
+    };
+
+export type RuleAccount = {
+  name: string;
+  event: RuleSummary['event'];
+  file: string;
+  pointer: string;
+  truth: TruthName;
+  /** False on days outside of `validFrom` … `validUntil`: then it has no effect, whatever its conditions say. */
+  valid: boolean;
+  condition: ConditionAccount;
+};
+
+function nameOf(truth: Truth): TruthName {
+  if (truth === isTrue) return 'true';
+  return truth === isFalse ? 'false' : 'unknown';
+}
+
+function valueSeen(frame: Frame, fact: string): FactValue | null {
+  return (frame.seen(fact) as FactValue | undefined) ?? null;
+}
+
+function accountOf(frame: Frame, condition: Condition): ConditionAccount {
+  const truth = nameOf(frame.condition(condition).test());
+  switch (condition.kind) {
+    case 'comparison': {
+      const { fact, written, value, valueFact } = condition;
+      const right = valueFact === null ? value : ((valueSeen(frame, valueFact) as Scalar | null) ?? []);
+      return {
+        kind: 'comparison',
+        fact,
+        operator: written,
+        value: right,
+        valueFact,
+        seen: valueSeen(frame, fact),
+        truth,
+      };
+    }
+    case 'not':
+      return { kind: 'not', name: null, truth, parts: [accountOf(frame, condition.part)] };
+    case 'named':
+      return { kind: 'named', name: condition.name, truth, parts: [accountOf(frame, condition.part)] };
+    case 'all':
+    case 'any':
+      return { kind: condition.kind, name: null, truth, parts: condition.parts.map((part) => accountOf(frame, part)) };
+    default:
+      return condition satisfies never;
+  }
+}
+
+/** In order of evaluation. `offerFacts` null: the request was not priced, and rules after pricing are left out. */
+export function accountRules(ruleSet: RuleSet, facts: Facts, offerFacts: Facts | null, at: EpochMs): RuleAccount[] {
+  const rules = ruleSet.rules.filter((rule) => rule.stage === 'request' || offerFacts !== null);
+  const frame = createFrame(
+    ruleSet.lists,
+    rules.map((rule) => rule.conditions),
+  );
+  for (const rule of rules) frame.condition(rule.conditions);
+  frame.load(facts, offerFacts ?? {});
+  const day = dayOf(at);
+  return rules.map(({ name, event, file, pointer, validity, conditions }) => {
+    const condition = accountOf(frame, conditions);
+    const { from, until } = validity;
+    const valid = (from === null || from <= day) && (until === null || day <= until);
+    return { name, event, file, pointer, truth: condition.truth, valid, condition };
+  });
+}
+
+export type FactChange = { fact: string; from: FactValue | null; to: FactValue };
+
+/** The values just at and just beyond what a comparison names. */
+function candidatesOf({ fact, types, value, valueFact }: Comparison, facts: Facts): FactValue[] {
+  if (fact.startsWith(listPrefix) || fact === 'desk.always') return [];
+  const given: readonly Scalar[] = Array.isArray(value) ? (value as readonly Scalar[]) : [value as Scalar];
+  if (types.fact === 'string-list') return [[], given.map(String)];
+  if (types.fact === 'boolean') return [true, false];
+  if (types.fact === 'string') return [...(factNamed(fact)?.values ?? []), ...given.map(String)];
+  const other = valueFact === null ? undefined : facts[valueFact];
+  const bounds = valueFact === null ? given : typeof other === 'number' ? [other] : [];
+  const step = factNamed(fact)?.whole ? 1 : 0.01;
+  const range = factNamed(fact)?.range ?? { min: -Infinity, max: Infinity };
+  return bounds
+    .flatMap((bound) => [Number(bound), Number(bound) - step, Number(bound) + step])
+    .map((number) => Number(number.toFixed(6)))
+    .filter((number) => number >= range.min && number <= range.max);
+}
+
+function distance(from: FactValue | null, to: FactValue): number {
+  return typeof from === 'number' && typeof to === 'number' ? Math.abs(to - from) : 0;
+}
+
+/** For each fact that rules look at, the values worth trying, the nearest to what it is first. */
+export function candidateValues(
+  ruleSet: RuleSet,
+  facts: Facts,
+  offerFacts: Facts,
+): ReadonlyMap<string, readonly FactValue[]> {
+  const found = new Map<string, Set<FactValue>>();
+  for (const { conditions } of ruleSet.rules) {
+    for (const comparison of comparisonsOf(conditions)) {
+      const values = found.get(comparison.fact) ?? new Set();
+      for (const value of candidatesOf(comparison, facts)) values.add(value);
+      found.set(comparison.fact, values);
+    }
+  }
+  const sorted = new Map<string, readonly FactValue[]>();
+  for (const [fact, values] of found) {
+    const from = (fact.startsWith('offer.') ? offerFacts : facts)[fact] ?? null;
+    const others = [...values].filter((value) => value !== from);
+    sorted.set(
+      fact,
+      others.sort((left, right) => distance(from, left) - distance(from, right)),
+    );
+  }
+  return sorted;
+}
+
+/** Changes of one fact, each the smallest of its fact, after which no rule passes; empty when nothing passes now. */
+export function nearestClear(ruleSet: RuleSet, facts: Facts, offerFacts: Facts | null, at: EpochMs): FactChange[] {
+  const passes = (own: Facts, offer: Facts | null) =>
+    evaluateRequest(ruleSet, own, at).passes.length > 0 ||
+    (offer !== null && evaluateOffer(ruleSet, own, offer, at).passes.length > 0);
+  if (!passes(facts, offerFacts)) return [];
+  const changes: FactChange[] = [];
+  for (const [fact, values] of candidateValues(ruleSet, facts, offerFacts ?? {})) {
+    const isOffer = fact.startsWith('offer.');
+    if (isOffer && offerFacts === null) continue;
+    const to = values.find((value) =>
+      isOffer ? !passes(facts, { ...offerFacts, [fact]: value }) : !passes({ ...facts, [fact]: value }, offerFacts),
+    );
+    if (to !== undefined) changes.push({ fact, from: (isOffer ? offerFacts! : facts)[fact] ?? null, to });
+  }
+  return changes;
+}

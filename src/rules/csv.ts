@@ -1,0 +1,155 @@
+/** CSV as spreadsheets write it (RFC 4180, with comma or semicolon), made into lists and decision tables of a rule set. */
+import type { Json, JsonObject } from './json.ts';
+
+type CsvRow = { line: number; cells: readonly string[] };
+export type BadLine = { line: number; text: string };
+
+function separatorOf(text: string): string {
+  const head = text.slice(0, text.search(/[\r\n]|$/));
+  return head.split(';').length > head.split(',').length ? ';' : ',';
+}
+
+/** Rows with the line each begins on; blank lines are left out. A quote that is never closed is a bad line. */
+function parseCsv(given: string): { rows: readonly CsvRow[]; bad: readonly BadLine[]; separator: string } {
+  const text = given.startsWith('\uFEFF') ? given.slice(1) : given;
+  const separator = separatorOf(text);
+  const rows: CsvRow[] = [];
+  let cells: string[] = [];
+  let cell = '';
+  let quotedFrom: number | null = null;
+  let line = 1;
+  let begunOn = 1;
+  const endCell = () => {
+    cells.push(cell.trim());
+    cell = '';
+  };
+  const endRow = () => {
+    endCell();
+    if (cells.some((one) => one !== '')) rows.push({ line: begunOn, cells });
+    cells = [];
+  };
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index]!;
+    if (character === '\n') line += 1;
+    if (quotedFrom !== null) {
+      if (character !== '"') cell += character;
+      else if (text[index + 1] === '"') {
+        cell += '"';
+        index += 1;
+      } else quotedFrom = null;
+    } else if (character === '"' && cell.trim() === '') {
+      cell = '';
+      quotedFrom = line;
+    } else if (character === separator) endCell();
+    else if (character === '\n') {
+      endRow();
+      begunOn = line;
+    } else if (character !== '\r') cell += character;
+  }
+  if (quotedFrom !== null) {
+    return { rows, bad: [{ line: quotedFrom, text: 'a quote is opened here and never closed' }], separator };
+  }
+  endRow();
+  return { rows, bad: [], separator };
+}
+
+function bare(): JsonObject {
+  return Object.create(null);
+}
+
+const numberShape = /^-?\d+(\.\d+)?$/;
+
+/** A comma is the decimal point where semicolons separate the cells. */
+function scalarOf(cell: string, separator: string): Json {
+  if (cell === 'true' || cell === 'false') return cell === 'true';
+  const number = separator === ';' ? cell.replace(',', '.') : cell;
+  return numberShape.test(number) ? Number(number) : cell;
+}
+
+/** Nothing: any; `a|b`: one of these; `12..36`, `..12`, `36..`: from the first, below the second. */
+function inputOf(cell: string, separator: string): Json {
+  if (cell === '') return null;
+  const range = /^([^.|]*(?:\.\d+)?)\.\.([^|]*)$/.exec(cell);
+  if (range !== null) {
+    const bounds = bare();
+    if (range[1] !== '') bounds.from = scalarOf(range[1]!, separator);
+    if (range[2] !== '') bounds.below = scalarOf(range[2]!, separator);
+    return bounds;
+  }
+  if (!cell.includes('|')) return scalarOf(cell, separator);
+  return cell.split('|').map((part) => scalarOf(part.trim(), separator));
+}
+
+export type Imported = {
+  /** The file's content, without its name and description. */
+  columns: JsonObject;
+  /** The line that each row or value came from. */
+  lines: readonly number[];
+  bad: readonly BadLine[];
+};
+
+const columnShape = /^(when|set) (.+)$/;
+
+/** The first row names the columns: `when <fact>` and `set <parameter>`. */
+export function tableFromCsv(text: string): Imported {
+  const { rows, bad, separator } = parseCsv(text);
+  const [head, ...body] = rows;
+  const faults: BadLine[] = [...bad];
+  const columns = (head?.cells ?? []).map((cell) => columnShape.exec(cell));
+  if (head === undefined) faults.push({ line: 1, text: 'the file is empty; begin with a line that names the columns' });
+  for (const [index, column] of columns.entries()) {
+    if (column !== null) continue;
+    const text = `column ${index + 1} is called "${head!.cells[index]}"; write "when <fact>" or "set <parameter>"`;
+    faults.push({ line: head!.line, text });
+  }
+  const made: Json[] = [];
+  const lines: number[] = [];
+  for (const { line, cells } of body) {
+    if (cells.length !== columns.length) {
+      faults.push({ line, text: `${cells.length} cells where the first line names ${columns.length} columns` });
+      continue;
+    }
+    const row = bare();
+    const of = (kind: string) => cells.filter((_, index) => columns[index]?.[1] === kind);
+    row.when = of('when').map((cell) => inputOf(cell, separator));
+    row.set = of('set').map((cell) => (cell === '' ? null : scalarOf(cell, separator)));
+    made.push(row);
+    lines.push(line);
+  }
+  const named = (kind: string) => columns.flatMap((column) => (column?.[1] === kind ? [column[2]!] : []));
+  const content = bare();
+  content.inputs = named('when');
+  content.outputs = named('set');
+  content.rows = made;
+  return { columns: content, lines, bad: faults };
+}
+
+/** `read` makes a value of a list from a cell, or says what is wrong with it. The first row is a heading if nothing in it can be read. */
+export function listFromCsv(
+  text: string,
+  read: (cell: string) => { kind: 'value'; value: string } | { kind: 'wrong'; text: string },
+): Imported {
+  const { rows, bad } = parseCsv(text);
+  const faults: BadLine[] = [...bad];
+  const values: string[] = [];
+  const lines: number[] = [];
+  const firstLines = new Map<string, number>();
+  for (const [index, { line, cells }] of rows.entries()) {
+    const result = read(cells[0] ?? '');
+    if (result.kind === 'wrong') {
+      // A heading has letters and no digits; anything else in the first line is a mistake to be told.
+      if (index > 0 || !/^\p{L}[\p{L} _.-]*$/u.test(cells[0] ?? '')) faults.push({ line, text: result.text });
+      continue;
+    }
+    const before = firstLines.get(result.value);
+    if (before === undefined) {
+      firstLines.set(result.value, line);
+      values.push(result.value);
+      lines.push(line);
+    } else faults.push({ line, text: `the same as line ${before}` });
+  }
+  if (rows.length === 0) faults.push({ line: 1, text: 'the file is empty' });
+  const content = bare();
+  content.values = values;
+  return { columns: content, lines, bad: faults };
+}

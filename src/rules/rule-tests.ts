@@ -1,0 +1,165 @@
+/**
+ * Runs the tests beside the rules, and says what they have not shown: of each rule and each of its conditions, whether it
+ * was ever true, false and unknown. What every request has cannot be unknown, so nothing has to show that.
+ */
+import type { Economics, Limits } from '../domain/policy.ts';
+import { createFrame, isFalse, isTrue, type Truth } from './compile.ts';
+import { evaluateOffer, evaluateRequest, type OfferVerdict, type RequestVerdict } from './evaluate.ts';
+import { comparisonsOf, factsIn } from './extents.ts';
+import { isAlwaysPresent } from './facts.ts';
+import type { Comparison, Condition } from './rule.ts';
+import type { RuleSet, RuleSummary } from './rule-set.ts';
+import type { RuleTest } from './test-file.ts';
+
+type TestFailure = { field: string; expected: string; actual: string };
+type TestResult = { test: RuleTest; failures: readonly TestFailure[] };
+
+const truths = ['true', 'false', 'unknown'] as const;
+type TruthName = (typeof truths)[number];
+
+type Uncovered = {
+  rule: string;
+  /** Null: the rule as a whole. */
+  condition: string | null;
+  missing: readonly TruthName[];
+};
+
+export type TestReport = {
+  results: readonly TestResult[];
+  failed: number;
+  /** Truths shown of those that can be shown, of all rules and conditions; 1 where there is nothing to show. */
+  coverage: number;
+  uncovered: readonly Uncovered[];
+};
+
+function shown(value: unknown): string {
+  return JSON.stringify(value ?? null);
+}
+
+function compareFields(
+  what: string,
+  expected: Partial<Record<string, number | null>> | undefined,
+  actual: Partial<Limits> | Partial<Economics>,
+): TestFailure[] {
+  return Object.entries(expected ?? {}).flatMap(([field, value]) => {
+    const found = (actual as Partial<Record<string, number | null>>)[field] ?? null;
+    return found === value ? [] : [{ field: `${what}.${field}`, expected: shown(value), actual: shown(found) }];
+  });
+}
+
+function failuresOf({ expect }: RuleTest, verdict: RequestVerdict, offer: OfferVerdict | null): TestFailure[] {
+  const failures: TestFailure[] = [];
+  const code = (verdict.passes[0] ?? offer?.passes[0])?.code ?? null;
+  if (expect.pass !== undefined && expect.pass !== code) {
+    failures.push({ field: 'pass', expected: shown(expect.pass), actual: shown(code) });
+  }
+  failures.push(...compareFields('limits', expect.limits, verdict.limits));
+  failures.push(...compareFields('economics', expect.economics, verdict.economics));
+  const fired = new Set([...verdict.fired, ...(offer?.fired ?? [])]);
+  for (const name of expect.fired ?? []) {
+    if (!fired.has(name)) failures.push({ field: 'fired', expected: shown(name), actual: 'it has no effect' });
+  }
+  for (const name of expect.silent ?? []) {
+    if (fired.has(name)) failures.push({ field: 'silent', expected: shown(name), actual: 'it has an effect' });
+  }
+  return failures;
+}
+
+function runTest(ruleSet: RuleSet, test: RuleTest): TestResult {
+  const verdict = evaluateRequest(ruleSet, test.facts, test.at);
+  const offer = test.stage === 'offer' ? evaluateOffer(ruleSet, test.facts, test.offerFacts, test.at) : null;
+  return { test, failures: failuresOf(test, verdict, offer) };
+}
+
+const maxShownValue = 60;
+
+/** As in the file: `worker.ageYears lessThan 21`. */
+function comparisonText({ fact, written, value, valueFact }: Comparison): string {
+  const right = valueFact ?? JSON.stringify(value);
+  return `${fact} ${written} ${right.length > maxShownValue ? `${right.slice(0, maxShownValue)}…` : right}`;
+}
+
+/** The truths that a condition can have at all. */
+function possible(condition: Condition): readonly TruthName[] {
+  const facts = factsIn(condition);
+  if (facts.every((fact) => fact === 'desk.always')) return ['true'];
+  return facts.every(isAlwaysPresent) ? ['true', 'false'] : truths;
+}
+
+function nameOf(truth: Truth): TruthName {
+  if (truth === isTrue) return 'true';
+  return truth === isFalse ? 'false' : 'unknown';
+}
+
+type Observed = { rule: string; condition: Comparison | null; of: Condition; test: () => Truth; seen: Set<TruthName> };
+
+/** Tests of the request stage say nothing of rules after pricing. */
+function observe(ruleSet: RuleSet, tests: readonly RuleTest[], stage: RuleSummary['stage']): Observed[] {
+  const rules = ruleSet.rules.filter((rule) => rule.stage === stage);
+  const frame = createFrame(
+    ruleSet.lists,
+    rules.map((rule) => rule.conditions),
+  );
+  const observed = rules.flatMap((rule): Observed[] => {
+    const own = (of: Condition, condition: Comparison | null): Observed => {
+      return { rule: rule.name, condition, of, test: frame.condition(of).test, seen: new Set() };
+    };
+    return [own(rule.conditions, null), ...comparisonsOf(rule.conditions).map((leaf) => own(leaf, leaf))];
+  });
+  for (const test of tests) {
+    if (stage === 'offer' && test.stage !== 'offer') continue;
+    frame.load(test.facts, test.offerFacts);
+    for (const one of observed) one.seen.add(nameOf(one.test()));
+  }
+  return observed;
+}
+
+function missingOf({ of, seen }: Observed): readonly TruthName[] {
+  return possible(of).filter((truth) => !seen.has(truth));
+}
+
+export function runTests(ruleSet: RuleSet): TestReport {
+  const results = ruleSet.tests.map((test) => runTest(ruleSet, test));
+  const observed = (['request', 'offer'] as const).flatMap((stage) => observe(ruleSet, ruleSet.tests, stage));
+  let all = 0;
+  let lacking = 0;
+  const uncovered: Uncovered[] = [];
+  for (const one of observed) {
+    const missing = missingOf(one);
+    all += possible(one.of).length;
+    lacking += missing.length;
+    if (missing.length === 0) continue;
+    uncovered.push({ rule: one.rule, condition: one.condition && comparisonText(one.condition), missing });
+  }
+  return {
+    results,
+    failed: results.filter(({ failures }) => failures.length > 0).length,
+    coverage: all === 0 ? 1 : (all - lacking) / all,
+    uncovered,
+  };
+}
+
+function escaped(text: string): string {
+  const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+  // Characters that XML 1.0 cannot hold at all.
+  return text.replace(/[\p{Cc}\uFFFE\uFFFF]/gu, ' ').replace(/[&<>"]/g, (character) => entities[character]!);
+}
+
+/** JUnit's XML, as build servers read it: one suite a file. */
+export function junitOf({ results, failed }: TestReport): string {
+  const suites = [...Map.groupBy(results, ({ test }) => test.file)].map(([file, own]) => {
+    const failures = own.filter((result) => result.failures.length > 0).length;
+    const cases = own.map(({ test, failures: wrong }) => {
+      const head = `    <testcase classname="${escaped(file)}" name="${escaped(test.name)}"`;
+      if (wrong.length === 0) return `${head}/>`;
+      const text = wrong
+        .map(({ field, expected, actual }) => `${field}: expected ${expected}, got ${actual}`)
+        .join('; ');
+      return `${head}><failure message="${escaped(text)}">${escaped(`${file}${test.pointer}`)}</failure></testcase>`;
+    });
+    const head = `  <testsuite name="${escaped(file)}" tests="${own.length}" failures="${failures}">`;
+    return [head, ...cases, '  </testsuite>'].join('\n');
+  });
+  const head = `<testsuites name="rules" tests="${results.length}" failures="${failed}">`;
+  return ['<?xml version="1.0" encoding="UTF-8"?>', head, ...suites, '</testsuites>', ''].join('\n');
+}

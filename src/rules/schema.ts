@@ -1,0 +1,302 @@
+/**
+ * JSON Schemas of the risk team's files, for completion in editors, and the catalogue of facts: all written from the
+ * definitions that the loader checks with. The loader stays the judge; what a schema can't say, it says.
+ */
+import { capName, economicsParameters, eventTypes, limitParameters, type Parameter } from './events.ts';
+import { catalogue, type FactDefinition } from './facts.ts';
+import { listFacts } from './lists.ts';
+import { accepts, decorators, operators, valueTypes } from './operators.ts';
+import { codeShape } from './rule-file.ts';
+
+type Schema = { [key: string]: unknown };
+
+const dialect = 'http://json-schema.org/draft-07/schema#';
+
+function strict(required: readonly string[], properties: Schema): Schema {
+  return { type: 'object', additionalProperties: false, required, properties };
+}
+
+function listOf(items: Schema, more: Schema = {}): Schema {
+  return { type: 'array', items, minItems: 1, ...more };
+}
+
+const text = (maxLength: number, description: string): Schema => ({
+  type: 'string',
+  minLength: 1,
+  maxLength,
+  description,
+});
+const day = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'A day in São Paulo, included.' };
+
+function describe({ type, unit, present, range }: FactDefinition): string {
+  const measure = unit === null ? type : `${type}, ${unit}`;
+  return `${measure}${range === null ? '' : `, ${range.min} … ${range.max}`}. There: ${present}.`;
+}
+
+function valueSchema({ type, range, values }: FactDefinition): Schema {
+  switch (type) {
+    case 'number':
+      return { type: 'number', ...(range && { minimum: range.min, maximum: range.max }) };
+    case 'boolean':
+      return { type: 'boolean' };
+    case 'string':
+      return values === null ? { type: 'string', minLength: 1 } : { enum: values };
+    case 'string-list':
+      return { type: 'array', items: { type: 'string' } };
+    default:
+      return type satisfies never;
+  }
+}
+
+function fieldSchemas(known: Readonly<Record<string, Parameter<string>>>, isNullable: boolean): Schema {
+  return Object.fromEntries(
+    Object.entries(known).map(([key, { measure }]) => {
+      const { unit, min, max, decimals } = measure;
+      const type = isNullable ? ['number', 'null'] : 'number';
+      const grain = decimals === null ? {} : { multipleOf: Number((10 ** -decimals).toFixed(decimals)) };
+      return [key, { type, minimum: min, maximum: max, ...grain, description: unit }];
+    }),
+  );
+}
+
+function comparisonSchema(): Schema {
+  const plain = (type: FactDefinition['type']) =>
+    operators.filter((operator) => valueTypes.some((value) => accepts([], operator, type, value)));
+  const byFact = catalogue.map((fact) => {
+    const own = fact.type === 'string-list' ? {} : valueSchema(fact);
+    const properties = {
+      operator: { anyOf: [{ enum: plain(fact.type) }, { pattern: ':' }] },
+      value: { anyOf: [{ type: 'object' }, { type: 'array' }, own] },
+    };
+    const isFact = { properties: { fact: { const: fact.name } } };
+    return { anyOf: [{ not: isFact }, { properties }] };
+  });
+  return {
+    ...strict(['fact', 'operator', 'value'], {
+      fact: {
+        anyOf: [{ enum: catalogue.map((fact) => fact.name) }, { pattern: '^(extra|score|list)(\\.[A-Za-z0-9_.-]+)?$' }],
+      },
+      operator: {
+        anyOf: [{ enum: operators }, { pattern: `^((${decorators.join('|')}):){1,4}(${operators.join('|')})$` }],
+      },
+      value: { description: 'A value, a list for "in", or {"fact": …}.' },
+      path: { type: 'string', description: 'Only with "extra": "$.key.inner".' },
+    }),
+    allOf: byFact,
+  };
+}
+
+const definitions: Schema = {
+  condition: {
+    anyOf: [
+      { $ref: '#/definitions/group' },
+      strict(['condition'], { condition: text(60, 'A name from conditions.json.') }),
+      { $ref: '#/definitions/comparison' },
+    ],
+  },
+  group: {
+    anyOf: [
+      strict(['all'], { all: listOf({ $ref: '#/definitions/condition' }) }),
+      strict(['any'], { any: listOf({ $ref: '#/definitions/condition' }) }),
+      strict(['not'], { not: { $ref: '#/definitions/condition' } }),
+    ],
+  },
+  comparison: comparisonSchema(),
+};
+
+function paramsOf(type: (typeof eventTypes)[number]): Schema {
+  switch (type) {
+    case 'pass':
+      return strict(['code', 'reason'], {
+        code: { type: 'string', pattern: codeShape.source, description: 'Declared in codes.json.' },
+        reason: text(300, 'For people.'),
+      });
+    case 'limit':
+      return { ...strict([], fieldSchemas(limitParameters, false)), minProperties: 1 };
+    case 'economics':
+      return { ...strict([], fieldSchemas(economicsParameters, false)), minProperties: 1 };
+    case 'segment':
+      return strict(['dimensions'], { dimensions: listOf({ type: ['string', 'object'] }, { maxItems: 4 }) });
+    case 'strategy':
+      return {
+        ...strict([], {
+          optimise: { const: true },
+          fixedRatePercent: { type: 'number', minimum: 0.02, maximum: 4.97 },
+          undercutPercent: { type: 'number', minimum: 0, maximum: 4.97 },
+        }),
+        minProperties: 1,
+        maxProperties: 1,
+      };
+    case 'cap':
+      return strict(['name', 'keyFacts', 'window'], {
+        name: { type: 'string', pattern: capName.source },
+        keyFacts: { type: 'array', maxItems: 4, items: { type: 'string' } },
+        window: {
+          anyOf: [{ const: 'day' }, strict(['hours'], { hours: { type: 'integer', minimum: 1, maximum: 168 } })],
+        },
+        maxAmountReais: { type: 'number', minimum: 0 },
+        maxCount: { type: 'integer', minimum: 0 },
+      });
+    default:
+      return type satisfies never;
+  }
+}
+
+const heading = { name: text(80, 'Unique in the rule set.'), description: text(600, 'What for, for people.') };
+const common = {
+  owner: text(80, 'The team that answers for it.'),
+  priority: { type: 'integer', minimum: 1, maximum: 1_000_000, description: 'Higher comes first; 1 if left out.' },
+  stage: { enum: ['request', 'offer'], description: 'Before pricing (the default) or after it.' },
+  onMissing: { const: 'ignore', description: 'Only with "pass": what cannot be decided does not pass.' },
+  validFrom: day,
+  validUntil: day,
+};
+
+function ruleSchema(): Schema {
+  const event = {
+    anyOf: eventTypes.map((type) => strict(['type', 'params'], { type: { const: type }, params: paramsOf(type) })),
+  };
+  const keys = { ...heading, ...common, conditions: { $ref: '#/definitions/group' }, event };
+  return strict(['name', 'description', 'conditions', 'event'], keys);
+}
+
+function file(title: string, schema: Schema): Schema {
+  return { $schema: dialect, title, ...schema };
+}
+
+function rulesFile(): Schema {
+  const rule = ruleSchema();
+  const { properties } = rule as { properties: Schema };
+  return {
+    ...file('Rules of Lance', {
+      anyOf: [
+        strict(['rules'], { $schema: { type: 'string' }, rules: listOf({ $ref: '#/definitions/rule' }) }),
+        { type: 'array', items: { $ref: '#/definitions/rule' } },
+        { ...rule, properties: { $schema: { type: 'string' }, ...properties } },
+      ],
+    }),
+    definitions: { ...definitions, rule },
+  };
+}
+
+function factsSchema(): Schema {
+  const properties = Object.fromEntries(
+    catalogue.map((fact) => [fact.name, { anyOf: [valueSchema(fact), { type: 'null' }], description: describe(fact) }]),
+  );
+  const others = { type: ['number', 'string', 'boolean', 'null'] };
+  return {
+    type: 'object',
+    properties,
+    patternProperties: { '^(extra|score)\\.': others },
+    additionalProperties: false,
+  };
+}
+
+function testsFile(): Schema {
+  const names = { type: 'array', items: { type: 'string' } };
+  const expect = {
+    ...strict([], {
+      pass: { type: ['string', 'null'], description: 'The code of the first pass; null: no pass.' },
+      limits: strict([], fieldSchemas(limitParameters, true)),
+      economics: strict([], fieldSchemas(economicsParameters, true)),
+      fired: names,
+      silent: names,
+    }),
+    minProperties: 1,
+  };
+  const test = strict(['name', 'expect'], {
+    name: text(160, 'What it shows.'),
+    at: { type: 'string', description: 'When, like "2026-11-20T09:00:00-03:00".' },
+    stage: { enum: ['request', 'offer'] },
+    facts: { $ref: '#/definitions/facts' },
+    expect,
+  });
+  const keys = {
+    $schema: { type: 'string' },
+    base: { $ref: '#/definitions/facts' },
+    tests: { type: 'array', items: test },
+  };
+  return { ...file('Tests of rules of Lance', strict(['tests'], keys)), definitions: { facts: factsSchema() } };
+}
+
+function listFile(): Schema {
+  return file(
+    'A list of Lance',
+    strict(['description', 'fact', 'values'], {
+      $schema: { type: 'string' },
+      description: text(600, 'What for, for people.'),
+      owner: common.owner,
+      fact: { enum: listFacts },
+      values: { type: 'array', items: { type: 'string' }, uniqueItems: true },
+    }),
+  );
+}
+
+function tableFile(): Schema {
+  const range = strict([], { from: { type: 'number' }, below: { type: 'number' } });
+  const cell = { anyOf: [{ type: ['null', 'number', 'string', 'boolean'] }, { type: 'array' }, range] };
+  const row = strict(['when', 'set'], { when: listOf(cell), set: listOf({}) });
+  const names = listOf({ type: 'string' }, { maxItems: 12 });
+  return file(
+    'A decision table of Lance',
+    strict(['name', 'description', 'event', 'inputs', 'outputs', 'rows'], {
+      $schema: { type: 'string' },
+      ...heading,
+      ...common,
+      event: { enum: ['pass', 'limit', 'economics', 'strategy'] },
+      inputs: names,
+      outputs: names,
+      rows: listOf(row, { maxItems: 500 }),
+    }),
+  );
+}
+
+function conditionsFile(): Schema {
+  const named = { type: 'object', additionalProperties: { $ref: '#/definitions/group' } };
+  const keys = { $schema: { type: 'string' }, conditions: named };
+  return { ...file('Named conditions of Lance', strict(['conditions'], keys)), definitions };
+}
+
+function codesFile(): Schema {
+  const codes = { type: 'object', additionalProperties: text(300, 'What it means.'), maxProperties: 100 };
+  return file('Pass codes of Lance', strict(['codes'], { $schema: { type: 'string' }, codes }));
+}
+
+/** The catalogue as a table for people. */
+function factsPage(): string {
+  const rows = catalogue.map(({ name, type, unit, values, range, present, example, stage }) => {
+    const between = range === null ? '' : ` (${range.min} … ${range.max})`;
+    const measure = values === null ? `${unit ?? ''}${between}` : values.join(', ');
+    return `| \`${name}\`${stage === 'offer' ? ' ◆' : ''} | ${type} | ${measure} | ${present} | \`${JSON.stringify(example)}\` |`;
+  });
+  return [
+    '# Facts',
+    '',
+    'Written by `lance rules schema`; do not edit. ◆: only in rules of the offer stage. Beside these: `score.<name>` (a',
+    'number, when the request carries it), `list.<name>` (whether the request is on that list) and `extra.<key>` (keys of the',
+    'request that nobody mapped).',
+    '',
+    '| fact | type | unit or values | when it is there | example |',
+    '|---|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
+}
+
+/** Paths below the folder of rules, and what belongs there. */
+export function schemaFiles(): readonly { path: string; text: string }[] {
+  const schemas: Readonly<Record<string, Schema>> = {
+    rules: rulesFile(),
+    tests: testsFile(),
+    list: listFile(),
+    table: tableFile(),
+    conditions: conditionsFile(),
+    codes: codesFile(),
+    facts: { facts: catalogue },
+  };
+  const files = Object.entries(schemas).map(([name, schema]) => {
+    const path = name === 'facts' ? 'schema/facts.json' : `schema/${name}.schema.json`;
+    return { path, text: `${JSON.stringify(schema, null, 1)}\n` };
+  });
+  return [...files, { path: 'schema/facts.md', text: factsPage() }];
+}

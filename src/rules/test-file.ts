@@ -1,0 +1,224 @@
+/**
+ * Tests beside rules: files `NAME.test.json` of a rule set, facts in and what the rules make of them out. They are part of
+ * the set and of its hash. `base` holds the facts of an ordinary request; each test changes some, `null` takes one away.
+ */
+import type { EpochMs } from '../domain/glossary.ts';
+import type { Economics, Limits } from '../domain/policy.ts';
+import { economicsParameters, limitParameters, type Parameter } from './events.ts';
+import {
+  catalogue,
+  extraPrefix,
+  type FactDefinition,
+  type Facts,
+  type FactValue,
+  listPrefix,
+  type Stage,
+} from './facts.ts';
+import type { Json, JsonObject } from './json.ts';
+import { isObject, type Place, readNumber, readObject, readText, refuse, shown, suggestion, within } from './place.ts';
+import type { Rule } from './rule.ts';
+import { ownCodes } from './rule-file.ts';
+import { definitionOf, type Vocabulary } from './vocabulary.ts';
+
+export type Expectation = {
+  /** Code of the first pass, null: no pass; undefined: not said. */
+  pass?: string | null;
+  /** In the units of the domain; null: not limited. Fields that are not named are not looked at. */
+  limits?: Partial<Limits>;
+  economics?: Partial<Record<keyof Economics, number | null>>;
+  /** Rules that have an effect, and rules that have none. */
+  fired?: readonly string[];
+  silent?: readonly string[];
+};
+
+export type RuleTest = {
+  name: string;
+  file: string;
+  pointer: string;
+  /** `offer`: the rules after pricing are run too. */
+  stage: Stage;
+  at: EpochMs;
+  facts: Facts;
+  offerFacts: Facts;
+  expect: Expectation;
+};
+
+type Named = { vocabulary: Vocabulary; rules: readonly Rule[]; codes: ReadonlySet<string> };
+
+const maxTests = 2_000;
+/** 20 November 2026, 09:00 in São Paulo: when a test does not say. */
+const defaultAt = Date.parse('2026-11-20T12:00:00Z');
+
+function typeRemedy(definition: FactDefinition): string {
+  if (definition.type === 'string-list') return 'a list of texts';
+  return definition.type === 'boolean' ? 'true or false' : definition.type === 'number' ? 'a number' : 'a text';
+}
+
+function readFactValue(place: Place, name: string, value: Json, definition: FactDefinition | null): FactValue | null {
+  if (definition === null) {
+    if (typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean') return value;
+    return refuse(place, `"${name}" is ${shown(value)}; write a number, a text, true, false, or null to take it away.`);
+  }
+  const list = Array.isArray(value) && value.every((member) => typeof member === 'string') ? (value as string[]) : null;
+  const type = list === null ? typeof value : 'string-list';
+  if (type !== definition.type) {
+    return refuse(place, `"${name}" is ${shown(value)}; write ${typeRemedy(definition)}, or null to take it away.`);
+  }
+  if (list !== null) return list;
+  if (typeof value === 'number') {
+    const measure = { unit: definition.unit ?? 'number', decimals: definition.whole ? 0 : null };
+    return definition.range === null ? value : readNumber(place, value, name, { ...measure, ...definition.range });
+  }
+  if (typeof value === 'string' && definition.values !== null && !definition.values.includes(value)) {
+    return refuse(place, `"${name}" is never ${shown(value)}. ${suggestion(value, definition.values)}`);
+  }
+  return value as FactValue;
+}
+
+type Draft = Map<string, FactValue | null>;
+
+/** Facts by name; null: taken away. Shared with `lance rules explain`. */
+export function readFacts(place: Place, value: Json, vocabulary: Vocabulary | null): Draft {
+  const facts: Draft = new Map();
+  if (!isObject(value)) {
+    refuse(place, `The facts are ${shown(value)}; write an object {"worker.ageYears": 30}.`);
+    return facts;
+  }
+  for (const [name, given] of Object.entries(value)) {
+    const at = within(place, name);
+    const isExtra = name.startsWith(extraPrefix) && name.length > extraPrefix.length;
+    const definition = isExtra ? null : definitionOf(name, vocabulary ?? noVocabulary);
+    if (!isExtra && definition === null) {
+      refuse(
+        at,
+        `There is no fact ${shown(name)}. ${suggestion(
+          name,
+          catalogue.map((fact) => fact.name),
+        )}`,
+      );
+    } else if (name.startsWith(listPrefix)) {
+      refuse(at, `"${name}" is looked up by the desk; write the fact that the list is over instead.`);
+    } else if (given === null) facts.set(name, null);
+    else {
+      const read = readFactValue(at, name, given, definition);
+      if (read !== null) facts.set(name, read);
+    }
+  }
+  return facts;
+}
+
+const noVocabulary: Vocabulary = { lists: new Map(), named: () => null, unused: () => [] };
+
+/** The two maps that rules are evaluated with. What every request has is there unless it is taken away. */
+export function factMaps(...drafts: readonly Draft[]): { facts: Facts; offerFacts: Facts } {
+  const merged = new Map<string, FactValue | null>([['desk.always', true]]);
+  for (const draft of drafts) for (const [name, value] of draft) merged.set(name, value);
+  const facts: Record<string, FactValue> = {};
+  const offerFacts: Record<string, FactValue> = {};
+  for (const [name, value] of merged)
+    if (value !== null) (name.startsWith('offer.') ? offerFacts : facts)[name] = value;
+  return { facts, offerFacts };
+}
+
+function readCode(place: Place, value: Json, codes: ReadonlySet<string>): string | null | undefined {
+  if (value === null) return null;
+  const code = readText(place, value, 'The code', 120);
+  if (code === null) return undefined;
+  if (codes.has(code) || ownCodes.includes(code) || code.startsWith('fact-missing:')) return code;
+  refuse(place, `The code ${shown(code)} is not declared in codes.json. ${suggestion(code, [...codes])}`);
+  return undefined;
+}
+
+function readFields<Field extends string>(
+  place: Place,
+  value: Json,
+  what: string,
+  known: Readonly<Record<string, Parameter<Field>>>,
+): Partial<Record<Field, number | null>> {
+  const read: Partial<Record<Field, number | null>> = {};
+  const object = readObject(place, value, what, { required: [], optional: Object.keys(known) });
+  for (const [key, given] of Object.entries(object ?? {})) {
+    const { field, scale, measure } = known[key]!;
+    const number = given === null ? null : readNumber(within(place, key), given, key, measure);
+    read[field] = number === null ? null : scale === 1 ? number : Math.round(number * scale);
+  }
+  return read;
+}
+
+function readRuleNames(place: Place, value: Json, names: ReadonlySet<string>): readonly string[] {
+  if (!Array.isArray(value)) {
+    refuse(place, `This is ${shown(value)}; write a list of names of rules.`);
+    return [];
+  }
+  return value.flatMap((name, index) => {
+    if (typeof name === 'string' && names.has(name)) return [name];
+    refuse(within(place, index), `There is no rule ${shown(name)}. ${suggestion(String(name), [...names])}`);
+    return [];
+  });
+}
+
+const expectations = ['pass', 'limits', 'economics', 'fired', 'silent'];
+
+function readExpectation(place: Place, value: Json, named: Named, names: ReadonlySet<string>): Expectation | null {
+  const object = readObject(place, value, 'What is expected', { required: [], optional: expectations });
+  if (object === null) return null;
+  if (Object.keys(object).length === 0) {
+    return refuse(place, `Nothing is expected, so nothing is tested; write one of ${expectations.join(', ')}.`);
+  }
+  const expect: Expectation = {};
+  if ('pass' in object) {
+    const code = readCode(within(place, 'pass'), object.pass!, named.codes);
+    if (code !== undefined) expect.pass = code;
+  }
+  if ('limits' in object)
+    expect.limits = readFields(within(place, 'limits'), object.limits!, 'The limits', limitParameters);
+  if ('economics' in object) {
+    expect.economics = readFields(within(place, 'economics'), object.economics!, 'The economics', economicsParameters);
+  }
+  if ('fired' in object) expect.fired = readRuleNames(within(place, 'fired'), object.fired!, names);
+  if ('silent' in object) expect.silent = readRuleNames(within(place, 'silent'), object.silent!, names);
+  return expect;
+}
+
+function readAt(place: Place, object: JsonObject): EpochMs {
+  if (!('at' in object)) return defaultAt;
+  const value = object.at!;
+  const shape = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})$/;
+  const at = typeof value === 'string' && shape.test(value) ? Date.parse(value) : Number.NaN;
+  if (!Number.isNaN(at)) return at;
+  refuse(within(place, 'at'), `"at" is ${shown(value)}; write a time like "2026-11-20T09:00:00-03:00".`);
+  return defaultAt;
+}
+
+const testKeys = { required: ['name', 'expect'], optional: ['facts', 'at', 'stage'] };
+
+function readTest(place: Place, value: Json, base: Draft, named: Named, names: ReadonlySet<string>): RuleTest | null {
+  const object = readObject(place, value, 'A test', testKeys);
+  if (object === null) return null;
+  const before = place.faults.length;
+  const name = readText(within(place, 'name'), object.name!, 'The name', 160);
+  const change = 'facts' in object ? readFacts(within(place, 'facts'), object.facts!, named.vocabulary) : new Map();
+  const expect = readExpectation(within(place, 'expect'), object.expect!, named, names);
+  const at = readAt(place, object);
+  const maps = factMaps(base, change);
+  if ('stage' in object && object.stage !== 'request' && object.stage !== 'offer') {
+    refuse(within(place, 'stage'), `The stage is ${shown(object.stage!)}; write "request" or "offer".`);
+  }
+  const priced = object.stage === 'offer' || (!('stage' in object) && Object.keys(maps.offerFacts).length > 0);
+  if (name === null || expect === null || place.faults.length > before) return null;
+  return { name, file: place.file, pointer: place.pointer, stage: priced ? 'offer' : 'request', at, ...maps, expect };
+}
+
+export function readTests(place: Place, value: Json, named: Named): readonly RuleTest[] {
+  const object = readObject(place, value, 'A test file', { required: ['tests'], optional: ['$schema', 'base'] });
+  if (object === null) return [];
+  const base = 'base' in object ? readFacts(within(place, 'base'), object.base!, named.vocabulary) : new Map();
+  const at = within(place, 'tests');
+  const list = object.tests!;
+  if (!Array.isArray(list) || list.length > maxTests) {
+    refuse(at, `"tests" is ${shown(list)}; write a list of at most ${maxTests} tests.`);
+    return [];
+  }
+  const names = new Set(named.rules.map((rule) => rule.name));
+  return list.flatMap((test, index) => readTest(within(at, index), test, base, named, names) ?? []);
+}

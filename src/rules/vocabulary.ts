@@ -1,0 +1,109 @@
+/** What a rule set adds to the language: named conditions (`conditions.json`) and lists, as the rules refer to them. */
+import { factsIn, leafCount } from './extents.ts';
+import { type FactDefinition, factNamed, listFact, listPrefix, type Stage } from './facts.ts';
+import type { Json } from './json.ts';
+import { isObject, type Place, readObject, refuse, shown, suggestion, within } from './place.ts';
+import type { Condition } from './rule.ts';
+
+export type Vocabulary = {
+  /** Lists by name, with the fact that each looks up. */
+  lists: ReadonlyMap<string, string>;
+  /** The condition of that name, or null when it was refused, here or where it stands. */
+  named: (name: string, stage: Stage, place: Place) => Condition | null;
+  /** Names that no rule has asked for. */
+  unused: () => readonly string[];
+};
+
+/** A fact of the catalogue, a score or a list of this rule set; null for what is none, and for `extra.` facts. */
+export function definitionOf(name: string, vocabulary: Vocabulary): FactDefinition | null {
+  if (!name.startsWith(listPrefix)) return factNamed(name);
+  const list = name.slice(listPrefix.length);
+  const keyFact = vocabulary.lists.get(list);
+  return keyFact === undefined ? null : listFact(name, keyFact);
+}
+
+type Entry = { value: Json; place: Place; state: 'unread' | 'reading' | 'read'; condition: Condition | null };
+export type ReadCondition = (place: Place, value: Json, vocabulary: Vocabulary) => Condition | null;
+
+const conditionName = /^[a-z][a-z0-9-]{0,59}$/;
+const maxNamed = 500;
+
+function readEntries(place: Place, value: Json): Map<string, Entry> {
+  const entries = new Map<string, Entry>();
+  const object = readObject(place, value, 'conditions.json', { required: ['conditions'], optional: ['$schema'] });
+  if (object === null) return entries;
+  const at = within(place, 'conditions');
+  const declared = object.conditions!;
+  if (!isObject(declared)) {
+    refuse(at, `"conditions" is ${shown(declared)}; write an object {"name": {"all": [ … ]}}.`);
+    return entries;
+  }
+  const names = Object.keys(declared);
+  if (names.length > maxNamed) refuse(at, `${names.length} conditions are named; keep to ${maxNamed}.`);
+  for (const name of names.slice(0, maxNamed)) {
+    const here = within(at, name);
+    if (conditionName.test(name)) {
+      entries.set(name, { value: declared[name]!, place: here, state: 'unread', condition: null });
+    } else refuse(here, `The name ${shown(name)} is not lower-case words; write it like "young-worker".`);
+  }
+  return entries;
+}
+
+/** `value` undefined: the rule set has no `conditions.json`. Each condition is read once, when it is first asked for. */
+export function createVocabulary(parts: {
+  place: Place;
+  value: Json | undefined;
+  lists: ReadonlyMap<string, string>;
+  readCondition: ReadCondition;
+}): Vocabulary {
+  const entries = parts.value === undefined ? new Map<string, Entry>() : readEntries(parts.place, parts.value);
+  const asked = new Set<string>();
+
+  function read(name: string, entry: Entry): Condition | null {
+    if (entry.state === 'reading') {
+      entry.state = 'read';
+      return refuse(entry.place, `The condition "${name}" refers to itself; write out what it means.`);
+    }
+    if (entry.state === 'unread') {
+      entry.state = 'reading';
+      const condition = parts.readCondition(entry.place, entry.value, vocabulary);
+      entry.condition = condition;
+      entry.state = 'read';
+    }
+    return entry.condition;
+  }
+
+  const vocabulary: Vocabulary = {
+    lists: parts.lists,
+    named: (name, stage, place) => {
+      const entry = entries.get(name);
+      if (entry === undefined) {
+        const hint = suggestion(name, [...entries.keys()]) || 'Declare it there.';
+        return refuse(place, `The condition ${shown(name)} is not declared in conditions.json. ${hint}`);
+      }
+      asked.add(name);
+      const condition = read(name, entry);
+      const late = condition === null || stage === 'offer' ? undefined : factsIn(condition).find(isOfferFact);
+      if (late === undefined) return condition;
+      return refuse(
+        place,
+        `"${name}" looks at "${late}", which exists only after pricing; give the rule "stage": "offer".`,
+      );
+    },
+    unused: () => [...entries.keys()].filter((name) => !asked.has(name)),
+  };
+  // Those that nobody uses have to be right all the same.
+  for (const [name, entry] of entries) read(name, entry);
+  return vocabulary;
+}
+
+function isOfferFact(name: string): boolean {
+  return name.startsWith('offer.');
+}
+
+/** Named conditions may hold each other, so that a short file can stand for a very long condition. */
+export const maxLeaves = 5_000;
+
+export function isTooLong(condition: Condition): boolean {
+  return leafCount(condition) > maxLeaves;
+}

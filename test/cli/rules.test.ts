@@ -1,0 +1,192 @@
+/** The `rules` commands as a risk team types them: check, test, explain, schema and import on folders of their own. */
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { createVault } from '../../src/adapters/vault/vault.ts';
+import { schemaFiles } from '../../src/rules/schema.ts';
+import { workerKeyOf } from '../../src/wire/identity.ts';
+import { lance, pseudonymKey } from './desk.ts';
+
+const shipped = new URL('../../rules/', import.meta.url).pathname;
+const root = mkdtempSync(join(tmpdir(), 'lance-rules-'));
+after(() => rmSync(root, { recursive: true, force: true }));
+
+let folders = 0;
+/** A copy of the shipped rules, to be spoilt. */
+function copyOf(): string {
+  folders += 1;
+  const directory = join(root, `rules-${folders}`);
+  cpSync(shipped, directory, { recursive: true });
+  return directory;
+}
+
+function edit(directory: string, file: string, change: (text: string) => string): void {
+  const path = join(directory, file);
+  const before = readFileSync(path, 'utf8');
+  const now = change(before);
+  assert.notEqual(now, before, 'the edit changed something');
+  writeFileSync(path, now);
+}
+
+const english = { LANCE_LANG: 'en' };
+
+test('the shipped rules check whole, with every condition shown by a test', async () => {
+  const { code, stdout } = await lance(english, 'rules', 'check', shipped, '--json');
+  assert.equal(code, 0, stdout);
+  const report = JSON.parse(stdout);
+  assert.deepEqual([report.kind, report.failed, report.coverage, report.warnings], ['good', 0, 1, []]);
+  assert.ok(report.rules >= 49 && report.tests >= 100);
+});
+
+test('check refuses with file, line, pointer and remedy, and ends with 65', async () => {
+  const directory = copyOf();
+  edit(directory, 'limits.json', (text) => text.replace('"maxRatePercent": 1.99', '"maxRatePercent": 199'));
+  const { code, stderr } = await lance(english, 'rules', 'check', directory);
+  assert.equal(code, 65);
+  const line =
+    readFileSync(join(directory, 'limits.json'), 'utf8')
+      .split('\n')
+      .findIndex((text) => text.includes('199')) + 1;
+  assert.match(
+    stderr,
+    new RegExp(`limits\\.json:${line} /rules/1/event/params/maxRatePercent: .*Did you mean 1\\.99\\?`),
+  );
+});
+
+test('a rule that changed its meaning fails its tests, which JUnit reads', async () => {
+  const directory = copyOf();
+  edit(directory, 'eligibility.json', (text) => text.replace('"value": 21', '"value": 20'));
+  const junit = join(root, 'junit.xml');
+  const { code, stderr } = await lance(english, 'rules', 'test', directory, '--junit', junit);
+  assert.equal(code, 1);
+  assert.match(stderr, /eligibility\.test\.json\/tests\/\d+ "At least 21 years old: refused"/);
+  const xml = readFileSync(junit, 'utf8');
+  assert.match(xml, /<testsuites name="rules" tests="100" failures="2">/);
+  assert.match(xml, /<failure message="pass: expected &quot;age-outside&quot;, got null/);
+});
+
+test('a rule without tests is told by condition, and a lower threshold lets it through', async () => {
+  const directory = copyOf();
+  rmSync(join(directory, 'offers.test.json'));
+  const strict = await lance(english, 'rules', 'test', directory);
+  assert.equal(strict.code, 1);
+  assert.match(
+    strict.stderr,
+    /"Large loans must pay", offer\.amountReais greaterThan 20000: never true, false, unknown/,
+  );
+  assert.equal((await lance(english, 'rules', 'test', directory, '--coverage', '80')).code, 0);
+});
+
+test('explain names every condition with the value it saw, and the smallest change that helps', async () => {
+  const facts = JSON.parse(readFileSync(join(shipped, 'eligibility.test.json'), 'utf8')).base;
+  const path = join(root, 'facts.json');
+  writeFileSync(path, JSON.stringify({ ...facts, 'worker.tenureMonths': 4 }));
+  const { code, stdout } = await lance(english, 'rules', 'explain', path, '--dir', shipped);
+  assert.equal(code, 0);
+  assert.match(
+    stdout,
+    /✓ At least 6 months with the employer \[pass\]\n {4}✓ all of\n {6}✓ worker\.tenureMonths lessThan 6 {2}\(saw 4\)/,
+  );
+  assert.match(stdout, /\? link\.eligible equal false {2}\(saw nothing\)/);
+  assert.match(stdout, /enough would be worker\.tenureMonths: from 4 to 6/);
+  const told = JSON.parse((await lance(english, 'rules', 'explain', path, '--dir', shipped, '--json')).stdout);
+  assert.deepEqual(told.nearest, [{ fact: 'worker.tenureMonths', from: 4, to: 6 }]);
+  assert.equal(told.rules.length, 46);
+  writeFileSync(path, JSON.stringify({ 'worker.age': 4 }));
+  const bad = await lance(english, 'rules', 'explain', path, '--dir', shipped);
+  assert.deepEqual([bad.code, /:1 \/worker\.age: There is no fact/.test(bad.stderr)], [78, true]);
+});
+
+test('the schemas and the catalogue that are shipped are those of the code', () => {
+  for (const { path, text } of schemaFiles()) {
+    assert.equal(
+      readFileSync(join(shipped, path), 'utf8'),
+      text,
+      `${path}: write it anew with lance rules schema rules`,
+    );
+  }
+});
+
+test('schema writes into the folder that is named', async () => {
+  const { code } = await lance(english, 'rules', 'schema', root);
+  assert.equal(code, 0);
+  for (const { path, text } of schemaFiles()) assert.equal(readFileSync(join(root, path), 'utf8'), text);
+});
+
+const cpfs = ['111.444.777-35', '52998224725'];
+const environment = { ...english, LANCE_PSEUDONYM_KEY: pseudonymKey, LANCE_DATA_DIR: join(root, 'data') };
+
+test('a list of CPFs becomes a list of pseudonyms; every bad line is told and nothing is written then', async () => {
+  const directory = copyOf();
+  const csv = join(root, 'blocked.csv');
+  const words = [
+    'rules',
+    'import',
+    csv,
+    '--list',
+    'blocked',
+    '--fact',
+    'worker.key',
+    '--description',
+    'Fraud.',
+    '--dir',
+    directory,
+  ];
+  writeFileSync(csv, `cpf;motivo\n${cpfs[0]};a\n123;b\n"${cpfs[1]}";c\n11144477735;d\n\nxyz1;e\n`);
+  const bad = await lance(environment, ...words);
+  assert.equal(bad.code, 65);
+  const lines = bad.stderr.split('\n').flatMap((text) => /blocked\.csv:(\d+):/.exec(text)?.[1] ?? []);
+  assert.deepEqual(lines, ['3', '5', '7']);
+  assert.ok(!existsSync(join(directory, 'lists', 'blocked.json')));
+  assert.doesNotMatch(bad.stderr, /444|529982/);
+  writeFileSync(csv, `cpf;motivo\n${cpfs[0]};a\n${cpfs[1]};c\n`);
+  const good = await lance(environment, ...words);
+  assert.equal(good.code, 0, good.stderr);
+  const text = readFileSync(join(directory, 'lists', 'blocked.json'), 'utf8');
+  const vault = createVault(pseudonymKey);
+  assert.deepEqual(
+    JSON.parse(text).values,
+    ['11144477735', '52998224725'].map((cpf) => workerKeyOf(vault, cpf)),
+  );
+  assert.equal((await lance(english, 'rules', 'check', directory)).code, 0);
+});
+
+test('a decision table comes from CSV, and its bad lines are told by what the loader says', async () => {
+  const directory = copyOf();
+  const csv = join(root, 'rates.csv');
+  const words = [
+    'rules',
+    'import',
+    csv,
+    '--table',
+    'rates',
+    '--event',
+    'limit',
+    '--title',
+    'Rates',
+    '--description',
+    'By sector.',
+    '--dir',
+    directory,
+  ];
+  const head = 'when employer.sector;when worker.tenureMonths;set maxRatePercent';
+  writeFileSync(csv, `${head}\npublic;;1,50\ncommerce|industry;..12;250\ncommerce;6..;2,2\nservices;12\nnowhere;;2\n`);
+  const bad = await lance(english, ...words);
+  assert.equal(bad.code, 65);
+  assert.match(bad.stderr, /rates\.csv:3: maxRatePercent is 250.*Did you mean 2\.5/);
+  assert.match(bad.stderr, /rates\.csv:5: 2 cells where the first line names 3/);
+  assert.match(bad.stderr, /rates\.csv:6: employer\.sector is never "nowhere"/);
+  writeFileSync(csv, `${head}\npublic;;1,50\ncommerce|industry;..12;2,5\ncommerce;6..;2,2\n`);
+  assert.match((await lance(english, ...words)).stderr, /rates\.csv:4: .*may hold at once/);
+  writeFileSync(csv, `${head}\npublic;;1,50\ncommerce|industry;..12;2,5\ncommerce;12..;2,2\n`);
+  const good = await lance(english, ...words);
+  assert.equal(good.code, 0, good.stderr);
+  const { rows } = JSON.parse(readFileSync(join(directory, 'rates.table.json'), 'utf8'));
+  assert.deepEqual(rows, [
+    { when: ['public', null], set: [1.5] },
+    { when: [['commerce', 'industry'], { below: 12 }], set: [2.5] },
+    { when: ['commerce', { from: 12 }], set: [2.2] },
+  ]);
+});

@@ -1,0 +1,72 @@
+/** What a whole rule set decides, from its files alone and as plainly as it can be written. No code of src/rules. */
+import { plainVerdict } from './plain-evaluator.ts';
+
+type Rule = {
+  name: string;
+  stage?: string;
+  priority?: number;
+  onMissing?: string;
+  validFrom?: string;
+  validUntil?: string;
+  conditions: unknown;
+  event: { type: string; params: Record<string, number | string | boolean> };
+};
+
+export type PlainDecision = {
+  /** Rules that pass, with their code; `?`: a fact is missing. */
+  passes: string[];
+  /** In the units of the files. */
+  limits: Record<string, number>;
+  economics: Record<string, number>;
+  fired: string[];
+};
+
+function rulesOf(value: unknown): Rule[] {
+  if (Array.isArray(value)) return value as Rule[];
+  const object = value as { rules?: Rule[] };
+  return object.rules ?? [value as Rule];
+}
+
+/** `day`: in São Paulo. Only rules before pricing. */
+export function plainDecision(
+  files: readonly { path: string; text: string }[],
+  facts: Readonly<Record<string, unknown>>,
+  types: Readonly<Record<string, string>>,
+  day: string,
+): PlainDecision {
+  const decision: PlainDecision = { passes: [], limits: {}, economics: {}, fired: [] };
+  const rules = files
+    .filter(({ path }) => path !== 'codes.json' && path !== 'conditions.json' && !path.endsWith('.test.json'))
+    .flatMap(({ text }) => rulesOf(JSON.parse(text)))
+    .filter((rule) => (rule.stage ?? 'request') === 'request')
+    .filter((rule) => (rule.validFrom ?? day) <= day && day <= (rule.validUntil ?? day));
+  const conditions = files.find(({ path }) => path === 'conditions.json');
+  const named = conditions === undefined ? {} : JSON.parse(conditions.text).conditions;
+  rules.sort((left, right) => (right.priority ?? 1) - (left.priority ?? 1));
+  const taken = new Set<string>();
+  for (const rule of rules) {
+    const verdict = plainVerdict(rule.conditions, { conditions: named, facts, types });
+    if (verdict === 'false') continue;
+    const { type, params } = rule.event;
+    const certain = verdict === 'true';
+    if (type === 'pass') {
+      if (!certain && rule.onMissing === 'ignore') continue;
+      decision.passes.push(`${rule.name}: ${certain ? params.code : '?'}`);
+    } else if (type === 'limit') {
+      for (const [field, value] of Object.entries(params) as [string, number][]) {
+        const other = decision.limits[field];
+        const tightest = field.startsWith('min') ? Math.max : Math.min;
+        decision.limits[field] = other === undefined ? value : tightest(value, other);
+      }
+    } else if (type !== 'cap') {
+      if (!certain || (type !== 'economics' && taken.has(type))) continue;
+      taken.add(type);
+      if (type === 'economics')
+        for (const [field, value] of Object.entries(params)) decision.economics[field] ??= value as number;
+    }
+    decision.fired.push(rule.name);
+  }
+  decision.passes.sort();
+  decision.fired.sort();
+  return decision;
+}
