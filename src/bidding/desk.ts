@@ -334,6 +334,11 @@ export function createDesk(world: DeskWorld): Desk {
     void work.finally(() => underWay.delete(work));
   }
 
+  async function start(): Promise<void> {
+    await gate.start();
+    await intake.start();
+  }
+
   async function stop(): Promise<void> {
     stopping = true;
     gate.stop();
@@ -363,10 +368,7 @@ export function createDesk(world: DeskWorld): Desk {
   }
 
   return {
-    start: async () => {
-      await gate.start();
-      await intake.start();
-    },
+    start,
     stop,
     status,
     partitions: intake.owned,

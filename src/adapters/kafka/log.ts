@@ -7,7 +7,7 @@ import { createClient, type LogLine, unavailable } from './client.ts';
 import { createConsumer, type KafkaConsumer } from './consume.ts';
 import { createPartitionReader, type RawRecord } from './partitions.ts';
 import { type Codec, registerSchemas } from './registry.ts';
-import { type KafkaSettings, topicNameOf } from './settings.ts';
+import { type KafkaSettings, recordTopics, topicNameOf } from './settings.ts';
 import { createSnapshots } from './snapshots.ts';
 import { ensureTopics } from './topics.ts';
 
@@ -26,6 +26,7 @@ export type KafkaLog = {
 };
 
 const pageWaitMs = 500;
+const prepareRetryMs = 200;
 
 /**
  * Rejects with `configuration-invalid` where topics or schemas do not fit, with `log-unavailable` where brokers or registry
@@ -49,6 +50,8 @@ export async function openKafkaLog(options: {
   const door = await createAppender(kafka, codec, settings);
   const reader = createPartitionReader(kafka);
   const copies = await createSnapshots(kafka, settings, reader);
+  // A topic that was just made has leaders on paper first. An append that meets one half ready is sent twice.
+  await Promise.all(recordTopics.map((topic) => reader.offsets(topicNameOf(settings, topic), 'next')));
   const consumers = new Set<KafkaConsumer>();
 
   /** What cannot be decoded is kept as a dead letter, so that somebody who has the schema can still read it. */
@@ -164,14 +167,19 @@ export function stallOf(
 }
 
 async function prepareTopics(settings: KafkaSettings, onLine: LogLine): Promise<void> {
-  const admin = createClient(settings, onLine).admin({
-    retry: { initialRetryTime: 200, maxRetryTime: 2_000, retries: Math.ceil(settings.startTimeoutMs / 2_000) },
-  });
+  const giveUpAt = Date.now() + settings.startTimeoutMs;
+  const admin = createClient(settings, onLine).admin();
   try {
-    await admin.connect();
-    await ensureTopics(admin, settings);
-  } catch (cause) {
-    throw unavailable(cause);
+    for (;;) {
+      try {
+        await admin.connect();
+        return await ensureTopics(admin, settings);
+      } catch (cause) {
+        // A broker that does not answer yet, or does not know yet of the topic that was just made.
+        if (cause instanceof Fault || Date.now() + prepareRetryMs > giveUpAt) throw unavailable(cause);
+        await new Promise((resolve) => setTimeout(resolve, prepareRetryMs));
+      }
+    }
   } finally {
     await admin.disconnect().catch(() => undefined);
   }
