@@ -1,11 +1,11 @@
 /** Where the log and the views are: one file of this machine, or Kafka with its registry and Redis. */
 import type { KafkaSection, RedisSection, Sections } from './sections.ts';
 
-export type KafkaPlace = Omit<KafkaSection, 'brokers' | 'registryUrl'> & {
+type KafkaPlace = Omit<KafkaSection, 'brokers' | 'registryUrl'> & {
   brokers: readonly string[];
   registryUrl: string;
 };
-export type RedisPlace = Omit<RedisSection, 'url'> & { url: string };
+type RedisPlace = Omit<RedisSection, 'url'> & { url: string };
 
 export type StorePlace =
   | { backend: 'embedded'; dataDir: string }

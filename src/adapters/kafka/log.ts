@@ -12,7 +12,7 @@ import { createSnapshots } from './snapshots.ts';
 import { ensureTopics } from './topics.ts';
 
 /** What the desk has not read yet, for metrics. */
-export type ConsumerLag = { topic: Topic; partition: number; records: number; seconds: number };
+type ConsumerLag = { topic: Topic; partition: number; records: number; seconds: number };
 
 export type KafkaLog = {
   log: EventLog;
