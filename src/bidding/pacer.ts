@@ -9,7 +9,7 @@ import { holdAtPrices } from '../pricing/choose.ts';
 import type { ChoiceInput } from '../pricing/mask.ts';
 import { budgetPrices, priceThatFits } from '../pricing/pacing.ts';
 
-export type BudgetPrice = { perCent: number; version: string };
+type BudgetPrice = { perCent: number; version: string };
 
 export type Pacer = {
   /** Brings the prices up to date with what is used under the keys of paced caps. */
