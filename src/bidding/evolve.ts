@@ -329,8 +329,8 @@ export function viewChanges(
 
 /** What a worker made of an offer of ours that won: known when a winner event comes, or when none came in all its validity. */
 function workerAnswer(before: RequestState | null, after: RequestState): string | null {
-  // A winner told after the validity was counted as declined, and stays it.
-  if (before === null || before.winner !== null || before.phase === 'expired') return null;
+  // What was once resolved has been counted as declined or was ended by hand; whatever is told later, it stays so.
+  if (before === null || before.winner !== null || before.resolution !== null) return null;
   if (after.winner !== null) return after.winner.errors.length === 0 ? takenKey : null;
   return before.phase === 'won' && after.phase === 'expired' ? declinedKey : null;
 }

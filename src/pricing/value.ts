@@ -26,7 +26,7 @@ type FundingCurve = PricingSettings['fundingCurve'];
 const daysAMonth = 365 / 12;
 
 /** Percentage points on top of the funding rate for money that comes back on this day. */
-export function fundingSpread(day: number, curve: FundingCurve): number {
+function fundingSpread(day: number, curve: FundingCurve): number {
   const months = day / daysAMonth;
   const next = curve.findIndex((point) => point.months >= months);
   if (next <= 0) return (next < 0 ? curve.at(-1)?.spreadPercent : curve[0]!.spreadPercent) ?? 0;

@@ -246,6 +246,7 @@ test('only a win of ours that is taken, or that nobody took in all its validity,
   assert.deepEqual(taught(...won, contemplated(), contemplated()), ['acceptance:taken']);
   assert.deepEqual(taught(...won, expired, contemplated()), ['acceptance:declined']);
   assert.deepEqual(taught(...lost, expired), []);
+  assert.deepEqual(taught(...won, expired, answered(accepted), expired), ['acceptance:declined']);
   assert.deepEqual(taught(requested(), ended([rival])), []);
 });
 
