@@ -1,5 +1,5 @@
 /** One kafkajs client for the process, and the fault that everything of Kafka's becomes here. */
-import './idle-mend.ts';
+import './kafkajs-mends.ts';
 import { Kafka, logLevel } from 'kafkajs';
 import { Fault } from '../../errors.ts';
 import type { KafkaSettings } from './settings.ts';

@@ -84,8 +84,16 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
   const partitioner = Partitioners.DefaultPartitioner();
   let closed = false;
 
+  const underWay = new Set<Promise<unknown>>();
+
+  function trying<R>(topic: string, ask: () => Promise<R>): Promise<R> {
+    const asked = retrying(topic, ask).finally(() => underWay.delete(asked));
+    underWay.add(asked);
+    return asked;
+  }
+
   /** Leaders move and connections break: asked again with fresh metadata before anybody hears of it. */
-  async function trying<R>(topic: string, ask: () => Promise<R>): Promise<R> {
+  async function retrying<R>(topic: string, ask: () => Promise<R>): Promise<R> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         if (!cluster.isConnected()) await cluster.connect();
@@ -174,6 +182,8 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
       }),
     close: async () => {
       closed = true;
+      // A question that is still to be written would open the connection again.
+      await Promise.allSettled(underWay);
       await cluster.disconnect();
     },
   };

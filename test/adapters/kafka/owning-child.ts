@@ -1,0 +1,26 @@
+/** Child process of the ownership test: says, every few milliseconds, which partitions it may act for. */
+import { openKafkaLog } from '../../../src/adapters/kafka/log.ts';
+import type { KafkaSettings } from '../../../src/adapters/kafka/settings.ts';
+
+const settings = JSON.parse(process.argv[2]!) as KafkaSettings;
+const sayMs = 20;
+
+const opened = await openKafkaLog({
+  settings,
+  seal: (text) => text,
+  onClosed: (fault) => process.stderr.write(`${fault.message}\n`),
+  onStalled: (fault) => process.stderr.write(`${fault.message}\n`),
+});
+const consumer = await opened.log.consume({
+  topic: 'auctions',
+  scope: 'owned',
+  from: async () => 0,
+  onLost: () => undefined,
+  maxEntries: 10,
+  handler: async () => undefined,
+  onFault: (fault) => process.stderr.write(`${fault}\n`),
+});
+setInterval(() => {
+  const owned = Array.from({ length: settings.partitions }, (_, partition) => partition).filter(consumer.owns);
+  process.stdout.write(`${Date.now()} ${owned.join(',')}\n`);
+}, sayMs);

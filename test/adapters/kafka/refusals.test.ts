@@ -1,0 +1,206 @@
+/** What does not fit is refused with its reason; what is away is waited for; what cannot be read closes its partition. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { describe, test } from 'node:test';
+import kafkajs, { Kafka, type Producer } from 'kafkajs';
+import { openKafkaLog, stallOf } from '../../../src/adapters/kafka/log.ts';
+import { registerSchemas } from '../../../src/adapters/kafka/registry.ts';
+import { type KafkaSettings, topicNameOf } from '../../../src/adapters/kafka/settings.ts';
+import type { Fault } from '../../../src/errors.ts';
+import { eventually } from '../../conformance/backend.ts';
+import { settingsOn } from '../../conformance/kafka-log.ts';
+import { auctionEntry } from '../../conformance/samples.ts';
+import { describeOnStack, type SuiteStack } from '../../stack/suite.ts';
+
+const open = (settings: KafkaSettings, closed: Fault[] = []) =>
+  openKafkaLog({
+    settings,
+    seal: (text) => `sealed:${text}`,
+    onClosed: (fault) => closed.push(fault),
+    onStalled: (fault) => {
+      throw fault;
+    },
+  });
+
+async function withKafka(settings: KafkaSettings, run: (kafka: Kafka) => Promise<void>): Promise<void> {
+  await run(new Kafka({ brokers: [...settings.brokers], logLevel: kafkajs.logLevel.NOTHING }));
+}
+
+async function produce(settings: KafkaSettings, send: (producer: Producer) => Promise<unknown>): Promise<void> {
+  await withKafka(settings, async (kafka) => {
+    const producer = kafka.producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner });
+    await producer.connect();
+    await send(producer);
+    await producer.disconnect();
+  });
+}
+
+function testTopics(stack: SuiteStack): void {
+  test('another number of partitions than the topics have ends the start with 78', async () => {
+    const settings = settingsOn(stack, `${stack.prefix}count.`);
+    await (await open(settings)).close();
+    await assert.rejects(
+      open({ ...settings, partitions: 5 }),
+      (fault: Fault) => fault.exitCode === 78 && /has 3 partitions, the configuration says 5/.test(fault.message),
+    );
+  });
+
+  test('auctions is kept for 400 days and never compacted, and refused where somebody compacts it', async () => {
+    const settings = settingsOn(stack, `${stack.prefix}kept.`);
+    await (await open(settings)).close();
+    const name = topicNameOf(settings, 'auctions');
+    const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name };
+    await withKafka(settings, async (kafka) => {
+      const admin = kafka.admin();
+      await admin.connect();
+      const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] });
+      const saidOf = (entry: string) =>
+        resources[0]!.configEntries.find((each) => each.configName === entry)?.configValue;
+      assert.equal(saidOf('cleanup.policy'), 'delete');
+      assert.equal(Number(saidOf('retention.ms')), 400 * 86_400_000);
+      await admin.alterConfigs({
+        validateOnly: false,
+        resources: [{ ...resource, configEntries: [{ name: 'cleanup.policy', value: 'compact' }] }],
+      });
+      await admin.disconnect();
+    });
+    await assert.rejects(open(settings), (fault: Fault) => fault.exitCode === 78 && /compact/.test(fault.message));
+  });
+}
+
+function testRegistry(stack: SuiteStack): void {
+  test('a schema that older readers could not follow ends the start with the reason of the registry', async () => {
+    const settings = settingsOn(stack, `${stack.prefix}schema.`);
+    const subject = `${topicNameOf(settings, 'inputs')}-value`;
+    const schema = JSON.stringify({
+      type: 'record',
+      name: 'StoredInput',
+      namespace: 'lance',
+      fields: [{ name: 'kind', type: 'int' }],
+    });
+    const headers = { 'content-type': 'application/vnd.schemaregistry.v1+json' };
+    const post = (path: string, method: string, body: object) =>
+      fetch(`${settings.registryUrl}${path}`, { method, headers, body: JSON.stringify(body) });
+    assert.equal((await post(`/subjects/${subject}/versions`, 'POST', { schema })).status, 200);
+    assert.equal((await post(`/config/${subject}`, 'PUT', { compatibility: 'BACKWARD' })).status, 200);
+    await assert.rejects(
+      registerSchemas(settings),
+      (fault: Fault) => fault.exitCode === 78 && /inputs-value: .*[Ii]ncompatible/.test(fault.message),
+    );
+  });
+
+  test('a registry that does not answer is waited for', async () => {
+    const server = createServer();
+    const port = await new Promise<number>((resolve) => {
+      server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
+    });
+    await new Promise((resolve) => server.close(resolve));
+    const away = { ...settingsOn(stack, `${stack.prefix}away.`), registryUrl: `http://127.0.0.1:${port}` };
+    const startedAt = Date.now();
+    await assert.rejects(
+      registerSchemas({ ...away, startTimeoutMs: 1_200 }),
+      (fault: Fault) => fault.code === 'log-unavailable' && fault.retryable,
+    );
+    assert.ok(Date.now() - startedAt >= 1_200);
+  });
+}
+
+function testRecords(stack: SuiteStack): void {
+  test('a record that nobody can decode closes its partition, is kept with its origin, and the others go on', async () => {
+    const settings = settingsOn(stack, `${stack.prefix}poison.`);
+    const closed: Fault[] = [];
+    const opened = await open(settings, closed);
+    const auctions = topicNameOf(settings, 'auctions');
+    const read: string[] = [];
+    const lost: number[] = [];
+    const consumer = await opened.log.consume({
+      topic: 'auctions',
+      scope: 'owned',
+      from: async () => 0,
+      onLost: (partition) => lost.push(partition),
+      maxEntries: 10,
+      handler: async ({ entries }) => void read.push(...entries.map(({ key }) => key)),
+      onFault: (fault) => assert.fail(String(fault)),
+    });
+    await produce(settings, (producer) =>
+      producer.send({ topic: auctions, messages: [{ key: 'x', value: 'no Avro', partition: 1 }] }),
+    );
+    await eventually(() => closed.length === 1);
+    assert.equal(closed[0]!.code, 'record-undecodable');
+    assert.match(closed[0]!.message, new RegExp(`${auctions}/1 at 0 is closed`));
+    assert.deepEqual([lost, consumer.owns(0), consumer.owns(1), consumer.owns(2)], [[1], true, false, true]);
+    const keys = Array.from({ length: 30 }, (_, index) => `k${index}`);
+    await opened.log.append(keys.map((key) => auctionEntry(key, '')));
+    let others = 0;
+    for (const partition of [0, 2]) others += (await opened.log.read('auctions', partition, 0, 100)).length;
+    assert.ok(others > 0);
+    await eventually(() => read.length === others);
+    await assert.rejects(opened.log.read('auctions', 1, 0, 100), (fault: Fault) => fault.code === 'record-undecodable');
+    await eventually(async () => (await deadLetters(settings)).length === 1);
+    const [letter] = await deadLetters(settings);
+    assert.deepEqual(letter, {
+      'lance-origin-topic': auctions,
+      'lance-origin-partition': '1',
+      'lance-origin-offset': '0',
+      'lance-reason': 'A record cannot be decoded: it does not begin with the id of a schema.',
+    });
+    const ends = await opened.log.ends('dead-letters');
+    const partition = [...ends].find(([, end]) => end > 0)![0];
+    const [kept] = await opened.log.read('dead-letters', partition, 0, 1);
+    assert.equal(kept!.record.sealedPayload, `sealed:${Buffer.from('no Avro').toString('base64')}`);
+    await opened.close();
+  });
+
+  test('the trace context of an entry goes with it as a header', async () => {
+    const settings = settingsOn(stack, `${stack.prefix}trace.`);
+    const opened = await open(settings);
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    await opened.log.append([{ ...auctionEntry('a', '1'), traceparent }, auctionEntry('a', '2')]);
+    assert.deepEqual(await headersOf(settings, 'auctions', 2), [{ traceparent }, {}]);
+    await opened.close();
+  });
+}
+
+const deadLetters = (settings: KafkaSettings) => headersOf(settings, 'dead-letters', 1);
+
+/** Headers of the first records, by a plain client of somebody else. */
+async function headersOf(settings: KafkaSettings, topic: 'auctions' | 'dead-letters', count: number) {
+  const found: Record<string, string>[] = [];
+  await withKafka(settings, async (kafka) => {
+    const consumer = kafka.consumer({ groupId: `${settings.groupId}-look-${topic}`, maxWaitTimeInMs: 100 });
+    await consumer.connect();
+    await consumer.subscribe({ topic: topicNameOf(settings, topic), fromBeginning: true });
+    await consumer.run({
+      autoCommit: false,
+      eachMessage: async ({ message }) => {
+        const headers = Object.entries(message.headers ?? {}).map(([name, value]) => [name, String(value)]);
+        found.push(Object.fromEntries(headers) as Record<string, string>);
+      },
+    });
+    await eventually(() => found.length >= count).finally(() => consumer.disconnect());
+  });
+  return found;
+}
+
+test('a partition that does not move, or a group that does not answer, is a stall', () => {
+  const consumer = (movedAt: number, aliveAt: number | null) => ({
+    topic: 'auctions' as const,
+    lags: () => [{ partition: 3, records: 1, seconds: 0, movedAt }],
+    aliveAt: () => aliveAt,
+  });
+  const at = 1_000_000;
+  const stall = (movedAt: number, aliveAt: number | null) =>
+    stallOf([consumer(movedAt, aliveAt)], { stallTimeoutMs: 60_000 }, at)?.message ?? null;
+  assert.equal(stall(at - 60_000, at - 60_000), null);
+  assert.equal(stall(at, null), null);
+  assert.match(stall(at - 60_001, at)!, /auctions\/3 has not moved for 60 s/);
+  assert.match(stall(at, at - 61_000)!, /the group of auctions has not answered for 61 s/i);
+});
+
+await describeOnStack('the log on Kafka refuses', (stack) => {
+  describe('each on its own', { concurrency: 3 }, () => {
+    testTopics(stack);
+    testRegistry(stack);
+    testRecords(stack);
+  });
+});
