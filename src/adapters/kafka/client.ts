@@ -7,6 +7,21 @@ import type { KafkaSettings } from './settings.ts';
 /** A line that kafkajs would print: never payloads, only what it does and with whom. */
 export type LogLine = (level: 'warn' | 'error', text: string) => void;
 
+const repeatMs = 10_000;
+const rememberedLines = 100;
+
+/** While a broker is away kafkajs says so a hundred times a second. */
+export function withoutRepeats(onLine: LogLine, now: () => number): LogLine {
+  const saidAt = new Map<string, number>();
+  return (level, text) => {
+    const at = now();
+    if (at - (saidAt.get(text) ?? Number.NEGATIVE_INFINITY) < repeatMs) return;
+    if (saidAt.size >= rememberedLines) saidAt.clear();
+    saidAt.set(text, at);
+    onLine(level, text);
+  };
+}
+
 export function createClient(settings: KafkaSettings, onLine: LogLine): Kafka {
   return new Kafka({
     clientId: 'lance',

@@ -3,7 +3,7 @@ import type { EventLog, LogEntry, Snapshots } from '../../bidding/ports.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { createAppender } from './appender.ts';
-import { createClient, type LogLine, unavailable } from './client.ts';
+import { createClient, type LogLine, unavailable, withoutRepeats } from './client.ts';
 import { createConsumer, type KafkaConsumer } from './consume.ts';
 import { createPartitionReader, type RawRecord } from './partitions.ts';
 import { type Codec, registerSchemas } from './registry.ts';
@@ -43,7 +43,7 @@ export async function openKafkaLog(options: {
   onLine?: LogLine;
 }): Promise<KafkaLog> {
   const { settings } = options;
-  const onLine = options.onLine ?? (() => undefined);
+  const onLine = withoutRepeats(options.onLine ?? (() => undefined), Date.now);
   const kafka = createClient(settings, onLine);
   const [codec] = await Promise.all([registerSchemas(settings), prepareTopics(settings, onLine)]);
   const desk = await createAppender(kafka, codec, settings);

@@ -65,6 +65,8 @@ async function joinOnce(options: JoinOptions): Promise<Membership> {
   let aliveAt = 0;
   const sentAt = { Heartbeat: 0, SyncGroup: 0 };
   const first = Promise.withResolvers<void>();
+  // It may be over before anybody waits for it.
+  first.promise.catch(() => undefined);
 
   const consumer = kafka.consumer({
     groupId: options.groupId,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import kafkajs, { Kafka, type Producer } from 'kafkajs';
+import { withoutRepeats } from '../../../src/adapters/kafka/client.ts';
 import { openKafkaLog, stallOf } from '../../../src/adapters/kafka/log.ts';
 import { registerSchemas } from '../../../src/adapters/kafka/registry.ts';
 import { type KafkaSettings, topicNameOf } from '../../../src/adapters/kafka/settings.ts';
@@ -195,6 +196,18 @@ test('a partition that does not move, or a group that does not answer, is a stal
   assert.equal(stall(at, null), null);
   assert.match(stall(at - 60_001, at)!, /auctions\/3 has not moved for 60 s/);
   assert.match(stall(at, at - 61_000)!, /the group of auctions has not answered for 61 s/i);
+});
+
+test('a line that kafkajs repeats is passed on once in ten seconds', () => {
+  let at = 0;
+  const lines: string[] = [];
+  const say = withoutRepeats(
+    (level, text) => lines.push(`${level} ${text} ${at}`),
+    () => at,
+  );
+  for (at = 0; at <= 10_000; at += 100) say('error', 'away');
+  say('warn', 'other');
+  assert.deepEqual(lines, ['error away 0', 'error away 10000', 'warn other 10100']);
 });
 
 await describeOnStack('the log on Kafka refuses', (stack) => {
