@@ -15,7 +15,7 @@ export type DeskProcess = {
   /** Milliseconds from the start of the process to the first 200 of /readyz; null when it ended before. */
   ready: Promise<number | null>;
   exited: Promise<Exit>;
-  signal: (name: 'SIGKILL' | 'SIGTERM') => void;
+  signal: (name: NodeJS.Signals) => void;
 };
 
 const readyPollMs = 15;
