@@ -86,3 +86,10 @@ export async function steadyPort(chance: () => number): Promise<number> {
   }
   throw new Error('no free port was found in a hundred attempts');
 }
+
+/** So many different ones. */
+export async function portsFor(count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) ports.add(await steadyPort(Math.random));
+  return [...ports];
+}

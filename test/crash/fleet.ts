@@ -6,8 +6,8 @@ import { tailOf } from './stream.ts';
 
 export type Berth = {
   name: string;
-  /** Starts a desk here. `crashAt`: `step:n`, where it is to kill itself. */
-  start: (crashAt: string | null) => DeskProcess;
+  /** Starts a desk here. `crashAt`: `step:n`, where it is to kill itself, or `step:n:SIGSTOP`. `preload`: a file that it loads first. */
+  start: (crashAt: string | null, preload?: string) => DeskProcess;
   desk: () => DeskProcess;
   /** From now on the end of the desk that runs here is asked for. */
   expectEnd: () => void;
@@ -29,7 +29,6 @@ export function createFleet(options: {
   directory: string;
   environment: Readonly<Record<string, string>>;
   ports: readonly [number, number];
-  command?: readonly string[];
 }): Fleet {
   const { directory, environment, ports } = options;
   const unasked = Promise.withResolvers<never>();
@@ -43,13 +42,13 @@ export function createFleet(options: {
   function createBerth(name: string, port: number): Berth {
     let expected = false;
 
-    const start = (crashAt: string | null): DeskProcess => {
+    const start = (crashAt: string | null, preload?: string): DeskProcess => {
       starts += 1;
       const path = join(directory, `desk-${name}-${starts}.log`);
       const output = openSync(path, 'a');
       const crash = crashAt === null ? null : { LANCE_CRASH_AT: crashAt };
       const desk = startDesk({
-        ...options,
+        ...(preload === undefined ? {} : { command: [process.execPath, '--import', preload] }),
         environment: { ...environment, LANCE_HTTP_PORT: String(port), ...crash },
         port,
         output,

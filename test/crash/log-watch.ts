@@ -10,7 +10,8 @@ export type LogWatch = {
   inFlight: () => number;
   /** Claims of one process that have no answer in the log. */
   inFlightOf: (instance: string) => number;
-  records: () => number;
+  /** Time of the latest claim of a process; 0 for none. */
+  lastClaimOf: (instance: string) => number;
   /** Waits until what stands in the log now is read, as long as somebody may be asked for it. */
   catchUp: () => Promise<void>;
   /** Resolves to the time when the last partition had its first claim for a request that was received at or after `since`. */
@@ -29,7 +30,7 @@ export async function watchLog(reader: Pick<SharedReader, 'log'>, settings: Bidd
   const tally = createTally(settings);
   const positions = new Map([...(await log.ends('auctions')).keys()].map((partition) => [partition, 0]));
   const waiting = new Set<Waiting>();
-  let records = 0;
+  const lastClaims = new Map<string, number>();
   let stopped = false;
   let stopConsumer = async () => {};
 
@@ -56,9 +57,10 @@ export async function watchLog(reader: Pick<SharedReader, 'log'>, settings: Bidd
           handler: async ({ partition, next, entries }) => {
             for (const { record } of entries) {
               const { request } = tally.fold(record);
-              if (record.kind === 'claimed' && request !== null) seeClaim(partition, request.receivedAt);
+              if (record.kind !== 'claimed') continue;
+              lastClaims.set(record.instance, record.at);
+              if (request !== null) seeClaim(partition, request.receivedAt);
             }
-            records += entries.length;
             positions.set(partition, next);
           },
           onFault: (fault) => {
@@ -80,7 +82,7 @@ export async function watchLog(reader: Pick<SharedReader, 'log'>, settings: Bidd
     phases: tally.phases,
     inFlight: () => tally.phases().claimed ?? 0,
     inFlightOf: tally.claimedBy,
-    records: () => records,
+    lastClaimOf: (instance) => lastClaims.get(instance) ?? 0,
     catchUp: async () => {
       const ends = await log.ends('auctions');
       const behind = () => [...ends].some(([partition, end]) => (positions.get(partition) ?? 0) < end);

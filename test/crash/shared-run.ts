@@ -13,7 +13,7 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import type { SandboxSummary } from '../../src/sandbox/summary.ts';
 import type { RunningStack } from '../stack/stack.ts';
 import { createBalancer } from './balancer.ts';
-import { steadyPort } from './desk-process.ts';
+import { portsFor } from './desk-process.ts';
 import { type Berth, createFleet, type Fleet } from './fleet.ts';
 import { type LogWatch, watchLog } from './log-watch.ts';
 import { type PlannedKill, planKill, planServerFault, type ServerFault } from './plan.ts';
@@ -118,12 +118,6 @@ export async function runSharedCrashes(options: SharedOptions): Promise<SharedRu
     if (proved) rmSync(directory, { recursive: true, force: true });
     else options.onStage(`what the desks left is kept in ${directory}`);
   }
-}
-
-async function portsFor(count: number): Promise<number[]> {
-  const ports = new Set<number>();
-  while (ports.size < count) ports.add(await steadyPort(Math.random));
-  return [...ports];
 }
 
 async function allReady({ berths }: Fleet): Promise<void> {

@@ -38,7 +38,7 @@ export function configOf(environment: Environment): Config {
 
 const pageEntries = 1_000;
 
-async function* readTopic<T extends Topic>(
+export async function* readTopic<T extends Topic>(
   log: Pick<EventLog, 'read' | 'ends'>,
   topic: T,
 ): AsyncGenerator<LogEntry<Topics[T]>> {
