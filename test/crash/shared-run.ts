@@ -62,7 +62,7 @@ export type SharedOptions = {
   stack: RunningStack;
   kills: number;
   seed: string;
-  /** Length of an auction; they overlap. A desk counts half of it from a receipt, so that one that was delayed is not late. */
+  /** Length of an auction; they overlap. A desk counts a third of it from a receipt, so that one that was delayed is not late. */
   windowMs: number;
   requestsPerSecond: number;
   onFault: (fault: SharedFault) => void;
@@ -84,7 +84,7 @@ export async function runSharedCrashes(options: SharedOptions): Promise<SharedRu
   const { brokers, registryUrl, redisUrl } = stack;
   const place = { brokers, registryUrl, redisUrl, prefix: 'crash-' };
   const parts = { directory, port: port!, serviceUrl, accessToken, webhookToken, place };
-  const environment = prepareDesk({ ...parts, windowMs: windowMs / 2, kills: kills * 4 });
+  const environment = prepareDesk({ ...parts, windowMs: windowMs / 3, kills: kills * 4 });
   const config = configOf(environment);
   const fleet = createFleet({ directory, environment, ports: [ports[0]!, ports[1]!] });
   const balancer = await createBalancer(port!, ports);
