@@ -184,15 +184,18 @@ async function openEngine(parts: {
   };
 }
 
-/** `step:n` kills this process the n-th time it comes there, as `npm run crash` asks for; nothing is flushed or closed. */
+/**
+ * `step:n` kills this process the n-th time it comes there, as `npm run crash` asks for; nothing is flushed or closed.
+ * `step:n:SIGSTOP` freezes it there.
+ */
 function crashAt(text: string | undefined): (step: Step) => void {
   if (text === undefined) return () => undefined;
-  const [name, times] = text.split(':');
+  const [name, times, signal = 'SIGKILL'] = text.split(':');
   let remaining = Number(times ?? 1);
   return (step) => {
     if (step !== name) return;
     remaining -= 1;
-    if (remaining === 0) process.kill(process.pid, 'SIGKILL');
+    if (remaining === 0) process.kill(process.pid, signal);
   };
 }
 
