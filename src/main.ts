@@ -100,6 +100,7 @@ async function openSharedStore(
     return {
       log: records.log,
       appendAtDoor: records.appendAtDoor,
+      house: records.house,
       views,
       margins,
       control,
@@ -115,17 +116,22 @@ async function openSharedStore(
   }
 }
 
-/** For commands beside running desks. */
-async function openReader(place: StorePlace): Promise<DeskReader> {
-  if (place.backend === 'embedded') return openEmbeddedReader({ directory: place.dataDir });
+/** For commands that move a desk: no daemon has it open, where that can be told. */
+async function openWhole(place: StorePlace): Promise<OpenStore> {
   const onFault = (fault: Fault) => {
     throw fault;
   };
+  if (place.backend === 'embedded') return openEmbeddedStore({ directory: place.dataDir, onFault });
   const journal = createJournal('error', process.stderr);
   const nobody = createVault(randomUUID() + randomUUID());
-  const store = await openSharedStore(place, { vault: nobody, journal, onFault, appendTimeoutMs: commandTimeoutMs });
-  const { log, views, control, close } = store;
-  return { log, views, control, appendBeside: log.append, verifyChain: null, close };
+  return openSharedStore(place, { vault: nobody, journal, onFault, appendTimeoutMs: commandTimeoutMs });
+}
+
+/** For commands beside running desks. */
+async function openReader(place: StorePlace): Promise<DeskReader> {
+  if (place.backend === 'embedded') return openEmbeddedReader({ directory: place.dataDir });
+  const { log, views, control, house, close } = await openWhole(place);
+  return { log, views, control, house, appendBeside: log.append, verifyChain: null, close };
 }
 
 /** The desk and everything under it; `close` undoes it in reverse. */
@@ -164,6 +170,7 @@ async function openEngine(parts: {
     policy,
     ruleSetRefused: createRuleCheck(() => readRuleFiles(config.rulesDir)),
     onStep: crashAt(process.env.LANCE_CRASH_AT),
+    onMoved: parts.onFault,
   });
   return {
     engine,
@@ -301,6 +308,7 @@ registerCommands(program, {
   format: createFormat(languageOf(process.argv, process.env)),
   place: () => place(process.env),
   openReader,
+  openWhole,
   readConfig: () => readConfig(process.env, readText),
   createVault,
   readRules: readRuleFiles,
