@@ -156,7 +156,7 @@ async function openEngine(parts: {
       if (event.kind !== 'exchanged') parts.journal.warn('service', { kind: event.kind });
     },
   });
-  const engine = await startEngine({
+  const starting = startEngine({
     ...parts,
     instance: randomUUID(),
     // A data directory is locked by its process; partitions are only believed to be one's own.
@@ -171,6 +171,12 @@ async function openEngine(parts: {
     ruleSetRefused: createRuleCheck(() => readRuleFiles(config.rulesDir)),
     onStep: crashAt(process.env.LANCE_CRASH_AT),
     onMoved: parts.onFault,
+  });
+  const engine = await starting.catch(async (fault: unknown) => {
+    // What is left open would keep a process alive that has refused to run.
+    await service.close();
+    await store.close();
+    throw fault;
   });
   return {
     engine,
