@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
-import type { CapReservation, DecisionTrace, Offer, Reason, Usage } from '../domain/offer.ts';
+import type { CapReservation, DecisionTrace, Offer, Reason, Trial, Usage } from '../domain/offer.ts';
 import type { Economics } from '../domain/policy.ts';
 import type { StoredInput } from '../domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
@@ -65,7 +65,7 @@ export function wantsLink(assessment: Assessment): boolean {
 
 /** What is decided, but for the room under the caps. */
 export type Draft =
-  | { kind: 'offer'; offer: Offer; trace: DecisionTrace }
+  | { kind: 'offer'; offer: Offer; breakEvenHundredths: number; trace: DecisionTrace }
   | { kind: 'pass'; code: string; reasons: readonly Reason[]; trace: DecisionTrace };
 
 export type DraftInput = {
@@ -74,6 +74,8 @@ export type DraftInput = {
   settings: BiddingSettings;
   /** Null when the rules already say no. */
   curve: WinCurve | null;
+  /** What the policies behind the curve would have bid; only noted. */
+  trial: Trial | null;
   /** Caps that operators set by hand, cents a day. */
   operatorCaps: Readonly<Record<string, number>>;
   shadowPricePerCent: number;
@@ -95,6 +97,7 @@ export function draftOffer(input: DraftInput): Draft {
     caps: [],
     rulesFired: verdict.fired,
     reasons: verdict.passes,
+    trial: input.trial,
   };
   const refused = verdict.passes[0] ?? missingInput(request, marginCents);
   if (refused !== null) {
@@ -116,7 +119,8 @@ export function draftOffer(input: DraftInput): Draft {
     const reasons = onOffer.passes;
     return { kind: 'pass', code: first.code, reasons, trace: { ...trace, caps, rulesFired, reasons } };
   }
-  return { kind: 'offer', offer, trace: { ...trace, caps, rulesFired } };
+  const { breakEvenHundredths } = choice;
+  return { kind: 'offer', offer, breakEvenHundredths, trace: { ...trace, caps, rulesFired } };
 }
 
 /** What the optimiser is asked; the explanation of a bid asks it again. The request has to be complete. */

@@ -62,11 +62,14 @@ export async function decideBatch(
         policy,
         settings: world.settings,
         curve: curveOf.get(state.requestId) ?? null,
+        trial: curveOf.get(state.requestId)?.trial ?? null,
         operatorCaps: world.control()?.caps ?? {},
         shadowPricePerCent: 0,
       }),
     );
-    if (draft !== null) drafts.push({ state, draft });
+    if (draft === null) continue;
+    drafts.push({ state, draft });
+    if (draft.kind === 'offer') world.curves.noteBreakEven(draft.trace.segmentKeys, draft.breakEvenHundredths);
   }
   const keys = new Set(drafts.flatMap(({ draft }) => capKeysOf(draft.trace.caps)));
   const usage = keys.size === 0 ? new Map() : await world.views.usage([...keys], now);

@@ -2,6 +2,7 @@
 import type { EpochMs } from '../domain/glossary.ts';
 import type { Answered, AuctionRecord, Ended, Requested } from '../domain/records.ts';
 import type { Answer, ExposureStatus, RequestState, TimerKind } from '../domain/states.ts';
+import { lessonsOf } from './learning.ts';
 import type { ViewChange } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 import { readAuction, settle, settleByBids } from './settlement.ts';
@@ -48,6 +49,7 @@ function unseen(requestId: string): RequestState {
     claim: null,
     lateClaims: 0,
     segmentKeys: [],
+    trial: null,
     pass: null,
     answer: null,
     auction: null,
@@ -148,6 +150,7 @@ function absorb(state: RequestState, record: AuctionRecord, moved: boolean, sett
         const { claimId, instance, at, body, offer, trace } = record;
         next.claim = { claimId, instance, at, body, offer, caps: trace.caps };
         next.segmentKeys = trace.segmentKeys;
+        next.trial = state.auction === null ? trace.trial : null;
         next.decidedAt = trace.decidedAt;
       }
       break;
@@ -155,7 +158,10 @@ function absorb(state: RequestState, record: AuctionRecord, moved: boolean, sett
       if (!moved) break;
       next.pass = { code: record.code, reasons: record.reasons, at: record.at };
       next.decidedAt ??= record.trace?.decidedAt ?? record.at;
-      if (record.trace !== null) next.segmentKeys = record.trace.segmentKeys;
+      if (record.trace !== null) {
+        next.segmentKeys = record.trace.segmentKeys;
+        next.trial = state.auction === null ? record.trace.trial : null;
+      }
       break;
     case 'answered':
       if (moved) next.answer = mergedAnswer(state, record);
@@ -201,6 +207,8 @@ function takeRequest(next: RequestState, record: Requested): void {
 function takeAuction(next: RequestState, record: Ended, settings: BiddingSettings): void {
   if (next.auction !== null) return;
   next.batchId ??= record.batchId;
+  // Scored with this record, and not needed any more.
+  next.trial = null;
   next.auction = readAuction(record, next.claim, next.answer, deadlineOf(next, settings));
 }
 
@@ -300,8 +308,11 @@ export function viewChanges(
   const learnt = record.kind === 'ended' && (before === null || before.auction === null) ? after.auction : null;
   if (learnt !== null && learnt.bestRivalCell !== null) {
     const keys = after.segmentKeys.length === 0 ? [rootSegment] : after.segmentKeys;
+    const { bestRivalCell, bestRivalOffGrid, endedAt } = learnt;
+    const trial = before?.trial ?? null;
+    const at = endedAt ?? record.at;
     const { halfLifeMs } = settings;
-    changes.push({ kind: 'learn', keys, cell: learnt.bestRivalCell, at: learnt.endedAt ?? record.at, halfLifeMs });
+    changes.push(...lessonsOf({ segmentKeys: keys, trial, bestRivalCell, bestRivalOffGrid, at, halfLifeMs }));
   }
   return changes;
 }

@@ -16,14 +16,24 @@ const policy = shippedPolicy(config);
 const settings = config.bidding;
 const { priorWeight, shrinkage, smoothing } = config.pricing.winCurve;
 const { halfLifeMs } = settings;
-const curve = buildWinCurve({ histograms: [], prior: policy.prior, shrinkage, smoothing, priorWeight, at, halfLifeMs });
+const curve = buildWinCurve({
+  segments: [],
+  scores: [],
+  prior: policy.prior,
+  shrinkage,
+  smoothing,
+  priorWeight,
+  at,
+  halfLifeMs,
+  breakEvens: null,
+});
 
 function assessed(change: Partial<LoanRequest> = {}, link: LinkDetail | null = sampleLink): Assessment {
   return assess({ ...sampleRequest, ...change }, link, policy, at);
 }
 
 function drafted(assessment: Assessment, operatorCaps: Record<string, number> = {}): Draft {
-  return draftOffer({ assessment, policy, settings, curve, operatorCaps, shadowPricePerCent: 0 });
+  return draftOffer({ assessment, policy, settings, curve, trial: curve.trial, operatorCaps, shadowPricePerCent: 0 });
 }
 
 function offered(draft: Draft): Extract<Draft, { kind: 'offer' }> {

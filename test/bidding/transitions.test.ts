@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { evolve, viewChanges } from '../../src/bidding/evolve.ts';
 import { transitions } from '../../src/bidding/transitions.ts';
 import { phases, type RequestState } from '../../src/domain/states.ts';
+import { windows } from '../../src/pricing/trial.ts';
 import { sampleRequest } from '../rules/sample-request.ts';
 import {
   accepted,
@@ -247,7 +248,7 @@ test('views: a promise is reserved before it is released or committed, and an au
         }
         if (state.claim !== null) assert.equal(promised, state.exposure === 'held' || state.exposure === 'committed');
       }
-      assert.equal(learnt, records.some(({ kind }) => kind === 'ended') ? 1 : 0);
+      assert.equal(learnt, records.some(({ kind }) => kind === 'ended') ? windows.length : 0);
     }),
     { numRuns: 3_000 },
   );
