@@ -45,6 +45,11 @@ function addSpread(given: Float64Array, givenSum: number, halfWidth: number, cou
 /** How many results there are within the grid, how wide they lie, and how many count a cell once. */
 export type Spread = { rivals: number; deviation: number; alone: number };
 
+/** What a cell may hold before it is an atom: about one result, and what chance adds where `alone` of them spread over σ cells. */
+function mostByChance(alone: number, deviation: number): number {
+  return 1 + chanceFactor * Math.sqrt(alone / Math.max(deviation, 1));
+}
+
 /**
  * The width is the standard deviation or, where that is less, what the shortest half of the results would make it: with
  * two humps each is smoothed by its own width, not by their distance. `merged` holds the cells without the gaps between.
@@ -63,35 +68,39 @@ export function spreadOf(merged: Float64Array): Spread {
   }
   if (!(rivals > 0)) return { rivals: 0, deviation: 0, alone: 0 };
   mean /= rivals;
-  const half = rivals * (0.5 - 1e-9);
+  const all = Math.sqrt(Math.max(0, square / rivals - mean * mean));
+  // An atom says nothing of the width around it.
+  const most = mostByChance(alone, all);
+  let half = 0;
+  for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) half += Math.min(merged[cell]!, most);
+  half *= 0.5 - 1e-9;
   let shortest = maxRateHundredths;
   let inside = 0;
   let from = minRateHundredths;
   for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
-    inside += merged[cell]!;
-    while (from < cell && inside - merged[from]! >= half) {
-      inside -= merged[from]!;
+    inside += Math.min(merged[cell]!, most);
+    for (;;) {
+      const without = inside - Math.min(merged[from]!, most);
+      if (from >= cell || without < half) break;
+      inside = without;
       from += 1;
     }
     if (inside >= half && cell - from < shortest) shortest = cell - from;
   }
-  const deviation = Math.min(Math.sqrt(Math.max(0, square / rivals - mean * mean)), shortest / normalHalf);
-  return { rivals, deviation, alone };
+  return { rivals, deviation: Math.min(all, shortest / normalHalf), alone };
 }
 
 const given = new Float64Array(cellCount);
 
 /**
  * Smooths decayed counts in place. `smoothing` is the kernel's half-width for one result in standard deviations of the
- * rates; it narrows with the fifth root of their number (Silverman's rule). A cell gives away at most
- * `1 + 3·√(n/σ)` results, n counting a cell once: about one result, and what chance adds where n results spread over
- * σ cells. What lies between two cells is given away with the cell above it.
+ * rates; it narrows with the fifth root of their number (Silverman's rule). A cell gives away at most `mostByChance`. What lies between two cells is given away with the cell above it.
  */
 export function smoothCounts(counts: Float64Array, { rivals, deviation, alone }: Spread, smoothing: number): void {
   if (!(rivals > 0) || smoothing <= 0) return;
   const halfWidth = Math.round(smoothing * deviation * Math.max(rivals, 1) ** -0.2);
   if (halfWidth < 1) return;
-  const most = 1 + chanceFactor * Math.sqrt(alone / Math.max(deviation, 1));
+  const most = mostByChance(alone, deviation);
   const gaps = counts.length > cellCount;
   let givenSum = 0;
   for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {

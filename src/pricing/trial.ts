@@ -10,7 +10,7 @@ import type { Trial } from '../domain/offer.ts';
 /** How far back a policy looks, in results of the segment, and what it weighs before any score. */
 export const windows = [
   { name: 'all', halfLifeResults: Number.POSITIVE_INFINITY, mass: 0.9 },
-  { name: 'recent', halfLifeResults: 100, mass: 0.1 },
+  { name: 'recent', halfLifeResults: 60, mass: 0.1 },
 ] as const;
 
 /** Multiples of the smoothing that is set; 0 is the plain histogram. */

@@ -61,8 +61,9 @@ test('a child with few results stays near its parent, one with many does not', (
       shrinkage: 4,
       smoothing: 1,
     }).win[300]!;
-  assert.ok(build(1) < 0.25);
-  assert.ok(build(100) > 0.9);
+  // Half of the mean is the parent's own curve until scores tell them apart.
+  assert.ok(build(1) < 0.15);
+  assert.ok(build(100) > 0.45);
 });
 
 test('results fade with their half-life', () => {
@@ -70,7 +71,7 @@ test('results fade with their half-life', () => {
   const halfLives = { halfLifeMs: 1000, halfLifeResults: Number.POSITIVE_INFINITY };
   for (let index = 0; index < 40; index += 1) foldSums(histogram, [[400, 1]], 0, halfLives);
   for (let index = 0; index < 10; index += 1) foldSums(histogram, [[200, 1]], 3000, halfLives);
-  const segments = [{ key: 'all', histograms: [histogram, null] }];
+  const { segments } = evidenceOf(histogram);
   const input = { prior, segments, scores: [], breakEvens: null, priorWeight: 0, shrinkage: 0, smoothing: 0, at: 3000 };
   // 40 results of three half-lives ago weigh as much as 5 of now.
   assert.ok(Math.abs(buildWinCurve({ ...input, halfLifeMs: 1000 }).win[300]! - 5 / 15) < 1e-9);
@@ -92,7 +93,7 @@ test('smoothing spreads lone results but leaves an atom where it is', () => {
   const plain = plainWin(cells);
   const step = curve.win[298]! - curve.win[300]!;
   const plainStep = plain[298]! - plain[300]!;
-  assert.ok(step > 0.97 * plainStep, `${step} of ${plainStep}`);
+  assert.ok(step > 0.95 * plainStep, `${step} of ${plainStep}`);
   const between = Array.from({ length: 30 }, (_, index) => 210 + index).filter(
     (cell) => curve.win[cell]! - curve.win[cell + 1]! < 1e-6,
   );
