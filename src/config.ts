@@ -285,4 +285,16 @@ export function readPlace(environment: Environment, readFile: ReadFile): PlaceRe
   };
 }
 
+/** Reads only how rates are priced, for commands that judge it without a desk. Throws nothing: faults are listed. */
+export function readPricing(
+  environment: Environment,
+  readFile: ReadFile,
+): { kind: 'pricing'; pricing: PricingSettings } | { kind: 'refused'; faults: readonly string[] } {
+  const faults: string[] = [];
+  const layers = readLayers(environment, readFile, faults);
+  const read = readFields({ pricing: sections.pricing }, layers, faults);
+  faults.push(...crossFaults(read));
+  return faults.length > 0 ? { kind: 'refused', faults } : { kind: 'pricing', pricing: read.pricing! };
+}
+
 type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'rulesDir'> & { pseudonymKey: string | null };

@@ -21,11 +21,12 @@ import { createFormat } from './cli/format.ts';
 import { judge, reportText } from './cli/judge.ts';
 import { createTerminal } from './cli/terminal.ts';
 import { languageOf } from './cli/texts.ts';
-import { type Config, type Environment, type Place, readConfig, readPlace } from './config.ts';
+import { type Config, type Environment, type Place, readConfig, readPlace, readPricing } from './config.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
 import { createJournal, type Journal } from './http/journal.ts';
 import { policyOf } from './policy.ts';
+import type { PricingSettings } from './pricing/settings.ts';
 import { type modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
 import { createSandbox } from './sandbox/sandbox.ts';
 import { sandboxSettings } from './sandbox/settings.ts';
@@ -49,6 +50,12 @@ function configuration(environment: Environment, readFile = readText): Config {
 function place(environment: Environment): Place {
   const result = readPlace(environment, readText);
   if (result.kind === 'place') return result.place;
+  throw new Fault('configuration-invalid', result.faults.join('\n'));
+}
+
+function pricing(environment: Environment): PricingSettings {
+  const result = readPricing(environment, readText);
+  if (result.kind === 'pricing') return result.pricing;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
@@ -226,6 +233,7 @@ registerCommands(program, {
   place: () => place(process.env),
   openReader: (directory) => openEmbeddedReader({ directory }),
   readConfig: () => readConfig(process.env, readText),
+  pricing: () => pricing(process.env),
   createVault,
   readRules: readRuleFiles,
   isHeld,

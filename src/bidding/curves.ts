@@ -4,7 +4,8 @@ import type { Histogram } from '../domain/histogram.ts';
 import type { StoredInput } from '../domain/records.ts';
 import { encodeWinCurve, type LearntCurve, type WinCurve } from '../pricing/win-curve.ts';
 import type { Policy } from './decide.ts';
-import { curveOf, statisticKeysOf } from './learning.ts';
+import { curveOf, statisticKeysOf, weightsOf } from './learning.ts';
+import type { DeskObserver } from './observer.ts';
 import type { Views } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 
@@ -37,8 +38,9 @@ export function createCurves(options: {
   settings: BiddingSettings;
   /** Frozen: statistics are never read, every curve is the prior. */
   learning: boolean;
+  observer: DeskObserver;
 }): Curves {
-  const { views, clock, settings, learning } = options;
+  const { views, clock, settings, learning, observer } = options;
   const known = new Map<string, Known>();
   const stored = new Set<string>();
   const breakEvens = new Map<string, number[]>();
@@ -80,6 +82,7 @@ export function createCurves(options: {
         breakEvens: breakEvensOf(name),
         shared,
       });
+      observer(weightsOf(segmentKeys, curve));
       found.set(name, curve);
       known.set(name, { curve, keys: segmentKeys, madeAt: at, settingsHash: policy.settingsHash });
     }

@@ -5,8 +5,9 @@
 import type { EpochMs } from '../domain/glossary.ts';
 import { cellIndex, type Histogram } from '../domain/histogram.ts';
 import type { Trial } from '../domain/offer.ts';
-import { scoreHalfLives, scoreTrial, windows } from '../pricing/trial.ts';
+import { readings, scoreHalfLives, scoreTrial, windows } from '../pricing/trial.ts';
 import { buildWinCurve, type LearntCurve, type WinCurveInput } from '../pricing/win-curve.ts';
+import type { DeskEvent } from './observer.ts';
 import type { ViewChange } from './ports.ts';
 
 /** Statistics of the first window stand under the segment's own key. */
@@ -14,11 +15,15 @@ function windowKey(segmentKey: string, place: number): string {
   return place === 0 ? segmentKey : `${segmentKey}~${windows[place]!.name}`;
 }
 
+/** A segment's key without its values: `all|employer.sector`. */
+function dimensionsOf(segmentKey: string): string {
+  return segmentKey.replaceAll(/=[^|]*/g, '');
+}
+
 /** Where scores are kept: for all requests with the same dimensions, and for the most special segment. */
 function scoreKeysOf(segmentKeys: readonly string[]): string[] {
   const special = segmentKeys.at(-1) ?? '';
-  const dimensions = special.replaceAll(/=[^|]*/g, '');
-  return [...new Set([dimensions, special])].map((key) => `${key}~scores`);
+  return [...new Set([dimensionsOf(special), special])].map((key) => `${key}~scores`);
 }
 
 /** Every key that a curve for these segments is made from. */
@@ -70,4 +75,16 @@ export function curveOf(
     })),
     scores: scoreKeysOf(segmentKeys).map((key) => statistics.get(key) ?? null),
   });
+}
+
+/** Which policies and segments earn their keep. */
+export function weightsOf(
+  segmentKeys: readonly string[],
+  { weights }: LearntCurve,
+): Extract<DeskEvent, { kind: 'weights' }> {
+  return {
+    kind: 'weights',
+    readings: readings.map(({ name }, place) => ({ name, weight: weights.readings[place]! })),
+    segments: segmentKeys.map((key, place) => ({ name: dimensionsOf(key), weight: weights.segments[place]! })),
+  };
 }

@@ -3,6 +3,7 @@ import type { Control, EventLog, NewEntry, Views } from '../bidding/ports.ts';
 import type { ConfigResult, Place } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
+import type { PricingSettings } from '../pricing/settings.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
 import type { Format } from './format.ts';
 import type { Terminal } from './terminal.ts';
@@ -28,6 +29,8 @@ export type CommandWorld = {
   /** Throws `data-directory-unusable`. */
   openReader: (directory: string) => DeskReader;
   readConfig: () => ConfigResult;
+  /** Throws `configuration-invalid`. */
+  pricing: () => PricingSettings;
   createVault: (secret: string) => Vault;
   /** Throws `rules-refused`. */
   readRules: (directory: string) => readonly RuleFile[];

@@ -25,6 +25,8 @@ const liveBreakEvens = 41;
 /** On so many of them the policies are tried meanwhile, as the desk does on its own. */
 const triedBreakEvens = 5;
 const firstScored = 60;
+/** Fewer cannot be judged: nothing would be scored. */
+export const leastAuctions = 100;
 
 type Shares = { mean: number; p05: number; histogramMean: number; histogramP05: number };
 
@@ -279,7 +281,7 @@ export function measureLive(
   return { policy: earned.policy / best, histogram: earned.histogram / best };
 }
 
-/** Every measure of one file. Synchronous, some ten seconds for 10⁴ auctions and 400 draws. At least 61 auctions are needed. */
+/** Every measure of one file. Synchronous, some ten seconds for 10⁴ auctions and 400 draws. At least `leastAuctions` are needed. */
 export function measureLearnt(
   auctions: readonly RecordedAuction[],
   options: LearnOptions,

@@ -9,15 +9,15 @@ import type { Trial } from '../domain/offer.ts';
 
 /** How far back a policy looks, in results of the segment, and what it weighs before any score. */
 export const windows = [
-  { name: 'all', halfLifeResults: Number.POSITIVE_INFINITY, mass: 0.9 },
-  { name: 'recent', halfLifeResults: 60, mass: 0.1 },
+  { name: 'all', halfLifeResults: Number.POSITIVE_INFINITY, mass: 0.95 },
+  { name: 'recent', halfLifeResults: 60, mass: 0.05 },
 ] as const;
 
 /** Multiples of the smoothing that is set; 0 is the plain histogram. */
 export const smoothings = [
-  { name: 'plain', factor: 0, mass: 0.1 },
-  { name: 'narrow', factor: 1, mass: 0.45 },
-  { name: 'wide', factor: 2, mass: 0.45 },
+  { name: 'plain', factor: 0, mass: 0.16 },
+  { name: 'narrow', factor: 1, mass: 0.42 },
+  { name: 'wide', factor: 2, mass: 0.42 },
 ] as const;
 
 /** Ways to read a histogram, by window, then by smoothing. The masses are per group, so near-copies do not outvote others. */
@@ -29,14 +29,14 @@ const readingMasses = readings.map(({ mass }) => mass);
 /** Scores fade after this many auctions, so that what was good under other rivals is forgotten. */
 export const scoreHalfLives: HalfLives = {
   halfLifeMs: Number.POSITIVE_INFINITY,
-  halfLifeResults: 1_000,
+  halfLifeResults: 3_000,
 };
 
 /** No policy falls below this share of its prior mass, so that it can come back. */
 const fixedShare = 0.02;
 
 /** Rates of learning, mixed: no horizon and no scale of the scores has to be known. */
-const learningRates = [0.25, 0.5, 1, 2, 4] as const;
+const learningRates = [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2] as const;
 
 /**
  * Weights from prior masses and decayed sums of scores: Σ of the excess over the mean policy (R) and of its square (V), in
@@ -132,11 +132,10 @@ export function tryOut(curves: readonly Float64Array[], breakEvens: readonly num
   return { breakEvens, rates, scale: Number(scale.toPrecision(6)) };
 }
 
-const clip = (score: number) => Math.min(1, Math.max(-1, score));
-
 /**
  * What a published best rival says of every policy on trial: pairs of excess and its square. Readings are compared with
- * the mean for the whole market, segments with the mean of all. Scores are shares of the surplus that was expected.
+ * the mean for the whole market, segments with the mean of all. Scores are shares of the surplus that was expected, and
+ * not clipped: that would hide what bids on rare auctions without rivals earn. Their squares keep them from ruling.
  */
 export function scoreTrial(trial: Trial, segmentCount: number, rivalCell: number, offGrid: boolean): Addition[] {
   const { breakEvens, rates, scale } = trial;
@@ -153,7 +152,7 @@ export function scoreTrial(trial: Trial, segmentCount: number, rivalCell: number
   const mean = earned[rows - 1]!;
   const additions: Addition[] = [];
   for (let row = 0; row < rows - 1; row += 1) {
-    const excess = clip(earned[row]! - (row < rows - 1 - segmentCount ? market : mean));
+    const excess = earned[row]! - (row < rows - 1 - segmentCount ? market : mean);
     if (excess !== 0) additions.push([2 * row, excess], [2 * row + 1, excess * excess]);
   }
   return additions;

@@ -163,7 +163,8 @@ export function winOf(distribution: Float64Array): Float64Array {
   let above = 0;
   for (let cell = noRivalCell; cell >= 0; cell -= 1) {
     const here = distribution[cell]!;
-    win[cell] = above + here / 2;
+    // Weights add up to 1 but for rounding.
+    win[cell] = Math.min(1, above + here / 2);
     above += gaps ? here + distribution[cellCount + cell]! : here;
   }
   return win;
