@@ -33,6 +33,9 @@ export const en: Texts = {
     reaisADay: 'reais that may be promised a day',
     remove: 'take the cap away',
     doctor: 'examine configuration, directory, rules, log and service, and name the remedy',
+    learn: 'judge what the desk learns on a file of recorded auctions',
+    auctionsFile: 'NDJSON file: {"id", "segment", "rates"} a line, rates in hundredths of a percent a month',
+    draws: 'how many samples to draw',
     audit: 'the chained log',
     verify: 'check the hash chain of the log and name the first break',
     sandbox: 'the service, played, as a server of its own',
@@ -299,6 +302,17 @@ export const en: Texts = {
     capNone: (name) => `There is no cap ${name} set by hand.`,
     capUsage: (name, used, limit) => `Cap ${name}: ${used} of ${limit} promised today.`,
     late: (revision, names) => `Stored as revision ${revision}, but not yet obeyed by ${names}.`,
+  },
+  learn: {
+    progress: 'learning',
+    unreadable: (file, why) => `${file} cannot be read (${why}); give the path of an NDJSON file.`,
+    badLine: (file, line, field) =>
+      `${file}, line ${line}: ${field === 'line' ? 'not a JSON object' : `"${field}" is not usable`}; write {"id": "…", "segment": {"name": "value"}, "rates": [numbers]}.`,
+    tooFew: (count, least) => `The file has ${count} auctions; at least ${least} are needed.`,
+    header: ['break-even', 'auctions', 'mean', '5 %', 'histogram', '5 %'],
+    liveHeader: ['break-even', 'live', 'histogram', 'with segments', 'fixed mark-up'],
+    about: (count) =>
+      `Share of the surplus that somebody would earn who knows the distribution; ${count} auctions in the file.`,
   },
   audit: {
     progress: 'chain',

@@ -33,6 +33,9 @@ export const pt = {
     reaisADay: 'reais prometidos por dia, no máximo',
     remove: 'tira o teto',
     doctor: 'examina configuração, diretório, regras, registro e serviço, e diz o remédio',
+    learn: 'julga o que a mesa aprende num arquivo de leilões gravados',
+    auctionsFile: 'arquivo NDJSON: {"id", "segment", "rates"} por linha, taxas em centésimos de % a.m.',
+    draws: 'quantas amostras sortear',
     audit: 'o registro encadeado',
     verify: 'confere a cadeia de hashes do registro e aponta a primeira quebra',
     sandbox: 'o serviço simulado, como servidor',
@@ -307,6 +310,18 @@ export const pt = {
     capUsage: (name: string, used: string, limit: string) => `Teto ${name}: ${used} de ${limit} prometidos hoje.`,
     late: (revision: number, names: string) =>
       `Guardado como revisão ${revision}, mas ainda não obedecido por ${names}.`,
+  },
+  learn: {
+    progress: 'aprendendo',
+    unreadable: (file: string, why: string) =>
+      `${file} não pode ser lido (${why}); informe o caminho de um arquivo NDJSON.`,
+    badLine: (file: string, line: number, field: 'line' | 'rates' | 'segment') =>
+      `${file}, linha ${line}: ${field === 'line' ? 'não é um objeto JSON' : `"${field}" não serve`}; escreva {"id": "…", "segment": {"nome": "valor"}, "rates": [números]}.`,
+    tooFew: (count: number, least: number) => `O arquivo tem ${count} leilões; são necessários ao menos ${least}.`,
+    header: ['equilíbrio', 'leilões', 'média', '5 %', 'histograma', '5 %'],
+    liveHeader: ['equilíbrio', 'ao vivo', 'histograma', 'com segmentos', 'margem fixa'],
+    about: (count: number) =>
+      `Parte do excedente que ganharia quem conhecesse a distribuição; ${count} leilões no arquivo.`,
   },
   audit: {
     progress: 'cadeia',

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Fault } from '../../errors.ts';
 
-const schemaVersion = 1;
+const schemaVersion = 2;
 const sqliteBusy = 5;
 
 /** `offset` counts from 0 without gaps. Only `auctions` is chained (see chain.ts). */
@@ -32,7 +32,7 @@ const schema = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS exposure_live ON exposure (request_id) WHERE status IN ('held', 'committed');
   CREATE TABLE IF NOT EXISTS statistics (
-    key TEXT PRIMARY KEY, landmark_at INTEGER NOT NULL, count INTEGER NOT NULL, cells BLOB NOT NULL
+    key TEXT PRIMARY KEY, landmark_at INTEGER NOT NULL, landmark_count INTEGER NOT NULL, count INTEGER NOT NULL, cells BLOB NOT NULL
   ) STRICT;
   CREATE TABLE IF NOT EXISTS margins (link_key TEXT PRIMARY KEY, received_at INTEGER NOT NULL, detail TEXT NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS margins_age ON margins (received_at);
@@ -61,6 +61,7 @@ export function openWritable(path: string): DatabaseSync {
     database.close();
     throw new Error(`the file has schema version ${version}, this program knows ${schemaVersion}`);
   }
+  if (version === 1) database.exec('ALTER TABLE statistics ADD COLUMN landmark_count INTEGER NOT NULL DEFAULT 0');
   if (version < schemaVersion) database.exec(`BEGIN IMMEDIATE; ${schema} COMMIT;`);
   return database;
 }

@@ -80,7 +80,8 @@ test('the command line sees what the daemon stored, and its append soon reaches 
   const reader = openEmbeddedReader({ directory });
   try {
     const state = stateOf('1', 'claimed', 5);
-    const learn = { kind: 'learn' as const, keys: ['*'], cell: 300, at: 1, halfLifeMs: 1 };
+    const halfLives = { halfLifeMs: 1, halfLifeResults: Number.POSITIVE_INFINITY };
+    const learn = { kind: 'learn' as const, keys: ['*'], additions: [[300, 1]] as const, at: 1, halfLives };
     const cap = { keys: ['day'], limitAmountCents: null, limitCount: null };
     const hold = {
       kind: 'reserve' as const,
