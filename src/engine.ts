@@ -3,8 +3,9 @@
 import type { Policy } from './bidding/decide.ts';
 import { createDesk, type Desk } from './bidding/desk.ts';
 import type { DeskStatus } from './bidding/desk-world.ts';
+import { enterHouse, watchHouse } from './bidding/house.ts';
 import type { DeskObserver, Step } from './bidding/observer.ts';
-import type { Control, EventLog, MarginCache, Service, Snapshots, ViewCopies, Views } from './bidding/ports.ts';
+import type { Control, EventLog, House, MarginCache, Service, Snapshots, ViewCopies, Views } from './bidding/ports.ts';
 import {
   createSnapshotKeeper,
   type RebuildProgress,
@@ -14,6 +15,7 @@ import {
 import type { Config } from './config.ts';
 import { type Chance, type Clock, dayOf } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
+import type { Fault } from './errors.ts';
 import { createDoor, type Door } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
 import { createLagWatch, type LagWatch } from './http/lag.ts';
@@ -30,6 +32,7 @@ export type Store = {
   views: Views;
   margins: MarginCache;
   control: Control;
+  house: House;
   /** Views that a server may lose, and where copies of them are kept; null for views that end with the log. */
   copies: { views: ViewCopies; snapshots: Snapshots } | null;
 };
@@ -52,6 +55,8 @@ export type EngineParts = {
   journal: Journal;
   /** Hears each durable step; a crash run ends the process here. */
   onStep: (step: Step) => void;
+  /** The desk was moved from under this process, which is to end. */
+  onMoved: (fault: Fault) => void;
 };
 
 export type Engine = {
@@ -79,6 +84,7 @@ const snapshotSettings: SnapshotSettings = {
 
 export async function startEngine(parts: EngineParts): Promise<Engine> {
   const { config, journal } = parts;
+  await enterHouse({ ...parts, ...parts.store });
   const metrics = createMetrics();
   const lagWatch = createLagWatch();
   const { desk, keeper } = config.roles.includes('desk') ? deskOf(parts, metrics) : { desk: null, keeper: null };
@@ -97,11 +103,13 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   await desk?.start();
   keeper?.start();
   const port = await server.listen(config.http.host, config.http.port);
+  const house = parts.soleOwner ? null : watchHouse({ ...parts, ...parts.store, shows: desk === null });
   journal.info('started', { instance: parts.instance, port, ruleSet: parts.policy.ruleSet.hash });
   return {
     url: `http://${config.http.host}:${port}`,
     desk,
     stop: async () => {
+      house?.stop();
       await server.close();
       await keeper?.stop();
       await desk?.stop();

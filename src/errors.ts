@@ -13,6 +13,8 @@ const table = {
   'records-missing': { retryable: false, exitCode: 65 },
   'log-stalled': { retryable: false, exitCode: 75 },
   'service-unreachable': { retryable: true, exitCode: 69 },
+  'desk-moved': { retryable: false, exitCode: 78 },
+  'export-unreadable': { retryable: false, exitCode: 65 },
   'not-acknowledged': { retryable: true, exitCode: 75 },
   'not-found': { retryable: false, exitCode: 66 },
   'not-allowed': { retryable: false, exitCode: 65 },

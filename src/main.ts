@@ -107,6 +107,7 @@ async function openSharedStore(
     return {
       log: records.log,
       appendAtDoor: records.appendAtDoor,
+      house: records.house,
       views,
       margins,
       control,
@@ -122,17 +123,22 @@ async function openSharedStore(
   }
 }
 
-/** For commands beside running desks. */
-async function openReader(place: StorePlace): Promise<DeskReader> {
-  if (place.backend === 'embedded') return openEmbeddedReader({ directory: place.dataDir });
+/** For commands that move a desk: no daemon has it open, where that can be told. */
+async function openWhole(place: StorePlace): Promise<OpenStore> {
   const onFault = (fault: Fault) => {
     throw fault;
   };
+  if (place.backend === 'embedded') return openEmbeddedStore({ directory: place.dataDir, onFault });
   const journal = createJournal('error', process.stderr);
   const nobody = createVault(randomUUID() + randomUUID());
-  const store = await openSharedStore(place, { vault: nobody, journal, onFault, appendTimeoutMs: commandTimeoutMs });
-  const { log, views, control, close } = store;
-  return { log, views, control, appendBeside: log.append, verifyChain: null, close };
+  return openSharedStore(place, { vault: nobody, journal, onFault, appendTimeoutMs: commandTimeoutMs });
+}
+
+/** For commands beside running desks. */
+async function openReader(place: StorePlace): Promise<DeskReader> {
+  if (place.backend === 'embedded') return openEmbeddedReader({ directory: place.dataDir });
+  const { log, views, control, house, close } = await openWhole(place);
+  return { log, views, control, house, appendBeside: log.append, verifyChain: null, close };
 }
 
 /** The desk and everything under it; `close` undoes it in reverse. */
@@ -157,7 +163,7 @@ async function openEngine(parts: {
       if (event.kind !== 'exchanged') parts.journal.warn('service', { kind: event.kind });
     },
   });
-  const engine = await startEngine({
+  const starting = startEngine({
     ...parts,
     instance: randomUUID(),
     // A data directory is locked by its process; partitions are only believed to be one's own.
@@ -171,6 +177,13 @@ async function openEngine(parts: {
     policy,
     ruleSetRefused: createRuleCheck(() => readRuleFiles(config.rulesDir)),
     onStep: crashAt(process.env.LANCE_CRASH_AT),
+    onMoved: parts.onFault,
+  });
+  const engine = await starting.catch(async (fault: unknown) => {
+    // What is left open would keep a process alive that has refused to run.
+    await service.close();
+    await store.close();
+    throw fault;
   });
   return {
     engine,
@@ -184,15 +197,18 @@ async function openEngine(parts: {
   };
 }
 
-/** `step:n` kills this process the n-th time it comes there, as `npm run crash` asks for; nothing is flushed or closed. */
+/**
+ * `step:n` kills this process the n-th time it comes there, as `npm run crash` asks for; nothing is flushed or closed.
+ * `step:n:SIGSTOP` freezes it there.
+ */
 function crashAt(text: string | undefined): (step: Step) => void {
   if (text === undefined) return () => undefined;
-  const [name, times] = text.split(':');
+  const [name, times, signal = 'SIGKILL'] = text.split(':');
   let remaining = Number(times ?? 1);
   return (step) => {
     if (step !== name) return;
     remaining -= 1;
-    if (remaining === 0) process.kill(process.pid, 'SIGKILL');
+    if (remaining === 0) process.kill(process.pid, signal);
   };
 }
 
@@ -309,6 +325,7 @@ registerCommands(program, {
   place: () => place(process.env),
   pricing: () => pricing(process.env),
   openReader,
+  openWhole,
   readConfig: () => readConfig(process.env, readText),
   createVault,
   readRules: readRuleFiles,

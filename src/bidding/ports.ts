@@ -201,6 +201,21 @@ export type Control = {
   acknowledged: () => Promise<readonly { instance: string; revision: number; at: EpochMs }[]>;
 };
 
+// --- House ----------------------------------------------------------------------------------------------------------
+
+/**
+ * Why no process may run here. `leaving`: an export to the file has begun and not ended. `moved`: it has ended. `arriving`: an
+ * import has begun and not ended. Kept with the log, so that it lasts as long.
+ */
+export type HouseMark = { kind: 'leaving' | 'moved' | 'arriving'; file: string; at: EpochMs };
+
+export type House = {
+  /** Null: the desk lives here. */
+  read: () => Promise<HouseMark | null>;
+  /** Durable when it resolves. */
+  write: (mark: HouseMark | null) => Promise<void>;
+};
+
 // --- Service --------------------------------------------------------------------------------------------------------
 
 export type BidAttempt = {

@@ -8,6 +8,8 @@ import { operatorResolutions, resolveBid } from './bids-resolve.ts';
 import { showBid } from './bids-show.ts';
 import { capDesk, pauseDesk, resumeDesk } from './control.ts';
 import { runDoctor } from './doctor.ts';
+import { exportDesk, undoExport } from './export.ts';
+import { importDesk } from './import.ts';
 import { learnFile } from './learn.ts';
 import { registerLoan } from './loan-quote.ts';
 import { registerRules } from './rules-commands.ts';
@@ -101,6 +103,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerControl(program, world, add);
   registerLoan(program, world, add);
   registerRules(program, world, add);
+  registerMove(program, world, add);
   registerCare(program, world, add);
   translateHelp(program, world);
 }
@@ -157,6 +160,23 @@ function registerControl(program: Command, world: CommandWorld, add: Add): void 
     .action((name: string, { reaisADay, remove }: { reaisADay?: number; remove: boolean }) =>
       capDesk(world, name, remove ? null : reaisADay),
     );
+}
+
+function registerMove(program: Command, world: CommandWorld, add: Add): void {
+  const { help } = world.format.texts;
+  add(program, 'export', help.export, 'lance export mesa.ndjson.gz')
+    .argument('[file]', help.file)
+    .option('--undo', help.undo, false)
+    .option('--json', help.json, false)
+    .action(async (file: string | undefined, { undo, json }: { undo: boolean; json: boolean }, command: Command) => {
+      if (undo === (file !== undefined)) command.error(help.fileOrUndo);
+      if (file === undefined) await undoExport(world);
+      else await exportDesk(world, file, json);
+    });
+  add(program, 'import', help.import, 'lance import mesa.ndjson.gz')
+    .argument('<file>', help.file)
+    .option('--json', help.json, false)
+    .action((file: string, { json }: { json: boolean }) => importDesk(world, file, json));
 }
 
 function registerCare(program: Command, world: CommandWorld, add: Add): void {

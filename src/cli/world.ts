@@ -1,5 +1,5 @@
 /** What the commands need from the composition root, so that none of them knows an adapter. */
-import type { Control, EventLog, NewEntry, Views } from '../bidding/ports.ts';
+import type { Control, EventLog, House, MarginCache, NewEntry, Views } from '../bidding/ports.ts';
 import type { StorePlace } from '../config/store-place.ts';
 import type { ConfigResult, Place } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -14,6 +14,7 @@ export type DeskReader = {
   log: Pick<EventLog, 'read' | 'readKey' | 'ends'>;
   views: Omit<Views, 'apply'>;
   control: Control;
+  house: Pick<House, 'read'>;
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
   /** Null where the log keeps no hash chain. */
   verifyChain:
@@ -22,6 +23,16 @@ export type DeskReader = {
       ) => Promise<{ kind: 'intact'; entries: number; head: string } | { kind: 'broken'; offset: number }>)
     | null;
   close: () => void | Promise<void>;
+};
+
+/** The store of a desk as a move needs it: everything, and no daemon beside it where the backend can hold one off. */
+export type WholeStore = {
+  log: EventLog;
+  views: Views;
+  margins: MarginCache;
+  control: Control;
+  house: House;
+  close: () => Promise<void>;
 };
 
 export type CommandWorld = {
@@ -34,6 +45,8 @@ export type CommandWorld = {
   pricing: () => PricingSettings;
   /** Rejects with `data-directory-unusable`, or with what a server of the store did not do. */
   openReader: (store: StorePlace) => Promise<DeskReader>;
+  /** Makes an empty store where there is none. Rejects with `data-directory-in-use` where a daemon holds it. */
+  openWhole: (store: StorePlace) => Promise<WholeStore>;
   readConfig: () => ConfigResult;
   createVault: (secret: string) => Vault;
   /** Throws `rules-refused`. */

@@ -97,6 +97,7 @@ export async function openHouse(options: {
     learning: true,
     journal: createJournal('silent', process.stderr),
     onStep: () => undefined,
+    onMoved: onFault,
   });
   sandbox.connect(`${engine.url}/webhooks/token-of-the-webhooks`);
   return {

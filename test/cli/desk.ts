@@ -14,7 +14,7 @@ const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 export const webhookToken = 'token-of-the-tests';
 export const pseudonymKey = 'a key that only the tests of the command line use';
 /** The least that a desk can be set to. */
-const windowMs = 1_000;
+const leastWindowMs = 1_000;
 
 export type Ended = { code: number | null; stdout: string; stderr: string };
 type Environment = Readonly<Record<string, string>>;
@@ -63,7 +63,7 @@ type DeskEnvironment = Environment & { LANCE_DATA_DIR: string };
 export type Played = { environment: DeskEnvironment; sandbox: Sandbox; directory: string; close: () => Promise<void> };
 
 /** A sandbox that listens, and an environment that points a desk at it; nothing has run yet. */
-export async function openStage(seed: number): Promise<Played> {
+export async function openStage(seed: number, windowMs = leastWindowMs): Promise<Played> {
   const directory = mkdtempSync(join(tmpdir(), 'lance-cli-'));
   const settings = sandboxSettings({
     auction: { windowMs, expiryMs: 10 * windowMs },

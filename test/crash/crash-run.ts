@@ -1,17 +1,17 @@
 /** One crash run: an even stream of requests, one desk after another on the same data, each killed, and the last one not. */
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
-import type { Phase } from '../../src/domain/states.ts';
 import { chanceOf } from '../../src/sandbox/chance.ts';
-import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import type { SandboxSummary } from '../../src/sandbox/summary.ts';
 import { type DeskProcess, startDesk, steadyPort } from './desk-process.ts';
 import { createFinder, type Found } from './found-state.ts';
 import { type PlannedKill, planKill } from './plan.ts';
 import { crashSandbox, prepareDesk } from './scenario.ts';
+import { startStream, tailOf, unsettled, withinTime } from './stream.ts';
 import { configOf, judgeRun, type Verdict } from './verdict.ts';
 
 export type Kill = {
@@ -35,8 +35,6 @@ export type CrashRun = {
 
 /** How long a run lasts for each kill, so that regimes change at thirds of it: only a guess. */
 const secondsPerKill = 3;
-/** The stream is ordered in parts of so many seconds; it ends with the end of one. */
-const partSeconds = 2;
 const warmUpMs = 1_000;
 /** A desk that was slow to start lives longer, so that on a busy machine desks are up for the same share of the time. */
 const usualStartMs = 1_000;
@@ -45,7 +43,6 @@ const stepPatienceMs = 5_000;
 const startPatienceMs = 20_000;
 const settlePatienceMs = 20_000;
 const endPatienceMs = 15_000;
-const outputTail = 4_000;
 
 /** Throws when a desk ends unasked or never becomes ready; the message then has the end of what it wrote. */
 export async function runCrashes(options: {
@@ -139,48 +136,6 @@ async function killAsPlanned(desk: DeskProcess, planned: PlannedKill): Promise<b
   return missedStep;
 }
 
-/** Requests until `end` is called; that resolves to how long they came when all is told and taken. */
-function startStream(
-  sandbox: Sandbox,
-  requestsPerSecond: number,
-  expectedSeconds: number,
-): { end: () => Promise<number> } {
-  const startedAt = performance.now();
-  const planned = requestsPerSecond * expectedSeconds;
-  const parts: Promise<unknown>[] = [];
-  let ending = false;
-  const stream = (async () => {
-    while (!ending) {
-      await new Promise<void>((resolve) => {
-        const onBatch = ({ emitted, of }: { emitted: number; of: number }) => {
-          if (emitted === of) resolve();
-        };
-        parts.push(sandbox.run(requestsPerSecond * partSeconds, { planned, onBatch }));
-      });
-      await sleep(sandbox.settings.pace.batchIntervalMs);
-    }
-  })();
-  return {
-    end: async () => {
-      ending = true;
-      await stream;
-      const streamMs = performance.now() - startedAt;
-      await Promise.all(parts);
-      return Math.round(streamMs);
-    },
-  };
-}
-
-const unsettled: readonly Phase[] = [
-  'requested',
-  'claimed',
-  'accepted',
-  'accepted-presumed',
-  'unknown',
-  'won',
-  'contemplated',
-];
-
 /** Until nothing is open that would still end by itself, or for so long; the auditor judges what it is then. */
 async function settle(finder: { look: () => Found }): Promise<void> {
   const until = performance.now() + settlePatienceMs;
@@ -189,22 +144,4 @@ async function settle(finder: { look: () => Found }): Promise<void> {
     if (unfolded === 0 && unsettled.every((phase) => (phases[phase] ?? 0) === 0)) return;
     await sleep(250);
   }
-}
-
-async function withinTime<T>(work: Promise<T>, patienceMs: number, text: string): Promise<T> {
-  const patience = new AbortController();
-  try {
-    return await Promise.race([
-      work,
-      sleep(patienceMs, undefined, { signal: patience.signal }).then((): never => {
-        throw new Error(text);
-      }),
-    ]);
-  } finally {
-    patience.abort();
-  }
-}
-
-function tailOf(path: string): string {
-  return readFileSync(path, 'utf8').slice(-outputTail);
 }

@@ -15,7 +15,7 @@ export type DeskProcess = {
   /** Milliseconds from the start of the process to the first 200 of /readyz; null when it ended before. */
   ready: Promise<number | null>;
   exited: Promise<Exit>;
-  signal: (name: 'SIGKILL' | 'SIGTERM') => void;
+  signal: (name: NodeJS.Signals) => void;
 };
 
 const readyPollMs = 15;
@@ -85,4 +85,11 @@ export async function steadyPort(chance: () => number): Promise<number> {
     return port;
   }
   throw new Error('no free port was found in a hundred attempts');
+}
+
+/** So many different ones. */
+export async function portsFor(count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) ports.add(await steadyPort(Math.random));
+  return [...ports];
 }

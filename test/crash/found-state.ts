@@ -3,13 +3,12 @@ import { existsSync } from 'node:fs';
 import { databasePath, openReadOnly } from '../../src/adapters/embedded/database.ts';
 import { createLogReader } from '../../src/adapters/embedded/log-rows.ts';
 import { createViewReader } from '../../src/adapters/embedded/view-rows.ts';
-import { evolve } from '../../src/bidding/evolve.ts';
 import type { BiddingSettings } from '../../src/bidding/settings.ts';
-import type { Phase, RequestState } from '../../src/domain/states.ts';
+import { createTally, type Phases } from './tally.ts';
 
 export type Found = {
   /** Requests by where the log leaves them. `claimed`: the bid may be on its way, no answer is known. */
-  phases: Readonly<Partial<Record<Phase, number>>>;
+  phases: Phases;
   /** Records of the log, and those of them that the stored views do not hold yet. */
   records: number;
   unfolded: number;
@@ -22,21 +21,8 @@ const pageRecords = 2_000;
  * write-ahead log alive, and the next desk would have less to recover than after a real crash.
  */
 export function createFinder(dataDir: string, settings: BiddingSettings): { look: () => Found } {
-  const states = new Map<string, RequestState>();
-  const phases: Partial<Record<Phase, number>> = {};
+  const tally = createTally(settings);
   let records = 0;
-
-  const count = (phase: Phase, by: 1 | -1) => {
-    phases[phase] = (phases[phase] ?? 0) + by;
-  };
-
-  const fold = (record: Parameters<typeof evolve>[1]) => {
-    const before = states.get(record.requestId) ?? null;
-    const after = evolve(before, record, settings);
-    if (before !== null) count(before.phase, -1);
-    count(after.phase, 1);
-    states.set(record.requestId, after);
-  };
 
   return {
     look: () => {
@@ -46,11 +32,11 @@ export function createFinder(dataDir: string, settings: BiddingSettings): { look
       try {
         const log = createLogReader(database);
         for (let page = log.read('auctions', records, pageRecords); page.length > 0; ) {
-          for (const { record } of page) fold(record);
+          for (const { record } of page) tally.fold(record);
           records += page.length;
           page = log.read('auctions', records, pageRecords);
         }
-        return { phases: { ...phases }, records, unfolded: records - createViewReader(database).applied(0) };
+        return { phases: tally.phases(), records, unfolded: records - createViewReader(database).applied(0) };
       } finally {
         database.close();
       }

@@ -131,7 +131,7 @@ function cellsOf(cells: readonly string[]): string {
   return cells.join(' ');
 }
 
-function placeOf(planned: PlannedKill): string {
+export function placeOf(planned: PlannedKill): string {
   if (planned.kind === 'step') return `${planned.step}:${planned.times}`;
   return `${planned.delayMs} ms after ${planned.after === 'start' ? 'its start' : 'it was ready'}`;
 }

@@ -3,20 +3,25 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type SandboxSettings, sandboxSettings } from '../../src/sandbox/settings.ts';
+import type { StackAddresses } from '../stack/stack.ts';
 
 /** Requests come in small batches, so that the stream is even. */
 const batchIntervalMs = 100;
 
 /** Slow answers, a few that never come or lie, webhooks that come twice, late or out of order. */
-export function crashSandbox(windowMs: number, requestsPerSecond: number): SandboxSettings {
+export function crashSandbox(
+  windowMs: number,
+  requestsPerSecond: number,
+  { delayMinMs, delayMaxMs } = { delayMinMs: 50, delayMaxMs: 200 },
+): SandboxSettings {
   const batchRequests = Math.round((requestsPerSecond * batchIntervalMs) / 1_000);
   return sandboxSettings({
     world: { returningShare: 0.15, marginOmittedShare: 0.08 },
     auction: { windowMs, expiryMs: 30_000, proposalErrorShare: 0.01 },
     faults: {
       bids: {
-        delayMinMs: 50,
-        delayMaxMs: 200,
+        delayMinMs,
+        delayMaxMs,
         throttled: 0.005,
         errorBefore: 0.01,
         errorAfter: 0.02,
@@ -31,16 +36,31 @@ export function crashSandbox(windowMs: number, requestsPerSecond: number): Sandb
   });
 }
 
-function deskSettings(windowMs: number) {
+/** What several machines share: servers, and names in front of everything that is written there. */
+export type SharedPlace = StackAddresses & { prefix: string };
+
+const partitions = 4;
+/** The least that a broker allows: the shorter, the sooner another takes over. */
+const sessionTimeoutMs = 6_000;
+
+function deskSettings(windowMs: number, place: SharedPlace | null) {
+  const shared = { topicPrefix: `${place?.prefix}`, groupId: `${place?.prefix}desk`, replication: 1 };
   return {
+    ...(place === null
+      ? {}
+      : {
+          kafka: { ...shared, partitions, sessionTimeoutMs },
+          redis: { keyPrefix: `{${place.prefix}}:` },
+        }),
     service: { connections: 128, headersTimeoutMs: 1_000 },
     bidding: {
       windowMs,
       /** Desk and service share a busy machine; bytes that wait in a socket must not count as late. */
       skewAllowanceMs: 500,
       sendLimit: 128,
-      resultTimeoutMs: 10_000,
-      contemplationTimeoutMs: 20_000,
+      // A hand-over takes a session, and then some seconds.
+      resultTimeoutMs: place === null ? 10_000 : 45_000,
+      contemplationTimeoutMs: place === null ? 20_000 : 60_000,
       marginWaitMs: 3_000,
       retryMaxMs: 1_000,
       halfLifeMs: 60_000,
@@ -75,6 +95,16 @@ function writeRules(directory: string, capReais: number): void {
 
 export type DeskEnvironment = Readonly<Record<string, string>> & { LANCE_DATA_DIR: string; LANCE_RULES_DIR: string };
 
+function sharedEnvironment(place: SharedPlace | null): Record<string, string> {
+  if (place === null) return {};
+  return {
+    LANCE_BACKEND: 'kafka',
+    LANCE_KAFKA_BROKERS: place.brokers,
+    LANCE_SCHEMA_REGISTRY_URL: place.registryUrl,
+    LANCE_REDIS_URL: place.redisUrl,
+  };
+}
+
 /** Writes settings and rules of the desk under `directory`; the environment that a desk needs to run there. */
 export function prepareDesk(options: {
   directory: string;
@@ -84,13 +114,16 @@ export function prepareDesk(options: {
   webhookToken: string;
   windowMs: number;
   kills: number;
+  /** Null: all in one file under `directory`. */
+  place?: SharedPlace | null;
 }): DeskEnvironment {
-  const { directory } = options;
+  const { directory, place = null } = options;
   const rulesDir = join(directory, 'rules');
   const configFile = join(directory, 'desk.json');
   writeRules(rulesDir, sectorCapReaisPerKill * options.kills);
-  writeFileSync(configFile, JSON.stringify(deskSettings(options.windowMs)));
+  writeFileSync(configFile, JSON.stringify(deskSettings(options.windowMs, place)));
   return {
+    ...sharedEnvironment(place),
     LANCE_CONFIG: configFile,
     LANCE_DATA_DIR: join(directory, 'data'),
     LANCE_RULES_DIR: rulesDir,

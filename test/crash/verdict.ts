@@ -1,7 +1,5 @@
 /** Judges a crash run: the auditor over the sandbox's record, the log and the views, and the hash chain. */
-import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { openEmbeddedReader } from '../../src/adapters/embedded/reader.ts';
 import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import type { EventLog, LogEntry } from '../../src/bidding/ports.ts';
 import { type Config, type Environment, readConfig } from '../../src/config.ts';
@@ -15,6 +13,7 @@ import { audit, viewKeysOf } from '../../src/sandbox/auditor/audit.ts';
 import { type Run, readRun } from '../../src/sandbox/auditor/run.ts';
 import { auditSettings, type Violation } from '../../src/sandbox/auditor/violation.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { openStoreReader } from './store-reader.ts';
 
 export type Verdict = {
   violations: readonly Violation[];
@@ -39,7 +38,7 @@ export function configOf(environment: Environment): Config {
 
 const pageEntries = 1_000;
 
-async function* readTopic<T extends Topic>(
+export async function* readTopic<T extends Topic>(
   log: Pick<EventLog, 'read' | 'ends'>,
   topic: T,
 ): AsyncGenerator<LogEntry<Topics[T]>> {
@@ -53,7 +52,7 @@ async function* readTopic<T extends Topic>(
   }
 }
 
-/** The desk has to have ended: its views are read as it stored them. */
+/** All desks have to have ended: their views are read as they stored them. */
 export async function judgeRun(sandbox: Sandbox, environment: Environment): Promise<Verdict> {
   const config = configOf(environment);
   const { ruleSet } = policyOf(config, readRuleFiles(config.rulesDir));
@@ -63,15 +62,15 @@ export async function judgeRun(sandbox: Sandbox, environment: Environment): Prom
     const marginCents = availableMarginCents ?? link?.availableMarginCents ?? null;
     return evaluateRequest(ruleSet, factsOf({ request: requested, link, marginCents, at }), at).limits;
   };
-  assert(config.store.backend === 'embedded');
-  const reader = openEmbeddedReader({ directory: config.store.dataDir });
+  const reader = await openStoreReader(config);
   try {
     const run = await readRun({
       record: sandbox.record,
       log: readTopic(reader.log, 'auctions'),
       callbacks: readTopic(reader.log, 'callbacks'),
     });
-    const settings = auditSettings(sandbox.settings, { graceMs: config.bidding.graceMs, limitsOf });
+    const owners = config.store.backend === 'embedded' ? 'one' : 'many';
+    const settings = auditSettings(sandbox.settings, { graceMs: config.bidding.graceMs, limitsOf, owners });
     const keys = viewKeysOf(run, settings);
     const usageAt = Date.now();
     const { violations, counts } = audit(run, settings, {
@@ -80,12 +79,11 @@ export async function judgeRun(sandbox: Sandbox, environment: Environment): Prom
       usageAt,
       statistics: await reader.views.statistics(keys.statisticKeys),
     });
-    const chain = await reader.verifyChain(() => undefined);
+    const chainBroken = await reader.chainBroken();
     const { requests, ends, laterClaims, records } = counts;
-    const chainBroken = chain.kind === 'broken';
     return { violations, requests, ends, laterClaims, records, ...bidsOf(run), chainBroken };
   } finally {
-    reader.close();
+    await reader.close();
   }
 }
 

@@ -1,6 +1,6 @@
-/** Operators' controls as rows: changed by the daemon's writer thread or by the command line's own short transaction. */
+/** Operators' controls, and where the desk lives, as rows: changed by the daemon's writer thread or by the command line's own short transaction. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { ControlState, Pause } from '../../bidding/ports.ts';
+import type { ControlState, HouseMark, Pause } from '../../bidding/ports.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 
 export type ControlChange =
@@ -18,6 +18,8 @@ export type ControlRows = {
   /** Inside the caller's transaction; returns the new revision. */
   change: (change: ControlChange) => number;
   acknowledge: (acknowledgement: Acknowledgement) => void;
+  house: () => HouseMark | null;
+  setHouse: (mark: HouseMark | null) => void;
 };
 
 type Row = { revision: number; pause: string | null; caps: string };
@@ -30,6 +32,10 @@ export function createControlRows(database: DatabaseSync): ControlRows {
     'INSERT INTO acknowledgements (instance, revision, at) VALUES (?, ?, ?) ON CONFLICT (instance) DO UPDATE SET revision = excluded.revision, at = excluded.at',
   );
   const forget = database.prepare('DELETE FROM acknowledgements WHERE at < ?');
+
+  const selectHouse = database.prepare('SELECT mark FROM house WHERE id = 1');
+  const upsertHouse = database.prepare('INSERT OR REPLACE INTO house (id, mark) VALUES (1, ?)');
+  const clearHouse = database.prepare('DELETE FROM house');
 
   const read = (): ControlState => {
     const row = select.get() as Row;
@@ -56,6 +62,14 @@ export function createControlRows(database: DatabaseSync): ControlRows {
     acknowledge: ({ instance, revision, at }) => {
       upsert.run(instance, revision, at);
       forget.run(at - forgottenAfterMs);
+    },
+    house: () => {
+      const row = selectHouse.get() as { mark: string } | undefined;
+      return row === undefined ? null : JSON.parse(row.mark);
+    },
+    setHouse: (mark) => {
+      if (mark === null) clearHouse.run();
+      else upsertHouse.run(JSON.stringify(mark));
     },
   };
 }

@@ -38,6 +38,7 @@ const schema = `
   CREATE INDEX IF NOT EXISTS margins_age ON margins (received_at);
   CREATE TABLE IF NOT EXISTS control (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL, pause TEXT, caps TEXT NOT NULL) STRICT;
   INSERT OR IGNORE INTO control VALUES (1, 0, NULL, '{}');
+  CREATE TABLE IF NOT EXISTS house (id INTEGER PRIMARY KEY CHECK (id = 1), mark TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS acknowledgements (instance TEXT PRIMARY KEY, revision INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
   PRAGMA user_version = ${schemaVersion};`;
 

@@ -3,7 +3,7 @@
  * daemon or without one. It does not take the daemon's lock.
  */
 import { existsSync } from 'node:fs';
-import type { Control, EventLog, NewEntry, Views } from '../../bidding/ports.ts';
+import type { Control, EventLog, House, NewEntry, Views } from '../../bidding/ports.ts';
 import { Fault } from '../../errors.ts';
 import { type ChainVerdict, verifyChain } from './chain.ts';
 import { createControlRows } from './control-rows.ts';
@@ -16,6 +16,7 @@ export type EmbeddedReader = {
   /** What the daemon has stored: at most some hundred ms behind what it knows. */
   views: Omit<Views, 'apply'>;
   control: Control;
+  house: Pick<House, 'read'>;
   /** Appends in one transaction; a running daemon sees the entries within 250 ms. Rejects with `log-unavailable`. */
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
   /** Checks the hash chain over `auctions`; `onProgress` hears how many records fit so far. */
@@ -82,6 +83,7 @@ function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader
         inTransaction(database, () => control.acknowledge({ instance, revision, at })),
       acknowledged: async () => control.acknowledged(),
     },
+    house: { read: async () => control.house() },
     appendBeside: async (entries) => {
       const encoded: EncodedEntries = { topics: [], keys: [], values: [] };
       encode(entries, encoded);

@@ -1,6 +1,6 @@
 /** The embedded backend: all ports of one daemon on one SQLite file in its data directory. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Control, EventLog, MarginCache, Views } from '../../bidding/ports.ts';
+import type { Control, EventLog, House, MarginCache, Views } from '../../bidding/ports.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { Fault } from '../../errors.ts';
 import { type ControlRows, createControlRows } from './control-rows.ts';
@@ -21,6 +21,7 @@ export type EmbeddedStore = {
   views: Views;
   margins: MarginCache;
   control: Control;
+  house: House;
   /** Transactions committed since the start, for the metrics. */
   commits: () => number;
   /** Stops consumers after the batch in hand, stores what is in memory, gives the directory back. */
@@ -72,6 +73,19 @@ function createControl(rows: ControlRows, writer: Writer): Control {
   };
 }
 
+function createHouse(rows: ControlRows, writer: Writer): House {
+  return {
+    read: async () => rows.house(),
+    write: async (mark) => {
+      try {
+        await writer.submit({ kind: 'house', mark });
+      } catch (cause) {
+        throw new Fault('log-unavailable', 'Where the desk lives could not be stored.', cause);
+      }
+    },
+  };
+}
+
 function createMarginReader(database: DatabaseSync): MarginReader {
   const select = database.prepare('SELECT detail FROM margins WHERE link_key = ?');
   return (linkKey) => {
@@ -110,6 +124,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       },
     });
     const margins = createMargins({ read: createMarginReader(database), writer, memoryRows });
+    const rows = createControlRows(database);
     const running = writer;
     return {
       log: log.log,
@@ -117,7 +132,8 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       copies: null,
       views: views.views,
       margins,
-      control: createControl(createControlRows(database), writer),
+      control: createControl(rows, writer),
+      house: createHouse(rows, writer),
       commits: running.commits,
       close: async () => {
         await log.close();

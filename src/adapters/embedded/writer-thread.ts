@@ -36,6 +36,9 @@ function serve(port: MessagePort, path: string): void {
       case 'acknowledge':
         control.acknowledge(task.acknowledgement);
         return null;
+      case 'house':
+        control.setHouse(task.mark);
+        return null;
       default:
         return task satisfies never;
     }

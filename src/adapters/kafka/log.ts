@@ -1,10 +1,11 @@
 /** The event log on Kafka: topics made, schemas registered, appended and read, watched over. */
-import type { EventLog, LogEntry, Snapshots } from '../../bidding/ports.ts';
+import type { EventLog, House, LogEntry, Snapshots } from '../../bidding/ports.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { createAppender } from './appender.ts';
 import { createClient, type LogLine, unavailable, withoutRepeats } from './client.ts';
 import { createConsumer, type KafkaConsumer } from './consume.ts';
+import { createHouse } from './house.ts';
 import { createPartitionReader, type RawRecord } from './partitions.ts';
 import { type Codec, registerSchemas } from './registry.ts';
 import { type KafkaSettings, recordTopics, topicNameOf } from './settings.ts';
@@ -20,6 +21,7 @@ export type KafkaLog = {
   appendAtDoor: EventLog['append'];
   lag: () => ConsumerLag[];
   snapshots: Snapshots;
+  house: House;
   /** Sends by both producers so far. */
   sends: () => number;
   close: () => Promise<void>;
@@ -131,6 +133,7 @@ export async function openKafkaLog(options: {
   return {
     log,
     snapshots: copies.snapshots,
+    house: createHouse(kafka, settings, reader),
     appendAtDoor: (entries) => door.append(entries),
     sends: () => desk.sends() + door.sends(),
     lag: () =>

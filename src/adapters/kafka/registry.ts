@@ -21,7 +21,8 @@ export type Codec = {
 const headBytes = 5;
 const retryMs = 500;
 /** Statuses that the registry itself gave; anything else, 400 included, may be the client's word for no answer. */
-const answered = new Set([401, 403, 404, 409, 422]);
+const conflict = 409;
+const answered = new Set([401, 403, 404, conflict, 422]);
 
 /** Waits for the registry up to `startTimeoutMs`. Rejects with `configuration-invalid` and the registry's reason. */
 export async function registerSchemas(settings: KafkaSettings): Promise<Codec> {
@@ -78,6 +79,7 @@ export async function registerSchemas(settings: KafkaSettings): Promise<Codec> {
 }
 
 async function register(registry: SchemaRegistry, subject: string, schema: string, giveUpAt: number): Promise<number> {
+  let conflicts = 0;
   for (;;) {
     try {
       const options = { subject, compatibility: COMPATIBILITY.BACKWARD };
@@ -86,7 +88,9 @@ async function register(registry: SchemaRegistry, subject: string, schema: strin
       const why = cause instanceof Error ? cause.message : String(cause);
       // An error without a status was found by the client in what the registry said, or in the schema.
       const status = statusOf(cause);
-      if (status === null || answered.has(status)) {
+      // Of two instances that register at once, one may be told that it was done already: only a second no is one.
+      if (status === conflict) conflicts += 1;
+      if (status === null || (answered.has(status) && (status !== conflict || conflicts > 1))) {
         throw new Fault('configuration-invalid', `The schema registry refuses the schema of ${subject}: ${why}`, cause);
       }
       if (Date.now() > giveUpAt) {

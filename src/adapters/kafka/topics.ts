@@ -15,6 +15,7 @@ const retention: Record<KafkaTopic, Record<string, string>> = {
   'dead-letters': { 'cleanup.policy': 'delete', 'retention.ms': String(400 * dayMs), 'retention.bytes': '-1' },
   inputs: { 'cleanup.policy': 'compact' },
   snapshots: { 'cleanup.policy': 'compact' },
+  house: { 'cleanup.policy': 'compact' },
 };
 
 /** A webhook may be as large as the door takes it, and a record of it somewhat larger. */

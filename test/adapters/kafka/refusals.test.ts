@@ -54,15 +54,18 @@ function testTopics(stack: SuiteStack): void {
     await withKafka(settings, async (kafka) => {
       const admin = kafka.admin();
       await admin.connect();
-      const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] });
-      const saidOf = (entry: string) =>
-        resources[0]!.configEntries.find((each) => each.configName === entry)?.configValue;
-      assert.equal(saidOf('cleanup.policy'), 'delete');
-      assert.equal(Number(saidOf('retention.ms')), 400 * 86_400_000);
+      const saidOf = async (entry: string) => {
+        const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [resource] });
+        return resources[0]!.configEntries.find((each) => each.configName === entry)?.configValue;
+      };
+      assert.equal(await saidOf('cleanup.policy'), 'delete');
+      assert.equal(Number(await saidOf('retention.ms')), 400 * 86_400_000);
       await admin.alterConfigs({
         validateOnly: false,
         resources: [{ ...resource, configEntries: [{ name: 'cleanup.policy', value: 'compact' }] }],
       });
+      // The controller answers before the broker has read of it.
+      await eventually(async () => (await saidOf('cleanup.policy')) === 'compact');
       await admin.disconnect();
     });
     await assert.rejects(open(settings), (fault: Fault) => fault.exitCode === 78 && /compact/.test(fault.message));

@@ -1,0 +1,88 @@
+/** Who may run where: a desk that was moved must never run in two places. */
+import type { Clock, Timer } from '../domain/clock.ts';
+import { Fault } from '../errors.ts';
+import type { Control, House, HouseMark } from './ports.ts';
+
+/** How often a running process looks whether the desk was moved from under it. */
+const lookEveryMs = 5_000;
+const showEveryMs = 500;
+
+function away({ kind, file, at }: HouseMark): Fault {
+  const when = new Date(at).toISOString();
+  switch (kind) {
+    case 'moved':
+      return new Fault(
+        'desk-moved',
+        `The desk that was here was moved to ${file} on ${when}: run it where that file was imported. If it never was and never will be, lance export --undo brings the desk back here.`,
+      );
+    case 'leaving':
+      return new Fault(
+        'desk-moved',
+        `An export of this desk to ${file}, begun on ${when}, goes on or broke off. If it broke off, lance export --undo brings the desk back here; what it wrote is worth nothing then.`,
+      );
+    case 'arriving':
+      return new Fault(
+        'desk-moved',
+        `An import of ${file} into this place, begun on ${when}, goes on or broke off. If it broke off, import the file into another, empty place; the part that is here cannot be used.`,
+      );
+    default:
+      return kind satisfies never;
+  }
+}
+
+type Visitor = { house: Pick<House, 'read'>; control: Control; clock: Clock; instance: string };
+
+/**
+ * Rejects with `desk-moved` where the desk does not live here. The process shows itself first and looks then, as an export marks
+ * first and looks for processes then: whichever comes second sees the other.
+ */
+export async function enterHouse(visitor: Visitor): Promise<void> {
+  await show(visitor);
+  const mark = await visitor.house.read();
+  if (mark !== null) throw away(mark);
+}
+
+async function show({ control, instance, clock }: Visitor): Promise<void> {
+  const { revision } = await control.read();
+  await control.acknowledge(instance, revision, clock.now());
+}
+
+/**
+ * For a process that an export did not see, because it could not show itself just then. `shows`: nothing else in the process
+ * shows that it lives.
+ */
+export function watchHouse(options: Visitor & { shows: boolean; onMoved: (fault: Fault) => void }): {
+  stop: () => void;
+} {
+  const { clock, house, onMoved } = options;
+  let stopped = false;
+  const timers = new Map<() => Promise<void>, Timer>();
+
+  function every(periodMs: number, work: () => Promise<void>): void {
+    const run = async (): Promise<void> => {
+      try {
+        await work();
+      } catch (fault) {
+        // No answer now; asked again the next time.
+        if (!(fault instanceof Fault)) throw fault;
+      }
+      if (!stopped) every(periodMs, work);
+    };
+    timers.set(
+      work,
+      clock.schedule(clock.now() + periodMs, () => void run()),
+    );
+  }
+
+  every(lookEveryMs, async () => {
+    const mark = await house.read();
+    if (mark !== null && !stopped) onMoved(away(mark));
+  });
+  if (options.shows) every(showEveryMs, () => show(options));
+  return {
+    stop: () => {
+      stopped = true;
+      for (const timer of timers.values()) timer.cancel();
+    },
+  };
+}

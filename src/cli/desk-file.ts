@@ -1,0 +1,219 @@
+/**
+ * A desk as a file: a header, then one record a line. The header is the first line, so that nothing has to be believed before it
+ * is checked; what it says of the rest is only known at the end, so the rest is written first and put behind it.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip, gzipSync } from 'node:zlib';
+import type { ControlState, NewEntry } from '../bidding/ports.ts';
+import type { Topic } from '../domain/records.ts';
+import { Fault } from '../errors.ts';
+
+/** The order in which topics stand in the file: what the others refer to comes before them. */
+export const fileTopics = ['inputs', 'callbacks', 'dead-letters', 'auctions'] as const satisfies readonly Topic[];
+
+export type DeskCounts = Record<Topic, number> & {
+  /** So many of the first callbacks in the file were dealt with before the move. */
+  callbacksDealtWith: number;
+};
+
+export type DeskHeader = {
+  kind: 'lance-desk';
+  version: 1;
+  exportedAt: number;
+  /** Where the desk lived: backend, and the directory or the prefix of its topics. */
+  source: { backend: string; place: string };
+  control: Pick<ControlState, 'pause' | 'caps'>;
+  counts: DeskCounts;
+  /** SHA-256, in hex, of all bytes after the first line, uncompressed. */
+  hash: string;
+};
+
+export type FileEntry = NewEntry & { partition: number; offset: number };
+
+const isZipped = (path: string): boolean => path.endsWith('.gz');
+
+export type DeskFileWriter = {
+  /** Writes all pages. Resolves to the hash. Rejects with `not-allowed` where the file cannot be written. */
+  writeBody: (pages: AsyncIterable<readonly FileEntry[]>) => Promise<string>;
+  /** Puts the header in front. When this resolves the file is whole, and stays. */
+  finish: (header: DeskHeader) => Promise<void>;
+  discard: () => Promise<void>;
+};
+
+export function createDeskFile(path: string, unwritable: (why: string) => string): DeskFileWriter {
+  const bodyPath = `${path}.body`;
+  const wholePath = `${path}.part`;
+  const guarded = async <R>(work: () => Promise<R>): Promise<R> => {
+    try {
+      return await work();
+    } catch (cause) {
+      if (!(cause instanceof Error && 'syscall' in cause)) throw cause;
+      throw new Fault('not-allowed', unwritable(cause.message), cause);
+    }
+  };
+  return {
+    writeBody: (pages) =>
+      guarded(async () => {
+        const hash = createHash('sha256');
+        const hashing = new Transform({
+          transform: (chunk: Buffer, _encoding, done) => {
+            hash.update(chunk);
+            done(null, chunk);
+          },
+        });
+        const lines = Readable.from(linesOf(pages));
+        const file = createWriteStream(bodyPath, { flags: 'wx', mode: 0o600 });
+        if (isZipped(path)) await pipeline(lines, hashing, createGzip(), file);
+        else await pipeline(lines, hashing, file);
+        return hash.digest('hex');
+      }),
+    finish: (header) =>
+      guarded(async () => {
+        const line = `${JSON.stringify(header)}\n`;
+        const file = await open(wholePath, 'wx', 0o600);
+        try {
+          // Members of gzip one after the other are one gzip file.
+          await file.write(isZipped(path) ? gzipSync(line) : Buffer.from(line));
+          for await (const chunk of createReadStream(bodyPath)) await file.write(chunk as Buffer);
+          await file.sync();
+        } finally {
+          await file.close();
+        }
+        await rename(wholePath, path);
+        await rm(bodyPath);
+      }),
+    discard: async () => {
+      await Promise.all([bodyPath, wholePath].map((left) => rm(left, { force: true })));
+    },
+  };
+}
+
+async function* linesOf(pages: AsyncIterable<readonly FileEntry[]>): AsyncGenerator<Buffer> {
+  for await (const page of pages) {
+    yield Buffer.from(page.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+  }
+}
+
+export type DeskFile = {
+  header: DeskHeader;
+  /** In the order of the file, at most `maxEntries` of one topic a page. */
+  pages: (maxEntries: number) => AsyncGenerator<FileEntry[]>;
+};
+
+/** Reads the whole file once and believes nothing. Rejects with `export-unreadable`, which says what is wrong with which line. */
+export async function openDeskFile(
+  path: string,
+  texts: { unreadable: (path: string, why: string) => string },
+  onEntries: (read: number, of: number) => void,
+): Promise<DeskFile> {
+  const refuse = (why: string, cause?: unknown) => new Fault('export-unreadable', texts.unreadable(path, why), cause);
+  const hash = createHash('sha256');
+  const counts: Record<Topic, number> = { auctions: 0, callbacks: 0, 'dead-letters': 0, inputs: 0 };
+  let header: DeskHeader | null = null;
+  let number = 0;
+  let lastPlace = 0;
+  try {
+    for await (const line of readLines(path)) {
+      number += 1;
+      if (header === null) {
+        header = headerIn(line);
+        if (header === null) throw refuse('its first line is not the header of a desk that this program can read');
+        continue;
+      }
+      hash.update(`${line}\n`);
+      const entry = entryIn(line);
+      if (entry === null) throw refuse(`line ${number} is not a record with topic and key`);
+      const place = fileTopics.indexOf(entry.topic);
+      if (place < lastPlace) throw refuse(`line ${number} is of ${entry.topic}, which ended before`);
+      lastPlace = place;
+      counts[entry.topic] += 1;
+      if (number % 1_000 === 0) onEntries(number, totalOf(header.counts));
+    }
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause;
+    throw refuse(cause instanceof Error ? cause.message : String(cause), cause);
+  }
+  if (header === null) throw refuse('it is empty');
+  for (const topic of fileTopics) {
+    const [said, found] = [header.counts[topic], counts[topic]];
+    if (said !== found) throw refuse(`it has ${found} records of ${topic}, its header says ${said}`);
+  }
+  if (hash.digest('hex') !== header.hash) throw refuse('its records are not those that the header was written for');
+  return { header, pages: (maxEntries) => pagesOf(path, maxEntries) };
+}
+
+export function totalOf(counts: DeskCounts): number {
+  return fileTopics.reduce((sum, topic) => sum + counts[topic], 0);
+}
+
+async function* readLines(path: string): AsyncGenerator<string> {
+  const file = createReadStream(path);
+  const input = isZipped(path) ? createGunzip() : file;
+  // Handed on by hand: a pipeline would swallow why the file could not be read.
+  if (input !== file) {
+    file.on('error', (fault) => input.destroy(fault));
+    file.pipe(input as ReturnType<typeof createGunzip>);
+  }
+  try {
+    let held = '';
+    const decoder = new TextDecoder();
+    for await (const chunk of input) {
+      const lines = (held + decoder.decode(chunk as Buffer, { stream: true })).split('\n');
+      held = lines.pop()!;
+      yield* lines;
+    }
+    if (held !== '') yield held;
+  } finally {
+    file.destroy();
+  }
+}
+
+async function* pagesOf(path: string, maxEntries: number): AsyncGenerator<FileEntry[]> {
+  let page: FileEntry[] = [];
+  let isHeader = true;
+  for await (const line of readLines(path)) {
+    if (isHeader) {
+      isHeader = false;
+      continue;
+    }
+    const entry = entryIn(line)!;
+    if (page.length === maxEntries || (page.length > 0 && page[0]!.topic !== entry.topic)) {
+      yield page;
+      page = [];
+    }
+    page.push(entry);
+  }
+  if (page.length > 0) yield page;
+}
+
+function jsonIn(line: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+function headerIn(line: string): DeskHeader | null {
+  const value = jsonIn(line);
+  if (value?.kind !== 'lance-desk' || value.version !== 1) return null;
+  const { counts, hash, control } = value as Partial<DeskHeader>;
+  const wanted = [...fileTopics, 'callbacksDealtWith'] as const;
+  const counted = counts !== undefined && wanted.every((name) => Number.isSafeInteger(counts[name]));
+  return counted && typeof hash === 'string' && control !== undefined ? (value as DeskHeader) : null;
+}
+
+function entryIn(line: string): FileEntry | null {
+  const value = jsonIn(line);
+  if (value === null) return null;
+  const { topic, key, record } = value;
+  const known = fileTopics.some((each) => each === topic);
+  return known && typeof key === 'string' && typeof record === 'object' && record !== null
+    ? (value as unknown as FileEntry)
+    : null;
+}

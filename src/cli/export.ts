@@ -1,0 +1,226 @@
+/** `lance export`: carries a desk into a file and marks the place it leaves, so that it never runs in two. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { deadlineOf } from '../bidding/evolve.ts';
+import { callbackPartition, type EventLog, type LogEntry } from '../bidding/ports.ts';
+import type { StorePlace } from '../config/store-place.ts';
+import type { Topic, Topics } from '../domain/records.ts';
+import { Fault } from '../errors.ts';
+import { createDeskFile, type DeskCounts, type DeskHeader, type FileEntry, fileTopics, totalOf } from './desk-file.ts';
+import { createProgress } from './terminal.ts';
+import { type CommandWorld, lifeMs, type WholeStore, wait } from './world.ts';
+
+const pageEntries = 1_000;
+const pollMs = 250;
+/** An acknowledgement this old, by whatever clock, is of a process that ended; younger ones are watched. */
+const surelyDeadMs = 600_000;
+
+export function placeText(store: StorePlace): { backend: string; place: string } {
+  return { backend: store.backend, place: store.backend === 'embedded' ? store.dataDir : store.kafka.topicPrefix };
+}
+
+export async function exportDesk(world: CommandWorld, path: string, json: boolean): Promise<void> {
+  const { format, terminal } = world;
+  const { texts } = format;
+  const { store: place } = world.place();
+  if (existsSync(path)) throw new Fault('not-allowed', texts.move.fileThere(path));
+  // Where no desk has ever been, this says so and makes nothing.
+  await (await world.openReader(place)).close();
+  const store = await world.openWhole(place);
+  try {
+    await refuseRunning(world, store);
+    const file = createDeskFile(path, (why) => texts.move.unwritable(path, why));
+    await store.house.write({ kind: 'leaving', file: resolve(path), at: world.clock.now() });
+    let header: DeskHeader;
+    try {
+      // A directory is locked by its process: none has this one.
+      if (place.backend === 'kafka') await refuseLiving(world, store);
+      await refuseUnknown(world, store);
+      header = await writeDesk(world, store, placeText(place), { file, json });
+    } catch (fault) {
+      await file.discard();
+      await store.house.write(null);
+      throw fault;
+    }
+    await store.house.write({ kind: 'moved', file: resolve(path), at: world.clock.now() });
+    const total = totalOf(header.counts);
+    if (json) terminal.write(JSON.stringify({ file: resolve(path), records: total, ...header }));
+    else terminal.write(texts.move.exported(path, format.number(total), header.hash));
+  } finally {
+    await store.close();
+  }
+}
+
+/** Takes back the mark of an export. */
+export async function undoExport(world: CommandWorld): Promise<void> {
+  const { move } = world.format.texts;
+  const { store: place } = world.place();
+  await (await world.openReader(place)).close();
+  const store = await world.openWhole(place);
+  try {
+    const mark = await store.house.read();
+    if (mark === null) throw new Fault('not-found', move.notMoved);
+    if (mark.kind === 'arriving') throw new Fault('not-allowed', move.halfArrived(mark.file));
+    await store.house.write(null);
+    world.terminal.write(move.undone(mark.file));
+  } finally {
+    await store.close();
+  }
+}
+
+async function refuseRunning({ format }: CommandWorld, { house, control }: WholeStore): Promise<void> {
+  const { move } = format.texts;
+  const mark = await house.read();
+  if (mark?.kind === 'arriving') throw new Fault('not-allowed', move.halfArrived(mark.file));
+  if (mark !== null) throw new Fault('not-allowed', move.movedAlready(mark.file));
+  if ((await control.read()).pause === null) throw new Fault('not-allowed', move.notPaused);
+}
+
+/** Clocks of machines differ: a process lives when it shows itself anew, whatever time it says. */
+export async function refuseLiving({ clock, format }: CommandWorld, { control }: WholeStore): Promise<void> {
+  const first = new Map((await control.acknowledged()).map(({ instance, at }) => [instance, at]));
+  if (![...first.values()].some((at) => clock.now() - at < surelyDeadMs)) return;
+  for (const until = clock.now() + lifeMs; clock.now() < until; ) {
+    const shown = (await control.acknowledged()).filter(({ instance, at }) => first.get(instance) !== at);
+    if (shown.length > 0) {
+      const names = shown.map(({ instance }) => instance).join(', ');
+      throw new Fault('not-allowed', format.texts.move.living(names));
+    }
+    await wait(clock, pollMs);
+  }
+}
+
+/**
+ * What may have been sent and is not known must not be taken up elsewhere while it could still land. A claim without an answer is
+ * ended by the desk that wrote it, which knows best, even after its deadline.
+ */
+async function refuseUnknown(world: CommandWorld, { log, views }: WholeStore): Promise<void> {
+  const { move } = world.format.texts;
+  const read = world.readConfig();
+  if (read.kind === 'refused') throw new Fault('configuration-invalid', read.faults.join('\n'));
+  const { bidding } = read.config;
+  for (const [partition, end] of await log.ends('auctions')) {
+    const behind = end - (await views.applied(partition));
+    if (behind > 0) throw new Fault('not-allowed', move.behind(behind));
+    for (const { state } of await views.open(partition)) {
+      if (state.phase === 'claimed') throw new Fault('not-allowed', move.claimOpen(state.requestId));
+      const leftMs = deadlineOf(state, bidding) - world.clock.now();
+      if (state.phase === 'unknown' && leftMs > 0) {
+        throw new Fault('not-allowed', move.unknownOpen(state.requestId, Math.ceil(leftMs / 1_000)));
+      }
+    }
+  }
+}
+
+type Span = { partition: number; from: number; end: number };
+
+async function writeDesk(
+  world: CommandWorld,
+  store: WholeStore,
+  source: DeskHeader['source'],
+  { file, json }: { file: ReturnType<typeof createDeskFile>; json: boolean },
+): Promise<DeskHeader> {
+  const { move } = world.format.texts;
+  const { pause, caps } = await store.control.read();
+  const counts: DeskCounts = { auctions: 0, callbacks: 0, 'dead-letters': 0, inputs: 0, callbacksDealtWith: 0 };
+  const spans = new Map<Topic, Span[][]>();
+  for (const topic of fileTopics) spans.set(topic, await spansOf(store, topic));
+  const offsets = [...spans.values()].flat(2).reduce((sum, { from, end }) => sum + end - from, 0);
+  const progress = createProgress(world.terminal, move.exporting);
+
+  async function* pages(): AsyncGenerator<FileEntry[]> {
+    for (const [topic, groups] of spans) {
+      for (const [index, group] of groups.entries()) {
+        for await (const page of mergedPages(store.log, topic, group)) {
+          counts[topic] += page.length;
+          if (topic === 'callbacks' && index === 0) counts.callbacksDealtWith += page.length;
+          if (!json) progress.show(Math.min(offsets, totalOf(counts)), offsets, topic);
+          yield page;
+        }
+      }
+    }
+  }
+  const hash = await file.writeBody(pages());
+  progress.end();
+  for (const [topic, groups] of spans) {
+    const ends = await store.log.ends(topic);
+    const moved = groups.at(-1)!.some(({ partition, end }) => (ends.get(partition) ?? 0) !== end);
+    if (moved) throw new Fault('not-allowed', move.changed(topic));
+  }
+  if (totalOf(counts) === 0) throw new Fault('not-found', move.nothing);
+  const header: DeskHeader = {
+    kind: 'lance-desk',
+    version: 1,
+    exportedAt: world.clock.now(),
+    source,
+    control: { pause, caps },
+    counts,
+    hash,
+  };
+  await file.finish(header);
+  return header;
+}
+
+/** What of a topic is written together; of callbacks first those that were dealt with. */
+async function spansOf({ log, views }: WholeStore, topic: Topic): Promise<Span[][]> {
+  const ends = [...(await log.ends(topic))].map(([partition, end]) => ({ partition, from: 0, end }));
+  if (topic !== 'callbacks') return [ends];
+  const dealt: Span[] = [];
+  const rest: Span[] = [];
+  for (const { partition, end } of ends) {
+    const next = Math.min(end, await views.applied(callbackPartition(partition)));
+    dealt.push({ partition, from: 0, end: next });
+    rest.push({ partition, from: next, end });
+  }
+  return [dealt, rest];
+}
+
+/**
+ * Each partition in its order; among them the record written earliest comes first, which is as near as anybody knows to the order
+ * in which a log of one partition would have them: caps are kept in that order.
+ */
+async function* mergedPages<T extends Topic>(
+  log: Pick<EventLog, 'read'>,
+  topic: T,
+  spans: readonly Span[],
+): AsyncGenerator<FileEntry[]> {
+  const readers: { next: LogEntry<Topics[T]>; rest: AsyncGenerator<LogEntry<Topics[T]>> }[] = [];
+  for (const span of spans) {
+    const rest = readSpan(log, topic, span);
+    const first = await rest.next();
+    if (first.done !== true) readers.push({ next: first.value, rest });
+  }
+  let page: FileEntry[] = [];
+  while (readers.length > 0) {
+    let earliest = readers[0]!;
+    for (const reader of readers)
+      if (writtenAt(reader.next.record) < writtenAt(earliest.next.record)) earliest = reader;
+    const { partition, offset, key, record } = earliest.next;
+    page.push({ topic, partition, offset, key, record } as FileEntry);
+    if (page.length === pageEntries) {
+      yield page;
+      page = [];
+    }
+    const following = await earliest.rest.next();
+    if (following.done === true) readers.splice(readers.indexOf(earliest), 1);
+    else earliest.next = following.value;
+  }
+  if (page.length > 0) yield page;
+}
+
+function writtenAt(record: object): number {
+  return 'at' in record && typeof record.at === 'number' ? record.at : 0;
+}
+
+async function* readSpan<T extends Topic>(
+  log: Pick<EventLog, 'read'>,
+  topic: T,
+  { partition, from, end }: Span,
+): AsyncGenerator<LogEntry<Topics[T]>> {
+  for (let next = from; next < end; ) {
+    const page = await log.read(topic, partition, next, Math.min(pageEntries, end - next));
+    if (page.length === 0) return;
+    for (const entry of page) if (entry.offset < end) yield entry;
+    next = page.at(-1)!.offset + 1;
+  }
+}

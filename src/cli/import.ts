@@ -1,0 +1,140 @@
+/** `lance import`: a desk out of a file into an empty place. The views are made there by the fold, when the desk starts. */
+import { resolve } from 'node:path';
+import { callbackPartition, type NewEntry } from '../bidding/ports.ts';
+import type { LinkDetail } from '../domain/request.ts';
+import { Fault } from '../errors.ts';
+import { type DeskFile, type DeskHeader, type FileEntry, fileTopics, openDeskFile, totalOf } from './desk-file.ts';
+import { placeText, refuseLiving } from './export.ts';
+import { createProgress } from './terminal.ts';
+import { type CommandWorld, type WholeStore, wait } from './world.ts';
+
+const pageEntries = 500;
+const appendAttempts = 20;
+const retryMs = 500;
+/** The service's own validity of a link detail; older ones are of no use to anybody. */
+const marginValidityMs = 86_400_000;
+
+export async function importDesk(world: CommandWorld, path: string, json: boolean): Promise<void> {
+  const { format, terminal } = world;
+  const { move } = format.texts;
+  const checking = createProgress(terminal, move.checking);
+  const file = await openDeskFile(path, move, (read, of) => {
+    if (!json) checking.show(Math.min(read, of), of, '');
+  });
+  checking.end();
+  const { store: place } = world.place();
+  const store = await world.openWhole(place);
+  try {
+    await refuseFull(world, store, place.backend);
+    await store.house.write({ kind: 'arriving', file: resolve(path), at: world.clock.now() });
+    if (place.backend === 'kafka') {
+      await refuseLiving(world, store).catch(async (fault: unknown) => {
+        await store.house.write(null);
+        throw fault;
+      });
+    }
+    await takeIn(world, store, file, json);
+    await store.house.write(null);
+    const { counts, hash, source } = file.header;
+    const total = totalOf(counts);
+    if (json)
+      terminal.write(JSON.stringify({ file: resolve(path), records: total, counts, hash, ...placeText(place) }));
+    else terminal.write(move.imported(format.number(total), source.backend, placeText(place).place));
+  } finally {
+    await store.close();
+  }
+}
+
+async function refuseFull({ format }: CommandWorld, store: WholeStore, backend: 'embedded' | 'kafka'): Promise<void> {
+  const full = (what: string) => new Fault('not-allowed', format.texts.move.full[backend](what));
+  if ((await store.house.read()) !== null) throw full('house');
+  for (const topic of fileTopics) {
+    for (const [partition, end] of await store.log.ends(topic)) {
+      if (end > 0) throw full(topic);
+      const applied = topic === 'callbacks' ? callbackPartition(partition) : partition;
+      if ((await store.views.applied(applied)) > 0) throw full('views');
+    }
+  }
+  if (Object.keys((await store.control.read()).caps).length > 0) throw full('caps');
+}
+
+async function takeIn(
+  world: CommandWorld,
+  store: WholeStore,
+  { header, pages }: DeskFile,
+  json: boolean,
+): Promise<void> {
+  const { move } = world.format.texts;
+  const { counts, control } = header;
+  // The desk was paused, and stays so until somebody says otherwise.
+  await store.control.setPause(control.pause);
+  for (const [name, limitCents] of Object.entries(control.caps)) await store.control.setCap(name, limitCents);
+  const progress = createProgress(world.terminal, move.importing);
+  const total = totalOf(counts);
+  let done = 0;
+  let callbacks = 0;
+  for await (const page of pages(pageEntries)) {
+    for (const part of partsOf(page, counts.callbacksDealtWith - callbacks)) {
+      await appendSurely(world, store, part);
+      if (part[0]!.topic !== 'callbacks') continue;
+      callbacks += part.length;
+      await keepMargins(world, store, part);
+      if (callbacks === counts.callbacksDealtWith) await markDealtWith(store);
+    }
+    done += page.length;
+    if (!json) progress.show(done, total, page[0]!.topic);
+  }
+  progress.end();
+  await checkArrived(world, store, counts);
+}
+
+/** A page of callbacks ends where those do that were dealt with. */
+function partsOf(page: FileEntry[], dealtLeft: number): FileEntry[][] {
+  if (page[0]!.topic !== 'callbacks' || dealtLeft <= 0 || dealtLeft >= page.length) return [page];
+  return [page.slice(0, dealtLeft), page.slice(dealtLeft)];
+}
+
+/** What the log refused may have been written all the same; records that come twice are absorbed by the fold. */
+async function appendSurely(world: CommandWorld, { log }: WholeStore, entries: readonly FileEntry[]): Promise<void> {
+  const fresh = entries.map(({ topic, key, record }) => ({ topic, key, record }) as NewEntry);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await log.append(fresh);
+      return;
+    } catch (fault) {
+      if (!(fault instanceof Fault) || !fault.retryable || attempt === appendAttempts) throw fault;
+      await wait(world.clock, retryMs);
+    }
+  }
+}
+
+/** The margin cache holds what callbacks told within a day. */
+async function keepMargins(
+  { clock }: CommandWorld,
+  { margins }: WholeStore,
+  page: readonly FileEntry[],
+): Promise<void> {
+  const details: LinkDetail[] = [];
+  for (const entry of page) {
+    if (entry.topic !== 'callbacks' || entry.record.kind !== 'link-detail') continue;
+    if (clock.now() - entry.record.detail.receivedAt < marginValidityMs) details.push(entry.record.detail);
+  }
+  if (details.length > 0) await margins.write(details);
+}
+
+/** All callbacks that are in the log now were given to their requests where the desk came from. */
+async function markDealtWith({ log, views }: WholeStore): Promise<void> {
+  for (const [partition, next] of await log.ends('callbacks')) {
+    if (next === 0) continue;
+    await views.apply({ partition: callbackPartition(partition), first: 0, next, changes: [] });
+  }
+}
+
+async function checkArrived(world: CommandWorld, { log }: WholeStore, counts: DeskHeader['counts']): Promise<void> {
+  for (const topic of fileTopics) {
+    const arrived = [...(await log.ends(topic)).values()].reduce((sum, end) => sum + end, 0);
+    if (arrived < counts[topic]) {
+      throw new Fault('log-unavailable', world.format.texts.move.missing(topic, arrived, counts[topic]));
+    }
+  }
+}

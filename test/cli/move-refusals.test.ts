@@ -1,0 +1,152 @@
+/** What keeps a desk from moving, and a file from being taken in: on the embedded backend, where nothing else has to run. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { type EmbeddedStore, openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
+import { callbackPartition } from '../../src/bidding/ports.ts';
+import type { Phase } from '../../src/domain/states.ts';
+import { requested } from '../bidding/parts.ts';
+import { auctionEntry, linkDetail, stateOf } from '../conformance/samples.ts';
+import { runningClock } from '../sandbox/clocks.ts';
+import { lance, pseudonymKey } from './desk.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'lance-move-'));
+const environment = {
+  LANCE_DATA_DIR: join(directory, 'desk'),
+  LANCE_BASE_URL: 'http://127.0.0.1:9',
+  LANCE_WEBHOOK_TOKENS: 'token-of-the-tests',
+  LANCE_ACCESS_TOKEN: 'token-of-the-tests',
+  LANCE_CONTACT_URL: 'https://parceiro.example/credito',
+  LANCE_PSEUDONYM_KEY: pseudonymKey,
+  LANCE_HTTP_PORT: '0',
+  LANCE_LANG: 'en',
+};
+const file = (name: string) => join(directory, name);
+const newHome = () => ({ ...environment, LANCE_DATA_DIR: file(randomUUID()) });
+const openStore = (place: string): Promise<EmbeddedStore> =>
+  openEmbeddedStore({
+    directory: place,
+    onFault: (fault) => {
+      throw fault;
+    },
+  });
+
+async function refused(words: readonly string[], code: number, why: RegExp, home = environment): Promise<void> {
+  const ended = await lance(home, ...words);
+  assert.equal(ended.code, code, `${ended.stdout}${ended.stderr}`);
+  assert.match(ended.stderr, why);
+}
+
+let next = 0;
+/** One more record, folded to a request in this phase. */
+async function fold(store: EmbeddedStore, requestId: string, phase: Phase, closesAt: number): Promise<void> {
+  await store.log.append([auctionEntry(requestId, phase)]);
+  const request = { ...requested().request, requestId, closesAt };
+  const state = { ...stateOf(requestId, phase, null), request };
+  await store.views.apply({
+    partition: 0,
+    first: next,
+    next: next + 1,
+    changes: [{ kind: 'state', state, open: phase === 'unknown' || phase === 'claimed', bidIds: [] }],
+  });
+  next += 1;
+}
+
+before(async () => {
+  const store = await openStore(environment.LANCE_DATA_DIR);
+  await fold(store, '1', 'passed', 0);
+  const now = Date.now();
+  const detail = { kind: 'link-detail', at: now, requestCode: null, sealed: '' } as const;
+  const entries = [linkDetail('fresh', now, 5), linkDetail('stale', now - 90_000_000, 6)].map((each) => ({
+    topic: 'callbacks' as const,
+    key: each.linkKey,
+    record: { ...detail, detail: each },
+  }));
+  await store.log.append(entries);
+  await store.views.apply({ partition: callbackPartition(0), first: 0, next: 1, changes: [] });
+  await store.close();
+});
+after(() => rmSync(directory, { recursive: true, force: true }));
+
+test('a desk that runs, is not paused, or may have a bid under way stays where it is', async () => {
+  const held = await openStore(environment.LANCE_DATA_DIR);
+  await refused(['export', file('a')], 73, /Another daemon runs/);
+  await held.close();
+  await refused(['export', file('a')], 65, /not paused/);
+  const store = await openStore(environment.LANCE_DATA_DIR);
+  await store.control.setPause({ by: 'ana', reason: 'mudança', at: 1 });
+  await fold(store, '2', 'claimed', Date.now() - 60_000);
+  await store.close();
+  await refused(['export', file('a')], 65, /request 2 may have been sent and has no answer/);
+  const later = await openStore(environment.LANCE_DATA_DIR);
+  await fold(later, '2', 'unknown', Date.now() + 60_000);
+  await later.close();
+  await refused(['export', file('a')], 65, /request 2 arrived is unknown, and it may still arrive for \d\d s/);
+  const behind = await openStore(environment.LANCE_DATA_DIR);
+  await behind.log.append([auctionEntry('3', 'not folded')]);
+  await behind.close();
+  await refused(['export', file('a')], 65, /views are 1 records behind/);
+  const over = await openStore(environment.LANCE_DATA_DIR);
+  await over.views.apply({ partition: 0, first: next, next: next + 1, changes: [] });
+  next += 1;
+  await fold(over, '2', 'unknown', Date.now() - 1);
+  await over.close();
+  await refused(['export', file('no/such/a')], 65, /cannot be written: ENOENT/);
+  await refused(['export', file('a')], 73, /no desk in/, newHome());
+  await refused(['export'], 1, /--undo and no file/);
+  assert.equal((await lance(environment, 'bids', 'list')).code, 0, 'nothing of all this marked the place');
+});
+
+test('an export marks the place, undo takes it back, and the file must be whole to be taken in', async () => {
+  assert.equal((await lance(environment, 'export', file('b.ndjson.gz'))).code, 0);
+  await refused(['export', file('c')], 65, /moved to .*b\.ndjson\.gz/);
+  await refused(['run'], 78, /moved to .*lance export --undo/);
+  assert.equal((await lance(environment, 'export', '--undo')).code, 0);
+  await refused(['export', '--undo'], 66, /nothing to undo/);
+  await refused(['export', file('b.ndjson.gz')], 65, /is there already/);
+  assert.equal((await lance(environment, 'export', file('c'))).code, 0);
+
+  const whole = readFileSync(file('c'), 'utf8');
+  const spoilt: readonly (readonly [string, RegExp])[] = [
+    ['', /it is empty/],
+    [whole.split('\n').slice(1).join('\n'), /first line is not the header/],
+    [whole.replace('"note', '"n0te').replace('not folded', 'not f0lded'), /not those that the header was written for/],
+    [`${whole.trim().split('\n').slice(0, -1).join('\n')}\n`, /has 4 records of auctions, its header says 5/],
+    [whole.slice(0, -10), /line \d is not a record/],
+  ];
+  for (const [text, why] of spoilt) {
+    writeFileSync(file('spoilt'), text);
+    await refused(['import', file('spoilt')], 65, why, newHome());
+  }
+  copyFileSync(file('c'), file('c.gz'));
+  await refused(['import', file('c.gz')], 65, /incorrect header check/, newHome());
+  await refused(['import', file('nowhere')], 65, /ENOENT/, newHome());
+  await refused(['import', file('c')], 65, /not empty .*LANCE_DATA_DIR/);
+});
+
+test('what arrives: every record under its key, what was dealt with, margins of a day, the pause', async () => {
+  const home = newHome();
+  const taken = await lance(home, 'import', file('c'), '--json');
+  assert.equal(taken.code, 0, taken.stderr);
+  assert.equal(JSON.parse(taken.stdout).records, 7);
+  const [from, to] = [await openStore(environment.LANCE_DATA_DIR), await openStore(home.LANCE_DATA_DIR)];
+  try {
+    for (const topic of ['auctions', 'callbacks', 'dead-letters', 'inputs'] as const) {
+      assert.deepEqual(await to.log.read(topic, 0, 0, 100), await from.log.read(topic, 0, 0, 100));
+    }
+    assert.deepEqual([await to.views.applied(callbackPartition(0)), await to.views.applied(0)], [1, 0]);
+    assert.deepEqual([...(await to.margins.read(['fresh', 'stale'], Date.now())).keys()], ['fresh']);
+    assert.equal((await to.control.read()).pause?.reason, 'mudança');
+    assert.equal(await to.house.read(), null);
+    await to.house.write({ kind: 'arriving', file: 'c', at: runningClock.now() });
+  } finally {
+    await from.close();
+    await to.close();
+  }
+  await refused(['run'], 78, /import of c into this place.*broke off/, home);
+  await refused(['export', file('d')], 65, /did not end/, home);
+  await refused(['export', '--undo'], 65, /did not end/, home);
+});
