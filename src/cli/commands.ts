@@ -21,7 +21,15 @@ const defaultLimit = 50;
 const defaultDraws = 400;
 
 /** Options are checked where they are read; `texts` say what to write instead. */
-function readersOf({ number, portNumber, hostName, text, name, reais }: CommandWorld['format']['texts']['help']) {
+function readersOf({
+  number,
+  portNumber,
+  hostName,
+  text,
+  name,
+  reais,
+  shiftList,
+}: CommandWorld['format']['texts']['help']) {
   const check = (right: boolean, remedy: string) => {
     if (!right) throw new InvalidArgumentError(remedy);
   };
@@ -45,6 +53,11 @@ function readersOf({ number, portNumber, hostName, text, name, reais }: CommandW
     name: (word: string) => {
       check(/^[\p{L}\d.-]{1,60}$/u.test(word), name);
       return word;
+    },
+    /** At least two, in hundredths. */
+    shifts: (word: string) => {
+      check(/^-?\d{1,3}(,-?\d{1,3}){1,11}$/.test(word), shiftList);
+      return word.split(',').map(Number);
     },
     /** Whole cents. */
     reais: (word: string) => {
@@ -191,8 +204,9 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .argument('<file>', help.auctionsFile)
     .option('--draws <n>', help.draws, read.count, defaultDraws)
     .option('--seed <n>', help.seed, read.count, 1)
+    .option('--shifts <list>', help.shifts, read.shifts, null)
     .option('--json', help.json, false)
-    .action((file: string, options: { draws: number; seed: number; json: boolean }) => learnFile(world, file, options));
+    .action((file: string, options: Parameters<typeof learnFile>[2]) => learnFile(world, file, options));
   const audit = add(program, 'audit', help.audit, 'lance audit verify');
   add(audit, 'verify', help.verify, 'lance audit verify')
     .option('--json', help.json, false)

@@ -9,6 +9,9 @@ export const learnEn: Texts['learn'] = {
   tooFew: (count, least) => `The file has ${count} auctions; at least ${least} are needed.`,
   header: ['break-even', 'auctions', 'mean', '5 %', 'histogram', '5 %'],
   liveHeader: ['break-even', 'live', 'histogram', 'with segments', 'fixed mark-up'],
+  regimesHeader: ['break-even', 'live', 'histogram'],
+  shifted: (shifts, orders) =>
+    `The same live, rates shifted by ${shifts.join(', ')} hundredths over equal parts of the file; mean of ${orders} orders.`,
   about: (count) =>
     `Share of the surplus that somebody would earn who knows the distribution; ${count} auctions in the file.`,
 };

@@ -9,6 +9,9 @@ export const learnPt = {
   tooFew: (count: number, least: number) => `O arquivo tem ${count} leilões; são necessários ao menos ${least}.`,
   header: ['equilíbrio', 'leilões', 'média', '5 %', 'histograma', '5 %'],
   liveHeader: ['equilíbrio', 'ao vivo', 'histograma', 'com segmentos', 'margem fixa'],
+  regimesHeader: ['equilíbrio', 'ao vivo', 'histograma'],
+  shifted: (shifts: readonly number[], orders: number) =>
+    `O mesmo ao vivo, com as taxas deslocadas em ${shifts.join(', ')} centésimos em partes iguais do arquivo; média de ${orders} ordens.`,
   about: (count: number) =>
     `Parte do excedente que ganharia quem conhecesse a distribuição; ${count} leilões no arquivo.`,
 };

@@ -2,6 +2,7 @@
 import { Fault } from '../errors.ts';
 import { type LearnReport, leastAuctions, measureLearnt } from '../impact/learn.ts';
 import { type RecordedAuction, readAuctions } from '../impact/recorded-auctions.ts';
+import { measureRegimes, type RegimeReport } from '../impact/regimes.ts';
 import { createProgress, tableText } from './terminal.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -28,17 +29,32 @@ function readFile(world: CommandWorld, file: string): readonly RecordedAuction[]
 export function learnFile(
   world: CommandWorld,
   file: string,
-  options: { draws: number; seed: number; json: boolean },
+  options: { draws: number; seed: number; shifts: readonly number[] | null; json: boolean },
 ): void {
   const { terminal, format } = world;
   const { winCurve } = world.pricing();
   const auctions = readFile(world, file);
-  const { draws, seed } = options;
+  const { draws, seed, shifts } = options;
   const progress = createProgress(terminal, format.texts.learn.progress);
   const show = options.json ? () => undefined : (done: number, of: number) => progress.show(done, of, '');
   const report = measureLearnt(auctions, { winCurve, draws, seed }, show);
+  const regimes = shifts === null ? null : measureRegimes(auctions, shifts, { winCurve, seed }, show);
   if (!options.json) progress.end();
-  terminal.write(options.json ? JSON.stringify(report) : reportText(world, report));
+  if (options.json) terminal.write(JSON.stringify(regimes === null ? report : { ...report, regimes }));
+  else
+    terminal.write(
+      [reportText(world, report), ...(regimes === null ? [] : ['', regimesText(world, regimes)])].join('\n'),
+    );
+}
+
+function regimesText({ format }: CommandWorld, { shiftsHundredths, orders, breakEven }: RegimeReport): string {
+  const { learn } = format.texts;
+  const rows = Object.entries(breakEven).map(([name, { live, histogramLive }]) => [
+    name,
+    format.number(live, 4),
+    format.number(histogramLive, 4),
+  ]);
+  return `${learn.shifted(shiftsHundredths, orders)}\n\n${tableText(learn.regimesHeader, rows, [1, 2])}`;
 }
 
 function reportText({ format }: CommandWorld, report: LearnReport): string {

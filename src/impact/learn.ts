@@ -16,7 +16,7 @@ import { dimensionsOf, type RecordedAuction } from './recorded-auctions.ts';
 /** Break-evens between quantiles of the best rival rates, from where wins are cheap to where they are dear. */
 const breakEvenRanges = { low: [-0.75, 0.5], mid: [-0.25, 1], high: [0.25, 1.25] } as const;
 export type BreakEven = keyof typeof breakEvenRanges;
-const names: readonly BreakEven[] = ['low', 'mid', 'high'];
+export const breakEvenNames: readonly BreakEven[] = ['low', 'mid', 'high'];
 
 const batch = 20;
 const sampleSizes = [50, 100, 500, 1_000] as const;
@@ -24,7 +24,8 @@ const learningBreakEvens = 401;
 const liveBreakEvens = 41;
 /** On so many of them the policies are tried meanwhile, as the desk does on its own. */
 const triedBreakEvens = 5;
-const firstScored = 60;
+/** Before it the desk knows too little to be judged. */
+export const firstScored = 60;
 /** Fewer cannot be judged: nothing would be scored. */
 export const leastAuctions = 100;
 
@@ -47,7 +48,7 @@ export type LearnReport = {
 export type LearnOptions = { winCurve: PricingSettings['winCurve']; draws: number; seed: number };
 
 /** Mulberry32: 32 bits of state are enough to draw auctions. */
-function chanceOf(seed: number): () => number {
+export function chanceOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -116,7 +117,11 @@ function fixedMarkup(truth: Float64Array, breakEvens: Float64Array): number {
 }
 
 /** The desk's statistics and curves, without its log. */
-function createLearner(options: LearnOptions, breakEvens: Float64Array, statistics = new Map<string, Histogram>()) {
+function createLearner(
+  options: Pick<LearnOptions, 'winCurve'>,
+  breakEvens: Float64Array,
+  statistics = new Map<string, Histogram>(),
+) {
   const { winCurve } = options;
   const inputs = {
     prior: priorDistribution(winCurve.prior),
@@ -169,7 +174,7 @@ export function measureLearning(
 ): Record<BreakEven, Record<string, Shares>> {
   const truth = plainWin(auctions);
   const sizes: readonly number[] = sampleSizes.filter((size) => size <= auctions.length);
-  const grids = names.map((name) => {
+  const grids = breakEvenNames.map((name) => {
     const breakEvens = breakEvensOf(auctions, name, learningBreakEvens);
     const found = new Map(sizes.map((size) => [size, { policy: [] as number[], histogram: [] as number[] }]));
     return { name, breakEvens, clairvoyant: expectedSurplus(truth, truth, breakEvens), found };
@@ -231,11 +236,11 @@ export function measureLearning(
 export function measureLive(
   auctions: readonly RecordedAuction[],
   name: BreakEven,
-  options: Omit<LearnOptions, 'draws' | 'seed'>,
+  options: Pick<LearnOptions, 'winCurve'>,
   run: { from: number; dimensions: readonly string[]; bounds: readonly number[] },
 ): { policy: number; histogram: number } {
   const breakEvens = breakEvensOf(auctions, name, liveBreakEvens);
-  const learner = createLearner({ ...options, draws: 0, seed: 0 }, breakEvens);
+  const learner = createLearner(options, breakEvens);
   const plain = createPlain();
   const earned = { policy: 0, histogram: 0 };
   const surplus = (rates: Int32Array, { bestRivalCell, bestRivalOffGrid }: RecordedAuction) => {
@@ -288,13 +293,13 @@ export function measureLearnt(
   options: LearnOptions,
   onProgress: (done: number, of: number) => void,
 ): LearnReport {
-  const steps = options.draws + 2 * names.length;
+  const steps = options.draws + 2 * breakEvenNames.length;
   const learning = measureLearning(auctions, options, (draw) => onProgress(draw, steps));
   const truth = plainWin(auctions);
   const dimensions = dimensionsOf(auctions);
   const half = Math.floor(auctions.length / 2);
   const breakEven = {} as LearnReport['breakEven'];
-  for (const [place, name] of names.entries()) {
+  for (const [place, name] of breakEvenNames.entries()) {
     onProgress(options.draws + 2 * place, steps);
     const live = measureLive(auctions, name, options, { from: firstScored, dimensions: [], bounds: [] });
     onProgress(options.draws + 2 * place + 1, steps);

@@ -41,6 +41,22 @@ test('the measures of a file, for machines and for people', async () => {
   assert.match(text.stdout, /mid +50 +0\.\d{4}/);
 });
 
+test('rivals that change are measured beside, on the shifts that are asked for', async () => {
+  const file = fileOf('shifted.ndjson', auctions);
+  const [json, wrong] = await Promise.all([
+    lance({}, 'learn', file, '--draws', '2', '--shifts', '0,-120,60', '--json'),
+    lance({}, 'learn', file, '--shifts', '0;-120', '--lang', 'en'),
+  ]);
+  const { regimes } = JSON.parse(json.stdout) as {
+    regimes: { shiftsHundredths: number[]; breakEven: Record<string, { live: number; histogramLive: number }> };
+  };
+  assert.deepEqual(regimes.shiftsHundredths, [0, -120, 60]);
+  const { live, histogramLive } = regimes.breakEven.mid!;
+  assert.ok(live > 0.85 && live < 1.05 && histogramLive > 0.7, `${live} and ${histogramLive}`);
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, /0,-50,40/);
+});
+
 test('a file that cannot be judged is named, with the line and what to write', async () => {
   const [absent, broken, short] = await Promise.all([
     lance({}, 'learn', join(directory, 'absent.ndjson'), '--lang', 'en'),
