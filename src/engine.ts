@@ -74,7 +74,7 @@ const stallMs = 15_000;
 type DeskGauges = Omit<GaugeSample, 'doorInFlight' | 'consumerLag' | 'consumerLagMs' | 'ruleSetRefused'>;
 
 const hourMs = 3_600_000;
-const snapshotSettings: SnapshotSettings = {
+export const snapshotSettings: SnapshotSettings = {
   everyMs: hourMs,
   /** As long as the log is kept: a webhook repeated later must still be known. */
   keepClosedMs: 400 * 24 * hourMs,

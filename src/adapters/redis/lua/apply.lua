@@ -38,12 +38,23 @@ end
 local refused = { '' }
 local bases
 
+-- All buckets of caps that limit anything are asked for at once: few calls for each partition of the desk.
 local function fits(caps, amount, time)
+  local keys, limiting, from = {}, {}, {}
   for _, cap in ipairs(caps) do
+    if cap.amount ~= '' or cap.count ~= '' then
+      limiting[#limiting + 1] = cap
+      from[#limiting] = #keys
+      for _, key in ipairs(cap.keys) do keys[#keys + 1] = key end
+    end
+  end
+  if #keys == 0 then return true end
+  local used = usageOf(bases, keys, time)
+  for i, cap in ipairs(limiting) do
     local sum, count = tonumber(amount), 1
-    for _, used in ipairs(usageOf(bases, cap.keys, time)) do
-      sum = sum + used[1]
-      count = count + used[2]
+    for j = from[i] + 1, from[i] + #cap.keys do
+      sum = sum + used[j][1]
+      count = count + used[j][2]
     end
     if cap.amount ~= '' and sum > tonumber(cap.amount) then return false end
     if cap.count ~= '' and count > tonumber(cap.count) then return false end
