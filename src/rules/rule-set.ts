@@ -165,10 +165,10 @@ function parseFiles(files: readonly RuleFile[], faults: RuleFault[]): ParsedFile
   return parsed.sort((left, right) => (left.path < right.path ? -1 : 1));
 }
 
-type FileKind = 'codes' | 'conditions' | 'list' | 'table' | 'test' | 'rules';
+export type FileKind = 'codes' | 'conditions' | 'list' | 'table' | 'test' | 'rules';
 
 /** By the name, so that nobody has to open a file to know what it is. */
-function kindOf(path: string): FileKind {
+export function kindOf(path: string): FileKind {
   if (path === codesPath) return 'codes';
   if (path === conditionsPath) return 'conditions';
   if (path.startsWith('lists/')) return 'list';
@@ -263,6 +263,11 @@ function unusedNames(names: readonly string[]): RuleFault[] {
  * with file, JSON pointer and what to write instead. A set without any rule is refused, since it would limit nothing.
  */
 export function compileRuleSet(files: readonly RuleFile[]): CompiledRuleSet {
+  return compileFiles(files, false);
+}
+
+/** `checked`: what costs time and finds no fault in a set that has passed it once is left out, and so are its tests. */
+function compileFiles(files: readonly RuleFile[], checked: boolean): CompiledRuleSet {
   const faults: RuleFault[] = [];
   const refused = (): CompiledRuleSet => ({ kind: 'refused', faults: withLines(faults, files) });
   refuseSizes(files, faults);
@@ -279,12 +284,12 @@ export function compileRuleSet(files: readonly RuleFile[]): CompiledRuleSet {
   const vocabulary = readVocabulary(placeIn(conditionsPath, faults), contentOf(conditionsPath), keyFacts);
   const declared = new Set(codes.map((code) => code.code));
   const { rules, tables } = readRules(parsed, { codes: declared, vocabulary }, faults);
-  refuseConflicts(rules, tables);
+  if (!checked) refuseConflicts(rules, tables);
   if (rules.length === 0 && faults.length === 0) refuse(placeIn('', faults), 'There is no rule at all; add one.');
   if (faults.length > 0) return refused();
   // Tests name rules, so they are read once those are right.
   const tests = parsed
-    .filter(({ path }) => kindOf(path) === 'test')
+    .filter(({ path }) => kindOf(path) === 'test' && !checked)
     .flatMap(({ path, value }) => readTests(placeIn(path, faults), value, { vocabulary, rules, codes: declared }));
   if (faults.length > 0) return refused();
   rules.sort(byPrecedence);
@@ -301,12 +306,15 @@ export function compileRuleSet(files: readonly RuleFile[]): CompiledRuleSet {
     request: compileStage(rules, 'request', compiledLists),
     offer: compileStage(rules, 'offer', compiledLists),
   };
-  const warnings = [...shadowedRules(rules), ...unusedNames(vocabulary.unused())];
+  const warnings = checked ? [] : [...shadowedRules(rules), ...unusedNames(vocabulary.unused())];
   return { kind: 'compiled', ruleSet, warnings: withLines(warnings, files) };
 }
 
-/** Compiles again what `RuleSet.source` kept. */
-export function openRuleSet(source: string): CompiledRuleSet {
+/**
+ * Compiles again what `RuleSet.source` kept. `checked`: the very same text has passed this program's check elsewhere, in another
+ * thread; what is left is fast enough to be done between two decisions, and the set has no tests.
+ */
+export function openRuleSet(source: string, checked = false): CompiledRuleSet {
   const faults: RuleFault[] = [];
   const place = placeIn('', faults);
   const result = parseSource(source);
@@ -317,7 +325,7 @@ export function openRuleSet(source: string): CompiledRuleSet {
     } else files.push({ path: member.path, text: JSON.stringify(member.value) });
   }
   if (!Array.isArray(result)) refuse(place, 'The stored rule set is not a list of files.');
-  return faults.length > 0 ? { kind: 'refused', faults } : compileRuleSet(files);
+  return faults.length > 0 ? { kind: 'refused', faults } : compileFiles(files, checked);
 }
 
 /** Written by us and up to two levels deeper than a file may be. */

@@ -7,12 +7,12 @@ import { Fault } from '../../src/errors.ts';
 import { createManualClock } from './manual-clock.ts';
 import { settings } from './parts.ts';
 
-const open: ControlState = { revision: 1, pause: null, caps: {} };
+const open: ControlState = { revision: 1, pause: null, caps: {}, ruleOrders: [] };
 const paused: ControlState = { ...open, revision: 2, pause: { by: 'ana', reason: 'a look at the rules', at: 0 } };
 
 function setUp() {
   const clock = createManualClock(0);
-  const world = { state: open, readable: true, ready: true, stopping: false, opened: 0 };
+  const world = { state: open, readable: true, ready: true, stopping: false, hasRules: true, opened: 0 };
   const acknowledged: { revision: number; at: number }[] = [];
   const control: Pick<Control, 'read' | 'acknowledge'> = {
     read: async () => {
@@ -28,6 +28,7 @@ function setUp() {
     clock,
     settings,
     stopping: () => world.stopping,
+    hasRules: () => world.hasRules,
     onOpen: () => {
       world.opened += 1;
     },

@@ -11,11 +11,15 @@ import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import { createVault } from '../../src/adapters/vault/vault.ts';
 import type { Policy } from '../../src/bidding/decide.ts';
+import type { RuleWatch } from '../../src/bidding/ports.ts';
 import type { BiddingSettings } from '../../src/bidding/settings.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { type Engine, startEngine } from '../../src/engine.ts';
 import { createJournal } from '../../src/http/journal.ts';
 import { policyOf } from '../../src/policy.ts';
+import { faultText } from '../../src/rules/place.ts';
+import { openRuleSet, type RuleFile } from '../../src/rules/rule-set.ts';
+import { judgeRules, reasonsAgainst } from '../../src/rules/verdict.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { sandboxSettings } from '../../src/sandbox/settings.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
@@ -50,6 +54,22 @@ export function configOf(parts: {
 
 export function shippedPolicy(config: Config): Policy {
   return policyOf(config, readRuleFiles(rulesDir));
+}
+
+/** A folder that stays as it is. */
+function watchOf(files: readonly RuleFile[]): RuleWatch {
+  const verdict = judgeRules(files, 100);
+  if (verdict.kind !== 'good') throw new Error(reasonsAgainst(verdict).join('\n'));
+  const { hash, source } = verdict.ruleSet;
+  return {
+    start: (onReport) => onReport({ kind: 'good', hash, source }),
+    check: async (other) => {
+      const opened = openRuleSet(other);
+      if (opened.kind === 'refused') return { kind: 'refused', text: opened.faults.map(faultText).join('\n') };
+      return { kind: 'good', hash: opened.ruleSet.hash, source: other };
+    },
+    stop: async () => undefined,
+  };
 }
 
 export type House = {
@@ -92,8 +112,7 @@ export async function openHouse(options: {
     clock,
     chance: Math.random,
     mapping: mapping.mapping,
-    policy,
-    ruleSetRefused: () => false,
+    ruleWatch: watchOf(readRuleFiles(rulesDir)),
     learning: true,
     journal: createJournal('silent', process.stderr),
     onStep: () => undefined,
