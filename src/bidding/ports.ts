@@ -195,7 +195,7 @@ export type ControlState = {
 /** From `liveAt` on, on every instance, the rule set of this hash decides. */
 export type RuleOrder = { hash: string; liveAt: EpochMs };
 
-const keptOrders = 16;
+const keptOrders = 64;
 
 /** The orders with one more; as they were where the last one names the same set. An order never begins before an earlier one. */
 export function withOrder(orders: readonly RuleOrder[], { hash, liveAt }: RuleOrder): readonly RuleOrder[] {

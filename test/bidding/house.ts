@@ -85,6 +85,8 @@ export async function openHouse(options: {
   seed: number;
   sandbox: object;
   bidding: Partial<BiddingSettings>;
+  /** Else the shipped rules, which stay as they are. */
+  ruleWatch?: RuleWatch;
 }): Promise<House> {
   const clock = createSystemClock();
   const directory = mkdtempSync(join(tmpdir(), 'lance-desk-test-'));
@@ -112,7 +114,7 @@ export async function openHouse(options: {
     clock,
     chance: Math.random,
     mapping: mapping.mapping,
-    ruleWatch: watchOf(readRuleFiles(rulesDir)),
+    ruleWatch: options.ruleWatch ?? watchOf(readRuleFiles(rulesDir)),
     learning: true,
     journal: createJournal('silent', process.stderr),
     onStep: () => undefined,

@@ -88,7 +88,13 @@ function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader
     house: { read: async () => control.house() },
     ruleBook: {
       read: async () => control.ruleBook(),
-      append: async (entry) => inTransaction(database, () => control.addToRuleBook(entry)),
+      append: async (entry) => {
+        try {
+          inTransaction(database, () => control.addToRuleBook(entry));
+        } catch (cause) {
+          throw new Fault('log-unavailable', 'It could not be stored: another process is writing.', cause);
+        }
+      },
     },
     appendBeside: async (entries) => {
       const encoded: EncodedEntries = { topics: [], keys: [], values: [] };
