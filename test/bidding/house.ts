@@ -104,6 +104,12 @@ export async function openHouse(options: {
   };
   const store = await openEmbeddedStore({ directory, onFault });
   const service = createService(config.service, { outcomes: outcomes.table, clock, observe: () => undefined });
+  const close = async () => {
+    await service.close();
+    await store.close();
+    await sandbox.stop();
+    rmSync(directory, { recursive: true, force: true });
+  };
   const engine = await startEngine({
     config,
     instance: randomUUID(),
@@ -119,6 +125,9 @@ export async function openHouse(options: {
     journal: createJournal('silent', process.stderr),
     onStep: () => undefined,
     onMoved: onFault,
+  }).catch(async (fault: unknown) => {
+    await close();
+    throw fault;
   });
   sandbox.connect(`${engine.url}/webhooks/token-of-the-webhooks`);
   return {
@@ -129,10 +138,7 @@ export async function openHouse(options: {
     policy,
     close: async () => {
       await engine.stop();
-      await service.close();
-      await store.close();
-      await sandbox.stop();
-      rmSync(directory, { recursive: true, force: true });
+      await close();
     },
   };
 }
