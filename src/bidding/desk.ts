@@ -49,7 +49,7 @@ export function createDesk(world: DeskWorld): Desk {
   const storedPolicies = new Set<string>();
 
   const common = { ...world, stopping: () => stopping };
-  const gate: Gate = createGate({ ...common, hasRules, onOpen: () => claims.pump() });
+  const gate: Gate = createGate({ ...common, onOpen: () => claims.pump() });
   const ledger: Ledger = createLedger(views, settings);
   const curves: Curves = createCurves(world);
   const pricing = { acceptance: createAcceptance(world), pacer: createPacer(settings.demandByHour) };
@@ -70,10 +70,6 @@ export function createDesk(world: DeskWorld): Desk {
   function owns(requestId: RequestId): boolean {
     const partition = ledger.partitionOf(requestId);
     return partition !== null && intake.owns(partition);
-  }
-
-  function hasRules(now: EpochMs): boolean {
-    return world.policy(now) !== null;
   }
 
   async function onLive(partition: number, position: number): Promise<void> {

@@ -24,8 +24,8 @@ export function createGate(options: {
   stopping: () => boolean;
   /** Hears what operators say, each time that it was read. */
   onControl?: (state: ControlState, readAt: EpochMs) => void;
-  /** Whether the rules to follow now are here. */
-  hasRules: (now: EpochMs) => boolean;
+  /** Null: the rules to follow now are not here. */
+  policy: (at: EpochMs) => object | null;
   onOpen: () => void;
 }): Gate {
   const { control, clock, settings } = options;
@@ -64,7 +64,7 @@ export function createGate(options: {
     if (options.stopping()) return 'stopping';
     if (known === null || clock.now() - known.readAt > settings.controlMaxAgeMs) return 'control-stale';
     if (known.state.pause !== null) return 'paused';
-    if (!options.hasRules(clock.now())) return 'rule-set-missing';
+    if (options.policy(clock.now()) === null) return 'rule-set-missing';
     return options.service.ready() ? null : 'service-unauthorised';
   }
 

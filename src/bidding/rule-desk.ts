@@ -19,7 +19,7 @@ export type RuleEvent =
   | { kind: 'rules-mended'; hash: string }
   | { kind: 'fault'; code: string; text: string };
 
-export type RuleStatus = {
+type RuleStatus = {
   /** The set to follow now; null: none has ever been announced, or it is not known. */
   hash: string | null;
   /** Why it cannot be followed; null: it is. */

@@ -28,7 +28,7 @@ function setUp() {
     clock,
     settings,
     stopping: () => world.stopping,
-    hasRules: () => world.hasRules,
+    policy: () => (world.hasRules ? {} : null),
     onOpen: () => {
       world.opened += 1;
     },
@@ -73,12 +73,15 @@ test('unread for longer than its greatest age, counted from before the last read
   assert.equal(gate.isOpen(), true);
 });
 
-test('closed without a token that works, and while stopping', async () => {
+test('closed without a token that works, without the rules to follow, and while stopping', async () => {
   const { clock, world, gate } = setUp();
   await gate.start();
   world.ready = false;
   assert.equal(gate.closedBecause(), 'service-unauthorised');
   world.ready = true;
+  world.hasRules = false;
+  assert.equal(gate.closedBecause(), 'rule-set-missing');
+  world.hasRules = true;
   world.stopping = true;
   assert.equal(gate.closedBecause(), 'stopping');
   gate.stop();

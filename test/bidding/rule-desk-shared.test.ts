@@ -60,7 +60,6 @@ await describeOnStack('rule sets of several instances', (stack) => {
       onEvent: () => undefined,
     });
     await desk.start();
-    const hasRules = (now: number) => desk.policy(now) !== null;
     let stopping = false;
     const gate = createGate({
       instance: name,
@@ -70,7 +69,7 @@ await describeOnStack('rule sets of several instances', (stack) => {
       settings,
       stopping: () => stopping,
       onControl: desk.onControl,
-      hasRules,
+      policy: desk.policy,
       onOpen: () => undefined,
     });
     await gate.start();

@@ -83,7 +83,7 @@ await describeOnRedis('redis control', (redis) => {
         clock: createSystemClock(),
         settings,
         stopping: () => stopping,
-        hasRules: () => true,
+        policy: () => ({}),
         onOpen: () => {},
       };
       const gates = [a, b].map((store, i) => createGate({ ...common, instance: `i${i}`, control: store.control }));
