@@ -6,10 +6,11 @@ import { readFileSync } from 'node:fs';
 import { readRuleFiles } from '../src/adapters/system/rule-files.ts';
 import { createVault } from '../src/adapters/vault/vault.ts';
 import { assess, checkCaps, type Draft, draftOffer } from '../src/bidding/decide.ts';
-import { emptyHistogram, foldResult, type Histogram } from '../src/domain/histogram.ts';
+import { curveOf as learntCurve, lessonsOf } from '../src/bidding/learning.ts';
+import { emptyHistogram, foldSums, type Histogram } from '../src/domain/histogram.ts';
 import type { LoanRequest } from '../src/domain/request.ts';
 import { policyOf } from '../src/policy.ts';
-import { buildWinCurve, type WinCurve } from '../src/pricing/win-curve.ts';
+import type { LearntCurve } from '../src/pricing/win-curve.ts';
 import { chanceOf } from '../src/sandbox/chance.ts';
 import { encodeBid } from '../src/wire/bid.ts';
 import { readRequestMapping } from '../src/wire/mapping-table.ts';
@@ -38,15 +39,22 @@ function requestsOf(config: ReturnType<typeof configOf>): LoanRequest[] {
   });
 }
 
-/** Some results for a segment, around the configured prior. */
-function learnt(key: string, halfLifeMs: number): Histogram {
-  const chance = chanceOf('bench', key);
-  const histogram = emptyHistogram(at - 86_400_000);
+/** Some results for a segment, around the configured prior, under every key of its curve. */
+function teach(statistics: Map<string, Histogram>, segmentKeys: readonly string[], halfLifeMs: number): void {
+  const chance = chanceOf('bench', segmentKeys.at(-1) ?? '');
   for (let index = 0; index < resultsEach; index += 1) {
-    const cell = chance() < 0.05 ? 498 : Math.floor(200 + 150 * chance() + 100 * chance());
-    foldResult(histogram, cell, at - 86_400_000 + index * 60_000, halfLifeMs);
+    const bestRivalCell = chance() < 0.05 ? 498 : Math.floor(200 + 150 * chance() + 100 * chance());
+    const endedAt = at - 86_400_000 + index * 60_000;
+    const learnt = { segmentKeys, trial: null, bestRivalCell, bestRivalOffGrid: false, at: endedAt, halfLifeMs };
+    for (const lesson of lessonsOf(learnt)) {
+      if (lesson.kind !== 'learn') continue;
+      for (const key of lesson.keys) {
+        const histogram = statistics.get(key) ?? emptyHistogram(lesson.at);
+        foldSums(histogram, lesson.additions, lesson.at, lesson.halfLives);
+        statistics.set(key, histogram);
+      }
+    }
   }
-  return histogram;
 }
 
 function createDecider() {
@@ -55,20 +63,16 @@ function createDecider() {
   const policy = policyOf(config, readRuleFiles(shippedRules));
   const { shrinkage, smoothing, priorWeight } = policy.tables.settings.winCurve;
   const { halfLifeMs } = config.bidding;
-  const histograms = new Map<string, Histogram>();
-  const curves = new Map<string, WinCurve>();
+  const statistics = new Map<string, Histogram>();
+  const curves = new Map<string, LearntCurve>();
 
-  const histogramOf = (key: string): Histogram => {
-    const histogram = histograms.get(key) ?? learnt(key, halfLifeMs);
-    histograms.set(key, histogram);
-    return histogram;
-  };
-  const curveOf = (keys: readonly string[], fresh: boolean): WinCurve => {
+  const curveOf = (keys: readonly string[], fresh: boolean): LearntCurve => {
     const name = keys.at(-1) ?? '';
     const known = curves.get(name);
     if (known !== undefined && !fresh) return known;
-    const inputs = { prior: policy.prior, priorWeight, shrinkage, smoothing, at, halfLifeMs };
-    const curve = buildWinCurve({ histograms: keys.map(histogramOf), ...inputs });
+    if (known === undefined) teach(statistics, keys, halfLifeMs);
+    const inputs = { prior: policy.prior, priorWeight, shrinkage, smoothing, at, halfLifeMs, breakEvens: null };
+    const curve = learntCurve(keys, statistics, inputs);
     curves.set(name, curve);
     return curve;
   };
@@ -82,6 +86,7 @@ function createDecider() {
       policy,
       settings,
       curve,
+      trial: curve?.trial ?? null,
       operatorCaps: {},
       shadowPricePerCent: 0,
       shadowPriceVersion: null,

@@ -303,13 +303,15 @@ type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesD
   pseudonymKey: string | null;
 };
 
-/** Reads only how loans are reckoned. */
+/** Reads only how rates are priced, for commands that need no desk. Throws nothing: faults are listed. */
 export function readPricing(
   environment: Environment,
   readFile: ReadFile,
 ): { kind: 'pricing'; pricing: PricingSettings } | { kind: 'refused'; faults: readonly string[] } {
   const faults: string[] = [];
   const layers = readLayers(environment, readFile, faults);
-  const { pricing } = readFields<Pick<Sections, 'pricing'>>({ pricing: sections.pricing }, layers, faults);
+  const read = readFields<Pick<Sections, 'pricing'>>({ pricing: sections.pricing }, layers, faults);
+  faults.push(...crossFaults(read));
+  const { pricing } = read;
   return pricing === undefined || faults.length > 0 ? { kind: 'refused', faults } : { kind: 'pricing', pricing };
 }

@@ -31,13 +31,26 @@ function importsOf(path: string): string[] {
   return found;
 }
 
-const everyRoom = ['domain', 'wire', 'pricing', 'rules', 'bidding', 'http', 'sandbox', 'cli', 'config', 'top'];
+const everyRoom = [
+  'domain',
+  'wire',
+  'pricing',
+  'rules',
+  'bidding',
+  'impact',
+  'http',
+  'sandbox',
+  'cli',
+  'config',
+  'top',
+];
 const allowed: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   wire: ['domain'],
   pricing: ['domain'],
   rules: ['domain'],
   bidding: ['pricing', 'rules', 'domain'],
+  impact: ['bidding', 'pricing', 'rules', 'domain'],
   http: ['bidding', 'wire', 'domain'],
   sandbox: ['wire', 'domain'],
   config: ['bidding', 'pricing', 'wire', 'domain'],

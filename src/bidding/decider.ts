@@ -69,11 +69,13 @@ export async function decideBatch(
   for (const { state, assessment } of cases) {
     const draft = attempt(world, state, now, decided, () => {
       const price = world.pacer.priceUnder(assessment.verdict.caps);
+      const curve = curveOf.get(state.requestId) ?? null;
       const input: DraftInput = {
         assessment,
         policy,
         settings: world.settings,
-        curve: curveOf.get(state.requestId) ?? null,
+        curve,
+        trial: curve?.trial ?? null,
         operatorCaps: world.control()?.caps ?? {},
         shadowPricePerCent: price?.perCent ?? 0,
         shadowPriceVersion: price?.version ?? null,
@@ -86,7 +88,9 @@ export async function decideBatch(
       }
       return drafted;
     });
-    if (draft !== null) drafts.push({ state, draft });
+    if (draft === null) continue;
+    drafts.push({ state, draft });
+    if (draft.kind === 'offer') world.curves.noteBreakEven(draft.trace.segmentKeys, draft.breakEvenHundredths);
   }
   const keys = new Set(drafts.flatMap(({ draft }) => capKeysOf(draft.trace.caps)));
   const usage = keys.size === 0 ? new Map() : await world.views.usage([...keys], now);

@@ -97,9 +97,19 @@ export function replayDecision(options: {
 
 function draftInput(replay: Omit<Replay, 'draft' | 'body'>, trace: DecisionTrace): DraftInput {
   const { policy, settings, curve, assessment } = replay;
-  const { shadowPricePerCent, shadowPriceVersion = null, acceptance = null } = trace;
+  const { shadowPricePerCent, shadowPriceVersion = null, acceptance = null, trial } = trace;
   const operatorCaps = operatorCapsOf(trace);
-  return { assessment, policy, settings, curve, operatorCaps, shadowPricePerCent, shadowPriceVersion, acceptance };
+  return {
+    assessment,
+    policy,
+    settings,
+    curve,
+    trial,
+    operatorCaps,
+    shadowPricePerCent,
+    shadowPriceVersion,
+    acceptance,
+  };
 }
 
 function usageOf(trace: DecisionTrace): ReadonlyMap<string, Usage> {
@@ -216,10 +226,17 @@ export function nearestBids(replay: Replay, trace: DecisionTrace): NearestBid[] 
 }
 
 function priorCurve({ policy, assessment, settings }: Replay): WinCurve {
-  const { shrinkage, smoothing, priorWeight } = policy.tables.settings.winCurve;
   const { halfLifeMs } = settings;
-  const { prior } = policy;
-  return buildWinCurve({ histograms: [], prior, shrinkage, smoothing, priorWeight, at: assessment.at, halfLifeMs });
+  const { prior, tables } = policy;
+  return buildWinCurve({
+    ...tables.settings.winCurve,
+    segments: [],
+    scores: [],
+    prior,
+    at: assessment.at,
+    halfLifeMs,
+    breakEvens: null,
+  });
 }
 
 const stepGrowth = 1.05;

@@ -4,7 +4,7 @@
  * simulation implement these; one conformance suite (`test/conformance/`) holds them to it.
  */
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import type { Histogram } from '../domain/histogram.ts';
+import type { Addition, HalfLives, Histogram } from '../domain/histogram.ts';
 import type { BidOutcome, CapReservation, Usage } from '../domain/offer.ts';
 import type { Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
@@ -88,7 +88,8 @@ export type ViewChange =
     }
   | { kind: 'release'; requestId: RequestId }
   | { kind: 'commit'; requestId: RequestId; expiresAt: EpochMs }
-  | { kind: 'learn'; keys: readonly string[]; cell: number; at: EpochMs; halfLifeMs: number };
+  /** Adds to the decayed sums under every key, one result each: `foldSums`. */
+  | { kind: 'learn'; keys: readonly string[]; additions: readonly Addition[]; at: EpochMs; halfLives: HalfLives };
 
 /**
  * `partition` is one of `auctions`, or `callbackPartition(p)` for a partition p of `callbacks`, whose batches carry no

@@ -10,6 +10,7 @@ import { capDesk, pauseDesk, resumeDesk } from './control.ts';
 import { runDoctor } from './doctor.ts';
 import { exportDesk, undoExport } from './export.ts';
 import { importDesk } from './import.ts';
+import { learnFile } from './learn.ts';
 import { registerLoan } from './loan-quote.ts';
 import { registerRules } from './rules-commands.ts';
 import { runSandbox } from './sandbox.ts';
@@ -17,9 +18,18 @@ import { languages, readLanguage } from './texts.ts';
 import type { CommandWorld } from './world.ts';
 
 const defaultLimit = 50;
+const defaultDraws = 400;
 
 /** Options are checked where they are read; `texts` say what to write instead. */
-function readersOf({ number, portNumber, hostName, text, name, reais }: CommandWorld['format']['texts']['help']) {
+function readersOf({
+  number,
+  portNumber,
+  hostName,
+  text,
+  name,
+  reais,
+  shiftList,
+}: CommandWorld['format']['texts']['help']) {
   const check = (right: boolean, remedy: string) => {
     if (!right) throw new InvalidArgumentError(remedy);
   };
@@ -43,6 +53,11 @@ function readersOf({ number, portNumber, hostName, text, name, reais }: CommandW
     name: (word: string) => {
       check(/^[\p{L}\d.-]{1,60}$/u.test(word), name);
       return word;
+    },
+    /** At least two, in hundredths. */
+    shifts: (word: string) => {
+      check(/^-?\d{1,3}(,-?\d{1,3}){1,11}$/.test(word), shiftList);
+      return word.split(',').map(Number);
     },
     /** Whole cents. */
     reais: (word: string) => {
@@ -185,6 +200,13 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .action(async ({ json }: { json: boolean }) => {
       process.exitCode = await runDoctor(world, json);
     });
+  add(program, 'learn', help.learn, 'lance learn leiloes.ndjson --json')
+    .argument('<file>', help.auctionsFile)
+    .option('--draws <n>', help.draws, read.count, defaultDraws)
+    .option('--seed <n>', help.seed, read.count, 1)
+    .option('--shifts <list>', help.shifts, read.shifts, null)
+    .option('--json', help.json, false)
+    .action((file: string, options: Parameters<typeof learnFile>[2]) => learnFile(world, file, options));
   const audit = add(program, 'audit', help.audit, 'lance audit verify');
   add(audit, 'verify', help.verify, 'lance audit verify')
     .option('--json', help.json, false)

@@ -1,5 +1,6 @@
 /** The catalogue in English. */
 import { doctorEn } from './doctor-texts-en.ts';
+import { learnEn } from './learn-texts-en.ts';
 import { quoteEn } from './quote-texts-en.ts';
 import { rulesEn } from './rules-texts-en.ts';
 import type { Texts } from './texts.ts';
@@ -33,6 +34,10 @@ export const en: Texts = {
     reaisADay: 'reais that may be promised a day',
     remove: 'take the cap away',
     doctor: 'examine configuration, directory, rules, log and service, and name the remedy',
+    learn: 'judge what the desk learns on a file of recorded auctions',
+    auctionsFile: 'NDJSON file: {"id", "segment", "rates"} a line, rates in hundredths of a percent a month',
+    shifts: 'also: rivals that change, rates shifted by these hundredths over equal parts of the file: 0,-50,40',
+    draws: 'how many samples to draw',
     audit: 'the chained log',
     verify: 'check the hash chain of the log and name the first break',
     export: 'carry the desk into a file, to move it to the other backend',
@@ -50,6 +55,7 @@ export const en: Texts = {
     record: 'write all that happens to this NDJSON file',
     settings: 'settings of the sandbox, as JSON',
     number: 'write a whole number of at least 1',
+    shiftList: 'write two or more whole numbers: 0,-50,40',
     portNumber: 'write a whole number from 0 to 65535',
     hostName: 'write an address or a name, such as 127.0.0.1',
     text: 'write 1 to 200 characters on one line',
@@ -305,6 +311,7 @@ export const en: Texts = {
     capUsage: (name, used, limit) => `Cap ${name}: ${used} of ${limit} promised today.`,
     late: (revision, names) => `Stored as revision ${revision}, but not yet obeyed by ${names}.`,
   },
+  learn: learnEn,
   audit: {
     progress: 'chain',
     none: 'The log of this backend keeps no hash chain; its servers hold it.',

@@ -1,5 +1,6 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
 import { doctorPt } from './doctor-texts-pt.ts';
+import { learnPt } from './learn-texts-pt.ts';
 import { quotePt } from './quote-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
@@ -33,6 +34,11 @@ export const pt = {
     reaisADay: 'reais prometidos por dia, no máximo',
     remove: 'tira o teto',
     doctor: 'examina configuração, diretório, regras, registro e serviço, e diz o remédio',
+    learn: 'julga o que a mesa aprende num arquivo de leilões gravados',
+    auctionsFile: 'arquivo NDJSON: {"id", "segment", "rates"} por linha, taxas em centésimos de % a.m.',
+    shifts:
+      'também: concorrentes que mudam, taxas deslocadas por estes centésimos em partes iguais do arquivo: 0,-50,40',
+    draws: 'quantas amostras sortear',
     audit: 'o registro encadeado',
     verify: 'confere a cadeia de hashes do registro e aponta a primeira quebra',
     export: 'leva a mesa para um arquivo, para mudá-la para o outro backend',
@@ -50,6 +56,7 @@ export const pt = {
     record: 'grava tudo o que acontece neste arquivo NDJSON',
     settings: 'ajustes do serviço simulado, em JSON',
     number: 'escreva um número inteiro de pelo menos 1',
+    shiftList: 'escreva dois ou mais números inteiros: 0,-50,40',
     portNumber: 'escreva um número inteiro de 0 a 65535',
     hostName: 'escreva um endereço ou nome, como 127.0.0.1',
     text: 'escreva de 1 a 200 caracteres, numa só linha',
@@ -313,6 +320,7 @@ export const pt = {
     late: (revision: number, names: string) =>
       `Guardado como revisão ${revision}, mas ainda não obedecido por ${names}.`,
   },
+  learn: learnPt,
   audit: {
     progress: 'cadeia',
     none: 'O registro deste tipo não tem cadeia de hashes; seus servidores o guardam.',

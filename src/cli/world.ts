@@ -43,7 +43,7 @@ export type CommandWorld = {
   format: Format;
   /** Throws `configuration-invalid`. */
   place: () => Place;
-  /** Settings of the arithmetic alone. Throws `configuration-invalid`. */
+  /** How rates are priced, and nothing else. Throws `configuration-invalid`. */
   pricing: () => PricingSettings;
   /** Rejects with `data-directory-unusable`, or with what a server of the store did not do. */
   openReader: (store: StorePlace) => Promise<DeskReader>;

@@ -39,14 +39,23 @@ function compileDimension({ fact, cuts }: Dimension): Label {
   };
 }
 
-/** From most general to most special: `all`, `all|employer.sector=commerce`, … */
+/**
+ * The whole market, each dimension alone, then the dimensions together one by one, so that the order in which they are
+ * listed matters little: `all`, `all|a=1`, `all|b=2`, `all|a=1|b=2`, … Labels start with `|`.
+ */
+export function segmentKeysOf(labels: readonly string[]): readonly string[] {
+  const keys = [wholeMarket, ...labels.map((label) => wholeMarket + label)];
+  let together = keys[1]!;
+  for (const label of labels.slice(1)) {
+    together += label;
+    keys.push(together);
+  }
+  return keys;
+}
+
 export function compileSegment(dimensions: readonly Dimension[]): (facts: Facts) => readonly string[] {
   const labels = dimensions.map(compileDimension);
-  return (facts) => {
-    const keys = [wholeMarket];
-    for (const label of labels) keys.push(keys[keys.length - 1]! + label(facts));
-    return keys;
-  };
+  return (facts) => segmentKeysOf(labels.map((label) => label(facts)));
 }
 
 function keyPart(value: FactValue | undefined): string {

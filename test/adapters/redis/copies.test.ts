@@ -34,9 +34,13 @@ function changesOf(i: number, round: number): ViewChange[] {
     {
       kind: 'learn',
       keys: [segments[i < 900 ? i % 100 : 100 + (i % 20)]!],
-      cell: (i + round) % 499,
+      // Some statistics are of the first half alone, others grow.
+      additions: [
+        [(i + round) % 499, 1],
+        [(i * 7 + round) % (i % 3 === 0 ? 998 : 499), -0.3],
+      ],
       at: at + i * 977,
-      halfLifeMs: 50_000,
+      halfLives: { halfLifeMs: 50_000, halfLifeResults: i % 2 === 0 ? 30 : Number.POSITIVE_INFINITY },
     },
   ];
   if (i % 4 !== 3) changes.push({ kind: 'reserve', requestId, ...reserve });
