@@ -263,19 +263,28 @@ function unusedNames(names: readonly string[]): RuleFault[] {
  * with file, JSON pointer and what to write instead. A set without any rule is refused, since it would limit nothing.
  */
 export function compileRuleSet(files: readonly RuleFile[]): CompiledRuleSet {
-  return compileFiles(files, false);
+  const faults: RuleFault[] = [];
+  refuseSizes(files, faults);
+  const parsed = faults.length > 0 ? [] : parseFiles(files, faults);
+  return compileParsed(parsed, files, faults, null);
 }
 
-/** `checked`: what costs time and finds no fault in a set that has passed it once is left out, and so are its tests. */
-function compileFiles(files: readonly RuleFile[], checked: boolean): CompiledRuleSet {
-  const faults: RuleFault[] = [];
+/**
+ * `checkedSource`: this very content has passed it once, so what costs time and could find no fault in it is left out, and so are
+ * its tests. `files` are for the lines of faults.
+ */
+function compileParsed(
+  parsed: readonly ParsedFile[],
+  files: readonly RuleFile[],
+  faults: RuleFault[],
+  checkedSource: string | null,
+): CompiledRuleSet {
   const refused = (): CompiledRuleSet => ({ kind: 'refused', faults: withLines(faults, files) });
-  refuseSizes(files, faults);
-  if (faults.length > 0) return refused();
-  const parsed = parseFiles(files, faults);
+  if (parsed.length === 0 && faults.length > 0) return refused();
+  const checked = checkedSource !== null;
   const contentOf = (path: string) => parsed.find((file) => file.path === path)?.value;
   const codesValue = contentOf(codesPath);
-  if (codesValue === undefined && !files.some((file) => file.path === codesPath)) {
+  if (codesValue === undefined && !checked && !files.some((file) => file.path === codesPath)) {
     refuse(placeIn(codesPath, faults), 'This file is missing; declare the pass codes in it: {"codes": { … }}.');
   }
   const codes = codesValue === undefined ? [] : readCodes(placeIn(codesPath, faults), codesValue);
@@ -293,7 +302,7 @@ function compileFiles(files: readonly RuleFile[], checked: boolean): CompiledRul
     .flatMap(({ path, value }) => readTests(placeIn(path, faults), value, { vocabulary, rules, codes: declared }));
   if (faults.length > 0) return refused();
   rules.sort(byPrecedence);
-  const source = canonicalJson(parsed.map(({ path, value }) => ({ path, value })));
+  const source = checkedSource ?? canonicalJson(parsed.map(({ path, value }) => ({ path, value })));
   const compiledLists = compileLists(lists);
   const ruleSet: RuleSet = {
     hash: createHash('sha256').update(source).digest('hex'),
@@ -318,14 +327,16 @@ export function openRuleSet(source: string, checked = false): CompiledRuleSet {
   const faults: RuleFault[] = [];
   const place = placeIn('', faults);
   const result = parseSource(source);
-  const files: RuleFile[] = [];
+  const parsed: ParsedFile[] = [];
   for (const member of Array.isArray(result) ? result : []) {
     if (!isObject(member) || typeof member.path !== 'string' || member.value === undefined) {
       refuse(place, `The stored rule set holds ${shown(member)} instead of a file.`);
-    } else files.push({ path: member.path, text: JSON.stringify(member.value) });
+    } else parsed.push({ path: member.path, value: member.value });
   }
   if (!Array.isArray(result)) refuse(place, 'The stored rule set is not a list of files.');
-  return faults.length > 0 ? { kind: 'refused', faults } : compileFiles(files, checked);
+  if (faults.length > 0) return { kind: 'refused', faults };
+  if (checked) return compileParsed(parsed, [], faults, source);
+  return compileRuleSet(parsed.map(({ path, value }) => ({ path, text: JSON.stringify(value) })));
 }
 
 /** Written by us and up to two levels deeper than a file may be. */

@@ -11,7 +11,7 @@ import type { DecisionTrace } from '../../src/domain/offer.ts';
 import { eventually } from '../conformance/backend.ts';
 import { always, ruleOf, sampleRequest } from '../rules/sample-request.ts';
 import { type House, openHouse } from './house.ts';
-import { createFolder, filesNamed, restMs, setNamed, watchFolder } from './rule-sets.ts';
+import { createFolder, filesNamed, setNamed, shortRestMs, watchFolder } from './rule-sets.ts';
 
 const clock = createSystemClock();
 const sandbox = { auction: { windowMs: 20_000, expiryMs: 40_000 } };
@@ -67,14 +67,14 @@ test('100 swaps while 5 000 requests pass: each decision follows the set that wa
     const feeding = (async () => {
       for (let from = 0; from < 5_000; from += 25) {
         await house.store.log.append(requests(from, 25));
-        await sleep(40);
+        await sleep(30);
       }
     })();
     for (let swap = 1; swap <= swaps; swap += 1) {
       const { hash } = sets[swap % sets.length]!;
       const { liveAt } = await announce({ ...house.store, clock }, { hash, by: 'ana', aheadMs: 2_000 });
       live.push({ hash, liveAt });
-      await sleep(70);
+      await sleep(55);
     }
     await feeding;
     await eventually(async () => (await traces(house)).length >= 5_000, 10_000);
@@ -99,13 +99,13 @@ test('100 swaps while 5 000 requests pass: each decision follows the set that wa
   }
 });
 
-const many = Array.from({ length: 20_000 }, (_, index) => ruleOf({ name: `${index}` }));
+const many = Array.from({ length: 15_000 }, (_, index) => ruleOf({ name: `${index}` }));
 const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 /** Each spoils the folder's `more.json`, or what else it says. */
 const hostile: Readonly<Record<string, (path: string) => void>> = {
   'half of a file': (path) => writeFileSync(path, JSON.stringify(many[0]).slice(0, 80)),
   '10 MB': (path) => writeFileSync(path, Buffer.alloc(10_000_000, 32)),
-  '20 000 rules': (path) => writeFileSync(path, JSON.stringify(many)),
+  '15 000 rules': (path) => writeFileSync(path, JSON.stringify(many)),
   'a deep one': (path) => writeFileSync(path, deep),
   'bytes that are no text': (path) => writeFileSync(path, Buffer.from([0x7b, 0xff, 0x7d])),
   'the prototype': (path) => writeFileSync(path, '{"__proto__": {"rules": []}, "rules": []}'),
@@ -142,7 +142,7 @@ test('hostile files while decisions go on: refused, the good set is followed, an
       spoil(path);
       await eventually(() => ruleWatch.reports.length > known, 8_000);
       assert.equal(ruleWatch.reports.at(-1)!.kind, 'refused', what);
-      await sleep(restMs);
+      await sleep(shortRestMs);
     }
     folder.remove();
     await eventually(() => /cannot be read/.test(JSON.stringify(ruleWatch.reports.at(-1))));

@@ -10,7 +10,7 @@ import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { announce, announceAheadMs } from '../../src/bidding/rule-book.ts';
 import { createRuleDesk, type RuleDesk, type RuleEvent } from '../../src/bidding/rule-desk.ts';
 import { eventually } from '../conformance/backend.ts';
-import { createFolder, type Folder, filesNamed, policyNaming, restMs, setNamed, watchFolder } from './rule-sets.ts';
+import { createFolder, type Folder, filesNamed, policyNaming, setNamed, watchFolder } from './rule-sets.ts';
 
 const clock = createSystemClock();
 const root = mkdtempSync(join(tmpdir(), 'lance-rule-desk-'));
@@ -29,18 +29,22 @@ type Life = {
 };
 
 /** A desk's life on the directory, as far as rules go. */
-async function live(directory: string, folder: Folder, approval = false): Promise<Life> {
+async function live(
+  directory: string,
+  folder: Folder,
+  special: { approval?: boolean; restMs?: number } = {},
+): Promise<Life> {
   const onFault = (fault: Error): never => {
     throw fault;
   };
   const store = await openEmbeddedStore({ directory: join(root, directory), onFault });
-  const watch = watchFolder(folder);
+  const watch = watchFolder(folder, special.restMs);
   const events: RuleEvent[] = [];
   const desk = createRuleDesk({
     ...store,
     watch,
     clock,
-    approval,
+    approval: special.approval ?? false,
     policyOf: policyNaming,
     onEvent: (event) => events.push(event),
   });
@@ -136,7 +140,7 @@ test('without any set that was ever followed, a bad folder keeps a desk from sta
 
 test('a file that is still being written is not read', async () => {
   const folder = createFolder(filesNamed('a'));
-  const life = await live('torn', folder);
+  const life = await live('torn', folder, { restMs: 600 });
   try {
     const { text } = filesNamed('b')[1]!;
     const path = join(folder.path, 'rules.json');
@@ -147,7 +151,7 @@ test('a file that is still being written is not read', async () => {
         path,
         text.slice(Math.floor((part * text.length) / parts), Math.floor(((part + 1) * text.length) / parts)),
       );
-      await sleep(restMs / 3);
+      await sleep(40);
     }
     folder.put(filesNamed('b'));
     await eventually(() => life.told('rules-announced').length === 2);
@@ -185,7 +189,7 @@ test('what was gone back to stays so after a restart, until the folder changes',
 
 test('with approval two persons have to stand for a set, whoever announces it', async () => {
   const folder = createFolder(filesNamed('a'));
-  const life = await live('approval', folder, true);
+  const life = await live('approval', folder, { approval: true });
   const { ruleBook } = life.store;
   const approve = (hash: string, by: string) => ruleBook.append({ kind: 'approved', hash, at: clock.now(), by });
   const announceNow = (hash: string) => announce({ ...life.store, clock }, { hash, by: 'ana', aheadMs: 0 });
