@@ -12,6 +12,7 @@ import {
   type ContactSection,
   type HttpSettings,
   type Role,
+  type RulesSection,
   type Sections,
   type ServiceSection,
   sections,
@@ -31,6 +32,7 @@ export type Config = {
   store: StorePlace;
   roles: readonly Role[];
   rulesDir: string;
+  rules: RulesSection;
   http: HttpSettings;
   service: ServiceSettings;
   contacts: readonly Contact[];
@@ -45,7 +47,7 @@ export type Config = {
 export type ConfigResult = { kind: 'config'; config: Config } | { kind: 'refused'; faults: readonly string[] };
 
 /** Where the data is: all that reading and stopping need, so that a fault elsewhere never keeps anybody from pausing. */
-export type Place = { store: StorePlace; rulesDir: string; pseudonymKey: string | null };
+export type Place = { store: StorePlace; rulesDir: string; rules: RulesSection; pseudonymKey: string | null };
 export type PlaceResult = { kind: 'place'; place: Place } | { kind: 'refused'; faults: readonly string[] };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -229,6 +231,7 @@ function configOf(read: Sections, store: StorePlace): Config {
     store,
     roles: read.roles,
     rulesDir: read.rulesDir ?? defaultRulesDir,
+    rules: read.rules,
     http: read.http,
     service: Object.freeze({ ...service, tokenCommand }),
     contacts,
@@ -283,20 +286,22 @@ export function readConfig(environment: Environment, readFile: ReadFile): Config
 export function readPlace(environment: Environment, readFile: ReadFile): PlaceResult {
   const faults: string[] = [];
   const layers = readLayers(environment, readFile, faults);
-  const { backend, dataDir, kafka, redis, rulesDir, pseudonymKey } = sections;
-  const wanted = { backend, dataDir, kafka, redis, rulesDir, pseudonymKey: optional(pseudonymKey) };
+  const { backend, dataDir, kafka, redis, rulesDir, rules, pseudonymKey } = sections;
+  const wanted = { backend, dataDir, kafka, redis, rulesDir, rules, pseudonymKey: optional(pseudonymKey) };
   const read = readFields<Wanted>(wanted, layers, faults);
   const store = placeOf(read as Partial<Sections>, faults);
   if (faults.length > 0 || store === null) return { kind: 'refused', faults };
   const found = read as Wanted;
-  const { pseudonymKey: key } = found;
+  const { pseudonymKey: key, rules: own } = found;
   return {
     kind: 'place',
-    place: Object.freeze({ store, rulesDir: found.rulesDir ?? defaultRulesDir, pseudonymKey: key }),
+    place: Object.freeze({ store, rulesDir: found.rulesDir ?? defaultRulesDir, rules: own, pseudonymKey: key }),
   };
 }
 
-type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir'> & { pseudonymKey: string | null };
+type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir' | 'rules'> & {
+  pseudonymKey: string | null;
+};
 
 /** Reads only how rates are priced, for commands that need no desk. Throws nothing: faults are listed. */
 export function readPricing(

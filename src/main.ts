@@ -16,7 +16,6 @@ import { createService } from './adapters/service/service.ts';
 import { createSystemClock } from './adapters/system/clock.ts';
 import { readRuleFiles } from './adapters/system/rule-files.ts';
 import { createVault } from './adapters/vault/vault.ts';
-import type { Policy } from './bidding/decide.ts';
 import type { Step } from './bidding/observer.ts';
 import { registerCommands } from './cli/commands.ts';
 import { type DemoOptions, demoAuction, demoPace, demoSettings, runStream } from './cli/demo.ts';
@@ -31,8 +30,8 @@ import type { Vault } from './domain/vault.ts';
 import { type Engine, type Store, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
 import { createJournal, type Journal } from './http/journal.ts';
-import { createRuleCheck, policyOf } from './policy.ts';
 import type { PricingSettings } from './pricing/settings.ts';
+import { createRuleWatch } from './rule-watch.ts';
 import { type modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
 import { createSandbox } from './sandbox/sandbox.ts';
 import { sandboxSettings } from './sandbox/settings.ts';
@@ -122,6 +121,7 @@ async function openSharedStore(
       log: records.log,
       appendAtDoor: records.appendAtDoor,
       house: records.house,
+      ruleBook: records.ruleBook,
       views,
       margins,
       control,
@@ -151,8 +151,8 @@ async function openWhole(place: StorePlace): Promise<OpenStore> {
 /** For commands beside running desks. */
 async function openReader(place: StorePlace): Promise<DeskReader> {
   if (place.backend === 'embedded') return openEmbeddedReader({ directory: place.dataDir });
-  const { log, views, control, house, close } = await openWhole(place);
-  return { log, views, control, house, appendBeside: log.append, verifyChain: null, close };
+  const { log, views, control, house, ruleBook, close } = await openWhole(place);
+  return { log, views, control, house, ruleBook, appendBeside: log.append, verifyChain: null, close };
 }
 
 /** The desk and everything under it; `close` undoes it in reverse. */
@@ -161,13 +161,12 @@ async function openEngine(parts: {
   learning: boolean;
   journal: Journal;
   onFault: (fault: Fault) => void;
-}): Promise<{ engine: Engine; store: Store; policy: Policy; close: () => Promise<void> }> {
+}): Promise<{ engine: Engine; store: Store; close: () => Promise<void> }> {
   const { config } = parts;
   const mapping = readRequestMapping(JSON.parse(readText(packageFile('config/request-mapping.json'))));
   if (mapping.kind === 'refused') throw refusedFile('config/request-mapping.json', mapping.problems);
   const outcomes = readOutcomeTable(JSON.parse(readText(packageFile('config/outcomes.json'))));
   if (outcomes.kind === 'refused') throw refusedFile('config/outcomes.json', outcomes.problems);
-  const policy = policyOf(config, readRuleFiles(config.rulesDir));
   const vault = createVault(config.pseudonymKey);
   const store = await openStore(config, { vault, journal: parts.journal, onFault: parts.onFault });
   const service = createService(config.service, {
@@ -177,6 +176,7 @@ async function openEngine(parts: {
       if (event.kind !== 'exchanged') parts.journal.warn('service', { kind: event.kind });
     },
   });
+  const ruleWatch = createRuleWatch({ directory: config.rulesDir, ...config.rules });
   const starting = startEngine({
     ...parts,
     instance: randomUUID(),
@@ -188,13 +188,13 @@ async function openEngine(parts: {
     clock,
     chance: Math.random,
     mapping: mapping.mapping,
-    policy,
-    ruleSetRefused: createRuleCheck(() => readRuleFiles(config.rulesDir)),
+    ruleWatch,
     onStep: crashAt(process.env.LANCE_CRASH_AT),
     onMoved: parts.onFault,
   });
   const engine = await starting.catch(async (fault: unknown) => {
     // What is left open would keep a process alive that has refused to run.
+    await ruleWatch.stop();
     await service.close();
     await store.close();
     throw fault;
@@ -202,7 +202,6 @@ async function openEngine(parts: {
   return {
     engine,
     store,
-    policy,
     close: async () => {
       await engine.stop();
       await service.close();
@@ -282,9 +281,10 @@ async function demo(options: DemoOptions & { learning: boolean; rivals?: string 
     closing.unshift(opened.close);
     sandbox.connect(`${opened.engine.url}/webhooks/${token}`);
     const { desk } = opened.engine;
-    assert(desk !== null);
+    const policy = opened.engine.policy();
+    assert(desk !== null && policy !== null);
     await runStream({ ...opened, desk, options, sandbox, clock, terminal });
-    const report = await judge({ sandbox, store: opened.store, config, policy: opened.policy, now: clock.now() });
+    const report = await judge({ sandbox, store: opened.store, config, policy, now: clock.now() });
     terminal.write(options.json ? JSON.stringify(report) : reportText(report));
     if (!options.exit) {
       terminal.say(`\n${opened.engine.url} goes on; end it with Ctrl-C.`);

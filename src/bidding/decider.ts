@@ -40,7 +40,7 @@ export type DeciderWorld = {
   pacer: Pacer;
   acceptance: Acceptance;
   settings: BiddingSettings;
-  policy: () => Policy;
+  policy: Policy;
   control: () => ControlState | null;
   encodeBid: (requestId: RequestId, offer: WaitingOffer['offer']) => string;
   /** A decision that throws twice is a pass and an alarm. */
@@ -54,7 +54,7 @@ export async function decideBatch(
   states: readonly RequestState[],
   now: number,
 ): Promise<Decided[]> {
-  const policy = world.policy();
+  const { policy } = world;
   const decided: Decided[] = [];
   const cases = await assessAll(world, policy, states, now, decided);
   const priced = cases.filter(({ assessment }) => assessment.verdict.passes.length === 0);

@@ -115,7 +115,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerBids(program, world, add);
   registerControl(program, world, add);
   registerLoan(program, world, add);
-  registerRules(program, world, add);
+  registerRules(program, world, add, readersOf(world.format.texts.help).text);
   registerMove(program, world, add);
   registerCare(program, world, add);
   translateHelp(program, world);

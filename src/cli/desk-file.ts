@@ -8,7 +8,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip, gzipSync } from 'node:zlib';
-import type { ControlState, NewEntry } from '../bidding/ports.ts';
+import type { ControlState, NewEntry, RuleBookEntry } from '../bidding/ports.ts';
 import type { Topic } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
 
@@ -27,6 +27,8 @@ export type DeskHeader = {
   /** Where the desk lived: backend, and the directory or the prefix of its topics. */
   source: { backend: string; place: string };
   control: Pick<ControlState, 'pause' | 'caps'>;
+  /** What became of rule sets; absent in files of older programs. */
+  ruleBook?: readonly RuleBookEntry[];
   counts: DeskCounts;
   /** SHA-256, in hex, of all bytes after the first line, uncompressed. */
   hash: string;

@@ -1,5 +1,5 @@
 /** What the commands need from the composition root, so that none of them knows an adapter. */
-import type { Control, EventLog, House, MarginCache, NewEntry, Views } from '../bidding/ports.ts';
+import type { Control, EventLog, House, MarginCache, NewEntry, RuleBook, Views } from '../bidding/ports.ts';
 import type { StorePlace } from '../config/store-place.ts';
 import type { ConfigResult, Place } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -15,6 +15,7 @@ export type DeskReader = {
   views: Omit<Views, 'apply'>;
   control: Control;
   house: Pick<House, 'read'>;
+  ruleBook: RuleBook;
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
   /** Null where the log keeps no hash chain. */
   verifyChain:
@@ -32,6 +33,7 @@ export type WholeStore = {
   margins: MarginCache;
   control: Control;
   house: House;
+  ruleBook: RuleBook;
   close: () => Promise<void>;
 };
 

@@ -11,11 +11,15 @@ import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import { createVault } from '../../src/adapters/vault/vault.ts';
 import type { Policy } from '../../src/bidding/decide.ts';
+import type { RuleWatch } from '../../src/bidding/ports.ts';
 import type { BiddingSettings } from '../../src/bidding/settings.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { type Engine, startEngine } from '../../src/engine.ts';
 import { createJournal } from '../../src/http/journal.ts';
 import { policyOf } from '../../src/policy.ts';
+import { faultText } from '../../src/rules/place.ts';
+import { openRuleSet, type RuleFile } from '../../src/rules/rule-set.ts';
+import { judgeRules, reasonsAgainst } from '../../src/rules/verdict.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { sandboxSettings } from '../../src/sandbox/settings.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
@@ -52,6 +56,22 @@ export function shippedPolicy(config: Config): Policy {
   return policyOf(config, readRuleFiles(rulesDir));
 }
 
+/** A folder that stays as it is. */
+function watchOf(files: readonly RuleFile[]): RuleWatch {
+  const verdict = judgeRules(files, 100);
+  if (verdict.kind !== 'good') throw new Error(reasonsAgainst(verdict).join('\n'));
+  const { hash, source } = verdict.ruleSet;
+  return {
+    start: (onReport) => onReport({ kind: 'good', hash, source }),
+    check: async (other) => {
+      const opened = openRuleSet(other);
+      if (opened.kind === 'refused') return { kind: 'refused', text: opened.faults.map(faultText).join('\n') };
+      return { kind: 'good', hash: opened.ruleSet.hash, source: other };
+    },
+    stop: async () => undefined,
+  };
+}
+
 export type House = {
   sandbox: Sandbox;
   engine: Engine;
@@ -65,6 +85,8 @@ export async function openHouse(options: {
   seed: number;
   sandbox: object;
   bidding: Partial<BiddingSettings>;
+  /** Else the shipped rules, which stay as they are. */
+  ruleWatch?: RuleWatch;
 }): Promise<House> {
   const clock = createSystemClock();
   const directory = mkdtempSync(join(tmpdir(), 'lance-desk-test-'));
@@ -82,6 +104,12 @@ export async function openHouse(options: {
   };
   const store = await openEmbeddedStore({ directory, onFault });
   const service = createService(config.service, { outcomes: outcomes.table, clock, observe: () => undefined });
+  const close = async () => {
+    await service.close();
+    await store.close();
+    await sandbox.stop();
+    rmSync(directory, { recursive: true, force: true });
+  };
   const engine = await startEngine({
     config,
     instance: randomUUID(),
@@ -92,12 +120,14 @@ export async function openHouse(options: {
     clock,
     chance: Math.random,
     mapping: mapping.mapping,
-    policy,
-    ruleSetRefused: () => false,
+    ruleWatch: options.ruleWatch ?? watchOf(readRuleFiles(rulesDir)),
     learning: true,
     journal: createJournal('silent', process.stderr),
     onStep: () => undefined,
     onMoved: onFault,
+  }).catch(async (fault: unknown) => {
+    await close();
+    throw fault;
   });
   sandbox.connect(`${engine.url}/webhooks/token-of-the-webhooks`);
   return {
@@ -108,10 +138,7 @@ export async function openHouse(options: {
     policy,
     close: async () => {
       await engine.stop();
-      await service.close();
-      await store.close();
-      await sandbox.stop();
-      rmSync(directory, { recursive: true, force: true });
+      await close();
     },
   };
 }
