@@ -191,11 +191,18 @@ function suggestedBreakEvens(win: Float64Array): number[] {
   return tried.map((place) => Math.min(490, Math.max(1, Math.round(low + place * (high - low)))));
 }
 
+/** A curve, and for the whole market what each reading alone makes of it. */
+export type CurveWithReadings = { curve: LearntCurve; readingWins: readonly Float64Array[] };
+
+export function buildWinCurve(input: WinCurveInput): LearntCurve {
+  return buildWithReadings(input).curve;
+}
+
 /**
  * Posterior of each segment, by reading, from its decayed counts and its parent's distribution: `(counts + m · parent) / (n + m)`;
  * then the mean over readings and over segments, weighed by what their bids would have earned. Some 10 µs a segment.
  */
-export function buildWinCurve(input: WinCurveInput): LearntCurve {
+export function buildWithReadings(input: WinCurveInput): CurveWithReadings {
   const { segments, prior, priorWeight, shrinkage, at, shared } = input;
   const between = segments.some(({ histograms }) => histograms.some((known) => (known?.cells.length ?? 0) > cellCount));
   const size = between ? 2 * cellCount : cellCount;
@@ -232,7 +239,8 @@ export function buildWinCurve(input: WinCurveInput): LearntCurve {
     shared?.set(`${size}~win`, readingWins);
   }
   const trial = tryOut([...readingWins, ...means.map(winOf), win], input.breakEvens ?? suggestedBreakEvens(win));
-  return { ...describe(win, hashOf(win)), trial, weights: { readings: byReading, segments: bySegment } };
+  const weights = { readings: byReading, segments: bySegment };
+  return { curve: { ...describe(win, hashOf(win)), trial, weights }, readingWins };
 }
 
 /** Little-endian doubles in base64. */
