@@ -11,7 +11,7 @@ export async function learnFile(
 ): Promise<void> {
   const { terminal, format } = world;
   const { winCurve } = world.pricing();
-  const auctions = await readAuctionsFile(world, file);
+  const auctions = await readAuctionsFile(world, file, options.json);
   const { draws, seed } = options;
   const progress = createProgress(terminal, format.texts.learn.progress);
   const show = options.json ? () => undefined : (done: number, of: number) => progress.show(done, of, '');

@@ -1,4 +1,5 @@
 /** The catalogue in English. */
+import { backtestEn } from './backtest-texts-en.ts';
 import { doctorEn } from './doctor-texts-en.ts';
 import { learnEn } from './learn-texts-en.ts';
 import { pageEn } from './page-texts-en.ts';
@@ -311,6 +312,7 @@ export const en: Texts = {
     late: (revision, names) => `Stored as revision ${revision}, but not yet obeyed by ${names}.`,
   },
   learn: learnEn,
+  backtest: backtestEn,
   page: pageEn,
   audit: {
     progress: 'chain',

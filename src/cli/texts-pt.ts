@@ -1,4 +1,5 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
+import { backtestPt } from './backtest-texts-pt.ts';
 import { doctorPt } from './doctor-texts-pt.ts';
 import { learnPt } from './learn-texts-pt.ts';
 import { pagePt } from './page-texts-pt.ts';
@@ -319,6 +320,7 @@ export const pt = {
       `Guardado como revisão ${revision}, mas ainda não obedecido por ${names}.`,
   },
   learn: learnPt,
+  backtest: backtestPt,
   page: pagePt,
   audit: {
     progress: 'cadeia',

@@ -150,9 +150,12 @@ export function createLearner(
       for (const lesson of lessonsOf({ segmentKeys, trial, bestRivalCell, bestRivalOffGrid, at, halfLifeMs })) {
         if (lesson.kind !== 'learn') continue;
         for (const key of lesson.keys) {
-          const histogram = statistics.get(key) ?? emptyHistogram(at);
+          let histogram = statistics.get(key);
+          if (histogram === undefined) {
+            histogram = emptyHistogram(at);
+            statistics.set(key, histogram);
+          }
           foldSums(histogram, lesson.additions, at, lesson.halfLives);
-          statistics.set(key, histogram);
         }
       }
     },

@@ -43,6 +43,7 @@
       value: (_plot, value) => (value == null ? '–' : legendFormats[unit](value)),
     };
     if (filled) series.fill = () => `${toneOf(tone)}${look === 'bars' ? 'b0' : '40'}`;
+    if (look === 'points') series.spanGaps = true;
     if (look === 'dashed') series.dash = [8, 6];
     if (look === 'bars') series.paths = uPlot.paths.bars({ size: [0.7, 80] });
     return series;

@@ -14,7 +14,7 @@ export type PlotTone = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 'ink' | 'quiet';
 
 export type PlotSeries = {
   label: string;
-  /** One for each x; null leaves a gap. */
+  /** One for each x; null leaves a gap, but `points` are joined over it. */
   values: readonly (number | null)[];
   look: 'line' | 'thick' | 'thin' | 'dashed' | 'points' | 'bars' | 'area';
   tone: PlotTone;

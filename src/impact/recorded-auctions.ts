@@ -10,6 +10,15 @@ export type BestRival = {
 
 export type RecordedAuction = BestRival & { segment: Readonly<Record<string, string>> };
 
+/** `segmentKeys`: the whole market first, the most special segment last. Auctions alike share one array. */
+export type ReplayedAuction = BestRival & { segmentKeys: readonly string[] };
+
+/** In the order in which they ended. */
+export type Replayable = { auctions: readonly ReplayedAuction[]; dimensions: readonly string[] };
+
+/** A histogram takes 8 KB for each segment; a dimension that makes more of them than this is left out. */
+const mostSegments = 20_000;
+
 type BadField = 'line' | 'rates' | 'segment';
 
 export type AuctionsReading =
@@ -53,11 +62,8 @@ function readAuction(line: string): RecordedAuction | BadField | null {
   return { segment, bestRivalCell, bestRivalOffGrid };
 }
 
-/** Line by line, for files larger than a string may be. `onLine` hears after each line how many there were. */
-export async function readAuctions(
-  lines: Iterable<string> | AsyncIterable<string>,
-  onLine: (lines: number) => void = () => undefined,
-): Promise<AuctionsReading> {
+/** Line by line, for files larger than a string may be. */
+export async function readAuctions(lines: Iterable<string> | AsyncIterable<string>): Promise<AuctionsReading> {
   const auctions: RecordedAuction[] = [];
   let number = 0;
   for await (const line of lines) {
@@ -65,7 +71,6 @@ export async function readAuctions(
     const read = readAuction(line);
     if (typeof read === 'string') return { kind: 'refused', line: number, field: read };
     if (read !== null) auctions.push(read);
-    onLine(number);
   }
   return { kind: 'auctions', auctions };
 }
@@ -86,4 +91,27 @@ export function dimensionsOf(auctions: readonly RecordedAuction[]): string[] {
 /** The segments that this auction is learnt under, as a rule set with these dimensions would name them. */
 export function keysOf({ segment }: RecordedAuction, dimensions: readonly string[]): readonly string[] {
   return segmentKeysOf(dimensions.map((part) => `|${part}=${segment[part] ?? '?'}`));
+}
+
+/** Those of the file's dimensions, in their order, that do not cut it into too many segments. */
+export function replayedOf(auctions: readonly RecordedAuction[], candidates: readonly string[]): Replayable {
+  const dimensions: string[] = [];
+  for (const candidate of candidates) {
+    const cut = [...dimensions, candidate];
+    const seen = new Set<string>();
+    for (const { segment } of auctions) {
+      seen.add(cut.map((name) => segment[name] ?? '?').join('|'));
+      if (seen.size > mostSegments) break;
+    }
+    if (seen.size <= mostSegments) dimensions.push(candidate);
+  }
+  const lists = new Map<string, readonly string[]>();
+  const replayed = auctions.map((auction) => {
+    const { bestRivalCell, bestRivalOffGrid, segment } = auction;
+    const name = dimensions.map((dimension) => segment[dimension] ?? '?').join('\n');
+    const segmentKeys = lists.get(name) ?? keysOf(auction, dimensions);
+    lists.set(name, segmentKeys);
+    return { bestRivalCell, bestRivalOffGrid, segmentKeys };
+  });
+  return { auctions: replayed, dimensions };
 }
