@@ -186,7 +186,7 @@ function choiceSection(format: Format, found: Backtest): PageSection {
         { label: axes.probability, unit: 'share', range: [0, 1.02] },
         {
           title: texts.win,
-          marks: [...marks, { at: breakEven, label: texts.breakEven(format.rate(breakEven)) }],
+          marks: [{ at: breakEven, label: texts.breakEven(format.rate(breakEven)) }, ...marks],
           valueAt: (curve, cell) => curve[cell]!,
         },
       ),
@@ -201,6 +201,10 @@ function choiceSection(format: Format, found: Backtest): PageSection {
       ),
     ],
   };
+}
+
+function commonestBin({ bins }: Calibration): Calibration['bins'][number] {
+  return bins.reduce((most, bin) => (bin.count > most.count ? bin : most));
 }
 
 /** Observed by predicted, at the places of both curves, with the ends of the diagonal. */
@@ -221,6 +225,7 @@ function reliabilityPlot(format: Format, { desk, histogram }: Backtest['calibrat
       { label: policies.histogram, values: at(byHistogram), look: 'points', tone: 1 },
       { label: policies.desk, values: at(byDesk), look: 'points', tone: 0 },
     ],
+    shown: values.indexOf(commonestBin(desk).predicted ?? 1),
     width: 'half',
   };
 }
@@ -245,6 +250,7 @@ function calibrationSection(format: Format, found: Backtest): PageSection {
           { label: policies.desk, values: desk.bins.map(({ count }) => count), look: 'bars', tone: 0 },
           { label: policies.histogram, values: histogram.bins.map(({ count }) => count), look: 'points', tone: 1 },
         ],
+        shown: desk.bins.indexOf(commonestBin(desk)),
         width: 'half',
       },
       {

@@ -39,7 +39,7 @@ export const backtestEn: Texts['backtest'] = {
   constant: 'always the mean',
   title: (source) => `Lance: backtest, ${source}`,
   lead: ({ auctions, scored, dimensions, breakEven, low, high }) =>
-    `${auctions} auctions in their order; ${scored} of them decided and scored, each at 41 break-even rates from ${low} to ${high} (range ${breakEven}). A bid that wins at rate r earns r less the break-even; a tie counts half. Results come back to the desk in batches of 20. Segments by: ${dimensions}.`,
+    `${auctions} auctions in their order; ${scored} of them decided and scored, each at 41 break-even rates from ${low} to ${high} (range ${breakEven}). A bid that wins at rate r earns r less the break-even; a tie counts half. Results of all come back to the desk in batches of 20. Segments by: ${dimensions}.`,
   noDimensions: 'nothing (one market)',
   tiles: {
     desk: ['The desk earns', 'of what somebody earns who knows the distribution'],
@@ -52,8 +52,8 @@ export const backtestEn: Texts['backtest'] = {
     surplus: {
       title: 'Surplus over time',
       text: 'The clairvoyant knows the distribution of all best rates from the start, but neither segments nor changes: the desk may earn more. Each reading alone bids for the whole market; the desk mixes them, with segments, by what each would have earned.',
-      share: "Share of the clairvoyant's surplus, cumulative",
-      close: 'The same from close by, without the fixed mark-up',
+      share: 'The same share, with the fixed mark-up',
+      close: "Share of the clairvoyant's surplus, cumulative",
       absolute: 'Cumulative surplus, percentage points',
       gap: 'Gain over the clairvoyant, percentage points',
       table: 'Policies',

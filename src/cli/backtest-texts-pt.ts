@@ -31,7 +31,7 @@ export const backtestPt = {
   },
   fixedMarkup: (points: string) => `melhor margem fixa (+${points})`,
   wholeMarket: 'mercado todo',
-  breakEvens: { low: 'baixo', mid: 'médio', high: 'alto' },
+  breakEvens: { low: 'baixa', mid: 'média', high: 'alta' },
   header: ['política', 'excedente', 'do clarividente', 'peso no fim'],
   segmentHeader: ['segmento', 'do clarividente', 'peso no fim'],
   scoreHeader: ['previsão', 'Brier', 'perda logarítmica', 'desvio médio'],
@@ -53,7 +53,7 @@ export const backtestPt = {
     low: string;
     high: string;
   }) =>
-    `${figures.auctions} leilões na ordem em que ocorreram; ${figures.scored} deles decididos e pontuados, cada um com 41 taxas de equilíbrio de ${figures.low} a ${figures.high} (faixa ${figures.breakEven}). Um lance vencedor à taxa r ganha r menos o equilíbrio; um empate vale metade. Os resultados voltam à mesa de 20 em 20. Segmentos por: ${figures.dimensions}.`,
+    `${figures.auctions} leilões na ordem em que ocorreram; ${figures.scored} deles decididos e pontuados, cada um com 41 taxas de equilíbrio de ${figures.low} a ${figures.high} (faixa ${figures.breakEven}). Um lance vencedor à taxa r ganha r menos o equilíbrio; um empate vale metade. Os resultados de todos voltam à mesa de 20 em 20. Segmentos por: ${figures.dimensions}.`,
   noDimensions: 'nada (um só mercado)',
   tiles: {
     desk: ['A mesa ganha', 'do que ganha quem conhece a distribuição'],
@@ -66,8 +66,8 @@ export const backtestPt = {
     surplus: {
       title: 'Excedente ao longo do tempo',
       text: 'O clarividente conhece desde o início a distribuição de todas as melhores taxas, mas não os segmentos nem as mudanças: a mesa pode passar dele. Cada leitura sozinha oferta pelo mercado todo; a mesa as mistura, com segmentos, pelo que cada uma teria ganho.',
-      share: 'Parte do excedente do clarividente, acumulada',
-      close: 'O mesmo de perto, sem a margem fixa',
+      share: 'A mesma parte, com a margem fixa',
+      close: 'Parte do excedente do clarividente, acumulada',
       absolute: 'Excedente acumulado, pontos percentuais',
       gap: 'Ganho sobre o clarividente, pontos percentuais',
       table: 'Políticas',
@@ -82,7 +82,7 @@ export const backtestPt = {
         win: string;
         expected: string;
       }) =>
-        `Uma decisão no fim dos leilões: segmento ${figures.segment} (${figures.auctions} leilões), equilíbrio ${figures.breakEven}. A mesa escolhe ${figures.rate}: ganha com probabilidade ${figures.win} e espera ${figures.expected} por leilão. J(r) = (r − equilíbrio) · w(r), sem aceitação nem custos, que dependem do pedido.`,
+        `Uma decisão no fim dos leilões: segmento ${figures.segment} (${figures.auctions} leilões), equilíbrio de ${figures.breakEven} para a mesa, que escolhe ${figures.rate}, ganha com probabilidade ${figures.win} e espera ${figures.expected} por leilão. J(r) = (r − equilíbrio) · w(r), sem aceitação nem custos, que dependem do pedido.`,
       win: 'Probabilidade de vitória w(r)',
       value: 'Valor esperado J(r), pontos percentuais',
       hindsight: 'ocorrido no segmento',

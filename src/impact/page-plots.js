@@ -2,7 +2,7 @@
 (() => {
   const plots = JSON.parse(document.getElementById('plots').textContent);
   const language = document.documentElement.lang;
-  const height = 300;
+  const height = 320;
 
   const number = (options) => {
     const format = new Intl.NumberFormat(language, options);
@@ -10,12 +10,13 @@
   };
   const digits = (least, most) => ({ minimumFractionDigits: least, maximumFractionDigits: most });
   const hundredths = number(digits(2, 2));
+  const small = number({ maximumSignificantDigits: 3 });
   const perHundred = number({ style: 'percent', ...digits(0, 2) });
   const money = number({ style: 'currency', currency: 'BRL' });
   const wholeMoney = number({ style: 'currency', currency: 'BRL', ...digits(0, 0) });
   const legendFormats = {
     count: number(digits(0, 0)),
-    number: number({ maximumSignificantDigits: 5 }),
+    number: (value) => (Math.abs(value) < 1 ? small(value) : hundredths(value)),
     share: number({ style: 'percent', ...digits(2, 2) }),
     rate: (value) => `${hundredths(value / 100)} %`,
     money: (value) => money(value / 100),
@@ -76,6 +77,9 @@
     return { time: false, range: range ? () => range : whole };
   }
 
+  const markRow = 19;
+
+  /** Words stand above the plot, each in a row of its own, so that they hide no curve and not each other. */
   function drawMarks(chart, marks) {
     const { ctx, bbox } = chart;
     const ratio = devicePixelRatio;
@@ -84,18 +88,19 @@
     ctx.fillStyle = colour('--ink');
     ctx.lineWidth = 1.5 * ratio;
     ctx.font = `${13 * ratio}px system-ui, sans-serif`;
-    ctx.textBaseline = 'top';
+    ctx.textBaseline = 'middle';
     for (const [place, { at, label }] of marks.entries()) {
       const x = chart.valToPos(at, 'x', true);
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
+      const y = bbox.top - (place + 0.5) * markRow * ratio;
       ctx.setLineDash([4 * ratio, 4 * ratio]);
       ctx.beginPath();
-      ctx.moveTo(x, bbox.top);
+      ctx.moveTo(x, y - 7 * ratio);
       ctx.lineTo(x, bbox.top + bbox.height);
       ctx.stroke();
-      const right = x > bbox.left + 0.7 * bbox.width;
+      const right = x > bbox.left + bbox.width / 2;
       ctx.textAlign = right ? 'right' : 'left';
-      ctx.fillText(label, x + (right ? -6 : 6) * ratio, bbox.top + (4 + 18 * place) * ratio);
+      ctx.fillText(label, x + (right ? -6 : 6) * ratio, y);
     }
     ctx.restore();
   }
@@ -109,6 +114,7 @@
     const options = {
       width: Math.max(280, element.clientWidth),
       height,
+      padding: [12 + marks.length * markRow, 26, 0, 0],
       scales: { x: acrossOf(x, bars), y: y.range ? { range: () => y.range } : {} },
       axes: [axisOf(x, false), axisOf(y, true)],
       series: [
@@ -116,7 +122,9 @@
         ...series.map((one) => seriesOf(one, y.unit)),
       ],
       cursor: { points: { size: 7 }, drag: { x: true, y: false } },
-      legend: { markers: { width: 3 } },
+      legend: {
+        markers: { width: 3, dash: (_plot, place) => (series[place - 1]?.look === 'dashed' ? 'dotted' : 'solid') },
+      },
       hooks: { draw: [(chart) => drawMarks(chart, marks)], ready: [atRest], setLegend: [atRest] },
     };
     return new uPlot(options, [x.values, ...series.map(({ values }) => values)], element);
