@@ -43,6 +43,9 @@ async function readLog(world: CommandWorld, quiet: boolean): Promise<Replayable>
   return { auctions: found.map(({ auction }) => auction), dimensions };
 }
 
+/** So many are decided within half a minute; a longer record is learnt from whole all the same. */
+const mostDecided = 30_000;
+
 export type BacktestOptions = {
   breakEven: BreakEven;
   segment: string | null;
@@ -68,7 +71,7 @@ export async function backtestAuctions(
   }
   const progress = createProgress(terminal, texts.backtest.progress);
   let shownAt = 0;
-  const result = runBacktest(replayable, { winCurve, breakEven, segment }, (done, of) => {
+  const result = runBacktest(replayable, { winCurve, breakEven, segment, mostDecided }, (done, of) => {
     // Writing a line for each batch would take longer than the batch.
     if (json || (done < of && done - shownAt < of / 200)) return;
     shownAt = done;
