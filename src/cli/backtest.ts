@@ -8,7 +8,7 @@ import { wholeMarket } from '../rules/keys.ts';
 import { readAuctionsFile } from './auctions-file.ts';
 import { backtestPage, policyName, scoreRows, segmentName, shareText } from './backtest-page.ts';
 import { rowsOf } from './bids-list.ts';
-import { writeHtml } from './html-file.ts';
+import { checkPlace, writeHtml } from './html-file.ts';
 import { createProgress, tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
@@ -63,6 +63,7 @@ export async function backtestAuctions(
   const { texts } = format;
   const { winCurve } = world.pricing();
   const { breakEven, segment, html, json } = options;
+  if (html !== null) checkPlace(world, html);
   let replayable: Replayable;
   if (file === null) replayable = await readLog(world, json);
   else {

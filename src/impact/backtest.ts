@@ -123,7 +123,7 @@ function replay(
       if (book.scored() - marked >= stretch) mark(start + now.length, lastWeights);
     }
     for (const auction of now) {
-      const trial = start === 0 ? null : (known?.desk.get(auction.segmentKeys.at(-1)!)?.trial ?? null);
+      const trial = known?.desk.get(auction.segmentKeys.at(-1)!)?.trial ?? null;
       learner.learn(auction, auction.segmentKeys, trial);
       plain.add(auction);
     }

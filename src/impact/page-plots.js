@@ -125,7 +125,7 @@
       legend: {
         markers: { width: 3, dash: (_plot, place) => (series[place - 1]?.look === 'dashed' ? 'dotted' : 'solid') },
       },
-      hooks: { draw: [(chart) => drawMarks(chart, marks)], ready: [atRest], setLegend: [atRest] },
+      hooks: { draw: [(chart) => drawMarks(chart, marks)], setLegend: [atRest] },
     };
     return new uPlot(options, [x.values, ...series.map(({ values }) => values)], element);
   }

@@ -118,6 +118,28 @@ test('what is shown over time ends in the table, and weights add up to one', () 
   assert.ok(calibration.desk.brier < calibration.histogram.brier);
 });
 
+test('of many points some are kept, the last one always', () => {
+  const auctions = auctionsOf('smooth', 5_000).map((auction) => ({ ...auction, segment: {} }));
+  const { overTime } = backtestOf(auctions);
+  assert.ok(overTime.auctions.length <= 240);
+  assert.equal(overTime.auctions.at(-1), 5_000);
+});
+
+test('where rivals nearly always bid one rate, the desk bids just below it, and knows how often that wins', () => {
+  const auctions = Array.from({ length: 400 }, (_, index) => ({
+    segment: {},
+    bestRivalCell: index % 25 === 0 ? 100 : 300,
+    bestRivalOffGrid: false,
+  }));
+  const { policies, calibration, choice } = backtestOf(auctions);
+  const wins = auctions.slice(60).filter(({ bestRivalCell }) => bestRivalCell === 300).length / 340;
+  assert.equal(choice.rateHundredths, 299);
+  near(policies[0]!.share, 1);
+  near(calibration.desk.constant.probability, wins);
+  near(calibration.desk.bins.at(-1)!.observed!, wins);
+  assert.ok(calibration.desk.meanGap < 0.02);
+});
+
 test('one decision: the rate that earns most on the curve shown, in the segment asked for', () => {
   const auctions = auctionsOf('smooth', 700);
   for (const segment of ['group=4|noise=1', 'all|group=4|noise=1', 'all']) {
