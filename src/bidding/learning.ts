@@ -6,7 +6,12 @@ import type { EpochMs } from '../domain/glossary.ts';
 import { cellIndex, type Histogram } from '../domain/histogram.ts';
 import type { Trial } from '../domain/offer.ts';
 import { readings, scoreHalfLives, scoreTrial, windows } from '../pricing/trial.ts';
-import { buildWinCurve, type LearntCurve, type WinCurveInput } from '../pricing/win-curve.ts';
+import {
+  buildWithReadings,
+  type CurveWithReadings,
+  type LearntCurve,
+  type WinCurveInput,
+} from '../pricing/win-curve.ts';
 import type { DeskEvent } from './observer.ts';
 import type { ViewChange } from './ports.ts';
 
@@ -61,13 +66,21 @@ export function lessonsOf(learnt: Learnt): ViewChange[] {
   return lessons;
 }
 
+type CurveInputs = Omit<WinCurveInput, 'segments' | 'scores'>;
+type Statistics = ReadonlyMap<string, Histogram>;
+
 /** The curve of the last of these segments, from the statistics under `statisticKeysOf`. */
-export function curveOf(
+export function curveOf(segmentKeys: readonly string[], statistics: Statistics, inputs: CurveInputs): LearntCurve {
+  return curveWithReadings(segmentKeys, statistics, inputs).curve;
+}
+
+/** The same with what its readings say, for those who judge them one by one. */
+export function curveWithReadings(
   segmentKeys: readonly string[],
-  statistics: ReadonlyMap<string, Histogram>,
-  inputs: Omit<WinCurveInput, 'segments' | 'scores'>,
-): LearntCurve {
-  return buildWinCurve({
+  statistics: Statistics,
+  inputs: CurveInputs,
+): CurveWithReadings {
+  return buildWithReadings({
     ...inputs,
     segments: segmentKeys.map((key) => ({
       key,

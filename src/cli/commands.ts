@@ -2,7 +2,9 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { phases } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
+import { type BreakEven, breakEvenNames } from '../impact/learn.ts';
 import { verifyLog } from './audit.ts';
+import { backtestAuctions } from './backtest.ts';
 import { listBids } from './bids-list.ts';
 import { operatorResolutions, resolveBid } from './bids-resolve.ts';
 import { showBid } from './bids-show.ts';
@@ -192,6 +194,31 @@ function registerMove(program: Command, world: CommandWorld, add: Add): void {
     .action((file: string, { json }: { json: boolean }) => importDesk(world, file, json));
 }
 
+function registerBacktest(program: Command, world: CommandWorld, add: Add): void {
+  const { help, backtest } = world.format.texts;
+  const read = readersOf(help);
+  add(program, 'backtest', backtest.about, 'lance backtest leiloes.ndjson --html leiloes.html')
+    .argument('[file]', help.auctionsFile)
+    .option('--log', backtest.options.log, false)
+    .option('--html <file>', backtest.options.html)
+    .option('--segment <key>', backtest.options.segment, read.text)
+    .addOption(
+      new Option('--break-even <range>', backtest.options.breakEven).choices([...breakEvenNames]).default('mid'),
+    )
+    .option('--json', help.json, false)
+    .action(
+      async (
+        file: string | undefined,
+        options: { log: boolean; html?: string; segment?: string; breakEven: BreakEven; json: boolean },
+        command: Command,
+      ) => {
+        if (options.log === (file !== undefined)) command.error(backtest.options.fileOrLog);
+        const { html = null, segment = null, breakEven, json } = options;
+        await backtestAuctions(world, file ?? null, { html, segment, breakEven, json });
+      },
+    );
+}
+
 function registerCare(program: Command, world: CommandWorld, add: Add): void {
   const { help } = world.format.texts;
   const read = readersOf(help);
@@ -207,6 +234,7 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .option('--shifts <list>', help.shifts, read.shifts, null)
     .option('--json', help.json, false)
     .action((file: string, options: Parameters<typeof learnFile>[2]) => learnFile(world, file, options));
+  registerBacktest(program, world, add);
   const audit = add(program, 'audit', help.audit, 'lance audit verify');
   add(audit, 'verify', help.verify, 'lance audit verify')
     .option('--json', help.json, false)

@@ -152,7 +152,8 @@ export function totalOf(counts: DeskCounts): number {
   return fileTopics.reduce((sum, topic) => sum + counts[topic], 0);
 }
 
-async function* readLines(path: string): AsyncGenerator<string> {
+/** Of a file of any size, unzipped where its name says so. */
+export async function* readLines(path: string): AsyncGenerator<string> {
   const file = createReadStream(path);
   const input = isZipped(path) ? createGunzip() : file;
   // Handed on by hand: a pipeline would swallow why the file could not be read.

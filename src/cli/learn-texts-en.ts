@@ -2,6 +2,7 @@
 import type { Texts } from './texts.ts';
 
 export const learnEn: Texts['learn'] = {
+  reading: 'reading',
   progress: 'learning',
   unreadable: (file, why) => `${file} cannot be read (${why}); give the path of an NDJSON file.`,
   badLine: (file, line, field) =>

@@ -1,6 +1,7 @@
 /** What `learn` says, in Brazilian Portuguese; the shape is the catalogue's. */
 
 export const learnPt = {
+  reading: 'lendo',
   progress: 'aprendendo',
   unreadable: (file: string, why: string) =>
     `${file} não pode ser lido (${why}); informe o caminho de um arquivo NDJSON.`,

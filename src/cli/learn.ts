@@ -1,39 +1,18 @@
 /** `lance learn FILE`: the judge's measures of what the desk learns, on recorded auctions. */
-import { Fault } from '../errors.ts';
-import { type LearnReport, leastAuctions, measureLearnt } from '../impact/learn.ts';
-import { type RecordedAuction, readAuctions } from '../impact/recorded-auctions.ts';
+import { type LearnReport, measureLearnt } from '../impact/learn.ts';
 import { measureRegimes, type RegimeReport } from '../impact/regimes.ts';
+import { readAuctionsFile } from './auctions-file.ts';
 import { createProgress, tableText } from './terminal.ts';
 import type { CommandWorld } from './world.ts';
 
-function readFile(world: CommandWorld, file: string): readonly RecordedAuction[] {
-  const { learn } = world.format.texts;
-  let text: string;
-  try {
-    text = world.readText(file);
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new Fault('not-found', learn.unreadable(file, code ?? ''), cause);
-  }
-  const reading = readAuctions(text);
-  if (reading.kind === 'refused') {
-    throw new Fault('record-undecodable', learn.badLine(file, reading.line, reading.field));
-  }
-  const { auctions } = reading;
-  if (auctions.length < leastAuctions) {
-    throw new Fault('record-undecodable', learn.tooFew(auctions.length, leastAuctions));
-  }
-  return auctions;
-}
-
-export function learnFile(
+export async function learnFile(
   world: CommandWorld,
   file: string,
   options: { draws: number; seed: number; shifts: readonly number[] | null; json: boolean },
-): void {
+): Promise<void> {
   const { terminal, format } = world;
   const { winCurve } = world.pricing();
-  const auctions = readFile(world, file);
+  const auctions = await readAuctionsFile(world, file, options.json);
   const { draws, seed, shifts } = options;
   const progress = createProgress(terminal, format.texts.learn.progress);
   const show = options.json ? () => undefined : (done: number, of: number) => progress.show(done, of, '');

@@ -1,6 +1,8 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
+import { backtestPt } from './backtest-texts-pt.ts';
 import { doctorPt } from './doctor-texts-pt.ts';
 import { learnPt } from './learn-texts-pt.ts';
+import { pagePt } from './page-texts-pt.ts';
 import { quotePt } from './quote-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
@@ -321,6 +323,8 @@ export const pt = {
       `Guardado como revisão ${revision}, mas ainda não obedecido por ${names}.`,
   },
   learn: learnPt,
+  backtest: backtestPt,
+  page: pagePt,
   audit: {
     progress: 'cadeia',
     none: 'O registro deste tipo não tem cadeia de hashes; seus servidores o guardam.',

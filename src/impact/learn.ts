@@ -3,25 +3,25 @@
  * somebody earns who knows the true distribution. The policy is the desk's own: `curveOf` and `lessonsOf` of `bidding/`.
  * The plain histogram of the best rival rate runs beside it on the same draws. The file has no clock: decay counts auctions.
  */
-import { curveOf, lessonsOf } from '../bidding/learning.ts';
+import { curveOf, curveWithReadings, lessonsOf } from '../bidding/learning.ts';
 import { cellCount, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
 import { cellIndex, emptyHistogram, foldSums, type Histogram } from '../domain/histogram.ts';
 import type { Trial } from '../domain/offer.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { bestRates, surplusOf } from '../pricing/trial.ts';
-import { type LearntCurve, priorDistribution, winOf } from '../pricing/win-curve.ts';
-import { segmentKeysOf, wholeMarket } from '../rules/keys.ts';
-import { dimensionsOf, type RecordedAuction } from './recorded-auctions.ts';
+import { type CurveWithReadings, type LearntCurve, priorDistribution, winOf } from '../pricing/win-curve.ts';
+import { wholeMarket } from '../rules/keys.ts';
+import { type BestRival, dimensionsOf, keysOf, type RecordedAuction } from './recorded-auctions.ts';
 
 /** Break-evens between quantiles of the best rival rates, from where wins are cheap to where they are dear. */
 const breakEvenRanges = { low: [-0.75, 0.5], mid: [-0.25, 1], high: [0.25, 1.25] } as const;
 export type BreakEven = keyof typeof breakEvenRanges;
 export const breakEvenNames: readonly BreakEven[] = ['low', 'mid', 'high'];
 
-const batch = 20;
+export const batch = 20;
 const sampleSizes = [50, 100, 500, 1_000] as const;
 const learningBreakEvens = 401;
-const liveBreakEvens = 41;
+export const liveBreakEvens = 41;
 /** On so many of them the policies are tried meanwhile, as the desk does on its own. */
 const triedBreakEvens = 5;
 /** Before it the desk knows too little to be judged. */
@@ -59,11 +59,11 @@ export function chanceOf(seed: number): () => number {
 }
 
 /** The distribution of the best rival rate over cells and the gaps between, as a plain histogram has it. */
-function createPlain() {
+export function createPlain() {
   const counts = new Float64Array(2 * cellCount);
   let total = 0;
   return {
-    add: ({ bestRivalCell, bestRivalOffGrid }: RecordedAuction) => {
+    add: ({ bestRivalCell, bestRivalOffGrid }: BestRival) => {
       counts[cellIndex(bestRivalCell, bestRivalOffGrid)]! += 1;
       total += 1;
     },
@@ -71,14 +71,14 @@ function createPlain() {
   };
 }
 
-function plainWin(auctions: readonly RecordedAuction[]): Float64Array {
+export function plainWin(auctions: Iterable<BestRival>): Float64Array {
   const plain = createPlain();
   for (const auction of auctions) plain.add(auction);
   return plain.win();
 }
 
 /** Equally spaced midpoints of the range, ascending; it is the range that is kept within 1 … 490. */
-export function breakEvensOf(auctions: readonly RecordedAuction[], name: BreakEven, count: number): Float64Array {
+export function breakEvensOf(auctions: readonly BestRival[], name: BreakEven, count: number): Float64Array {
   const sorted = auctions.map(({ bestRivalCell }) => bestRivalCell).sort((left, right) => left - right);
   const quantile = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
   const [low, high] = [quantile(0.02), quantile(0.6)];
@@ -96,33 +96,42 @@ function triedOf(breakEvens: Float64Array): number[] {
 }
 
 /** Expected surplus over all break-evens of bids made by `win`, where `truth` is the true curve. */
-function expectedSurplus(win: Float64Array, truth: Float64Array, breakEvens: Float64Array): number {
+export function expectedSurplus(win: Float64Array, truth: Float64Array, breakEvens: Float64Array): number {
   let sum = 0;
   for (const [index, rate] of bestRates(win, breakEvens).entries()) sum += (rate - breakEvens[index]!) * truth[rate]!;
   return sum;
 }
 
-/** The best `r = c + k` for one `k`, as a share of the clairvoyant's. */
-function fixedMarkup(truth: Float64Array, breakEvens: Float64Array): number {
+export function markedUp(breakEven: number, markup: number): number {
+  return Math.min(maxRateHundredths, Math.max(minRateHundredths, Math.round(breakEven + markup)));
+}
+
+/** The best `r = c + k` for one `k`, and what it earns as a share of the clairvoyant's. */
+export function fixedMarkup(truth: Float64Array, breakEvens: Float64Array): { markup: number; share: number } {
   let most = 0;
+  let best = 0;
   for (let markup = 0; markup <= maxRateHundredths; markup += 1) {
     let sum = 0;
     for (const breakEven of breakEvens) {
-      const rate = Math.min(maxRateHundredths, Math.max(minRateHundredths, Math.round(breakEven + markup)));
+      const rate = markedUp(breakEven, markup);
       sum += (rate - breakEven) * truth[rate]!;
     }
-    most = Math.max(most, sum);
+    if (sum > most) {
+      most = sum;
+      best = markup;
+    }
   }
-  return most / expectedSurplus(truth, truth, breakEvens);
+  return { markup: best, share: most / expectedSurplus(truth, truth, breakEvens) };
 }
 
+type SharedDistributions = Map<string, Float64Array[]>;
+
 /** The desk's statistics and curves, without its log. */
-function createLearner(
-  options: Pick<LearnOptions, 'winCurve'>,
+export function createLearner(
+  winCurve: LearnOptions['winCurve'],
   breakEvens: Float64Array,
   statistics = new Map<string, Histogram>(),
 ) {
-  const { winCurve } = options;
   const inputs = {
     prior: priorDistribution(winCurve.prior),
     priorWeight: winCurve.priorWeight,
@@ -133,21 +142,26 @@ function createLearner(
     breakEvens: triedOf(breakEvens),
   };
   return {
-    curve: (segmentKeys: readonly string[], shared: Map<string, Float64Array[]>): LearntCurve =>
+    curve: (segmentKeys: readonly string[], shared: SharedDistributions): LearntCurve =>
       curveOf(segmentKeys, statistics, { ...inputs, shared }),
-    learn: (auction: RecordedAuction, segmentKeys: readonly string[], trial: Trial | null) => {
+    withReadings: (segmentKeys: readonly string[], shared: SharedDistributions): CurveWithReadings =>
+      curveWithReadings(segmentKeys, statistics, { ...inputs, shared }),
+    learn: (auction: BestRival, segmentKeys: readonly string[], trial: Trial | null) => {
       const { bestRivalCell, bestRivalOffGrid } = auction;
       const { at, halfLifeMs } = inputs;
       for (const lesson of lessonsOf({ segmentKeys, trial, bestRivalCell, bestRivalOffGrid, at, halfLifeMs })) {
         if (lesson.kind !== 'learn') continue;
         for (const key of lesson.keys) {
-          const histogram = statistics.get(key) ?? emptyHistogram(at);
+          let histogram = statistics.get(key);
+          if (histogram === undefined) {
+            histogram = emptyHistogram(at);
+            statistics.set(key, histogram);
+          }
           foldSums(histogram, lesson.additions, at, lesson.halfLives);
-          statistics.set(key, histogram);
         }
       }
     },
-    copy: () => createLearner(options, breakEvens, structuredClone(statistics)),
+    copy: () => createLearner(winCurve, breakEvens, structuredClone(statistics)),
   };
 }
 
@@ -189,7 +203,7 @@ export function measureLearning(
       [order[place], order[other]] = [order[other]!, order[place]!];
     }
     const plain = createPlain();
-    const learners = grids.map(({ breakEvens }) => createLearner(options, breakEvens));
+    const learners = grids.map(({ breakEvens }) => createLearner(options.winCurve, breakEvens));
     const fold = (folding: readonly Learner[], from: number, to: number) => {
       const shared = new Map<string, Float64Array[]>();
       for (const learner of folding) {
@@ -240,7 +254,7 @@ export function measureLive(
   run: { from: number; dimensions: readonly string[]; bounds: readonly number[] },
 ): { policy: number; histogram: number } {
   const breakEvens = breakEvensOf(auctions, name, liveBreakEvens);
-  const learner = createLearner(options, breakEvens);
+  const learner = createLearner(options.winCurve, breakEvens);
   const plain = createPlain();
   const earned = { policy: 0, histogram: 0 };
   const surplus = (rates: Int32Array, { bestRivalCell, bestRivalOffGrid }: RecordedAuction) => {
@@ -257,7 +271,7 @@ export function measureLive(
     const shared = new Map<string, Float64Array[]>();
     const decided = new Map<string, { trial: Trial; rates: Int32Array | null }>();
     const lessons = now.map((auction, index) => {
-      const keys = segmentKeysOf(run.dimensions.map((part) => `|${part}=${auction.segment[part] ?? '?'}`));
+      const keys = keysOf(auction, run.dimensions);
       const special = keys.at(-1)!;
       let decision = decided.get(special);
       if (decision === undefined) {
@@ -308,7 +322,7 @@ export function measureLearnt(
       live: live.policy,
       histogramLive: live.histogram,
       liveWithSegments: measureLive(auctions, name, options, { from: half, dimensions, bounds: [] }).policy,
-      fixedMarkup: fixedMarkup(truth, breakEvensOf(auctions, name, learningBreakEvens)),
+      fixedMarkup: fixedMarkup(truth, breakEvensOf(auctions, name, learningBreakEvens)).share,
     };
   }
   onProgress(steps, steps);

@@ -10,13 +10,17 @@ const chanceFactor = 3;
 /** Shortest interval that holds half of a normal distribution, in its standard deviations. */
 const normalHalf = 1.349;
 
+let bends = new Float64Array(4 * cellCount);
+
 /**
  * Adds `given` to `counts`, each cell spread by a triangle of this half-width, and changes `given`. What would fall
  * beyond the grid's ends is put back in proportion.
  */
 function addSpread(given: Float64Array, givenSum: number, halfWidth: number, counts: Float64Array): void {
   // A triangle's second difference has three points, so two running sums make all triangles in linear time.
-  const bends = new Float64Array(cellCount + 2 * halfWidth);
+  const length = cellCount + 2 * halfWidth;
+  if (bends.length < length) bends = new Float64Array(length);
+  bends.fill(0, 0, length);
   for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
     const share = given[cell]!;
     if (share === 0) continue;

@@ -96,7 +96,9 @@ export type LearntCurve = WinCurve & {
   weights: { readings: readonly number[]; segments: readonly number[] };
 };
 
-/** Adds to `distributions`, which hold the parent's by reading, what the segment's own results say. */
+const ownCounts = new Float64Array(2 * cellCount);
+
+/** Adds to the parent's distributions, by reading, what the segment's own results say. */
 function shrink(
   segment: SegmentEvidence,
   parents: readonly Float64Array[],
@@ -106,13 +108,14 @@ function shrink(
 ): Float64Array[] {
   const { at, halfLifeMs, smoothing } = input;
   const own: Float64Array[] = [];
+  const counts = ownCounts.subarray(0, size);
   for (const [place, window] of windows.entries()) {
     const histogram = segment.histograms[place] ?? null;
     if (histogram === null) {
       own.push(...parents.slice(own.length, own.length + smoothings.length));
       continue;
     }
-    const counts = new Float64Array(size);
+    counts.fill(0);
     const factor = decayFactor(histogram, at, { halfLifeMs, halfLifeResults: window.halfLifeResults });
     const { cells } = histogram;
     let results = 0;
@@ -124,9 +127,12 @@ function shrink(
     const parentWeight = weightBeside(results);
     const total = results + parentWeight;
     const spread = spreadOf(mergedCells(counts));
-    for (const { factor: width } of smoothings) {
+    // One piece of memory for all: each would cost more to get than to fill.
+    const made = new Float64Array(smoothings.length * size);
+    for (const [step, { factor: width }] of smoothings.entries()) {
       const parent = parents[own.length]!;
-      const distribution = counts.slice();
+      const distribution = made.subarray(step * size, (step + 1) * size);
+      distribution.set(counts);
       smoothCounts(distribution, spread, width * smoothing);
       if (total > 0) {
         for (let index = 0; index < size; index += 1) {
@@ -191,11 +197,18 @@ function suggestedBreakEvens(win: Float64Array): number[] {
   return tried.map((place) => Math.min(490, Math.max(1, Math.round(low + place * (high - low)))));
 }
 
+/** A curve, and for the whole market what each reading alone makes of it. */
+export type CurveWithReadings = { curve: LearntCurve; readingWins: readonly Float64Array[] };
+
+export function buildWinCurve(input: WinCurveInput): LearntCurve {
+  return buildWithReadings(input).curve;
+}
+
 /**
  * Posterior of each segment, by reading, from its decayed counts and its parent's distribution: `(counts + m · parent) / (n + m)`;
  * then the mean over readings and over segments, weighed by what their bids would have earned. Some 10 µs a segment.
  */
-export function buildWinCurve(input: WinCurveInput): LearntCurve {
+export function buildWithReadings(input: WinCurveInput): CurveWithReadings {
   const { segments, prior, priorWeight, shrinkage, at, shared } = input;
   const between = segments.some(({ histograms }) => histograms.some((known) => (known?.cells.length ?? 0) > cellCount));
   const size = between ? 2 * cellCount : cellCount;
@@ -232,7 +245,8 @@ export function buildWinCurve(input: WinCurveInput): LearntCurve {
     shared?.set(`${size}~win`, readingWins);
   }
   const trial = tryOut([...readingWins, ...means.map(winOf), win], input.breakEvens ?? suggestedBreakEvens(win));
-  return { ...describe(win, hashOf(win)), trial, weights: { readings: byReading, segments: bySegment } };
+  const weights = { readings: byReading, segments: bySegment };
+  return { curve: { ...describe(win, hashOf(win)), trial, weights }, readingWins };
 }
 
 /** Little-endian doubles in base64. */

@@ -80,19 +80,20 @@ test('the figures of the plain histogram are those of sums taken by hand', () =>
   }
 });
 
-test('a file is read line by line, and what is wrong is named', () => {
+test('a file is read line by line, and what is wrong is named', async () => {
+  const readText = (text: string) => readAuctions(text.split('\n'));
   const line = (entry: unknown) => `${JSON.stringify(entry)}\n`;
   const good = line({ id: '1', segment: { region: 'a', size: 3 }, rates: [250, 211.5] });
-  const reading = readAuctions(`${good}\n${line({ rates: [] })}${line({ rates: [600, 777] })}`);
+  const reading = await readText(`${good}\n${line({ rates: [] })}${line({ rates: [600, 777] })}`);
   assert.equal(reading.kind, 'auctions');
   assert.deepEqual(reading.kind === 'auctions' && reading.auctions, [
     { segment: { region: 'a', size: '3' }, bestRivalCell: 212, bestRivalOffGrid: true },
     { segment: {}, bestRivalCell: noRivalCell, bestRivalOffGrid: false },
     { segment: {}, bestRivalCell: noRivalCell, bestRivalOffGrid: false },
   ]);
-  assert.deepEqual(readAuctions(`${good}{"rates":`), { kind: 'refused', line: 2, field: 'line' });
-  assert.deepEqual(readAuctions(line({ rates: ['2,5'] })), { kind: 'refused', line: 1, field: 'rates' });
-  assert.deepEqual(readAuctions(good + line({ rates: [2], segment: [] })), {
+  assert.deepEqual(await readText(`${good}{"rates":`), { kind: 'refused', line: 2, field: 'line' });
+  assert.deepEqual(await readText(line({ rates: ['2,5'] })), { kind: 'refused', line: 1, field: 'rates' });
+  assert.deepEqual(await readText(good + line({ rates: [2], segment: [] })), {
     kind: 'refused',
     line: 2,
     field: 'segment',
