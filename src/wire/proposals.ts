@@ -1,7 +1,7 @@
 /** What is done with a proposal once it is included: splits, signers, finalisation, account; lower camel (contract, /Proposta endpoints). */
 import type { JsonObject } from './json.ts';
 import { dayTime, digits, instant, integer, money, note, text, yesOrNo } from './kinds.ts';
-import { type Input, listOf, message, nullable, object, optional, type Output, required, told } from './message.ts';
+import { type Input, listOf, message, nullable, type Output, object, optional, required, told } from './message.ts';
 
 export const splitsPath = '/Proposta/SalvarLancamento';
 export const signersPath = '/Proposta/IncluirAssinaturaCCBFinalizada';

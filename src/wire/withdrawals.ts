@@ -20,10 +20,10 @@ import {
   listOf,
   message,
   nullable,
+  type Output,
   object,
   objectAsItIs,
   optional,
-  type Output,
   required,
   told,
 } from './message.ts';

@@ -110,4 +110,3 @@ function eventOf(payload: typeof ccbPayload | typeof renegotiatedPayload) {
 }
 export const ccbEvent = eventOf(ccbPayload);
 export const renegotiatedEvent = eventOf(renegotiatedPayload);
-
