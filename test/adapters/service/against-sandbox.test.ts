@@ -158,3 +158,38 @@ test('fourteen endpoints and eight events, from the won bid to the renegotiated 
   ]);
   assert.equal(executedTwice, 0);
 });
+
+test('with lost and garbled answers and expiring tokens a keyed operation is done once', async (t) => {
+  const faults = {
+    operations: { dropAfter: 0.2, garbage: 0.1, errorBefore: 0.1, errorAfter: 0.1, unauthorised: 0.05 },
+  };
+  const partner = await startPartner({ faults, tokens: { lifetimeMs: 250 } });
+  t.after(partner.stop);
+  const { sandbox, url } = partner;
+  const { service } = startClient(t, url, {
+    ...{ fgtsUrl: url, proposalUrl: url, accessToken: 'sandbox-token', idempotentRetries: 10, tokenRetryMs: 5 },
+    tokenCommand: [
+      process.execPath,
+      '-e',
+      `fetch('${url}/sandbox/token').then(async (a) => console.log((await a.json()).token))`,
+    ],
+  });
+  const insist = async <N extends OperationName>(prepared: Prepared<N>) => {
+    for (let round = 0; round < 40; round += 1) {
+      const result = await service.perform(prepared);
+      if (result.kind === 'accepted') return;
+      assert.ok(result.kind === 'not-sent' || result.kind === 'unknown', JSON.stringify(result));
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    assert.fail(`${prepared.operationId} was never done`);
+  };
+  await insist(writeOperation('simulation', 'simulation', { cpf: agentCpf }));
+  for (let index = 0; index < 25; index += 1) {
+    await insist(writeOperation('inclusion', `i-${index}`, { cpf: agentCpf, operationCode: `OP-${index}` }));
+    await insist(writeOperation('splits', `s-${index}`, { dto: { operationCode: `OP-${index}` } }));
+  }
+  const { operations: done, executedTwice, faults: happened } = sandbox.summary();
+  assert.deepEqual(done, { '/FGTS/IncluirProposta': 25, '/Proposta/SalvarLancamento': 25 });
+  assert.equal(executedTwice, 0);
+  assert.ok(happened.dropAfter > 5 && happened.garbage > 0 && happened.errorAfter > 0);
+});
