@@ -57,6 +57,8 @@ export type ServiceSection = {
   baseUrl: string;
   fgtsUrl: string | null;
   proposalUrl: string | null;
+  /** How the token stands in the header of /FGTS and /Proposta. */
+  withdrawalAuthorization: 'bearer' | 'bare';
   accessToken: string | null;
   tokenCommand: string | null;
   tokenCommandTimeoutMs: number;
@@ -66,6 +68,11 @@ export type ServiceSection = {
   bodyTimeoutMs: number;
   connections: number;
   queryConnections: number;
+  operationConnections: number;
+  operationTimeoutMs: number;
+  /** Further attempts at an operation with an idempotency key whose answer is unknown. */
+  idempotentRetries: number;
+  idempotentRetryMs: number;
   /** Taken for the way to the service until a hundred answers have measured it. */
   networkStartMs: number;
   /** Words or phrases by which a refused link query says that the worker's authorisation is missing. */
@@ -156,6 +163,7 @@ const service: Fields<ServiceSection> = {
   baseUrl: required(text(addressProblem), 'set the root address of the service, like https://host/path'),
   fgtsUrl: optional(text(addressProblem)),
   proposalUrl: optional(text(addressProblem)),
+  withdrawalAuthorization: choice('bearer', 'bare'),
   accessToken: optional(text(tokenProblem)),
   tokenCommand: optional(text(commandProblem)),
   tokenCommandTimeoutMs: wholeNumber('ms', 100, 2 * minuteMs),
@@ -165,6 +173,10 @@ const service: Fields<ServiceSection> = {
   bodyTimeoutMs: wholeNumber('ms', 50, 5 * minuteMs),
   connections: wholeNumber('count', 1, 4_096),
   queryConnections: wholeNumber('count', 1, 1_024),
+  operationConnections: wholeNumber('count', 1, 1_024),
+  operationTimeoutMs: wholeNumber('ms', 50, 5 * minuteMs),
+  idempotentRetries: wholeNumber('count', 0, 10),
+  idempotentRetryMs: wholeNumber('ms', 10, minuteMs),
   networkStartMs: wholeNumber('ms', 1, 10 * secondMs),
   authorisationTexts: list(anyText, 0),
 };

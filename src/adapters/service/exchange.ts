@@ -31,11 +31,11 @@ type BrokenReason =
   | 'answer-too-slow'
   | 'answer-unreadable';
 
-const longestBodyBytes = 65_536;
-
 export type Post = {
   path: string;
   authorization: string;
+  /** Null: the header is left out. */
+  idempotencyKey: string | null;
   body: string;
   /** While the request waits for a connection it is given up at this time; null: the pool's timeouts end it. */
   deadlineAt: EpochMs | null;
@@ -43,6 +43,8 @@ export type Post = {
   gate: (now: EpochMs) => 'deadline' | 'stopped' | null;
   /** From the first byte written to the last byte of the answer. */
   longestAnswerMs: number;
+  /** A longer answer is broken off. */
+  longestBodyBytes: number;
 };
 
 function brokenReason(error: unknown): BrokenReason {
@@ -62,8 +64,8 @@ function firstValue(value: string | string[] | undefined): string | null {
   return typeof value === 'string' ? value : (value[0] ?? null);
 }
 
-/** The first 64 KB of an answer. */
-function createBody() {
+/** The first bytes of an answer. */
+function createBody(longestBodyBytes: number) {
   const chunks: Buffer[] = [];
   let room = longestBodyBytes;
   return {
@@ -81,7 +83,7 @@ function createBody() {
 /** Never rejects. */
 export function exchange(pool: Dispatcher, clock: Clock, post: Post): Promise<Exchange> {
   const { promise, resolve } = Promise.withResolvers<Exchange>();
-  const body = createBody();
+  const body = createBody(post.longestBodyBytes);
   let writtenAt: EpochMs | null = null;
   let answeredAt: EpochMs = 0;
   let status = 0;
@@ -102,7 +104,7 @@ export function exchange(pool: Dispatcher, clock: Clock, post: Post): Promise<Ex
   };
 
   pool.dispatch(
-    { method: 'POST', path: post.path, headers: headersOf(post.authorization), body: post.body },
+    { method: 'POST', path: post.path, headers: headersOf(post), body: post.body },
     {
       onRequestStart: (controller) => {
         waiting?.cancel();
@@ -148,6 +150,8 @@ export function exchange(pool: Dispatcher, clock: Clock, post: Post): Promise<Ex
   return promise;
 }
 
-function headersOf(authorization: string): string[] {
-  return ['authorization', authorization, 'content-type', 'application/json', 'accept', 'application/json'];
+function headersOf({ authorization, idempotencyKey }: Post): string[] {
+  const headers = ['authorization', authorization, 'content-type', 'application/json', 'accept', 'application/json'];
+  if (idempotencyKey !== null) headers.push('IdempotencyKey', idempotencyKey);
+  return headers;
 }

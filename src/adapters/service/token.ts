@@ -36,7 +36,7 @@ export type TokenEvent =
   | { kind: 'token-refused'; retryAt: EpochMs };
 
 /** The token as it was when a request was written; `generation` tells whether it has changed since. */
-export type Token = { header: string; generation: number };
+export type Token = { header: string; bare: string; generation: number };
 
 export type TokenKeeper = {
   /** The token at hand, if it may be used at once. */
@@ -139,5 +139,5 @@ export function createTokenKeeper(options: {
 }
 
 function tokenOf(text: string, generation: number): Token {
-  return { header: `Bearer ${text}`, generation };
+  return { header: `Bearer ${text}`, bare: text, generation };
 }

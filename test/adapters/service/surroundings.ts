@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import { createService, type ServiceEvent, type ServiceOptions } from '../../../src/adapters/service/service.ts';
+import type { ServiceEvent } from '../../../src/adapters/service/sender.ts';
+import { createService, type ServiceOptions } from '../../../src/adapters/service/service.ts';
 import type { BidAttempt, Service } from '../../../src/bidding/ports.ts';
 import type { Clock } from '../../../src/domain/clock.ts';
+import type { LoanService } from '../../../src/origination/ports.ts';
 import { type OutcomeTable, readOutcomeTable } from '../../../src/wire/outcomes.ts';
 
 export const realClock: Clock = {
@@ -29,7 +31,13 @@ export const accepted = JSON.stringify({
   Conteudo: { CodigoLanceLeilao: '3f2504e0-4f89-11d3-9a0c-0305e82c3301', Mensagem: 'ok' },
 });
 
-export type Received = { url: string; authorization: string; contentType: string; body: string };
+export type Received = {
+  url: string;
+  authorization: string;
+  contentType: string;
+  idempotencyKey: string | null;
+  body: string;
+};
 
 /** Hears whole requests, then lets `answer` do what it likes with the response. */
 export async function startHttp(
@@ -45,7 +53,9 @@ export async function startHttp(
     });
     request.on('end', () => {
       const { authorization = '', 'content-type': contentType = '' } = request.headers;
-      const one = { url: request.url ?? '', authorization, contentType, body };
+      const key = request.headers.idempotencykey;
+      const idempotencyKey = typeof key === 'string' ? key : null;
+      const one = { url: request.url ?? '', authorization, contentType, idempotencyKey, body };
       received.push(one);
       answer(response, one, request);
     });
@@ -92,10 +102,13 @@ export function startClient(
   baseUrl: string,
   given: Partial<ServiceOptions> = {},
   clock: Clock = realClock,
-): { service: Service; events: ServiceEvent[] } {
+): { service: Service & LoanService; events: ServiceEvent[] } {
   const events: ServiceEvent[] = [];
   const options: ServiceOptions = {
     baseUrl,
+    fgtsUrl: null,
+    proposalUrl: null,
+    withdrawalAuthorization: 'bearer',
     accessToken: 'first',
     tokenCommand: null,
     tokenCommandTimeoutMs: 5_000,
@@ -105,6 +118,10 @@ export function startClient(
     bodyTimeoutMs: 300,
     connections: 64,
     queryConnections: 4,
+    operationConnections: 4,
+    operationTimeoutMs: 300,
+    idempotentRetries: 2,
+    idempotentRetryMs: 10,
     networkStartMs: 50,
     authorisationTexts: ['autorização', 'nsu'],
     ...given,

@@ -1,0 +1,136 @@
+/** Sends with the token at hand, and after a 401 once more with another one; learns from each answer on the way. */
+import { Pool } from 'undici';
+import type { Clock } from '../../domain/clock.ts';
+import type { EpochMs } from '../../domain/glossary.ts';
+import type { OperationName } from '../../wire/operations.ts';
+import { type Exchange, exchange, type Post } from './exchange.ts';
+import type { ClockSkew, NetworkTime } from './measures.ts';
+import type { Token, TokenEvent, TokenKeeper } from './token.ts';
+
+type Operation = 'bid' | 'link-list' | 'link-detail' | OperationName;
+
+export type ServiceEvent =
+  | TokenEvent
+  /** One POST is over. `status` is null without an answer; `durationMs` runs from the first byte, null when none was written. */
+  | {
+      kind: 'exchanged';
+      operation: Operation;
+      result: Exchange['kind'];
+      status: number | null;
+      durationMs: number | null;
+    }
+  /** The answer's Date cannot be used: unreadable, or too far from our clock to be believed. */
+  | { kind: 'date-ignored' };
+
+/** Connections of one purpose to one root: none keeps those of another waiting. */
+export type Lane = {
+  pool: Pool;
+  prefix: string;
+  /** The token without `Bearer`: the contract does not show which of the two /FGTS and /Proposta take. */
+  bareToken: boolean;
+  longestAnswerMs: number;
+  longestBodyBytes: number;
+  /** Its answers tell how long a first byte takes: short ones only. */
+  measured: boolean;
+  close: () => Promise<void>;
+};
+
+export type LaneOptions = {
+  url: string;
+  connections: number;
+  connectTimeoutMs: number;
+  headersTimeoutMs: number;
+  bodyTimeoutMs: number;
+  bareToken?: boolean;
+  longestBodyBytes?: number;
+  measured?: boolean;
+};
+
+const longestBodyBytes = 65_536;
+
+/** HTTP/1.1 only and one request at a time on a connection: over HTTP/2 undici repeats refused streams by itself. */
+export function createLane(options: LaneOptions): Lane {
+  const { origin, pathname } = new URL(options.url);
+  const { connections, headersTimeoutMs, bodyTimeoutMs } = options;
+  const pool = new Pool(origin, {
+    connections,
+    pipelining: 1,
+    allowH2: false,
+    connectTimeout: options.connectTimeoutMs,
+    headersTimeout: headersTimeoutMs,
+    bodyTimeout: bodyTimeoutMs,
+  });
+  return {
+    pool,
+    prefix: pathname.replace(/\/+$/, ''),
+    bareToken: options.bareToken ?? false,
+    longestAnswerMs: headersTimeoutMs + bodyTimeoutMs,
+    longestBodyBytes: options.longestBodyBytes ?? longestBodyBytes,
+    measured: options.measured ?? false,
+    close: () => pool.destroy(),
+  };
+}
+
+type Gate = Pick<Post, 'deadlineAt' | 'gate'>;
+
+type Letter = { operation: Operation; path: string; body: string; idempotencyKey?: string | null };
+
+/** Null: there is no token that works. */
+export type Send = (lane: Lane, letter: Letter, gate: Gate) => Promise<Exchange | null>;
+
+/** What a sender needs beside its lanes; shared with the port's own questions. */
+export type Senses = { tokens: TokenKeeper; network: NetworkTime; skew: ClockSkew };
+
+export function createSender(
+  { tokens, network, skew }: Senses,
+  { clock, observe }: { clock: Clock; observe: (event: ServiceEvent) => void },
+): Send {
+  const sendOnce = async (lane: Lane, letter: Letter, token: Token, gate: Gate) => {
+    const { operation, path, body, idempotencyKey = null } = letter;
+    const result = await exchange(lane.pool, clock, {
+      path: lane.prefix + path,
+      authorization: lane.bareToken ? token.bare : token.header,
+      idempotencyKey,
+      body,
+      longestAnswerMs: lane.longestAnswerMs,
+      longestBodyBytes: lane.longestBodyBytes,
+      deadlineAt: gate.deadlineAt,
+      gate: gate.gate,
+    });
+    const status = statusOf(result);
+    const durationMs = result.kind === 'withheld' ? null : clock.now() - result.writtenAt;
+    observe({ kind: 'exchanged', operation, result: result.kind, status, durationMs });
+    if (result.kind === 'answered') {
+      if (lane.measured) network.add(result.answeredAt - result.writtenAt);
+      const dated = result.date === null || skew.add(result.date, result.writtenAt, result.answeredAt);
+      if (!dated) observe({ kind: 'date-ignored' });
+      if (status !== 401) tokens.confirmed(token);
+    }
+    return result;
+  };
+
+  return async (lane, letter, gate) => {
+    const token = tokens.current() ?? (await tokens.ready());
+    if (token === null) return null;
+    const first = await sendOnce(lane, letter, token, gate);
+    if (statusOf(first) !== 401) return first;
+    const renewed = await tokens.refused(token);
+    if (renewed === null) return null;
+    const second = await sendOnce(lane, letter, renewed, gate);
+    if (statusOf(second) !== 401) return second;
+    await tokens.refused(renewed);
+    return null;
+  };
+}
+
+function statusOf(result: Exchange): number | null {
+  return result.kind === 'answered' ? result.response.status : null;
+}
+
+/** Retry-After in seconds or as an HTTP date (RFC 9110, section 10.2.3); null when it says nothing. */
+export function retryTime(header: string | null, now: EpochMs, skewMs: number): EpochMs | null {
+  if (header === null) return null;
+  if (/^\d+$/.test(header)) return Math.min(now + Number(header) * 1_000, Number.MAX_SAFE_INTEGER);
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? null : Math.max(now, at - skewMs);
+}

@@ -1,0 +1,31 @@
+/**
+ * Every rule that the contract sets for an operation, checked before anything is sent. The sandbox enforces the same rules
+ * with code of its own and may not import this room: a misreading must not be shared.
+ */
+import { type OperationName, type Prepared, type RequestOf, writeOperation } from '../operations.ts';
+
+/** `field` is the request's own name for it, with dots; `rule` is stable and made for programs; `problem` says the remedy. */
+export type Breach = { rule: string; field: string; problem: string };
+
+export type Preparation<N extends OperationName> =
+  | { kind: 'prepared'; prepared: Prepared<N> }
+  /** Nothing may be sent. All breaches at once. */
+  | { kind: 'withheld'; breaches: readonly Breach[] };
+
+/** A row of a check: null where the rule holds. */
+export type Check = Breach | null;
+
+export function breach(rule: string, field: string, problem: string): Breach {
+  return { rule, field, problem };
+}
+
+export function prepared<N extends OperationName>(
+  operation: N,
+  operationId: string,
+  request: RequestOf<N>,
+  checks: readonly Check[],
+): Preparation<N> {
+  const breaches = checks.filter((check) => check !== null);
+  if (breaches.length > 0) return { kind: 'withheld', breaches };
+  return { kind: 'prepared', prepared: writeOperation(operation, operationId, request) };
+}

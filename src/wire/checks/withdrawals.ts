@@ -1,0 +1,185 @@
+/** What the contract asks of a withdrawal-backed loan's operations before they are sent. */
+import { isIP } from 'node:net';
+import { cpf as cpfRules } from 'cpf-cnpj-validator';
+import type { Day, EpochMs } from '../../domain/glossary.ts';
+import type {
+  AccountUpdateRequest,
+  FinalisationRequest,
+  ProposalLocator,
+  Signer,
+  SignersRequest,
+  SplitsRequest,
+} from '../proposals.ts';
+import type { InclusionRequest, InstallmentsRequest, ProposalQueryRequest, SimulationRequest } from '../withdrawals.ts';
+import { breach, type Check, type Preparation, prepared } from './breach.ts';
+
+/** `birthDate` null: nobody told us, so the service alone checks the month. */
+export type SimulationFacts = { birthDate: Day | null };
+
+export function prepareSimulation(
+  operationId: string,
+  request: SimulationRequest,
+  facts: SimulationFacts,
+): Preparation<'simulation'> {
+  const hasBalance = request.balanceCents !== null && request.balanceCents !== undefined;
+  const hasWorker = request.cpf !== null && request.cpf !== undefined;
+  return prepared('simulation', operationId, request, [
+    hasBalance || hasWorker
+      ? null
+      : breach('balance-or-worker', 'cpf', 'send the CPF, whose balance is asked for, or a balance to reckon with'),
+    hasWorker ? validCpf(request.cpf) : null,
+    birthMonth(request.birthDay, facts.birthDate),
+    notNegative('balanceCents', request.balanceCents),
+    notNegative('amountCents', request.amountCents),
+    notNegative('rateHundredths', request.rateHundredths),
+  ]);
+}
+
+function validCpf(value: string | null | undefined): Check {
+  return cpfRules.isValid(value ?? '', true) ? null : breach('cpf-valid', 'cpf', 'send the 11 digits of a valid CPF');
+}
+
+function birthMonth(asked: Day | null | undefined, known: Day | null): Check {
+  if (asked === null || asked === undefined || known === null || asked.slice(5, 7) === known.slice(5, 7)) return null;
+  return breach('birth-month', 'birthDay', "send a day in the worker's month of birth");
+}
+
+function notNegative(field: string, value: number | null | undefined): Check {
+  if (value === null || value === undefined || value >= 0) return null;
+  return breach('not-negative', field, 'send it from zero');
+}
+
+export type InclusionFacts = {
+  birthDate: Day | null;
+  /** The worker whose values were simulated last; null: nothing was simulated, or by a balance alone. */
+  simulatedCpf: string | null;
+};
+
+export function prepareInclusion(
+  operationId: string,
+  request: InclusionRequest,
+  facts: InclusionFacts,
+): Preparation<'inclusion'> {
+  const { account, cpf } = request;
+  const holder = account?.holderCpf ?? null;
+  return prepared('inclusion', operationId, request, [
+    validCpf(cpf),
+    birthMonth(request.birthDay, facts.birthDate),
+    account !== null && account !== undefined && holder !== cpf
+      ? breach('holder-is-worker', 'account.holderCpf', "send an account of the worker's own, with its holder's CPF")
+      : null,
+    facts.simulatedCpf === cpf
+      ? null
+      : breach('simulated-first', 'cpf', 'simulate for this worker before including a proposal'),
+    accountType(account?.accountType),
+    notNegative('amountCents', request.amountCents),
+    notNegative('rateHundredths', request.rateHundredths),
+  ]);
+}
+
+function accountType(value: number | null | undefined): Check {
+  if (value === null || value === undefined || value === 1 || value === 2) return null;
+  return breach('account-type', 'account.accountType', 'send 1 for savings or 2 for checking');
+}
+
+/** The contract shows no rule for it: its fields go as they are. */
+export function prepareProposalQuery(operationId: string, request: ProposalQueryRequest): Preparation<'proposal'> {
+  return prepared('proposal', operationId, request, [
+    Object.keys(request.dto).length > 0 ? null : breach('located', 'dto', 'name the proposal'),
+  ]);
+}
+
+export function prepareInstallments(operationId: string, request: InstallmentsRequest): Preparation<'installments'> {
+  const { proposalCode } = request;
+  return prepared('installments', operationId, request, [
+    proposalCode === null || proposalCode === undefined
+      ? breach('located', 'proposalCode', 'name the proposal by its code')
+      : null,
+  ]);
+}
+
+// --- Proposals ------------------------------------------------------------------------------------------------------
+
+function located({ proposalCode, operationCode, proposalNumber }: ProposalLocator): Check {
+  const found = [proposalCode, operationCode, proposalNumber].some((one) => one !== null && one !== undefined);
+  return found ? null : breach('located', 'dto', 'name the proposal by its code, its operation or its number');
+}
+
+export function prepareSplits(operationId: string, request: SplitsRequest): Preparation<'splits'> {
+  return prepared('splits', operationId, request, [
+    located(request.dto),
+    ...(request.splits ?? []).map((split, index) => notNegative(`splits.${index}.amountCents`, split.amountCents)),
+  ]);
+}
+
+export type SignersFacts = { now: EpochMs };
+
+/** Only who has signed is registered: with date, time and origin address of the signature. */
+export function prepareSigners(
+  operationId: string,
+  request: SignersRequest,
+  facts: SignersFacts,
+): Preparation<'signers'> {
+  const signers = request.signers ?? [];
+  return prepared('signers', operationId, request, [
+    located(request.dto),
+    signers.length > 0 ? null : breach('signers-given', 'signers', 'send at least one signer'),
+    ...signers.flatMap((signer, index) => signedWhole(signer, index, facts.now)),
+  ]);
+}
+
+function signedWhole(signer: Signer, index: number, now: EpochMs): Check[] {
+  const { signedAt, ip } = signer;
+  const hasTime = signedAt !== null && signedAt !== undefined;
+  return [
+    hasTime && signedAt <= now
+      ? null
+      : breach('signature-time', `signers.${index}.signedAt`, 'send when the signature was given; it is over by now'),
+    isIP(ip ?? '') !== 0
+      ? null
+      : breach('signature-address', `signers.${index}.ip`, 'send the IP address that the signature came from'),
+  ];
+}
+
+export type FinalisationFacts = {
+  /** The signature operation was used for this proposal. */
+  signersRegistered: boolean;
+  /** Signers who are known and have not signed. */
+  unsigned: number;
+  /** The service was set up for this operation (setting). */
+  enabled: boolean;
+};
+
+export function prepareFinalisation(
+  operationId: string,
+  request: FinalisationRequest,
+  facts: FinalisationFacts,
+): Preparation<'finalisation'> {
+  return prepared('finalisation', operationId, request, [
+    located(request.dto),
+    facts.signersRegistered ? null : breach('signers-registered', 'dto', 'register the signers before finalising'),
+    facts.unsigned === 0 ? null : breach('all-signed', 'dto', 'wait until every signer has signed'),
+    facts.enabled
+      ? null
+      : breach('finalisation-enabled', 'dto', 'have the service enable this operation, then set it so here'),
+  ]);
+}
+
+/** States in which the account may be changed (contract, States). */
+export const accountUpdateStates = ['approved', 'finalized', 'released', 'pending-payment'] as const;
+
+export type AccountUpdateFacts = { state: string };
+
+export function prepareAccountUpdate(
+  operationId: string,
+  request: AccountUpdateRequest,
+  facts: AccountUpdateFacts,
+): Preparation<'account-update'> {
+  const allowed: readonly string[] = accountUpdateStates;
+  return prepared('account-update', operationId, request, [
+    located(request.dto),
+    allowed.includes(facts.state)
+      ? null
+      : breach('account-update-state', 'dto', `change the account in these states only: ${allowed.join(', ')}`),
+  ]);
+}

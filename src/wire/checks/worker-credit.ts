@@ -1,0 +1,232 @@
+/** What the contract asks of an auction contract, an endorsement and a renegotiation before they are sent. */
+import { cpf as cpfRules } from 'cpf-cnpj-validator';
+import { dayOf } from '../../domain/clock.ts';
+import {
+  type AmountCents,
+  type EpochMs,
+  maxRateHundredths,
+  minRateHundredths,
+  type RateHundredths,
+} from '../../domain/glossary.ts';
+import type { ContractRequest, EndorsementRequest, RenegotiationRequest, WorkerAccount } from '../worker-credit.ts';
+import { breach, type Check, type Preparation, prepared } from './breach.ts';
+
+/** A margin counts for this long after the link was asked (contract, Limits: cache validity). */
+export const marginValidityMs = 24 * 3_600_000;
+/** A renegotiation may cost this; bids and auction contracts stay below it (contract, Limits). */
+export const renegotiationMaxRateHundredths: RateHundredths = 498;
+
+/** The last detail of the worker's link. `availableMarginCents` null: it did not say. */
+export type MarginFact = { receivedAt: EpochMs; availableMarginCents: AmountCents | null };
+
+export type ContractFacts = {
+  now: EpochMs;
+  /** What was bid. */
+  bidRateHundredths: RateHundredths;
+  /** The worker took the proposal in the work-card app. */
+  acceptedByWorker: boolean;
+  /** Null: the link was never asked for its details. */
+  margin: MarginFact | null;
+  /** Our own arithmetic of the instalment; the asked one where the request names it. */
+  installmentCents: AmountCents;
+};
+
+/** `operationId` names this generation: a second one, after the competence has turned, has another name. */
+export function prepareContract(
+  operationId: string,
+  request: ContractRequest,
+  facts: ContractFacts,
+): Preparation<'contract'> {
+  return prepared('contract', operationId, request, [
+    exactlyOneValue(request),
+    positive('amountCents', request.amountCents),
+    positive('installmentCents', request.installmentCents),
+    rateAbove(request.rateHundredths),
+    rateBelow(request.rateHundredths),
+    rateWithin(request.rateHundredths, facts.bidRateHundredths),
+    wholeTerm(request.installments),
+    policyGiven(request),
+    validCpf('agentCpf', request.agentCpf),
+    ...accountWhole(request.account),
+    facts.acceptedByWorker
+      ? null
+      : breach('worker-accepted', 'requestId', 'the worker has not taken the proposal in the app; wait for it'),
+    marginKnown(facts.margin),
+    marginFresh(facts.margin, facts.now),
+    marginFits(facts.margin, request.installmentCents ?? facts.installmentCents),
+  ]);
+}
+
+function exactlyOneValue({ amountCents, installmentCents }: ContractRequest): Check {
+  const given = [amountCents, installmentCents].filter((value) => value !== null && value !== undefined).length;
+  if (given === 1) return null;
+  return breach('one-value', 'amountCents', 'send the released value or the instalment, exactly one of the two');
+}
+
+function positive(field: string, value: AmountCents | null | undefined): Check {
+  if (value === null || value === undefined || (Number.isSafeInteger(value) && value > 0)) return null;
+  return breach('amount-positive', field, 'send whole cents above zero');
+}
+
+function rateAbove(rate: RateHundredths): Check {
+  if (Number.isInteger(rate) && rate >= minRateHundredths) return null;
+  return breach('rate-above-minimum', 'rateHundredths', 'send a rate greater than 0.01 % a month');
+}
+
+function rateBelow(rate: RateHundredths): Check {
+  if (rate <= maxRateHundredths) return null;
+  return breach('rate-below-maximum', 'rateHundredths', 'send a rate less than 4.98 % a month');
+}
+
+function rateWithin(rate: RateHundredths, bidRate: RateHundredths): Check {
+  if (rate <= bidRate) return null;
+  return breach('rate-within-bid', 'rateHundredths', 'send at most the rate of the bid');
+}
+
+function wholeTerm(installments: number): Check {
+  if (Number.isInteger(installments) && installments >= 1) return null;
+  return breach('installments-positive', 'installments', 'send a whole number of instalments from 1');
+}
+
+function policyGiven({ insuranceCents, policyNumber }: ContractRequest): Check {
+  if (insuranceCents === null || insuranceCents === undefined || (policyNumber ?? '').trim() !== '') return null;
+  return breach('policy-with-insurance', 'policyNumber', 'send the policy number where there is insurance');
+}
+
+function validCpf(field: string, value: string): Check {
+  return cpfRules.isValid(value, true) ? null : breach('cpf-valid', field, 'send the 11 digits of a valid CPF');
+}
+
+function accountWhole(account: WorkerAccount): Check[] {
+  const texts = ['branch', 'branchDigit', 'account', 'accountDigit', 'bankNumber'] as const;
+  const missing = texts.filter((name) => typeof account[name] !== 'string' || account[name].trim() === '');
+  return [
+    ...missing.map((name) => breach('account-complete', `account.${name}`, 'send it; the contract requires it')),
+    account.accountType === 1 || account.accountType === 2
+      ? null
+      : breach('account-type', 'account.accountType', 'send 1 for savings or 2 for checking'),
+  ];
+}
+
+function marginKnown(margin: MarginFact | null): Check {
+  if (margin !== null && margin.availableMarginCents !== null) return null;
+  return breach('link-detail-queried', 'requestId', 'ask the link for its details first: its margin is not known');
+}
+
+function marginFresh(margin: MarginFact | null, now: EpochMs): Check {
+  if (margin === null || now - margin.receivedAt <= marginValidityMs) return null;
+  return breach('margin-fresh', 'requestId', 'ask the link again: its details are older than 24 hours');
+}
+
+function marginFits(margin: MarginFact | null, installmentCents: AmountCents): Check {
+  if (margin === null || margin.availableMarginCents === null) return null;
+  if (installmentCents <= margin.availableMarginCents) return null;
+  return breach('margin-fits', 'installmentCents', 'lower the amount: the instalment is above the available margin');
+}
+
+// --- Endorsement ----------------------------------------------------------------------------------------------------
+
+export type EndorsementFacts = {
+  now: EpochMs;
+  /** When the contract was generated that is signed; null: it was not. */
+  generatedAt: EpochMs | null;
+  /** The credit note of this generation has come. */
+  noteReceived: boolean;
+  /** When the worker signed with facial biometrics; null: not yet. */
+  signedAt: EpochMs | null;
+  /** Last day of the month that still counts for its competence (setting). */
+  cutoffDay: number;
+};
+
+export function prepareEndorsement(
+  operationId: string,
+  request: EndorsementRequest,
+  facts: EndorsementFacts,
+): Preparation<'endorsement'> {
+  const turned = [facts.generatedAt, facts.signedAt].some(
+    (at) => at !== null && competenceOf(at, facts.cutoffDay) !== competenceOf(facts.now, facts.cutoffDay),
+  );
+  return prepared('endorsement', operationId, request, [
+    Object.keys(request.content).length > 0
+      ? null
+      : breach('signature-sent', 'content', 'send the signature in the fields that the service asks for'),
+    facts.generatedAt !== null && facts.noteReceived
+      ? null
+      : breach('note-received', 'content', 'wait for the credit note: nothing can be signed before it'),
+    facts.signedAt !== null ? null : breach('signed', 'content', 'let the worker sign with facial biometrics first'),
+    turned
+      ? breach('same-competence', 'content', 'the competence has turned: generate and sign the contract again')
+      : null,
+  ]);
+}
+
+/** Competence of a time, `YYYY-MM`: from the day after the cut-off a day counts for the next month. 31: calendar months. */
+export function competenceOf(at: EpochMs, cutoffDay: number): string {
+  const [year, month, date] = dayOf(at).split('-').map(Number) as [number, number, number];
+  const months = year * 12 + month - 1 + (date > cutoffDay ? 1 : 0);
+  return `${Math.floor(months / 12)}-${String((months % 12) + 1).padStart(2, '0')}`;
+}
+
+// --- Renegotiation --------------------------------------------------------------------------------------------------
+
+/** What is known of the closed contract and the new link. Null: only the service knows, and checks it itself. */
+export type RenegotiationFacts = {
+  now: EpochMs;
+  original: {
+    rateHundredths: RateHundredths;
+    cpf: string | null;
+    closedByTermination: boolean | null;
+    openInstallments: number | null;
+    pendingCharges: boolean | null;
+  };
+  link: { valid: boolean | null; margin: MarginFact | null };
+  installmentCents: AmountCents;
+};
+
+export function prepareRenegotiation(
+  operationId: string,
+  request: RenegotiationRequest,
+  facts: RenegotiationFacts,
+): Preparation<'renegotiation'> {
+  const { original, link } = facts;
+  const { rateHundredths, employerIdType } = request;
+  return prepared('renegotiation', operationId, request, [
+    rateAbove(rateHundredths),
+    rateHundredths <= renegotiationMaxRateHundredths
+      ? null
+      : breach('rate-at-most-maximum', 'rateHundredths', 'send a rate of at most 4.98 % a month'),
+    rateHundredths <= original.rateHundredths
+      ? null
+      : breach('rate-within-original', 'rateHundredths', 'send at most the rate of the original contract'),
+    wholeTerm(request.installments),
+    validCpf('cpf', request.cpf),
+    validCpf('agentCpf', request.agentCpf),
+    given('closedContract', request.closedContract),
+    given('registration', request.registration),
+    given('employerId', request.employerId),
+    given('contractType', request.contractType),
+    employerIdType === 1 || employerIdType === 2
+      ? null
+      : breach('employer-type', 'employerIdType', 'send 1 for CNPJ or 2 for CPF'),
+    original.cpf === null || original.cpf === request.cpf
+      ? null
+      : breach('contract-of-worker', 'closedContract', 'name a contract of this worker'),
+    original.closedByTermination === false
+      ? breach('closed-by-termination', 'closedContract', 'only a loan closed by termination can be renegotiated')
+      : null,
+    original.openInstallments === 0
+      ? breach('open-installments', 'closedContract', 'no instalment is open: there is nothing to renegotiate')
+      : null,
+    original.pendingCharges === true
+      ? breach('no-pending-charges', 'closedContract', 'settle the pending charges first')
+      : null,
+    link.valid === false ? breach('link-valid', 'registration', 'name a link that is valid') : null,
+    marginKnown(link.margin),
+    marginFresh(link.margin, facts.now),
+    marginFits(link.margin, facts.installmentCents),
+  ]);
+}
+
+function given(field: string, value: string): Check {
+  return value.trim() === '' ? breach('field-given', field, 'send it; the contract requires it') : null;
+}

@@ -1,0 +1,92 @@
+/** The kinds of single values that messages are made of: units of the house inside, the contract's forms outside. */
+import type { AmountCents, Day, EpochMs, RateHundredths } from '../domain/glossary.ts';
+import { isRawNumber, numberOfDigits } from './json.ts';
+import { formatWallClock } from './local-time.ts';
+import { scalar } from './message.ts';
+import {
+  type Reader,
+  readBoolean,
+  readCpf,
+  readDay,
+  readDigits,
+  readEmployerId,
+  readInstant,
+  readInteger,
+  readMessage,
+  readTerm,
+  readText,
+} from './values.ts';
+
+function plain(value: unknown): string {
+  if (isRawNumber(value)) return value.rawJSON;
+  return typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '';
+}
+
+function isMissing(value: unknown): boolean {
+  return value === null || value === undefined || value === '';
+}
+
+const decimal = /^(-?)(\d{1,13})(?:\.(\d+))?$/;
+
+/** Reais with at most two decimals, negative ones too: corrections and rebates may be. */
+const readMoney: Reader<AmountCents> = (value) => {
+  if (isMissing(value)) return { kind: 'missing' };
+  const parts = decimal.exec(plain(value));
+  const decimals = (parts?.[3] ?? '').replace(/0+$/, '');
+  if (parts === null || decimals.length > 2) {
+    return { kind: 'wrong', problem: 'cannot be used; send reais as a number with at most 2 decimals' };
+  }
+  const cents = Number(parts[2]) * 100 + Number(decimals.padEnd(2, '0'));
+  return { kind: 'value', value: parts[1] === '-' && cents !== 0 ? -cents : cents };
+};
+
+/** Percent a month on the grid of hundredths, whatever its size: each operation has bounds of its own. */
+const readMonthlyRate: Reader<RateHundredths> = (value) => {
+  const reading = readMoney(value);
+  if (reading.kind === 'missing' || (reading.kind === 'value' && reading.value >= 0)) return reading;
+  return { kind: 'wrong', problem: 'cannot be used; send percent a month as a number from 0 with at most 2 decimals' };
+};
+
+/** Any number, as it is: percentages that the service computed. */
+const readNumber: Reader<number> = (value) => {
+  if (isMissing(value)) return { kind: 'missing' };
+  const text = plain(value);
+  const number = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isFinite(number)) return { kind: 'value', value: number };
+  return { kind: 'wrong', problem: 'cannot be used; send a number' };
+};
+
+/** A text kept to the character: accounts, registrations and codes may begin with zeros or end in blanks that somebody counts. */
+const readExact: Reader<string> = (value) => {
+  if (typeof value !== 'string' || value.trim() === '') return readText(value);
+  if (value.length <= 2_000) return { kind: 'value', value };
+  return { kind: 'wrong', problem: 'is too long; send a text of at most 2000 characters' };
+};
+
+function midnight(day: Day): string {
+  return `${day}T00:00:00`;
+}
+
+export const text = scalar<string>(readExact, (value) => value);
+/** At most 2 000 characters are kept. */
+export const note = scalar<string>(readMessage, (value) => value);
+export const cpf = scalar<string>(readCpf, (value) => value);
+/** Ids written as JSON numbers, every digit kept. */
+export const digits = scalar<string>(readDigits, numberOfDigits);
+/** Ids written as texts, though they are digits. */
+export const digitsAsText = scalar<string>(readDigits, (value) => value);
+export const employerId = scalar<string>(readEmployerId, (value) => value);
+export const integer = scalar<number>(readInteger, (value) => value);
+export const term = scalar<number>(readTerm, (value) => value);
+export const yesOrNo = scalar<boolean>(readBoolean, (value) => value);
+export const money = scalar<AmountCents>(readMoney, (value) => value / 100);
+/** The contract writes this amount as a text. */
+export const moneyAsText = scalar<AmountCents>(readMoney, (value) => (value / 100).toFixed(2));
+export const monthlyRate = scalar<RateHundredths>(readMonthlyRate, (value) => value / 100);
+export const number = scalar<number>(readNumber, (value) => value);
+/** A day that the contract writes as a date-time: midnight. */
+export const dayTime = scalar<Day>(readDay, midnight);
+/** `YYYY-MM-DD` */
+export const day = scalar<Day>(readDay, (value) => value);
+/** São Paulo's wall clock, no zone. */
+export const instant = scalar<EpochMs>(readInstant, formatWallClock);

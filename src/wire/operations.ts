@@ -1,0 +1,269 @@
+/**
+ * The operations of the service after a bid, as one table: path, root, how a request becomes bytes and what an answer means.
+ * `prepare…` in `checks/` makes the bytes; the client sends them as they are, so that they can be kept before they are sent.
+ */
+import { createHash } from 'node:crypto';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
+import {
+  type AccountUpdateRequest,
+  accountUpdateMessage,
+  accountUpdatePath,
+  type FinalisationRequest,
+  finalisationMessage,
+  finalisationPath,
+  type ProposalAnswer,
+  proposalAnswer,
+  type SignersRequest,
+  type SplitsRequest,
+  signersMessage,
+  signersPath,
+  splitsMessage,
+  splitsPath,
+} from './proposals.ts';
+import { errorsOf, type ServiceError } from './service-errors.ts';
+import {
+  type InclusionAnswer,
+  type InclusionRequest,
+  type InstallmentsAnswer,
+  type InstallmentsRequest,
+  inclusionAnswer,
+  inclusionMessage,
+  inclusionPath,
+  installmentsAnswer,
+  installmentsMessage,
+  installmentsPath,
+  type ProposalQueryRequest,
+  type ProposalRecord,
+  proposalQueryMessage,
+  proposalQueryPath,
+  proposalRecord,
+  type SimulationAnswer,
+  type SimulationRequest,
+  simulationAnswer,
+  simulationMessage,
+  simulationPath,
+} from './withdrawals.ts';
+import {
+  acknowledgementMessage,
+  type ContractRequest,
+  contractMessage,
+  contractPath,
+  type EndorsementRequest,
+  endorsementPath,
+  type RenegotiationRequest,
+  renegotiationMessage,
+  renegotiationPath,
+} from './worker-credit.ts';
+
+/** The result comes by webhook under this code. */
+type Acknowledged = { requestCode: string; message: string | null };
+/** The contract does not show it: `content` is the whole answer, null where it was empty. */
+type EndorsementAnswer = { requestCode: string | null; content: JsonValue };
+
+type Operations = {
+  contract: { request: ContractRequest; answer: Acknowledged };
+  endorsement: { request: EndorsementRequest; answer: EndorsementAnswer };
+  renegotiation: { request: RenegotiationRequest; answer: Acknowledged };
+  simulation: { request: SimulationRequest; answer: SimulationAnswer };
+  inclusion: { request: InclusionRequest; answer: InclusionAnswer };
+  proposal: { request: ProposalQueryRequest; answer: ProposalRecord };
+  installments: { request: InstallmentsRequest; answer: InstallmentsAnswer };
+  splits: { request: SplitsRequest; answer: ProposalAnswer };
+  signers: { request: SignersRequest; answer: ProposalAnswer };
+  finalisation: { request: FinalisationRequest; answer: ProposalAnswer };
+  'account-update': { request: AccountUpdateRequest; answer: ProposalAnswer };
+};
+export type OperationName = keyof Operations;
+export type RequestOf<N extends OperationName> = Operations[N]['request'];
+export type AnswerOf<N extends OperationName> = Operations[N]['answer'];
+
+/** Which address an operation goes to, and so which casing, headers and kind of answer it has. */
+export type Root = 'base' | 'fgts' | 'proposal';
+
+type Row<N extends OperationName> = {
+  path: string;
+  root: Root;
+  /** Asks only: doing it again changes nothing at the service. */
+  reads: boolean;
+  encode(request: RequestOf<N>): JsonObject;
+  /** Null: not an answer that can be relied on. */
+  read(value: JsonValue): AnswerOf<N> | null;
+};
+
+function readAcknowledgement(value: JsonValue): Acknowledged | null {
+  const decoded = acknowledgementMessage.decode(value);
+  if (decoded.kind === 'refused') return null;
+  return { requestCode: decoded.value.requestCode, message: decoded.value.content?.message ?? null };
+}
+
+function readEndorsement(value: JsonValue): EndorsementAnswer {
+  return { requestCode: readAcknowledgement(value)?.requestCode ?? null, content: value };
+}
+
+function readBy<O>(
+  message: { decode: (value: JsonValue) => { kind: 'decoded'; value: O } | { kind: 'refused' } },
+  isWhole: (answer: O) => boolean,
+) {
+  return (value: JsonValue): O | null => {
+    const decoded = message.decode(value);
+    return decoded.kind === 'decoded' && isWhole(decoded.value) ? decoded.value : null;
+  };
+}
+
+const readProposalAnswer = readBy(proposalAnswer, (answer) => answer.hasError === false);
+
+export const operations: { readonly [N in OperationName]: Row<N> } = {
+  contract: {
+    path: contractPath,
+    root: 'base',
+    reads: false,
+    encode: contractMessage.encode,
+    read: readAcknowledgement,
+  },
+  endorsement: {
+    path: endorsementPath,
+    root: 'base',
+    reads: false,
+    encode: ({ content }) => content,
+    read: readEndorsement,
+  },
+  renegotiation: {
+    path: renegotiationPath,
+    root: 'base',
+    reads: false,
+    encode: renegotiationMessage.encode,
+    read: readAcknowledgement,
+  },
+  simulation: {
+    path: simulationPath,
+    root: 'fgts',
+    reads: true,
+    encode: (dto) => simulationMessage.encode({ dto }),
+    read: readBy(simulationAnswer, (answer) => answer.simulations !== null || answer.failures !== null),
+  },
+  inclusion: {
+    path: inclusionPath,
+    root: 'fgts',
+    reads: false,
+    encode: (dto) => inclusionMessage.encode({ dto }),
+    read: readBy(inclusionAnswer, (answer) => answer.proposalCode !== null),
+  },
+  proposal: {
+    path: proposalQueryPath,
+    root: 'fgts',
+    reads: true,
+    encode: proposalQueryMessage.encode,
+    read: readBy(proposalRecord, (answer) => answer.code !== null || answer.situation !== null),
+  },
+  installments: {
+    path: installmentsPath,
+    root: 'fgts',
+    reads: true,
+    encode: (dto) => installmentsMessage.encode({ dto }),
+    read: readBy(installmentsAnswer, (answer) => answer.installments !== null),
+  },
+  splits: {
+    path: splitsPath,
+    root: 'proposal',
+    reads: false,
+    encode: splitsMessage.encode,
+    read: readProposalAnswer,
+  },
+  signers: {
+    path: signersPath,
+    root: 'proposal',
+    reads: false,
+    encode: signersMessage.encode,
+    read: readProposalAnswer,
+  },
+  finalisation: {
+    path: finalisationPath,
+    root: 'proposal',
+    reads: false,
+    encode: finalisationMessage.encode,
+    read: readProposalAnswer,
+  },
+  'account-update': {
+    path: accountUpdatePath,
+    root: 'proposal',
+    reads: false,
+    encode: accountUpdateMessage.encode,
+    read: readProposalAnswer,
+  },
+};
+
+/** One operation, ready to be sent: plain data, so that a log can keep it first. Sent again it is the same bytes and key. */
+export type Prepared<N extends OperationName = OperationName> = {
+  operation: N;
+  /** Names this one execution; the caller's. The same name never stands for two things to be done. */
+  operationId: string;
+  path: string;
+  /** The exact bytes. */
+  body: string;
+  /** Null where the contract has none: then nothing is ever sent twice. */
+  idempotencyKey: string | null;
+};
+
+/** The bytes of an operation, unchecked; `prepareContract` and its siblings check first. */
+export function writeOperation<N extends OperationName>(
+  operation: N,
+  operationId: string,
+  request: RequestOf<N>,
+): Prepared<N> {
+  const { path, root, encode } = operations[operation];
+  const idempotencyKey = root === 'base' ? null : idempotencyKeyOf(path, operationId);
+  return { operation, operationId, path, body: JSON.stringify(encode(request)), idempotencyKey };
+}
+
+/**
+ * The key of an operation: the same for each attempt, whatever process makes it. In the shape of a UUID (RFC 9562, version
+ * 8), because the contract asks for a text and shows no form.
+ */
+export function idempotencyKeyOf(path: string, operationId: string): string {
+  const hex = createHash('sha256').update(`${path}\n${operationId}`).digest('hex');
+  const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+export type AnswerReading<A> =
+  | { kind: 'accepted'; answer: A }
+  | { kind: 'rejected'; code: string; errors: readonly ServiceError[] }
+  /** It may have been done: nobody said so, and nobody said no. */
+  | { kind: 'unknown'; reason: string };
+
+/** What one answer means. 401 and 429 are the client's business before this is asked. */
+export function readOperationAnswer<N extends OperationName>(
+  operation: N,
+  status: number,
+  bodyText: string,
+): AnswerReading<AnswerOf<N>> {
+  if (status < 200 || (status >= 300 && status < 400) || status >= 500 || status === 408 || status === 425) {
+    return { kind: 'unknown', reason: `status-${status}` };
+  }
+  const isEmpty = bodyText.trim() === '';
+  const parsed = isEmpty ? null : parseJson(bodyText);
+  const value = parsed?.kind === 'parsed' ? parsed.value : null;
+  const errors = value === null ? [] : errorsOf(value);
+  if (status >= 400) return { kind: 'rejected', code: errors[0]?.code ?? `status-${status}`, errors };
+  if (errors.length > 0) return { kind: 'rejected', code: errors[0]?.code ?? 'unclassified', errors };
+  const silent = isEmpty && operation === 'endorsement';
+  if (!silent && !isJsonObject(value)) return { kind: 'unknown', reason: 'unreadable-success' };
+  const answer = operations[operation].read(value);
+  return answer === null ? { kind: 'unknown', reason: 'incomplete-success' } : { kind: 'accepted', answer };
+}
+
+/** What became of one operation. */
+export type OperationResult<A> =
+  | ({ kind: 'accepted'; answer: A } & Heard)
+  | ({ kind: 'rejected'; code: string; errors: readonly ServiceError[] } & Heard)
+  /** Bytes were written and no answer that can be relied on came. Where there is no key it is never sent again. */
+  | { kind: 'unknown'; reason: string; response: RawAnswer | null; firstByteAt: number; attempts: number }
+  /** Certainly not done: nothing was written, or it was turned away before it was read. */
+  | {
+      kind: 'not-sent';
+      reason: 'deadline' | 'stopped' | 'unreachable' | 'unauthorised' | 'throttled' | 'no-address' | 'busy';
+      retryAt: number | null;
+    };
+
+type RawAnswer = { status: number; body: string };
+type Heard = { response: RawAnswer; firstByteAt: number; attempts: number };

@@ -1,0 +1,96 @@
+/** What is done with a proposal once it is included: splits, signers, finalisation, account; lower camel (contract, /Proposta endpoints). */
+import type { JsonObject } from './json.ts';
+import { dayTime, digits, instant, integer, money, note, text, yesOrNo } from './kinds.ts';
+import { type Input, listOf, message, nullable, type Output, object, optional, required, told } from './message.ts';
+
+export const splitsPath = '/Proposta/SalvarLancamento';
+export const signersPath = '/Proposta/IncluirAssinaturaCCBFinalizada';
+export const finalisationPath = '/Proposta/Finalizar';
+export const accountUpdatePath = '/Proposta/AtualizarContaPagamento';
+
+/** Which of the three is required the contract does not show. */
+const locatorFields = {
+  proposalCode: optional('codigoProposta', text),
+  operationCode: optional('codigoOperacao', text),
+  proposalNumber: optional('numeroProposta', digits),
+};
+const locator = message(locatorFields);
+export type ProposalLocator = Input<typeof locatorFields>;
+
+const parameter = message({ name: required('nome', text), value: required('valor', text) });
+
+const splitFields = {
+  amountCents: optional('vlrTransacao', money),
+  paidOn: optional('dtPagamento', dayTime),
+  paymentLine: optional('linhaDigitavel', text),
+  document: optional('documentoFederal', text),
+  fieldId: optional('campoID', text),
+  bankCode: optional('codigoBanco', integer),
+  bankNumber: optional('numeroBanco', text),
+  accountType: optional('tipoConta', integer),
+  branch: optional('agencia', text),
+  branchDigit: optional('agenciaDig', text),
+  account: optional('conta', text),
+  accountDigit: optional('contaDig', text),
+  payeeName: optional('nomePagamento', text),
+  assignorDocument: optional('documentoFederalCedente', text),
+  assignorName: optional('nomeCedente', text),
+  pixKey: optional('pagamentoViaChavePix', object(message({ key: required('chavePix', text) }))),
+  emv: optional('pagamentoViaEmv', object(message({ code: required('emv', text) }))),
+  portability: optional('portabilidadeCLT', object(message({ number: required('nuPortIddCTC', text) }))),
+};
+const splitMessage = message(splitFields);
+
+const signerFields = {
+  name: optional('nome', text),
+  email: optional('email', text),
+  document: optional('documento', text),
+  description: optional('descricao', text),
+  mobile: optional('telefoneCelular', text),
+  notifyByEmail: optional('notificarPorEmail', yesOrNo),
+  notifyByWhatsapp: optional('notificarPorWhatsApp', yesOrNo),
+  signedAt: optional('dtAssinatura', instant),
+  ip: optional('ipAssinatura', text),
+};
+const signerMessage = message(signerFields);
+export type Signer = Input<typeof signerFields>;
+
+const splitsFields = {
+  dto: required('dto', object(locator)),
+  splits: optional('lancamentos', listOf(splitMessage)),
+  parameters: optional('parametros', listOf(parameter)),
+};
+export const splitsMessage = message(splitsFields);
+export type SplitsRequest = Input<typeof splitsFields>;
+
+const signersFields = { dto: required('dto', object(locator)), signers: optional('assinantes', listOf(signerMessage)) };
+export const signersMessage = message(signersFields);
+export type SignersRequest = Input<typeof signersFields>;
+
+const finalisationFields = {
+  dto: required('dto', object(locator)),
+  parameters: optional('parametros', listOf(parameter)),
+};
+export const finalisationMessage = message(finalisationFields);
+export type FinalisationRequest = Input<typeof finalisationFields>;
+
+/** The fields of the new bank data are not shown: they stand in `extra`, of the `dto` or beside it, as the partner names them. */
+const accountUpdateFields = { dto: required('dto', object(locator)) };
+export const accountUpdateMessage = message(accountUpdateFields);
+export type AccountUpdateRequest = Input<typeof accountUpdateFields> & { extra?: JsonObject };
+
+const proposalMessage = message({
+  code: told('code', text),
+  context: told('context', text),
+  description: told('description', note),
+  field: told('field', text),
+});
+
+const proposalAnswerFields = {
+  text: nullable('msg', note),
+  hasError: told('hasError', yesOrNo),
+  messages: nullable('messages', listOf(proposalMessage)),
+  parameters: nullable('parametros', listOf(parameter)),
+};
+export const proposalAnswer = message(proposalAnswerFields);
+export type ProposalAnswer = Output<typeof proposalAnswerFields>;

@@ -1,0 +1,49 @@
+/** How the service says no: the envelope's messages, and the error arrays of acknowledgements and callbacks (contract, Errors). */
+import { fieldOf } from './casing.ts';
+import { isJsonObject, isRawNumber, type JsonObject, type JsonValue } from './json.ts';
+
+/** `text` may name a person: it is for whoever may see the operation, never for a log. `whole` is the item as it came. */
+export type ServiceError = { code: string | null; text: string | null; field: string | null; whole: JsonValue };
+
+const codeKeys = ['Code', 'Codigo'];
+const textKeys = ['Description', 'Descricao', 'Message', 'Mensagem'];
+const fieldKeys = ['Field', 'Campo'];
+const maxTextLength = 2_000;
+
+/** All errors that an answer or a callback reports; empty where it reports none. */
+export function errorsOf(value: JsonValue): readonly ServiceError[] {
+  if (!isJsonObject(value)) return [];
+  const payload = fieldOf(value, 'Payload');
+  const listed = [...listsOf(value), ...(isJsonObject(payload) ? listsOf(payload) : [])].map(errorOf);
+  if (fieldOf(value, 'HasError') !== true) return listed;
+  const messages = fieldOf(value, 'Messages');
+  const told = Array.isArray(messages) ? messages.map(errorOf) : [];
+  if (told.length > 0 || listed.length > 0) return [...told, ...listed];
+  const general = textOf(fieldOf(value, 'Msg'));
+  return [{ code: null, text: general, field: null, whole: general }];
+}
+
+function listsOf(value: JsonObject): readonly JsonValue[] {
+  return ['Erros', 'errors'].flatMap((name) => {
+    const list = fieldOf(value, name);
+    return Array.isArray(list) ? list : [];
+  });
+}
+
+function errorOf(item: JsonValue): ServiceError {
+  if (!isJsonObject(item)) return { code: null, text: textOf(item), field: null, whole: item };
+  const first = (keys: readonly string[]) => {
+    for (const key of keys) {
+      const found = textOf(fieldOf(item, key));
+      if (found !== null) return found;
+    }
+    return null;
+  };
+  return { code: first(codeKeys), text: first(textKeys), field: first(fieldKeys), whole: item };
+}
+
+function textOf(value: JsonValue | undefined): string | null {
+  if (typeof value === 'string') return value === '' ? null : value.slice(0, maxTextLength);
+  if (typeof value === 'number') return String(value);
+  return isRawNumber(value) ? value.rawJSON : null;
+}

@@ -1,0 +1,312 @@
+/** Withdrawal-backed loans, Pascal case, both ways (contract, /FGTS endpoints and the resources they carry). */
+import type { JsonObject } from './json.ts';
+import {
+  cpf,
+  day,
+  dayTime,
+  digits,
+  instant,
+  integer,
+  money,
+  monthlyRate,
+  note,
+  number,
+  term,
+  text,
+  yesOrNo,
+} from './kinds.ts';
+import {
+  type Input,
+  listOf,
+  message,
+  nullable,
+  type Output,
+  object,
+  objectAsItIs,
+  optional,
+  required,
+  told,
+} from './message.ts';
+
+export const simulationPath = '/FGTS/BuscarSimulacaoMultiPeriodo';
+export const inclusionPath = '/FGTS/IncluirProposta';
+export const proposalQueryPath = '/FGTS/ConsultaProposta';
+export const installmentsPath = '/FGTS/ConsultarParcelas';
+
+/** One yearly transfer that secures the loan. */
+const transfer = message({ onDay: required('DataRepasse', dayTime), amountCents: required('VlrRepasse', money) });
+
+// --- Requests -------------------------------------------------------------------------------------------------------
+
+/** Which of them are required the contract does not show: all may be left out; the checks ask for what a use needs. */
+const simulationFields = {
+  balanceCents: optional('Saldo', money),
+  amountCents: optional('VlrEmprestimo', money),
+  rateHundredths: optional('TaxaMensal', monthlyRate),
+  feeCents: optional('VlrTAC', money),
+  feePercent: optional('PercTAC', number),
+  birthDay: optional('DtAniversario', dayTime),
+  cpf: optional('CpfTrabalhador', cpf),
+  cached: optional('ConsultaCache', yesOrNo),
+  credential: optional('Credencial', digits),
+  transfers: optional('Periodos', listOf(transfer)),
+};
+const simulationDto = message(simulationFields);
+export type SimulationRequest = Input<typeof simulationFields>;
+
+/** Account of the disbursement; `holderCpf` has to be the worker's. */
+const payoutAccountFields = {
+  bankCode: optional('CodigoBanco', integer),
+  accountType: optional('TipoConta', integer),
+  branch: optional('Agencia', text),
+  branchDigit: optional('AgenciaDig', text),
+  account: optional('Conta', text),
+  accountDigit: optional('ContaDig', text),
+  bankNumber: optional('NumeroBanco', text),
+  holderCpf: optional('DocumentoFederalPagamento', text),
+  holderName: optional('NomePagamento', text),
+};
+const payoutAccount = message(payoutAccountFields);
+
+const splitFields = {
+  fieldId: optional('CampoID', text),
+  amountCents: optional('VlrTransacao', money),
+  paidOn: optional('DtPagamento', dayTime),
+  paymentLine: optional('LinhaDigitavel', text),
+  bankCode: optional('CodigoBanco', integer),
+  bankNumber: optional('NumeroBanco', text),
+  accountType: optional('TipoConta', integer),
+  branch: optional('Agencia', text),
+  branchDigit: optional('AgenciaDig', text),
+  account: optional('Conta', text),
+  accountDigit: optional('ContaDig', text),
+  document: optional('DocumentoFederal', text),
+  payeeName: optional('NomePagamento', text),
+  assignorDocument: optional('DocumentoFederalCedente', text),
+  assignorName: optional('NomeCedente', text),
+  pixKey: optional('PagamentoViaChavePix', object(message({ key: required('ChavePix', text) }))),
+  emv: optional('PagamentoViaEmv', object(message({ code: required('Emv', text) }))),
+};
+const splitMessage = message(splitFields);
+
+const inclusionFields = {
+  operationCode: optional('CodigoOperacao', text),
+  amountCents: optional('VlrEmprestimo', money),
+  period: optional('Periodo', integer),
+  birthDay: optional('DtAniversario', dayTime),
+  rateHundredths: optional('TaxaMensal', monthlyRate),
+  feeCents: optional('VlrTAC', money),
+  feePercent: optional('PercTAC', number),
+  insuranceCents: optional('VlrSeguro', money),
+  cpf: optional('CpfTrabalhador', cpf),
+  contractType: optional('TipoContrato', text),
+  partnerDocument: optional('DocumentoParceiroCorrespondente', text),
+  account: optional('PropostaContaPagamento', object(payoutAccount)),
+  pix: optional('PropostaPIXPagamento', object(message({ key: required('ChavePIX', text) }))),
+  splits: optional('PropostaLancamentos', listOf(splitMessage)),
+  cached: optional('ConsultaCache', yesOrNo),
+  transfers: optional('Periodos', listOf(transfer)),
+};
+const inclusionDto = message(inclusionFields);
+export type InclusionRequest = Input<typeof inclusionFields>;
+
+const installmentsFields = {
+  installments: optional('QtdeParcelas', term),
+  proposalCode: optional('CodigoProposta', text),
+  asOf: optional('DtCalculo', day),
+};
+const installmentsDto = message(installmentsFields);
+export type InstallmentsRequest = Input<typeof installmentsFields>;
+
+export const simulationMessage = message({ dto: required('dto', object(simulationDto)) });
+export const inclusionMessage = message({ dto: required('dto', object(inclusionDto)) });
+/** The fields of this `dto` are not shown: it is passed through whole. */
+export const proposalQueryMessage = message({ dto: required('dto', objectAsItIs) });
+export type ProposalQueryRequest = { dto: JsonObject };
+/** `Dto`, in this one request. */
+export const installmentsMessage = message({ dto: required('Dto', object(installmentsDto)) });
+
+// --- Answers --------------------------------------------------------------------------------------------------------
+
+const serviceMessage = message({
+  code: told('Code', text),
+  context: told('Context', text),
+  description: told('Description', note),
+  field: told('Field', text),
+});
+
+/** Common to every answer of /FGTS; the same keys in lower camel on /Proposta. */
+const envelopeFields = {
+  text: nullable('Msg', note),
+  hasError: told('HasError', yesOrNo),
+  messages: nullable('Messages', listOf(serviceMessage)),
+};
+
+const simulatedTransfer = message({
+  transferCents: told('VlrRepasse', money),
+  onDay: told('DtRepasse', dayTime),
+  principalCents: told('VlrPrincipal', money),
+  iofCents: told('VlrIOF', money),
+  additionalIofCents: told('VlrIOFAdicional', money),
+  releasedCents: told('VlrLiberado', money),
+  interestCents: told('VlrJuros', money),
+});
+
+const simulationItem = message({
+  balanceCents: told('Saldo', money),
+  period: told('Periodo', integer),
+  startsOn: told('DtInicio', dayTime),
+  endsOn: told('DtFim', dayTime),
+  rateMonthlyPercent: told('TaxaMensal', number),
+  cetMonthlyPercent: told('TaxaCETMensal', number),
+  cetAnnualPercent: told('TaxaCETAnual', number),
+  rateAnnualPercent: told('TaxaJurosAnual', number),
+  customerLoanCents: told('VlrEmprestimoCliente', money),
+  interestCents: told('VlrJuros', money),
+  iofCents: told('VlrIOF', money),
+  additionalIofCents: told('VlrIOFAdicional', money),
+  releasedCents: told('VlrLiberado', money),
+  operationCents: told('VlrOperacao', money),
+  feeCents: told('VlrTAC', money),
+  reserveCents: told('VlrReserva', money),
+  amortisedCents: told('VlrAmortizacao', money),
+  transferCents: told('VlrTransferencia', money),
+  otherCostsCents: told('VlrOutrasDespesas', money),
+  transfers: told('SimulacaoParcelas', listOf(simulatedTransfer)),
+});
+
+const simulationError = message({
+  ...envelopeFields,
+  period: told('Periodo', integer),
+});
+
+const balanceQuery = message({
+  cpf: told('cpfTrabalhador', text),
+  balanceOn: told('dataSaldo', text),
+  disregardedBalance: told('existeSaldoDesconsiderado', yesOrNo),
+  requests: told('qtdPedidos', integer),
+  periods: told(
+    'periodos',
+    listOf(message({ onDay: told('dataRepasse', dayTime), amountCents: told('valor', money) })),
+  ),
+  cached: told('Cache', yesOrNo),
+});
+
+const simulationAnswerFields = {
+  ...envelopeFields,
+  withdrawableCents: told('VlrDispSaque', money),
+  leastPeriod: told('PeriodoMin', integer),
+  mostPeriod: told('PeriodoMax', integer),
+  batchCode: nullable('CodigoBatch', text),
+  simulations: nullable('Simulacoes', listOf(simulationItem)),
+  failures: nullable('SimulacoesErro', listOf(simulationError)),
+  query: told('Consulta', object(balanceQuery)),
+  credential: nullable('Credencial', text),
+};
+export const simulationAnswer = message(simulationAnswerFields);
+export type SimulationAnswer = Output<typeof simulationAnswerFields>;
+
+const inclusionAnswerFields = { ...envelopeFields, proposalCode: told('CodigoProposta', text) };
+export const inclusionAnswer = message(inclusionAnswerFields);
+export type InclusionAnswer = Output<typeof inclusionAnswerFields>;
+
+const proposalEntry = message({
+  fieldId: told('CampoID', text),
+  fieldText: told('DescricaoCampo', text),
+  amountCents: told('VlrTransacao', money),
+  dueOn: told('DtPrevPagto', dayTime),
+  paidOn: told('DtPagamento', dayTime),
+  situation: told('Situacao', integer),
+  paymentLine: told('LinhaDigitavel', text),
+  slipDueOn: told('DtVenctoBoleto', dayTime),
+  slipCents: told('VlrBoleto', money),
+  bankCode: told('CodigoBanco', integer),
+  bankNumber: told('NumeroBanco', text),
+  accountType: told('TipoConta', integer),
+  branch: told('Agencia', text),
+  branchDigit: told('AgenciaDig', text),
+  account: told('Conta', text),
+  accountDigit: told('ContaDig', text),
+  document: told('DocumentoFederal', text),
+  payeeName: told('NomePagamento', text),
+  paymentText: told('TextoRetornoPagamento', note),
+  bankAuthentication: told('AutenticacaoBancaria', text),
+  bankControl: told('ControleBancario', text),
+  occurrence: told('DescricaoOcorrencia', note),
+});
+
+const cancellation = message({
+  details: told('Detalhes', note),
+  context: told('ContextoEvento', text),
+  kindCode: told('TipoEvento', integer),
+  name: told('NomeEvento', text),
+  on: told('DtEvento', text),
+  barcode: told('NumCodigoBarras', text),
+  paymentLine: told('NumLinhaDigitavel', text),
+  pixCode: told('PixCopiaCola', text),
+  slipCents: told('VlrBoleto', money),
+  dueOn: told('DtVencimento', dayTime),
+  slipNumber: told('NumeroBoleto', digits),
+  slipUrl: told('UrlImpressaoBoleto', text),
+});
+
+/** The last text's real key carries the name of a bank: it comes in `extra` under whatever name it has. */
+const proposalRecordFields = {
+  ...envelopeFields,
+  code: told('Codigo', text),
+  includedAt: nullable('DtInclusao', instant),
+  /** The contract does not show what its values mean. */
+  situation: told('Situacao', integer),
+  financedCents: nullable('VlrFinanciado', money),
+  feeCents: nullable('VlrTAC', money),
+  insuranceCents: nullable('VlrSeguro', money),
+  iofCents: nullable('VlrIOF', money),
+  otherCostsCents: nullable('VlrOutrasDespesas', money),
+  otherServicesCents: nullable('VlrOutrosServicos', money),
+  totalCreditCents: nullable('VlrTotalCredito', money),
+  totalDebtCents: nullable('VlrTotalDivida', money),
+  installments: nullable('QtdeParcelas', integer),
+  cetMonthlyPercent: nullable('PercCETMensal', number),
+  cetAnnualPercent: nullable('PercCETAnual', number),
+  interestMonthlyPercent: nullable('PercJurosMensal', number),
+  interestAnnualPercent: nullable('PercJurosAnual', number),
+  proposalCode: nullable('CodigoProposta', text),
+  noteNumber: nullable('NumeroCCB', text),
+  rejectionReason: nullable('MotivoRejeicao', note),
+  pendingReason: nullable('MotivoPendencia', note),
+  cancellationReason: nullable('MotivoCancelamento', note),
+  paymentText: nullable('TextoRetornoPagamento', note),
+  bankAuthentication: nullable('AutenticacaoBancaria', text),
+  bankControl: nullable('ControleBancario', text),
+  guaranteeProtocol: nullable('StatusProtocoloFED', text),
+  entries: nullable('PropostaLancamentos', listOf(proposalEntry)),
+  cancellations: nullable('CancelamentoFGTS', listOf(cancellation)),
+};
+export const proposalRecord = message(proposalRecordFields);
+export type ProposalRecord = Output<typeof proposalRecordFields>;
+
+const updatedInstallment = message({
+  number: told('NroParcela', integer),
+  dueOn: told('DtVencimentoAtual', dayTime),
+  computed: told(
+    'Calculado',
+    object(
+      message({
+        fineCents: told('VlrMulta', money),
+        lateInterestCents: told('VlrMora', money),
+        contractInterestCents: told('VlrJurosContrato', money),
+        chargesCents: told('VlrEncargos', money),
+        rebateCents: told('VlrAbatimento', money),
+        balanceCents: told('VlrSaldoAtualizado', money),
+      }),
+    ),
+  ),
+});
+
+const installmentsAnswerFields = {
+  ...envelopeFields,
+  asOf: nullable('DtCalculo', dayTime),
+  installments: nullable('Parcelas', listOf(updatedInstallment)),
+};
+export const installmentsAnswer = message(installmentsAnswerFields);
+export type InstallmentsAnswer = Output<typeof installmentsAnswerFields>;
