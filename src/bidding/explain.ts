@@ -69,7 +69,7 @@ function policyOfStored(contents: StoredContents, trace: DecisionTrace): { polic
 }
 
 /** Limits that operators had set by hand are in the trace only as the caps they became. */
-function operatorCapsOf(trace: DecisionTrace): Record<string, number> {
+export function operatorCapsOf(trace: DecisionTrace): Record<string, number> {
   const caps: Record<string, number> = {};
   for (const { keys, limitAmountCents } of trace.caps) {
     const name = /^operator:(.*)\|[^|]*$/.exec(keys[0] ?? '')?.[1];
