@@ -1,5 +1,6 @@
 /** The catalogue in English. */
 import { doctorEn } from './doctor-texts-en.ts';
+import { learnEn } from './learn-texts-en.ts';
 import { quoteEn } from './quote-texts-en.ts';
 import { rulesEn } from './rules-texts-en.ts';
 import type { Texts } from './texts.ts';
@@ -308,17 +309,7 @@ export const en: Texts = {
     capUsage: (name, used, limit) => `Cap ${name}: ${used} of ${limit} promised today.`,
     late: (revision, names) => `Stored as revision ${revision}, but not yet obeyed by ${names}.`,
   },
-  learn: {
-    progress: 'learning',
-    unreadable: (file, why) => `${file} cannot be read (${why}); give the path of an NDJSON file.`,
-    badLine: (file, line, field) =>
-      `${file}, line ${line}: ${field === 'line' ? 'not a JSON object' : `"${field}" is not usable`}; write {"id": "…", "segment": {"name": "value"}, "rates": [numbers]}.`,
-    tooFew: (count, least) => `The file has ${count} auctions; at least ${least} are needed.`,
-    header: ['break-even', 'auctions', 'mean', '5 %', 'histogram', '5 %'],
-    liveHeader: ['break-even', 'live', 'histogram', 'with segments', 'fixed mark-up'],
-    about: (count) =>
-      `Share of the surplus that somebody would earn who knows the distribution; ${count} auctions in the file.`,
-  },
+  learn: learnEn,
   audit: {
     progress: 'chain',
     none: 'The log of this backend keeps no hash chain; its servers hold it.',

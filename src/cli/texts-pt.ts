@@ -1,5 +1,6 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
 import { doctorPt } from './doctor-texts-pt.ts';
+import { learnPt } from './learn-texts-pt.ts';
 import { quotePt } from './quote-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
@@ -316,18 +317,7 @@ export const pt = {
     late: (revision: number, names: string) =>
       `Guardado como revisão ${revision}, mas ainda não obedecido por ${names}.`,
   },
-  learn: {
-    progress: 'aprendendo',
-    unreadable: (file: string, why: string) =>
-      `${file} não pode ser lido (${why}); informe o caminho de um arquivo NDJSON.`,
-    badLine: (file: string, line: number, field: 'line' | 'rates' | 'segment') =>
-      `${file}, linha ${line}: ${field === 'line' ? 'não é um objeto JSON' : `"${field}" não serve`}; escreva {"id": "…", "segment": {"nome": "valor"}, "rates": [números]}.`,
-    tooFew: (count: number, least: number) => `O arquivo tem ${count} leilões; são necessários ao menos ${least}.`,
-    header: ['equilíbrio', 'leilões', 'média', '5 %', 'histograma', '5 %'],
-    liveHeader: ['equilíbrio', 'ao vivo', 'histograma', 'com segmentos', 'margem fixa'],
-    about: (count: number) =>
-      `Parte do excedente que ganharia quem conhecesse a distribuição; ${count} leilões no arquivo.`,
-  },
+  learn: learnPt,
   audit: {
     progress: 'cadeia',
     none: 'O registro deste tipo não tem cadeia de hashes; seus servidores o guardam.',

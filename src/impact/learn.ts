@@ -66,15 +66,16 @@ function plainWin(auctions: readonly RecordedAuction[]): Float64Array {
   return plain.win();
 }
 
-/** Equally spaced midpoints, ascending, kept within 1 … 490. */
+/** Equally spaced midpoints of the range, ascending; it is the range that is kept within 1 … 490. */
 export function breakEvensOf(auctions: readonly RecordedAuction[], name: BreakEven, count: number): Float64Array {
   const sorted = auctions.map(({ bestRivalCell }) => bestRivalCell).sort((left, right) => left - right);
   const quantile = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
   const [low, high] = [quantile(0.02), quantile(0.6)];
-  const [from, to] = breakEvenRanges[name].map((place) => low + place * (high - low)) as [number, number];
-  return Float64Array.from({ length: count }, (_, index) =>
-    Math.min(490, Math.max(1, from + ((index + 0.5) / count) * (to - from))),
-  );
+  const [from, to] = breakEvenRanges[name].map((place) => Math.min(490, Math.max(1, low + place * (high - low)))) as [
+    number,
+    number,
+  ];
+  return Float64Array.from({ length: count }, (_, index) => from + ((index + 0.5) / count) * (to - from));
 }
 
 function triedOf(breakEvens: Float64Array): number[] {

@@ -35,6 +35,17 @@ test('when rivals change regime twice, most of what a clairvoyant of each regime
   }
 });
 
+test('break-evens are evenly spaced, also where the range would begin below the grid', () => {
+  const auctions = Array.from({ length: 100 }, (_, index) => ({
+    segment: {},
+    bestRivalCell: 60 + 5 * index,
+    bestRivalOffGrid: false,
+  }));
+  // Quantiles 70 and 360: 0.5 of the way is 215, −0.75 of it far below 1.
+  const breakEvens = breakEvensOf(auctions, 'low', 4);
+  assert.deepEqual([...breakEvens], [27.75, 81.25, 134.75, 188.25]);
+});
+
 test('the figures of the plain histogram are those of sums taken by hand', () => {
   const cells = [200, 220, 240, 260, 280, 300];
   const auctions = Array.from({ length: 120 }, (_, index) => ({

@@ -42,6 +42,9 @@ const schema = `
   CREATE TABLE IF NOT EXISTS acknowledgements (instance TEXT PRIMARY KEY, revision INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
   PRAGMA user_version = ${schemaVersion};`;
 
+/** What a file of version 1 lacks. */
+const sinceFirst = 'ALTER TABLE statistics ADD COLUMN landmark_count INTEGER NOT NULL DEFAULT 0;';
+
 /** Lets a process write for a short while beside another writer; the door gives up after 3 s. */
 const busyTimeoutMs = 2_000;
 
@@ -62,8 +65,7 @@ export function openWritable(path: string): DatabaseSync {
     database.close();
     throw new Error(`the file has schema version ${version}, this program knows ${schemaVersion}`);
   }
-  if (version === 1) database.exec('ALTER TABLE statistics ADD COLUMN landmark_count INTEGER NOT NULL DEFAULT 0');
-  if (version < schemaVersion) database.exec(`BEGIN IMMEDIATE; ${schema} COMMIT;`);
+  if (version < schemaVersion) database.exec(`BEGIN IMMEDIATE; ${version === 1 ? sinceFirst : ''} ${schema} COMMIT;`);
   return database;
 }
 
