@@ -1,6 +1,7 @@
 /** The catalogue in English. */
 import { doctorEn } from './doctor-texts-en.ts';
 import { learnEn } from './learn-texts-en.ts';
+import { pageEn } from './page-texts-en.ts';
 import { quoteEn } from './quote-texts-en.ts';
 import { rulesEn } from './rules-texts-en.ts';
 import type { Texts } from './texts.ts';
@@ -310,6 +311,7 @@ export const en: Texts = {
     late: (revision, names) => `Stored as revision ${revision}, but not yet obeyed by ${names}.`,
   },
   learn: learnEn,
+  page: pageEn,
   audit: {
     progress: 'chain',
     none: 'The log of this backend keeps no hash chain; its servers hold it.',

@@ -1,6 +1,7 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
 import { doctorPt } from './doctor-texts-pt.ts';
 import { learnPt } from './learn-texts-pt.ts';
+import { pagePt } from './page-texts-pt.ts';
 import { quotePt } from './quote-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
@@ -318,6 +319,7 @@ export const pt = {
       `Guardado como revisão ${revision}, mas ainda não obedecido por ${names}.`,
   },
   learn: learnPt,
+  page: pagePt,
   audit: {
     progress: 'cadeia',
     none: 'O registro deste tipo não tem cadeia de hashes; seus servidores o guardam.',
