@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { phases } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { verifyLog } from './audit.ts';
+import { exportAudit } from './audit-export.ts';
 import { listBids } from './bids-list.ts';
 import { operatorResolutions, resolveBid } from './bids-resolve.ts';
 import { showBid } from './bids-show.ts';
@@ -19,6 +20,7 @@ import type { CommandWorld } from './world.ts';
 
 const defaultLimit = 50;
 const defaultDraws = 400;
+const defaultExport = 10_000;
 
 /** Options are checked where they are read; `texts` say what to write instead. */
 function readersOf({ number, portNumber, hostName, text, name, reais }: CommandWorld['format']['texts']['help']) {
@@ -180,7 +182,8 @@ function registerMove(program: Command, world: CommandWorld, add: Add): void {
 }
 
 function registerCare(program: Command, world: CommandWorld, add: Add): void {
-  const { help } = world.format.texts;
+  const { format } = world;
+  const { help } = format.texts;
   const read = readersOf(help);
   add(program, 'doctor', help.doctor, 'lance doctor')
     .option('--json', help.json, false)
@@ -199,6 +202,11 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .action(async ({ json }: { json: boolean }) => {
       process.exitCode = await verifyLog(world, json);
     });
+  add(audit, 'export', format.texts.impact.help.export, 'lance audit export leiloes.ndjson --last 20000')
+    .argument('<file>', format.texts.impact.help.target)
+    .option('--last <n>', format.texts.impact.help.last, read.count, defaultExport)
+    .option('--json', help.json, false)
+    .action((file: string, options: { last: number; json: boolean }) => exportAudit(world, file, options));
   add(program, 'sandbox', help.sandbox, 'lance sandbox --port 9090')
     .option('--port <n>', help.port, read.port, 0)
     .option('--host <address>', help.host, read.host, '127.0.0.1')

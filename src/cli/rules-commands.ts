@@ -6,6 +6,7 @@ import { defaultRulesDir } from '../config.ts';
 import { Fault } from '../errors.ts';
 import { listFacts } from '../rules/lists.ts';
 import { schemaFiles } from '../rules/schema.ts';
+import { registerImpact } from './impact-commands.ts';
 import { explainRules } from './rules-account.ts';
 import { checkRules, type TestOptions } from './rules-check.ts';
 import { importRules } from './rules-import.ts';
@@ -100,6 +101,7 @@ export function registerRules(program: Command, world: CommandWorld, add: Add): 
     .argument('[dir]', texts.help.dir)
     .action((dir: string | undefined) => writeSchema(world, folderOf(dir)));
   registerImport(rules, world, add, whole);
+  registerImpact(rules, world, add, { whole, folderOf });
 }
 
 function registerImport(rules: Command, world: CommandWorld, add: Add, whole: (word: string) => number): void {

@@ -1,5 +1,6 @@
 /** The catalogue in English. */
 import { doctorEn } from './doctor-texts-en.ts';
+import { impactEn } from './impact-texts-en.ts';
 import { learnEn } from './learn-texts-en.ts';
 import { pageEn } from './page-texts-en.ts';
 import { quoteEn } from './quote-texts-en.ts';
@@ -310,6 +311,7 @@ export const en: Texts = {
     capUsage: (name, used, limit) => `Cap ${name}: ${used} of ${limit} promised today.`,
     late: (revision, names) => `Stored as revision ${revision}, but not yet obeyed by ${names}.`,
   },
+  impact: impactEn,
   learn: learnEn,
   page: pageEn,
   audit: {

@@ -1,5 +1,6 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
 import { doctorPt } from './doctor-texts-pt.ts';
+import { impactPt } from './impact-texts-pt.ts';
 import { learnPt } from './learn-texts-pt.ts';
 import { pagePt } from './page-texts-pt.ts';
 import { quotePt } from './quote-texts-pt.ts';
@@ -318,6 +319,7 @@ export const pt = {
     late: (revision: number, names: string) =>
       `Guardado como revisão ${revision}, mas ainda não obedecido por ${names}.`,
   },
+  impact: impactPt,
   learn: learnPt,
   page: pagePt,
   audit: {

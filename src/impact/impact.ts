@@ -3,7 +3,6 @@
  * desk came to them, each with what it had learnt and promised by then itself. Pure but for progress; the same input, the same bytes.
  */
 import type { Policy } from '../bidding/decide.ts';
-import { deadlineOf } from '../bidding/evolve.ts';
 import type { BiddingSettings } from '../bidding/settings.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { bestRivalOf, type CapPeak, createDeskReplay, type SetDecision } from './desk-replay.ts';
@@ -82,14 +81,8 @@ function groupsOf(ordered: readonly RecordedCase[], batchEntries: number): Recor
   return groups;
 }
 
-/** When the desk knows how an auction ended, where no line says so: at its end. */
 function knownAt(recorded: RecordedCase): EpochMs {
   return recorded.auction?.knownAt ?? Number.POSITIVE_INFINITY;
-}
-
-/** The moment at which an auction ends that nobody told the end of. */
-export function plannedEnd(request: RecordedCase['request'], settings: BiddingSettings): EpochMs {
-  return deadlineOf({ request } as Parameters<typeof deadlineOf>[0], settings);
 }
 
 export async function measureImpact(cases: readonly RecordedCase[], options: ImpactOptions): Promise<ImpactReport> {

@@ -26,7 +26,13 @@ export type RecordedCase = {
 };
 
 /** What became of the request at the desk itself, where that is known. */
-export type RecordedEnd = { decision: Claimed | Passed | null; sealed: string; ownBidId: string | null };
+export type RecordedEnd = {
+  decision: Claimed | Passed | null;
+  sealed: string;
+  /** All that were published, ours among them. */
+  bids: readonly PublishedBid[];
+  ownBidId: string | null;
+};
 
 /** Of equal bids any may be ours: the best rival is the same whichever is taken out. */
 function ownBidOf(records: readonly AuctionRecord[], bids: readonly PublishedBid[], claim: Claimed): string | null {
@@ -76,6 +82,6 @@ export function recordedCaseOf(records: readonly AuctionRecord[]): (RecordedCase
       caps: trace === null ? {} : operatorCapsOf(trace),
     },
     acceptance: trace?.acceptance ?? null,
-    end: { decision, sealed, ownBidId },
+    end: { decision, sealed, bids: ended?.bids ?? [], ownBidId },
   };
 }
