@@ -105,8 +105,8 @@ export const impactEn: Texts['impact'] = {
   intervals: (draws, seed) =>
     `Intervals: middle 90 % of ${draws} resamples of whole batches (seed ${seed}), for requests of one batch meet the same market. They say how much the choice of batches matters, not what is listed as not known.`,
   tie: 'A tie with the best rival counts as half a win.',
-  ownEconomics:
-    'Rules change the economics in one of the sets at least: where the two differ in them, their profits differ in belief too.',
+  otherEconomics:
+    'The two sets value loans by other economics: each profit is by the beliefs of its own set, so they differ in belief too.',
   shadowNote:
     'In shadow: the candidate sees the exposure of the current set and reserves nothing. Made from the log when this report is, so live requests wait for nothing.',
 };

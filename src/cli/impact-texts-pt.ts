@@ -106,8 +106,8 @@ export const impactPt = {
   intervals: (draws: string, seed: string) =>
     `Intervalos: os 90 % do meio de ${draws} reamostragens de lotes inteiros (semente ${seed}), pois solicitações de um lote encontram o mesmo mercado. Dizem quanto pesa a escolha dos lotes, não o que está dito como não sabido.`,
   tie: 'Um empate com o melhor rival conta como meia vitória.',
-  ownEconomics:
-    'Regras mudam a economia em ao menos um dos conjuntos: onde os dois diferem nela, os lucros diferem também em crença.',
+  otherEconomics:
+    'Os dois conjuntos avaliam empréstimos por economias diferentes: cada lucro é pela crença do seu conjunto, então diferem também em crença.',
   shadowNote:
     'Na sombra: o candidato vê a exposição do conjunto atual e nada reserva. Feito do registro na hora deste relatório, então nenhuma solicitação viva espera por ele.',
 };

@@ -102,7 +102,7 @@ export function caveats(report: ImpactReport, format: Format): string[] {
     impact.exact,
     impact.notExact,
     `${impact.intervals(format.number(report.draws), String(report.seed))} ${impact.tie}`,
-    ...(report.ownEconomics ? [impact.ownEconomics] : []),
+    ...(report.otherEconomics ? [impact.otherEconomics] : []),
     ...(report.kind === 'shadow' ? [impact.shadowNote] : []),
   ];
 }

@@ -1,14 +1,18 @@
 /** `lance rules impact` and `lance rules shadow`: a candidate set beside the current one on recorded requests. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import type { Policy } from '../bidding/decide.ts';
 import type { Model } from '../config.ts';
 import { Fault } from '../errors.ts';
 import { type ImpactReport, measureImpact } from '../impact/impact.ts';
 import type { RecordedCase } from '../impact/recorded-cases.ts';
+import type { Replayed } from '../impact/replay-sets.ts';
 import { policyOf } from '../policy.ts';
+import type { RuleFile } from '../rules/rule-set.ts';
 import { writeHtml } from './html-file.ts';
 import { readCaseFile, readLoggedCases } from './recorded-cases.ts';
+import type { ReplayTask } from './replay-thread.ts';
 import { impactPage } from './rules-impact-page.ts';
 import { impactText } from './rules-impact-text.ts';
 import { createProgress } from './terminal.ts';
@@ -45,6 +49,18 @@ async function casesOf(world: CommandWorld, words: ImpactWords, model: Model): P
   return withReader(world, ({ log }) => readLoggedCases(log, wanted, show));
 }
 
+/** Fewer are replayed before a thread has started. */
+const worthThread = 2_000;
+
+function replayApart(task: ReplayTask): Promise<Replayed> {
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(new URL('./replay-thread.ts', import.meta.url), { workerData: task });
+    thread.once('message', resolve);
+    thread.once('error', reject);
+    thread.once('exit', () => reject(new Error('the thread of the candidate ended early')));
+  });
+}
+
 export async function runImpact(
   world: CommandWorld,
   directories: { current: string; candidate: string },
@@ -54,8 +70,11 @@ export async function runImpact(
   const { terminal, format } = world;
   const { impact } = format.texts;
   const model = world.model();
-  const policyIn = (directory: string): Policy => policyOf(model, world.readRules(directory));
-  const policies = { current: policyIn(directories.current), candidate: policyIn(directories.candidate) };
+  const files: readonly RuleFile[] = world.readRules(directories.candidate);
+  const policies: Record<'current' | 'candidate', Policy> = {
+    current: policyOf(model, world.readRules(directories.current)),
+    candidate: policyOf(model, files),
+  };
   const cases = await casesOf(world, words, model);
   const warmUp = words.file === undefined ? Math.max(0, cases.length - (words.last ?? 0)) : (words.warmUp ?? 0);
   if (cases.length <= warmUp) throw new Fault('not-found', impact.nothing);
@@ -67,6 +86,7 @@ export async function runImpact(
     warmUp,
     seed: words.seed,
     draws: words.draws,
+    elsewhere: cases.length < worthThread ? null : (ordered) => replayApart({ model, files, ordered }),
     onProgress: (done, of) => {
       if (!words.json) progress.show(done, of, '');
     },

@@ -5,10 +5,10 @@
 import type { Policy } from '../bidding/decide.ts';
 import type { BiddingSettings } from '../bidding/settings.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import { bestRivalOf, type CapPeak, createDeskReplay, type SetDecision } from './desk-replay.ts';
+import { bestRivalOf, type CapPeak, type SetDecision } from './desk-replay.ts';
 import { createFlips, type Flip, type FlipCause } from './flips.ts';
-import { createMemoryViews, type ExposureMove } from './memory-views.ts';
 import type { RecordedCase } from './recorded-cases.ts';
+import { type Replayed, replaySets } from './replay-sets.ts';
 import { createSeries, type Series } from './series.ts';
 import { createTally, type SegmentImpact } from './tally.ts';
 
@@ -28,8 +28,8 @@ export type ImpactReport = {
   to: EpochMs | null;
   seed: number;
   draws: number;
-  /** One of the sets values loans by other economics than the settings: then profits differ by belief, too. */
-  ownEconomics: boolean;
+  /** The sets value loans by other economics: then their profits differ by belief, too. */
+  otherEconomics: boolean;
   /** The whole market first; then every segment of the current set. */
   segments: readonly SegmentImpact[];
   causes: readonly FlipCause[];
@@ -47,10 +47,10 @@ export type ImpactOptions = {
   warmUp: number;
   seed: number;
   draws: number;
+  /** Replays the candidate by itself while this thread has the current set; null: here, too. Not for `shadow`. */
+  elsewhere: ((ordered: readonly RecordedCase[]) => Promise<Replayed>) | null;
   onProgress: (done: number, of: number) => void;
 };
-
-const progressEvery = 500;
 
 /** In the order of decision; of two lines about one request the first counts. */
 function inOrder(cases: readonly RecordedCase[]): { ordered: RecordedCase[]; repeated: number } {
@@ -64,67 +64,42 @@ function inOrder(cases: readonly RecordedCase[]): { ordered: RecordedCase[]; rep
   return { ordered, repeated: cases.length - ordered.length };
 }
 
-function isTogether(one: RecordedCase, other: RecordedCase): boolean {
-  if (one.decidedAt !== other.decidedAt || one.request.receivedAt !== other.request.receivedAt) return false;
-  const known = ({ control, acceptance }: RecordedCase) => JSON.stringify([control.caps, acceptance]);
-  return known(one) === known(other);
-}
-
-/** Requests that the desk decided at once: of one receipt and one decision, with the same controls. */
-function groupsOf(ordered: readonly RecordedCase[], batchEntries: number): RecordedCase[][] {
-  const groups: RecordedCase[][] = [];
-  for (const one of ordered) {
-    const last = groups.at(-1);
-    if (last !== undefined && last.length < batchEntries && isTogether(last[0]!, one)) last.push(one);
-    else groups.push([one]);
+async function replayBoth(ordered: readonly RecordedCase[], options: ImpactOptions): Promise<[Replayed, Replayed]> {
+  const { settings, kind, elsewhere, onProgress } = options;
+  const one = { policy: options.current, shares: false };
+  const other = { policy: options.candidate, shares: kind === 'shadow' };
+  if (elsewhere === null || kind === 'shadow') {
+    return (await replaySets(ordered, [one, other], settings, onProgress)) as [Replayed, Replayed];
   }
-  return groups;
+  const [[current], candidate] = await Promise.all([
+    replaySets(ordered, [one], settings, onProgress),
+    elsewhere(ordered),
+  ]);
+  return [current!, candidate];
 }
 
-function knownAt(recorded: RecordedCase): EpochMs {
-  return recorded.auction?.knownAt ?? Number.POSITIVE_INFINITY;
-}
-
-export async function measureImpact(cases: readonly RecordedCase[], options: ImpactOptions): Promise<ImpactReport> {
-  const { settings, warmUp, seed, draws, kind } = options;
-  const { ordered, repeated } = inOrder(cases);
-  const groups = groupsOf(ordered, settings.batchEntries);
-  const endings = ordered.filter(({ auction }) => auction !== null).sort((a, b) => knownAt(a) - knownAt(b));
+/** `from`: the first request that counts. */
+function compare(ordered: readonly RecordedCase[], from: number, [current, candidate]: readonly [Replayed, Replayed]) {
   const tally = createTally();
   const flips = createFlips();
   const series = createSeries();
   const segmentsOf = new Map<RequestId, readonly string[]>();
-  const moves: [side: 0 | 1, move: ExposureMove][] = [];
-  const own = createMemoryViews((move) => moves.push([0, move]));
-  const other = createMemoryViews((move) => moves.push([1, move]));
-  const common = { settings };
-  const current = createDeskReplay({ ...common, policy: options.current, memory: own, usage: null });
-  const usage = kind === 'shadow' ? own : null;
-  const candidate = createDeskReplay({ ...common, policy: options.candidate, memory: other, usage });
-  let ended = 0;
-  let done = 0;
   let judged = 0;
-  let at = Number.NEGATIVE_INFINITY;
-  for (const group of groups) {
-    at = Math.max(at, group[0]!.decidedAt);
-    for (; ended < endings.length && knownAt(endings[ended]!) < at; ended += 1) {
-      current.end(endings[ended]!);
-      candidate.end(endings[ended]!);
+  let place = 0;
+  for (const [group, size] of current.groups.entries()) {
+    for (let index = place; index < place + size; index += 1) {
+      segmentsOf.set(ordered[index]!.request.requestId, current.decisions[index]!.segmentKeys);
     }
-    const were = await current.decide(group, at);
-    const are = await candidate.decide(group, at);
-    for (const [place, { request }] of group.entries()) segmentsOf.set(request.requestId, were[place]!.segmentKeys);
-    // Segments of what moved are known only now.
-    for (const [side, { requestId, amountCents }] of moves.splice(0)) {
-      tally.move(side, segmentsOf.get(requestId)!, amountCents, done >= warmUp);
-      series.move(side, amountCents);
+    for (const [side, { moves }] of [current, candidate].entries()) {
+      for (const { requestId, amountCents } of moves[group]!) {
+        tally.move(side as 0 | 1, segmentsOf.get(requestId)!, amountCents, place >= from);
+        series.move(side as 0 | 1, amountCents);
+      }
     }
-    for (const [place, recorded] of group.entries()) {
-      const isCounted = done >= warmUp;
-      done += 1;
-      if (done % progressEvery === 0) options.onProgress(done, ordered.length);
-      if (!isCounted) continue;
-      const decisions: [SetDecision, SetDecision] = [were[place]!, are[place]!];
+    for (const end = place + size; place < end; place += 1) {
+      if (place < from) continue;
+      const recorded = ordered[place]!;
+      const decisions: [SetDecision, SetDecision] = [current.decisions[place]!, candidate.decisions[place]!];
       const { segmentKeys } = decisions[0];
       const rival = bestRivalOf(recorded);
       if (rival !== null) judged += 1;
@@ -133,12 +108,20 @@ export async function measureImpact(cases: readonly RecordedCase[], options: Imp
       series.add(recorded.decidedAt, decisions, rival);
     }
   }
-  options.onProgress(ordered.length, ordered.length);
+  return { tally, flips, series, judged };
+}
+
+export async function measureImpact(cases: readonly RecordedCase[], options: ImpactOptions): Promise<ImpactReport> {
+  const { warmUp, seed, draws, kind } = options;
+  const { ordered, repeated } = inOrder(cases);
+  const both = await replayBoth(ordered, options);
+  const { tally, flips, series, judged } = compare(ordered, warmUp, both);
   const counted = ordered.slice(warmUp);
+  const { current, candidate } = options;
   return {
     kind,
-    current: options.current.ruleSet.hash,
-    candidate: options.candidate.ruleSet.hash,
+    current: current.ruleSet.hash,
+    candidate: candidate.ruleSet.hash,
     requests: counted.length,
     judged,
     warmUp: ordered.length - counted.length,
@@ -148,10 +131,10 @@ export async function measureImpact(cases: readonly RecordedCase[], options: Imp
     to: counted.at(-1)?.request.receivedAt ?? null,
     seed,
     draws,
-    ownEconomics: hasEconomics(options.current) || hasEconomics(options.candidate),
+    otherEconomics: economicsOf(current) !== economicsOf(candidate),
     segments: tally.close({ draws, seed }),
     ...flips.close(),
-    caps: capRows(current.capPeaks, candidate.capPeaks),
+    caps: capRows(both[0].capPeaks, both[1].capPeaks),
     series: series.close(),
   };
 }
@@ -160,8 +143,21 @@ function batchOf({ request }: RecordedCase): string {
   return request.batchId ?? `received:${request.receivedAt}`;
 }
 
-function hasEconomics({ ruleSet }: Policy): boolean {
-  return ruleSet.rules.some(({ event }) => event === 'economics');
+/** What the set says of the value of loans, as text. */
+function economicsOf({ ruleSet }: Policy): string {
+  const files = JSON.parse(ruleSet.source) as { value: unknown }[];
+  const found: unknown[] = [];
+  const visit = (value: unknown) => {
+    if (Array.isArray(value)) for (const item of value) visit(item);
+    else if (typeof value === 'object' && value !== null) {
+      const { event } = value as { event?: { type?: string } | string };
+      const type = typeof event === 'object' ? event?.type : event;
+      if (type === 'economics' || type === 'experiment') found.push(value);
+      else for (const item of Object.values(value)) visit(item);
+    }
+  };
+  for (const { value } of files) visit(value);
+  return JSON.stringify(found);
 }
 
 function capRows(current: ReadonlyMap<string, CapPeak>, candidate: ReadonlyMap<string, CapPeak>): ImpactReport['caps'] {
