@@ -76,6 +76,7 @@ export const impactEn: Texts['impact'] = {
   turns: { 'to-pass': 'bid → pass', 'to-bid': 'pass → bid', 'other-code': 'other code' },
   bid: 'bid',
   none: '–',
+  all: 'all',
   same: 'The candidate decides every request like the current set.',
   sections: {
     total: 'What changes',
@@ -83,7 +84,10 @@ export const impactEn: Texts['impact'] = {
     segments: 'By segment',
     money: 'Over time',
     caps: 'Under the caps',
-    sure: 'How sure this is',
+    flips: 'Requests that turn',
+    exact: 'What is exact',
+    notExact: 'What is not known',
+    sure: 'How sure the differences are',
   },
   current: 'current',
   candidate: 'candidate',
@@ -94,14 +98,14 @@ export const impactEn: Texts['impact'] = {
     rates: 'Bids by rate',
     hours: 'hours since the first request',
     rate: 'rate',
-    money: 'R$',
+    difference: 'Profit given the bids, candidate less current',
     bids: 'bids',
   },
   shown: (shown, of) => `${shown} of ${of} are shown; all are in --json.`,
   exact:
-    'Exact: the requests, margins, pauses and hand-set caps are the recorded ones; every rival bid was published, so for each auction it is known whether another rate of ours would have been the best. Each set learns only from auctions that had ended by then, and its caps fill and empty with its own bids.',
+    'The requests, margins, pauses and hand-set caps are the recorded ones; every rival bid was published, so for each auction it is known whether another rate of ours would have been the best. Each set learns only from auctions that had ended by then, and its caps fill and empty with its own bids.',
   notExact:
-    'Not known: how rivals would have answered other bids of ours; whether a worker takes an offer (an acceptance curve stands for it) and whether a loan is repaid (expected losses stand for it). Wins hold their exposure until the validity ends. A full queue or a slow service is not replayed, nor what a desk had learnt before the first request, unless --warm-up gives it some.',
+    'How rivals would have answered other bids of ours; whether a worker takes an offer (an acceptance curve stands for it) and whether a loan is repaid (expected losses stand for it). Wins hold their exposure until the validity ends. A full queue or a slow service is not replayed, nor what a desk had learnt before the first request, unless --warm-up gives it some.',
   intervals: (draws, seed) =>
     `Intervals: middle 90 % of ${draws} resamples of whole batches (seed ${seed}), for requests of one batch meet the same market. They say how much the choice of batches matters, not what is listed as not known.`,
   tie: 'A tie with the best rival counts as half a win.',

@@ -77,6 +77,7 @@ export const impactPt = {
   turns: { 'to-pass': 'lance → recusa', 'to-bid': 'recusa → lance', 'other-code': 'outro código' },
   bid: 'lance',
   none: '–',
+  all: 'todas',
   same: 'O candidato decide cada solicitação como o conjunto atual.',
   sections: {
     total: 'O que muda',
@@ -84,7 +85,10 @@ export const impactPt = {
     segments: 'Por segmento',
     money: 'Ao longo do tempo',
     caps: 'Sob os tetos',
-    sure: 'Quão certo é isto',
+    flips: 'Solicitações que viram',
+    exact: 'O que é exato',
+    notExact: 'O que não se sabe',
+    sure: 'Quão certas são as diferenças',
   },
   current: 'atual',
   candidate: 'candidato',
@@ -95,14 +99,14 @@ export const impactPt = {
     rates: 'Lances por taxa',
     hours: 'horas desde a primeira solicitação',
     rate: 'taxa',
-    money: 'R$',
+    difference: 'Lucro dados os lances, candidato menos atual',
     bids: 'lances',
   },
   shown: (shown: string, of: string) => `${shown} de ${of} mostradas; todas estão em --json.`,
   exact:
-    'Exato: solicitações, margens, pausas e tetos postos à mão são os gravados; todo lance rival foi publicado, então de cada leilão se sabe se outra taxa nossa teria sido a melhor. Cada conjunto só aprende de leilões que já tinham acabado, e os seus tetos enchem e esvaziam com os seus próprios lances.',
+    'Solicitações, margens, pausas e tetos postos à mão são os gravados; todo lance rival foi publicado, então de cada leilão se sabe se outra taxa nossa teria sido a melhor. Cada conjunto só aprende de leilões que já tinham acabado, e os seus tetos enchem e esvaziam com os seus próprios lances.',
   notExact:
-    'Não se sabe: como os rivais responderiam a outros lances nossos; se o trabalhador aceita a oferta (uma curva de aceitação está por isso) e se o empréstimo é pago (perdas esperadas estão por isso). Vitórias seguram a exposição até o fim da validade. Fila cheia ou serviço lento não se repetem, nem o que a mesa tinha aprendido antes da primeira solicitação, salvo o que --warm-up der.',
+    'Como os rivais responderiam a outros lances nossos; se o trabalhador aceita a oferta (uma curva de aceitação está por isso) e se o empréstimo é pago (perdas esperadas estão por isso). Vitórias seguram a exposição até o fim da validade. Fila cheia ou serviço lento não se repetem, nem o que a mesa tinha aprendido antes da primeira solicitação, salvo o que --warm-up der.',
   intervals: (draws: string, seed: string) =>
     `Intervalos: os 90 % do meio de ${draws} reamostragens de lotes inteiros (semente ${seed}), pois solicitações de um lote encontram o mesmo mercado. Dizem quanto pesa a escolha dos lotes, não o que está dito como não sabido.`,
   tie: 'Um empate com o melhor rival conta como meia vitória.',

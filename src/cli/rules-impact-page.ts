@@ -12,10 +12,11 @@ import {
   measureText,
   passRows,
   segmentRow,
+  segmentText,
   totalRows,
 } from './rules-impact-text.ts';
 
-const mostFlips = 100;
+const mostFlips = 60;
 const hourMs = 3_600_000;
 const headline: readonly Compared[] = ['profitGivenBidsCents', 'expectedProfitCents', 'wins', 'bids'];
 
@@ -51,13 +52,26 @@ function pairPlot(
 }
 
 function plotsOf({ series }: ImpactReport, format: Format): Plot[] {
-  const { plots } = format.texts.impact;
+  const { impact } = format.texts;
+  const { plots } = impact;
   const first = series.at[0] ?? 0;
   const hours = { label: plots.hours, unit: 'number' as const, values: series.at.map((at) => (at - first) / hourMs) };
-  const money = { label: plots.money, unit: 'money' as const };
+  const money = { label: '', unit: 'money' as const };
+  const [was, is] = series.profitCents;
+  const difference: Plot = {
+    kind: 'plot',
+    title: plots.difference,
+    x: hours,
+    y: money,
+    series: [
+      { label: impact.difference, values: is.map((cents, index) => cents - was[index]!), look: 'area', tone: 0 },
+    ],
+    width: 'half',
+  };
   const rates = { label: plots.rate, unit: 'rate' as const, values: series.rates };
   return [
     pairPlot(plots.profit, hours, money, series.profitCents, format),
+    difference,
     pairPlot(plots.exposure, hours, money, series.exposureCents, format),
     pairPlot(plots.rates, rates, { label: plots.bids, unit: 'count' }, series.bids, format),
   ];
@@ -69,32 +83,40 @@ function table(title: string, header: readonly string[], rows: string[][], right
 
 function longRow({ key, current, candidate }: SegmentImpact, format: Format): string[] {
   const names = ['volumeCents', 'expectedProfitCents', 'profitGivenBidsCents', 'peakExposureCents'] as const;
-  return [key, ...names.flatMap((name) => [format.money(current[name]), format.money(candidate[name])])];
+  return [
+    segmentText(key, format),
+    ...names.flatMap((name) => [format.money(current[name]), format.money(candidate[name])]),
+  ];
 }
 
 function whySection(report: ImpactReport, format: Format): PageSection {
   const { impact } = format.texts;
-  const { sections, turns, bid } = impact;
+  const total = report.segments[0]!;
+  const isSame = report.flips.length === 0 && total.otherBid === 0;
+  const items: PageTable[] = [
+    { ...table('', impact.passHeader, passRows(total, format), [1, 2]), width: 'half' },
+    { ...table('', impact.causeHeader, causeRows(report, format), [4]), width: 'half' },
+  ];
+  return { title: impact.sections.why, text: isSame ? impact.same : '', items };
+}
+
+function flipSections(report: ImpactReport, format: Format): PageSection[] {
+  const { impact } = format.texts;
+  const { sections, turns, bid, flipHeader } = impact;
   const word = (code: string) => (code === 'bid' ? bid : code);
-  const flips = report.flips
+  const rows = report.flips
     .slice(0, mostFlips)
     .map(({ requestId, segment, turn, from, to, rules }) => [
       requestId,
-      segment,
+      segmentText(segment, format),
       turns[turn],
       word(from),
       word(to),
       rules.join(', '),
     ]);
-  const total = report.segments[0]!;
-  const isSame = report.flips.length === 0 && total.otherBid === 0;
-  const shown = impact.shown(format.number(flips.length), format.number(report.flips.length));
-  const items: PageTable[] = [
-    { ...table('', impact.passHeader, passRows(total, format), [1, 2]), width: 'half' },
-    { ...table('', impact.causeHeader, causeRows(report, format), [4]), width: 'half' },
-  ];
-  if (flips.length > 0) items.push(table(shown, impact.flipHeader, flips, []));
-  return { title: sections.why, text: isSame ? impact.same : '', items };
+  if (rows.length === 0) return [];
+  const shown = impact.shown(format.number(rows.length), format.number(report.flips.length));
+  return [{ title: sections.flips, text: shown, items: [table('', flipHeader, rows, [])] }];
 }
 
 export function impactPage(report: ImpactReport, format: Format): HtmlPage {
@@ -114,6 +136,11 @@ export function impactPage(report: ImpactReport, format: Format): HtmlPage {
         text: '',
         items: [table('', impact.totalHeader, totalRows(total, format), [1, 2, 3, 4])],
       },
+      ...caveats(report, format).map((text, place) => ({
+        title: [sections.exact, sections.notExact, sections.sure][place] ?? '',
+        text,
+        items: [],
+      })),
       { title: sections.money, text: '', items: plotsOf(report, format) },
       whySection(report, format),
       {
@@ -145,7 +172,7 @@ export function impactPage(report: ImpactReport, format: Format): HtmlPage {
         text: '',
         items: [table('', impact.capHeader, capRowsText(report, format), [1, 2, 3, 4])],
       },
-      { title: sections.sure, text: caveats(report, format).join(' '), items: [] },
+      ...flipSections(report, format),
     ],
     withoutScript: page.withoutScript,
   };

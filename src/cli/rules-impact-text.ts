@@ -19,7 +19,15 @@ export function measureText(name: Compared | 'peakExposureCents', value: number 
 }
 
 function signed(name: Compared, value: number | null, format: Format): string {
-  return `${value !== null && value > 0 ? '+' : ''}${measureText(name, value, format)}`;
+  const isRate = name === 'winRate' && value !== null;
+  const text = isRate ? format.points(value * 10_000) : measureText(name, value, format);
+  return `${value !== null && value > 0 ? '+' : ''}${text}`;
+}
+
+/** `all|worker.tenureMonths=12-36` as people read it. */
+export function segmentText(key: string, format: Format): string {
+  const parts = key.split('|').slice(1);
+  return parts.length === 0 ? format.texts.impact.all : parts.map((part) => part.replace(/^.*\./, '')).join(' · ');
 }
 
 export function differenceTexts(name: Compared, { value, low, high }: Difference, format: Format): [string, string] {
@@ -44,7 +52,7 @@ export function totalRows(total: SegmentImpact, format: Format): string[][] {
 export function segmentRow(segment: SegmentImpact, format: Format): string[] {
   const { key, requests, toPass, toBid, otherBid, current, candidate, difference } = segment;
   return [
-    key,
+    segmentText(key, format),
     ...[requests, toPass, toBid, otherBid, current.bids, candidate.bids].map((count) => format.number(count)),
     measureText('winRate', current.winRate, format),
     measureText('winRate', candidate.winRate, format),
@@ -99,9 +107,9 @@ export function leadLines(report: ImpactReport, format: Format): string[] {
 export function caveats(report: ImpactReport, format: Format): string[] {
   const { impact } = format.texts;
   return [
-    impact.exact,
+    `${impact.exact} ${impact.tie}`,
     impact.notExact,
-    `${impact.intervals(format.number(report.draws), String(report.seed))} ${impact.tie}`,
+    `${impact.intervals(format.number(report.draws), String(report.seed))}`,
     ...(report.otherEconomics ? [impact.otherEconomics] : []),
     ...(report.kind === 'shadow' ? [impact.shadowNote] : []),
   ];
