@@ -14,7 +14,7 @@ import { type Explanation, explainChoice } from '../pricing/choose.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { createRateTables } from '../pricing/terms.ts';
 import { buildWinCurve, decodeWinCurve, priorDistribution, type WinCurve } from '../pricing/win-curve.ts';
-import { candidateValues } from '../rules/account.ts';
+import { candidateValues, factSeen } from '../rules/account.ts';
 import { evaluateRequest } from '../rules/evaluate.ts';
 import type { FactValue } from '../rules/facts.ts';
 import { openRuleSet } from '../rules/rule-set.ts';
@@ -268,7 +268,7 @@ function variationsOf(replay: Replay): Variation[][] {
 
 /** Facts that the variations above already change. */
 const varied =
-  /^(?:offer\.|desk\.|list\.|margin\.availableReais$|request\.|worker\.age|worker\.tenureMonths$|worker\.politicallyExposed$|worker\.key$|employer\.key$|alerts\.|guarantee\.present$)/;
+  /^(?:offer\.|desk\.|margin\.availableReais$|request\.|worker\.age|worker\.tenureMonths$|worker\.politicallyExposed$|worker\.key$|employer\.key$|alerts\.|guarantee\.present$)/;
 
 /** Every other fact that some rule looks at, at the values that rules name: these change nothing but what rules say. */
 function otherVariations({ assessment, policy }: Replay): Variation[][] {
@@ -279,7 +279,7 @@ function otherVariations({ assessment, policy }: Replay): Variation[][] {
     if (varied.test(name)) continue;
     const changed = (to: FactValue): Variation => ({
       fact: { catalogue: name },
-      from: facts[name] ?? null,
+      from: factSeen(ruleSet, facts, name),
       to,
       assessment: () => {
         const own = { ...facts, [name]: to };
