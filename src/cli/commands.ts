@@ -13,6 +13,7 @@ import { exportDesk, undoExport } from './export.ts';
 import { importDesk } from './import.ts';
 import { learnFile } from './learn.ts';
 import { registerLoan } from './loan-quote.ts';
+import { importPerformance } from './performance.ts';
 import { registerRules } from './rules-commands.ts';
 import { runSandbox } from './sandbox.ts';
 import { languages, readLanguage } from './texts.ts';
@@ -207,6 +208,14 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .option('--last <n>', format.texts.impact.help.last, read.count, defaultExport)
     .option('--json', help.json, false)
     .action((file: string, options: { last: number; json: boolean }) => exportAudit(world, file, options));
+  const { performance } = format.texts;
+  const loans = add(program, 'performance', performance.help.performance, 'lance performance import carteira.csv');
+  add(loans, 'import', performance.help.import, 'lance performance import carteira.csv --json')
+    .argument('<csv>', performance.help.csv)
+    .option('--json', help.json, false)
+    .action(async (file: string, { json }: { json: boolean }) => {
+      process.exitCode = await importPerformance(world, file, json);
+    });
   add(program, 'sandbox', help.sandbox, 'lance sandbox --port 9090')
     .option('--port <n>', help.port, read.port, 0)
     .option('--host <address>', help.host, read.host, '127.0.0.1')

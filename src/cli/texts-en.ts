@@ -3,6 +3,7 @@ import { doctorEn } from './doctor-texts-en.ts';
 import { impactEn } from './impact-texts-en.ts';
 import { learnEn } from './learn-texts-en.ts';
 import { pageEn } from './page-texts-en.ts';
+import { performanceEn } from './performance-texts-en.ts';
 import { quoteEn } from './quote-texts-en.ts';
 import { rulesEn } from './rules-texts-en.ts';
 import type { Texts } from './texts.ts';
@@ -314,6 +315,7 @@ export const en: Texts = {
   impact: impactEn,
   learn: learnEn,
   page: pageEn,
+  performance: performanceEn,
   audit: {
     progress: 'chain',
     none: 'The log of this backend keeps no hash chain; its servers hold it.',

@@ -3,6 +3,7 @@ import { doctorPt } from './doctor-texts-pt.ts';
 import { impactPt } from './impact-texts-pt.ts';
 import { learnPt } from './learn-texts-pt.ts';
 import { pagePt } from './page-texts-pt.ts';
+import { performancePt } from './performance-texts-pt.ts';
 import { quotePt } from './quote-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
@@ -322,6 +323,7 @@ export const pt = {
   impact: impactPt,
   learn: learnPt,
   page: pagePt,
+  performance: performancePt,
   audit: {
     progress: 'cadeia',
     none: 'O registro deste tipo não tem cadeia de hashes; seus servidores o guardam.',
