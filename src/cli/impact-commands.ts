@@ -1,5 +1,6 @@
 /** The commands that judge a candidate rule set before it goes live: their names, options, help and examples. */
 import type { Command } from 'commander';
+import { runExperiments } from './rules-experiments.ts';
 import { type ImpactWords, runImpact, runShadow } from './rules-impact.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -33,4 +34,12 @@ export function registerImpact(rules: Command, world: CommandWorld, add: Add, { 
       await runShadow(world, folderOf(words.dir), { ...words, last: words.last ?? defaultLast });
     },
   );
+  add(rules, 'experiments', impact.help.experiments, 'lance rules experiments --last 20000')
+    .option('--last <n>', impact.help.last, whole, defaultLast)
+    .option('--draws <n>', impact.help.draws, whole, defaultDraws)
+    .option('--seed <n>', impact.help.seed, whole, 1)
+    .option('--json', help.json, false)
+    .action(async (words: { last: number; draws: number; seed: number; json: boolean }) => {
+      await runExperiments(world, words);
+    });
 }

@@ -167,6 +167,7 @@ export const en: Texts = {
     segment: 'segment',
     strategy: 'strategy',
     cap: 'cap',
+    experiment: 'experiment',
   },
   show: {
     title: (id) => `Request ${id}`,

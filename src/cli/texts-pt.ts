@@ -167,6 +167,7 @@ export const pt = {
     segment: 'segmento',
     strategy: 'estratégia',
     cap: 'teto',
+    experiment: 'experimento',
   },
   show: {
     title: (id: string) => `Solicitação ${id}`,

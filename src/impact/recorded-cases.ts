@@ -32,7 +32,13 @@ export type RecordedEnd = {
   /** All that were published, ours among them. */
   bids: readonly PublishedBid[];
   ownBidId: string | null;
+  /** The worker took the offer. */
+  taken: boolean;
 };
+
+function isTaken(record: AuctionRecord): boolean {
+  return (record.kind === 'contemplated' || record.kind === 'proposed') && record.errors.length === 0;
+}
 
 /** Of equal bids any may be ours: the best rival is the same whichever is taken out. */
 function ownBidOf(records: readonly AuctionRecord[], bids: readonly PublishedBid[], claim: Claimed): string | null {
@@ -82,6 +88,6 @@ export function recordedCaseOf(records: readonly AuctionRecord[]): (RecordedCase
       caps: trace === null ? {} : operatorCapsOf(trace),
     },
     acceptance: trace?.acceptance ?? null,
-    end: { decision, sealed, bids: ended?.bids ?? [], ownBidId },
+    end: { decision, sealed, bids: ended?.bids ?? [], ownBidId, taken: records.some(isTaken) },
   };
 }

@@ -10,9 +10,19 @@ import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } fr
 const requests = 60;
 let played: Played;
 let daemon: Daemon = { url: '', stop: async () => {} };
-let states: { state: string; code: string | null }[] = [];
+let states: { requestId: string; state: string; code: string | null }[] = [];
 let file = '';
 let rules = '';
+
+const experiment = {
+  name: 'Rates up',
+  description: 'Do workers take dearer offers?',
+  conditions: { all: [{ fact: 'desk.always', operator: 'equal', value: true }] },
+  event: {
+    type: 'experiment',
+    params: { name: 'rates-up', layer: 'price', share: 0.5, economics: { acceptanceMidpointPercent: 4.2 } },
+  },
+};
 
 /** A copy of the shipped rules, with one more rule in it. */
 function candidateIn(directory: string): string {
@@ -29,6 +39,13 @@ function candidateIn(directory: string): string {
 
 before(async () => {
   played = await openStage(8);
+  file = join(played.directory, 'auctions.ndjson');
+  rules = join(played.directory, 'rules');
+  cpSync(defaultRulesDir, rules, { recursive: true });
+  writeFileSync(join(rules, 'experiment.json'), JSON.stringify(experiment));
+  mkdirSync(join(rules, 'shadow'));
+  candidateIn(join(rules, 'shadow'));
+  played = { ...played, environment: { ...played.environment, LANCE_RULES_DIR: rules } as typeof played.environment };
   daemon = await startDaemon(played.environment);
   played.sandbox.connect(daemon.url);
   await played.sandbox.run(requests);
@@ -38,11 +55,6 @@ before(async () => {
     states = jsonLines((await lance(played.environment, 'bids', 'list', '--json', '--limit', '1000')).stdout);
     if (states.length === requests && states.every(({ state }) => !awaited.includes(state))) break;
   }
-  file = join(played.directory, 'auctions.ndjson');
-  rules = join(played.directory, 'rules');
-  cpSync(defaultRulesDir, rules, { recursive: true });
-  mkdirSync(join(rules, 'shadow'));
-  candidateIn(join(rules, 'shadow'));
 });
 
 after(async () => {
@@ -96,7 +108,7 @@ test('the set in shadow/ is no part of the live one, and is judged beside it', a
   assert.equal(report.kind, 'shadow');
   assert.equal(report.current, hashOf(plain));
   assert.ok(report.flips.some(({ rules: names }) => names.includes('No commerce')));
-  const none = await lance(played.environment, 'rules', 'shadow', '--lang', 'en');
+  const none = await lance(played.environment, 'rules', 'shadow', '--dir', defaultRulesDir, '--lang', 'en');
   assert.equal(none.code, 66);
   assert.match(none.stderr, /shadow/);
 });
@@ -129,4 +141,52 @@ test('tables and page, and a bad line with what to write instead', async () => {
   const absent = await lance(played.environment, 'rules', 'impact', rules, '--file', 'nowhere.ndjson', '--lang', 'en');
   assert.equal(absent.code, 66);
   assert.ok(existsSync(page));
+});
+
+test('the arms of an experiment are read off the log', async () => {
+  const [json, text] = await Promise.all([
+    lance(played.environment, 'rules', 'experiments', '--json', '--draws', '50'),
+    lance(played.environment, 'rules', 'experiments', '--draws', '50', '--lang', 'en'),
+  ]);
+  assert.equal(json.code, 0, json.stderr);
+  type Arm = { requests: number; bids: number; profitCents: number };
+  const [report] = JSON.parse(json.stdout) as { name: string; layer: string; treated: Arm; control: Arm }[];
+  assert.deepEqual([report!.name, report!.layer], ['rates-up', 'price']);
+  // Requests that ended before the rules were asked are in no arm.
+  const asked = report!.treated.requests + report!.control.requests;
+  assert.ok(asked > requests / 2 && asked <= requests);
+  assert.ok(report!.treated.bids > 0 && report!.control.bids > 0);
+  assert.match(text.stdout, /Experiment "rates-up" \(layer "price"\)/);
+});
+
+test('what became of loans is set against what was expected; every bad line is told', async () => {
+  const won = states.filter(({ state }) => ['won', 'contemplated', 'proposed'].includes(state));
+  const passed = states.find(({ state }) => state === 'passed')!;
+  assert.ok(won.length > 1);
+  const csv = join(played.directory, 'loans.csv');
+  const month = `${new Date().getUTCFullYear() + 1}-12`;
+  const lines = won.map(({ requestId }, index) => `${requestId},${month},${index === 0 ? 'default' : 'current'}`);
+  writeFileSync(
+    csv,
+    ['request,month,status', ...lines, `${passed.requestId},${month},late`, '77,2026-99,late'].join('\n'),
+  );
+  const [json, text] = await Promise.all([
+    lance(played.environment, 'performance', 'import', csv, '--json'),
+    lance(played.environment, 'performance', 'import', csv, '--lang', 'en'),
+  ]);
+  assert.deepEqual([json.code, text.code], [65, 65]);
+  type Row = { loans: number; actualEnded: number; actualLossCents: number; expectedLossCents: number };
+  const { total, gaps, bad } = JSON.parse(json.stdout) as { total: Row; gaps: Row[]; bad: { line: number }[] };
+  assert.deepEqual([total.loans, total.actualEnded], [won.length, 1]);
+  assert.ok(total.expectedLossCents > 0 && total.actualLossCents > 0);
+  assert.equal(
+    gaps.reduce((sum, { loans }) => sum + loans, 0),
+    won.length,
+  );
+  assert.deepEqual(
+    bad.map(({ line }) => line),
+    [won.length + 2, won.length + 3],
+  );
+  assert.match(text.stderr, /made no bid on this request/);
+  assert.match(text.stdout, /gap to the next bid/);
 });
