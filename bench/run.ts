@@ -6,6 +6,7 @@ const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   demo: async () => (await import('./demo.ts')).demo,
   decision: async () => (await import('./decision.ts')).decision,
   rules: async () => (await import('./rules.ts')).rules,
+  impact: async () => (await import('./impact.ts')).impact,
   pipeline: async () => (await import('./pipeline.ts')).pipeline,
 };
 

@@ -15,7 +15,7 @@ import type { CommandWorld } from './world.ts';
 
 const mappingFile = 'config/request-mapping.json';
 
-export function shippedMapping(world: CommandWorld): RequestMapping {
+function shippedMapping(world: CommandWorld): RequestMapping {
   const reading = readRequestMapping(JSON.parse(world.readPackageFile(mappingFile)));
   if (reading.kind === 'read') return reading.mapping;
   throw new Fault('configuration-invalid', `${mappingFile}:\n${reading.problems.join('\n')}`);

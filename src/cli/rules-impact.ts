@@ -19,7 +19,7 @@ import { createProgress } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
 /** Where a candidate stands that decides live requests unsent. */
-export const shadowFolder = 'shadow';
+const shadowFolder = 'shadow';
 
 export type ImpactWords = {
   last?: number | undefined;

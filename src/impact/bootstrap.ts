@@ -12,7 +12,7 @@ export type Interval = { low: number; high: number };
 /** Bounds of the middle 90 %. */
 const tail = 0.05;
 
-export function middleOf(draws: Float64Array): Interval {
+function middleOf(draws: Float64Array): Interval {
   const sorted = draws.toSorted();
   const place = (share: number) => Math.min(sorted.length - 1, Math.max(0, Math.round(share * (sorted.length - 1))));
   return { low: sorted[place(tail)]!, high: sorted[place(1 - tail)]! };

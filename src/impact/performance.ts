@@ -13,10 +13,10 @@ import { type BadLine, parseCsv } from '../rules/csv.ts';
 
 /** `not-started`: no instalment ever came. `default`: it ended with money outstanding. Both count as ended from then on. */
 const statuses = ['current', 'late', 'default', 'not-started', 'settled'] as const;
-export type LoanStatus = (typeof statuses)[number];
+type LoanStatus = (typeof statuses)[number];
 
 /** `YYYY-MM`. */
-export type Month = string;
+type Month = string;
 export type Observation = { line: number; requestId: RequestId; month: Month; status: LoanStatus };
 
 const monthShape = /^\d{4}-(?:0[1-9]|1[0-2])$/;

@@ -79,7 +79,7 @@ function sumsOf(decision: SetDecision, rival: BestRival): number[] {
   return [1, judged, win, amountCents, win * amountCents, expectedValueCents, profit];
 }
 
-export function isOtherBid(one: SetDecision, other: SetDecision): boolean {
+function isOtherBid(one: SetDecision, other: SetDecision): boolean {
   if (one.kind === 'pass' || other.kind === 'pass') return false;
   return (['rateHundredths', 'amountCents', 'installments'] as const).some(
     (field) => one.offer[field] !== other.offer[field],
