@@ -315,3 +315,27 @@ export function readPricing(
   const { pricing } = read;
   return pricing === undefined || faults.length > 0 ? { kind: 'refused', faults } : { kind: 'pricing', pricing };
 }
+
+/** What decisions depend on beside the rules. */
+export type Model = Pick<Config, 'bidding' | 'economics' | 'pricing' | 'settings'>;
+
+/** Reads only what decisions depend on, for commands that decide recorded requests again. */
+export function readModel(
+  environment: Environment,
+  readFile: ReadFile,
+): { kind: 'model'; model: Model } | { kind: 'refused'; faults: readonly string[] } {
+  const faults: string[] = [];
+  const layers = readLayers(environment, readFile, faults);
+  const { bidding, economics, pricing } = sections;
+  const read = readFields<Pick<Sections, 'bidding' | 'economics' | 'pricing'>>(
+    { bidding, economics, pricing },
+    layers,
+    faults,
+  );
+  faults.push(...crossFaults(read));
+  if (faults.length > 0) return { kind: 'refused', faults };
+  const found = read as Pick<Sections, 'bidding' | 'economics' | 'pricing'>;
+  const content = canonical(found);
+  const hash = createHash('sha256').update(content).digest('hex');
+  return { kind: 'model', model: { ...found, settings: { hash, content } } };
+}

@@ -25,7 +25,16 @@ import { createTerminal } from './cli/terminal.ts';
 import { languageOf } from './cli/texts.ts';
 import type { DeskReader } from './cli/world.ts';
 import type { StorePlace } from './config/store-place.ts';
-import { type Config, type Environment, type Place, readConfig, readPlace, readPricing } from './config.ts';
+import {
+  type Config,
+  type Environment,
+  type Model,
+  type Place,
+  readConfig,
+  readModel,
+  readPlace,
+  readPricing,
+} from './config.ts';
 import type { Vault } from './domain/vault.ts';
 import { type Engine, type Store, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
@@ -65,6 +74,12 @@ function place(environment: Environment): Place {
 function pricing(environment: Environment): PricingSettings {
   const result = readPricing(environment, readText);
   if (result.kind === 'pricing') return result.pricing;
+  throw new Fault('configuration-invalid', result.faults.join('\n'));
+}
+
+function model(environment: Environment): Model {
+  const result = readModel(environment, readText);
+  if (result.kind === 'model') return result.model;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
@@ -338,6 +353,7 @@ registerCommands(program, {
   format: createFormat(languageOf(process.argv, process.env)),
   place: () => place(process.env),
   pricing: () => pricing(process.env),
+  model: () => model(process.env),
   openReader,
   openWhole,
   readConfig: () => readConfig(process.env, readText),

@@ -33,8 +33,8 @@ const maxKnownSegments = 10_000;
 type Known = { curve: LearntCurve; keys: readonly string[]; madeAt: number; settingsHash: string };
 
 export function createCurves(options: {
-  views: Views;
-  clock: Clock;
+  views: Pick<Views, 'statistics'>;
+  clock: Pick<Clock, 'now'>;
   settings: BiddingSettings;
   /** Frozen: statistics are never read, every curve is the prior. */
   learning: boolean;

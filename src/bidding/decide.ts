@@ -73,9 +73,25 @@ export function wantsLink(assessment: Assessment): boolean {
   return assessment.marginCents === null;
 }
 
+/** What an offer was thought to be worth: with the published bids it can be judged again. */
+export type OfferWorth = {
+  /** V of the design: value of the loan if it is released. */
+  valueIfReleasedCents: AmountCents;
+  /** a of the design. */
+  acceptance: number;
+  bidCostCents: AmountCents;
+};
+
 /** What is decided, but for the room under the caps. */
 export type Draft =
-  | { kind: 'offer'; offer: Offer; breakEvenHundredths: number; trace: DecisionTrace; offerFacts: Facts }
+  | {
+      kind: 'offer';
+      offer: Offer;
+      breakEvenHundredths: number;
+      worth: OfferWorth;
+      trace: DecisionTrace;
+      offerFacts: Facts;
+    }
   /** `offerFacts` null: it was never priced. */
   | { kind: 'pass'; code: string; reasons: readonly Reason[]; trace: DecisionTrace; offerFacts: Facts | null };
 
@@ -122,7 +138,8 @@ export function draftOffer(input: DraftInput): Draft {
     const reasons = verdict.passes.length > 0 ? verdict.passes : [refused];
     return { kind: 'pass', code: refused.code, reasons, trace: { ...trace, reasons }, offerFacts: null };
   }
-  const choice = chooseOffer(choiceInput(input));
+  const asked = choiceInput(input);
+  const choice = chooseOffer(asked);
   if (choice.kind === 'none') {
     const reasons = [{ code: choice.code, rule: null, text: choice.text }];
     return { kind: 'pass', code: choice.code, reasons, trace: { ...trace, reasons }, offerFacts: null };
@@ -137,8 +154,9 @@ export function draftOffer(input: DraftInput): Draft {
     const reasons = onOffer.passes;
     return { kind: 'pass', code: first.code, reasons, trace: { ...trace, caps, rulesFired, reasons }, offerFacts };
   }
-  const { breakEvenHundredths } = choice;
-  return { kind: 'offer', offer, breakEvenHundredths, trace: { ...trace, caps, rulesFired }, offerFacts };
+  const { breakEvenHundredths, valueIfReleasedCents, acceptance } = choice;
+  const worth = { valueIfReleasedCents, acceptance, bidCostCents: asked.economics.bidCostCents };
+  return { kind: 'offer', offer, breakEvenHundredths, worth, trace: { ...trace, caps, rulesFired }, offerFacts };
 }
 
 /** Whether the optimiser can be asked: nothing forbids it and nothing that it needs is missing. */

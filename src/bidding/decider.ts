@@ -15,6 +15,7 @@ import {
   type DraftInput,
   draftOffer,
   isComplete,
+  type OfferWorth,
   type Policy,
   wantsLink,
 } from './decide.ts';
@@ -27,16 +28,16 @@ import { deskPass } from './react.ts';
 import type { BiddingSettings } from './settings.ts';
 
 export type Decided =
-  | { kind: 'offer'; waiting: Omit<WaitingOffer, 'deadlineAt'>; stored: StoredInput | null }
+  | { kind: 'offer'; waiting: Omit<WaitingOffer, 'deadlineAt'>; worth: OfferWorth; stored: StoredInput | null }
   | { kind: 'pass'; record: Passed; stored: StoredInput | null }
   /** Waits for its employment link; looked at again when it arrives, or at `until`. */
   | { kind: 'parked'; requestId: RequestId; until: number };
 
 export type DeciderWorld = {
-  views: Views;
-  margins: MarginCache;
+  views: Pick<Views, 'usage' | 'statistics'>;
+  margins: Pick<MarginCache, 'read'>;
   curves: Curves;
-  links: LinkDesk;
+  links: Pick<LinkDesk, 'linkKeyOf' | 'waitingSince' | 'park' | 'unpark'>;
   pacer: Pacer;
   acceptance: Acceptance;
   settings: BiddingSettings;
@@ -175,9 +176,9 @@ function conclude(
       stored,
     };
   }
-  const { offer, trace } = draft;
+  const { offer, trace, worth } = draft;
   const body = world.encodeBid(requestId, offer);
-  return { kind: 'offer', waiting: { requestId, offer, trace, body, queuedAt: now }, stored };
+  return { kind: 'offer', waiting: { requestId, offer, trace, body, queuedAt: now }, worth, stored };
 }
 
 /** Pure steps are tried twice, so that a passing fault (memory, say) costs no bid; then it is an internal error. */

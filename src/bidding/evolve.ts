@@ -17,8 +17,7 @@ export const takenKey = 'acceptance:taken';
 export const declinedKey = 'acceptance:declined';
 
 /** Last moment of the auction as far as we know, before any allowance. */
-export function deadlineOf(state: RequestState, settings: BiddingSettings): EpochMs {
-  const { request } = state;
+export function deadlineOf({ request }: Pick<RequestState, 'request'>, settings: BiddingSettings): EpochMs {
   if (request === null) return 0;
   const closesAt = request.closesAt ?? request.receivedAt + settings.windowMs;
   return request.expiresAt === null ? closesAt : Math.min(closesAt, request.expiresAt);

@@ -4,6 +4,7 @@ import { phases } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { type BreakEven, breakEvenNames } from '../impact/learn.ts';
 import { verifyLog } from './audit.ts';
+import { exportAudit } from './audit-export.ts';
 import { backtestAuctions } from './backtest.ts';
 import { listBids } from './bids-list.ts';
 import { operatorResolutions, resolveBid } from './bids-resolve.ts';
@@ -14,6 +15,7 @@ import { exportDesk, undoExport } from './export.ts';
 import { importDesk } from './import.ts';
 import { learnFile } from './learn.ts';
 import { registerLoan } from './loan-quote.ts';
+import { importPerformance } from './performance.ts';
 import { registerRules } from './rules-commands.ts';
 import { runSandbox } from './sandbox.ts';
 import { languages, readLanguage } from './texts.ts';
@@ -21,6 +23,7 @@ import type { CommandWorld } from './world.ts';
 
 const defaultLimit = 50;
 const defaultDraws = 400;
+const defaultExport = 10_000;
 
 /** Options are checked where they are read; `texts` say what to write instead. */
 function readersOf({
@@ -220,7 +223,8 @@ function registerBacktest(program: Command, world: CommandWorld, add: Add): void
 }
 
 function registerCare(program: Command, world: CommandWorld, add: Add): void {
-  const { help } = world.format.texts;
+  const { format } = world;
+  const { help } = format.texts;
   const read = readersOf(help);
   add(program, 'doctor', help.doctor, 'lance doctor')
     .option('--json', help.json, false)
@@ -240,6 +244,19 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .option('--json', help.json, false)
     .action(async ({ json }: { json: boolean }) => {
       process.exitCode = await verifyLog(world, json);
+    });
+  add(audit, 'export', format.texts.impact.help.export, 'lance audit export leiloes.ndjson --last 20000')
+    .argument('<file>', format.texts.impact.help.target)
+    .option('--last <n>', format.texts.impact.help.last, read.count, defaultExport)
+    .option('--json', help.json, false)
+    .action((file: string, options: { last: number; json: boolean }) => exportAudit(world, file, options));
+  const { performance } = format.texts;
+  const loans = add(program, 'performance', performance.help.performance, 'lance performance import carteira.csv');
+  add(loans, 'import', performance.help.import, 'lance performance import carteira.csv --json')
+    .argument('<csv>', performance.help.csv)
+    .option('--json', help.json, false)
+    .action(async (file: string, { json }: { json: boolean }) => {
+      process.exitCode = await importPerformance(world, file, json);
     });
   add(program, 'sandbox', help.sandbox, 'lance sandbox --port 9090')
     .option('--port <n>', help.port, read.port, 0)

@@ -6,6 +6,7 @@ import { defaultRulesDir } from '../config.ts';
 import { Fault } from '../errors.ts';
 import { listFacts } from '../rules/lists.ts';
 import { schemaFiles } from '../rules/schema.ts';
+import { registerImpact } from './impact-commands.ts';
 import { explainRules } from './rules-account.ts';
 import { activateRules, approveRules, proposeRules, rollbackRules, tellRuleHistory } from './rules-activate.ts';
 import { checkRules, type TestOptions } from './rules-check.ts';
@@ -107,6 +108,7 @@ export function registerRules(
     .action((dir: string | undefined) => writeSchema(world, folderOf(dir)));
   registerImport(rules, world, add, whole);
   registerActivation(rules, world, add, readText);
+  registerImpact(rules, world, add, { whole, folderOf });
 }
 
 function registerActivation(rules: Command, world: CommandWorld, add: Add, readText: (word: string) => string): void {

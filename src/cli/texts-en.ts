@@ -1,8 +1,10 @@
 /** The catalogue in English. */
 import { backtestEn } from './backtest-texts-en.ts';
 import { doctorEn } from './doctor-texts-en.ts';
+import { impactEn } from './impact-texts-en.ts';
 import { learnEn } from './learn-texts-en.ts';
 import { pageEn } from './page-texts-en.ts';
+import { performanceEn } from './performance-texts-en.ts';
 import { quoteEn } from './quote-texts-en.ts';
 import { rulesEn } from './rules-texts-en.ts';
 import type { Texts } from './texts.ts';
@@ -168,6 +170,7 @@ export const en: Texts = {
     segment: 'segment',
     strategy: 'strategy',
     cap: 'cap',
+    experiment: 'experiment',
   },
   show: {
     title: (id) => `Request ${id}`,
@@ -313,9 +316,11 @@ export const en: Texts = {
     capUsage: (name, used, limit) => `Cap ${name}: ${used} of ${limit} promised today.`,
     late: (revision, names) => `Stored as revision ${revision}, but not yet obeyed by ${names}.`,
   },
+  impact: impactEn,
   learn: learnEn,
   backtest: backtestEn,
   page: pageEn,
+  performance: performanceEn,
   audit: {
     progress: 'chain',
     none: 'The log of this backend keeps no hash chain; its servers hold it.',

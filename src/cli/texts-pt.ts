@@ -1,8 +1,10 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
 import { backtestPt } from './backtest-texts-pt.ts';
 import { doctorPt } from './doctor-texts-pt.ts';
+import { impactPt } from './impact-texts-pt.ts';
 import { learnPt } from './learn-texts-pt.ts';
 import { pagePt } from './page-texts-pt.ts';
+import { performancePt } from './performance-texts-pt.ts';
 import { quotePt } from './quote-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
@@ -169,6 +171,7 @@ export const pt = {
     segment: 'segmento',
     strategy: 'estratégia',
     cap: 'teto',
+    experiment: 'experimento',
   },
   show: {
     title: (id: string) => `Solicitação ${id}`,
@@ -322,9 +325,11 @@ export const pt = {
     late: (revision: number, names: string) =>
       `Guardado como revisão ${revision}, mas ainda não obedecido por ${names}.`,
   },
+  impact: impactPt,
   learn: learnPt,
   backtest: backtestPt,
   page: pagePt,
+  performance: performancePt,
   audit: {
     progress: 'cadeia',
     none: 'O registro deste tipo não tem cadeia de hashes; seus servidores o guardam.',

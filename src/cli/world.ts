@@ -1,7 +1,7 @@
 /** What the commands need from the composition root, so that none of them knows an adapter. */
 import type { Control, EventLog, House, MarginCache, NewEntry, RuleBook, Views } from '../bidding/ports.ts';
 import type { StorePlace } from '../config/store-place.ts';
-import type { ConfigResult, Place } from '../config.ts';
+import type { ConfigResult, Model, Place } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
@@ -45,6 +45,8 @@ export type CommandWorld = {
   place: () => Place;
   /** How rates are priced, and nothing else. Throws `configuration-invalid`. */
   pricing: () => PricingSettings;
+  /** What decisions depend on beside the rules. Throws `configuration-invalid`. */
+  model: () => Model;
   /** Rejects with `data-directory-unusable`, or with what a server of the store did not do. */
   openReader: (store: StorePlace) => Promise<DeskReader>;
   /** Makes an empty store where there is none. Rejects with `data-directory-in-use` where a daemon holds it. */

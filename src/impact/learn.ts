@@ -11,6 +11,7 @@ import type { PricingSettings } from '../pricing/settings.ts';
 import { bestRates, surplusOf } from '../pricing/trial.ts';
 import { type CurveWithReadings, type LearntCurve, priorDistribution, winOf } from '../pricing/win-curve.ts';
 import { wholeMarket } from '../rules/keys.ts';
+import { chanceOf } from './chance.ts';
 import { type BestRival, dimensionsOf, keysOf, type RecordedAuction } from './recorded-auctions.ts';
 
 /** Break-evens between quantiles of the best rival rates, from where wins are cheap to where they are dear. */
@@ -46,17 +47,6 @@ export type LearnReport = {
 };
 
 export type LearnOptions = { winCurve: PricingSettings['winCurve']; draws: number; seed: number };
-
-/** Mulberry32: 32 bits of state are enough to draw auctions. */
-export function chanceOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
 
 /** The distribution of the best rival rate over cells and the gaps between, as a plain histogram has it. */
 export function createPlain() {

@@ -4,7 +4,8 @@
  */
 import { maxRateHundredths, minRateHundredths, noRivalCell } from '../domain/glossary.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
-import { type BreakEven, breakEvenNames, chanceOf, firstScored, measureLive } from './learn.ts';
+import { chanceOf } from './chance.ts';
+import { type BreakEven, breakEvenNames, firstScored, measureLive } from './learn.ts';
 import type { RecordedAuction } from './recorded-auctions.ts';
 
 const orders = 10;

@@ -236,7 +236,17 @@ export function buildWithReadings(input: WinCurveInput): CurveWithReadings {
     made.push(distributions);
   }
   if (made.length === 0) made.push(priors);
-  const means = made.map((distributions) => meanOf(distributions, byReading));
+  // Where another curve weighs its readings alike, its means and their wins are these.
+  const weighed = `${size}~${byReading.join()}`;
+  const known = (name: string, make: () => Float64Array) => {
+    const found = shared?.get(name)?.[0] ?? make();
+    shared?.set(name, [found]);
+    return found;
+  };
+  const means = made.map((distributions, place) =>
+    known(`${weighed}:${segments[place]?.key}`, () => meanOf(distributions, byReading)),
+  );
+  const wins = means.map((mean, place) => known(`${weighed}~win:${segments[place]?.key}`, () => winOf(mean)));
   const bySegment = weighSegments(means.length, levels);
   const win = winOf(meanOf(means, bySegment));
   let readingWins = shared?.get(`${size}~win`);
@@ -244,7 +254,7 @@ export function buildWithReadings(input: WinCurveInput): CurveWithReadings {
     readingWins = made[0]!.map(winOf);
     shared?.set(`${size}~win`, readingWins);
   }
-  const trial = tryOut([...readingWins, ...means.map(winOf), win], input.breakEvens ?? suggestedBreakEvens(win));
+  const trial = tryOut([...readingWins, ...wins, win], input.breakEvens ?? suggestedBreakEvens(win));
   const weights = { readings: byReading, segments: bySegment };
   return { curve: { ...describe(win, hashOf(win)), trial, weights }, readingWins };
 }

@@ -58,6 +58,19 @@ export function compileSegment(dimensions: readonly Dimension[]): (facts: Facts)
   return (facts) => segmentKeysOf(labels.map((label) => label(facts)));
 }
 
+/**
+ * A share in [0, 1) that is always the same for one unit under one salt, and says nothing under another: FNV-1a with the last
+ * steps of MurmurHash3, which spread it evenly.
+ */
+export function shareOf(salt: string, unit: string): number {
+  const text = `${salt}|${unit}`;
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 4_294_967_296;
+}
+
 function keyPart(value: FactValue | undefined): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (typeof value !== 'string' || value.length > 80) return absent;

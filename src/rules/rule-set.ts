@@ -13,7 +13,7 @@ import { canonicalJson, type Json, linesOf, parseJson } from './json.ts';
 import { type CompiledCap, compileCap, compileSegment } from './keys.ts';
 import { listNameOf, type RuleList, readList } from './lists.ts';
 import { isObject, type Place, type RuleFault, refuse, shown } from './place.ts';
-import type { Condition, Rule, RuleEvent, Validity } from './rule.ts';
+import type { Condition, ExperimentRule, Rule, RuleEvent, Validity } from './rule.ts';
 import { type Known, type PassCode, readCodes, readRuleFile, readTableFile } from './rule-file.ts';
 import { type RuleTest, readTests } from './test-file.ts';
 
@@ -43,7 +43,13 @@ type CompiledEvent =
   | { type: 'economics'; changes: readonly (readonly [field: keyof Economics, value: number])[] }
   | { type: 'segment'; keysOf: (facts: Facts) => readonly string[] }
   | { type: 'strategy'; strategy: Strategy }
-  | { type: 'cap'; reserve: CompiledCap };
+  | { type: 'cap'; reserve: CompiledCap }
+  | { type: 'experiment'; experiment: CompiledExperiment };
+
+/** `changes`: of the economics of those treated. */
+export type CompiledExperiment = ExperimentRule & {
+  changes: readonly (readonly [field: keyof Economics, value: number])[];
+};
 
 /** `validity` null: always. */
 export type CompiledRule = CompiledCondition & { name: string; event: CompiledEvent; validity: Validity | null };
@@ -112,6 +118,11 @@ function compileEvent({ event, onMissing }: Rule): CompiledEvent {
       return event;
     case 'cap':
       return { type: 'cap', reserve: compileCap(event.cap) };
+    case 'experiment': {
+      const { economics } = event.experiment;
+      const changes = economics === null ? [] : entries(economics);
+      return { type: 'experiment', experiment: { ...event.experiment, changes } };
+    }
     default:
       return event satisfies never;
   }
