@@ -124,56 +124,50 @@ function surplusSection(format: Format, found: Backtest): PageSection {
   };
 }
 
+type Curve = Pick<PlotSeries, 'label' | 'look' | 'tone'> & { win: readonly number[] };
+
+/** Values made of each curve, by rate. */
+function curvePlot(
+  curves: readonly Curve[],
+  parts: Pick<Plot, 'title' | 'x' | 'y'> & {
+    marks: NonNullable<Plot['marks']>;
+    shownAt: number;
+    valueAt: (win: readonly number[], cell: number) => number;
+  },
+): Plot {
+  const { title, x, y, marks, shownAt, valueAt } = parts;
+  const series = curves.map(({ label, look, tone, win }) => ({
+    label,
+    look,
+    tone,
+    values: x.values.map((cell) => valueAt(win, cell)),
+  }));
+  return { kind: 'plot', title, x, y, series, marks, shown: x.values.indexOf(shownAt), width: 'half' };
+}
+
 function choiceSection(format: Format, found: Backtest): PageSection {
-  const { axes, sections, policies } = format.texts.backtest;
+  const { axes, sections, policies, wholeMarket } = format.texts.backtest;
   const { choice } = found;
   const { breakEvenHundredths: breakEven, rateHundredths: rate, hindsightRateHundredths: best, win } = choice;
-  const segment = segmentName(choice.segment, format.texts.backtest.wholeMarket);
   const texts = sections.choice;
-  const curves = [
-    ...(win.hindsight === null
-      ? []
-      : [{ label: texts.hindsight, win: win.hindsight, look: 'dashed', tone: 'ink' } as const]),
-    { label: policies.histogram, win: win.histogram, look: 'line', tone: 1 } as const,
-    { label: policies.market, win: win.market, look: 'line', tone: 2 } as const,
-    { label: policies.desk, win: win.desk, look: 'thick', tone: 0 } as const,
+  const curves: Curve[] = [
+    { label: policies.histogram, win: win.histogram, look: 'line', tone: 1 },
+    { label: policies.market, win: win.market, look: 'line', tone: 2 },
+    { label: policies.desk, win: win.desk, look: 'thick', tone: 0 },
   ];
-  const ratesFrom = (first: number) =>
-    Array.from({ length: maxRateHundredths - first + 1 }, (_, index) => first + index);
-  const marks = [
-    { at: rate, label: texts.chosen(format.rate(rate)) },
-    ...(best === null || best === rate ? [] : [{ at: best, label: texts.best(format.rate(best)) }]),
-  ];
-  const plotOf = (
-    from: number,
-    y: Plot['y'],
-    parts: {
-      title: string;
-      marks: NonNullable<Plot['marks']>;
-      valueAt: (win: readonly number[], cell: number) => number;
-    },
-  ): Plot => {
-    const values = ratesFrom(from);
-    return {
-      kind: 'plot',
-      title: parts.title,
-      x: { label: axes.rate, unit: 'rate', values },
-      y,
-      series: curves.map(({ label, look, tone, win: curve }) => ({
-        label,
-        look,
-        tone,
-        values: values.map((cell) => parts.valueAt(curve, cell)),
-      })),
-      marks: parts.marks,
-      shown: values.indexOf(rate),
-      width: 'half',
-    };
-  };
+  if (win.hindsight !== null)
+    curves.unshift({ label: texts.hindsight, win: win.hindsight, look: 'dashed', tone: 'ink' });
+  const ratesFrom = (first: number) => ({
+    label: axes.rate,
+    unit: 'rate' as const,
+    values: Array.from({ length: maxRateHundredths - first + 1 }, (_, index) => first + index),
+  });
+  const marks = [{ at: rate, label: texts.chosen(format.rate(rate)) }];
+  if (best !== null && best !== rate) marks.push({ at: best, label: texts.best(format.rate(best)) });
   return {
     title: texts.title,
     text: texts.text({
-      segment,
+      segment: segmentName(choice.segment, wholeMarket),
       auctions: format.number(choice.auctions),
       breakEven: format.rate(breakEven),
       rate: format.rate(rate),
@@ -181,24 +175,22 @@ function choiceSection(format: Format, found: Backtest): PageSection {
       expected: format.points(choice.expectedHundredths),
     }),
     items: [
-      plotOf(
-        minRateHundredths,
-        { label: axes.probability, unit: 'share', range: [0, 1.02] },
-        {
-          title: texts.win,
-          marks: [{ at: breakEven, label: texts.breakEven(format.rate(breakEven)) }, ...marks],
-          valueAt: (curve, cell) => curve[cell]!,
-        },
-      ),
-      plotOf(
-        breakEven,
-        { label: axes.value, unit: 'number' },
-        {
-          title: texts.value,
-          marks,
-          valueAt: (curve, cell) => ((cell - breakEven) * curve[cell]!) / 100,
-        },
-      ),
+      curvePlot(curves, {
+        title: texts.win,
+        x: ratesFrom(minRateHundredths),
+        y: { label: axes.probability, unit: 'share', range: [0, 1.02] },
+        marks: [{ at: breakEven, label: texts.breakEven(format.rate(breakEven)) }, ...marks],
+        shownAt: rate,
+        valueAt: (curve, cell) => curve[cell]!,
+      }),
+      curvePlot(curves, {
+        title: texts.value,
+        x: ratesFrom(breakEven),
+        y: { label: axes.value, unit: 'number' },
+        marks,
+        shownAt: rate,
+        valueAt: (curve, cell) => ((cell - breakEven) * curve[cell]!) / 100,
+      }),
     ],
   };
 }

@@ -35,7 +35,7 @@ const mostPoints = 240;
 const leastInSegment = 100;
 
 /** Summed over auctions, mean over break-evens: hundredths of a percent. Weight: at the end; null for what the desk does not weigh. */
-export type PolicyResult = { name: string; surplusHundredths: number; share: number; weight: number | null };
+type PolicyResult = { name: string; surplusHundredths: number; share: number; weight: number | null };
 
 export type Backtest = {
   auctions: number;

@@ -7,7 +7,7 @@ const binCount = 10;
 /** A prediction of never or always that fails once would cost infinitely much. */
 const leastProbability = 0.001;
 
-export type CalibrationBin = {
+type CalibrationBin = {
   from: number;
   to: number;
   count: number;

@@ -86,7 +86,7 @@ function triedOf(breakEvens: Float64Array): number[] {
 }
 
 /** Expected surplus over all break-evens of bids made by `win`, where `truth` is the true curve. */
-export function expectedSurplus(win: Float64Array, truth: Float64Array, breakEvens: Float64Array): number {
+function expectedSurplus(win: Float64Array, truth: Float64Array, breakEvens: Float64Array): number {
   let sum = 0;
   for (const [index, rate] of bestRates(win, breakEvens).entries()) sum += (rate - breakEvens[index]!) * truth[rate]!;
   return sum;
@@ -131,6 +131,13 @@ export function createLearner(
     halfLifeMs: Number.POSITIVE_INFINITY,
     breakEvens: triedOf(breakEvens),
   };
+  const histogramAt = (key: string): Histogram => {
+    const histogram = statistics.get(key) ?? emptyHistogram(inputs.at);
+    statistics.set(key, histogram);
+    return histogram;
+  };
+  // To look a million names up takes longer than to fold: those of one list of keys are the same every time.
+  const taught = new WeakMap<readonly string[], Histogram[][]>();
   return {
     curve: (segmentKeys: readonly string[], shared: SharedDistributions): LearntCurve =>
       curveOf(segmentKeys, statistics, { ...inputs, shared }),
@@ -139,16 +146,13 @@ export function createLearner(
     learn: (auction: BestRival, segmentKeys: readonly string[], trial: Trial | null) => {
       const { bestRivalCell, bestRivalOffGrid } = auction;
       const { at, halfLifeMs } = inputs;
-      for (const lesson of lessonsOf({ segmentKeys, trial, bestRivalCell, bestRivalOffGrid, at, halfLifeMs })) {
+      const known = taught.get(segmentKeys) ?? [];
+      taught.set(segmentKeys, known);
+      const lessons = lessonsOf({ segmentKeys, trial, bestRivalCell, bestRivalOffGrid, at, halfLifeMs });
+      for (const [place, lesson] of lessons.entries()) {
         if (lesson.kind !== 'learn') continue;
-        for (const key of lesson.keys) {
-          let histogram = statistics.get(key);
-          if (histogram === undefined) {
-            histogram = emptyHistogram(at);
-            statistics.set(key, histogram);
-          }
-          foldSums(histogram, lesson.additions, at, lesson.halfLives);
-        }
+        known[place] ??= lesson.keys.map(histogramAt);
+        for (const histogram of known[place]) foldSums(histogram, lesson.additions, at, lesson.halfLives);
       }
     },
     copy: () => createLearner(winCurve, breakEvens, structuredClone(statistics)),

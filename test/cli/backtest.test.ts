@@ -114,7 +114,9 @@ test('the log of a desk is replayed as a file of its rivals would be, in the ord
   assert.match(unknown.stderr, /reading the log: 140/);
 });
 
-describeWithProgram('the page in a browser', 'chromium', 'Debian: chromium', () => {
+const browser = 'chromium';
+
+describeWithProgram('the page in a browser', browser, 'Debian: chromium', () => {
   test('draws every plot, in Portuguese too, and reports no fault', async () => {
     const portuguese = pathOf('pagina.html');
     await lance({}, 'backtest', file, '--html', portuguese, '--json');
@@ -122,7 +124,7 @@ describeWithProgram('the page in a browser', 'chromium', 'Debian: chromium', () 
       const profile = mkdtempSync(join(tmpdir(), 'lance-chromium-'));
       const switches = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-sync', '--dump-dom'];
       const quiet = ['--disable-background-networking', '--disable-component-update', `--user-data-dir=${profile}`];
-      const dom = execFileSync('chromium', [...switches, ...quiet, `file://${path}`], {
+      const dom = execFileSync(browser, [...switches, ...quiet, `file://${path}`], {
         encoding: 'utf8',
         stdio: ['ignore', 'pipe', 'ignore'],
         timeout: 60_000,
