@@ -4,7 +4,7 @@
  */
 
 /** How figures of an axis are written: `share` 0 … 1 in percent, `rate` in hundredths of a percent, `money` in cents. */
-type PlotUnit = 'count' | 'number' | 'share' | 'rate' | 'money';
+export type PlotUnit = 'count' | 'number' | 'share' | 'rate' | 'money';
 
 /** `range`: what is shown at least and at most; without one the data decide. */
 type PlotAxis = { label: string; unit: PlotUnit; range?: readonly [low: number, high: number] };
@@ -35,7 +35,7 @@ export type Plot = {
   width?: 'full' | 'half';
 };
 
-type PageTable = {
+export type PageTable = {
   kind: 'table';
   title: string;
   header: readonly string[];
