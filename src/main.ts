@@ -50,6 +50,8 @@ import { readOutcomeTable } from './wire/outcomes.ts';
 /** A command gives up on a log that does not take a record by then. */
 const commandTimeoutMs = 5_000;
 const storeRetryMs = 1_000;
+/** Less than service managers wait before they kill. */
+const stopTimeoutMs = 9_000;
 
 const clock = createSystemClock();
 const packageFile = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -261,7 +263,13 @@ async function run(options: { learning: boolean }): Promise<void> {
   });
   const signal = await endSignal();
   journal.info('stopping', { signal });
+  // Nothing is lost by ending early, and what a library has left open does not keep a process that has said goodbye.
+  setTimeout(() => {
+    journal.warn('stop-timeout', { text: `not everything came to its end within ${stopTimeoutMs} ms` });
+    process.exit(0);
+  }, stopTimeoutMs);
   await opened.close();
+  process.exit(0);
 }
 
 /** Sandbox and desk in one process, on a directory of its own that is gone afterwards. Resolves to the exit code. */
