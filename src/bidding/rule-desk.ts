@@ -40,7 +40,6 @@ export type RuleDesk = {
 };
 
 const retryMs = 500;
-const firstLookMs = 3_000;
 
 export function createRuleDesk(world: {
   watch: RuleWatch;
@@ -67,7 +66,6 @@ export function createRuleDesk(world: {
   let report: { found: RuleReport; isFirst: boolean } | null = null;
   let working: Promise<void> | null = null;
   let retry: Timer | null = null;
-  let firstLook: Timer | null = null;
   let stopped = false;
 
   function orderAt(at: EpochMs): RuleOrder | null {
@@ -222,16 +220,12 @@ export function createRuleDesk(world: {
     let reports = 0;
     const first = Promise.withResolvers<RuleReport>();
     const hasOrders = orders.length > 0;
-    const look = () =>
-      watch.start((found) => {
-        reports += 1;
-        if (reports === 1) first.resolve(found);
-        if (hasOrders || reports > 1) onReport(found, reports === 1);
-      });
-    // A desk that starts anew has its hands full with the requests it finds: what it followed it follows, the folder can wait.
-    if (hasOrders) firstLook = clock.schedule(clock.now() + firstLookMs, look);
-    else {
-      look();
+    watch.start((found) => {
+      reports += 1;
+      if (reports === 1) first.resolve(found);
+      if (hasOrders || reports > 1) onReport(found, reports === 1);
+    });
+    if (!hasOrders) {
       const found = await first.promise;
       if (found.kind === 'refused') throw new Fault('rules-refused', `The rule set is refused:\n${found.text}`);
       checked.add(found.hash);
@@ -250,7 +244,6 @@ export function createRuleDesk(world: {
     stop: async () => {
       stopped = true;
       retry?.cancel();
-      firstLook?.cancel();
       await watch.stop();
       await working;
     },
