@@ -111,6 +111,9 @@ export type Reservation = ExposureStatus | 'refused';
 
 export type LedgerRow = { state: RequestState; reservation: Reservation };
 
+/** Rows of one partition as they stood at one moment, when `applied` was the next record to fold in. */
+export type RowsAt = { applied: number; rows: readonly LedgerRow[] };
+
 /** Sort key and page cursor of a ledger row, comparable as text: time of decision, else of receipt, else of the result. */
 export function cursorOf(state: RequestState): string {
   const time = state.decidedAt ?? state.request?.receivedAt ?? state.auction?.endedAt ?? 0;
@@ -124,8 +127,13 @@ export type Views = {
   applied: (partition: number) => Promise<number>;
   apply: (batch: ViewBatch) => Promise<ApplyResult>;
   read: (requestIds: readonly RequestId[]) => Promise<ReadonlyMap<RequestId, LedgerRow>>;
-  /** Every request with a next step or a timer, of one partition: what an owner goes on with. */
-  open: (partition: number) => Promise<LedgerRow[]>;
+  /**
+   * The same for requests of one partition, with what a fold has to know: up to where these rows are folded. In pages, each of
+   * one moment, for others fold on between two of them.
+   */
+  readAt: (partition: number, requestIds: readonly RequestId[]) => Promise<readonly RowsAt[]>;
+  /** Every request with a next step or a timer, of one partition: what an owner goes on with. In pages as `readAt`. */
+  open: (partition: number) => Promise<readonly RowsAt[]>;
   findByBid: (bidIds: readonly string[]) => Promise<ReadonlyMap<string, RequestId>>;
   /** Reservations that have not expired at `at`, summed by cap key. */
   usage: (keys: readonly string[], at: EpochMs) => Promise<ReadonlyMap<string, Usage>>;

@@ -103,7 +103,7 @@ async function refuseUnknown(world: CommandWorld, { log, views }: WholeStore): P
   for (const [partition, end] of await log.ends('auctions')) {
     const behind = end - (await views.applied(partition));
     if (behind > 0) throw new Fault('not-allowed', move.behind(behind));
-    for (const { state } of await views.open(partition)) {
+    for (const { state } of (await views.open(partition)).flatMap(({ rows }) => rows)) {
       if (state.phase === 'claimed') throw new Fault('not-allowed', move.claimOpen(state.requestId));
       const leftMs = deadlineOf(state, bidding) - world.clock.now();
       if (state.phase === 'unknown' && leftMs > 0) {

@@ -12,7 +12,7 @@ import type { Terminal } from './terminal.ts';
 /** The store of a desk, beside a running daemon or without one. */
 export type DeskReader = {
   log: Pick<EventLog, 'read' | 'readKey' | 'ends'>;
-  views: Omit<Views, 'apply'>;
+  views: Omit<Views, 'apply' | 'readAt'>;
   control: Control;
   house: Pick<House, 'read'>;
   ruleBook: RuleBook;

@@ -1,35 +1,52 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLedger } from '../../src/bidding/ledger.ts';
-import type { Views } from '../../src/bidding/ports.ts';
+import type { LedgerRow, LogBatch, ViewBatch, ViewChange, Views } from '../../src/bidding/ports.ts';
 import type { AuctionRecord } from '../../src/domain/records.ts';
 import { accepted, answered, at, claimed, requested, settings, unknown } from './parts.ts';
 
-/** Views that take every batch and remember nothing: the ledger's own rows are what is looked at. */
-function forgetfulViews(): Views {
-  const applied = { count: 0 };
-  return {
-    applied: async () => applied.count,
-    apply: async ({ next }: { next: number }) => {
-      applied.count = next;
+/** Views of one partition without faults of their own. `changes` are all that they ever took, `loseAll` empties them. */
+function plainViews() {
+  let applied = 0;
+  const rows = new Map<string, LedgerRow>();
+  const changes: ViewChange[] = [];
+  const views = {
+    applied: async () => applied,
+    apply: async (batch: ViewBatch) => {
+      if (batch.first !== applied) return { kind: 'out-of-step', applied };
+      applied = batch.next;
+      changes.push(...batch.changes);
+      for (const change of batch.changes) {
+        if (change.kind === 'state') rows.set(change.state.requestId, { state: change.state, reservation: 'none' });
+      }
       return { kind: 'applied', refused: [] };
     },
-    read: async () => new Map(),
-  } as unknown as Views;
+    readAt: async (_: number, ids: readonly string[]) => [{ applied, rows: ids.flatMap((id) => rows.get(id) ?? []) }],
+  };
+  const loseAll = () => {
+    applied = 0;
+    rows.clear();
+    changes.splice(0);
+  };
+  return { views: views as unknown as Views, changes, loseAll };
+}
+
+function batchOf(first: number, records: readonly AuctionRecord[]): LogBatch<AuctionRecord> {
+  const entries = records.map((record, index) => ({
+    partition: 0,
+    offset: first + index,
+    key: record.requestId,
+    record,
+  }));
+  return { partition: 0, first, next: first + records.length, entries };
 }
 
 test('bids whose answer is unknown are counted with their age until something tells', async () => {
-  const ledger = createLedger(forgetfulViews(), settings);
+  const ledger = createLedger(plainViews().views, settings);
   let offset = 0;
   const fold = (...records: AuctionRecord[]) => {
-    const entries = records.map((record, index) => ({
-      partition: 0,
-      offset: offset + index,
-      key: record.requestId,
-      record,
-    }));
     offset += records.length;
-    return ledger.fold({ partition: 0, first: offset - records.length, next: offset, entries });
+    return ledger.fold(batchOf(offset - records.length, records));
   };
   const of = (requestId: string, sentAt: number): AuctionRecord[] => [
     requested({ requestId }),
@@ -42,4 +59,49 @@ test('bids whose answer is unknown are counted with their age until something te
   assert.deepEqual(ledger.unknown(), { count: 2, oldestAt: at + 500 });
   await fold({ ...answered(accepted), requestId: 'earlier', at: at + 1_000 });
   assert.deepEqual(ledger.unknown(), { count: 1, oldestAt: at + 900 });
+});
+
+test('rows that others folded further are not folded onto, though the views lose them a moment later', async () => {
+  const { views, changes, loseAll } = plainViews();
+  const records = [requested(), claimed(), answered(accepted)];
+  await createLedger(views, settings).fold(batchOf(0, records));
+  const kinds = changes.map(({ kind }) => kind);
+  assert.ok(kinds.includes('reserve'), 'the history has to reserve something');
+
+  const late = createLedger(
+    {
+      ...views,
+      readAt: async (partition, requestIds) => {
+        const pages = await views.readAt(partition, requestIds);
+        loseAll();
+        return pages;
+      },
+    },
+    settings,
+  );
+  await assert.rejects(late.fold(batchOf(0, records)), { code: 'views-behind' });
+  assert.deepEqual(changes, []);
+
+  // After the restart that this fault asks for, the same ledger makes what the first one made.
+  late.clear();
+  await late.fold(batchOf(0, records));
+  assert.deepEqual(
+    changes.map(({ kind }) => kind),
+    kinds,
+  );
+});
+
+test('a row taken up ahead of its batch is read again, not folded onto', async () => {
+  const { views, changes, loseAll } = plainViews();
+  const records = [requested(), claimed(), answered(accepted)];
+  const ledger = createLedger({ ...views, open: async () => views.readAt(0, [requested().requestId]) }, settings);
+  await ledger.fold(batchOf(0, records));
+  const kinds = changes.map(({ kind }) => kind);
+  assert.equal((await ledger.load(0, 0)).length, 1);
+  loseAll();
+  await ledger.fold(batchOf(0, records));
+  assert.deepEqual(
+    changes.map(({ kind }) => kind),
+    kinds,
+  );
 });

@@ -18,7 +18,7 @@ import { describeOnStack, type SuiteStack } from '../stack/suite.ts';
 import { jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
 type Environment = Record<string, string>;
-type DeskRead = { log: Pick<EventLog, 'read' | 'ends'>; views: Omit<Views, 'apply'>; close: () => unknown };
+type DeskRead = { log: Pick<EventLog, 'read' | 'ends'>; views: Omit<Views, 'apply' | 'readAt'>; close: () => unknown };
 
 const by = ['--by', 'ana', '--reason', 'mudança'];
 const fail = (fault: Error): never => {
@@ -56,7 +56,9 @@ async function settle(desk: DeskRead): Promise<void> {
     let open = 0;
     for (const [partition, end] of await desk.log.ends('auctions')) {
       open += end - (await desk.views.applied(partition));
-      open += (await desk.views.open(partition)).filter(({ state }) => awaited.has(state.phase)).length;
+      open += (await desk.views.open(partition))
+        .flatMap(({ rows }) => rows)
+        .filter(({ state }) => awaited.has(state.phase)).length;
     }
     if (open === 0) return;
     await sleep(250);

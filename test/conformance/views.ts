@@ -6,6 +6,7 @@ import {
   callbackPartition,
   cursorOf,
   type LedgerRow,
+  type RowsAt,
   type ViewBatch,
   type ViewChange,
 } from '../../src/bidding/ports.ts';
@@ -104,11 +105,19 @@ const byId = (rows: readonly LedgerRow[]) =>
     [...rows].sort((a, b) => (a.state.requestId < b.state.requestId ? -1 : 1)).map((row) => [row.state.requestId, row]),
   );
 
+/** All pages, each of which has to say that it is as far as `applied`. */
+async function rowsAt(asked: Promise<readonly RowsAt[]>, applied: number): Promise<LedgerRow[]> {
+  const pages = await asked;
+  for (const page of pages) assert.equal(page.applied, applied);
+  return pages.flatMap(({ rows }) => rows);
+}
+
 async function assertSame({ views }: Store, model: ViewsModel): Promise<void> {
   assert.equal(await views.applied(0), model.applied());
   const read = await views.read([...ids, 'nobody']);
   assert.deepEqual(byId([...read.values()]), byId(model.rows()));
-  assert.deepEqual(byId(await views.open(0)), byId(model.open()));
+  assert.deepEqual(byId(await rowsAt(views.open(0), model.applied())), byId(model.open()));
+  assert.deepEqual(byId(await rowsAt(views.readAt(0, [...ids, 'nobody']), model.applied())), byId(model.rows()));
   for (const time of [at - 1, at + 150_001, at + 30_000, at + 86_400_000]) {
     const usage = await views.usage(capKeys, time);
     for (const key of capKeys) {
@@ -309,7 +318,11 @@ export function testViews(kind: StoreKind): void {
       ]);
       await views.apply(batch(0, ...changes));
       assert.deepEqual([...(await views.read(names)).keys()].sort(), [...names].sort());
-      assert.deepEqual((await views.open(0)).map(({ state }) => state.requestId).sort(), [...names].sort());
+      assert.deepEqual(
+        (await rowsAt(views.readAt(0, names), 1)).map(({ state }) => state.requestId),
+        names,
+      );
+      assert.deepEqual((await rowsAt(views.open(0), 1)).map(({ state }) => state.requestId).sort(), [...names].sort());
       assert.equal((await views.findByBid(names.map((name) => `bid ${name}`))).get('bid 2299'), '2299');
       const usage = await views.usage(
         names.map((name) => `day|${name}`),

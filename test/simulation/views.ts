@@ -204,6 +204,7 @@ export function createViews(world: ViewWorld, process: Process): Views {
     world.onRead(process, rows);
     return rows;
   };
+  const at = (partition: number, rows: LedgerRow[]) => ({ applied: store.data.applied.get(partition) ?? 0, rows });
   return {
     applied: (partition) => ask(() => store.data.applied.get(partition) ?? 0),
     apply: (batch) => {
@@ -220,10 +221,12 @@ export function createViews(world: ViewWorld, process: Process): Views {
         const rows = tell(requestIds.flatMap((requestId) => rowOf(store.data, requestId) ?? []));
         return new Map(rows.map((row) => [row.state.requestId, row]));
       }),
+    readAt: (partition, requestIds) =>
+      ask(() => [at(partition, tell(requestIds.flatMap((requestId) => rowOf(store.data, requestId) ?? [])))]),
     open: (partition) =>
       ask(() => {
         const open = [...store.data.rows].filter(([, row]) => row.open && row.partition === partition);
-        return tell(open.map(([requestId]) => rowOf(store.data, requestId)!));
+        return [at(partition, tell(open.map(([requestId]) => rowOf(store.data, requestId)!)))];
       }),
     findByBid: (bidIds) =>
       ask(

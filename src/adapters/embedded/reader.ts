@@ -3,7 +3,7 @@
  * daemon or without one. It does not take the daemon's lock.
  */
 import { existsSync } from 'node:fs';
-import type { Control, EventLog, House, NewEntry, RuleBook, Views } from '../../bidding/ports.ts';
+import type { Control, EventLog, House, LedgerRow, NewEntry, RuleBook, Views } from '../../bidding/ports.ts';
 import { Fault } from '../../errors.ts';
 import { type ChainVerdict, verifyChain } from './chain.ts';
 import { createControlRows } from './control-rows.ts';
@@ -14,7 +14,7 @@ import { createViewReader } from './view-rows.ts';
 export type EmbeddedReader = {
   log: Pick<EventLog, 'read' | 'readKey' | 'ends'>;
   /** What the daemon has stored: at most some hundred ms behind what it knows. */
-  views: Omit<Views, 'apply'>;
+  views: Omit<Views, 'apply' | 'readAt'>;
   control: Control;
   house: Pick<House, 'read'>;
   ruleBook: RuleBook;
@@ -54,6 +54,10 @@ function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader
   const log = createLogReader(database);
   const views = createViewReader(database);
   const control = createControlRows(database);
+  const rowOf = (requestId: string): LedgerRow | null => {
+    const { state, reservation } = views.row(requestId);
+    return state === null ? null : { state: JSON.parse(state), reservation };
+  };
   const writeLog = createLogWriter(database);
 
   return {
@@ -64,12 +68,8 @@ function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader
     },
     views: {
       applied: async (partition) => views.applied(partition),
-      read: async (requestIds) =>
-        collect(requestIds, (requestId) => {
-          const { state, reservation } = views.row(requestId);
-          return state === null ? null : { state: JSON.parse(state), reservation };
-        }),
-      open: async (partition) => (partition === 0 ? views.openRows() : []),
+      read: async (requestIds) => collect(requestIds, rowOf),
+      open: async (partition) => (partition === 0 ? [views.openRows(partition)] : []),
       findByBid: async (bidIds) => collect(bidIds, views.requestOfBid),
       usage: async (keys, at) => views.usage(keys, at),
       statistics: async (keys) => collect(keys, views.statistic),

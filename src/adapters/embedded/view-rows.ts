@@ -1,6 +1,6 @@
 /** The views as rows: what the writer thread stores of them, and how they are read back. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { LedgerQuery, LedgerRow, Reservation } from '../../bidding/ports.ts';
+import type { LedgerQuery, LedgerRow, Reservation, RowsAt } from '../../bidding/ports.ts';
 import type { EpochMs, RequestId } from '../../domain/glossary.ts';
 import type { Histogram } from '../../domain/histogram.ts';
 import type { Usage } from '../../domain/offer.ts';
@@ -75,7 +75,7 @@ type JoinedRow = { state: string | null; open: number | null; status: Exclude<Re
 export type ViewReader = {
   applied: (partition: number) => number;
   row: (requestId: RequestId) => { state: string | null; open: boolean; reservation: Reservation };
-  openRows: () => LedgerRow[];
+  openRows: (partition: number) => RowsAt;
   query: (query: LedgerQuery) => LedgerRow[];
   requestOfBid: (bidId: string) => RequestId | null;
   liveExposures: () => StoredExposure[];
@@ -103,6 +103,9 @@ export function createViewReader(database: DatabaseSync): ViewReader {
   const exposures = prepare(live);
   const statistic = prepare('SELECT landmark_at, landmark_count, count, cells FROM statistics WHERE key = ?');
 
+  const appliedOf = (partition: number): number =>
+    Number((applied.get(partition) as { next: number } | undefined)?.next ?? 0);
+
   const liveExposures = (): StoredExposure[] =>
     (
       exposures.all() as {
@@ -121,17 +124,19 @@ export function createViewReader(database: DatabaseSync): ViewReader {
     }));
 
   return {
-    applied: (partition) => Number((applied.get(partition) as { next: number } | undefined)?.next ?? 0),
+    applied: appliedOf,
     row: (requestId) => {
       const { state, open, status } = row.get(requestId) as JoinedRow;
       return { state, open: open === 1, reservation: status ?? 'none' };
     },
-    openRows: () => {
+    openRows: (partition) => {
+      // Before the rows: they may be further by the time they are read, never less far.
+      const applied = appliedOf(partition);
       const rows: LedgerRow[] = [];
       for (let after = ''; ; after = rows.at(-1)!.state.requestId) {
         const page = open.all(after) as JoinedRow[];
         rows.push(...page.map(ledgerRow));
-        if (page.length < 500) return rows;
+        if (page.length < 500) return { applied, rows };
       }
     },
     query: ({ phase, limit, before }) => {

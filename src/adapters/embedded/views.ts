@@ -2,7 +2,7 @@
  * The views: changed in memory, stored every moment. A batch is in memory whole or not at all, and reaches the disk in one
  * transaction with `applied`; what a crash loses is folded again from the log, which gives the same rows.
  */
-import type { ApplyResult, ViewBatch, ViewChange, Views } from '../../bidding/ports.ts';
+import type { ApplyResult, LedgerRow, ViewBatch, ViewChange, Views } from '../../bidding/ports.ts';
 import type { RequestId } from '../../domain/glossary.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../../domain/histogram.ts';
 import type { CapReservation } from '../../domain/offer.ts';
@@ -222,21 +222,21 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
     return { kind: 'applied', refused };
   };
 
+  const rowsOf = (requestIds: readonly RequestId[]): LedgerRow[] =>
+    requestIds.flatMap((requestId) => {
+      const { state, reservation } = guarded(() => cache.row(requestId));
+      return state === null ? [] : [{ state, reservation }];
+    });
+
   const views: Views = {
     applied: async (partition) => appliedOf(partition),
     apply,
-    read: async (requestIds) => {
-      const found = new Map();
-      for (const requestId of requestIds) {
-        const { state, reservation } = guarded(() => cache.row(requestId));
-        if (state !== null) found.set(requestId, { state, reservation });
-      }
-      return found;
-    },
+    read: async (requestIds) => new Map(rowsOf(requestIds).map((row) => [row.state.requestId, row])),
+    readAt: async (partition, requestIds) => [{ applied: appliedOf(partition), rows: rowsOf(requestIds) }],
     open: async (partition) => {
       if (partition !== 0) return [];
       await flush();
-      return guarded(() => reader.openRows());
+      return guarded(() => [reader.openRows(partition)]);
     },
     findByBid: async (bidIds) => {
       const found = new Map<string, RequestId>();

@@ -2,7 +2,7 @@
  * The views, shared by all instances: one Lua function folds a batch in, another reads. Each partition's part stands under keys
  * of its own and what is common is summed when read, so that a partition can be made again without touching the others.
  */
-import type { ApplyResult, LedgerRow, Views } from '../../bidding/ports.ts';
+import type { ApplyResult, LedgerRow, RowsAt, Views } from '../../bidding/ports.ts';
 import type { RequestId } from '../../domain/glossary.ts';
 import { phases } from '../../domain/states.ts';
 import type { Connection } from './connection.ts';
@@ -16,14 +16,16 @@ function* pagesOf<T>(list: readonly T[]): Generator<T[]> {
   for (let from = 0; from < list.length; from += rowsAtOnce) yield list.slice(from, from + rowsAtOnce);
 }
 
-function rowsFrom(triples: readonly string[], found: Map<RequestId, LedgerRow>): void {
-  for (let i = 0; i + 2 < triples.length; i += 3) found.set(triples[i]!, ledgerRow(triples[i + 1]!, triples[i + 2]!));
+function rowsFrom(triples: readonly string[]): LedgerRow[] {
+  const rows: LedgerRow[] = [];
+  for (let i = 0; i + 2 < triples.length; i += 3) rows.push(ledgerRow(triples[i + 1]!, triples[i + 2]!));
+  return rows;
 }
 
 export function createViews(connection: Connection, prefix: string): Views {
   const keys = keysOf(prefix);
   const ask = (question: string, ...args: string[]): Promise<string[]> =>
-    connection.run(scripts.read, [keys.generations], [prefix, question, ...args]);
+    connection.run(scripts.read, [keys.generations, keys.applied], [prefix, question, ...args]);
 
   return {
     applied: async (partition) =>
@@ -38,15 +40,29 @@ export function createViews(connection: Connection, prefix: string): Views {
     },
     read: async (requestIds) => {
       const found = new Map<RequestId, LedgerRow>();
-      for (const page of pagesOf(requestIds)) rowsFrom(await ask('read', ...page), found);
+      for (const page of pagesOf(requestIds)) {
+        for (const row of rowsFrom(await ask('read', ...page))) found.set(row.state.requestId, row);
+      }
       return found;
     },
+    readAt: async (partition, requestIds) => {
+      const pages: RowsAt[] = [];
+      for (const page of pagesOf(requestIds)) {
+        const [applied, ...rows] = await ask('at', String(partition), ...page);
+        pages.push({ applied: Number(applied), rows: rowsFrom(rows) });
+      }
+      return pages;
+    },
     open: async (partition) => {
-      const found = new Map<RequestId, LedgerRow>();
+      const pages: RowsAt[] = [];
+      const seen = new Set<RequestId>();
       for (let cursor = '0'; ; ) {
-        const [next, ...rows] = await ask('open', String(partition), cursor, String(rowsAtOnce));
-        rowsFrom(rows, found);
-        if (next === undefined || next === '0') return [...found.values()];
+        const [applied, next, ...triples] = await ask('open', String(partition), cursor, String(rowsAtOnce));
+        // Pages may overlap.
+        const rows = rowsFrom(triples).filter(({ state }) => !seen.has(state.requestId));
+        for (const { state } of rows) seen.add(state.requestId);
+        pages.push({ applied: Number(applied), rows });
+        if (next === undefined || next === '0') return pages;
         cursor = next;
       }
     },
@@ -83,10 +99,7 @@ export function createViews(connection: Connection, prefix: string): Views {
       }
       return new Map([...parts].map(([key, histograms]) => [key, sumHistograms(histograms)]));
     },
-    query: async ({ phase, limit, before }) => {
-      const found = new Map<RequestId, LedgerRow>();
-      rowsFrom(await ask('query', String(limit), before ?? '', ...(phase === null ? phases : [phase])), found);
-      return [...found.values()];
-    },
+    query: async ({ phase, limit, before }) =>
+      rowsFrom(await ask('query', String(limit), before ?? '', ...(phase === null ? phases : [phase]))),
   };
 }

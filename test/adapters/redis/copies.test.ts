@@ -72,7 +72,7 @@ async function pictureOf(views: Views): Promise<Map<string, unknown>> {
   return new Map<string, unknown>([
     ['applied', await views.applied(0)],
     ['rows', hashOf(byId((await views.read(ids)).values()))],
-    ['open', hashOf(byId(await views.open(0)))],
+    ['open', hashOf(byId((await views.open(0)).flatMap(({ rows }) => rows)))],
     ['usage', [[...(await views.usage(days, at))], [...(await views.usage(days, at + 1_500))]]],
     ['statistics', hashOf(statistics.sort())],
     ['page', hashOf(await views.query({ phase: null, limit: 500, before: null }))],

@@ -42,7 +42,10 @@ async function pictureOf(views: Views): Promise<unknown> {
   return {
     applied: await views.applied(0),
     rows,
-    open: (await views.open(0)).map(({ state }) => state.requestId).sort(),
+    open: (await views.open(0))
+      .flatMap(({ rows }) => rows)
+      .map(({ state }) => state.requestId)
+      .sort(),
     usage: [[...(await views.usage(days, at))], [...(await views.usage(days, at + 10))]],
     statistics: [...(await views.statistics(['*', 's0', 's1']))],
     bids: [...(await views.findByBid(['b1', 'b39']))],

@@ -36,7 +36,8 @@ await describeOnRedis('redis partitions', ({ url }) => {
     withBackend(kind, async ({ views }) => {
       await views.apply({ partition: 0, first: 0, next: 1, changes: [row('1', at), row('2', at + 2)] });
       await views.apply({ partition: 3, first: 0, next: 1, changes: [row('3', at + 1), row('4', at + 3)] });
-      const idsOf = async (partition: number) => (await views.open(partition)).map(({ state }) => state.requestId);
+      const idsOf = async (partition: number) =>
+        (await views.open(partition)).flatMap(({ rows }) => rows).map(({ state }) => state.requestId);
       assert.deepEqual((await idsOf(0)).sort(), ['1', '2']);
       assert.deepEqual((await idsOf(3)).sort(), ['3', '4']);
       assert.deepEqual(await idsOf(1), []);

@@ -1,5 +1,5 @@
 -- What the views say, over the generations of all partitions as they are at this moment.
--- KEYS generations. ARGV prefix, question, its arguments.
+-- KEYS generations, applied. ARGV prefix, question, its arguments.
 
 local prefix, question = ARGV[1], ARGV[2]
 local rest = {}
@@ -37,13 +37,27 @@ function questions.read()
   return found
 end
 
--- One page of a partition's open rows, its next cursor first.
+-- Where a partition is at this moment, and the base of its keys or nil.
+local function placeOf(partition)
+  local applied = redis.call('HGET', KEYS[2], partition) or '0'
+  local generation = redis.call('HGET', KEYS[1], partition)
+  return applied, generation and prefix .. 'v:' .. partition .. ':' .. generation .. ':'
+end
+
+-- Rows of one partition, its offset first.
+function questions.at()
+  local applied, b = placeOf(table.remove(rest, 1))
+  local found = { applied }
+  if b then rowsOf(b, rest, found) end
+  return found
+end
+
+-- One page of a partition's open rows, its offset and its next cursor first.
 function questions.open()
-  local generation = redis.call('HGET', KEYS[1], rest[1])
-  if not generation then return { '0' } end
-  local b = prefix .. 'v:' .. rest[1] .. ':' .. generation .. ':'
+  local applied, b = placeOf(rest[1])
+  if not b then return { applied, '0' } end
   local page = redis.call('SSCAN', b .. 'open', rest[2], 'COUNT', rest[3])
-  local found = { page[1] }
+  local found = { applied, page[1] }
   -- A small set is answered whole, whatever the count: more than may stand on Lua's stack.
   for from = 1, #page[2], 1000 do
     local ids = {}
