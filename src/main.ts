@@ -41,6 +41,7 @@ import { readOutcomeTable } from './wire/outcomes.ts';
 
 /** A command gives up on a log that does not take a record by then. */
 const commandTimeoutMs = 5_000;
+const storeRetryMs = 1_000;
 
 const clock = createSystemClock();
 const packageFile = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -82,9 +83,22 @@ async function openStore(
     case 'embedded':
       return openEmbeddedStore({ directory: config.store.dataDir, onFault: watchers.onFault });
     case 'kafka':
-      return openSharedStore(config.store, { ...watchers, appendTimeoutMs: config.http.appendTimeoutMs });
+      return whenThere(config.store, { ...watchers, appendTimeoutMs: config.http.appendTimeoutMs });
     default:
       return config.store satisfies never;
+  }
+}
+
+/** Servers may come up after the desk: it waits for them, and says for what. */
+async function whenThere(...parts: Parameters<typeof openSharedStore>): Promise<OpenStore> {
+  for (;;) {
+    try {
+      return await openSharedStore(...parts);
+    } catch (fault) {
+      if (!(fault instanceof Fault) || !fault.retryable) throw fault;
+      parts[1].journal.warn('waiting-for-store', { code: fault.code, text: fault.message });
+      await new Promise((resolve) => setTimeout(resolve, storeRetryMs));
+    }
   }
 }
 

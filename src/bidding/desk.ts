@@ -367,12 +367,7 @@ export function createDesk(world: DeskWorld): Desk {
     };
   }
 
-  return {
-    start,
-    stop,
-    status,
-    partitions: intake.owned,
-  };
+  return { start, stop, status, partitions: intake.owned };
 }
 
 function isEnd(record: AuctionRecord): boolean {

@@ -10,7 +10,7 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { sandboxSettings } from '../../src/sandbox/settings.ts';
 import { runningClock } from '../sandbox/clocks.ts';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+export const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 export const webhookToken = 'token-of-the-tests';
 export const pseudonymKey = 'a key that only the tests of the command line use';
 /** The least that a desk can be set to. */
@@ -21,7 +21,7 @@ type Environment = Readonly<Record<string, string>>;
 
 /** Runs one command to its end. */
 export async function lance(environment: Environment, ...words: string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [main, ...words], { env: { PATH: process.env.PATH, ...environment } });
+  const child = spawn(process.execPath, [mainFile, ...words], { env: { PATH: process.env.PATH, ...environment } });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => {
@@ -37,7 +37,7 @@ export async function lance(environment: Environment, ...words: string[]): Promi
 export type Daemon = { url: string; stop: () => Promise<void> };
 
 export async function startDaemon(environment: Environment): Promise<Daemon> {
-  const child: ChildProcess = spawn(process.execPath, [main, 'run'], {
+  const child: ChildProcess = spawn(process.execPath, [mainFile, 'run'], {
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -95,7 +95,7 @@ test('a desk that runs, is not paused, or may have a bid under way stays where i
   await fold(over, '2', 'unknown', Date.now() - 1);
   await over.close();
   await refused(['export', file('no/such/a')], 65, /cannot be written: ENOENT/);
-  await refused(['export', file('a')], 66, /no desk in/, newHome());
+  await refused(['export', file('a')], 73, /no desk in/, newHome());
   await refused(['export'], 1, /--undo and no file/);
   assert.equal((await lance(environment, 'bids', 'list')).code, 0, 'nothing of all this marked the place');
 });

@@ -100,11 +100,7 @@ test('two desks are set to what the configuration knows', () => {
     );
     assert.equal(environment.LANCE_BACKEND, 'kafka');
     const read = readConfig(environment, (path) => readFileSync(path, 'utf8'));
-    const faults = read.kind === 'refused' ? read.faults : [];
-    assert.deepEqual(
-      faults.filter((fault) => !fault.startsWith('LANCE_BACKEND (backend) is kafka')),
-      [],
-    );
+    assert.equal(read.kind, 'config', JSON.stringify(read));
     const { kafka, registry, redis } = compose.services;
     assert.ok(kafka!.environment!.KAFKA_ADVERTISED_LISTENERS!.endsWith(`//${environment.LANCE_KAFKA_BROKERS}`));
     assert.equal(environment.LANCE_REDIS_URL, 'redis://redis:6379');

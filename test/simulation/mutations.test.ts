@@ -22,19 +22,19 @@ type Mutation = {
 };
 
 const writeAtOnce =
-  'for (const { record } of claims) void service.placeBid({ body: record.body, deadlineAt: Infinity, mayWrite: () => true });';
+  'for (const { record } of claims) void world.service.placeBid({ body: record.body, deadlineAt: Infinity, mayWrite: () => true });';
 
 const mutations: readonly Mutation[] = [
   {
     name: 'sending without a claim',
-    file: 'src/bidding/desk.ts',
+    file: 'src/bidding/claim-desk.ts',
     search: 'if (await outbox.append(claims)) {',
     replacement: `${writeAtOnce}\n    if (claims.length > 0) {`,
     caughtAs: ['no-claim'],
   },
   {
     name: 'sending before the read-back',
-    file: 'src/bidding/desk.ts',
+    file: 'src/bidding/claim-desk.ts',
     search: "observer({ kind: 'step', step: 'claim-appended' });",
     replacement: writeAtOnce,
     caughtAs: ['unread-claim'],

@@ -3,7 +3,7 @@
  * out; reading is done beside it, from where the views are. So heartbeats go on through a long batch, nothing is ever read
  * from a committed offset, and nothing is committed.
  */
-import type { Kafka } from 'kafkajs';
+import type { Consumer, Kafka } from 'kafkajs';
 import { unavailable } from './client.ts';
 import { createStickyAssigner } from './sticky-assigner.ts';
 
@@ -56,8 +56,23 @@ export async function joinGroup(options: JoinOptions): Promise<Membership> {
   }
 }
 
-async function joinOnce(options: JoinOptions): Promise<Membership> {
+function consumerOf(options: JoinOptions, assigned: () => readonly number[]): Consumer {
   const { kafka, topicName, sessionTimeoutMs } = options;
+  return kafka.consumer({
+    groupId: options.groupId,
+    sessionTimeout: sessionTimeoutMs,
+    rebalanceTimeout: sessionTimeoutMs,
+    heartbeatInterval: Math.max(100, Math.floor(sessionTimeoutMs / 10)),
+    maxWaitTimeInMs: Math.min(loopMs, Math.floor(sessionTimeoutMs / 20)),
+    partitionAssigners: [createStickyAssigner(topicName, assigned)],
+    allowAutoTopicCreation: false,
+    // A consumer that kafkajs restarts by itself may be stuck for ever; here it is left and joined anew.
+    retry: { restartOnFailure: async () => false },
+  });
+}
+
+async function joinOnce(options: JoinOptions): Promise<Membership> {
+  const { topicName, sessionTimeoutMs } = options;
   let assigned: ReadonlySet<number> = new Set();
   let settled = false;
   let joined = false;
@@ -68,17 +83,7 @@ async function joinOnce(options: JoinOptions): Promise<Membership> {
   // It may be over before anybody waits for it.
   first.promise.catch(() => undefined);
 
-  const consumer = kafka.consumer({
-    groupId: options.groupId,
-    sessionTimeout: sessionTimeoutMs,
-    rebalanceTimeout: sessionTimeoutMs,
-    heartbeatInterval: Math.max(100, Math.floor(sessionTimeoutMs / 10)),
-    maxWaitTimeInMs: Math.min(loopMs, Math.floor(sessionTimeoutMs / 20)),
-    partitionAssigners: [createStickyAssigner(topicName, () => [...assigned])],
-    allowAutoTopicCreation: false,
-    // A consumer that kafkajs restarts by itself may be stuck for ever; here it is left and joined anew.
-    retry: { restartOnFailure: async () => false },
-  });
+  const consumer = consumerOf(options, () => [...assigned]);
   consumer.on(consumer.events.REQUEST, ({ payload }) => {
     if (payload.apiName === 'Heartbeat' || payload.apiName === 'SyncGroup') sentAt[payload.apiName] = payload.sentAt;
   });
