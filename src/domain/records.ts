@@ -1,5 +1,5 @@
 /** Everything that can happen, as records. The topic `auctions` is the truth; everything else can be made again from it. */
-import type { EpochMs, RequestId } from './glossary.ts';
+import type { AmountCents, EpochMs, RequestId } from './glossary.ts';
 import type { BidOutcome, DecisionTrace, Offer, PublishedBid, Reason } from './offer.ts';
 import type { Link, LinkDetail, LoanRequest } from './request.ts';
 
@@ -82,6 +82,21 @@ export type Resolved = OfRequest & { kind: 'resolved'; as: Resolution; by: strin
 
 export type AuctionRecord = Requested | Claimed | Passed | Answered | Ended | Contemplated | Proposed | Resolved;
 
+/** A bank credit note as the service generated it. Percentages are the service's own, not rounded by us; null: it did not say. */
+export type CreditNote = {
+  noteNumber: string;
+  proposalCode: string | null;
+  /** Released value, IOF and insurance together. */
+  loanCents: AmountCents | null;
+  iofCents: AmountCents | null;
+  insuranceCents: AmountCents | null;
+  installmentCents: AmountCents | null;
+  rateMonthlyPercent: number | null;
+  rateAnnualPercent: number | null;
+  cetMonthlyPercent: number | null;
+  cetAnnualPercent: number | null;
+};
+
 /** Topic `callbacks`: what the service tells us outside an auction, keyed by worker or request code. */
 export type CallbackRecord =
   | { kind: 'link-detail'; at: EpochMs; requestCode: string | null; detail: LinkDetail; sealed: string }
@@ -103,6 +118,25 @@ export type CallbackRecord =
       validUntil: EpochMs | null;
       message: string | null;
       errors: readonly string[];
+    }
+  /** Ends a contract or a renegotiation; `note` is null when it failed. `sealed` is the whole body. */
+  | {
+      kind: 'credit-note';
+      at: EpochMs;
+      requestCode: string;
+      of: 'contract' | 'renegotiation';
+      note: CreditNote | null;
+      errors: readonly string[];
+      sealed: string;
+    }
+  /** About an operation whose events the contract does not show, such as an endorsement; `sealed` is the whole body. */
+  | {
+      kind: 'operation-event';
+      at: EpochMs;
+      requestCode: string;
+      endpoint: string | null;
+      errors: readonly string[];
+      sealed: string;
     };
 
 /** Topic `dead-letters`: valid JSON that nobody understood, or a record that could not be processed. Sealed: it may name a worker. */

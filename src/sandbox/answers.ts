@@ -1,6 +1,7 @@
 /** Answers of the service to its calls. The contract shows one of six to a bid; the other shapes are the sandbox's own. */
 import { bidPath, encodeBidAccepted } from '../wire/bid.ts';
 import type { PlacedBid } from './auction-house.ts';
+import type { Played } from './contracts.ts';
 import type { LinkQueryResult } from './links.ts';
 
 export type Reply = { status: number; body: string };
@@ -55,6 +56,15 @@ export function answerToQuery(path: string, result: LinkQueryResult): Reply {
     default:
       return result satisfies never;
   }
+}
+
+/** The auction contract's acknowledgement is its code alone; the endorsement's is not shown and takes the common shape. */
+export function answerToContract(path: string, played: Played): Reply {
+  if (played.kind === 'refused') return refusal(played.status, path, played.code, played.message);
+  if (path === '/contrato/oferta-leilao/gerar-contrato') {
+    return { status: 200, body: JSON.stringify({ codigoRequisicao: played.requestCode }) };
+  }
+  return acknowledgement(path, played.requestCode, played.message);
 }
 
 export function unauthorised(path: string): Reply {

@@ -4,7 +4,7 @@
  */
 import type { Chance, Clock } from '../domain/clock.ts';
 import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
-import { decodeBid } from '../wire/bid.ts';
+import { type ArrivedBid, readArrivedBid } from './bid-reading.ts';
 import { integerIn, uuidOf } from './chance.ts';
 import type { Proposal } from './messages.ts';
 import type { WorkerRequest } from './population.ts';
@@ -133,8 +133,8 @@ export function createAuctionHouse(options: HouseOptions): AuctionHouse {
   };
 
   const place: AuctionHouse['place'] = (body) => {
-    const decoded = decodeBid(body);
-    if (decoded.kind === 'refused') return { kind: 'invalid', problems: decoded.problems, requestId: null };
+    const decoded = readArrivedBid(body);
+    if (decoded.kind === 'refused') return { ...decoded, kind: 'invalid' };
     const { requestId, rateHundredths, amountCents, installments } = decoded.bid;
     const at = clock.now();
     const entry = entries.get(requestId) ?? null;
@@ -172,13 +172,12 @@ function winnersHerald({ settings, clock, chance, tell }: HouseOptions) {
   };
 }
 
-type Decoded = Extract<ReturnType<typeof decodeBid>, { kind: 'bid' }>['bid'];
-
 /** Null: the bid counts. */
-function refusalOf(bid: Decoded, entry: Entry | null, at: EpochMs, settings: AuctionSettings): PlacedBid | null {
+function refusalOf(bid: ArrivedBid, entry: Entry | null, at: EpochMs, settings: AuctionSettings): PlacedBid | null {
   const { requestId } = bid;
-  const problems = problemsOf(bid, at);
-  if (problems.length > 0) return { kind: 'invalid', problems, requestId };
+  if (bid.validUntil <= at) {
+    return { kind: 'invalid', problems: ['/dataHoraValidadeLance is not in the future'], requestId };
+  }
   if (entry === null) return { kind: 'request-not-found', requestId };
   if (entry.ours !== null) return { kind: 'duplicate', requestId };
   const inside = at < entry.lot.endsAt;
@@ -186,14 +185,6 @@ function refusalOf(bid: Decoded, entry: Entry | null, at: EpochMs, settings: Auc
   if (!inside && !firstLate) return { kind: 'request-expired', requestId };
   if (bid.validUntil > at + settings.maxValidityMs) return { kind: 'validity-too-long', requestId };
   return null;
-}
-
-function problemsOf(bid: { validUntil: EpochMs; amountCents: AmountCents; offGrid: boolean }, at: EpochMs): string[] {
-  const problems: string[] = [];
-  if (bid.validUntil <= at) problems.push('/dataHoraValidadeLance is not in the future');
-  if (bid.amountCents <= 0) problems.push('/valorLiberado is not above zero');
-  if (bid.offGrid) problems.push('/valorTaxaMensal has more than 2 decimals');
-  return problems;
 }
 
 function byRank(left: AuctionBid, right: AuctionBid): number {

@@ -31,7 +31,13 @@ export type WebhookFaults = {
   redeliverMissingMs: number | null;
 };
 
-export type FaultSettings = { bids: AnswerFaults; queries: AnswerFaults; webhooks: WebhookFaults };
+/** `operations`: everything after a bid. */
+export type FaultSettings = {
+  bids: AnswerFaults;
+  queries: AnswerFaults;
+  operations: AnswerFaults;
+  webhooks: WebhookFaults;
+};
 
 const noAnswerFaults: AnswerFaults = {
   delayMinMs: 0,
@@ -49,6 +55,7 @@ const noAnswerFaults: AnswerFaults = {
 export const noFaults: FaultSettings = {
   bids: noAnswerFaults,
   queries: noAnswerFaults,
+  operations: noAnswerFaults,
   webhooks: { duplicate: 0, reorder: 0, late: 0, lateMs: 500, missing: 0, redeliverMissingMs: null },
 };
 

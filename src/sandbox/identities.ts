@@ -22,6 +22,17 @@ export function madeUpCpf(chance: Chance): string {
   return digits.join('');
 }
 
+/** 11 digits whose check digits hold. */
+export function isCpf(text: unknown): text is string {
+  if (typeof text !== 'string' || !/^\d{11}$/.test(text) || /^(\d)\1*$/.test(text)) return false;
+  const digits = [...text].map(Number);
+  return (
+    checkDigit(digits.slice(0, 9), 10) === digits[9] &&
+    // The first check digit counts for the second.
+    checkDigit(digits.slice(0, 10), 12) === digits[10]
+  );
+}
+
 const letters = 'ABCDEFGHJKLMNPQRSTUVWXYZ';
 
 /** CNPJ of 14 characters. Letters count by their character code less 48, as digits do. */

@@ -35,6 +35,9 @@ export type Links = {
   /** Makes a worker known to the service. */
   learn: (worker: Worker) => void;
   query: (path: typeof linkListPath | typeof linkDetailPath, body: string) => LinkQueryResult;
+  worker: (cpf: string) => Worker | null;
+  /** What the last detail query about this worker said, and how old that was at its source. */
+  lastDetail: (cpf: string) => Cached | null;
 };
 
 /** `tell` is called with the callback's body when it is due. */
@@ -90,7 +93,12 @@ export function createLinks(options: {
     return { kind: 'acknowledged', requestCode, source };
   };
 
-  return { learn: (worker) => void workers.set(worker.cpf, worker), query };
+  return {
+    learn: (worker) => void workers.set(worker.cpf, worker),
+    query,
+    worker: (cpf) => workers.get(cpf) ?? null,
+    lastDetail: (cpf) => cache.get(`${linkDetailPath} ${cpf}`) ?? null,
+  };
 }
 
 function sameEmployer(query: { employerIdType: number; employerId: string }, worker: Worker): boolean {

@@ -5,6 +5,7 @@ import { numberOfDigits } from '../wire/json.ts';
 import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
 import { formatDigits, formatWallClock } from '../wire/local-time.ts';
 import type { AuctionBid, Lot } from './auction-house.ts';
+import type { PlayedLoan } from './credit-arithmetic.ts';
 import type { Worker, WorkerRequest } from './population.ts';
 
 const requestsEndpoint = '/contrato/oferta-leilao/novas-solicitacoes';
@@ -202,4 +203,41 @@ export function linkDetailCallback(requestCode: string, worker: Worker, marginCe
       ...(worker.eligible ? {} : { motivoInelegibilidade: { codigo: 3, descricao: null } }),
     },
   });
+}
+
+const noteEndpoints = {
+  contract: '/oferta-leilao/gerar-contrato',
+  renegotiation: '/contrato/renegociacao/gerar-contrato',
+} as const;
+
+/** The credit note of a contract or a renegotiation: the two name their proposal differently. */
+export function creditNoteWebhook(of: keyof typeof noteEndpoints, loan: PlayedLoan): string {
+  const { figures, proposalCode } = loan;
+  return JSON.stringify({
+    CodigoRequisicao: loan.requestCode,
+    Endpoint: noteEndpoints[of],
+    Payload: {
+      NumeroCCB: loan.noteNumber,
+      ValorCETAnual: figures.cetAnnualPercent,
+      ValorCETMensal: figures.cetMonthlyPercent,
+      ValorEmprestimo: reais(figures.financedCents),
+      ValorIOF: reais(figures.iofCents),
+      ValorParcela: reais(figures.installmentCents),
+      ValorTaxaAnual: figures.rateAnnualPercent,
+      ValorTaxaMensal: figures.rateMonthlyPercent,
+      ValorSeguro: reais(figures.insuranceCents),
+      ...(of === 'contract' ? { CodigoProposta: proposalCode } : { ContratoProposta: proposalCode }),
+    },
+  });
+}
+
+/** How a failed generation looks is not shown: the wrapper with an error array, as the bid's events have it. */
+export function failedNoteWebhook(
+  of: keyof typeof noteEndpoints,
+  requestCode: string,
+  code: string,
+  message: string,
+): string {
+  const Erros = [{ Codigo: code, Mensagem: message }];
+  return JSON.stringify({ CodigoRequisicao: requestCode, Endpoint: noteEndpoints[of], Payload: { Erros } });
 }

@@ -54,9 +54,31 @@ export type ArrivedCall = {
   /** Request code of an accepted bid (its bid id) or of an acknowledged query. */
   requestCode: string | null;
   fault: AnswerFault | null;
+  /** The header, where one came. */
+  idempotencyKey?: string;
 };
 
-type DeliveryKind = 'requests' | 'ended' | 'contemplated' | 'proposed' | 'link-list' | 'link-detail';
+type DeliveryKind =
+  | 'requests'
+  | 'ended'
+  | 'contemplated'
+  | 'proposed'
+  | 'link-list'
+  | 'link-detail'
+  | 'contract'
+  | 'renegotiation';
+
+/** One operation that the service has executed: what happens to the same subject twice was done twice. */
+export type ExecutedOperation = {
+  kind: 'operation';
+  operation: string;
+  /** Request and competence, note number, proposal code, or the body's hash: what must not be done again. */
+  subject: string;
+  /** The idempotency key it came with. */
+  key: string | null;
+  requestCode: string | null;
+  at: EpochMs;
+};
 
 export type Delivery = {
   kind: 'delivery';
@@ -105,7 +127,14 @@ export type WonTruth = {
   choice: WorkerChoice;
 };
 
-export type SandboxEntry = EmittedRequest | ArrivedCall | Delivery | DeliveryAttempt | AuctionEnd | WonTruth;
+export type SandboxEntry =
+  | EmittedRequest
+  | ArrivedCall
+  | Delivery
+  | DeliveryAttempt
+  | AuctionEnd
+  | WonTruth
+  | ExecutedOperation;
 
 export type SandboxRecord = {
   write: (entry: SandboxEntry) => void;

@@ -3,6 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../domain/clock.ts';
 import { chanceOf } from './chance.ts';
+import type { Contracts } from './contracts.ts';
 import { createDeliveries, type Deliveries, type Message } from './deliveries.ts';
 import { createRecord, type EmittedRequest, type SandboxRecord } from './record.ts';
 import { modelRivals, type Rivals } from './rivals.ts';
@@ -12,6 +13,7 @@ import { createStage, type Stage } from './stage.ts';
 import { type SandboxSummary, summaryOf } from './summary.ts';
 import { type OfferTerms, offerOn } from './telling.ts';
 import { createTokens } from './tokens.ts';
+import type { Withdrawals } from './withdrawals.ts';
 import { type TrueValue, trueValue } from './worker-choice.ts';
 
 type RunOptions = {
@@ -32,6 +34,9 @@ export type Sandbox = {
   settings: SandboxSettings;
   /** What winning with these terms is worth, for a request of the record. */
   trueValue: (request: EmittedRequest, terms: OfferTerms) => TrueValue;
+  /** The service's side of contracts and withdrawal-backed loans, for tests that change its truth. */
+  contracts: Contracts;
+  withdrawals: Withdrawals;
   issueToken: () => string;
   revokeTokens: () => void;
   summary: () => SandboxSummary;
@@ -60,6 +65,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
   const server = createSandboxServer({
     house: stage.house,
     links: stage.links,
+    contracts: stage.contracts,
+    withdrawals: stage.withdrawals,
+    withdrawalForm: settings.tokens.withdrawalForm,
     tokens,
     faults: settings.faults,
     clock,
@@ -98,6 +106,8 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     settings,
     trueValue: (request, terms) =>
       trueValue(settings.world, offerOn(rivals, request, request.amountCents, request.releasedOn, terms)),
+    contracts: stage.contracts,
+    withdrawals: stage.withdrawals,
     issueToken: tokens.issue,
     revokeTokens: tokens.revokeAll,
     summary,

@@ -4,12 +4,23 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Chance, Clock } from '../domain/clock.ts';
 import { bidPath } from '../wire/bid.ts';
 import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
-import { answerToBid, answerToQuery, brokenDown, type Reply, throttled, unauthorised } from './answers.ts';
+import {
+  answerToBid,
+  answerToContract,
+  answerToQuery,
+  brokenDown,
+  type Reply,
+  throttled,
+  unauthorised,
+} from './answers.ts';
 import type { AuctionHouse } from './auction-house.ts';
+import type { Contracts } from './contracts.ts';
 import { type AnswerFault, type AnswerFaults, drawAnswerFault, drawDelay, type FaultSettings } from './faults.ts';
 import type { Links } from './links.ts';
 import { type ArrivedCall, requestIdIn, type SandboxRecord } from './record.ts';
-import type { Tokens } from './tokens.ts';
+import type { TokenSettings, Tokens } from './tokens.ts';
+import { type WithdrawalPath, withdrawalPaths } from './withdrawal-shapes.ts';
+import type { Withdrawals } from './withdrawals.ts';
 
 export type AnswerCounts = {
   calls: Record<string, number>;
@@ -23,6 +34,9 @@ export type SandboxServer = { http: Server; counts: AnswerCounts };
 type Context = {
   house: AuctionHouse;
   links: Links;
+  contracts: Contracts;
+  withdrawals: Withdrawals;
+  withdrawalForm: TokenSettings['withdrawalForm'];
   tokens: Tokens;
   faults: FaultSettings;
   clock: Clock;
@@ -33,6 +47,27 @@ type Context = {
 /** Made-up operation of the sandbox alone: the contract does not show how tokens are issued. */
 const tokenPath = '/sandbox/token';
 const maxBodyBytes = 1_000_000;
+
+const contractOperations = {
+  '/contrato/oferta-leilao/gerar-contrato': 'generate',
+  '/contrato/oferta-leilao/averbar-contrato': 'endorse',
+  '/contrato/renegociacao/gerar-contrato': 'renegotiate',
+} as const;
+const auctionPaths: readonly string[] = [bidPath, linkListPath, linkDetailPath];
+const knownPaths = new Set<string>([...auctionPaths, ...Object.keys(contractOperations), ...withdrawalPaths]);
+
+function isContractPath(path: string): path is keyof typeof contractOperations {
+  return Object.hasOwn(contractOperations, path);
+}
+
+function isWithdrawalPath(path: string): path is WithdrawalPath {
+  return (withdrawalPaths as readonly string[]).includes(path);
+}
+
+function faultsOf(path: string, { bids, queries, operations }: FaultSettings): AnswerFaults {
+  if (path === bidPath) return bids;
+  return auctionPaths.includes(path) ? queries : operations;
+}
 
 export function createSandboxServer(context: Context): SandboxServer {
   const counts: AnswerCounts = {
@@ -54,8 +89,7 @@ export function createSandboxServer(context: Context): SandboxServer {
     if (request.method === 'GET' && path === tokenPath) {
       return answer(response, { status: 200, body: JSON.stringify({ token: context.tokens.issue() }) });
     }
-    const known = path === bidPath || path === linkListPath || path === linkDetailPath;
-    if (!known || request.method !== 'POST') return answer(response, { status: 404, body: '{}' });
+    if (!knownPaths.has(path) || request.method !== 'POST') return answer(response, { status: 404, body: '{}' });
     collect(request, (bytes) => take(context, counts, path, request, response, bytes));
   });
   http.keepAliveTimeout = 60_000;
@@ -90,12 +124,15 @@ function take(
     sha256: createHash('sha256').update(bytes).digest('hex'),
   };
   const body = bytes.toString('utf8');
-  const faults = path === bidPath ? context.faults.bids : context.faults.queries;
-  const authorised = context.tokens.accepts(request.headers.authorization);
+  const faults = faultsOf(path, context.faults);
+  const form = isWithdrawalPath(path) ? context.withdrawalForm : 'bearer';
+  const authorised = context.tokens.accepts(request.headers.authorization, form);
+  const key = request.headers.idempotencykey;
+  const idempotencyKey = typeof key === 'string' ? key : undefined;
   const fault = drawAnswerFault(faults, context.chance);
   const delayMs = drawDelay(faults, context.chance);
   const landed = authorised && fault !== 'unauthorised' && fault !== 'throttled' && fault !== 'errorBefore';
-  const handled = landed ? handle(context, path, body) : null;
+  const handled = landed ? handle(context, path, body, idempotencyKey) : null;
   const call: ArrivedCall = {
     kind: 'call',
     path,
@@ -107,6 +144,7 @@ function take(
     outcome: handled?.outcome ?? null,
     requestCode: handled?.requestCode ?? null,
     fault,
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   };
   context.record.write(call);
   counts.calls[path] = (counts.calls[path] ?? 0) + 1;
@@ -121,11 +159,22 @@ function take(
 
 type Handled = { reply: Reply; outcome: string; requestCode: string | null };
 
-function handle(context: Context, path: string, body: string): Handled {
+function handle(context: Context, path: string, body: string, key: string | undefined): Handled {
   if (path === bidPath) {
     const placed = context.house.place(body);
     const requestCode = 'requestCode' in placed ? placed.requestCode : null;
     return { reply: answerToBid(placed), outcome: placed.kind, requestCode };
+  }
+  if (isContractPath(path)) {
+    const played = context.contracts[contractOperations[path]](body);
+    const outcome = played.kind === 'refused' ? played.code : played.kind;
+    const requestCode = played.kind === 'refused' ? null : played.requestCode;
+    return { reply: answerToContract(path, played), outcome, requestCode };
+  }
+  if (isWithdrawalPath(path)) {
+    const played = context.withdrawals.perform(path, body, key);
+    const status = played.outcome === 'invalid' || played.outcome === 'key-missing' ? 400 : 200;
+    return { reply: { status, body: played.body }, outcome: played.outcome, requestCode: null };
   }
   const result = context.links.query(path === linkListPath ? linkListPath : linkDetailPath, body);
   const outcome = result.kind === 'acknowledged' ? `acknowledged-${result.source}` : result.kind;

@@ -1,10 +1,12 @@
 /** All settings of the sandbox with their defaults, and how overrides are read: unknown keys and wrong kinds are refused at once. */
 import { Fault } from '../errors.ts';
 import { type AuctionSettings, defaultAuction } from './auction-house.ts';
+import { type ContractSettings, defaultContracts } from './contracts.ts';
 import { type FaultSettings, noFaults } from './faults.ts';
 import { defaultLinks, type LinkSettings } from './links.ts';
+import { defaultWithdrawals, type WithdrawalSettings } from './played-proposal.ts';
 import { type DeliverySettings, defaultDeliveries } from './sender.ts';
-import { defaultTokens, type TokenSettings } from './tokens.ts';
+import { defaultTokens, type TokenSettings, tokenForms } from './tokens.ts';
 import { defaultWorld, type WorldSettings } from './world.ts';
 
 export type PaceSettings = {
@@ -19,6 +21,8 @@ export type SandboxSettings = {
   world: WorldSettings;
   auction: AuctionSettings;
   links: LinkSettings;
+  contracts: ContractSettings;
+  withdrawals: WithdrawalSettings;
   faults: FaultSettings;
   deliveries: DeliverySettings;
   tokens: TokenSettings;
@@ -29,6 +33,8 @@ const defaultSandbox: SandboxSettings = {
   world: defaultWorld,
   auction: defaultAuction,
   links: defaultLinks,
+  contracts: defaultContracts,
+  withdrawals: defaultWithdrawals,
   faults: noFaults,
   deliveries: defaultDeliveries,
   tokens: defaultTokens,
@@ -93,6 +99,9 @@ export function sandboxSettings(overrides: unknown): SandboxSettings {
   const settings = overlay(defaultSandbox, overrides ?? {}, 'sandbox', problems) as SandboxSettings;
   checkNumbers(settings, 'sandbox', problems);
   if (settings.pace.batchRequests < 1) problems.push('sandbox.pace.batchRequests is below 1');
+  if (!tokenForms.includes(settings.tokens.withdrawalForm)) {
+    problems.push(`sandbox.tokens.withdrawalForm is none of ${tokenForms.join(', ')}`);
+  }
   if (problems.length > 0) throw new Fault('configuration-invalid', problems.join('\n'));
   return Object.freeze(settings);
 }

@@ -2,6 +2,7 @@
 import type { Clock } from '../domain/clock.ts';
 import { type AuctionBid, type AuctionEvent, type AuctionHouse, createAuctionHouse } from './auction-house.ts';
 import { chanceOf } from './chance.ts';
+import { type Contracts, createContracts } from './contracts.ts';
 import type { Message } from './deliveries.ts';
 import { createLinks, type Links } from './links.ts';
 import { requestAt } from './population.ts';
@@ -9,10 +10,13 @@ import type { SandboxRecord } from './record.ts';
 import type { Rivals } from './rivals.ts';
 import type { SandboxSettings } from './settings.ts';
 import { tellEvent } from './telling.ts';
+import { createWithdrawals, type Withdrawals } from './withdrawals.ts';
 
 export type Stage = {
   house: AuctionHouse;
   links: Links;
+  contracts: Contracts;
+  withdrawals: Withdrawals;
   /** Place of the next request in the world's stream. */
   nextIndex: () => number;
   /** Puts the next `count` requests to auction, of a stream of `planned`. */
@@ -35,7 +39,10 @@ export function createStage(options: {
   let waiting: (() => void)[] = [];
 
   const tell = (event: AuctionEvent) => {
-    tellEvent(event, settings, seed, rivals, record, send);
+    const won = tellEvent(event, settings, seed, rivals, record, send);
+    if (won !== null && event.kind === 'proposed' && won.errors.length === 0) {
+      contracts.propose(event.bid, event.request, won.choice.accepted);
+    }
     if (event.kind === 'opened') unfinished += 1;
     else if (event.kind === 'ended') unfinished += winsOf(event.ranked) - 1;
     else if (!event.outside && (event.kind === 'proposed' || event.errors.length > 0)) unfinished -= 1;
@@ -50,10 +57,21 @@ export function createStage(options: {
     chance: chanceOf(seed, 'links'),
     tell: ({ kind, requestCode, body }) => send({ what: kind, requestIds: [], batchId: null, requestCode, body }),
   });
+  const contracts = createContracts({
+    ...{ settings: settings.contracts, world: settings.world, links, clock, record },
+    chance: chanceOf(seed, 'contracts'),
+    tell: ({ kind, requestCode, body }) => send({ what: kind, requestIds: [], batchId: null, requestCode, body }),
+  });
+  const withdrawals = createWithdrawals({
+    ...{ settings: settings.withdrawals, seed, clock, record },
+    chance: chanceOf(seed, 'withdrawals'),
+  });
 
   return {
     house,
     links,
+    contracts,
+    withdrawals,
     nextIndex: () => nextIndex,
     openBatch: (count, planned) => {
       const places = Array.from({ length: count }, (_, place) => nextIndex + place);

@@ -15,6 +15,9 @@ export type SandboxSummary = {
   won: number;
   takenByWorkers: number;
   defaulted: number;
+  /** Operations after a bid that the service executed, by path or name, and how many of their subjects more than once. */
+  operations: Readonly<Record<string, number>>;
+  executedTwice: number;
   webhooks: { sent: number; acknowledged: number; givenUp: number };
   /** Each fault that has happened, and how often. */
   faults: Readonly<Record<AnswerFault | 'delay' | WebhookFault, number>>;
@@ -33,7 +36,19 @@ export function summaryOf(record: SandboxRecord, answers: AnswerCounts, sender: 
     won: won.length,
     takenByWorkers: won.filter((entry) => entry.choice.accepted).length,
     defaulted: won.filter((entry) => entry.choice.defaultedInMonth !== null).length,
+    ...executedIn(record),
     webhooks: { sent, acknowledged, givenUp },
     faults: { ...answers.faults, ...(sender?.faults ?? { duplicate: 0, reorder: 0, late: 0, missing: 0 }) },
   };
+}
+
+function executedIn(record: SandboxRecord): Pick<SandboxSummary, 'operations' | 'executedTwice'> {
+  const operations: Record<string, number> = {};
+  const subjects = new Map<string, number>();
+  for (const { operation, subject } of record.of('operation')) {
+    operations[operation] = (operations[operation] ?? 0) + 1;
+    const what = `${operation} ${subject}`;
+    subjects.set(what, (subjects.get(what) ?? 0) + 1);
+  }
+  return { operations, executedTwice: [...subjects.values()].filter((times) => times > 1).length };
 }

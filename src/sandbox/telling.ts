@@ -6,7 +6,7 @@ import type { Message } from './deliveries.ts';
 import { type DayNumber, dayNumber } from './loan.ts';
 import { contemplatedEvent, endWebhook, proposedEvent, requestsWebhook } from './messages.ts';
 import type { WorkerRequest } from './population.ts';
-import type { EmittedRequest, SandboxRecord } from './record.ts';
+import type { EmittedRequest, SandboxRecord, WonTruth } from './record.ts';
 import type { Rivals } from './rivals.ts';
 import type { SandboxSettings } from './settings.ts';
 import { chooseAsWorker, type TrueOffer } from './worker-choice.ts';
@@ -40,7 +40,7 @@ export function offerOn(
   };
 }
 
-/** Writes an event down and sends what the contract sends for it. */
+/** Writes an event down and sends what the contract sends for it; gives the truth of a win that is decided now. */
 export function tellEvent(
   event: AuctionEvent,
   settings: SandboxSettings,
@@ -48,15 +48,18 @@ export function tellEvent(
   rivals: Rivals,
   record: SandboxRecord,
   send: (message: Message) => void,
-): void {
+): WonTruth | null {
+  let won: WonTruth | null = null;
   if (event.kind === 'opened') {
     for (const request of event.lot.requests) record.write(emitted(request, event.lot, rivals));
   } else if (event.kind === 'ended') {
     for (const [requestId, bids] of event.ranked) record.write(endOf(requestId, event.lot, bids));
   } else if (event.kind === 'proposed' || event.errors.length > 0) {
-    record.write(wonBy(event, settings, seed, rivals));
+    won = wonBy(event, settings, seed, rivals);
+    record.write(won);
   }
   send(messageOf(event));
+  return won;
 }
 
 function messageOf(event: AuctionEvent): Message {
@@ -136,7 +139,7 @@ function wonBy(
   settings: SandboxSettings,
   seed: string,
   rivals: Rivals,
-) {
+): WonTruth {
   const { bid, request, outside, errors } = event;
   const { requestId, bidId, rateHundredths, amountCents, installments } = bid;
   const offer = offerOn(rivals, request, request.amountCents, releasedOn(bid.placedAt), bid);
@@ -145,7 +148,7 @@ function wonBy(
       ? { accepted: false, defaultedInMonth: null }
       : chooseAsWorker(settings.world, seed, request.index, offer);
   return {
-    kind: 'won' as const,
+    kind: 'won',
     requestId,
     bidId,
     rateHundredths,

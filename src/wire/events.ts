@@ -17,7 +17,15 @@ import {
   readText,
 } from './values.ts';
 
-export type EventKind = 'end-of-auction' | 'link-list' | 'link-detail' | 'contemplated' | 'proposed' | 'contract';
+export type EventKind =
+  | 'end-of-auction'
+  | 'link-list'
+  | 'link-detail'
+  | 'contemplated'
+  | 'proposed'
+  | 'contract'
+  | 'renegotiation'
+  | 'operation';
 
 const endOfAuctionEndpoint = '/contrato/oferta-leilao/fim-lote-solicitacoes';
 const endpoints: Readonly<Record<string, EventKind | 'winner'>> = {
@@ -28,7 +36,10 @@ const endpoints: Readonly<Record<string, EventKind | 'winner'>> = {
   [bidPath]: 'winner',
   '/oferta-leilao/gerar-contrato': 'contract',
   '/contrato/oferta-leilao/gerar-contrato': 'contract',
-  '/contrato/renegociacao/gerar-contrato': 'contract',
+  '/contrato/renegociacao/gerar-contrato': 'renegotiation',
+  '/renegociacao/gerar-contrato': 'renegotiation',
+  '/contrato/oferta-leilao/averbar-contrato': 'operation',
+  '/oferta-leilao/averbar-contrato': 'operation',
 };
 
 /** Which event a body is, by the value of `Endpoint`, else by its shape; null: perhaps new requests, perhaps nothing we know. */
@@ -49,7 +60,7 @@ export function recogniseEvent(value: JsonValue): EventKind | null {
   }
   if (has(payload, 'valorBaseMargem') && has(payload, 'matricula') && has(value, 'CodigoRequisicao'))
     return 'link-detail';
-  if (has(payload, 'NumeroCCB')) return 'contract';
+  if (has(payload, 'NumeroCCB')) return has(payload, 'ContratoProposta') ? 'renegotiation' : 'contract';
   return isJsonObject(fieldOf(payload, 'conteudo')) && has(value, 'CodigoRequisicao') && isWinner(payload)
     ? winnerKind(payload)
     : null;

@@ -7,6 +7,7 @@ import type { AuctionRecord, CallbackRecord, Topic, Topics } from '../domain/rec
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
 import type { Vault } from '../domain/vault.ts';
 import { type Decoded, describeFaults, type WireFault } from './casing.ts';
+import { decodeCreditNote, decodeOperationEvent } from './credit-notes.ts';
 import {
   decodeContemplated,
   decodeEndOfAuction,
@@ -21,6 +22,7 @@ import { type JsonLimits, type JsonValue, parseJson } from './json.ts';
 import { decodeLinkDetail, decodeLinkList, type LinkDetailMessage, type LinkList, type LinkRow } from './links.ts';
 import type { RequestMapping } from './mapping-table.ts';
 import { mapRequests, readExposed } from './request-mapping.ts';
+import type { ServiceError } from './service-errors.ts';
 
 /** What the log takes: one entry, its topic and its key. */
 export type WebhookEntry = { [T in Topic]: { topic: T; key: string; record: Topics[T] } }[Topic];
@@ -93,7 +95,29 @@ function readValue(value: JsonValue, deps: WebhookDeps): WebhookReading {
         }),
       );
     case 'contract':
-      return wholeDeadLetter('a contract event, which this version does not process', null, value, deps);
+    case 'renegotiation':
+      return orDeadLetter(decodeCreditNote(value, event), value, deps, ({ requestCode, of, note, errors }) =>
+        callbackEntries(event, requestCode, {
+          kind: 'credit-note',
+          at: deps.now,
+          requestCode,
+          of,
+          note,
+          errors: errors.map(errorLine),
+          sealed: deps.vault.seal(JSON.stringify(value)),
+        }),
+      );
+    case 'operation':
+      return orDeadLetter(decodeOperationEvent(value), value, deps, ({ requestCode, endpoint, errors }) =>
+        callbackEntries(event, requestCode, {
+          kind: 'operation-event',
+          at: deps.now,
+          requestCode,
+          endpoint,
+          errors: errors.map(errorLine),
+          sealed: deps.vault.seal(JSON.stringify(value)),
+        }),
+      );
     case null:
       return requestEntries(value, deps);
     default:
@@ -206,6 +230,12 @@ function replaceField(value: JsonValue, lowerName: string, change: (inner: JsonV
 
 function callbackEntries(event: EventKind, key: string, record: CallbackRecord): WebhookReading {
   return { kind: 'entries', event, entries: [{ topic: 'callbacks', key, record }], deadLetters: 0, faults: [] };
+}
+
+/** One line for people, with nothing in it that looks like a CPF. */
+function errorLine({ code, text }: ServiceError): string {
+  const said = [code, text].filter((part) => part !== null).join(': ');
+  return withoutCpf(said === '' ? 'an error without code or text' : said.slice(0, 300));
 }
 
 function linkDetailEntries(link: LinkDetailMessage, value: JsonValue, deps: WebhookDeps): WebhookReading {

@@ -104,7 +104,7 @@ export type CreditNote = ReturnType<typeof ccbPayload.rename>;
 function eventOf(payload: typeof ccbPayload | typeof renegotiatedPayload) {
   return message({
     requestCode: required('CodigoRequisicao', text),
-    endpoint: required('Endpoint', text),
+    endpoint: told('Endpoint', text),
     note: required('Payload', object(payload)),
   });
 }

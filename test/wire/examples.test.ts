@@ -6,6 +6,7 @@ import outcomeFile from '../../config/outcomes.json' with { type: 'json' };
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
 import { decodeBid, encodeBid, encodeBidAccepted } from '../../src/wire/bid.ts';
 import type { Decoded } from '../../src/wire/casing.ts';
+import { type CreditNoteEvent, decodeCreditNote, encodeCreditNote } from '../../src/wire/credit-notes.ts';
 import {
   decodeContemplated,
   decodeEndOfAuction,
@@ -76,7 +77,14 @@ const encoders: Record<string, (value: JsonValue) => string> = {
   proposed: again(decodeProposed, encodeProposed),
   'link-list': again(decodeLinkList, encodeLinkList),
   'link-detail': again(decodeLinkDetail, encodeLinkDetail),
+  'credit-note-contract': again((value) => decodeCreditNote(value, 'contract'), writeNote),
+  'credit-note-renegotiation': again((value) => decodeCreditNote(value, 'renegotiation'), writeNote),
 };
+
+function writeNote({ requestCode, of, note }: CreditNoteEvent): string {
+  assert.ok(note !== null);
+  return encodeCreditNote({ requestCode, of, note });
+}
 
 for (const { name, content } of examples('webhooks')) {
   test(`webhook ${name}`, () => {

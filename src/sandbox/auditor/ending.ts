@@ -41,6 +41,11 @@ export function checkAcknowledged(run: Run, report: Report): void {
         if (codes.has(`${what} ${requestCode}`)) break;
         report('acknowledged-lost', null, `the ${what} callback ${requestCode} was acknowledged and is not in the log`);
         break;
+      case 'contract':
+      case 'renegotiation':
+        if (codes.has(`credit-note ${requestCode}`)) break;
+        report('acknowledged-lost', null, `the ${what} webhook ${requestCode} was acknowledged and is not in the log`);
+        break;
       default:
         what satisfies never;
     }

@@ -103,6 +103,9 @@ function readRecord(record: RunSources['record'], caseOf: (requestId: RequestId)
       case 'won':
         caseOf(entry.requestId).wins.push(entry);
         break;
+      case 'operation':
+        // Operations after a bid are judged by their own summary.
+        break;
       default:
         entry satisfies never;
     }

@@ -143,6 +143,12 @@ const link = fc.record({
   ...{ linkKey: text, eligible: orNull(fc.boolean()), employerId: orNull(text), employerIdType: orNull(cents) },
   sealedIdentity: text,
 });
+const creditNote = fc.record({
+  ...{ noteNumber: text, proposalCode: orNull(text), loanCents: orNull(cents), iofCents: orNull(cents) },
+  ...{ insuranceCents: orNull(cents), installmentCents: orNull(cents), rateMonthlyPercent: orNull(probability) },
+  ...{ rateAnnualPercent: orNull(probability), cetMonthlyPercent: orNull(probability) },
+  cetAnnualPercent: orNull(probability),
+});
 const callbackRecord: fc.Arbitrary<CallbackRecord> = fc.oneof(
   fc.record({ kind: kind('link-detail'), at, requestCode: orNull(text), detail, sealed: text }),
   fc.record({
@@ -151,6 +157,15 @@ const callbackRecord: fc.Arbitrary<CallbackRecord> = fc.oneof(
   }),
   fc.record({ kind: kind('contemplated'), at, ...winner }),
   fc.record({ kind: kind('proposed'), at, ...proposal }),
+  fc.record({
+    ...{ kind: kind('credit-note'), at, requestCode: text, errors: texts, sealed: text },
+    of: fc.constantFrom('contract' as const, 'renegotiation' as const),
+    note: orNull(creditNote),
+  }),
+  fc.record({
+    ...{ kind: kind('operation-event'), at, requestCode: text, endpoint: orNull(text) },
+    ...{ errors: texts, sealed: text },
+  }),
 );
 
 const records: { [T in keyof Topics]: fc.Arbitrary<Topics[T]> } = {

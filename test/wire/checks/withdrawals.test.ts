@@ -1,0 +1,113 @@
+/** Each rule of the contract for withdrawal-backed loans withholds what breaks it, alone, and lets through what keeps it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  prepareAccountUpdate,
+  prepareFinalisation,
+  prepareInclusion,
+  prepareInstallments,
+  prepareProposalQuery,
+  prepareSigners,
+  prepareSimulation,
+  prepareSplits,
+} from '../../../src/wire/checks/withdrawals.ts';
+import { idempotencyKeyOf } from '../../../src/wire/operations.ts';
+
+const now = Date.UTC(2026, 10, 10, 15);
+const cpf = '52998224725';
+const birthDate = '1990-05-17';
+const dto = { proposalCode: 'P-1' };
+const signer = { signedAt: now, ip: '203.0.113.7' };
+const inclusion = { cpf, birthDay: '1990-05-01', account: { holderCpf: cpf, accountType: 1 } };
+const included = { birthDate, simulatedCpf: cpf };
+const ready = { signersRegistered: true, unsigned: 0, enabled: true };
+
+type Result = { kind: 'prepared' } | { kind: 'withheld'; breaches: readonly { rule: string }[] };
+
+const cases: Readonly<Record<string, () => readonly Result[]>> = {
+  'simulation balance-or-worker': () => [prepareSimulation('op', { amountCents: 100 }, { birthDate: null })],
+  'simulation cpf-valid': () => [prepareSimulation('op', { cpf: '1' }, { birthDate: null })],
+  'simulation birth-month': () => [prepareSimulation('op', { cpf, birthDay: '1990-06-17' }, { birthDate })],
+  'simulation not-negative': () => [
+    prepareSimulation('op', { balanceCents: -1 }, { birthDate: null }),
+    prepareSimulation('op', { cpf, amountCents: -1 }, { birthDate: null }),
+  ],
+  'inclusion cpf-valid': () => [prepareInclusion('op', { cpf: '1' }, { ...included, simulatedCpf: '1' })],
+  'inclusion birth-month': () => [prepareInclusion('op', { ...inclusion, birthDay: '1990-04-30' }, included)],
+  'inclusion holder-is-worker': () => [
+    prepareInclusion('op', { ...inclusion, account: { holderCpf: '39053344705' } }, included),
+    prepareInclusion('op', { ...inclusion, account: {} }, included),
+  ],
+  'inclusion simulated-first': () => [
+    prepareInclusion('op', inclusion, { ...included, simulatedCpf: null }),
+    prepareInclusion('op', inclusion, { ...included, simulatedCpf: '39053344705' }),
+  ],
+  'inclusion account-type': () => [
+    prepareInclusion('op', { ...inclusion, account: { holderCpf: cpf, accountType: 3 } }, included),
+  ],
+  'proposal located': () => [prepareProposalQuery('op', { dto: {} })],
+  'installments located': () => [prepareInstallments('op', { asOf: '2026-11-10' })],
+  'splits located': () => [prepareSplits('op', { dto: {} })],
+  'splits not-negative': () => [prepareSplits('op', { dto, splits: [{ amountCents: -1 }] })],
+  'signers located': () => [prepareSigners('op', { dto: {}, signers: [signer] }, { now })],
+  'signers signers-given': () => [prepareSigners('op', { dto, signers: [] }, { now })],
+  'signers signature-time': () => [
+    prepareSigners('op', { dto, signers: [signer, { ip: signer.ip }] }, { now }),
+    prepareSigners('op', { dto, signers: [{ ...signer, signedAt: now + 1 }] }, { now }),
+  ],
+  'signers signature-address': () => [
+    prepareSigners('op', { dto, signers: [{ signedAt: now }] }, { now }),
+    prepareSigners('op', { dto, signers: [{ ...signer, ip: 'here' }] }, { now }),
+  ],
+  'finalisation located': () => [prepareFinalisation('op', { dto: {} }, ready)],
+  'finalisation signers-registered': () => [prepareFinalisation('op', { dto }, { ...ready, signersRegistered: false })],
+  'finalisation all-signed': () => [prepareFinalisation('op', { dto }, { ...ready, unsigned: 1 })],
+  'finalisation finalisation-enabled': () => [prepareFinalisation('op', { dto }, { ...ready, enabled: false })],
+  'account-update located': () => [prepareAccountUpdate('op', { dto: {} }, { state: 'approved' })],
+  'account-update account-update-state': () => [
+    prepareAccountUpdate('op', { dto }, { state: 'analysing' }),
+    prepareAccountUpdate('op', { dto }, { state: 'cancelled' }),
+  ],
+};
+
+for (const [name, results] of Object.entries(cases)) {
+  test(`withheld: ${name}`, () => {
+    for (const result of results()) {
+      assert.ok(result.kind === 'withheld');
+      assert.deepEqual(
+        result.breaches.map(({ rule }) => rule),
+        [name.split(' ')[1]],
+      );
+    }
+  });
+}
+
+test('what keeps the rules is prepared, each with a key of its own', () => {
+  const results = [
+    prepareSimulation('op', { cpf, birthDay: '1990-05-01', cached: false }, { birthDate }),
+    prepareSimulation('op', { balanceCents: 0 }, { birthDate: null }),
+    prepareInclusion('op', inclusion, included),
+    prepareInclusion('op', { cpf, pix: { key: 'k' } }, included),
+    prepareProposalQuery('op', { dto: { any: 1 } }),
+    prepareInstallments('op', { proposalCode: 'P-1' }),
+    prepareSplits('op', { dto: { proposalNumber: '12' }, splits: [{ amountCents: 0 }] }),
+    prepareSigners('op', { dto: { operationCode: 'O' }, signers: [signer, { ...signer, ip: '2001:db8::7' }] }, { now }),
+    prepareFinalisation('op', { dto }, ready),
+    ...['approved', 'finalized', 'released', 'pending-payment'].map((state) =>
+      prepareAccountUpdate('op', { dto, extra: { conta: '1' } }, { state }),
+    ),
+  ];
+  for (const result of results) {
+    assert.ok(result.kind === 'prepared', JSON.stringify(result));
+    const { path, idempotencyKey } = result.prepared;
+    assert.equal(idempotencyKey, idempotencyKeyOf(path, 'op'));
+  }
+});
+
+test('a key is the same for each attempt and another for each operation', () => {
+  const key = idempotencyKeyOf('/FGTS/IncluirProposta', 'op-1');
+  assert.match(key, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.equal(idempotencyKeyOf('/FGTS/IncluirProposta', 'op-1'), key);
+  assert.notEqual(idempotencyKeyOf('/FGTS/IncluirProposta', 'op-2'), key);
+  assert.notEqual(idempotencyKeyOf('/FGTS/ConsultaProposta', 'op-1'), key);
+});

@@ -1,0 +1,197 @@
+/** Each rule of the contract for worker credit withholds what breaks it, alone, and lets through what keeps it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  type ContractFacts,
+  competenceOf,
+  type EndorsementFacts,
+  prepareContract,
+  prepareEndorsement,
+  prepareRenegotiation,
+  type RenegotiationFacts,
+} from '../../../src/wire/checks/worker-credit.ts';
+import type { ContractRequest, RenegotiationRequest } from '../../../src/wire/worker-credit.ts';
+
+const now = Date.UTC(2026, 10, 10, 15);
+const day = 86_400_000;
+
+const account = {
+  ...{ accountType: 2, branch: '0001', branchDigit: '9', account: '123', accountDigit: '4', bankNumber: '001' },
+};
+const contract: ContractRequest = {
+  ...{
+    requestId: '700',
+    amountCents: 250_000,
+    installments: 24,
+    rateHundredths: 300,
+    agentCpf: '52998224725',
+    account,
+  },
+};
+const contractFacts: ContractFacts = {
+  now,
+  bidRateHundredths: 300,
+  acceptedByWorker: true,
+  margin: { receivedAt: now - day, availableMarginCents: 20_000 },
+  installmentCents: 20_000,
+};
+
+type Preparation = { kind: 'prepared' } | { kind: 'withheld'; breaches: readonly { rule: string }[] };
+const rulesOf = (result: Preparation) => (result.kind === 'withheld' ? result.breaches.map(({ rule }) => rule) : []);
+
+type ContractCase = { request?: Partial<ContractRequest>; facts?: Partial<ContractFacts> };
+const contractCases: Readonly<Record<string, readonly ContractCase[]>> = {
+  'one-value': [{ request: { amountCents: null } }, { request: { amountCents: 250_000, installmentCents: 15_000 } }],
+  'amount-positive': [{ request: { amountCents: 0 } }, { request: { amountCents: null, installmentCents: -1 } }],
+  'rate-above-minimum': [{ request: { rateHundredths: 1 } }, { request: { rateHundredths: 2.5 } }],
+  'rate-below-maximum': [{ request: { rateHundredths: 498 }, facts: { bidRateHundredths: 600 } }],
+  'rate-within-bid': [{ facts: { bidRateHundredths: 299 } }],
+  'installments-positive': [{ request: { installments: 0 } }],
+  'policy-with-insurance': [
+    { request: { insuranceCents: 1_000 } },
+    { request: { insuranceCents: 1, policyNumber: ' ' } },
+  ],
+  'cpf-valid': [{ request: { agentCpf: '52998224726' } }],
+  'account-complete': [
+    { request: { account: { ...account, branch: '' } } },
+    { request: { account: { ...account, branchDigit: '' } } },
+    { request: { account: { ...account, account: ' ' } } },
+    { request: { account: { ...account, accountDigit: '' } } },
+    { request: { account: { ...account, bankNumber: '' } } },
+  ],
+  'account-type': [{ request: { account: { ...account, accountType: 3 } } }],
+  'worker-accepted': [{ facts: { acceptedByWorker: false } }],
+  'link-detail-queried': [
+    { facts: { margin: null } },
+    { facts: { margin: { receivedAt: now, availableMarginCents: null } } },
+  ],
+  'margin-fresh': [{ facts: { margin: { receivedAt: now - day - 1, availableMarginCents: 20_000 } } }],
+  'margin-fits': [
+    { facts: { installmentCents: 20_001 } },
+    { request: { amountCents: null, installmentCents: 20_001 }, facts: { installmentCents: 1 } },
+  ],
+};
+
+for (const [rule, cases] of Object.entries(contractCases)) {
+  test(`contract withheld by ${rule}`, () => {
+    for (const { request, facts } of cases) {
+      const result = prepareContract('op', { ...contract, ...request }, { ...contractFacts, ...facts });
+      assert.deepEqual(rulesOf(result), [rule]);
+    }
+  });
+}
+
+test('a contract on all its bounds is prepared, with the id of its request as a text', () => {
+  const insured = { ...contract, insuranceCents: 1_050, policyNumber: '9', rateHundredths: 497 };
+  const result = prepareContract('op', insured, { ...contractFacts, bidRateHundredths: 497 });
+  assert.ok(result.kind === 'prepared');
+  const { path, body, idempotencyKey } = result.prepared;
+  assert.equal(path, '/contrato/oferta-leilao/gerar-contrato');
+  assert.match(body, /"numeroSolicitacao":"700"/);
+  assert.match(body, /"valorSeguro":"10.50"/);
+  assert.equal(idempotencyKey, null);
+});
+
+test('all breaches are told at once', () => {
+  const result = prepareContract(
+    'op',
+    { ...contract, installments: 0, agentCpf: '1' },
+    { ...contractFacts, margin: null },
+  );
+  assert.deepEqual(rulesOf(result), ['installments-positive', 'cpf-valid', 'link-detail-queried']);
+});
+
+const endorsementFacts: EndorsementFacts = {
+  ...{ now, generatedAt: now - 3_600_000, noteReceived: true, signedAt: now - 60_000, cutoffDay: 20 },
+};
+const content = { codigoProposta: 'P-1', assinatura: 'x' };
+const endorsementCases: Readonly<
+  Record<string, readonly { content?: typeof content | Record<string, never>; facts?: Partial<EndorsementFacts> }[]>
+> = {
+  'signature-sent': [{ content: {} }],
+  'note-received': [{ facts: { noteReceived: false } }, { facts: { generatedAt: null } }],
+  signed: [{ facts: { signedAt: null } }],
+  'same-competence': [
+    { facts: { generatedAt: Date.UTC(2026, 9, 20, 15) } },
+    { facts: { signedAt: Date.UTC(2026, 9, 20, 15) } },
+    { facts: { now: Date.UTC(2026, 10, 21, 15) } },
+  ],
+};
+
+for (const [rule, cases] of Object.entries(endorsementCases)) {
+  test(`endorsement withheld by ${rule}`, () => {
+    for (const one of cases) {
+      const facts = { ...endorsementFacts, ...one.facts };
+      assert.deepEqual(rulesOf(prepareEndorsement('op', { content: one.content ?? content }, facts)), [rule]);
+    }
+  });
+}
+
+test('an endorsement goes whole, within its competence', () => {
+  const facts = { ...endorsementFacts, generatedAt: Date.UTC(2026, 9, 21, 15) };
+  const result = prepareEndorsement('op', { content }, facts);
+  assert.ok(result.kind === 'prepared');
+  assert.equal(result.prepared.body, JSON.stringify(content));
+});
+
+test('a competence runs from the day after the cut-off to the cut-off, in São Paulo', () => {
+  assert.equal(competenceOf(Date.UTC(2026, 10, 21, 2, 59), 20), '2026-11');
+  assert.equal(competenceOf(Date.UTC(2026, 10, 21, 3), 20), '2026-12');
+  assert.equal(competenceOf(Date.UTC(2026, 11, 31, 12), 20), '2027-01');
+  assert.equal(competenceOf(Date.UTC(2026, 11, 31, 12), 31), '2026-12');
+});
+
+const renegotiation: RenegotiationRequest = {
+  ...{ closedContract: '1', cpf: '52998224725', registration: '7', employerIdType: 1, employerId: '12ABC34501DE35' },
+  ...{ agentCpf: '39053344705', contractType: '12', installments: 36, rateHundredths: 498 },
+};
+const original = {
+  ...{ rateHundredths: 498, cpf: '52998224725', closedByTermination: true, openInstallments: 5, pendingCharges: false },
+};
+const link = { valid: true, margin: { receivedAt: now, availableMarginCents: 20_000 } };
+const renegotiationFacts: RenegotiationFacts = { now, original, link, installmentCents: 20_000 };
+
+type RenegotiationCase = { request?: Partial<RenegotiationRequest>; facts?: Partial<RenegotiationFacts> };
+const renegotiationCases: Readonly<Record<string, readonly RenegotiationCase[]>> = {
+  'rate-above-minimum': [{ request: { rateHundredths: 1 } }],
+  'rate-at-most-maximum': [
+    { request: { rateHundredths: 499 }, facts: { original: { ...original, rateHundredths: 600 } } },
+  ],
+  'rate-within-original': [{ facts: { original: { ...original, rateHundredths: 497 } } }],
+  'installments-positive': [{ request: { installments: 1.5 } }],
+  'cpf-valid': [
+    { request: { agentCpf: '00000000000' } },
+    { request: { cpf: '1' }, facts: { original: { ...original, cpf: null } } },
+  ],
+  'field-given': [
+    { request: { closedContract: '' } },
+    { request: { registration: ' ' } },
+    { request: { employerId: '' } },
+    { request: { contractType: '' } },
+  ],
+  'employer-type': [{ request: { employerIdType: 3 } }],
+  'contract-of-worker': [{ facts: { original: { ...original, cpf: '39053344705' } } }],
+  'closed-by-termination': [{ facts: { original: { ...original, closedByTermination: false } } }],
+  'open-installments': [{ facts: { original: { ...original, openInstallments: 0 } } }],
+  'no-pending-charges': [{ facts: { original: { ...original, pendingCharges: true } } }],
+  'link-valid': [{ facts: { link: { ...link, valid: false } } }],
+  'link-detail-queried': [{ facts: { link: { ...link, margin: null } } }],
+  'margin-fits': [{ facts: { installmentCents: 20_001 } }],
+};
+
+for (const [rule, cases] of Object.entries(renegotiationCases)) {
+  test(`renegotiation withheld by ${rule}`, () => {
+    for (const { request, facts } of cases) {
+      const result = prepareRenegotiation('op', { ...renegotiation, ...request }, { ...renegotiationFacts, ...facts });
+      assert.deepEqual(rulesOf(result), [rule]);
+    }
+  });
+}
+
+test('a renegotiation may cost 4.98, and what only the service knows is left to it', () => {
+  const unknown = { ...original, cpf: null, closedByTermination: null, openInstallments: null, pendingCharges: null };
+  const facts = { ...renegotiationFacts, original: unknown, link: { ...link, valid: null } };
+  const result = prepareRenegotiation('op', renegotiation, facts);
+  assert.ok(result.kind === 'prepared');
+  assert.match(result.prepared.body, /"valorTaxaMensal":4.98/);
+});
