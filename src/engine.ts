@@ -21,6 +21,8 @@ import type { Journal } from './http/journal.ts';
 import { createLagWatch, type LagWatch } from './http/lag.ts';
 import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
+import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './origination/desk.ts';
+import type { FlowStore, LoanService } from './origination/ports.ts';
 import { prepareCalendar } from './pricing/schedule.ts';
 import { encodeBid } from './wire/bid.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
@@ -31,6 +33,7 @@ export type Store = {
   appendAtDoor: EventLog['append'];
   views: Views;
   margins: MarginCache;
+  flows: FlowStore;
   control: Control;
   house: House;
   /** Views that a server may lose, and where copies of them are kept; null for views that end with the log. */
@@ -42,7 +45,7 @@ export type EngineParts = {
   instance: string;
   soleOwner: boolean;
   store: Store;
-  service: Service;
+  service: Service & LoanService;
   vault: Vault;
   clock: Clock;
   chance: Chance;
@@ -54,7 +57,7 @@ export type EngineParts = {
   learning: boolean;
   journal: Journal;
   /** Hears each durable step; a crash run ends the process here. */
-  onStep: (step: Step) => void;
+  onStep: (step: Step | FlowDurableStep) => void;
   /** The desk was moved from under this process, which is to end. */
   onMoved: (fault: Fault) => void;
 };
@@ -64,6 +67,7 @@ export type Engine = {
   url: string;
   /** Null in a process that is a door only. */
   desk: Desk | null;
+  flowDesk: FlowDesk | null;
   /** No new webhooks, no new bids; what is under way is waited for. */
   stop: () => Promise<void>;
 };
@@ -88,6 +92,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   const metrics = createMetrics();
   const lagWatch = createLagWatch();
   const { desk, keeper } = config.roles.includes('desk') ? deskOf(parts, metrics) : { desk: null, keeper: null };
+  const flowDesk = desk === null ? null : flowDeskOf(parts, desk);
   const door = config.roles.includes('door') ? doorOf(parts, metrics) : null;
   const server = createServer({
     door,
@@ -101,6 +106,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   const { pricing } = config;
   prepareCalendar(dayOf(parts.clock.now()), pricing.maxInstallments, pricing.payrollCalendar);
   await desk?.start();
+  await flowDesk?.start();
   keeper?.start();
   const port = await server.listen(config.http.host, config.http.port);
   const house = parts.soleOwner ? null : watchHouse({ ...parts, ...parts.store, shows: desk === null });
@@ -108,10 +114,12 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   return {
     url: `http://${config.http.host}:${port}`,
     desk,
+    flowDesk,
     stop: async () => {
       house?.stop();
       await server.close();
       await keeper?.stop();
+      await flowDesk?.stop();
       await desk?.stop();
       journal.info('stopped', { instance: parts.instance });
     },
@@ -162,6 +170,22 @@ function deskOf(parts: EngineParts, metrics: Metrics): { desk: Desk; keeper: Sna
     ...(keeper === null ? {} : { restoreViews: keeper.restore, onRebuild: onProgress }),
   });
   return { desk, keeper };
+}
+
+/** Contracts and withdrawals; a pause of the desk keeps them from writing too. */
+function flowDeskOf({ store, config, journal, onStep, ...parts }: EngineParts, desk: Desk): FlowDesk {
+  return createFlowDesk({
+    ...parts,
+    ...store,
+    settings: config.flows,
+    pricing: config.pricing,
+    isOpen: () => desk.gate() === null,
+    observer: (event) => {
+      if (event.kind === 'step') onStep(event.step);
+      else if (event.kind === 'alarm') journal.error('alarm', { code: event.code, flowId: event.flowId });
+      else journal.error('fault', { code: event.code, text: event.message });
+    },
+  });
 }
 
 function observerOf(metrics: Metrics, journal: Journal, onStep: (step: Step) => void): DeskObserver {

@@ -31,6 +31,7 @@ import type { Vault } from './domain/vault.ts';
 import { type Engine, type Store, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
 import { createJournal, type Journal } from './http/journal.ts';
+import type { FlowDurableStep } from './origination/desk.ts';
 import { createRuleCheck, policyOf } from './policy.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { type modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
@@ -117,13 +118,14 @@ async function openSharedStore(
       onStalled: onFault,
       onLine: (level, text) => journal[level]('kafka', { text }),
     });
-    const { views, margins, control } = shared;
+    const { views, margins, flows, control } = shared;
     return {
       log: records.log,
       appendAtDoor: records.appendAtDoor,
       house: records.house,
       views,
       margins,
+      flows,
       control,
       copies: { views: shared.copies, snapshots: records.snapshots },
       close: async () => {
@@ -215,7 +217,7 @@ async function openEngine(parts: {
  * `step:n` kills this process the n-th time it comes there, as `npm run crash` asks for; nothing is flushed or closed.
  * `step:n:SIGSTOP` freezes it there.
  */
-function crashAt(text: string | undefined): (step: Step) => void {
+function crashAt(text: string | undefined): (step: Step | FlowDurableStep) => void {
   if (text === undefined) return () => undefined;
   const [name, times, signal = 'SIGKILL'] = text.split(':');
   let remaining = Number(times ?? 1);

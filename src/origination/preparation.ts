@@ -188,6 +188,6 @@ function withdrawal(
 
 /** As the service last said it in a number that the settings explain; else what this flow has done itself. */
 export function proposalStateOf(state: FlowState, { situations }: FlowSettings): string {
-  const told = state.situation === null ? undefined : situations[String(state.situation)];
+  const told = situations.find(({ code }) => code === state.situation)?.state;
   return told ?? (state.phase === 'finalised' ? 'finalized' : 'unknown');
 }

@@ -23,5 +23,5 @@ export type FlowSettings = {
   /** The service was set up for the finalisation of withdrawals. */
   finalisationEnabled: boolean;
   /** What the service's numbers for the state of a proposal mean; the contract does not show it. */
-  situations: Readonly<Record<string, string>>;
+  situations: readonly { code: number; state: string }[];
 };

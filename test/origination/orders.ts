@@ -24,7 +24,10 @@ export const settings: FlowSettings = {
   competenceLookMs: 3_600_000,
   stepsKept: 50,
   finalisationEnabled: true,
-  situations: { '1': 'approved', '2': 'finalized' },
+  situations: [
+    { code: 1, state: 'approved' },
+    { code: 2, state: 'finalized' },
+  ],
 };
 
 const workerCpf = '52998224725';

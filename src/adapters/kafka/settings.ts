@@ -42,10 +42,16 @@ export const kafkaDefaults: Omit<KafkaSettings, 'brokers' | 'registryUrl'> = {
 };
 
 /** `snapshots` holds snapshots of the views and is written by whoever keeps them; `house` says whether the desk lives here. */
-export const kafkaTopics = ['auctions', 'callbacks', 'dead-letters', 'inputs', 'snapshots', 'house'] as const;
+export const kafkaTopics = ['auctions', 'flows', 'callbacks', 'dead-letters', 'inputs', 'snapshots', 'house'] as const;
 export type KafkaTopic = (typeof kafkaTopics)[number];
 
-export const recordTopics = ['auctions', 'callbacks', 'dead-letters', 'inputs'] as const satisfies readonly Topic[];
+export const recordTopics = [
+  'auctions',
+  'flows',
+  'callbacks',
+  'dead-letters',
+  'inputs',
+] as const satisfies readonly Topic[];
 
 export function topicNameOf(settings: KafkaSettings, topic: KafkaTopic): string {
   return `${settings.topicPrefix}${topic}`;
