@@ -32,7 +32,7 @@ export const defaultContracts: ContractSettings = {
 };
 
 /** `status` and `code` are the sandbox's own: the contract shows no catalogue. */
-export type Refusal = { kind: 'refused'; status: number; code: string; message: string };
+type Refusal = { kind: 'refused'; status: number; code: string; message: string };
 export type Played = { kind: 'acknowledged'; requestCode: string; message: string } | Refusal;
 
 type Proposal = { request: WorkerRequest; bid: AuctionBid; accepted: boolean };

@@ -43,7 +43,7 @@ export type PlayedLoan = {
   pendingCharges: boolean;
 };
 
-export function dayNumberOf(at: EpochMs): DayNumber {
+function dayNumberOf(at: EpochMs): DayNumber {
   const [year, month, day] = dayOf(at).split('-').map(Number) as [number, number, number];
   return dayNumber(year, month, day);
 }

@@ -69,7 +69,7 @@ type DeliveryKind =
   | 'renegotiation';
 
 /** One operation that the service has executed: what happens to the same subject twice was done twice. */
-export type ExecutedOperation = {
+type ExecutedOperation = {
   kind: 'operation';
   operation: string;
   /** Request and competence, note number, proposal code, or the body's hash: what must not be done again. */

@@ -4,7 +4,7 @@ import { type Decoded, fieldOf } from './casing.ts';
 import { isJsonObject, type JsonValue } from './json.ts';
 import { errorsOf, type ServiceError } from './service-errors.ts';
 import { readText } from './values.ts';
-import { ccbEndpoint, ccbEvent, renegotiatedEndpoint, renegotiatedEvent } from './worker-credit.ts';
+import { ccbEndpoint, ccbEvent, renegotiatedEvent, renegotiationPath } from './worker-credit.ts';
 
 /** `note` null: the operation failed, and `errors` say why. */
 export type CreditNoteEvent = {
@@ -31,7 +31,7 @@ export function decodeCreditNote(value: JsonValue, of: CreditNoteEvent['of']): D
 export function encodeCreditNote(event: { requestCode: string; of: CreditNoteEvent['of']; note: CreditNote }): string {
   const { requestCode, of, note } = event;
   const [message, endpoint] =
-    of === 'contract' ? ([ccbEvent, ccbEndpoint] as const) : ([renegotiatedEvent, renegotiatedEndpoint] as const);
+    of === 'contract' ? ([ccbEvent, ccbEndpoint] as const) : ([renegotiatedEvent, renegotiationPath] as const);
   return JSON.stringify(message.encode({ requestCode, endpoint, note }));
 }
 

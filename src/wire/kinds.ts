@@ -4,7 +4,6 @@ import { isRawNumber, numberOfDigits } from './json.ts';
 import { formatWallClock } from './local-time.ts';
 import { scalar } from './message.ts';
 import {
-  formatDayDigits,
   type Reader,
   readBoolean,
   readCpf,
@@ -89,7 +88,5 @@ export const number = scalar<number>(readNumber, (value) => value);
 export const dayTime = scalar<Day>(readDay, midnight);
 /** `YYYY-MM-DD` */
 export const day = scalar<Day>(readDay, (value) => value);
-/** `ddMMyyyy` */
-export const dayDigits = scalar<Day>(readDay, formatDayDigits);
 /** São Paulo's wall clock, no zone. */
 export const instant = scalar<EpochMs>(readInstant, formatWallClock);

@@ -97,12 +97,6 @@ export function listOf<I, O>(message: Message<I, O>): Kind<readonly I[], readonl
 }
 
 /** Whole, as it came: for what the contract does not show. */
-export const asItIs: Kind<JsonValue> = {
-  schema: (presence) => within(z.unknown(), presence),
-  fromWire: (_checked, raw) => raw,
-  toWire: (value) => value,
-};
-
 export const listAsItIs: Kind<readonly JsonValue[]> = {
   schema: (presence) => within(z.array(z.unknown()), presence),
   fromWire: (_checked, raw) => raw as JsonValue[],

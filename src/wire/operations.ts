@@ -56,11 +56,11 @@ import {
 } from './worker-credit.ts';
 
 /** The result comes by webhook under this code. */
-export type Acknowledged = { requestCode: string; message: string | null };
+type Acknowledged = { requestCode: string; message: string | null };
 /** The contract does not show it: `content` is the whole answer, null where it was empty. */
-export type EndorsementAnswer = { requestCode: string | null; content: JsonValue };
+type EndorsementAnswer = { requestCode: string | null; content: JsonValue };
 
-export type Operations = {
+type Operations = {
   contract: { request: ContractRequest; answer: Acknowledged };
   endorsement: { request: EndorsementRequest; answer: EndorsementAnswer };
   renegotiation: { request: RenegotiationRequest; answer: Acknowledged };
@@ -265,5 +265,5 @@ export type OperationResult<A> =
       retryAt: number | null;
     };
 
-export type RawAnswer = { status: number; body: string };
+type RawAnswer = { status: number; body: string };
 type Heard = { response: RawAnswer; firstByteAt: number; attempts: number };

@@ -40,7 +40,6 @@ const splitFields = {
   portability: optional('portabilidadeCLT', object(message({ number: required('nuPortIddCTC', text) }))),
 };
 const splitMessage = message(splitFields);
-export type ProposalSplit = Input<typeof splitFields>;
 
 const signerFields = {
   name: optional('nome', text),

@@ -67,7 +67,6 @@ const payoutAccountFields = {
   holderName: optional('NomePagamento', text),
 };
 const payoutAccount = message(payoutAccountFields);
-export type PayoutAccount = Input<typeof payoutAccountFields>;
 
 const splitFields = {
   fieldId: optional('CampoID', text),
@@ -133,13 +132,12 @@ export const installmentsMessage = message({ dto: required('Dto', object(install
 
 // --- Answers --------------------------------------------------------------------------------------------------------
 
-export const serviceMessage = message({
+const serviceMessage = message({
   code: told('Code', text),
   context: told('Context', text),
   description: told('Description', note),
   field: told('Field', text),
 });
-export type ServiceMessage = ReturnType<typeof serviceMessage.rename>;
 
 /** Common to every answer of /FGTS; the same keys in lower camel on /Proposta. */
 const envelopeFields = {

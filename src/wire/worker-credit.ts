@@ -19,12 +19,8 @@ export const contractPath = '/contrato/oferta-leilao/gerar-contrato';
 export const endorsementPath = '/contrato/oferta-leilao/averbar-contrato';
 export const renegotiationPath = '/contrato/renegociacao/gerar-contrato';
 
-/** Values of `Endpoint` in the webhooks: the first one is not the path of its call. */
+/** Value of `Endpoint` in the webhook: not the path of its call, as the renegotiation's is. */
 export const ccbEndpoint = '/oferta-leilao/gerar-contrato';
-export const renegotiatedEndpoint = renegotiationPath;
-
-/** 1 = savings, 2 = checking. */
-export const accountTypes = { savings: 1, checking: 2 } as const;
 
 /** Customer's account. Lower camel, as the contract's sample writes it. */
 const workerAccountFields = {
@@ -35,7 +31,7 @@ const workerAccountFields = {
   accountDigit: required('contaDig', text),
   bankNumber: required('numeroBanco', text),
 };
-export const workerAccount = message(workerAccountFields);
+const workerAccount = message(workerAccountFields);
 export type WorkerAccount = Input<typeof workerAccountFields>;
 
 const contractFields = {
@@ -95,10 +91,8 @@ const noteFields = {
 };
 const ccbFields = { ...noteFields, proposalCode: told('CodigoProposta', text) };
 const renegotiatedFields = { ...noteFields, proposalCode: told('ContratoProposta', text) };
-export const ccbPayload = message(ccbFields);
-export const renegotiatedPayload = message(renegotiatedFields);
-/** `proposalCode`: `CodigoProposta` of an auction contract, `ContratoProposta` of a renegotiation. */
-export type CreditNote = ReturnType<typeof ccbPayload.rename>;
+const ccbPayload = message(ccbFields);
+const renegotiatedPayload = message(renegotiatedFields);
 
 /** The two webhooks with their wrapper. */
 function eventOf(payload: typeof ccbPayload | typeof renegotiatedPayload) {

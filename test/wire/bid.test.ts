@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
-import { type Contact, type ContactKind, checkContacts, decodeBid, encodeBid } from '../../src/wire/bid.ts';
+import {
+  type Contact,
+  type ContactKind,
+  checkContacts,
+  decodeBid,
+  encodeBid,
+  encodeBidAccepted,
+} from '../../src/wire/bid.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { readOutcomeTable } from '../../src/wire/outcomes.ts';
 
@@ -91,4 +98,12 @@ test('tables that make no sense are refused, each problem with its place', () =>
   const problems = (mapping as { problems: readonly string[] }).problems.join('\n');
   assert.match(problems, /\/facts\/cpf/);
   assert.match(problems, /colour/);
+});
+
+test('an accepted bid is answered with all its fields', () => {
+  assert.deepEqual(JSON.parse(encodeBidAccepted({ requestCode: 'code', message: 'ok' })), {
+    CodigoRequisicao: 'code',
+    Origem: '/contrato/oferta-leilao/incluir-lance',
+    Conteudo: { CodigoLanceLeilao: 'code', Mensagem: 'ok' },
+  });
 });

@@ -7,7 +7,7 @@ import { type Exchange, exchange, type Post } from './exchange.ts';
 import type { ClockSkew, NetworkTime } from './measures.ts';
 import type { Token, TokenEvent, TokenKeeper } from './token.ts';
 
-export type Operation = 'bid' | 'link-list' | 'link-detail' | OperationName;
+type Operation = 'bid' | 'link-list' | 'link-detail' | OperationName;
 
 export type ServiceEvent =
   | TokenEvent
@@ -71,9 +71,9 @@ export function createLane(options: LaneOptions): Lane {
   };
 }
 
-export type Gate = Pick<Post, 'deadlineAt' | 'gate'>;
+type Gate = Pick<Post, 'deadlineAt' | 'gate'>;
 
-export type Letter = { operation: Operation; path: string; body: string; idempotencyKey?: string | null };
+type Letter = { operation: Operation; path: string; body: string; idempotencyKey?: string | null };
 
 /** Null: there is no token that works. */
 export type Send = (lane: Lane, letter: Letter, gate: Gate) => Promise<Exchange | null>;

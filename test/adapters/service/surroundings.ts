@@ -31,7 +31,13 @@ export const accepted = JSON.stringify({
   Conteudo: { CodigoLanceLeilao: '3f2504e0-4f89-11d3-9a0c-0305e82c3301', Mensagem: 'ok' },
 });
 
-export type Received = { url: string; authorization: string; contentType: string; body: string };
+export type Received = {
+  url: string;
+  authorization: string;
+  contentType: string;
+  idempotencyKey: string | null;
+  body: string;
+};
 
 /** Hears whole requests, then lets `answer` do what it likes with the response. */
 export async function startHttp(
@@ -47,7 +53,9 @@ export async function startHttp(
     });
     request.on('end', () => {
       const { authorization = '', 'content-type': contentType = '' } = request.headers;
-      const one = { url: request.url ?? '', authorization, contentType, body };
+      const key = request.headers.idempotencykey;
+      const idempotencyKey = typeof key === 'string' ? key : null;
+      const one = { url: request.url ?? '', authorization, contentType, idempotencyKey, body };
       received.push(one);
       answer(response, one, request);
     });

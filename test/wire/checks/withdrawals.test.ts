@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  accountUpdateStates,
   prepareAccountUpdate,
   prepareFinalisation,
   prepareInclusion,
@@ -93,10 +94,9 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareSplits('op', { dto: { proposalNumber: '12' }, splits: [{ amountCents: 0 }] }),
     prepareSigners('op', { dto: { operationCode: 'O' }, signers: [signer, { ...signer, ip: '2001:db8::7' }] }, { now }),
     prepareFinalisation('op', { dto }, ready),
-    ...['approved', 'finalized', 'released', 'pending-payment'].map((state) =>
-      prepareAccountUpdate('op', { dto, extra: { conta: '1' } }, { state }),
-    ),
+    ...accountUpdateStates.map((state) => prepareAccountUpdate('op', { dto, extra: { conta: '1' } }, { state })),
   ];
+  assert.deepEqual(accountUpdateStates, ['approved', 'finalized', 'released', 'pending-payment']);
   for (const result of results) {
     assert.ok(result.kind === 'prepared', JSON.stringify(result));
     const { path, idempotencyKey } = result.prepared;

@@ -5,15 +5,18 @@ import {
   type ContractFacts,
   competenceOf,
   type EndorsementFacts,
+  type MarginFact,
+  marginValidityMs,
   prepareContract,
   prepareEndorsement,
   prepareRenegotiation,
   type RenegotiationFacts,
+  renegotiationMaxRateHundredths,
 } from '../../../src/wire/checks/worker-credit.ts';
 import type { ContractRequest, RenegotiationRequest } from '../../../src/wire/worker-credit.ts';
 
 const now = Date.UTC(2026, 10, 10, 15);
-const day = 86_400_000;
+const margin: MarginFact = { receivedAt: now - marginValidityMs, availableMarginCents: 20_000 };
 
 const account = {
   ...{ accountType: 2, branch: '0001', branchDigit: '9', account: '123', accountDigit: '4', bankNumber: '001' },
@@ -32,7 +35,7 @@ const contractFacts: ContractFacts = {
   now,
   bidRateHundredths: 300,
   acceptedByWorker: true,
-  margin: { receivedAt: now - day, availableMarginCents: 20_000 },
+  margin,
   installmentCents: 20_000,
 };
 
@@ -65,7 +68,7 @@ const contractCases: Readonly<Record<string, readonly ContractCase[]>> = {
     { facts: { margin: null } },
     { facts: { margin: { receivedAt: now, availableMarginCents: null } } },
   ],
-  'margin-fresh': [{ facts: { margin: { receivedAt: now - day - 1, availableMarginCents: 20_000 } } }],
+  'margin-fresh': [{ facts: { margin: { ...margin, receivedAt: now - 86_400_001 } } }],
   'margin-fits': [
     { facts: { installmentCents: 20_001 } },
     { request: { amountCents: null, installmentCents: 20_001 }, facts: { installmentCents: 1 } },
@@ -143,7 +146,7 @@ test('a competence runs from the day after the cut-off to the cut-off, in São P
 
 const renegotiation: RenegotiationRequest = {
   ...{ closedContract: '1', cpf: '52998224725', registration: '7', employerIdType: 1, employerId: '12ABC34501DE35' },
-  ...{ agentCpf: '39053344705', contractType: '12', installments: 36, rateHundredths: 498 },
+  ...{ agentCpf: '39053344705', contractType: '12', installments: 36, rateHundredths: renegotiationMaxRateHundredths },
 };
 const original = {
   ...{ rateHundredths: 498, cpf: '52998224725', closedByTermination: true, openInstallments: 5, pendingCharges: false },

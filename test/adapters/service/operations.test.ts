@@ -1,0 +1,217 @@
+/** The operations after a bid over real HTTP: three roots, both forms of the token, keys, and nothing sent twice without one. */
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { test } from 'node:test';
+import { type OperationName, operations, writeOperation } from '../../../src/wire/operations.ts';
+import { type Received, startClient, startHttp, startTcp } from './surroundings.ts';
+
+const account = {
+  ...{ accountType: 1, branch: '1', branchDigit: '2', account: '3', accountDigit: '4', bankNumber: '001' },
+};
+const contract = writeOperation('contract', 'c-1', {
+  ...{ requestId: '12', amountCents: 100, installments: 6, rateHundredths: 200, agentCpf: '52998224725', account },
+});
+const renegotiation = writeOperation('renegotiation', 'r-1', {
+  ...{ closedContract: '1', cpf: '52998224725', registration: '1', employerIdType: 1, employerId: '2' },
+  ...{ agentCpf: '52998224725', contractType: '1', installments: 6, rateHundredths: 498 },
+});
+const endorsement = writeOperation('endorsement', 'e-1', { content: { assinatura: 'x' } });
+const unkeyed = [contract, renegotiation, endorsement];
+const dto = { proposalCode: 'P-1' };
+const keyed = [
+  writeOperation('simulation', 's-1', { cpf: '52998224725' }),
+  writeOperation('inclusion', 'i-1', { cpf: '52998224725' }),
+  writeOperation('proposal', 'p-1', { dto: { CodigoProposta: 'P-1' } }),
+  writeOperation('installments', 'n-1', { proposalCode: 'P-1' }),
+  writeOperation('splits', 'l-1', { dto }),
+  writeOperation('signers', 'g-1', { dto }),
+  writeOperation('finalisation', 'f-1', { dto }),
+  writeOperation('account-update', 'a-1', { dto }),
+];
+
+const done = { Msg: null, HasError: false, Messages: null };
+const successes: Readonly<Record<OperationName, object>> = {
+  contract: { codigoRequisicao: 'code-1' },
+  renegotiation: { CodigoRequisicao: 'code-2', Origem: 'x', Conteudo: { Mensagem: 'ok' }, Erros: [] },
+  endorsement: { qualquer: 'coisa' },
+  simulation: { ...done, Simulacoes: [] },
+  inclusion: { ...done, CodigoProposta: 'P-1' },
+  proposal: { ...done, Codigo: 'P-1', Situacao: 2 },
+  installments: { ...done, Parcelas: [] },
+  splits: { msg: null, hasError: false },
+  signers: { msg: null, hasError: false },
+  finalisation: { msg: null, hasError: false },
+  'account-update': { msg: null, hasError: false },
+};
+const nameOf = new Map(Object.entries(operations).map(([name, { path }]) => [path, name as OperationName]));
+
+function succeed(response: ServerResponse, { url }: Received): void {
+  const name = nameOf.get(url.replace(/^\/\w+-root/, ''))!;
+  response.writeHead(200).end(JSON.stringify(successes[name]));
+}
+
+const roots = (baseUrl: string) => ({
+  fgtsUrl: `${baseUrl}/fgts-root`,
+  proposalUrl: `${baseUrl}/proposal-root/`,
+});
+
+test('each of the operations goes to its root, with its headers, and its answer is read', async (t) => {
+  const { baseUrl, received } = await startHttp(t, succeed);
+  const { service } = startClient(t, `${baseUrl}/base-root`, roots(baseUrl));
+  for (const prepared of [...unkeyed, ...keyed]) {
+    const result = await service.perform(prepared);
+    assert.equal(result.kind, 'accepted', `${prepared.operation} ${JSON.stringify(result)}`);
+    const { url, authorization, contentType, idempotencyKey, body } = received.at(-1)!;
+    const root = { base: '/base-root', fgts: '/fgts-root', proposal: '/proposal-root' };
+    assert.equal(url, root[operations[prepared.operation].root] + prepared.path);
+    assert.equal(authorization, 'Bearer first');
+    assert.equal(contentType, 'application/json');
+    assert.equal(idempotencyKey, prepared.idempotencyKey);
+    assert.equal(body, prepared.body);
+  }
+  assert.equal(received.length, 11);
+});
+
+test('the token stands bare in the header where that is set, for withdrawals alone', async (t) => {
+  const { baseUrl, received } = await startHttp(t, succeed);
+  const { service } = startClient(t, baseUrl, { ...roots(baseUrl), withdrawalAuthorization: 'bare' });
+  for (const prepared of [contract, keyed[0]!, keyed[4]!]) await service.perform(prepared);
+  assert.deepEqual(
+    received.map(({ authorization }) => authorization),
+    ['Bearer first', 'first', 'first'],
+  );
+});
+
+test('without a key an unknown answer is never asked for again', async (t) => {
+  const unknown = [500, 502, 302, 408, 200] as const;
+  let status: number = 500;
+  const { baseUrl, received } = await startHttp(t, (response) => response.writeHead(status).end('<html>'));
+  const { service } = startClient(t, baseUrl, roots(baseUrl));
+  for (const prepared of unkeyed) {
+    for (status of unknown) {
+      const before = received.length;
+      const result = await service.perform(prepared);
+      assert.ok(result.kind === 'unknown' && result.attempts === 1, JSON.stringify(result));
+      assert.equal(received.length, before + 1);
+    }
+  }
+});
+
+test('without a key a lost answer is never asked for again', async (t) => {
+  const { baseUrl, connections } = await startTcp(t, (socket) => socket.destroy());
+  const { service } = startClient(t, baseUrl);
+  for (const prepared of unkeyed) {
+    const result = await service.perform(prepared);
+    assert.ok(result.kind === 'unknown' && result.reason === 'connection-lost');
+  }
+  assert.equal(connections(), 3);
+});
+
+test('with a key an unknown answer is asked for again, with the same key and bytes, so often as is set', async (t) => {
+  let failures = 2;
+  const { baseUrl, received } = await startHttp(t, (response, one) => {
+    failures -= 1;
+    if (failures >= 0) response.destroy();
+    else succeed(response, one);
+  });
+  const { service } = startClient(t, baseUrl, roots(baseUrl));
+  for (const prepared of keyed) {
+    failures = 2;
+    const from = received.length;
+    const result = await service.perform(prepared);
+    assert.ok(result.kind === 'accepted' && result.attempts === 3);
+    const sent = received.slice(from).map(({ body, idempotencyKey }) => `${idempotencyKey} ${body}`);
+    assert.deepEqual(sent, Array(3).fill(`${prepared.idempotencyKey} ${prepared.body}`));
+  }
+  failures = 100;
+  const from = received.length;
+  const result = await service.perform(keyed[1]!);
+  assert.ok(result.kind === 'unknown' && result.attempts === 3);
+  assert.equal(received.length - from, 3);
+});
+
+test('a "no" to the second attempt of a write leaves open what the first one did', async (t) => {
+  let calls = 0;
+  const no = JSON.stringify({ HasError: true, Messages: [{ Code: 'E', Description: 'no', Field: 'x' }] });
+  const { baseUrl } = await startHttp(t, (response) => {
+    calls += 1;
+    if (calls % 2 === 1) response.destroy();
+    else response.writeHead(200).end(no);
+  });
+  const { service } = startClient(t, baseUrl, roots(baseUrl));
+  const write = await service.perform(keyed[1]!);
+  assert.ok(write.kind === 'unknown' && write.reason === 'rejected-on-retry');
+  const read = await service.perform(keyed[2]!);
+  assert.ok(read.kind === 'rejected' && read.code === 'E');
+});
+
+test('how the service says no', async (t) => {
+  const cases = [
+    [contract, 422, '{"Erros":[{"Codigo":"A","Mensagem":"b"}]}', 'A'],
+    [contract, 200, '{"codigoRequisicao":"1","erros":[{"Codigo":"B"}]}', 'B'],
+    [renegotiation, 400, 'no json', 'status-400'],
+    [endorsement, 200, '{"errors":["text alone"]}', 'unclassified'],
+    [keyed[1]!, 200, '{"HasError":true,"Msg":"only this"}', 'unclassified'],
+    [keyed[1]!, 400, '{"HasError":true,"Messages":[{"Code":"C"}]}', 'C'],
+    [keyed[4]!, 200, '{"hasError":true,"messages":[{"code":"D","field":"f"}]}', 'D'],
+  ] as const;
+  let current: (typeof cases)[number] = cases[0];
+  const { baseUrl, received } = await startHttp(t, (response) => response.writeHead(current[1]).end(current[2]));
+  const { service } = startClient(t, baseUrl, roots(baseUrl));
+  for (current of cases) {
+    const result = await service.perform(current[0]);
+    assert.ok(result.kind === 'rejected', JSON.stringify(result));
+    assert.equal(result.code, current[3]);
+    assert.equal(result.errors.length > 0, current[1] === 200 || current[2] !== 'no json');
+  }
+  assert.equal(received.length, cases.length);
+});
+
+test('a success that does not say what it has to is unknown', async (t) => {
+  const { baseUrl, received } = await startHttp(t, (response) => response.writeHead(200).end('{}'));
+  const { service } = startClient(t, baseUrl, { ...roots(baseUrl), idempotentRetries: 0 });
+  for (const prepared of [contract, renegotiation, ...keyed]) {
+    const result = await service.perform(prepared);
+    assert.ok(result.kind === 'unknown' && result.reason === 'incomplete-success', prepared.operation);
+  }
+  const endorsed = await service.perform(endorsement);
+  assert.ok(endorsed.kind === 'accepted', 'its answer is not documented: any object is one');
+  assert.equal(received.length, 11);
+});
+
+test('what was turned away is certainly not done: throttled, no token, no address, nothing written', async (t) => {
+  let status = 429;
+  const { baseUrl, received } = await startHttp(t, (response) =>
+    response.writeHead(status, { 'retry-after': '7' }).end(),
+  );
+  const { service } = startClient(t, baseUrl);
+  const throttled = await service.perform(contract);
+  assert.ok(throttled.kind === 'not-sent' && throttled.reason === 'throttled');
+  assert.ok(Math.abs((throttled.retryAt ?? 0) - Date.now() - 7_000) < 2_000);
+  const stopped = await service.perform(contract, () => false);
+  assert.ok(stopped.kind === 'not-sent' && stopped.reason === 'stopped');
+  assert.equal(received.length, 1);
+  const nowhere = await service.perform(keyed[0]!);
+  assert.ok(nowhere.kind === 'not-sent' && nowhere.reason === 'no-address');
+  status = 401;
+  const refused = await service.perform(contract);
+  assert.ok(refused.kind === 'not-sent' && refused.reason === 'unauthorised');
+  const unreachable = startClient(t, 'http://127.0.0.1:9');
+  const lost = await unreachable.service.perform(contract);
+  assert.ok(lost.kind === 'not-sent' && lost.reason === 'unreachable');
+});
+
+test('an expired token is renewed once, and the operation goes with the new one', async (t) => {
+  const { baseUrl, received } = await startHttp(t, (response, one) => {
+    if (one.authorization === 'Bearer second') succeed(response, one);
+    else response.writeHead(401).end();
+  });
+  const tokenCommand = [process.execPath, '-e', "console.log('second')"];
+  const { service } = startClient(t, baseUrl, { tokenCommand });
+  const result = await service.perform(contract);
+  assert.equal(result.kind, 'accepted');
+  assert.deepEqual(
+    received.map(({ authorization }) => authorization),
+    ['Bearer first', 'Bearer second'],
+  );
+});
