@@ -16,12 +16,14 @@ import type { Config } from './config.ts';
 import { type Chance, type Clock, dayOf } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
 import type { Fault } from './errors.ts';
+import type { ApiParts } from './http/api/api.ts';
 import { createDoor, type Door } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
 import { createLagWatch, type LagWatch } from './http/lag.ts';
 import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
 import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './origination/desk.ts';
+import { createFlowFront } from './origination/front.ts';
 import type { FlowStore, LoanService } from './origination/ports.ts';
 import { prepareCalendar } from './pricing/schedule.ts';
 import { encodeBid } from './wire/bid.ts';
@@ -53,6 +55,8 @@ export type EngineParts = {
   policy: Policy;
   /** Whether the rule files, as they are now, would be refused. */
   ruleSetRefused: () => boolean;
+  /** Of this program, as its package says. */
+  version: string;
   /** False freezes the statistics. */
   learning: boolean;
   journal: Journal;
@@ -100,6 +104,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     bodyLimitBytes: config.http.bodyLimitBytes,
     progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
     checks: desk === null ? [] : readinessChecks(desk),
+    api: config.api.tokens.length === 0 ? null : apiOf(parts),
     metricsText: () => metricsText({ ...parts, metrics, lagWatch, desk, door }),
     onFault: (text) => journal.error('http-fault', { text }),
   });
@@ -195,6 +200,22 @@ function observerOf(metrics: Metrics, journal: Journal, onStep: (step: Step) => 
     else if (event.kind === 'alarm') journal.error('alarm', { code: event.code, requestId: event.requestId });
     else if (event.kind === 'fault') journal.error('fault', { code: event.code, text: event.message });
     else if (event.kind === 'log-refused') journal.error('log-refused', { topic: event.topic });
+  };
+}
+
+function apiOf({ store, config, vault, clock, mapping, journal, version }: EngineParts): ApiParts {
+  const append = store.appendAtDoor;
+  const front = createFlowFront({
+    ...{ append, log: store.log, flows: store.flows, views: store.views, margins: store.margins, vault, clock },
+    settings: config.flows,
+    pricing: config.pricing,
+  });
+  return {
+    ...{ ...store, append, front, vault, clock, mapping, version },
+    limits: { maxBytes: config.http.bodyLimitBytes, maxDepth: config.http.depthLimit },
+    replayLimit: config.api.replayLimit,
+    tokens: config.api.tokens,
+    onFault: (text) => journal.error('http-fault', { text }),
   };
 }
 

@@ -191,6 +191,7 @@ async function openEngine(parts: {
     chance: Math.random,
     mapping: mapping.mapping,
     policy,
+    version,
     ruleSetRefused: createRuleCheck(() => readRuleFiles(config.rulesDir)),
     onStep: crashAt(process.env.LANCE_CRASH_AT),
     onMoved: parts.onFault,

@@ -4,6 +4,7 @@
  */
 import type { BiddingSettings } from '../bidding/settings.ts';
 import type { Economics } from '../domain/policy.ts';
+import { type ApiToken, apiRoles } from '../domain/roles.ts';
 import type { FlowSettings } from '../origination/settings.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import {
@@ -57,10 +58,6 @@ export type ApiSection = {
   /** Dead letters that one call may read again, at most. */
   replayLimit: number;
 };
-export const apiRoles = ['viewer', 'operator', 'risk', 'admin'] as const;
-export type ApiRole = (typeof apiRoles)[number];
-/** `sha256`: of the token's bytes, in hex. The token itself is nowhere. */
-export type ApiToken = { name: string; role: ApiRole; sha256: string };
 
 /** As written; `serviceOf` in config.ts turns it into what the client takes. */
 export type ServiceSection = {

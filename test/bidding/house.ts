@@ -93,6 +93,7 @@ export async function openHouse(options: {
     chance: Math.random,
     mapping: mapping.mapping,
     policy,
+    version: '0.0.0',
     ruleSetRefused: () => false,
     learning: true,
     journal: createJournal('silent', process.stderr),
