@@ -153,8 +153,8 @@ async function openWhole(place: StorePlace): Promise<OpenStore> {
 /** For commands beside running desks. */
 async function openReader(place: StorePlace): Promise<DeskReader> {
   if (place.backend === 'embedded') return openEmbeddedReader({ directory: place.dataDir });
-  const { log, views, control, house, close } = await openWhole(place);
-  return { log, views, control, house, appendBeside: log.append, verifyChain: null, close };
+  const { log, views, flows, control, house, close } = await openWhole(place);
+  return { log, views, flows, control, house, appendBeside: log.append, verifyChain: null, close };
 }
 
 /** The desk and everything under it; `close` undoes it in reverse. */

@@ -9,6 +9,7 @@ import { showBid } from './bids-show.ts';
 import { capDesk, pauseDesk, resumeDesk } from './control.ts';
 import { runDoctor } from './doctor.ts';
 import { exportDesk, undoExport } from './export.ts';
+import { registerFlows } from './flows-commands.ts';
 import { importDesk } from './import.ts';
 import { registerLoan } from './loan-quote.ts';
 import { registerRules } from './rules-commands.ts';
@@ -101,6 +102,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerControl(program, world, add);
   registerLoan(program, world, add);
   registerRules(program, world, add);
+  registerFlows(program, world, add);
   registerMove(program, world, add);
   registerCare(program, world, add);
   translateHelp(program, world);

@@ -25,7 +25,8 @@ export type FlowsRun = {
   kills: number;
   resolvedByPerson: number;
   amended: number;
-  differing: number;
+  /** Fields of credit notes that our own arithmetic does not confirm, and by how much at most. */
+  differing: Readonly<Record<string, string>>;
   unclaimedEvents: number;
   durationMs: number;
 };
@@ -35,7 +36,10 @@ const requestsAtOnce = 200;
 
 export async function runFlows(options: {
   count: number;
+  /** At moments that are as good as any, after a while each. */
   kills: number;
+  /** Steps at which the process kills itself, one after the other: `flow-intended:2` is the second time there. */
+  crashAt?: readonly string[];
   seed: string;
   faults: boolean;
   place: SharedPlace | null;
@@ -54,13 +58,15 @@ export async function runFlows(options: {
     const environment = flowsEnvironment({ directory, port, serviceUrl: url, accessToken, place: options.place });
     const logFile = join(directory, 'desk.log');
     const output = openSync(logFile, 'a');
-    const start = async () => {
-      desk = startDesk({ environment, port, output });
+    const start = async (crashAt?: string) => {
+      const crash = crashAt === undefined ? {} : { LANCE_CRASH_AT: crashAt };
+      desk = startDesk({ environment: { ...environment, ...crash }, port, output });
       if ((await desk.ready) === null)
         throw new Error(`the desk ended: ${readFileSync(logFile, 'utf8').slice(-3_000)}`);
       return desk;
     };
-    await start();
+    const crashes = [...(options.crashAt ?? [])];
+    await start(crashes.shift());
     const client = createClient(
       () => `http://127.0.0.1:${port}`,
       () => undefined,
@@ -68,7 +74,10 @@ export async function runFlows(options: {
     options.onStage('auctions');
     const won = await winBids(sandbox, options.count, options.onStage);
     options.onStage(`${won.length} bids won; contracts and withdrawals begin`);
-    const killer = createKiller(options.kills, () => desk!, start, options.onStage);
+    const killer =
+      options.crashAt === undefined
+        ? createKiller(options.kills, () => desk!, start, options.onStage)
+        : createReviver(crashes, options.crashAt.length, () => desk!, start, options.onStage);
     const told = await driveAll(client, sandbox, won, options);
     const kills = await killer.end();
     const events = (await client.get('/events?limit=200')).body as { flows: Flow[] };
@@ -146,6 +155,31 @@ function cpfOf(index: number): string {
   const cpf = `${base}${first}${digit(base + first)}`;
   if (!cpfRules.isValid(cpf, true)) throw new Error('an invalid CPF was made');
   return cpf;
+}
+
+/** Starts the process again each time it has killed itself. */
+function createReviver(
+  crashes: string[],
+  expected: number,
+  deskNow: () => DeskProcess,
+  start: (crashAt?: string) => Promise<DeskProcess>,
+  onStage: (text: string) => void,
+) {
+  let done = 0;
+  const running = (async () => {
+    while (done < expected) {
+      await deskNow().exited;
+      done += 1;
+      onStage(`died at a step, ${done} of ${expected}`);
+      await start(crashes.shift());
+    }
+  })();
+  return {
+    end: async () => {
+      await running;
+      return done;
+    },
+  };
 }
 
 function createKiller(
@@ -226,7 +260,19 @@ function judge(sandbox: Sandbox, all: AllTold, unclaimedEvents: number): Omit<Fl
     faults: summary.faults,
     resolvedByPerson: told.reduce((sum, { resolved }) => sum + resolved, 0),
     amended: told.reduce((sum, { amended }) => sum + amended, 0),
-    differing: told.filter(({ flow }) => flow.differences.length > 0).length,
+    differing: differencesOf(told),
     unclaimedEvents,
   };
+}
+
+/** By field: in how many notes, and the widest. */
+function differencesOf(told: readonly Told[]): Record<string, string> {
+  const found = new Map<string, { notes: number; widest: number }>();
+  for (const { field, ours, theirs } of told.flatMap(({ flow }) => flow.differences)) {
+    const before = found.get(field) ?? { notes: 0, widest: 0 };
+    found.set(field, { notes: before.notes + 1, widest: Math.max(before.widest, Math.abs(ours - theirs)) });
+  }
+  return Object.fromEntries(
+    [...found].map(([field, { notes, widest }]) => [field, `${notes} notes, at most ${widest}`]),
+  );
 }

@@ -46,9 +46,12 @@ else {
   console.log(`executed: ${operations.join(', ')}`);
   console.log(`faults: ${faults.map(([name, times]) => `${name} ${times}`).join(', ')}`);
   console.log(
+    `notes that differ from our arithmetic (cents, hundredths of a percent): ${JSON.stringify(run.differing)}`,
+  );
+  console.log(
     `${run.contracts} contracts, ${run.endorsed} endorsed; ${run.withdrawals} withdrawals, ${run.finalised} finalised; ` +
       `${run.executedTwice} operations executed twice; ${run.wrong.length} wrong; ${run.kills} kills; ` +
-      `${run.resolvedByPerson} unclear ones settled by a person; ${run.differing} notes differ from our arithmetic; ` +
+      `${run.resolvedByPerson} unclear ones settled by a person; ` +
       `${run.unclaimedEvents} events unclaimed; ${Math.round(run.durationMs / 1_000)} s`,
   );
 }
