@@ -130,7 +130,7 @@ export type FlowIntended = OfFlow & {
 /** A rule that the operation would have broken. */
 export type FlowBreach = { rule: string; field: string; problem: string };
 
-export type FlowWithheld = OfFlow & {
+type FlowWithheld = OfFlow & {
   kind: 'withheld';
   operation: FlowOperation;
   slot: string;

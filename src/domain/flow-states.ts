@@ -50,7 +50,7 @@ export type FlowPhase = (typeof flowPhases)[FlowKind][number];
  * `asked`: to be prepared. `intended`: its bytes are durable; it may have been sent. `unclear`: it may have been done, and
  * somebody has to say.
  */
-export type OperationStatus = 'asked' | 'intended' | 'unclear' | 'done' | 'rejected' | 'withheld' | 'not-sent';
+type OperationStatus = 'asked' | 'intended' | 'unclear' | 'done' | 'rejected' | 'withheld' | 'not-sent';
 
 /** The operation of the service that the flow is at, or was at last. */
 export type FlowOperationState = {
@@ -91,7 +91,7 @@ export type FlowStepState = {
 /** A figure of the credit note that is not ours. Cents, hundredths of a percent. */
 export type NoteDifference = { field: LoanFigure; ours: number; theirs: number };
 
-export type FlowResultKept = { at: EpochMs; sealedAnswer: string | null };
+type FlowResultKept = { at: EpochMs; sealedAnswer: string | null };
 
 export type FlowState = {
   flowId: string;

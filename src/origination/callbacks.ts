@@ -11,7 +11,7 @@ import type { CallbackRecord } from '../domain/records.ts';
 import { eventPrefix, proposalIndex } from './evolve.ts';
 import type { FlowStore } from './ports.ts';
 
-export type FlowCallbacks = {
+type FlowCallbacks = {
   handle: (batch: LogBatch<CallbackRecord>) => Promise<void>;
   /** A flow has learnt its code: what was told under it before is given to it. */
   claim: (flow: FlowState, requestCode: string, now: EpochMs) => Promise<void>;

@@ -32,12 +32,12 @@ export const flowSteps = [
 ] as const;
 export type FlowDurableStep = (typeof flowSteps)[number];
 
-export type FlowEvent =
+type FlowEvent =
   | { kind: 'step'; step: FlowDurableStep }
   | { kind: 'alarm'; code: FlowAlarm; flowId: string }
   | { kind: 'fault'; code: string; message: string };
 
-export type FlowDeskWorld = {
+type FlowDeskWorld = {
   instance: string;
   log: EventLog;
   flows: FlowStore;

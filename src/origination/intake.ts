@@ -7,7 +7,7 @@ import type { CallbackRecord } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
 import type { FlowStore } from './ports.ts';
 
-export type FlowIntake = {
+type FlowIntake = {
   start: () => Promise<void>;
   stop: () => Promise<void>;
   /** This process may act now for the flows of a partition. */

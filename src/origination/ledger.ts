@@ -8,9 +8,9 @@ import type { FlowRow, FlowStore } from './ports.ts';
 import type { FlowSettings } from './settings.ts';
 import { isFinished } from './transitions.ts';
 
-export type FlowFold = { state: FlowState; before: FlowState | null; record: FlowRecord };
+type FlowFold = { state: FlowState; before: FlowState | null; record: FlowRecord };
 
-export type FlowLedger = {
+type FlowLedger = {
   /** In log order. Rejects with `views-behind` when the store lost what was folded. */
   fold: (batch: LogBatch<FlowRecord>) => Promise<FlowFold[]>;
   load: (partition: number) => Promise<FlowState[]>;
@@ -56,7 +56,7 @@ export function requestIndex(requestId: string): string {
   return `request:${requestId}`;
 }
 
-export function workerIndex(workerKey: string): string {
+function workerIndex(workerKey: string): string {
   return `worker:${workerKey}`;
 }
 

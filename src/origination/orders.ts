@@ -14,7 +14,7 @@ export type ContractAsked = {
   /** Where the auction's request does not name the link. */
   link: LinkNamed | null;
 };
-export type LinkNamed = {
+type LinkNamed = {
   cpf: string;
   registration: string;
   employerId: string;

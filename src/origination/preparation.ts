@@ -69,7 +69,7 @@ export type StepRequests = {
   'account-update': Omit<AccountUpdateRequest, 'dto'>;
 };
 
-export type PreparationFacts = {
+type PreparationFacts = {
   now: EpochMs;
   margin: MarginFact | null;
   open: (sealed: string) => string;
@@ -78,7 +78,7 @@ export type PreparationFacts = {
   settings: FlowSettings;
 };
 
-export type PreparedStep = { preparation: Preparation<OperationName>; expected: ExpectedLoan | null };
+type PreparedStep = { preparation: Preparation<OperationName>; expected: ExpectedLoan | null };
 
 export function prepareOperation(
   state: FlowState,
@@ -187,7 +187,7 @@ function withdrawal(
 }
 
 /** As the service last said it in a number that the settings explain; else what this flow has done itself. */
-export function proposalStateOf(state: FlowState, { situations }: FlowSettings): string {
+function proposalStateOf(state: FlowState, { situations }: FlowSettings): string {
   const told = situations.find(({ code }) => code === state.situation)?.state;
   return told ?? (state.phase === 'finalised' ? 'finalized' : 'unknown');
 }

@@ -8,7 +8,7 @@ import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire
 import type { ServiceError } from '../wire/service-errors.ts';
 import type { LoanService } from './ports.ts';
 
-export type FlowSender = {
+type FlowSender = {
   /** Null: it is being sent already. */
   send: (state: FlowState, mayWrite: () => boolean) => Promise<FlowAnswered | null>;
   /** This process has sent the intent, or is at it. */

@@ -11,7 +11,7 @@ import { prepareOperation } from '../../src/origination/preparation.ts';
 import { type FlowCommand, maySend, react } from '../../src/origination/react.ts';
 import { plainVault, pricing, settings, startAt } from './orders.ts';
 
-export type Execution = { operation: string; intentId: string; key: string | null; body: string; at: number };
+type Execution = { operation: string; intentId: string; key: string | null; body: string; at: number };
 /** `dies`: taken, and the process dies before it hears; `late`: taken, and the answer is not in the log yet. */
 export type Fate = 'taken' | 'dies' | 'late' | 'lost' | 'lost-before' | 'refused' | 'not-sent';
 

@@ -76,7 +76,7 @@ export function contractOrder(terms: Terms, policyNumber: string | null = 'AP-1'
   };
 }
 
-export function renegotiationOrder(terms: Terms): RenegotiationOrder {
+function renegotiationOrder(terms: Terms): RenegotiationOrder {
   const { installments, rateHundredths } = terms;
   const { cpf, registration, employerId, employerIdType } = identity;
   return {
@@ -90,7 +90,7 @@ export function renegotiationOrder(terms: Terms): RenegotiationOrder {
   };
 }
 
-export const withdrawalOrder: WithdrawalOrder = { cpf: workerCpf, birthDate: '1990-05-17' };
+const withdrawalOrder: WithdrawalOrder = { cpf: workerCpf, birthDate: '1990-05-17' };
 export const workerKey = plainVault.pseudonym(workerCpf);
 
 const subjects = {

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiRole, ApiToken } from '../../domain/roles.ts';
 import { problem } from './problems.ts';
 
-export type Caller = { name: string; role: ApiRole };
+type Caller = { name: string; role: ApiRole };
 
 export type Guard = {
   /** For `onRequest`: lets in whoever has one of the roles. */

@@ -18,12 +18,12 @@ const titles = {
   unavailable: [503, 'Try again with the same key'],
   internal: [500, 'The request could not be served'],
 } as const;
-export type ProblemName = keyof typeof titles;
+type ProblemName = keyof typeof titles;
 
 /** `rule` is stable and made for programs; `field` names the part of the request, with dots. */
-export type ProblemError = { field: string; rule: string; detail: string };
+type ProblemError = { field: string; rule: string; detail: string };
 
-export const problemSchema = z.object({
+const problemSchema = z.object({
   type: z.string(),
   title: z.string(),
   status: z.int(),
@@ -31,7 +31,7 @@ export const problemSchema = z.object({
   errors: z.array(z.object({ field: z.string(), rule: z.string(), detail: z.string() })),
 });
 
-export const problemType = 'application/problem+json';
+const problemType = 'application/problem+json';
 
 export function problem(
   reply: FastifyReply,

@@ -226,7 +226,7 @@ export const flowPage = z.object({ flows: z.array(flowSchema), next: z.string().
 
 export const historySchema = z.object({ records: z.array(z.record(z.string(), z.unknown())) });
 
-export const pageQuery = z.object({
+const pageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
   before: z
     .string()
