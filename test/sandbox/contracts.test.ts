@@ -66,6 +66,9 @@ function outcome(result: ReturnType<Contracts['generate']>): string {
   return result.kind === 'refused' ? result.code : result.kind;
 }
 
+/** All of an account but the check digit of its number. */
+const withoutDigit = { tipoConta: 1, agencia: '1', agenciaDig: '2', conta: '3', numeroBanco: '001' };
+
 const contractRefusals: Readonly<Record<string, { code: string; body?: object; play?: Parameters<typeof play>[0] }>> = {
   'both values': { code: 'DADOS_INVALIDOS', body: { valorParcela: 10 } },
   'neither value': { code: 'DADOS_INVALIDOS', body: { valorLiberado: null } },
@@ -78,7 +81,7 @@ const contractRefusals: Readonly<Record<string, { code: string; body?: object; p
   'no agent': { code: 'DADOS_INVALIDOS', body: { cpfAgenteCredito: null } },
   'agent who is none': { code: 'DADOS_INVALIDOS', body: { cpfAgenteCredito: '52998224726' } },
   'no account': { code: 'DADOS_INVALIDOS', body: { propostaContaPagamento: null } },
-  'half an account': { code: 'DADOS_INVALIDOS', body: { propostaContaPagamento: { tipoConta: 1, agencia: '1' } } },
+  'half an account': { code: 'DADOS_INVALIDOS', body: { propostaContaPagamento: withoutDigit } },
   'request of nobody': { code: 'SOLICITACAO_INEXISTENTE', body: { numeroSolicitacao: '1' } },
   'worker who has not accepted': { code: 'PROPOSTA_NAO_ACEITA', play: { accepted: false } },
   'link never asked': { code: 'VINCULO_NAO_CONSULTADO', play: { asked: false } },

@@ -20,6 +20,7 @@ test('an accepted bid: exact bytes, path under the prefix, token, whole answer',
       url: '/api/v1/contrato/oferta-leilao/incluir-lance',
       authorization: 'Bearer first',
       contentType: 'application/json',
+      idempotencyKey: null,
       body: '{"numeroSolicitacao":12345678901234567890}',
     },
   ]);
