@@ -1,6 +1,6 @@
 /** `lance contracts|renegotiations|withdrawals …`: flows as the API has them, beside a running daemon. */
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { type FlowKind, type FlowStep, flowSteps } from '../domain/flow-records.ts';
 import { type FlowPhase, type FlowState, flowPhases } from '../domain/flow-states.ts';
 import { Fault } from '../errors.ts';
@@ -28,7 +28,14 @@ export async function listFlows(
       return;
     }
     if (states.length === 0) terminal.write(texts.flows.empty);
-    else terminal.write(tableText(texts.flows.header, states.map((state) => lineOf(world, state)), []));
+    else
+      terminal.write(
+        tableText(
+          texts.flows.header,
+          states.map((state) => lineOf(world, state)),
+          [],
+        ),
+      );
   });
 }
 
@@ -69,18 +76,29 @@ function flowText({ format }: CommandWorld, state: FlowState): string {
     [labels.request, subject.requestId],
     [labels.closedContract, subject.closedContract],
     [labels.rate, terms === null ? null : format.rate(terms.rateHundredths)],
-    [labels.operation, operation === null ? null : [operation.operation, operation.status, operation.reason ?? ''].join(' ').trim()],
+    [
+      labels.operation,
+      operation === null ? null : [operation.operation, operation.status, operation.reason ?? ''].join(' ').trim(),
+    ],
     [labels.code, view.requestCode],
     [labels.note, note === null ? null : note.noteNumber],
-    [labels.differences, joined(view.differences.map(({ field, ours, theirs }) => difference(field, String(ours), String(theirs))))],
+    [
+      labels.differences,
+      joined(view.differences.map(({ field, ours, theirs }) => difference(field, String(ours), String(theirs)))),
+    ],
     [labels.breaches, joined(state.breaches.map(({ field, rule, problem }) => `${field} (${rule}): ${problem}`))],
     [labels.errors, joined(state.errors)],
-    [labels.steps, joined(state.steps.map(({ step, by, at, outcome }) => `${format.minute(at)} ${step} (${by}): ${outcome}`))],
+    [
+      labels.steps,
+      joined(state.steps.map(({ step, by, at, outcome }) => `${format.minute(at)} ${step} (${by}): ${outcome}`)),
+    ],
     [labels.next, joined(view.nextSteps, ', ')],
   ];
   const said = rows.flatMap(([label, text]) => (text === null ? [] : [[label, text] as const]));
   const width = Math.max(...said.map(([label]) => label.length));
-  return said.map(([label, text]) => `${label.padEnd(width)}  ${text.replaceAll('\n', `\n${' '.repeat(width + 2)}`)}`).join('\n');
+  return said
+    .map(([label, text]) => `${label.padEnd(width)}  ${text.replaceAll('\n', `\n${' '.repeat(width + 2)}`)}`)
+    .join('\n');
 }
 
 function joined(lines: readonly string[], by = '\n'): string | null {
@@ -89,7 +107,11 @@ function joined(lines: readonly string[], by = '\n'): string | null {
 
 const starts = {
   contract: { body: contractBody, ask: (front: FlowFront) => front.startContract, asked: contractAsked },
-  renegotiation: { body: renegotiationBody, ask: (front: FlowFront) => front.startRenegotiation, asked: renegotiationAsked },
+  renegotiation: {
+    body: renegotiationBody,
+    ask: (front: FlowFront) => front.startRenegotiation,
+    asked: renegotiationAsked,
+  },
   withdrawal: { body: withdrawalBody, ask: (front: FlowFront) => front.startWithdrawal, asked: withdrawalAsked },
 } as const;
 export type StartedKind = keyof typeof starts;
@@ -140,7 +162,9 @@ function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown
   }
   const read = schema.safeParse(value);
   if (read.success) return read.data;
-  const problems = read.error.issues.map(({ path: at, code, message }) => `${at.join('.') || '/'}: ${code}, ${message}`);
+  const problems = read.error.issues.map(
+    ({ path: at, code, message }) => `${at.join('.') || '/'}: ${code}, ${message}`,
+  );
   throw new Fault('configuration-invalid', flows.badFile(path, problems));
 }
 
@@ -165,7 +189,12 @@ async function withFront(
     const kindOf = async (flowId: string) => (await flows.read([flowId])).get(flowId)?.flow ?? null;
     const result = await work(front, kindOf);
     if (result.kind === 'refused') {
-      const code = result.problem === 'not-found' ? 'not-found' : result.problem === 'not-folded' ? 'not-acknowledged' : 'not-allowed';
+      const code =
+        result.problem === 'not-found'
+          ? 'not-found'
+          : result.problem === 'not-folded'
+            ? 'not-acknowledged'
+            : 'not-allowed';
       throw new Fault(code, texts.refused(result.breaches.map(({ field, problem }) => [field, problem] as const)));
     }
     const { state, kind } = result;

@@ -1,7 +1,7 @@
 /** The catalogue in English. */
 import { doctorEn } from './doctor-texts-en.ts';
-import { quoteEn } from './quote-texts-en.ts';
 import { flowsEn } from './flows-texts-en.ts';
+import { quoteEn } from './quote-texts-en.ts';
 import { rulesEn } from './rules-texts-en.ts';
 import type { Texts } from './texts.ts';
 

@@ -1,7 +1,7 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
 import { doctorPt } from './doctor-texts-pt.ts';
-import { quotePt } from './quote-texts-pt.ts';
 import { flowsPt } from './flows-texts-pt.ts';
+import { quotePt } from './quote-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
 

@@ -118,7 +118,9 @@ function callOf(path: string, method: string, operation: Operation, ids: readonl
         )
       : fc.oneof({ weight: 3, arbitrary: fitting(schema) }, { weight: 1, arbitrary: fc.string({ maxLength: 20 }) });
   const values = fc.tuple(
-    ...parameters.map((each) => fc.option(drawnFor(each), { nil: undefined, freq: each.in === 'path' ? 1_000_000 : 4 })),
+    ...parameters.map((each) =>
+      fc.option(drawnFor(each), { nil: undefined, freq: each.in === 'path' ? 1_000_000 : 4 }),
+    ),
   );
   const schema = operation.requestBody?.content['application/json']?.schema;
   const raw = schema === undefined ? fc.constant(undefined) : bodyOf(schema);
