@@ -2,97 +2,13 @@
  * One decision: rules, value, curve and choice on the shipped rules and settings, over varied requests. Baseline in turns:
  * writing the bid of the same requests as JSON, without which no desk can bid at all.
  */
-import { readFileSync } from 'node:fs';
-import { readRuleFiles } from '../src/adapters/system/rule-files.ts';
-import { createVault } from '../src/adapters/vault/vault.ts';
-import { assess, checkCaps, type Draft, draftOffer } from '../src/bidding/decide.ts';
-import { emptyHistogram, foldResult, type Histogram } from '../src/domain/histogram.ts';
-import type { LoanRequest } from '../src/domain/request.ts';
-import { policyOf } from '../src/policy.ts';
-import { buildWinCurve, type WinCurve } from '../src/pricing/win-curve.ts';
-import { chanceOf } from '../src/sandbox/chance.ts';
-import { encodeBid } from '../src/wire/bid.ts';
-import { readRequestMapping } from '../src/wire/mapping-table.ts';
-import { readWebhook } from '../src/wire/webhook.ts';
+import { createDecider, requestsOf } from './decider.ts';
 import { type Benchmark, median, quantile, rounded } from './figures.ts';
-import { configOf, environmentOf, shippedRules, webhooksOf } from './workload.ts';
 
 const requestCount = 400;
 const warmRounds = 60;
 const rounds = 40;
-/** Auctions that each segment has learnt from. */
-const resultsEach = 60;
 const at = Date.parse('2026-11-20T12:00:00Z');
-
-function requestsOf(config: ReturnType<typeof configOf>): LoanRequest[] {
-  const file = new URL('../config/request-mapping.json', import.meta.url);
-  const mapping = readRequestMapping(JSON.parse(readFileSync(file, 'utf8')));
-  if (mapping.kind === 'refused') throw new Error(mapping.problems.join('\n'));
-  const deps = { mapping: mapping.mapping, vault: createVault(config.pseudonymKey), receivedAt: at, now: at };
-  return webhooksOf(0, 1, requestCount, at).flatMap(({ body }) => {
-    const reading = readWebhook(body, deps);
-    if (reading.kind !== 'entries') throw new Error(`a webhook of the benchmark was read as ${reading.kind}`);
-    return reading.entries.flatMap(({ topic, record }) =>
-      topic === 'auctions' && record.kind === 'requested' ? [record.request] : [],
-    );
-  });
-}
-
-/** Some results for a segment, around the configured prior. */
-function learnt(key: string, halfLifeMs: number): Histogram {
-  const chance = chanceOf('bench', key);
-  const histogram = emptyHistogram(at - 86_400_000);
-  for (let index = 0; index < resultsEach; index += 1) {
-    const cell = chance() < 0.05 ? 498 : Math.floor(200 + 150 * chance() + 100 * chance());
-    foldResult(histogram, cell, at - 86_400_000 + index * 60_000, halfLifeMs);
-  }
-  return histogram;
-}
-
-function createDecider() {
-  const places = { dataDir: 'unused', rulesDir: shippedRules, baseUrl: 'http://127.0.0.1:1' };
-  const config = configOf(environmentOf(places));
-  const policy = policyOf(config, readRuleFiles(shippedRules));
-  const { shrinkage, smoothing, priorWeight } = policy.tables.settings.winCurve;
-  const { halfLifeMs } = config.bidding;
-  const histograms = new Map<string, Histogram>();
-  const curves = new Map<string, WinCurve>();
-
-  const histogramOf = (key: string): Histogram => {
-    const histogram = histograms.get(key) ?? learnt(key, halfLifeMs);
-    histograms.set(key, histogram);
-    return histogram;
-  };
-  const curveOf = (keys: readonly string[], fresh: boolean): WinCurve => {
-    const name = keys.at(-1) ?? '';
-    const known = curves.get(name);
-    if (known !== undefined && !fresh) return known;
-    const inputs = { prior: policy.prior, priorWeight, shrinkage, smoothing, at, halfLifeMs };
-    const curve = buildWinCurve({ histograms: keys.map(histogramOf), ...inputs });
-    curves.set(name, curve);
-    return curve;
-  };
-  const decide = (request: LoanRequest, freshCurve: boolean): Draft => {
-    const assessment = assess(request, { link: null, ledger: undefined }, policy, at);
-    const { passes, segmentKeys } = assessment.verdict;
-    const curve = passes.length > 0 ? null : curveOf(segmentKeys, freshCurve);
-    const settings = config.bidding;
-    const draft = draftOffer({
-      assessment,
-      policy,
-      settings,
-      curve,
-      operatorCaps: {},
-      shadowPricePerCent: 0,
-      shadowPriceVersion: null,
-      acceptance: null,
-    });
-    return checkCaps(draft, new Map());
-  };
-  const encode = (requestId: string, offer: Extract<Draft, { kind: 'offer' }>['offer']): string =>
-    encodeBid({ requestId, offer, contacts: config.contacts });
-  return { config, decide, encode, curves, rules: policy.ruleSet };
-}
 
 /** Microseconds of each call, in order. */
 function timed<T>(items: readonly T[], work: (item: T) => unknown): Float64Array {
@@ -107,8 +23,8 @@ function timed<T>(items: readonly T[], work: (item: T) => unknown): Float64Array
 
 export const decision: Benchmark = {
   run: async (say) => {
-    const { config, decide, encode, curves, rules } = createDecider();
-    const requests = requestsOf(config);
+    const { config, decide, encode, curves, rules } = createDecider(at);
+    const requests = requestsOf(config, requestCount, at).map(({ request }) => request);
     const drafts = requests.map((request) => ({ request, draft: decide(request, false) }));
     const offers = drafts.flatMap(({ request, draft }) =>
       draft.kind === 'offer' ? [{ requestId: request.requestId, offer: draft.offer }] : [],

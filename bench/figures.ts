@@ -15,13 +15,21 @@ export function rounded(value: number, digits = 1): number {
   return Number(value.toFixed(digits));
 }
 
-type Report = {
-  /** Ours / baseline, as throughput: 1 is as fast as the baseline. */
-  ratio: number;
+export type Report = {
+  /** Ours / baseline, as throughput: 1 is as fast as the baseline. Absent where there is nothing to compare with. */
+  ratio?: number;
   [figure: string]: unknown;
 };
 
-export type Benchmark = {
-  /** Lines for people, told while it runs. */
-  run: (say: (line: string) => void) => Promise<Report>;
+/** Takes lines for people, told while it runs. */
+export type Say = (line: string) => void;
+
+export type BenchmarkOptions = {
+  backend: 'embedded' | 'kafka';
+  /** How many instances to compare; none: no such comparison. */
+  instances: readonly number[];
+  /** How large a rebuild is. */
+  requests: number;
 };
+
+export type Benchmark = { run: (say: Say, options: BenchmarkOptions) => Promise<Report> };

@@ -29,7 +29,8 @@ export type Generator = {
 };
 
 export function createGenerator(loop: Loop, sink: Sink): Generator {
-  const pool = new Pool(loop.origin, { connections: lanes, pipelining: 1, allowH2: false });
+  const pools = loop.origins.map((origin) => new Pool(origin, { connections: lanes, pipelining: 1, allowH2: false }));
+  let turn = 0;
   const sentAt = new Map<string, number>();
   let landed = 0;
   let closed = false;
@@ -45,6 +46,8 @@ export function createGenerator(loop: Loop, sink: Sink): Generator {
     const now = performance.now();
     for (const id of requestIds) sentAt.set(id, now);
     const headers = { 'content-type': 'application/json' };
+    const pool = pools[turn % pools.length]!;
+    turn += 1;
     const answer = await pool.request({ method: 'POST', path: loop.path, headers, body });
     await answer.body.dump();
     if (answer.statusCode !== 200) throw new Error(`${loop.name} answered a webhook with ${answer.statusCode}`);
@@ -108,7 +111,7 @@ export function createGenerator(loop: Loop, sink: Sink): Generator {
     close: async () => {
       if (closed) return;
       closed = true;
-      await pool.destroy();
+      await Promise.all(pools.map((pool) => pool.destroy()));
     },
   };
 }

@@ -1,87 +1,81 @@
-/** The two processes that are compared: `lance run` as it is shipped, and the bare loop; and what they leave on disk. */
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+/** The two loops that are compared, and how both are started on the embedded backend; what they leave on disk. */
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
-import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
+import { sourceOf, startProcess } from './processes.ts';
 import { environmentOf, webhookToken } from './workload.ts';
 
 export type RecordKind = 'requested' | 'claimed' | 'passed' | 'answered';
-/** Request ids by kind of record, and the mean length of a record of the kind in characters. */
-type Kept = Record<RecordKind, { requestIds: string[]; length: number }>;
+/** Request ids by kind of record, and the mean length of a record of the kind in characters or bytes, as it is stored. */
+export type Kept = Record<RecordKind, { requestIds: string[]; length: number }>;
+export type RecordLengths = Record<RecordKind, number>;
 
 export type Loop = {
   name: 'ours' | 'bare';
-  /** Where webhooks go. */
-  origin: string;
+  /** Where webhooks go, in turns. */
+  origins: readonly string[];
   path: string;
   /** Microseconds of CPU used so far, all threads; null where the system does not tell. */
   cpuUs: () => number | null;
   /** What is in the log right now. */
-  kept: () => Kept;
+  kept: () => Promise<Kept>;
   stop: () => Promise<void>;
 };
 
-type Child = ChildProcessByStdio<null, Readable, null>;
+export const webhookPath = `/webhooks/${webhookToken}`;
 
-const sourceOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-/** One tick of `utime` and `stime`, the same on every Linux of today. */
-const tickUs = 10_000;
-
-function cpuUsOf({ pid }: Child): number | null {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * tickUs;
-  } catch {
-    return null;
-  }
+export function originOf(port: number): string {
+  return `http://127.0.0.1:${port}`;
 }
 
-/** Resolves to the port in the first line that has one. */
-async function portOf(child: Child): Promise<number> {
-  const lines = createInterface({ input: child.stdout });
-  const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`the process ended with ${String(code)} before it listened`);
-  });
-  const port = new Promise<number>((resolve) => {
-    lines.on('line', (line) => {
-      const said = JSON.parse(line) as { port?: number };
-      if (said.port !== undefined) resolve(said.port);
-      else process.stderr.write(`${line}\n`);
-    });
-  });
-  return Promise.race([port, ended]);
-}
-
-async function stopOf(child: Child): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, 'exit');
-  child.kill('SIGTERM');
-  await ended;
-}
-
-function readKept(path: string, table: string): Kept {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: 2_000 });
+/** Sums records as they are read; `done` gives the mean lengths. */
+export function createKept(): { add: (kind: RecordKind, requestId: string, length: number) => void; done: () => Kept } {
   const kept: Kept = {
     requested: { requestIds: [], length: 0 },
     claimed: { requestIds: [], length: 0 },
     passed: { requestIds: [], length: 0 },
     answered: { requestIds: [], length: 0 },
   };
+  return {
+    add: (kind, requestId, length) => {
+      kept[kind].requestIds.push(requestId);
+      kept[kind].length += length;
+    },
+    done: () => {
+      for (const own of Object.values(kept)) own.length = Math.round(own.length / Math.max(1, own.requestIds.length));
+      return kept;
+    },
+  };
+}
+
+export function lengthsIn(kept: Kept): RecordLengths {
+  const { requested, claimed, passed, answered } = kept;
+  return {
+    requested: requested.length,
+    claimed: claimed.length,
+    passed: passed.length,
+    answered: answered.length,
+  };
+}
+
+async function readKept(path: string, table: string): Promise<Kept> {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 2_000 });
+  const kept = createKept();
   const rows = database
     .prepare(`SELECT key, value ->> '$.kind' AS kind, length(value) AS length FROM ${table}`)
     .iterate();
-  for (const row of rows as Iterable<{ key: string; kind: RecordKind; length: number }>) {
-    const own = kept[row.kind];
-    own.requestIds.push(row.key);
-    own.length += row.length;
+  for (const { kind, key, length } of rows as Iterable<{ key: string; kind: RecordKind; length: number }>) {
+    kept.add(kind, key, length);
   }
-  for (const own of Object.values(kept)) own.length = Math.round(own.length / Math.max(1, own.requestIds.length));
   database.close();
-  return kept;
+  return kept.done();
+}
+
+/** Arguments of Node that run the daemon, under the profiler where `BENCH_PROFILE` names a directory. */
+export function daemonArguments(): string[] {
+  const directory = process.env.BENCH_PROFILE;
+  const profile = directory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${directory}`];
+  return [...profile, sourceOf('../src/main.ts'), 'run'];
 }
 
 export async function startOurs(options: {
@@ -94,21 +88,10 @@ export async function startOurs(options: {
   const dataDir = join(directory, 'data');
   const settings = join(directory, 'settings.json');
   writeFileSync(settings, JSON.stringify({ bidding: { sendLimit }, service: { connections: sendLimit } }));
-  const profile =
-    process.env.BENCH_PROFILE === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${process.env.BENCH_PROFILE}`];
-  const child = spawn(process.execPath, [...profile, sourceOf('../src/main.ts'), 'run'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { PATH: process.env.PATH, LANCE_CONFIG: settings, ...environmentOf({ dataDir, rulesDir, baseUrl }) },
-  });
-  const port = await portOf(child);
-  return {
-    name: 'ours',
-    origin: `http://127.0.0.1:${port}`,
-    path: `/webhooks/${webhookToken}`,
-    cpuUs: () => cpuUsOf(child),
-    kept: () => readKept(join(dataDir, 'lance.sqlite'), 'auctions'),
-    stop: () => stopOf(child),
-  };
+  const environment = { LANCE_CONFIG: settings, ...environmentOf({ dataDir, rulesDir, baseUrl }) };
+  const { port, cpuUs, stop } = await startProcess(daemonArguments(), environment);
+  const kept = () => readKept(join(dataDir, 'lance.sqlite'), 'auctions');
+  return { name: 'ours', origins: [originOf(port)], path: webhookPath, cpuUs, kept, stop };
 }
 
 export async function startBare(options: {
@@ -116,20 +99,13 @@ export async function startBare(options: {
   baseUrl: string;
   sendLimit: number;
   bidShare: number;
-  sizes: Record<RecordKind, number>;
+  sizes: RecordLengths;
 }): Promise<Loop> {
   const { directory, ...given } = options;
   const path = join(directory, 'bare.sqlite');
-  const child = spawn(process.execPath, [sourceOf('./bare-loop.ts'), JSON.stringify({ path, ...given })], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const port = await portOf(child);
-  return {
-    name: 'bare',
-    origin: `http://127.0.0.1:${port}`,
-    path: '/',
-    cpuUs: () => cpuUsOf(child),
-    kept: () => readKept(path, 'log'),
-    stop: () => stopOf(child),
-  };
+  const { port, cpuUs, stop } = await startProcess(
+    [sourceOf('./bare-loop.ts'), JSON.stringify({ path, ...given })],
+    {},
+  );
+  return { name: 'bare', origins: [originOf(port)], path: '/', cpuUs, kept: () => readKept(path, 'log'), stop };
 }

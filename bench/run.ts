@@ -1,27 +1,61 @@
-/** `npm run bench -- NAME [--json]`: runs one benchmark beside its baseline; the last line on stdout is its JSON object. */
+/** `npm run bench -- NAME [options]`: runs one benchmark beside its baseline; the last line on stdout is its JSON object. */
 import { parseArgs } from 'node:util';
-import type { Benchmark } from './figures.ts';
+import type { Benchmark, BenchmarkOptions } from './figures.ts';
 
-const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
-  demo: async () => (await import('./demo.ts')).demo,
-  decision: async () => (await import('./decision.ts')).decision,
-  rules: async () => (await import('./rules.ts')).rules,
-  pipeline: async () => (await import('./pipeline.ts')).pipeline,
+type Option = keyof BenchmarkOptions;
+type Entry = { takes: readonly Option[]; load: () => Promise<Benchmark> };
+
+const benchmarks: Readonly<Record<string, Entry>> = {
+  demo: { takes: [], load: async () => (await import('./demo.ts')).demo },
+  decision: { takes: [], load: async () => (await import('./decision.ts')).decision },
+  rules: { takes: [], load: async () => (await import('./rules.ts')).rules },
+  impact: { takes: [], load: async () => (await import('./impact.ts')).impact },
+  pipeline: { takes: ['backend', 'instances'], load: async () => (await import('./pipeline.ts')).pipeline },
+  idle: { takes: [], load: async () => (await import('./idle.ts')).idle },
+  rebuild: { takes: ['requests'], load: async () => (await import('./rebuild.ts')).rebuild },
 };
 
+type Given = { backend?: string; instances?: string; requests?: string };
+
+/** A text says what is wrong, and the remedy. */
+function optionsOf(name: string, { takes }: Entry, given: Given): BenchmarkOptions | string {
+  const stranger = Object.keys(given).find((option) => !takes.includes(option as Option));
+  if (stranger !== undefined) return `${name} takes no --${stranger}: leave it out`;
+  const { backend = 'embedded', instances, requests = '1000000' } = given;
+  if (backend !== 'embedded' && backend !== 'kafka') return '--backend is embedded or kafka';
+  const counts = instances === undefined ? [] : instances.split(',').map(Number);
+  if (!counts.every((count, at) => Number.isInteger(count) && count > (counts[at - 1] ?? 0))) {
+    return '--instances is a growing list of whole numbers, like 1,2';
+  }
+  if (counts.length > 0 && backend !== 'kafka') return '--instances needs --backend kafka: a file has one process';
+  const size = Number(requests);
+  if (!Number.isInteger(size) || size < 1_000) return '--requests is a whole number of at least 1000';
+  return { backend, instances: counts, requests: size };
+}
+
 const { values, positionals } = parseArgs({
-  options: { json: { type: 'boolean', default: false } },
+  options: {
+    json: { type: 'boolean', default: false },
+    backend: { type: 'string' },
+    instances: { type: 'string' },
+    requests: { type: 'string' },
+  },
   allowPositionals: true,
 });
+const { json, ...given } = values;
 const [name = ''] = positionals;
-const load = Object.hasOwn(benchmarks, name) ? benchmarks[name] : undefined;
-if (load === undefined || positionals.length !== 1) {
-  process.stderr.write(`usage: npm run bench -- NAME [--json]; NAME is one of ${Object.keys(benchmarks).join(', ')}\n`);
+const entry = Object.hasOwn(benchmarks, name) && positionals.length === 1 ? benchmarks[name] : undefined;
+const options =
+  entry === undefined
+    ? `usage: npm run bench -- NAME [--json]; NAME is one of ${Object.keys(benchmarks).join(', ')}`
+    : optionsOf(name, entry, given);
+if (entry === undefined || typeof options === 'string') {
+  process.stderr.write(`${String(options)}\n`);
   process.exitCode = 64;
 } else {
-  const { run } = await load();
+  const { run } = await entry.load();
   const say = (line: string): void => {
-    if (!values.json) process.stdout.write(`${line}\n`);
+    if (!json) process.stdout.write(`${line}\n`);
   };
-  process.stdout.write(`${JSON.stringify({ bench: name, ...(await run(say)) })}\n`);
+  process.stdout.write(`${JSON.stringify({ bench: name, ...(await run(say, options)) })}\n`);
 }

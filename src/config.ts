@@ -13,6 +13,7 @@ import {
   type ContactSection,
   type HttpSettings,
   type Role,
+  type RulesSection,
   type Sections,
   type ServiceSection,
   sections,
@@ -33,6 +34,7 @@ export type Config = {
   store: StorePlace;
   roles: readonly Role[];
   rulesDir: string;
+  rules: RulesSection;
   http: HttpSettings;
   service: ServiceSettings;
   contacts: readonly Contact[];
@@ -49,7 +51,7 @@ export type Config = {
 export type ConfigResult = { kind: 'config'; config: Config } | { kind: 'refused'; faults: readonly string[] };
 
 /** Where the data is: all that reading and stopping need, so that a fault elsewhere never keeps anybody from pausing. */
-export type Place = { store: StorePlace; rulesDir: string; pseudonymKey: string | null };
+export type Place = { store: StorePlace; rulesDir: string; rules: RulesSection; pseudonymKey: string | null };
 export type PlaceResult = { kind: 'place'; place: Place } | { kind: 'refused'; faults: readonly string[] };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -241,6 +243,7 @@ function configOf(read: Sections, store: StorePlace): Config {
     store,
     roles: read.roles,
     rulesDir: read.rulesDir ?? defaultRulesDir,
+    rules: read.rules,
     http: read.http,
     service: Object.freeze({ ...service, tokenCommand }),
     contacts,
@@ -297,28 +300,56 @@ export function readConfig(environment: Environment, readFile: ReadFile): Config
 export function readPlace(environment: Environment, readFile: ReadFile): PlaceResult {
   const faults: string[] = [];
   const layers = readLayers(environment, readFile, faults);
-  const { backend, dataDir, kafka, redis, rulesDir, pseudonymKey } = sections;
-  const wanted = { backend, dataDir, kafka, redis, rulesDir, pseudonymKey: optional(pseudonymKey) };
+  const { backend, dataDir, kafka, redis, rulesDir, rules, pseudonymKey } = sections;
+  const wanted = { backend, dataDir, kafka, redis, rulesDir, rules, pseudonymKey: optional(pseudonymKey) };
   const read = readFields<Wanted>(wanted, layers, faults);
   const store = placeOf(read as Partial<Sections>, faults);
   if (faults.length > 0 || store === null) return { kind: 'refused', faults };
   const found = read as Wanted;
-  const { pseudonymKey: key } = found;
+  const { pseudonymKey: key, rules: own } = found;
   return {
     kind: 'place',
-    place: Object.freeze({ store, rulesDir: found.rulesDir ?? defaultRulesDir, pseudonymKey: key }),
+    place: Object.freeze({ store, rulesDir: found.rulesDir ?? defaultRulesDir, rules: own, pseudonymKey: key }),
   };
 }
 
-type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir'> & { pseudonymKey: string | null };
+type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir' | 'rules'> & {
+  pseudonymKey: string | null;
+};
 
-/** Reads only how loans are reckoned. */
+/** Reads only how rates are priced, for commands that need no desk. Throws nothing: faults are listed. */
 export function readPricing(
   environment: Environment,
   readFile: ReadFile,
 ): { kind: 'pricing'; pricing: PricingSettings } | { kind: 'refused'; faults: readonly string[] } {
   const faults: string[] = [];
   const layers = readLayers(environment, readFile, faults);
-  const { pricing } = readFields<Pick<Sections, 'pricing'>>({ pricing: sections.pricing }, layers, faults);
+  const read = readFields<Pick<Sections, 'pricing'>>({ pricing: sections.pricing }, layers, faults);
+  faults.push(...crossFaults(read));
+  const { pricing } = read;
   return pricing === undefined || faults.length > 0 ? { kind: 'refused', faults } : { kind: 'pricing', pricing };
+}
+
+/** What decisions depend on beside the rules. */
+export type Model = Pick<Config, 'bidding' | 'economics' | 'pricing' | 'settings'>;
+
+/** Reads only what decisions depend on, for commands that decide recorded requests again. */
+export function readModel(
+  environment: Environment,
+  readFile: ReadFile,
+): { kind: 'model'; model: Model } | { kind: 'refused'; faults: readonly string[] } {
+  const faults: string[] = [];
+  const layers = readLayers(environment, readFile, faults);
+  const { bidding, economics, pricing } = sections;
+  const read = readFields<Pick<Sections, 'bidding' | 'economics' | 'pricing'>>(
+    { bidding, economics, pricing },
+    layers,
+    faults,
+  );
+  faults.push(...crossFaults(read));
+  if (faults.length > 0) return { kind: 'refused', faults };
+  const found = read as Pick<Sections, 'bidding' | 'economics' | 'pricing'>;
+  const content = canonical(found);
+  const hash = createHash('sha256').update(content).digest('hex');
+  return { kind: 'model', model: { ...found, settings: { hash, content } } };
 }

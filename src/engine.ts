@@ -5,7 +5,19 @@ import { createDesk, type Desk } from './bidding/desk.ts';
 import type { DeskStatus } from './bidding/desk-world.ts';
 import { enterHouse, watchHouse } from './bidding/house.ts';
 import type { DeskObserver, Step } from './bidding/observer.ts';
-import type { Control, EventLog, House, MarginCache, Service, Snapshots, ViewCopies, Views } from './bidding/ports.ts';
+import type {
+  Control,
+  EventLog,
+  House,
+  MarginCache,
+  RuleBook,
+  RuleWatch,
+  Service,
+  Snapshots,
+  ViewCopies,
+  Views,
+} from './bidding/ports.ts';
+import { createRuleDesk, type RuleDesk, type RuleEvent } from './bidding/rule-desk.ts';
 import {
   createSnapshotKeeper,
   type RebuildProgress,
@@ -25,6 +37,7 @@ import { createServer, type ReadinessCheck } from './http/server.ts';
 import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './origination/desk.ts';
 import { createFlowFront } from './origination/front.ts';
 import type { FlowStore, LoanService } from './origination/ports.ts';
+import { createPolicyMaker } from './policy.ts';
 import { prepareCalendar } from './pricing/schedule.ts';
 import { encodeBid } from './wire/bid.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
@@ -38,6 +51,7 @@ export type Store = {
   flows: FlowStore;
   control: Control;
   house: House;
+  ruleBook: RuleBook;
   /** Views that a server may lose, and where copies of them are kept; null for views that end with the log. */
   copies: { views: ViewCopies; snapshots: Snapshots } | null;
 };
@@ -52,9 +66,7 @@ export type EngineParts = {
   clock: Clock;
   chance: Chance;
   mapping: RequestMapping;
-  policy: Policy;
-  /** Whether the rule files, as they are now, would be refused. */
-  ruleSetRefused: () => boolean;
+  ruleWatch: RuleWatch;
   /** Of this program, as its package says. */
   version: string;
   /** False freezes the statistics. */
@@ -72,6 +84,8 @@ export type Engine = {
   /** Null in a process that is a door only. */
   desk: Desk | null;
   flowDesk: FlowDesk | null;
+  /** What decisions follow now; null: nothing may be decided. */
+  policy: () => Policy | null;
   /** No new webhooks, no new bids; what is under way is waited for. */
   stop: () => Promise<void>;
 };
@@ -81,8 +95,11 @@ const stallMs = 15_000;
 
 type DeskGauges = Omit<GaugeSample, 'doorInFlight' | 'consumerLag' | 'consumerLagMs' | 'ruleSetRefused'>;
 
+/** Characters of a hash that are shown to people. */
+const shownHash = 12;
+
 const hourMs = 3_600_000;
-const snapshotSettings: SnapshotSettings = {
+export const snapshotSettings: SnapshotSettings = {
   everyMs: hourMs,
   /** As long as the log is kept: a webhook repeated later must still be known. */
   keepClosedMs: 400 * 24 * hourMs,
@@ -95,7 +112,15 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   await enterHouse({ ...parts, ...parts.store });
   const metrics = createMetrics();
   const lagWatch = createLagWatch();
-  const { desk, keeper } = config.roles.includes('desk') ? deskOf(parts, metrics) : { desk: null, keeper: null };
+  const rules = createRuleDesk({
+    ...parts,
+    ...parts.store,
+    watch: parts.ruleWatch,
+    approval: config.rules.approval,
+    policyOf: createPolicyMaker(config),
+    onEvent: ruleJournal(journal),
+  });
+  const { desk, keeper } = config.roles.includes('desk') ? deskOf(parts, metrics, rules) : { desk: null, keeper: null };
   const flowDesk = desk === null ? null : flowDeskOf(parts, desk);
   const door = config.roles.includes('door') ? doorOf(parts, metrics) : null;
   const server = createServer({
@@ -103,29 +128,32 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     webhookTokens: config.http.webhookTokens,
     bodyLimitBytes: config.http.bodyLimitBytes,
     progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
-    checks: desk === null ? [] : readinessChecks(desk),
+    checks: desk === null ? [] : readinessChecks(desk, rules),
     api: config.api.tokens.length === 0 ? null : apiOf(parts),
-    metricsText: () => metricsText({ ...parts, metrics, lagWatch, desk, door }),
+    metricsText: () => metricsText({ ...parts, rules, metrics, lagWatch, desk, door }),
     onFault: (text) => journal.error('http-fault', { text }),
   });
   const { pricing } = config;
   prepareCalendar(dayOf(parts.clock.now()), pricing.maxInstallments, pricing.payrollCalendar);
+  if (desk !== null) await rules.start();
   await desk?.start();
   await flowDesk?.start();
   keeper?.start();
   const port = await server.listen(config.http.host, config.http.port);
   const house = parts.soleOwner ? null : watchHouse({ ...parts, ...parts.store, shows: desk === null });
-  journal.info('started', { instance: parts.instance, port, ruleSet: parts.policy.ruleSet.hash });
+  journal.info('started', { instance: parts.instance, port, ruleSet: rules.status().hash });
   return {
     url: `http://${config.http.host}:${port}`,
     desk,
     flowDesk,
+    policy: () => rules.policy(parts.clock.now()),
     stop: async () => {
       house?.stop();
       await server.close();
       await keeper?.stop();
       await flowDesk?.stop();
       await desk?.stop();
+      await rules.stop();
       journal.info('stopped', { instance: parts.instance });
     },
   };
@@ -148,7 +176,7 @@ function doorOf({ store, clock, vault, mapping, config, journal }: EngineParts, 
   });
 }
 
-function deskOf(parts: EngineParts, metrics: Metrics): { desk: Desk; keeper: SnapshotKeeper | null } {
+function deskOf(parts: EngineParts, metrics: Metrics, rules: RuleDesk): { desk: Desk; keeper: SnapshotKeeper | null } {
   const { config, store, journal, clock } = parts;
   const onProgress = ({ partition, applied, restored }: RebuildProgress) =>
     journal.info('rebuilding', { partition, offset: applied, count: restored });
@@ -169,7 +197,8 @@ function deskOf(parts: EngineParts, metrics: Metrics): { desk: Desk; keeper: Sna
     ...parts,
     ...store,
     settings: config.bidding,
-    policy: () => parts.policy,
+    policy: rules.policy,
+    onControl: rules.onControl,
     encodeBid: (requestId, offer) => encodeBid({ requestId, offer, contacts: config.contacts }),
     observer: observerOf(metrics, journal, parts.onStep),
     ...(keeper === null ? {} : { restoreViews: keeper.restore, onRebuild: onProgress }),
@@ -219,6 +248,28 @@ function apiOf({ store, config, vault, clock, mapping, journal, version }: Engin
   };
 }
 
+function ruleJournal(journal: Journal): (event: RuleEvent) => void {
+  return (event) => {
+    switch (event.kind) {
+      case 'rules-live':
+      case 'rules-announced':
+      case 'rules-mended':
+        return journal.info(event.kind, { ruleSet: event.hash });
+      case 'rules-await-approval':
+      case 'rules-not-followed':
+        return journal.warn(event.kind, { ruleSet: event.hash });
+      case 'rules-missing':
+        return journal.error(event.kind, { ruleSet: event.hash, text: event.text });
+      case 'rules-refused':
+        return journal.error(event.kind, { text: event.text });
+      case 'fault':
+        return journal.warn('rules-fault', { code: event.code, text: event.text });
+      default:
+        return event satisfies never;
+    }
+  };
+}
+
 function timedAppend(append: EventLog['append'], clock: Clock, metrics: Metrics): EventLog['append'] {
   return async (entries) => {
     const startedAt = clock.now();
@@ -232,7 +283,7 @@ function progressOf(desk: Desk, clock: Clock): { alive: boolean; detail: string 
   return { alive: silentMs < stallMs, detail: `last progress ${Math.round(silentMs / 1_000)} s ago` };
 }
 
-function readinessChecks(desk: Desk): ReadinessCheck[] {
+function readinessChecks(desk: Desk, rules: RuleDesk): ReadinessCheck[] {
   return [
     {
       name: 'caught-up',
@@ -246,11 +297,24 @@ function readinessChecks(desk: Desk): ReadinessCheck[] {
         return gate === null || gate === 'paused' ? null : `bidding is closed: ${gate}`;
       },
     },
+    {
+      name: 'rules',
+      missing: () => {
+        const { hash, missing } = rules.status();
+        return missing === null ? null : `rule set ${hash?.slice(0, shownHash) ?? 'none'}: ${missing}`;
+      },
+      note: () => {
+        const { hash, refusal, notFollowed } = rules.status();
+        const followed = `${hash?.slice(0, shownHash) ?? 'none'} is followed`;
+        if (refusal !== null) return `${followed}; the folder is refused`;
+        return notFollowed === null ? followed : `${followed}; ${notFollowed.slice(0, shownHash)} in the folder is not`;
+      },
+    },
   ];
 }
 
 async function metricsText(
-  parts: EngineParts & { metrics: Metrics; lagWatch: LagWatch; desk: Desk | null; door: Door | null },
+  parts: EngineParts & { rules: RuleDesk; metrics: Metrics; lagWatch: LagWatch; desk: Desk | null; door: Door | null },
 ): Promise<string> {
   const { store, clock, metrics, lagWatch, desk, door } = parts;
   const now = clock.now();
@@ -265,7 +329,7 @@ async function metricsText(
     doorInFlight: door?.inFlight() ?? 0,
     consumerLag: { auctions: behind },
     consumerLagMs: { auctions: behindMs },
-    ruleSetRefused: parts.ruleSetRefused(),
+    ruleSetRefused: parts.rules.status().refusal !== null,
     ...gaugesOf(desk?.status() ?? null, now),
   });
   return metrics.text();

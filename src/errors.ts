@@ -9,6 +9,7 @@ const table = {
   'data-directory-unusable': { retryable: false, exitCode: 73 },
   'configuration-invalid': { retryable: false, exitCode: 78 },
   'rules-refused': { retryable: false, exitCode: 78 },
+  'rules-unchecked': { retryable: true, exitCode: 75 },
   'record-undecodable': { retryable: false, exitCode: 65 },
   'records-missing': { retryable: false, exitCode: 65 },
   'log-stalled': { retryable: false, exitCode: 75 },

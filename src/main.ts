@@ -16,7 +16,6 @@ import { createService } from './adapters/service/service.ts';
 import { createSystemClock } from './adapters/system/clock.ts';
 import { readRuleFiles } from './adapters/system/rule-files.ts';
 import { createVault } from './adapters/vault/vault.ts';
-import type { Policy } from './bidding/decide.ts';
 import type { Step } from './bidding/observer.ts';
 import { registerCommands } from './cli/commands.ts';
 import { type DemoOptions, demoAuction, demoPace, demoSettings, runStream } from './cli/demo.ts';
@@ -26,14 +25,23 @@ import { createTerminal } from './cli/terminal.ts';
 import { languageOf } from './cli/texts.ts';
 import type { DeskReader } from './cli/world.ts';
 import type { StorePlace } from './config/store-place.ts';
-import { type Config, type Environment, type Place, readConfig, readPlace, readPricing } from './config.ts';
+import {
+  type Config,
+  type Environment,
+  type Model,
+  type Place,
+  readConfig,
+  readModel,
+  readPlace,
+  readPricing,
+} from './config.ts';
 import type { Vault } from './domain/vault.ts';
 import { type Engine, type Store, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
 import { createJournal, type Journal } from './http/journal.ts';
 import type { FlowDurableStep } from './origination/desk.ts';
-import { createRuleCheck, policyOf } from './policy.ts';
 import type { PricingSettings } from './pricing/settings.ts';
+import { createRuleWatch } from './rule-watch.ts';
 import { type modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
 import { createSandbox } from './sandbox/sandbox.ts';
 import { sandboxSettings } from './sandbox/settings.ts';
@@ -43,6 +51,8 @@ import { readOutcomeTable } from './wire/outcomes.ts';
 /** A command gives up on a log that does not take a record by then. */
 const commandTimeoutMs = 5_000;
 const storeRetryMs = 1_000;
+/** Less than service managers wait before they kill. */
+const stopTimeoutMs = 9_000;
 
 const clock = createSystemClock();
 const packageFile = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -67,6 +77,12 @@ function place(environment: Environment): Place {
 function pricing(environment: Environment): PricingSettings {
   const result = readPricing(environment, readText);
   if (result.kind === 'pricing') return result.pricing;
+  throw new Fault('configuration-invalid', result.faults.join('\n'));
+}
+
+function model(environment: Environment): Model {
+  const result = readModel(environment, readText);
+  if (result.kind === 'model') return result.model;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
@@ -123,6 +139,7 @@ async function openSharedStore(
       log: records.log,
       appendAtDoor: records.appendAtDoor,
       house: records.house,
+      ruleBook: records.ruleBook,
       views,
       margins,
       flows,
@@ -153,8 +170,8 @@ async function openWhole(place: StorePlace): Promise<OpenStore> {
 /** For commands beside running desks. */
 async function openReader(place: StorePlace): Promise<DeskReader> {
   if (place.backend === 'embedded') return openEmbeddedReader({ directory: place.dataDir });
-  const { log, views, flows, control, house, close } = await openWhole(place);
-  return { log, views, flows, control, house, appendBeside: log.append, verifyChain: null, close };
+  const { log, views, flows, control, house, ruleBook, close } = await openWhole(place);
+  return { log, views, flows, control, house, ruleBook, appendBeside: log.append, verifyChain: null, close };
 }
 
 /** The desk and everything under it; `close` undoes it in reverse. */
@@ -163,13 +180,12 @@ async function openEngine(parts: {
   learning: boolean;
   journal: Journal;
   onFault: (fault: Fault) => void;
-}): Promise<{ engine: Engine; store: Store; policy: Policy; close: () => Promise<void> }> {
+}): Promise<{ engine: Engine; store: Store; close: () => Promise<void> }> {
   const { config } = parts;
   const mapping = readRequestMapping(JSON.parse(readText(packageFile('config/request-mapping.json'))));
   if (mapping.kind === 'refused') throw refusedFile('config/request-mapping.json', mapping.problems);
   const outcomes = readOutcomeTable(JSON.parse(readText(packageFile('config/outcomes.json'))));
   if (outcomes.kind === 'refused') throw refusedFile('config/outcomes.json', outcomes.problems);
-  const policy = policyOf(config, readRuleFiles(config.rulesDir));
   const vault = createVault(config.pseudonymKey);
   const store = await openStore(config, { vault, journal: parts.journal, onFault: parts.onFault });
   const service = createService(config.service, {
@@ -179,6 +195,7 @@ async function openEngine(parts: {
       if (event.kind !== 'exchanged') parts.journal.warn('service', { kind: event.kind });
     },
   });
+  const ruleWatch = createRuleWatch({ directory: config.rulesDir, ...config.rules });
   const starting = startEngine({
     ...parts,
     instance: randomUUID(),
@@ -190,14 +207,14 @@ async function openEngine(parts: {
     clock,
     chance: Math.random,
     mapping: mapping.mapping,
-    policy,
+    ruleWatch,
     version,
-    ruleSetRefused: createRuleCheck(() => readRuleFiles(config.rulesDir)),
     onStep: crashAt(process.env.LANCE_CRASH_AT),
     onMoved: parts.onFault,
   });
   const engine = await starting.catch(async (fault: unknown) => {
     // What is left open would keep a process alive that has refused to run.
+    await ruleWatch.stop();
     await service.close();
     await store.close();
     throw fault;
@@ -205,7 +222,6 @@ async function openEngine(parts: {
   return {
     engine,
     store,
-    policy,
     close: async () => {
       await engine.stop();
       await service.close();
@@ -250,7 +266,13 @@ async function run(options: { learning: boolean }): Promise<void> {
   });
   const signal = await endSignal();
   journal.info('stopping', { signal });
+  // Nothing is lost by ending early, and what a library has left open does not keep a process that has said goodbye.
+  setTimeout(() => {
+    journal.warn('stop-timeout', { text: `not everything came to its end within ${stopTimeoutMs} ms` });
+    process.exit(0);
+  }, stopTimeoutMs);
   await opened.close();
+  process.exit(0);
 }
 
 /** Sandbox and desk in one process, on a directory of its own that is gone afterwards. Resolves to the exit code. */
@@ -285,9 +307,10 @@ async function demo(options: DemoOptions & { learning: boolean; rivals?: string 
     closing.unshift(opened.close);
     sandbox.connect(`${opened.engine.url}/webhooks/${token}`);
     const { desk } = opened.engine;
-    assert(desk !== null);
+    const policy = opened.engine.policy();
+    assert(desk !== null && policy !== null);
     await runStream({ ...opened, desk, options, sandbox, clock, terminal });
-    const report = await judge({ sandbox, store: opened.store, config, policy: opened.policy, now: clock.now() });
+    const report = await judge({ sandbox, store: opened.store, config, policy, now: clock.now() });
     terminal.write(options.json ? JSON.stringify(report) : reportText(report));
     if (!options.exit) {
       terminal.say(`\n${opened.engine.url} goes on; end it with Ctrl-C.`);
@@ -341,6 +364,7 @@ registerCommands(program, {
   format: createFormat(languageOf(process.argv, process.env)),
   place: () => place(process.env),
   pricing: () => pricing(process.env),
+  model: () => model(process.env),
   openReader,
   openWhole,
   readConfig: () => readConfig(process.env, readText),

@@ -13,6 +13,9 @@ const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: '
 const sources = tracked.filter((path) => path.startsWith('src/') && path.endsWith('.ts'));
 const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
 
+/** Where adapters are put together with the rest: the process, and the thread that reads the folder of rules. */
+const roots = ['src/main.ts', 'src/rule-thread.ts'];
+
 /** The room of a file: its folder under src, or `top` for the files that put rooms together. */
 function roomOf(path: string): string {
   const parts = path.split('/');
@@ -34,6 +37,7 @@ const everyRoom = [
   'pricing',
   'rules',
   'bidding',
+  'impact',
   'origination',
   'http',
   'sandbox',
@@ -47,6 +51,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   pricing: ['domain'],
   rules: ['domain'],
   bidding: ['pricing', 'rules', 'domain'],
+  impact: ['bidding', 'pricing', 'rules', 'domain'],
   origination: ['bidding', 'pricing', 'wire', 'domain'],
   http: ['bidding', 'origination', 'wire', 'domain'],
   sandbox: ['wire', 'domain'],
@@ -62,7 +67,7 @@ function mayImport(from: string, to: string): boolean {
   if (here === there || to === 'src/errors.ts') return true;
   // Client and sandbox must not share a misreading of a rule.
   if (here === 'sandbox' && to.startsWith('src/wire/checks/')) return false;
-  if (there.startsWith('adapters/')) return from === 'src/main.ts';
+  if (there.startsWith('adapters/')) return roots.includes(from);
   if (here.startsWith('adapters/')) return portFiles.includes(to) || there === 'wire' || there === 'domain';
   return (allowed[here] ?? []).includes(there);
 }

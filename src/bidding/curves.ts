@@ -1,15 +1,19 @@
 /** Win curves at hand, by segment: made when first needed, made again when one of their statistics has learnt. */
 import type { Clock } from '../domain/clock.ts';
-import { emptyHistogram } from '../domain/histogram.ts';
+import type { Histogram } from '../domain/histogram.ts';
 import type { StoredInput } from '../domain/records.ts';
-import { buildWinCurve, encodeWinCurve, type WinCurve } from '../pricing/win-curve.ts';
+import { encodeWinCurve, type LearntCurve, type WinCurve } from '../pricing/win-curve.ts';
 import type { Policy } from './decide.ts';
+import { curveOf, statisticKeysOf, weightsOf } from './learning.ts';
+import type { DeskObserver } from './observer.ts';
 import type { Views } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 
 export type Curves = {
-  /** One curve for each list of segment keys, from most general to most special. */
-  read: (segments: readonly (readonly string[])[], policy: Policy) => Promise<WinCurve[]>;
+  /** One curve for each list of segment keys: the whole market first, the most special segment last. */
+  read: (segments: readonly (readonly string[])[], policy: Policy) => Promise<LearntCurve[]>;
+  /** Policies are tried on the break-evens of late. */
+  noteBreakEven: (segmentKeys: readonly string[], breakEvenHundredths: number) => void;
   /** The statistics under these keys have changed. */
   forget: (keys: readonly string[]) => void;
   /** The curve as an input to be stored, the first time it is asked for; then null. */
@@ -21,42 +25,64 @@ export type Curves = {
 const maxAgeMs = 2_000;
 const maxStoredHashes = 50_000;
 
-type Known = { curve: WinCurve; keys: readonly string[]; madeAt: number; settingsHash: string };
+/** Break-evens kept of each segment, and how many of them policies are tried on. */
+const keptBreakEvens = 16;
+const triedBreakEvens = 5;
+const maxKnownSegments = 10_000;
+
+type Known = { curve: LearntCurve; keys: readonly string[]; madeAt: number; settingsHash: string };
 
 export function createCurves(options: {
-  views: Views;
-  clock: Clock;
+  views: Pick<Views, 'statistics'>;
+  clock: Pick<Clock, 'now'>;
   settings: BiddingSettings;
   /** Frozen: statistics are never read, every curve is the prior. */
   learning: boolean;
+  observer: DeskObserver;
 }): Curves {
-  const { views, clock, settings, learning } = options;
+  const { views, clock, settings, learning, observer } = options;
   const known = new Map<string, Known>();
   const stored = new Set<string>();
+  const breakEvens = new Map<string, number[]>();
 
   function isFresh(entry: Known | undefined, policy: Policy): entry is Known {
     return entry !== undefined && entry.settingsHash === policy.settingsHash && clock.now() - entry.madeAt < maxAgeMs;
   }
 
+  /** Evenly spaced among those of late, ascending; null when there are too few. */
+  function breakEvensOf(name: string): number[] | null {
+    const late = breakEvens.get(name) ?? [];
+    if (late.length < triedBreakEvens) return null;
+    const sorted = late.toSorted((left, right) => left - right);
+    return Array.from(
+      { length: triedBreakEvens },
+      (_, index) => sorted[Math.floor(((index + 0.5) / triedBreakEvens) * sorted.length)]!,
+    );
+  }
+
   async function make(
     segments: ReadonlyMap<string, readonly string[]>,
     policy: Policy,
-    found: Map<string, WinCurve>,
+    found: Map<string, LearntCurve>,
   ): Promise<void> {
-    const keys = new Set([...segments.values()].flat());
-    const histograms = learning ? await views.statistics([...keys]) : new Map();
+    const keys = new Set([...segments.values()].flatMap(statisticKeysOf));
+    const statistics = learning ? await views.statistics([...keys]) : new Map<string, Histogram>();
     const at = clock.now();
     const { shrinkage, smoothing, priorWeight } = policy.tables.settings.winCurve;
+    const { halfLifeMs } = settings;
+    const shared = new Map<string, Float64Array[]>();
     for (const [name, segmentKeys] of segments) {
-      const curve = buildWinCurve({
-        histograms: segmentKeys.map((key) => histograms.get(key) ?? emptyHistogram(at)),
+      const curve = curveOf(segmentKeys, statistics, {
         prior: policy.prior,
         shrinkage,
         smoothing,
         priorWeight,
         at,
-        halfLifeMs: settings.halfLifeMs,
+        halfLifeMs,
+        breakEvens: breakEvensOf(name),
+        shared,
       });
+      observer(weightsOf(segmentKeys, curve));
       found.set(name, curve);
       known.set(name, { curve, keys: segmentKeys, madeAt: at, settingsHash: policy.settingsHash });
     }
@@ -65,7 +91,7 @@ export function createCurves(options: {
   return {
     read: async (segments, policy) => {
       // What is known may be forgotten while the statistics of others are read: what this caller gets is kept apart.
-      const found = new Map<string, WinCurve>();
+      const found = new Map<string, LearntCurve>();
       const missing = new Map<string, readonly string[]>();
       for (const keys of segments) {
         const name = keys.at(-1) ?? '';
@@ -75,6 +101,14 @@ export function createCurves(options: {
       }
       if (missing.size > 0) await make(missing, policy, found);
       return segments.map((keys) => found.get(keys.at(-1) ?? '')!);
+    },
+    noteBreakEven: (segmentKeys, breakEvenHundredths) => {
+      const name = segmentKeys.at(-1) ?? '';
+      const late = breakEvens.get(name) ?? [];
+      late.push(breakEvenHundredths);
+      if (late.length > keptBreakEvens) late.shift();
+      if (breakEvens.size >= maxKnownSegments) breakEvens.clear();
+      breakEvens.set(name, late);
     },
     forget: (keys) => {
       const changed = new Set(keys);

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
-import type { AcceptanceShift, CapReservation, DecisionTrace, Offer, Reason, Usage } from '../domain/offer.ts';
+import type { AcceptanceShift, CapReservation, DecisionTrace, Offer, Reason, Trial, Usage } from '../domain/offer.ts';
 import type { Economics } from '../domain/policy.ts';
 import type { StoredInput } from '../domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
@@ -73,9 +73,25 @@ export function wantsLink(assessment: Assessment): boolean {
   return assessment.marginCents === null;
 }
 
+/** What an offer was thought to be worth: with the published bids it can be judged again. */
+export type OfferWorth = {
+  /** V of the design: value of the loan if it is released. */
+  valueIfReleasedCents: AmountCents;
+  /** a of the design. */
+  acceptance: number;
+  bidCostCents: AmountCents;
+};
+
 /** What is decided, but for the room under the caps. */
 export type Draft =
-  | { kind: 'offer'; offer: Offer; trace: DecisionTrace; offerFacts: Facts }
+  | {
+      kind: 'offer';
+      offer: Offer;
+      breakEvenHundredths: number;
+      worth: OfferWorth;
+      trace: DecisionTrace;
+      offerFacts: Facts;
+    }
   /** `offerFacts` null: it was never priced. */
   | { kind: 'pass'; code: string; reasons: readonly Reason[]; trace: DecisionTrace; offerFacts: Facts | null };
 
@@ -85,6 +101,8 @@ export type DraftInput = {
   settings: BiddingSettings;
   /** Null when the rules already say no. */
   curve: WinCurve | null;
+  /** What the policies behind the curve would have bid; only noted. */
+  trial: Trial | null;
   /** Caps that operators set by hand, cents a day. */
   operatorCaps: Readonly<Record<string, number>>;
   shadowPricePerCent: number;
@@ -113,13 +131,15 @@ export function draftOffer(input: DraftInput): Draft {
     caps: [],
     rulesFired: verdict.fired,
     reasons: verdict.passes,
+    trial: input.trial,
   };
   const refused = verdict.passes[0] ?? missingInput(request, marginCents);
   if (refused !== null) {
     const reasons = verdict.passes.length > 0 ? verdict.passes : [refused];
     return { kind: 'pass', code: refused.code, reasons, trace: { ...trace, reasons }, offerFacts: null };
   }
-  const choice = chooseOffer(choiceInput(input));
+  const asked = choiceInput(input);
+  const choice = chooseOffer(asked);
   if (choice.kind === 'none') {
     const reasons = [{ code: choice.code, rule: null, text: choice.text }];
     return { kind: 'pass', code: choice.code, reasons, trace: { ...trace, reasons }, offerFacts: null };
@@ -134,7 +154,9 @@ export function draftOffer(input: DraftInput): Draft {
     const reasons = onOffer.passes;
     return { kind: 'pass', code: first.code, reasons, trace: { ...trace, caps, rulesFired, reasons }, offerFacts };
   }
-  return { kind: 'offer', offer, trace: { ...trace, caps, rulesFired }, offerFacts };
+  const { breakEvenHundredths, valueIfReleasedCents, acceptance } = choice;
+  const worth = { valueIfReleasedCents, acceptance, bidCostCents: asked.economics.bidCostCents };
+  return { kind: 'offer', offer, breakEvenHundredths, worth, trace: { ...trace, caps, rulesFired }, offerFacts };
 }
 
 /** Whether the optimiser can be asked: nothing forbids it and nothing that it needs is missing. */

@@ -15,6 +15,7 @@ import {
   type DraftInput,
   draftOffer,
   isComplete,
+  type OfferWorth,
   type Policy,
   wantsLink,
 } from './decide.ts';
@@ -27,20 +28,20 @@ import { deskPass } from './react.ts';
 import type { BiddingSettings } from './settings.ts';
 
 export type Decided =
-  | { kind: 'offer'; waiting: Omit<WaitingOffer, 'deadlineAt'>; stored: StoredInput | null }
+  | { kind: 'offer'; waiting: Omit<WaitingOffer, 'deadlineAt'>; worth: OfferWorth; stored: StoredInput | null }
   | { kind: 'pass'; record: Passed; stored: StoredInput | null }
   /** Waits for its employment link; looked at again when it arrives, or at `until`. */
   | { kind: 'parked'; requestId: RequestId; until: number };
 
 export type DeciderWorld = {
-  views: Views;
-  margins: MarginCache;
+  views: Pick<Views, 'usage' | 'statistics'>;
+  margins: Pick<MarginCache, 'read'>;
   curves: Curves;
-  links: LinkDesk;
+  links: Pick<LinkDesk, 'linkKeyOf' | 'waitingSince' | 'park' | 'unpark'>;
   pacer: Pacer;
   acceptance: Acceptance;
   settings: BiddingSettings;
-  policy: () => Policy;
+  policy: Policy;
   control: () => ControlState | null;
   encodeBid: (requestId: RequestId, offer: WaitingOffer['offer']) => string;
   /** A decision that throws twice is a pass and an alarm. */
@@ -54,7 +55,7 @@ export async function decideBatch(
   states: readonly RequestState[],
   now: number,
 ): Promise<Decided[]> {
-  const policy = world.policy();
+  const { policy } = world;
   const decided: Decided[] = [];
   const cases = await assessAll(world, policy, states, now, decided);
   const priced = cases.filter(({ assessment }) => assessment.verdict.passes.length === 0);
@@ -69,11 +70,13 @@ export async function decideBatch(
   for (const { state, assessment } of cases) {
     const draft = attempt(world, state, now, decided, () => {
       const price = world.pacer.priceUnder(assessment.verdict.caps);
+      const curve = curveOf.get(state.requestId) ?? null;
       const input: DraftInput = {
         assessment,
         policy,
         settings: world.settings,
-        curve: curveOf.get(state.requestId) ?? null,
+        curve,
+        trial: curve?.trial ?? null,
         operatorCaps: world.control()?.caps ?? {},
         shadowPricePerCent: price?.perCent ?? 0,
         shadowPriceVersion: price?.version ?? null,
@@ -86,7 +89,9 @@ export async function decideBatch(
       }
       return drafted;
     });
-    if (draft !== null) drafts.push({ state, draft });
+    if (draft === null) continue;
+    drafts.push({ state, draft });
+    if (draft.kind === 'offer') world.curves.noteBreakEven(draft.trace.segmentKeys, draft.breakEvenHundredths);
   }
   const keys = new Set(drafts.flatMap(({ draft }) => capKeysOf(draft.trace.caps)));
   const usage = keys.size === 0 ? new Map() : await world.views.usage([...keys], now);
@@ -171,9 +176,9 @@ function conclude(
       stored,
     };
   }
-  const { offer, trace } = draft;
+  const { offer, trace, worth } = draft;
   const body = world.encodeBid(requestId, offer);
-  return { kind: 'offer', waiting: { requestId, offer, trace, body, queuedAt: now }, stored };
+  return { kind: 'offer', waiting: { requestId, offer, trace, body, queuedAt: now }, worth, stored };
 }
 
 /** Pure steps are tried twice, so that a passing fault (memory, say) costs no bid; then it is an internal error. */

@@ -5,7 +5,7 @@ import type { Offer } from '../domain/offer.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { Policy } from './decide.ts';
 import type { DeskObserver } from './observer.ts';
-import type { Control, EventLog, MarginCache, Service, Views } from './ports.ts';
+import type { Control, ControlState, EventLog, MarginCache, Service, Views } from './ports.ts';
 import type { Circuit } from './send-limit.ts';
 import type { BiddingSettings } from './settings.ts';
 import type { RebuildProgress } from './snapshots.ts';
@@ -26,7 +26,10 @@ export type DeskWorld = {
   settings: BiddingSettings;
   /** False freezes the statistics: every curve is the prior. */
   learning: boolean;
-  policy: () => Policy;
+  /** What decisions made at that time follow, the same for all made at one; null: nothing may be decided, nor sent. */
+  policy: (at: EpochMs) => Policy | null;
+  /** Hears what operators say, each time that it was read. */
+  onControl?: (state: ControlState, readAt: EpochMs) => void;
   encodeBid: (requestId: RequestId, offer: Offer) => string;
   observer: DeskObserver;
   /** Puts back views that are gone, before their partition is taken up; for views that can be lost. */

@@ -14,6 +14,7 @@ import { type BidSender, createBidSender } from './bid-sender.ts';
 import { bidsNamedIn, type Callbacks, createCallbacks } from './callbacks.ts';
 import { type ClaimDesk, createClaimDesk } from './claim-desk.ts';
 import { type Curves, createCurves } from './curves.ts';
+import type { Policy } from './decide.ts';
 import { type Decided, decideBatch } from './decider.ts';
 import type { DeskStatus, DeskWorld } from './desk-world.ts';
 import { deadlineOf } from './evolve.ts';
@@ -169,11 +170,17 @@ export function createDesk(world: DeskWorld): Desk {
 
   async function decide(rows: readonly LedgerRow[], now: EpochMs): Promise<void> {
     const states = rows.map(({ state }) => state);
+    const policy = world.policy(now);
+    if (policy === null) {
+      for (const { requestId } of states) agenda.set(requestId, now + settings.retryFirstMs);
+      return;
+    }
     for (const { requestId } of states) deciding.add(requestId);
-    storePolicy();
+    storePolicy(policy);
     const decided = await decideBatch(
       {
         ...world,
+        policy,
         curves,
         links,
         ...pricing,
@@ -200,8 +207,7 @@ export function createDesk(world: DeskWorld): Desk {
   }
 
   /** What decisions refer to by hash is in the log before they are. */
-  function storePolicy(): void {
-    const { stored } = world.policy();
+  function storePolicy({ stored }: Policy): void {
     const fresh = stored.filter(({ hash }) => !storedPolicies.has(hash));
     for (const { hash } of fresh) storedPolicies.add(hash);
     if (fresh.length > 0) keep(fresh.map((record) => ({ topic: 'inputs', key: record.hash, record })));

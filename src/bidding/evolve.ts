@@ -1,7 +1,9 @@
 /** The fold: the state of a request from its records, in log order. Pure; all business of state changes is here. */
 import type { EpochMs } from '../domain/glossary.ts';
+import { timeAlone } from '../domain/histogram.ts';
 import type { Answered, AuctionRecord, Ended, Requested } from '../domain/records.ts';
 import type { Answer, ExposureStatus, RequestState, TimerKind } from '../domain/states.ts';
+import { lessonsOf } from './learning.ts';
 import { resultOf, resultsKey, standingKeys } from './ledger-facts.ts';
 import type { ViewChange } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
@@ -15,8 +17,7 @@ export const takenKey = 'acceptance:taken';
 export const declinedKey = 'acceptance:declined';
 
 /** Last moment of the auction as far as we know, before any allowance. */
-export function deadlineOf(state: RequestState, settings: BiddingSettings): EpochMs {
-  const { request } = state;
+export function deadlineOf({ request }: Pick<RequestState, 'request'>, settings: BiddingSettings): EpochMs {
   if (request === null) return 0;
   const closesAt = request.closesAt ?? request.receivedAt + settings.windowMs;
   return request.expiresAt === null ? closesAt : Math.min(closesAt, request.expiresAt);
@@ -52,6 +53,7 @@ function unseen(requestId: string): RequestState {
     claim: null,
     lateClaims: 0,
     segmentKeys: [],
+    trial: null,
     pass: null,
     answer: null,
     auction: null,
@@ -153,6 +155,7 @@ function absorb(state: RequestState, record: AuctionRecord, moved: boolean, sett
         next.claim = { claimId, instance, at, body, offer, caps: trace.caps };
         next.sealed = null;
         next.segmentKeys = trace.segmentKeys;
+        next.trial = state.auction === null ? trace.trial : null;
         next.decidedAt = trace.decidedAt;
       }
       break;
@@ -161,7 +164,10 @@ function absorb(state: RequestState, record: AuctionRecord, moved: boolean, sett
       next.pass = { code: record.code, reasons: record.reasons, at: record.at, maybeSent: record.maybeSent ?? false };
       next.sealed = null;
       next.decidedAt ??= record.trace?.decidedAt ?? record.at;
-      if (record.trace !== null) next.segmentKeys = record.trace.segmentKeys;
+      if (record.trace !== null) {
+        next.segmentKeys = record.trace.segmentKeys;
+        next.trial = state.auction === null ? record.trace.trial : null;
+      }
       break;
     case 'answered':
       if (moved) next.answer = mergedAnswer(state, record);
@@ -207,6 +213,8 @@ function takeRequest(next: RequestState, record: Requested): void {
 function takeAuction(next: RequestState, record: Ended, settings: BiddingSettings): void {
   if (next.auction !== null) return;
   next.batchId ??= record.batchId;
+  // Scored with this record, and not needed any more.
+  next.trial = null;
   // What surely nobody sent is not among the published bids, even where one says the same.
   const claim = isSurelyUnsent(next) ? null : next.claim;
   next.auction = readAuction(record, claim, next.answer, deadlineOf(next, settings));
@@ -312,19 +320,23 @@ export function viewChanges(
   const learnt = record.kind === 'ended' && (before === null || before.auction === null) ? after.auction : null;
   if (learnt !== null && learnt.bestRivalCell !== null) {
     const keys = after.segmentKeys.length === 0 ? [rootSegment] : after.segmentKeys;
+    const { bestRivalCell, bestRivalOffGrid, endedAt } = learnt;
+    const trial = before?.trial ?? null;
+    const at = endedAt ?? record.at;
     const { halfLifeMs } = settings;
-    changes.push({ kind: 'learn', keys, cell: learnt.bestRivalCell, at: learnt.endedAt ?? record.at, halfLifeMs });
+    changes.push(...lessonsOf({ segmentKeys: keys, trial, bestRivalCell, bestRivalOffGrid, at, halfLifeMs }));
   }
   const answer = workerAnswer(before, after);
-  if (answer !== null && claim !== null) {
-    const { halfLifeMs } = settings;
-    changes.push({ kind: 'learn', keys: [answer], cell: claim.offer.rateHundredths, at: record.at, halfLifeMs });
-  }
+  if (answer !== null && claim !== null)
+    changes.push(ownLesson(answer, claim.offer.rateHundredths, record.at, settings));
   const result = before === null || resultOf(before) === null ? resultOf(after) : null;
-  if (result !== null) {
-    changes.push({ kind: 'learn', keys: [resultsKey], cell: result, at: record.at, halfLifeMs: settings.halfLifeMs });
-  }
+  if (result !== null) changes.push(ownLesson(resultsKey, result, record.at, settings));
   return changes;
+}
+
+/** What an end of our own bid teaches; it grows old with time alone. */
+function ownLesson(key: string, cell: number, at: EpochMs, settings: BiddingSettings): ViewChange {
+  return { kind: 'learn', keys: [key], additions: [[cell, 1]], at, halfLives: timeAlone(settings.halfLifeMs) };
 }
 
 /** What a worker made of an offer of ours that won: known when a winner event comes, or when none came in all its validity. */

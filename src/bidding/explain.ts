@@ -11,10 +11,11 @@ import type { LoanRequest } from '../domain/request.ts';
 import type { AuctionResult } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { type Explanation, explainChoice } from '../pricing/choose.ts';
+import type { ChoiceInput } from '../pricing/mask.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { createRateTables } from '../pricing/terms.ts';
 import { buildWinCurve, decodeWinCurve, priorDistribution, type WinCurve } from '../pricing/win-curve.ts';
-import { candidateValues } from '../rules/account.ts';
+import { candidateValues, factSeen } from '../rules/account.ts';
 import { evaluateRequest } from '../rules/evaluate.ts';
 import type { FactValue } from '../rules/facts.ts';
 import { openRuleSet } from '../rules/rule-set.ts';
@@ -26,6 +27,7 @@ import {
   type Draft,
   type DraftInput,
   draftOffer,
+  isComplete,
   type Policy,
 } from './decide.ts';
 import type { BiddingSettings } from './settings.ts';
@@ -45,20 +47,34 @@ export type Replay = {
 
 const tableLimit = 256;
 
+/** Stored policies opened of late, by their hashes: reports replay many decisions of few policies. */
+const opened = new Map<string, { policy: Policy; settings: BiddingSettings }>();
+const mostOpened = 8;
+
 /** Throws `record-undecodable` when the stored rule set no longer compiles. */
 function policyOfStored(contents: StoredContents, trace: DecisionTrace): { policy: Policy; settings: BiddingSettings } {
+  const key = `${trace.ruleSetHash}/${trace.settingsHash}`;
+  const known = opened.get(key);
+  if (known !== undefined) return known;
+  const made = openPolicy(contents, trace);
+  if (opened.size >= mostOpened) opened.clear();
+  opened.set(key, made);
+  return made;
+}
+
+function openPolicy(contents: StoredContents, trace: DecisionTrace): { policy: Policy; settings: BiddingSettings } {
   const stored = JSON.parse(contents.settings) as {
     bidding: BiddingSettings;
     economics: Economics;
     pricing: PricingSettings;
   };
-  const opened = openRuleSet(contents.ruleSet);
-  if (opened.kind === 'refused') {
-    const text = `The stored rule set ${trace.ruleSetHash} does not compile any more: ${opened.faults[0]?.text ?? ''}`;
+  const compiled = openRuleSet(contents.ruleSet);
+  if (compiled.kind === 'refused') {
+    const text = `The stored rule set ${trace.ruleSetHash} does not compile any more: ${compiled.faults[0]?.text ?? ''}`;
     throw new Fault('record-undecodable', text);
   }
   const policy: Policy = {
-    ruleSet: opened.ruleSet,
+    ruleSet: compiled.ruleSet,
     economics: stored.economics,
     tables: createRateTables(stored.pricing, tableLimit),
     prior: priorDistribution(stored.pricing.winCurve.prior),
@@ -69,7 +85,7 @@ function policyOfStored(contents: StoredContents, trace: DecisionTrace): { polic
 }
 
 /** Limits that operators had set by hand are in the trace only as the caps they became. */
-function operatorCapsOf(trace: DecisionTrace): Record<string, number> {
+export function operatorCapsOf(trace: DecisionTrace): Record<string, number> {
   const caps: Record<string, number> = {};
   for (const { keys, limitAmountCents } of trace.caps) {
     const name = /^operator:(.*)\|[^|]*$/.exec(keys[0] ?? '')?.[1];
@@ -97,9 +113,19 @@ export function replayDecision(options: {
 
 function draftInput(replay: Omit<Replay, 'draft' | 'body'>, trace: DecisionTrace): DraftInput {
   const { policy, settings, curve, assessment } = replay;
-  const { shadowPricePerCent, shadowPriceVersion = null, acceptance = null } = trace;
+  const { shadowPricePerCent, shadowPriceVersion = null, acceptance = null, trial } = trace;
   const operatorCaps = operatorCapsOf(trace);
-  return { assessment, policy, settings, curve, operatorCaps, shadowPricePerCent, shadowPriceVersion, acceptance };
+  return {
+    assessment,
+    policy,
+    settings,
+    curve,
+    trial,
+    operatorCaps,
+    shadowPricePerCent,
+    shadowPriceVersion,
+    acceptance,
+  };
 }
 
 function usageOf(trace: DecisionTrace): ReadonlyMap<string, Usage> {
@@ -124,13 +150,16 @@ export function differencesOf(replay: Replay, recorded: Claimed | Passed): strin
   return differences;
 }
 
-/** Cost stack and every rate; null when rules or missing facts kept the request from being priced. */
+/** What the optimiser was asked; null when rules or missing facts kept the request from being priced. */
+export function askedOf(replay: Omit<Replay, 'draft' | 'body'>, trace: DecisionTrace): ChoiceInput | null {
+  const input = draftInput(replay, trace);
+  return isComplete(input) ? choiceInput(input) : null;
+}
+
+/** Cost stack and every rate; null when the request was not priced. */
 export function explainPrice(replay: Replay, trace: DecisionTrace): Explanation | null {
-  const { request, marginCents, verdict } = replay.assessment;
-  const { requestedAmountCents, requestedInstallments } = request;
-  if (verdict.passes.length > 0 || replay.curve === null) return null;
-  if (requestedAmountCents === null || requestedInstallments === null || marginCents === null) return null;
-  return explainChoice(choiceInput(draftInput(replay, trace)));
+  const asked = askedOf(replay, trace);
+  return asked === null ? null : explainChoice(asked);
 }
 
 export type Hindsight = {
@@ -216,10 +245,17 @@ export function nearestBids(replay: Replay, trace: DecisionTrace): NearestBid[] 
 }
 
 function priorCurve({ policy, assessment, settings }: Replay): WinCurve {
-  const { shrinkage, smoothing, priorWeight } = policy.tables.settings.winCurve;
   const { halfLifeMs } = settings;
-  const { prior } = policy;
-  return buildWinCurve({ histograms: [], prior, shrinkage, smoothing, priorWeight, at: assessment.at, halfLifeMs });
+  const { prior, tables } = policy;
+  return buildWinCurve({
+    ...tables.settings.winCurve,
+    segments: [],
+    scores: [],
+    prior,
+    at: assessment.at,
+    halfLifeMs,
+    breakEvens: null,
+  });
 }
 
 const stepGrowth = 1.05;
@@ -251,7 +287,7 @@ function variationsOf(replay: Replay): Variation[][] {
 
 /** Facts that the variations above already change. */
 const varied =
-  /^(?:offer\.|desk\.|list\.|margin\.availableReais$|request\.|worker\.age|worker\.tenureMonths$|worker\.politicallyExposed$|worker\.key$|employer\.key$|alerts\.|guarantee\.present$)/;
+  /^(?:offer\.|desk\.|margin\.availableReais$|request\.|worker\.age|worker\.tenureMonths$|worker\.politicallyExposed$|worker\.key$|employer\.key$|alerts\.|guarantee\.present$)/;
 
 /** Every other fact that some rule looks at, at the values that rules name: these change nothing but what rules say. */
 function otherVariations({ assessment, policy }: Replay): Variation[][] {
@@ -262,7 +298,7 @@ function otherVariations({ assessment, policy }: Replay): Variation[][] {
     if (varied.test(name)) continue;
     const changed = (to: FactValue): Variation => ({
       fact: { catalogue: name },
-      from: facts[name] ?? null,
+      from: factSeen(ruleSet, facts, name),
       to,
       assessment: () => {
         const own = { ...facts, [name]: to };

@@ -22,6 +22,10 @@ export function createGate(options: {
   clock: Clock;
   settings: BiddingSettings;
   stopping: () => boolean;
+  /** Hears what operators say, each time that it was read. */
+  onControl?: (state: ControlState, readAt: EpochMs) => void;
+  /** Null: the rules to follow now are not here. */
+  policy: (at: EpochMs) => object | null;
   onOpen: () => void;
 }): Gate {
   const { control, clock, settings } = options;
@@ -37,6 +41,7 @@ export function createGate(options: {
     try {
       const state = await control.read();
       known = { state, readAt: startedAt };
+      options.onControl?.(state, startedAt);
       await acknowledge(state.revision, startedAt);
     } catch {
       // Unread, the state grows old and closes the gate.
@@ -59,6 +64,7 @@ export function createGate(options: {
     if (options.stopping()) return 'stopping';
     if (known === null || clock.now() - known.readAt > settings.controlMaxAgeMs) return 'control-stale';
     if (known.state.pause !== null) return 'paused';
+    if (options.policy(clock.now()) === null) return 'rule-set-missing';
     return options.service.ready() ? null : 'service-unauthorised';
   }
 

@@ -78,7 +78,7 @@ function factsFor(
   return facts;
 }
 
-async function winRate(views: Views): Promise<number | null> {
+async function winRate(views: Pick<Views, 'statistics'>): Promise<number | null> {
   const results = (await views.statistics([resultsKey])).get(resultsKey);
   if (results === undefined || results.count < leastResults) return null;
   const [won, lost] = [results.cells[wonCell]!, results.cells[lostCell]!];
@@ -90,7 +90,7 @@ async function winRate(views: Views): Promise<number | null> {
  * in one batch do not see each other: what must hold to the cent is a cap.
  */
 export async function readLedgerFacts(
-  views: Views,
+  views: Pick<Views, 'usage' | 'statistics'>,
   wanted: readonly LedgerFact[],
   states: readonly RequestState[],
   at: EpochMs,

@@ -25,6 +25,9 @@ export const steps = [
 ] as const;
 export type Step = (typeof steps)[number];
 
+/** `name` without the values of a segment: `all|employer.sector`. */
+type Weight = { name: string; weight: number };
+
 export type DeskEvent =
   | { kind: 'step'; step: Step }
   | {
@@ -40,6 +43,8 @@ export type DeskEvent =
   | { kind: 'late-claim'; requestId: RequestId }
   | { kind: 'attempt'; outcome: string }
   | { kind: 'log-refused'; topic: Topic }
+  /** How much each candidate policy counts in the curve just made: ways to read a histogram, and dimensions of segments. */
+  | { kind: 'weights'; readings: readonly Weight[]; segments: readonly Weight[] }
   | { kind: 'fault'; code: string; message: string };
 
 export type DeskObserver = (event: DeskEvent) => void;

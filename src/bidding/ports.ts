@@ -4,7 +4,7 @@
  * simulation implement these; one conformance suite (`test/conformance/`) holds them to it.
  */
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import type { Histogram } from '../domain/histogram.ts';
+import type { Addition, HalfLives, Histogram } from '../domain/histogram.ts';
 import type { BidOutcome, CapReservation, Usage } from '../domain/offer.ts';
 import type { Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
@@ -90,7 +90,8 @@ export type ViewChange =
     }
   | { kind: 'release'; requestId: RequestId }
   | { kind: 'commit'; requestId: RequestId; expiresAt: EpochMs }
-  | { kind: 'learn'; keys: readonly string[]; cell: number; at: EpochMs; halfLifeMs: number };
+  /** Adds to the decayed sums under every key, one result each: `foldSums`. */
+  | { kind: 'learn'; keys: readonly string[]; additions: readonly Addition[]; at: EpochMs; halfLives: HalfLives };
 
 /**
  * `partition` is one of `auctions`, or `callbackPartition(p)` for a partition p of `callbacks`, whose batches carry no
@@ -190,16 +191,78 @@ export type ControlState = {
   pause: Pause | null;
   /** Caps that operators set by hand: name → limit in cents a day; checked like a rule's cap. */
   caps: Readonly<Record<string, number>>;
+  /** Which rule sets decide, by `liveAt`: always the last one that has begun. */
+  ruleOrders: readonly RuleOrder[];
 };
+
+/** From `liveAt` on, on every instance, the rule set of this hash decides. */
+export type RuleOrder = { hash: string; liveAt: EpochMs };
+
+const keptOrders = 64;
+
+/** The orders with one more; as they were where the last one names the same set. An order never begins before an earlier one. */
+export function withOrder(orders: readonly RuleOrder[], { hash, liveAt }: RuleOrder): readonly RuleOrder[] {
+  const last = orders.at(-1);
+  if (last === undefined) return [{ hash, liveAt }];
+  if (last.hash === hash) return orders;
+  return [...orders, { hash, liveAt: Math.max(liveAt, last.liveAt + 1) }].slice(-keptOrders);
+}
 
 export type Control = {
   read: () => Promise<ControlState>;
   /** Returns the new revision. */
   setPause: (pause: Pause | null) => Promise<number>;
   setCap: (name: string, limitCents: number | null) => Promise<number>;
+  /** See `withOrder`. */
+  announceRules: (order: RuleOrder) => Promise<number>;
   /** Called by a live process each time it has read; `at` shows that it lives. */
   acknowledge: (instance: string, revision: number, at: EpochMs) => Promise<void>;
   acknowledged: () => Promise<readonly { instance: string; revision: number; at: EpochMs }[]>;
+};
+
+// --- Rule sets ------------------------------------------------------------------------------------------------------
+
+export type RuleSetChange = {
+  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'tests';
+  name: string;
+  change: 'added' | 'removed' | 'changed';
+};
+
+/** `by` null: nobody said who; it was found in the folder of rules. */
+export type RuleBookEntry =
+  /** A set that passed its check, whole. `changes` are against the set `against`, the one to follow then; null: the first one. */
+  | {
+      kind: 'proposed';
+      hash: string;
+      at: EpochMs;
+      by: string | null;
+      against: string | null;
+      changes: readonly RuleSetChange[];
+      /** `RuleSet.source`. */
+      source: string;
+    }
+  | { kind: 'approved'; hash: string; at: EpochMs; by: string }
+  /** Announced, or about to be, as the set to follow. */
+  | { kind: 'activated'; hash: string; at: EpochMs; by: string | null };
+
+/** What became of rule sets. Kept with the log, so that it lasts as long; `Control` says in time what it comes to. */
+export type RuleBook = {
+  /** All entries in the order in which they were written. */
+  read: () => Promise<readonly RuleBookEntry[]>;
+  /** Durable when it resolves. Rejects with `log-unavailable`. */
+  append: (entry: RuleBookEntry) => Promise<void>;
+};
+
+/** `text` is for operators: every problem on a line of its own. */
+export type RuleReport = { kind: 'good'; hash: string; source: string } | { kind: 'refused'; text: string };
+
+/** The folder of rules, read and checked where that holds nobody up. */
+export type RuleWatch = {
+  /** Hears of the folder once, and again whenever it has changed and come to rest. */
+  start: (onReport: (report: RuleReport) => void) => void;
+  /** Whether this program takes a stored set. Rejects when that could not be found out. */
+  check: (source: string) => Promise<RuleReport>;
+  stop: () => Promise<void>;
 };
 
 // --- House ----------------------------------------------------------------------------------------------------------

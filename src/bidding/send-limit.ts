@@ -41,6 +41,8 @@ const tolerance = 1.5;
 /** A failure here and there is the network's; only a share above this one says that the service has too much to do. */
 const failureShareToCut = 0.3;
 const failureSamples = 20;
+/** Longer by less than this is no queue: it costs no auction, and a process of ours that is busy looks the same. */
+const slackMs = 25;
 const shortSamples = 10;
 const longSamples = 600;
 
@@ -83,11 +85,11 @@ export function createSendLimit(most: number): SendLimit {
     calmMs = Math.min(calmMs, longMs);
     // Slots that nobody uses say nothing of what more would do.
     if (inFlight < limit / 2) return;
-    if (longMs > creep * calmMs) {
+    if (longMs > creep * calmMs + slackMs) {
       startCheck();
       return;
     }
-    const gradient = Math.max(0.5, Math.min(1, (tolerance * longMs) / Math.max(shortMs, 1)));
+    const gradient = Math.max(0.5, Math.min(1, (tolerance * longMs + slackMs) / Math.max(shortMs, 1)));
     if (slowStart && gradient === 1) {
       limit = Math.min(most, limit + 1);
       return;

@@ -45,7 +45,12 @@ function shortText(text: string): string {
   return text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
 }
 
-async function* rowsOf(views: DeskReader['views'], phase: string | null, limit: number): AsyncGenerator<LedgerRow> {
+/** The ledger, latest first. */
+export async function* rowsOf(
+  views: DeskReader['views'],
+  phase: string | null,
+  limit: number,
+): AsyncGenerator<LedgerRow> {
   let before: string | null = null;
   for (let left = limit; left > 0; ) {
     const page: LedgerRow[] = await views.query({ phase, limit: Math.min(pageRows, left), before });

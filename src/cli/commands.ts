@@ -2,7 +2,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { phases } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
+import { type BreakEven, breakEvenNames } from '../impact/learn.ts';
 import { verifyLog } from './audit.ts';
+import { exportAudit } from './audit-export.ts';
+import { backtestAuctions } from './backtest.ts';
 import { listBids } from './bids-list.ts';
 import { operatorResolutions, resolveBid } from './bids-resolve.ts';
 import { showBid } from './bids-show.ts';
@@ -11,16 +14,28 @@ import { runDoctor } from './doctor.ts';
 import { exportDesk, undoExport } from './export.ts';
 import { registerFlows } from './flows-commands.ts';
 import { importDesk } from './import.ts';
+import { learnFile } from './learn.ts';
 import { registerLoan } from './loan-quote.ts';
+import { importPerformance } from './performance.ts';
 import { registerRules } from './rules-commands.ts';
 import { runSandbox } from './sandbox.ts';
 import { languages, readLanguage } from './texts.ts';
 import type { CommandWorld } from './world.ts';
 
 const defaultLimit = 50;
+const defaultDraws = 400;
+const defaultExport = 10_000;
 
 /** Options are checked where they are read; `texts` say what to write instead. */
-function readersOf({ number, portNumber, hostName, text, name, reais }: CommandWorld['format']['texts']['help']) {
+function readersOf({
+  number,
+  portNumber,
+  hostName,
+  text,
+  name,
+  reais,
+  shiftList,
+}: CommandWorld['format']['texts']['help']) {
   const check = (right: boolean, remedy: string) => {
     if (!right) throw new InvalidArgumentError(remedy);
   };
@@ -44,6 +59,11 @@ function readersOf({ number, portNumber, hostName, text, name, reais }: CommandW
     name: (word: string) => {
       check(/^[\p{L}\d.-]{1,60}$/u.test(word), name);
       return word;
+    },
+    /** At least two, in hundredths. */
+    shifts: (word: string) => {
+      check(/^-?\d{1,3}(,-?\d{1,3}){1,11}$/.test(word), shiftList);
+      return word.split(',').map(Number);
     },
     /** Whole cents. */
     reais: (word: string) => {
@@ -101,7 +121,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerBids(program, world, add);
   registerControl(program, world, add);
   registerLoan(program, world, add);
-  registerRules(program, world, add);
+  registerRules(program, world, add, readersOf(world.format.texts.help).text);
   registerFlows(program, world, add);
   registerMove(program, world, add);
   registerCare(program, world, add);
@@ -179,19 +199,66 @@ function registerMove(program: Command, world: CommandWorld, add: Add): void {
     .action((file: string, { json }: { json: boolean }) => importDesk(world, file, json));
 }
 
+function registerBacktest(program: Command, world: CommandWorld, add: Add): void {
+  const { help, backtest } = world.format.texts;
+  const read = readersOf(help);
+  add(program, 'backtest', backtest.about, 'lance backtest leiloes.ndjson --html leiloes.html')
+    .argument('[file]', help.auctionsFile)
+    .option('--log', backtest.options.log, false)
+    .option('--html <file>', backtest.options.html)
+    .option('--segment <key>', backtest.options.segment, read.text)
+    .addOption(
+      new Option('--break-even <range>', backtest.options.breakEven).choices([...breakEvenNames]).default('mid'),
+    )
+    .option('--json', help.json, false)
+    .action(
+      async (
+        file: string | undefined,
+        options: { log: boolean; html?: string; segment?: string; breakEven: BreakEven; json: boolean },
+        command: Command,
+      ) => {
+        if (options.log === (file !== undefined)) command.error(backtest.options.fileOrLog);
+        const { html = null, segment = null, breakEven, json } = options;
+        await backtestAuctions(world, file ?? null, { html, segment, breakEven, json });
+      },
+    );
+}
+
 function registerCare(program: Command, world: CommandWorld, add: Add): void {
-  const { help } = world.format.texts;
+  const { format } = world;
+  const { help } = format.texts;
   const read = readersOf(help);
   add(program, 'doctor', help.doctor, 'lance doctor')
     .option('--json', help.json, false)
     .action(async ({ json }: { json: boolean }) => {
       process.exitCode = await runDoctor(world, json);
     });
+  add(program, 'learn', help.learn, 'lance learn leiloes.ndjson --json')
+    .argument('<file>', help.auctionsFile)
+    .option('--draws <n>', help.draws, read.count, defaultDraws)
+    .option('--seed <n>', help.seed, read.count, 1)
+    .option('--shifts <list>', help.shifts, read.shifts, null)
+    .option('--json', help.json, false)
+    .action((file: string, options: Parameters<typeof learnFile>[2]) => learnFile(world, file, options));
+  registerBacktest(program, world, add);
   const audit = add(program, 'audit', help.audit, 'lance audit verify');
   add(audit, 'verify', help.verify, 'lance audit verify')
     .option('--json', help.json, false)
     .action(async ({ json }: { json: boolean }) => {
       process.exitCode = await verifyLog(world, json);
+    });
+  add(audit, 'export', format.texts.impact.help.export, 'lance audit export leiloes.ndjson --last 20000')
+    .argument('<file>', format.texts.impact.help.target)
+    .option('--last <n>', format.texts.impact.help.last, read.count, defaultExport)
+    .option('--json', help.json, false)
+    .action((file: string, options: { last: number; json: boolean }) => exportAudit(world, file, options));
+  const { performance } = format.texts;
+  const loans = add(program, 'performance', performance.help.performance, 'lance performance import carteira.csv');
+  add(loans, 'import', performance.help.import, 'lance performance import carteira.csv --json')
+    .argument('<csv>', performance.help.csv)
+    .option('--json', help.json, false)
+    .action(async (file: string, { json }: { json: boolean }) => {
+      process.exitCode = await importPerformance(world, file, json);
     });
   add(program, 'sandbox', help.sandbox, 'lance sandbox --port 9090')
     .option('--port <n>', help.port, read.port, 0)

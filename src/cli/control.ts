@@ -11,7 +11,7 @@ const timeoutMs = lifeMs + 1_000;
 type Acknowledgement = { revision: number; instances: readonly string[] };
 
 /** Resolves when every live process has acknowledged; throws `not-acknowledged`, naming those that have not, after `timeoutMs`. */
-async function changeControl(
+export async function changeControl(
   control: Control,
   clock: Clock,
   timeoutMs: number,

@@ -8,7 +8,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip, gzipSync } from 'node:zlib';
-import type { ControlState, NewEntry } from '../bidding/ports.ts';
+import type { ControlState, NewEntry, RuleBookEntry } from '../bidding/ports.ts';
 import type { Topic } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
 
@@ -33,6 +33,8 @@ export type DeskHeader = {
   /** Where the desk lived: backend, and the directory or the prefix of its topics. */
   source: { backend: string; place: string };
   control: Pick<ControlState, 'pause' | 'caps'>;
+  /** What became of rule sets; absent in files of older programs. */
+  ruleBook?: readonly RuleBookEntry[];
   counts: DeskCounts;
   /** SHA-256, in hex, of all bytes after the first line, uncompressed. */
   hash: string;
@@ -156,7 +158,8 @@ export function totalOf(counts: DeskCounts): number {
   return fileTopics.reduce((sum, topic) => sum + counts[topic], 0);
 }
 
-async function* readLines(path: string): AsyncGenerator<string> {
+/** Of a file of any size, unzipped where its name says so. */
+export async function* readLines(path: string): AsyncGenerator<string> {
   const file = createReadStream(path);
   const input = isZipped(path) ? createGunzip() : file;
   // Handed on by hand: a pipeline would swallow why the file could not be read.

@@ -44,7 +44,8 @@ export async function exportDesk(world: CommandWorld, path: string, json: boolea
     }
     await store.house.write({ kind: 'moved', file: resolve(path), at: world.clock.now() });
     const total = totalOf(header.counts);
-    if (json) terminal.write(JSON.stringify({ file: resolve(path), records: total, ...header }));
+    const { ruleBook: _, ...told } = header;
+    if (json) terminal.write(JSON.stringify({ file: resolve(path), records: total, ...told }));
     else terminal.write(texts.move.exported(path, format.number(total), header.hash));
   } finally {
     await store.close();
@@ -161,6 +162,7 @@ async function writeDesk(
     exportedAt: world.clock.now(),
     source,
     control: { pause, caps },
+    ruleBook: await store.ruleBook.read(),
     counts,
     hash,
   };

@@ -65,10 +65,11 @@ async function takeIn(
   json: boolean,
 ): Promise<void> {
   const { move } = world.format.texts;
-  const { counts, control } = header;
+  const { counts, control, ruleBook = [] } = header;
   // The desk was paused, and stays so until somebody says otherwise.
   await store.control.setPause(control.pause);
   for (const [name, limitCents] of Object.entries(control.caps)) await store.control.setCap(name, limitCents);
+  for (const entry of ruleBook) await store.ruleBook.append(entry);
   const progress = createProgress(world.terminal, move.importing);
   const total = totalOf(counts);
   let done = 0;

@@ -1,8 +1,9 @@
 /** `lance rules check` and `lance rules test`: what activation does with a folder of rules, without activating it. */
 import { writeFileSync } from 'node:fs';
 import type { TestReport } from '../rules/rule-tests.ts';
-import { junitOf, runTests } from '../rules/rule-tests.ts';
-import { compileFolder, tellFaults } from './rules-files.ts';
+import { junitOf } from '../rules/rule-tests.ts';
+import { judgeRules } from '../rules/verdict.ts';
+import { tellFaults } from './rules-files.ts';
 import type { CommandWorld } from './world.ts';
 
 export type TestOptions = { json: boolean; coverage: number; junit?: string | undefined };
@@ -31,16 +32,14 @@ function reportTests(world: CommandWorld, report: TestReport, least: number): vo
 export function checkRules(world: CommandWorld, directory: string, options: TestOptions): number {
   const { terminal, format } = world;
   const { rules } = format.texts;
-  const compiled = compileFolder(world, directory);
-  if (compiled.kind === 'refused') {
-    if (options.json) terminal.write(JSON.stringify({ kind: 'refused', faults: compiled.faults }));
-    else tellFaults(world, rules.refused(compiled.faults.length), compiled.faults);
+  const verdict = judgeRules(world.readRules(directory), options.coverage);
+  if (verdict.kind === 'refused') {
+    if (options.json) terminal.write(JSON.stringify({ kind: 'refused', faults: verdict.faults }));
+    else tellFaults(world, rules.refused(verdict.faults.length), verdict.faults);
     return 65;
   }
-  const { ruleSet, warnings } = compiled;
-  const report = runTests(ruleSet);
-  const enough = report.coverage * 100 >= options.coverage;
-  const good = report.failed === 0 && enough;
+  const { ruleSet, warnings, report } = verdict;
+  const good = verdict.kind === 'good';
   if (options.junit !== undefined) writeFileSync(options.junit, junitOf(report));
   if (options.json) {
     const { coverage, uncovered, failed } = report;
@@ -52,7 +51,7 @@ export function checkRules(world: CommandWorld, directory: string, options: Test
     const counts = { rules: ruleSet.rules.length, tests: report.results.length, failed };
     terminal.write(
       JSON.stringify({
-        kind: good ? 'good' : 'tests-failed',
+        kind: verdict.kind,
         hash,
         ...counts,
         coverage,

@@ -6,7 +6,9 @@ import { defaultRulesDir } from '../config.ts';
 import { Fault } from '../errors.ts';
 import { listFacts } from '../rules/lists.ts';
 import { schemaFiles } from '../rules/schema.ts';
+import { registerImpact } from './impact-commands.ts';
 import { explainRules } from './rules-account.ts';
+import { activateRules, approveRules, proposeRules, rollbackRules, tellRuleHistory } from './rules-activate.ts';
 import { checkRules, type TestOptions } from './rules-check.ts';
 import { importRules } from './rules-import.ts';
 import { tryRule } from './rules-try.ts';
@@ -60,7 +62,12 @@ function runImport(world: CommandWorld, csv: string, words: ImportWords): number
   throw new Fault('configuration-invalid', rules.importWhat);
 }
 
-export function registerRules(program: Command, world: CommandWorld, add: Add): void {
+export function registerRules(
+  program: Command,
+  world: CommandWorld,
+  add: Add,
+  readText: (word: string) => string,
+): void {
   const { help, rules: texts } = world.format.texts;
   const whole = (word: string) => {
     if (!/^\d{1,7}$/.test(word) || Number(word) < 1) throw new InvalidArgumentError(help.number);
@@ -100,6 +107,32 @@ export function registerRules(program: Command, world: CommandWorld, add: Add): 
     .argument('[dir]', texts.help.dir)
     .action((dir: string | undefined) => writeSchema(world, folderOf(dir)));
   registerImport(rules, world, add, whole);
+  registerActivation(rules, world, add, readText);
+  registerImpact(rules, world, add, { whole, folderOf });
+}
+
+function registerActivation(rules: Command, world: CommandWorld, add: Add, readText: (word: string) => string): void {
+  const { help } = world.format.texts;
+  const { activation, dir, hash } = world.format.texts.rules.help;
+  const named = (name: keyof typeof activation, example: string) =>
+    add(rules, name, activation[name], example).requiredOption('--by <name>', help.by, readText);
+  named('propose', 'lance rules propose rules --by ana')
+    .argument('[dir]', dir)
+    .action(async (directory: string | undefined, { by }: { by: string }) => {
+      process.exitCode = await proposeRules(world, folderOf(directory), by);
+    });
+  named('approve', 'lance rules approve 3f9c2a71b04e --by bruno')
+    .argument('<hash>', hash)
+    .action((word: string, { by }: { by: string }) => approveRules(world, word, by));
+  named('activate', 'lance rules activate 3f9c2a71b04e --by ana')
+    .argument('<hash>', hash)
+    .action((word: string, { by }: { by: string }) => activateRules(world, word, by));
+  named('rollback', 'lance rules rollback --by ana')
+    .argument('[hash]', hash)
+    .action((word: string | undefined, { by }: { by: string }) => rollbackRules(world, word, by));
+  add(rules, 'history', activation.history, 'lance rules history')
+    .option('--json', help.json, false)
+    .action(({ json }: { json: boolean }) => tellRuleHistory(world, json));
 }
 
 function registerImport(rules: Command, world: CommandWorld, add: Add, whole: (word: string) => number): void {

@@ -1,12 +1,8 @@
 /** What the `rules` commands share: the folder of rules read, compiled, and its faults told. */
 import { Fault } from '../errors.ts';
 import { faultText, type RuleFault } from '../rules/place.ts';
-import { type CompiledRuleSet, compileRuleSet, type RuleFile, type RuleSet } from '../rules/rule-set.ts';
+import { compileRuleSet, type RuleSet } from '../rules/rule-set.ts';
 import type { CommandWorld } from './world.ts';
-
-export function compileFolder(world: CommandWorld, directory: string): CompiledRuleSet {
-  return compileRuleSet(world.readRules(directory));
-}
 
 export function tellFaults(world: CommandWorld, title: string, faults: readonly RuleFault[]): void {
   if (faults.length === 0) return;
@@ -15,8 +11,8 @@ export function tellFaults(world: CommandWorld, title: string, faults: readonly 
 }
 
 /** Throws `rules-refused` with every fault. */
-export function requireRules(world: CommandWorld, directory: string, files?: readonly RuleFile[]): RuleSet {
-  const compiled = files === undefined ? compileFolder(world, directory) : compileRuleSet(files);
+export function requireRules(world: CommandWorld, directory: string): RuleSet {
+  const compiled = compileRuleSet(world.readRules(directory));
   if (compiled.kind === 'compiled') return compiled.ruleSet;
   const lines = compiled.faults.map((fault) => `  ${faultText(fault)}`);
   throw new Fault('rules-refused', `${world.format.texts.rules.refused(compiled.faults.length)}\n${lines.join('\n')}`);

@@ -3,7 +3,7 @@ import type { Texts } from './texts.ts';
 
 export const rulesEn: Texts['rules'] = {
   help: {
-    rules: 'rules: check, test, try, explain, import',
+    rules: 'rules: check, test, try, explain, import, activate',
     check: 'does with a folder of rules all that activation does, without activating it',
     test: 'runs the tests beside the rules and says what they do not show',
     try: 'shows what one rule would hit among the latest requests',
@@ -27,6 +27,14 @@ export const rulesEn: Texts['rules'] = {
     stage: 'before (request) or after (offer) pricing',
     description: 'what it is for',
     owner: 'who answers for it',
+    hash: "beginning of the set's hash, at least 6 characters",
+    activation: {
+      propose: "checks the folder and keeps the set with its author's name",
+      approve: "approves somebody else's set, which is followed then",
+      activate: 'makes a kept set the one to follow',
+      rollback: 'goes back to the set before, or to the one named',
+      history: 'what became of each set: who, when, what it changed',
+    },
   },
   truths: { true: 'true', false: 'false', unknown: 'unknown' },
   groups: { all: 'all of', any: 'any of', not: 'not', named: 'condition' },
@@ -59,4 +67,24 @@ export const rulesEn: Texts['rules'] = {
   importWhat: 'Give --list NAME with --fact, or --table NAME with --event.',
   importRefused: (count) => `${count} fault(s); nothing was written.`,
   imported: (path, count) => `${path}: ${count} line(s).`,
+  activation: {
+    header: ['when', 'set', 'what', 'who', 'changes'],
+    kinds: { proposed: 'proposed', approved: 'approved', activated: 'announced' },
+    changes: { added: 'new', removed: 'removed', changed: 'changed' },
+    parts: { rule: 'rule', list: 'list', table: 'table', codes: 'codes', conditions: 'conditions', tests: 'tests' },
+    noChange: 'no change',
+    folder: '(folder)',
+    noHistory: 'No rule set has been proposed yet.',
+    unknown: (word) =>
+      `No set in the store begins with "${word}". Write at least 6 characters; "lance rules history" shows them all.`,
+    ambiguous: (word, count) => `${count} sets begin with "${word}": write more characters.`,
+    followedAlready: (hash) => `The set ${hash} is followed already.`,
+    announced: (hash, at, count) => `The set ${hash} decides from ${at} on; ${count} process(es) know(s).`,
+    proposed: (hash, changes, next) => `Set ${hash} kept: ${changes}.\nNow: lance rules ${next} ${hash} --by NAME`,
+    samePerson: (hash, names) => `${names} stand(s) for the set ${hash} already: another person has to approve it.`,
+    oneMore: (hash) =>
+      `Approval of the set ${hash} kept. Its author is not known, so one more person has to approve it.`,
+    notApproved: (hash) => `No second person has approved the set ${hash}: lance rules approve ${hash} --by NAME`,
+    noneBefore: 'No other set was followed before: there is nothing to go back to.',
+  },
 };

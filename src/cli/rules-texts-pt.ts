@@ -2,7 +2,7 @@
 
 export const rulesPt = {
   help: {
-    rules: 'regras: conferir, testar, experimentar, explicar, importar',
+    rules: 'regras: conferir, testar, experimentar, explicar, importar, ativar',
     check: 'faz com uma pasta de regras tudo o que a ativação faz, sem ativá-la',
     test: 'roda os testes ao lado das regras e diz o que eles não mostram',
     try: 'mostra o que uma regra pegaria entre as últimas solicitações',
@@ -26,6 +26,14 @@ export const rulesPt = {
     stage: 'antes (request) ou depois (offer) do preço',
     description: 'para que serve',
     owner: 'quem responde por ela',
+    hash: 'começo do hash do conjunto, ao menos 6 caracteres',
+    activation: {
+      propose: 'confere a pasta e guarda o conjunto com o nome do autor',
+      approve: 'aprova um conjunto de outra pessoa; aprovado, ele passa a valer',
+      activate: 'faz valer um conjunto guardado',
+      rollback: 'volta ao conjunto de antes, ou ao que se diz',
+      history: 'o que foi feito de cada conjunto: quem, quando, o que mudou',
+    },
   },
   truths: { true: 'verdadeira', false: 'falsa', unknown: 'indefinida' },
   groups: { all: 'todas', any: 'alguma', not: 'não', named: 'condição' },
@@ -58,4 +66,35 @@ export const rulesPt = {
   importWhat: 'Diga --list NOME com --fact, ou --table NOME com --event.',
   importRefused: (count: number) => `${count} falta(s); nada foi escrito.`,
   imported: (path: string, count: number) => `${path}: ${count} linha(s).`,
+  activation: {
+    header: ['quando', 'conjunto', 'o quê', 'quem', 'mudanças'],
+    kinds: { proposed: 'proposto', approved: 'aprovado', activated: 'anunciado' },
+    changes: { added: 'novo', removed: 'removido', changed: 'mudado' },
+    parts: {
+      rule: 'regra',
+      list: 'lista',
+      table: 'tabela',
+      codes: 'códigos',
+      conditions: 'condições',
+      tests: 'testes',
+    },
+    noChange: 'nenhuma mudança',
+    folder: '(pasta)',
+    noHistory: 'Nenhum conjunto de regras foi proposto ainda.',
+    unknown: (word: string) =>
+      `Nenhum conjunto guardado começa com "${word}". Escreva ao menos 6 caracteres; "lance rules history" mostra todos.`,
+    ambiguous: (word: string, count: number) => `${count} conjuntos começam com "${word}": escreva mais caracteres.`,
+    followedAlready: (hash: string) => `O conjunto ${hash} já é o seguido.`,
+    announced: (hash: string, at: string, count: number) =>
+      `O conjunto ${hash} vale a partir de ${at}; ${count} processo(s) avisado(s).`,
+    proposed: (hash: string, changes: string, next: 'approve' | 'activate') =>
+      `Conjunto ${hash} guardado: ${changes}.\nAgora: lance rules ${next} ${hash} --by NOME`,
+    samePerson: (hash: string, names: string) =>
+      `Pelo conjunto ${hash} já responde(m) ${names}: quem aprova tem de ser outra pessoa.`,
+    oneMore: (hash: string) =>
+      `Aprovação do conjunto ${hash} guardada. Como o autor não é conhecido, falta mais uma pessoa aprovar.`,
+    notApproved: (hash: string) =>
+      `O conjunto ${hash} não tem a aprovação de uma segunda pessoa: lance rules approve ${hash} --by NOME`,
+    noneBefore: 'Nenhum outro conjunto valeu antes: não há para onde voltar.',
+  },
 };

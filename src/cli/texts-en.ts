@@ -1,6 +1,12 @@
 /** The catalogue in English. */
+import { backtestEn } from './backtest-texts-en.ts';
 import { doctorEn } from './doctor-texts-en.ts';
 import { flowsEn } from './flows-texts-en.ts';
+import { impactEn } from './impact-texts-en.ts';
+import { learnEn } from './learn-texts-en.ts';
+import { moveEn } from './move-texts-en.ts';
+import { pageEn } from './page-texts-en.ts';
+import { performanceEn } from './performance-texts-en.ts';
 import { quoteEn } from './quote-texts-en.ts';
 import { rulesEn } from './rules-texts-en.ts';
 import type { Texts } from './texts.ts';
@@ -34,6 +40,10 @@ export const en: Texts = {
     reaisADay: 'reais that may be promised a day',
     remove: 'take the cap away',
     doctor: 'examine configuration, directory, rules, log and service, and name the remedy',
+    learn: 'judge what the desk learns on a file of recorded auctions',
+    auctionsFile: 'NDJSON file: {"id", "segment", "rates"} a line, rates in hundredths of a percent a month',
+    shifts: 'also: rivals that change, rates shifted by these hundredths over equal parts of the file: 0,-50,40',
+    draws: 'how many samples to draw',
     audit: 'the chained log',
     verify: 'check the hash chain of the log and name the first break',
     export: 'carry the desk into a file, to move it to the other backend',
@@ -51,6 +61,7 @@ export const en: Texts = {
     record: 'write all that happens to this NDJSON file',
     settings: 'settings of the sandbox, as JSON',
     number: 'write a whole number of at least 1',
+    shiftList: 'write two or more whole numbers: 0,-50,40',
     portNumber: 'write a whole number from 0 to 65535',
     hostName: 'write an address or a name, such as 127.0.0.1',
     text: 'write 1 to 200 characters on one line',
@@ -161,6 +172,7 @@ export const en: Texts = {
     segment: 'segment',
     strategy: 'strategy',
     cap: 'cap',
+    experiment: 'experiment',
   },
   show: {
     title: (id) => `Request ${id}`,
@@ -306,6 +318,11 @@ export const en: Texts = {
     capUsage: (name, used, limit) => `Cap ${name}: ${used} of ${limit} promised today.`,
     late: (revision, names) => `Stored as revision ${revision}, but not yet obeyed by ${names}.`,
   },
+  impact: impactEn,
+  learn: learnEn,
+  backtest: backtestEn,
+  page: pageEn,
+  performance: performanceEn,
   audit: {
     progress: 'chain',
     none: 'The log of this backend keeps no hash chain; its servers hold it.',
@@ -313,41 +330,7 @@ export const en: Texts = {
     broken: (offset) =>
       `The chain is broken at record ${offset}: it was changed, removed or put in later. Stop the desk and go back to an earlier copy.`,
   },
-  move: {
-    exporting: 'export',
-    checking: 'check',
-    importing: 'import',
-    exported: (file, count, hash) =>
-      `The desk is in ${file}: ${count} records, hash ${hash}.\nThe place it was in is marked as moved; lance run refuses to start there.\nNext: lance import ${file} where it shall live, lance run there, and lance resume.\nShould it stay after all: lance export --undo.`,
-    imported: (count, from, to) =>
-      `${count} records taken in from ${from} to ${to}. The desk is still paused.\nNext: lance run, which makes the views from the log, and lance resume.`,
-    undone: (file) => `The desk lives here again. ${file} must not be imported anywhere; delete it.`,
-    notMoved: 'The desk was never moved from here: there is nothing to undo.',
-    movedAlready: (file) => `The desk was moved to ${file}, or is being moved; lance export --undo takes that back.`,
-    halfArrived: (file) =>
-      `An import of ${file} into this place did not end: the part that is here cannot be used. Empty the place, or import into another one.`,
-    notPaused: 'The desk is not paused. Pause it (lance pause), stop every process, then export.',
-    living: (names) => `A process runs on this place (${names}). Stop every lance run first, the doors too.`,
-    behind: (count) =>
-      `The views are ${count} records behind the log. Start lance run once, paused, wait for /readyz to name nothing but the pause, and stop it.`,
-    claimOpen: (id) =>
-      `The bid for request ${id} may have been sent and has no answer. Start lance run once, paused, until its deadline has passed: it ends it as unknown.`,
-    unknownOpen: (id, seconds) =>
-      `Whether the bid for request ${id} arrived is unknown, and it may still arrive for ${seconds} s. Try again after that.`,
-    changed: (topic) =>
-      `Something was appended to ${topic} meanwhile: a process runs on this place. Nothing was moved.`,
-    nothing: 'There is no desk here: not one record.',
-    fileThere: (file) => `${file} is there already. Name a file that is not.`,
-    unwritable: (file, why) => `${file} cannot be written: ${why}. Nothing was moved.`,
-    unreadable: (file, why) => `${file} cannot be imported: ${why}.`,
-    full: {
-      embedded: (what) =>
-        `The place is not empty (${what}). Import into an empty one: set LANCE_DATA_DIR to a new directory.`,
-      kafka: (what) =>
-        `The place is not empty (${what}). Import into an empty one: set kafka.topicPrefix, kafka.groupId and redis.keyPrefix to new names.`,
-    },
-    missing: (topic, arrived, wanted) => `${topic} has ${arrived} records after the import, the file has ${wanted}.`,
-  },
+  move: moveEn,
   sandbox: {
     up: (url) => `Sandbox at ${url}`,
     point: 'Point the desk at it, in another terminal:',

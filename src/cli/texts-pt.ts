@@ -1,6 +1,12 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
+import { backtestPt } from './backtest-texts-pt.ts';
 import { doctorPt } from './doctor-texts-pt.ts';
 import { flowsPt } from './flows-texts-pt.ts';
+import { impactPt } from './impact-texts-pt.ts';
+import { learnPt } from './learn-texts-pt.ts';
+import { movePt } from './move-texts-pt.ts';
+import { pagePt } from './page-texts-pt.ts';
+import { performancePt } from './performance-texts-pt.ts';
 import { quotePt } from './quote-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
@@ -34,6 +40,11 @@ export const pt = {
     reaisADay: 'reais prometidos por dia, no máximo',
     remove: 'tira o teto',
     doctor: 'examina configuração, diretório, regras, registro e serviço, e diz o remédio',
+    learn: 'julga o que a mesa aprende num arquivo de leilões gravados',
+    auctionsFile: 'arquivo NDJSON: {"id", "segment", "rates"} por linha, taxas em centésimos de % a.m.',
+    shifts:
+      'também: concorrentes que mudam, taxas deslocadas por estes centésimos em partes iguais do arquivo: 0,-50,40',
+    draws: 'quantas amostras sortear',
     audit: 'o registro encadeado',
     verify: 'confere a cadeia de hashes do registro e aponta a primeira quebra',
     export: 'leva a mesa para um arquivo, para mudá-la para o outro backend',
@@ -51,6 +62,7 @@ export const pt = {
     record: 'grava tudo o que acontece neste arquivo NDJSON',
     settings: 'ajustes do serviço simulado, em JSON',
     number: 'escreva um número inteiro de pelo menos 1',
+    shiftList: 'escreva dois ou mais números inteiros: 0,-50,40',
     portNumber: 'escreva um número inteiro de 0 a 65535',
     hostName: 'escreva um endereço ou nome, como 127.0.0.1',
     text: 'escreva de 1 a 200 caracteres, numa só linha',
@@ -161,6 +173,7 @@ export const pt = {
     segment: 'segmento',
     strategy: 'estratégia',
     cap: 'teto',
+    experiment: 'experimento',
   },
   show: {
     title: (id: string) => `Solicitação ${id}`,
@@ -314,6 +327,11 @@ export const pt = {
     late: (revision: number, names: string) =>
       `Guardado como revisão ${revision}, mas ainda não obedecido por ${names}.`,
   },
+  impact: impactPt,
+  learn: learnPt,
+  backtest: backtestPt,
+  page: pagePt,
+  performance: performancePt,
   audit: {
     progress: 'cadeia',
     none: 'O registro deste tipo não tem cadeia de hashes; seus servidores o guardam.',
@@ -321,45 +339,7 @@ export const pt = {
     broken: (offset: number) =>
       `A cadeia está quebrada no registro ${offset}: foi mudado, tirado ou posto depois. Pare a mesa e volte a uma cópia anterior.`,
   },
-  move: {
-    exporting: 'exportação',
-    checking: 'conferência',
-    importing: 'importação',
-    exported: (file: string, count: string, hash: string) =>
-      `A mesa está em ${file}: ${count} registros, hash ${hash}.\nO lugar de onde saiu ficou marcado como mudado; lance run se recusa a partir ali.\nA seguir: lance import ${file} onde ela vai morar, lance run ali e lance resume.\nSe ficar mesmo aqui: lance export --undo.`,
-    imported: (count: string, from: string, to: string) =>
-      `${count} registros trazidos de ${from} para ${to}. A mesa continua em pausa.\nA seguir: lance run, que refaz as visões a partir do registro, e lance resume.`,
-    undone: (file: string) =>
-      `A mesa volta a morar aqui. ${file} não pode ser importado em lugar nenhum; apague o arquivo.`,
-    notMoved: 'A mesa nunca saiu daqui: não há o que desfazer.',
-    movedAlready: (file: string) =>
-      `A mesa foi mudada para ${file}, ou está sendo; lance export --undo desfaz a mudança.`,
-    halfArrived: (file: string) =>
-      `Uma importação de ${file} para este lugar não terminou: a parte que está aqui não serve. Esvazie o lugar ou importe para outro.`,
-    notPaused: 'A mesa não está em pausa. Ponha em pausa (lance pause), pare todos os processos e depois exporte.',
-    living: (names: string) =>
-      `Há um processo rodando neste lugar (${names}). Pare antes todo lance run, também os que só recebem webhooks.`,
-    behind: (count: number) =>
-      `As visões estão ${count} registros atrás do registro. Rode lance run uma vez, em pausa, espere /readyz só falar da pausa e pare.`,
-    claimOpen: (id: string) =>
-      `O lance da solicitação ${id} pode ter sido enviado e não tem resposta. Rode lance run uma vez, em pausa, até passar o prazo: ele o encerra como sem resposta.`,
-    unknownOpen: (id: string, seconds: number) =>
-      `Não se sabe se o lance da solicitação ${id} chegou, e ele ainda pode chegar por ${seconds} s. Tente de novo depois.`,
-    changed: (topic: string) =>
-      `Algo foi gravado em ${topic} nesse meio tempo: há um processo rodando neste lugar. Nada foi mudado.`,
-    nothing: 'Não há mesa aqui: nenhum registro.',
-    fileThere: (file: string) => `${file} já existe. Dê o nome de um arquivo que não exista.`,
-    unwritable: (file: string, why: string) => `${file} não pode ser gravado: ${why}. Nada foi mudado.`,
-    unreadable: (file: string, why: string) => `${file} não pode ser importado: ${why}.`,
-    full: {
-      embedded: (what: string) =>
-        `O lugar não está vazio (${what}). Importe para um lugar vazio: ponha em LANCE_DATA_DIR um diretório novo.`,
-      kafka: (what: string) =>
-        `O lugar não está vazio (${what}). Importe para um lugar vazio: dê nomes novos a kafka.topicPrefix, kafka.groupId e redis.keyPrefix.`,
-    },
-    missing: (topic: string, arrived: number, wanted: number) =>
-      `${topic} tem ${arrived} registros depois da importação, o arquivo tem ${wanted}.`,
-  },
+  move: movePt,
   sandbox: {
     up: (url: string) => `Serviço simulado em ${url}`,
     point: 'Aponte a mesa para ele, noutro terminal:',

@@ -1,7 +1,7 @@
 /** What the commands need from the composition root, so that none of them knows an adapter. */
-import type { Control, EventLog, House, MarginCache, NewEntry, Views } from '../bidding/ports.ts';
+import type { Control, EventLog, House, MarginCache, NewEntry, RuleBook, Views } from '../bidding/ports.ts';
 import type { StorePlace } from '../config/store-place.ts';
-import type { ConfigResult, Place } from '../config.ts';
+import type { ConfigResult, Model, Place } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { FlowStore } from '../origination/ports.ts';
@@ -17,6 +17,7 @@ export type DeskReader = {
   flows: Omit<FlowStore, 'apply'>;
   control: Control;
   house: Pick<House, 'read'>;
+  ruleBook: RuleBook;
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
   /** Null where the log keeps no hash chain. */
   verifyChain:
@@ -34,6 +35,7 @@ export type WholeStore = {
   margins: MarginCache;
   control: Control;
   house: House;
+  ruleBook: RuleBook;
   close: () => Promise<void>;
 };
 
@@ -43,8 +45,10 @@ export type CommandWorld = {
   format: Format;
   /** Throws `configuration-invalid`. */
   place: () => Place;
-  /** Settings of the arithmetic alone. Throws `configuration-invalid`. */
+  /** How rates are priced, and nothing else. Throws `configuration-invalid`. */
   pricing: () => PricingSettings;
+  /** What decisions depend on beside the rules. Throws `configuration-invalid`. */
+  model: () => Model;
   /** Rejects with `data-directory-unusable`, or with what a server of the store did not do. */
   openReader: (store: StorePlace) => Promise<DeskReader>;
   /** Makes an empty store where there is none. Rejects with `data-directory-in-use` where a daemon holds it. */

@@ -121,6 +121,15 @@ export type RedisSection = {
   reconnectMaxMs: number;
 };
 
+/** How a rule set becomes the one to follow. */
+export type RulesSection = {
+  /** Only when two persons stand for it. */
+  approval: boolean;
+  /** A change counts when the folder has stayed as it is for so long. */
+  restMs: number;
+  leastCoveragePercent: number;
+};
+
 /** What a process does: takes webhooks in, decides and bids, or both. */
 export type Role = 'door' | 'desk';
 
@@ -131,6 +140,7 @@ export type Sections = {
   kafka: KafkaSection;
   redis: RedisSection;
   rulesDir: string | null;
+  rules: RulesSection;
   pseudonymKey: string;
   http: HttpSettings;
   service: ServiceSection;
@@ -203,7 +213,8 @@ const bidding: Fields<BiddingSettings> = {
   marginWaitMs: wholeNumber('ms', 0, dayMs),
   askWithoutAuthorisation: flag(),
   askCached: flag(),
-  controlMaxAgeMs: wholeNumber('ms', 100, minuteMs),
+  // A rule set begins 2 s after it was announced: who has not heard the controls since then may not bid.
+  controlMaxAgeMs: wholeNumber('ms', 100, 2 * secondMs),
   controlPollMs: wholeNumber('ms', 10, minuteMs),
   demandByHour: list(realNumber('factor', 0, 1_000_000), 24),
   halfLifeMs: wholeNumber('ms', secondMs, 10 * yearMs),
@@ -331,6 +342,12 @@ const redis: Fields<RedisSection> = {
   reconnectMaxMs: wholeNumber('ms', 10, minuteMs),
 };
 
+const rules: Fields<RulesSection> = {
+  approval: flag(),
+  restMs: wholeNumber('ms', 50, minuteMs),
+  leastCoveragePercent: realNumber('percent', 0, 100),
+};
+
 export const sections: Fields<Sections> = {
   backend: choice('embedded', 'kafka'),
   roles: list(choice('door', 'desk'), 1),
@@ -338,6 +355,7 @@ export const sections: Fields<Sections> = {
   kafka: section(kafka),
   redis: section(redis),
   rulesDir: optional(anyText),
+  rules: section(rules),
   pseudonymKey: required(text(pseudonymKeyProblem), 'set a secret of at least 32 characters and keep it'),
   http: section(http),
   service: section(service),

@@ -1,38 +1,79 @@
 /**
- * Histogram of the best rival rate with forward decay (Cormode et al., "Forward decay", ICDE 2009): a fold adds
- * weight that grows with time instead of shrinking what is there, so folds commute and a late result is no special case.
+ * Decayed sums: the histogram of the best rival rate, and the scores of policies. Forward decay (Cormode et al.,
+ * "Forward decay", ICDE 2009): a fold adds weight that grows with time and with the number of results instead of
+ * shrinking what is there, so a fold is a plain addition and a late result is no special case.
  */
 import { cellCount, type EpochMs } from './glossary.ts';
 
 export type Histogram = {
-  /** Weight 1 belongs to a result at this time. Moved forward before weights grow too large. */
+  /** Weight 1 belongs to a result at this time, when `landmarkCount` were folded in. Moved before weights grow too large. */
   landmarkAt: EpochMs;
-  /** `cellCount` weights by rate; the last cell stands for "no rival". */
+  landmarkCount: number;
+  /**
+   * Of rates: `cellCount` weights, the last cell for "no rival"; once a rate between two cells was seen, `cellCount` more:
+   * the one at `cellCount + cell` lies between `cell − 1` and `cell`. Of scores: see `pricing/trial.ts`.
+   */
   cells: Float64Array;
   /** Number of results folded in, undecayed. It is the version of the statistic. */
   count: number;
 };
 
+/** Weight halves after either; infinite for never. */
+export type HalfLives = { halfLifeMs: number; halfLifeResults: number };
+
+/** Half-lives of what only time makes old. */
+export function timeAlone(halfLifeMs: number): HalfLives {
+  return { halfLifeMs, halfLifeResults: Number.POSITIVE_INFINITY };
+}
+
+/** Cell, or its place among the sums, and what is added there. */
+export type Addition = readonly [index: number, amount: number];
+
 const maxExponent = 40;
 
 export function emptyHistogram(at: EpochMs): Histogram {
-  return { landmarkAt: at, cells: new Float64Array(cellCount), count: 0 };
+  return { landmarkAt: at, landmarkCount: 0, cells: new Float64Array(cellCount), count: 0 };
 }
 
-/** Adds one result, changing `histogram`. `halfLifeMs` infinite means no decay. */
-export function foldResult(histogram: Histogram, cell: number, at: EpochMs, halfLifeMs: number): void {
-  let exponent = (Math.LN2 * (at - histogram.landmarkAt)) / halfLifeMs;
+function exponentOf(histogram: Histogram, at: EpochMs, { halfLifeMs, halfLifeResults }: HalfLives): number {
+  const { landmarkAt, landmarkCount, count } = histogram;
+  return Math.LN2 * ((at - landmarkAt) / halfLifeMs + (count - landmarkCount) / halfLifeResults);
+}
+
+/** Index of a best rival rate; off the grid, it lies between `cell` and the one below. */
+export function cellIndex(cell: number, offGrid: boolean): number {
+  return offGrid ? cellCount + cell : cell;
+}
+
+/** Adds what one result says, changing `histogram`. */
+export function foldSums(
+  histogram: Histogram,
+  additions: readonly Addition[],
+  at: EpochMs,
+  halfLives: HalfLives,
+): void {
+  histogram.count += 1;
+  let exponent = exponentOf(histogram, at, halfLives);
   if (exponent > maxExponent) {
     const shrink = Math.exp(-exponent);
-    for (let index = 0; index < cellCount; index += 1) histogram.cells[index]! *= shrink;
+    const { cells } = histogram;
+    for (let index = 0; index < cells.length; index += 1) cells[index]! *= shrink;
     histogram.landmarkAt = at;
+    histogram.landmarkCount = histogram.count;
     exponent = 0;
   }
-  histogram.cells[cell]! += Math.exp(exponent);
-  histogram.count += 1;
+  const weight = Math.exp(exponent);
+  for (const [index, amount] of additions) {
+    if (index >= histogram.cells.length) {
+      const grown = new Float64Array(2 * cellCount);
+      grown.set(histogram.cells);
+      histogram.cells = grown;
+    }
+    histogram.cells[index]! += amount * weight;
+  }
 }
 
 /** Factor that turns stored weights into weights as of `at`. */
-export function decayFactor(histogram: Histogram, at: EpochMs, halfLifeMs: number): number {
-  return Math.exp((-Math.LN2 * (at - histogram.landmarkAt)) / halfLifeMs);
+export function decayFactor(histogram: Histogram, at: EpochMs, halfLives: HalfLives): number {
+  return Math.exp(-exponentOf(histogram, at, halfLives));
 }

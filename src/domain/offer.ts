@@ -54,6 +54,21 @@ export type DecisionTrace = {
   caps: readonly CapReservation[];
   rulesFired: readonly string[];
   reasons: readonly Reason[];
+  /** Null when no curve was needed. */
+  trial: Trial | null;
+};
+
+/**
+ * What every candidate policy would have bid from the statistics that the decision used, noted so that the published bids
+ * can score them.
+ */
+export type Trial = {
+  /** Of late, ascending: hundredths of a percent a month. */
+  breakEvens: readonly number[];
+  /** A row of one rate for each break-even: the readings of the whole market, each segment, and the mean of them all. */
+  rates: readonly number[];
+  /** Surplus that the mean expected, summed over the break-evens. */
+  scale: number;
 };
 
 /** How workers differ from the configured acceptance: a rate that is as welcome as one this much lower was thought, and fewer or more of them at any rate. */

@@ -1,6 +1,6 @@
 /** The state of a request: what its records say, folded in log order. */
 import type { EpochMs, RequestId } from './glossary.ts';
-import type { BidOutcome, CapReservation, Offer, PublishedBid, Reason } from './offer.ts';
+import type { BidOutcome, CapReservation, Offer, PublishedBid, Reason, Trial } from './offer.ts';
 import type { Resolution } from './records.ts';
 import type { LoanRequest } from './request.ts';
 
@@ -68,6 +68,8 @@ export type RequestState = {
   claim: Claim | null;
   lateClaims: number;
   segmentKeys: readonly string[];
+  /** What policies would have bid; null before the decision and after the auction's end. */
+  trial: Trial | null;
   pass: { code: string; reasons: readonly Reason[]; at: EpochMs; maybeSent: boolean } | null;
   answer: Answer | null;
   auction: AuctionResult | null;

@@ -46,7 +46,7 @@ export function createMetrics(): Metrics {
   const durations = makeDurations(registry);
   const gauges = makeGauges(registry);
   return {
-    observeDesk: deskObserver(counters, durations),
+    observeDesk: deskObserver(counters, durations, gauges),
     observeDoor: (report) => {
       counters.webhooks.inc({ event: report.event, status: String(report.status) });
       if (report.problem !== null) counters.webhookProblems.inc({ problem: report.problem });
@@ -124,6 +124,16 @@ function makeGauges(registry: Registry) {
     lagAge: gauge('consumer_lag_seconds', 'How long the oldest record not yet consumed has waited, by topic.', [
       'topic',
     ]),
+    readingWeight: gauge(
+      'reading_weight',
+      'How much a way to read the histograms counts, by window and smoothing, 0 to 1.',
+      ['reading'],
+    ),
+    segmentWeight: gauge(
+      'segment_weight',
+      'How much segments along these dimensions count, 0 to 1, in the curve made last.',
+      ['dimensions'],
+    ),
     paused: gauge('paused', '1 while an operator has paused bidding.', []),
     ruleSetRefused: gauge('rule_set_refused', '1 while the rule files are refused and older rules are followed.', []),
   };
@@ -152,7 +162,7 @@ function limitedLabel(): (value: string) => string {
   const seen = new Set<string>();
   return (value) => {
     if (seen.has(value)) return value;
-    if (seen.size >= maxLabelValues || !/^[a-z][a-zA-Z0-9:._-]{0,79}$/.test(value)) return 'other';
+    if (seen.size >= maxLabelValues || !/^[a-z][a-zA-Z0-9:.|_-]{0,199}$/.test(value)) return 'other';
     seen.add(value);
     return value;
   };
@@ -168,10 +178,11 @@ function seriesOf<T>(find: (label: string) => T): (label: string) => T {
   };
 }
 
-function deskObserver(counters: Counters, durations: Durations): (event: DeskEvent) => void {
+function deskObserver(counters: Counters, durations: Durations, gauges: Gauges): (event: DeskEvent) => void {
   const passCode = limitedLabel();
   const attemptOutcome = limitedLabel();
   const faultCode = limitedLabel();
+  const dimensions = limitedLabel();
   const step = seriesOf((name) => counters.steps.labels({ step: name }));
   const record = seriesOf((name) => counters.records.labels({ kind: name }));
   const phase = seriesOf((name) => counters.phases.labels({ phase: name }));
@@ -196,6 +207,11 @@ function deskObserver(counters: Counters, durations: Durations): (event: DeskEve
         return counters.attempts.inc({ outcome: attemptOutcome(event.outcome) });
       case 'log-refused':
         return counters.logRefusals.inc({ topic: event.topic });
+      case 'weights':
+        for (const { name, weight } of event.readings) gauges.readingWeight.set({ reading: name }, weight);
+        for (const { name, weight } of event.segments)
+          gauges.segmentWeight.set({ dimensions: dimensions(name) }, weight);
+        return undefined;
       case 'fault':
         return counters.faults.inc({ code: faultCode(event.code) });
       default:

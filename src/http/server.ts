@@ -9,6 +9,8 @@ export type ReadinessCheck = {
   name: string;
   /** What is missing, in words for an operator; null when nothing is. */
   missing: () => string | null;
+  /** Said when nothing is missing. */
+  note?: () => string;
 };
 
 export type ServerParts = {
@@ -111,12 +113,15 @@ function addHealth(app: FastifyInstance, parts: ServerParts): void {
     return plain(reply, alive ? 200 : 503, `${detail}\n`);
   });
   app.get('/readyz', async (request, reply) => {
-    const results = parts.checks.map(({ name, missing }) => ({ name, missing: missing() }));
+    const results = parts.checks.map(({ name, missing, note }) => ({ name, missing: missing(), note }));
     const ready = results.every((result) => result.missing === null);
     const query = request.query as Record<string, unknown>;
     const lines =
       'verbose' in query
-        ? results.map(({ name, missing }) => (missing === null ? `[+] ${name}\n` : `[-] ${name}: ${missing}\n`))
+        ? results.map(({ name, missing, note }) => {
+            if (missing !== null) return `[-] ${name}: ${missing}\n`;
+            return `[+] ${name}${note === undefined ? '' : `: ${note()}`}\n`;
+          })
         : [];
     return plain(reply, ready ? 200 : 503, `${lines.join('')}${ready ? 'ready' : 'not ready'}\n`);
   });

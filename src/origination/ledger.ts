@@ -23,7 +23,7 @@ type FlowLedger = {
 };
 
 /** Something is to be done or waited for; what waits for a person alone is not open. */
-export function isOpen(state: FlowState): boolean {
+function isOpen(state: FlowState): boolean {
   const status = state.operation?.status;
   if (status === 'asked' || status === 'intended') return true;
   switch (state.phase) {
@@ -42,7 +42,7 @@ export function isOpen(state: FlowState): boolean {
 }
 
 /** All that a flow is found under. */
-export function codesOf(state: FlowState): readonly string[] {
+function codesOf(state: FlowState): readonly string[] {
   const { requestId, workerKey } = state.subject;
   return [
     ...state.codes,

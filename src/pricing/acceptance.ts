@@ -3,7 +3,7 @@
  * wins, taken or not, move its midpoint and its ceiling, and nothing else, so that it never rises with the rate.
  */
 import { cellCount, type EpochMs, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
-import { decayFactor, type Histogram } from '../domain/histogram.ts';
+import { decayFactor, type Histogram, timeAlone } from '../domain/histogram.ts';
 import type { AcceptanceShift } from '../domain/offer.ts';
 import type { Economics } from '../domain/policy.ts';
 import type { AcceptancePrior } from './settings.ts';
@@ -54,7 +54,7 @@ const leastProbability = 1e-9;
  */
 export function fitAcceptance(wins: OwnWins, economics: Curve, prior: AcceptancePrior): AcceptanceShift {
   const seen: { cell: number; taken: number; declined: number }[] = [];
-  const weightOf = (histogram: Histogram) => decayFactor(histogram, wins.at, wins.halfLifeMs);
+  const weightOf = (histogram: Histogram) => decayFactor(histogram, wins.at, timeAlone(wins.halfLifeMs));
   const [takenWeight, declinedWeight] = [weightOf(wins.taken), weightOf(wins.declined)];
   for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
     const taken = wins.taken.cells[cell]! * takenWeight;

@@ -5,8 +5,12 @@
  */
 import { cellCount, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
 
-/** Chosen among a few on recorded auctions, atoms, floors and two-humped rates; its effect is small. */
-const chanceFactor = 1.3;
+/** Standard deviations that chance may add to a cell; what is more is an atom. */
+const chanceFactor = 3;
+/** Shortest interval that holds half of a normal distribution, in its standard deviations. */
+const normalHalf = 1.349;
+
+let bends = new Float64Array(4 * cellCount);
 
 /**
  * Adds `given` to `counts`, each cell spread by a triangle of this half-width, and changes `given`. What would fall
@@ -14,7 +18,9 @@ const chanceFactor = 1.3;
  */
 function addSpread(given: Float64Array, givenSum: number, halfWidth: number, counts: Float64Array): void {
   // A triangle's second difference has three points, so two running sums make all triangles in linear time.
-  const bends = new Float64Array(cellCount + 2 * halfWidth);
+  const length = cellCount + 2 * halfWidth;
+  if (bends.length < length) bends = new Float64Array(length);
+  bends.fill(0, 0, length);
   for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
     const share = given[cell]!;
     if (share === 0) continue;
@@ -40,42 +46,78 @@ function addSpread(given: Float64Array, givenSum: number, halfWidth: number, cou
   for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) counts[cell]! += given[cell]! * rescale;
 }
 
+/** How many results there are within the grid, how wide they lie, and how many count a cell once. */
+export type Spread = { rivals: number; deviation: number; alone: number };
+
+/** What a cell may hold before it is an atom: about one result, and what chance adds where `alone` of them spread over σ cells. */
+function mostByChance(alone: number, deviation: number): number {
+  return 1 + chanceFactor * Math.sqrt(alone / Math.max(deviation, 1));
+}
+
 /**
- * Writes the decayed, smoothed counts of `cells` (times `factor`) into `counts` and returns their sum, "no rival"
- * included. `smoothing` is the kernel's half-width for one result in standard deviations of the rates; it narrows with
- * the fifth root of their number (Silverman's rule). A cell gives away at most `1 + 1.3·√(n/σ)` results, n counting a
- * cell once: about one result, and what chance adds where n results spread over σ cells.
+ * The width is the standard deviation or, where that is less, what the shortest half of the results would make it: with
+ * two humps each is smoothed by its own width, not by their distance. `merged` holds the cells without the gaps between.
  */
-export function smoothCounts(cells: Float64Array, factor: number, smoothing: number, counts: Float64Array): number {
-  let total = 0;
+export function spreadOf(merged: Float64Array): Spread {
+  let rivals = 0;
   let mean = 0;
   let square = 0;
-  for (let cell = 0; cell < cellCount; cell += 1) {
-    const count = cells[cell]! * factor;
-    counts[cell] = count;
-    total += count;
-    if (cell >= minRateHundredths && cell <= maxRateHundredths) {
-      mean += count * cell;
-      square += count * cell * cell;
-    }
-  }
-  const rivals = total - counts[0]! - counts[1]! - counts[maxRateHundredths + 1]!;
-  if (!(rivals > 0) || smoothing <= 0) return total;
-  mean /= rivals;
-  const deviation = Math.sqrt(Math.max(0, square / rivals - mean * mean));
-  const halfWidth = Math.round(smoothing * deviation * Math.max(rivals, 1) ** -0.2);
-  if (halfWidth < 1) return total;
   let alone = 0;
-  for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) alone += Math.min(counts[cell]!, 1);
-  const most = 1 + chanceFactor * Math.sqrt(alone / Math.max(deviation, 1));
-  const given = new Float64Array(cellCount);
+  for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
+    const count = merged[cell]!;
+    rivals += count;
+    mean += count * cell;
+    square += count * cell * cell;
+    alone += Math.min(count, 1);
+  }
+  if (!(rivals > 0)) return { rivals: 0, deviation: 0, alone: 0 };
+  mean /= rivals;
+  const all = Math.sqrt(Math.max(0, square / rivals - mean * mean));
+  // An atom says nothing of the width around it.
+  const most = mostByChance(alone, all);
+  let half = 0;
+  for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) half += Math.min(merged[cell]!, most);
+  half *= 0.5 - 1e-9;
+  let shortest = maxRateHundredths;
+  let inside = 0;
+  let from = minRateHundredths;
+  for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
+    inside += Math.min(merged[cell]!, most);
+    for (;;) {
+      const without = inside - Math.min(merged[from]!, most);
+      if (from >= cell || without < half) break;
+      inside = without;
+      from += 1;
+    }
+    if (inside >= half && cell - from < shortest) shortest = cell - from;
+  }
+  return { rivals, deviation: Math.min(all, shortest / normalHalf), alone };
+}
+
+const given = new Float64Array(cellCount);
+
+/**
+ * Smooths decayed counts in place. `smoothing` is the kernel's half-width for one result in standard deviations of the
+ * rates; it narrows with the fifth root of their number (Silverman's rule). A cell gives away at most `mostByChance`. What lies between two cells is given away with the cell above it.
+ */
+export function smoothCounts(counts: Float64Array, { rivals, deviation, alone }: Spread, smoothing: number): void {
+  if (!(rivals > 0) || smoothing <= 0) return;
+  const halfWidth = Math.round(smoothing * deviation * Math.max(rivals, 1) ** -0.2);
+  if (halfWidth < 1) return;
+  const most = mostByChance(alone, deviation);
+  const gaps = counts.length > cellCount;
   let givenSum = 0;
   for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
-    const share = Math.min(counts[cell]!, most);
+    const between = gaps ? counts[cellCount + cell]! : 0;
+    const count = counts[cell]! + between;
+    const share = Math.min(count, most);
     given[cell] = share;
     givenSum += share;
-    counts[cell]! -= share;
+    if (between > 0) {
+      const kept = 1 - share / count;
+      counts[cell]! *= kept;
+      counts[cellCount + cell] = between * kept;
+    } else counts[cell] = count - share;
   }
   addSpread(given, givenSum, 2 * halfWidth + 1, counts);
-  return total;
 }

@@ -102,7 +102,7 @@ export type FactChange = { fact: string; from: FactValue | null; to: FactValue }
 
 /** The values just at and just beyond what a comparison names. */
 function candidatesOf({ fact, types, value, valueFact }: Comparison, facts: Facts): FactValue[] {
-  if (fact.startsWith(listPrefix) || fact === 'desk.always') return [];
+  if (fact === 'desk.always') return [];
   const given: readonly Scalar[] = Array.isArray(value) ? (value as readonly Scalar[]) : [value as Scalar];
   if (types.fact === 'string-list') return [[], given.map(String)];
   if (types.fact === 'boolean') return [true, false];
@@ -121,6 +121,12 @@ function distance(from: FactValue | null, to: FactValue): number {
   return typeof from === 'number' && typeof to === 'number' ? Math.abs(to - from) : 0;
 }
 
+/** What a rule sees under this name: for a list, whether the request is on it. */
+export function factSeen({ lists }: RuleSet, facts: Facts, name: string): FactValue | null {
+  const list = name.startsWith(listPrefix) ? lists.get(name.slice(listPrefix.length)) : undefined;
+  return facts[name] ?? list?.lookup(facts) ?? null;
+}
+
 /** For each fact that rules look at, the values worth trying, the nearest to what it is first. */
 export function candidateValues(
   ruleSet: RuleSet,
@@ -137,7 +143,7 @@ export function candidateValues(
   }
   const sorted = new Map<string, readonly FactValue[]>();
   for (const [fact, values] of found) {
-    const from = (fact.startsWith('offer.') ? offerFacts : facts)[fact] ?? null;
+    const from = factSeen(ruleSet, fact.startsWith('offer.') ? offerFacts : facts, fact);
     const others = [...values].filter((value) => value !== from);
     sorted.set(
       fact,
@@ -160,7 +166,7 @@ export function nearestClear(ruleSet: RuleSet, facts: Facts, offerFacts: Facts |
     const to = values.find((value) =>
       isOffer ? !passes(facts, { ...offerFacts, [fact]: value }) : !passes({ ...facts, [fact]: value }, offerFacts),
     );
-    if (to !== undefined) changes.push({ fact, from: (isOffer ? offerFacts! : facts)[fact] ?? null, to });
+    if (to !== undefined) changes.push({ fact, from: factSeen(ruleSet, isOffer ? offerFacts! : facts, fact), to });
   }
   return changes;
 }

@@ -262,7 +262,9 @@ export function createFrame(lists: ReadonlyMap<string, CompiledList>, conditions
       for (let slot = 0; slot < names.length; slot += 1) {
         const lookup = lookups[slot]!;
         const name = names[slot]!;
-        values[slot] = lookup === null ? (isOffer(name) ? offerFacts : facts)[name] : lookup(facts);
+        // Nothing but an explanation says by itself what a list says.
+        if (lookup === null) values[slot] = (isOffer(name) ? offerFacts : facts)[name];
+        else values[slot] = facts[name] ?? lookup(facts);
       }
       for (let leaf = 0; leaf < leaves.length; leaf += 1) {
         const truth = leaves[leaf]!();

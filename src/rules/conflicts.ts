@@ -61,6 +61,7 @@ function exclude(left: Tests, right: Tests): boolean {
 function contestedFields(rule: Rule): readonly string[] {
   const { event } = rule;
   if (event.type === 'segment' || event.type === 'strategy') return [event.type];
+  if (event.type === 'experiment') return [`experiments of layer ${event.experiment.layer}`];
   return event.type === 'economics' ? Object.keys(event.changes).map((field) => `economics ${field}`) : [];
 }
 

@@ -1,7 +1,7 @@
 /** CSV as spreadsheets write it (RFC 4180, with comma or semicolon), made into lists and decision tables of a rule set. */
 import type { Json, JsonObject } from './json.ts';
 
-type CsvRow = { line: number; cells: readonly string[] };
+export type CsvRow = { line: number; cells: readonly string[] };
 export type BadLine = { line: number; text: string };
 
 function separatorOf(text: string): string {
@@ -10,7 +10,7 @@ function separatorOf(text: string): string {
 }
 
 /** Rows with the line each begins on; blank lines are left out. A quote that is never closed is a bad line. */
-function parseCsv(given: string): { rows: readonly CsvRow[]; bad: readonly BadLine[]; separator: string } {
+export function parseCsv(given: string): { rows: readonly CsvRow[]; bad: readonly BadLine[]; separator: string } {
   const text = given.startsWith('\uFEFF') ? given.slice(1) : given;
   const separator = separatorOf(text);
   const rows: CsvRow[] = [];

@@ -5,8 +5,8 @@ import type { CapReservation, Reason } from '../domain/offer.ts';
 import { type Economics, type Limits, noLimits, type Strategy } from '../domain/policy.ts';
 import { isFalse, isTrue } from './compile.ts';
 import type { Facts } from './facts.ts';
-import { wholeMarket } from './keys.ts';
-import type { CompiledLimit, CompiledRule, RuleSet, StageRules } from './rule-set.ts';
+import { shareOf, wholeMarket } from './keys.ts';
+import type { CompiledExperiment, CompiledLimit, CompiledRule, RuleSet, StageRules } from './rule-set.ts';
 
 export type RequestVerdict = {
   /** Not empty: no bid. Certain reasons before missing facts, each by priority; the first gives the code. */
@@ -19,9 +19,15 @@ export type RequestVerdict = {
   segmentKeys: readonly string[];
   strategy: Strategy;
   caps: readonly CapReservation[];
+  /** Experiments that the worker is in, treated or to compare with; at most one of a layer. */
+  experiments: readonly Assignment[];
+  /** Economics as they would be without any treatment. */
+  untreated: Partial<Economics>;
   /** Names of the rules that had an effect, in order of evaluation. */
   fired: readonly string[];
 };
+
+export type Assignment = { name: string; layer: string; arm: 'treated' | 'control' };
 
 export type OfferVerdict = Pick<RequestVerdict, 'passes' | 'caps' | 'fired'>;
 
@@ -37,6 +43,8 @@ type Draft = {
   segmentKeys: readonly string[] | null;
   strategy: Strategy | null;
   caps: CapReservation[];
+  experiments: Assignment[];
+  treatments: CompiledExperiment[];
   fired: string[];
 };
 
@@ -110,9 +118,38 @@ function apply(
       if (!certain || draft.strategy !== null) return false;
       draft.strategy = event.strategy;
       return true;
+    case 'experiment':
+      return certain && assign(draft, event.experiment, facts);
     default:
       return event satisfies never;
   }
+}
+
+/** Without a worker there is nobody who could be treated always alike. True when treated: to be compared with is no effect. */
+function assign(draft: Draft, experiment: CompiledExperiment, facts: Facts): boolean {
+  const { name, layer, share } = experiment;
+  const worker = facts['worker.key'];
+  if (typeof worker !== 'string' || draft.experiments.some((other) => other.layer === layer)) return false;
+  const isTreated = shareOf(`${layer}/${name}`, worker) < share;
+  draft.experiments.push({ name, layer, arm: isTreated ? 'treated' : 'control' });
+  if (isTreated) draft.treatments.push(experiment);
+  return isTreated;
+}
+
+/** What those treated are treated with comes before all else; of two layers the rule that comes first. */
+function treated(draft: Draft): Pick<RequestVerdict, 'economics' | 'strategy'> {
+  const economics = { ...draft.economics };
+  const changed = new Set<keyof Economics>();
+  let strategy: Strategy | null = null;
+  for (const treatment of draft.treatments) {
+    strategy ??= treatment.strategy;
+    for (const [field, value] of treatment.changes) {
+      if (changed.has(field)) continue;
+      changed.add(field);
+      economics[field] = value;
+    }
+  }
+  return { economics, strategy: strategy ?? draft.strategy ?? optimise };
 }
 
 /** Days compare as text. */
@@ -131,6 +168,8 @@ function run({ rules, frame, places }: StageRules, facts: Facts, offerFacts: Fac
     segmentKeys: null,
     strategy: null,
     caps: [],
+    experiments: [],
+    treatments: [],
     fired: [],
   };
   const day = dayOf(at);
@@ -172,9 +211,12 @@ export function evaluateRequest(ruleSet: RuleSet, facts: Facts, at: EpochMs): Re
     passes: [...draft.certain, ...limitConflicts(draft), ...draft.undecided],
     limits: draft.limits,
     limitRules: draft.limitRules,
-    economics: draft.economics,
+    ...(draft.treatments.length === 0
+      ? { economics: draft.economics, strategy: draft.strategy ?? optimise }
+      : treated(draft)),
     segmentKeys: draft.segmentKeys ?? [wholeMarket],
-    strategy: draft.strategy ?? optimise,
+    experiments: draft.experiments,
+    untreated: draft.economics,
     caps: draft.caps,
     fired: draft.fired,
   };

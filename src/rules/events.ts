@@ -14,7 +14,7 @@ import {
   suggestion,
   within,
 } from './place.ts';
-import type { CapRule, Dimension, RuleEvent } from './rule.ts';
+import type { CapRule, Dimension, ExperimentRule, RuleEvent } from './rule.ts';
 
 /** A number in a file and the field it becomes: `field = value · scale`. */
 export type Parameter<Field> = { field: Field; scale: number; measure: Measure };
@@ -290,7 +290,41 @@ function readCap(place: Place, params: Json, stage: Stage): RuleEvent | null {
   return { type: 'cap', cap };
 }
 
-export const eventTypes = ['pass', 'limit', 'economics', 'segment', 'strategy', 'cap'] as const;
+/** Never limits: an experiment may move a bid within them, not beyond. */
+function readExperiment(place: Place, params: Json): RuleEvent | null {
+  const changes = ['economics', 'strategy'];
+  const keys = { required: ['name', 'layer', 'share'], optional: changes };
+  const object = readObject(place, params, 'An experiment', keys);
+  if (object === null) return null;
+  for (const key of ['name', 'layer'] as const) {
+    const value = object[key]!;
+    if (typeof value === 'string' && capName.test(value)) continue;
+    return refuse(within(place, key), `The ${key} is ${shown(value)}; write lower-case words, like "rate-up".`);
+  }
+  const measure = { unit: 'share of the workers, 0.1 is 10 %', min: 0.001, max: 0.999, decimals: null };
+  const share = readNumber(within(place, 'share'), object.share!, 'share', measure);
+  const given = changes.filter((key) => key in object);
+  if (given.length !== 1) {
+    return refuse(place, `An experiment with ${given.length} changes; write exactly one of ${changes.join(', ')}.`);
+  }
+  const { economics, strategy } = object;
+  const changed =
+    economics === undefined
+      ? null
+      : readParameters(within(place, 'economics'), economics, 'An economics change', economicsParameters);
+  const chosen = strategy === undefined ? null : readStrategy(within(place, 'strategy'), strategy);
+  if (share === null || (changed === null && chosen === null)) return null;
+  const experiment: ExperimentRule = {
+    name: object.name as string,
+    layer: object.layer as string,
+    share,
+    economics: changed,
+    strategy: chosen?.type === 'strategy' ? chosen.strategy : null,
+  };
+  return { type: 'experiment', experiment };
+}
+
+export const eventTypes = ['pass', 'limit', 'economics', 'segment', 'strategy', 'cap', 'experiment'] as const;
 
 /** The event of a rule; null when something was refused. `codes`: the declared pass codes. */
 export function readEvent(place: Place, value: Json, stage: Stage, codes: ReadonlySet<string>): RuleEvent | null {
@@ -323,6 +357,8 @@ export function readEvent(place: Place, value: Json, stage: Stage, codes: Readon
       return readStrategy(params, object.params!);
     case 'cap':
       return readCap(params, object.params!, stage);
+    case 'experiment':
+      return readExperiment(params, object.params!);
     default:
       return type satisfies never;
   }

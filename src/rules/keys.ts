@@ -39,14 +39,36 @@ function compileDimension({ fact, cuts }: Dimension): Label {
   };
 }
 
-/** From most general to most special: `all`, `all|employer.sector=commerce`, … */
+/**
+ * The whole market, each dimension alone, then the dimensions together one by one, so that the order in which they are
+ * listed matters little: `all`, `all|a=1`, `all|b=2`, `all|a=1|b=2`, … Labels start with `|`.
+ */
+export function segmentKeysOf(labels: readonly string[]): readonly string[] {
+  const keys = [wholeMarket, ...labels.map((label) => wholeMarket + label)];
+  let together = keys[1]!;
+  for (const label of labels.slice(1)) {
+    together += label;
+    keys.push(together);
+  }
+  return keys;
+}
+
 export function compileSegment(dimensions: readonly Dimension[]): (facts: Facts) => readonly string[] {
   const labels = dimensions.map(compileDimension);
-  return (facts) => {
-    const keys = [wholeMarket];
-    for (const label of labels) keys.push(keys[keys.length - 1]! + label(facts));
-    return keys;
-  };
+  return (facts) => segmentKeysOf(labels.map((label) => label(facts)));
+}
+
+/**
+ * A share in [0, 1) that is always the same for one unit under one salt, and says nothing under another: FNV-1a with the last
+ * steps of MurmurHash3, which spread it evenly.
+ */
+export function shareOf(salt: string, unit: string): number {
+  const text = `${salt}|${unit}`;
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 4_294_967_296;
 }
 
 function keyPart(value: FactValue | undefined): string {

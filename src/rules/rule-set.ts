@@ -13,7 +13,7 @@ import { canonicalJson, type Json, linesOf, parseJson } from './json.ts';
 import { type CompiledCap, compileCap, compileSegment } from './keys.ts';
 import { listNameOf, type RuleList, readList } from './lists.ts';
 import { isObject, type Place, type RuleFault, refuse, shown } from './place.ts';
-import type { Condition, Rule, RuleEvent, Validity } from './rule.ts';
+import type { Condition, ExperimentRule, Rule, RuleEvent, Validity } from './rule.ts';
 import { type Known, type PassCode, readCodes, readRuleFile, readTableFile } from './rule-file.ts';
 import { type RuleTest, readTests } from './test-file.ts';
 
@@ -43,7 +43,13 @@ type CompiledEvent =
   | { type: 'economics'; changes: readonly (readonly [field: keyof Economics, value: number])[] }
   | { type: 'segment'; keysOf: (facts: Facts) => readonly string[] }
   | { type: 'strategy'; strategy: Strategy }
-  | { type: 'cap'; reserve: CompiledCap };
+  | { type: 'cap'; reserve: CompiledCap }
+  | { type: 'experiment'; experiment: CompiledExperiment };
+
+/** `changes`: of the economics of those treated. */
+export type CompiledExperiment = ExperimentRule & {
+  changes: readonly (readonly [field: keyof Economics, value: number])[];
+};
 
 /** `validity` null: always. */
 export type CompiledRule = CompiledCondition & { name: string; event: CompiledEvent; validity: Validity | null };
@@ -112,6 +118,11 @@ function compileEvent({ event, onMissing }: Rule): CompiledEvent {
       return event;
     case 'cap':
       return { type: 'cap', reserve: compileCap(event.cap) };
+    case 'experiment': {
+      const { economics } = event.experiment;
+      const changes = economics === null ? [] : entries(economics);
+      return { type: 'experiment', experiment: { ...event.experiment, changes } };
+    }
     default:
       return event satisfies never;
   }
@@ -165,10 +176,10 @@ function parseFiles(files: readonly RuleFile[], faults: RuleFault[]): ParsedFile
   return parsed.sort((left, right) => (left.path < right.path ? -1 : 1));
 }
 
-type FileKind = 'codes' | 'conditions' | 'list' | 'table' | 'test' | 'rules';
+export type FileKind = 'codes' | 'conditions' | 'list' | 'table' | 'test' | 'rules';
 
 /** By the name, so that nobody has to open a file to know what it is. */
-function kindOf(path: string): FileKind {
+export function kindOf(path: string): FileKind {
   if (path === codesPath) return 'codes';
   if (path === conditionsPath) return 'conditions';
   if (path.startsWith('lists/')) return 'list';
@@ -264,13 +275,27 @@ function unusedNames(names: readonly string[]): RuleFault[] {
  */
 export function compileRuleSet(files: readonly RuleFile[]): CompiledRuleSet {
   const faults: RuleFault[] = [];
-  const refused = (): CompiledRuleSet => ({ kind: 'refused', faults: withLines(faults, files) });
   refuseSizes(files, faults);
-  if (faults.length > 0) return refused();
-  const parsed = parseFiles(files, faults);
+  const parsed = faults.length > 0 ? [] : parseFiles(files, faults);
+  return compileParsed(parsed, files, faults, null);
+}
+
+/**
+ * `checkedSource`: this very content has passed it once, so what costs time and could find no fault in it is left out, and so are
+ * its tests. `files` are for the lines of faults.
+ */
+function compileParsed(
+  parsed: readonly ParsedFile[],
+  files: readonly RuleFile[],
+  faults: RuleFault[],
+  checkedSource: string | null,
+): CompiledRuleSet {
+  const refused = (): CompiledRuleSet => ({ kind: 'refused', faults: withLines(faults, files) });
+  if (parsed.length === 0 && faults.length > 0) return refused();
+  const checked = checkedSource !== null;
   const contentOf = (path: string) => parsed.find((file) => file.path === path)?.value;
   const codesValue = contentOf(codesPath);
-  if (codesValue === undefined && !files.some((file) => file.path === codesPath)) {
+  if (codesValue === undefined && !checked && !files.some((file) => file.path === codesPath)) {
     refuse(placeIn(codesPath, faults), 'This file is missing; declare the pass codes in it: {"codes": { … }}.');
   }
   const codes = codesValue === undefined ? [] : readCodes(placeIn(codesPath, faults), codesValue);
@@ -279,16 +304,16 @@ export function compileRuleSet(files: readonly RuleFile[]): CompiledRuleSet {
   const vocabulary = readVocabulary(placeIn(conditionsPath, faults), contentOf(conditionsPath), keyFacts);
   const declared = new Set(codes.map((code) => code.code));
   const { rules, tables } = readRules(parsed, { codes: declared, vocabulary }, faults);
-  refuseConflicts(rules, tables);
+  if (!checked) refuseConflicts(rules, tables);
   if (rules.length === 0 && faults.length === 0) refuse(placeIn('', faults), 'There is no rule at all; add one.');
   if (faults.length > 0) return refused();
   // Tests name rules, so they are read once those are right.
   const tests = parsed
-    .filter(({ path }) => kindOf(path) === 'test')
+    .filter(({ path }) => kindOf(path) === 'test' && !checked)
     .flatMap(({ path, value }) => readTests(placeIn(path, faults), value, { vocabulary, rules, codes: declared }));
   if (faults.length > 0) return refused();
   rules.sort(byPrecedence);
-  const source = canonicalJson(parsed.map(({ path, value }) => ({ path, value })));
+  const source = checkedSource ?? canonicalJson(parsed.map(({ path, value }) => ({ path, value })));
   const compiledLists = compileLists(lists);
   const ruleSet: RuleSet = {
     hash: createHash('sha256').update(source).digest('hex'),
@@ -301,23 +326,28 @@ export function compileRuleSet(files: readonly RuleFile[]): CompiledRuleSet {
     request: compileStage(rules, 'request', compiledLists),
     offer: compileStage(rules, 'offer', compiledLists),
   };
-  const warnings = [...shadowedRules(rules), ...unusedNames(vocabulary.unused())];
+  const warnings = checked ? [] : [...shadowedRules(rules), ...unusedNames(vocabulary.unused())];
   return { kind: 'compiled', ruleSet, warnings: withLines(warnings, files) };
 }
 
-/** Compiles again what `RuleSet.source` kept. */
-export function openRuleSet(source: string): CompiledRuleSet {
+/**
+ * Compiles again what `RuleSet.source` kept. `checked`: the very same text has passed this program's check elsewhere, in another
+ * thread; what is left is fast enough to be done between two decisions, and the set has no tests.
+ */
+export function openRuleSet(source: string, checked = false): CompiledRuleSet {
   const faults: RuleFault[] = [];
   const place = placeIn('', faults);
   const result = parseSource(source);
-  const files: RuleFile[] = [];
+  const parsed: ParsedFile[] = [];
   for (const member of Array.isArray(result) ? result : []) {
     if (!isObject(member) || typeof member.path !== 'string' || member.value === undefined) {
       refuse(place, `The stored rule set holds ${shown(member)} instead of a file.`);
-    } else files.push({ path: member.path, text: JSON.stringify(member.value) });
+    } else parsed.push({ path: member.path, value: member.value });
   }
   if (!Array.isArray(result)) refuse(place, 'The stored rule set is not a list of files.');
-  return faults.length > 0 ? { kind: 'refused', faults } : compileRuleSet(files);
+  if (faults.length > 0) return { kind: 'refused', faults };
+  if (checked) return compileParsed(parsed, [], faults, source);
+  return compileRuleSet(parsed.map(({ path, value }) => ({ path, text: JSON.stringify(value) })));
 }
 
 /** Written by us and up to two levels deeper than a file may be. */

@@ -46,13 +46,25 @@ export type CapRule = {
   paced: boolean;
 };
 
+/** Who is treated differently, to learn what it changes: a share of the workers, always the same ones. */
+export type ExperimentRule = {
+  name: string;
+  /** A worker is in one experiment of a layer. */
+  layer: string;
+  share: number;
+  /** What is changed for those treated; one of the two is there. */
+  economics: Partial<Economics> | null;
+  strategy: Strategy | null;
+};
+
 export type RuleEvent =
   | { type: 'pass'; code: string; reason: string }
   | { type: 'limit'; limits: Partial<Limits> }
   | { type: 'economics'; changes: Partial<Economics> }
   | { type: 'segment'; dimensions: readonly Dimension[] }
   | { type: 'strategy'; strategy: Strategy }
-  | { type: 'cap'; cap: CapRule };
+  | { type: 'cap'; cap: CapRule }
+  | { type: 'experiment'; experiment: ExperimentRule };
 
 export type Rule = {
   name: string;

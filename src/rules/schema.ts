@@ -136,6 +136,15 @@ function paramsOf(type: (typeof eventTypes)[number]): Schema {
         },
         maxAmountReais: { type: 'number', minimum: 0 },
         maxCount: { type: 'integer', minimum: 0 },
+        paced: { type: 'boolean', description: "A day's amount, spent where it earns most over the whole day." },
+      });
+    case 'experiment':
+      return strict(['name', 'layer', 'share'], {
+        name: { type: 'string', pattern: capName.source },
+        layer: { type: 'string', pattern: capName.source, description: 'A worker is in one experiment of a layer.' },
+        share: { type: 'number', minimum: 0.001, maximum: 0.999, description: 'Of the workers, treated.' },
+        economics: paramsOf('economics'),
+        strategy: paramsOf('strategy'),
       });
     default:
       return type satisfies never;

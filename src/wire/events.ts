@@ -3,7 +3,16 @@ import { z } from 'zod';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { PublishedBid } from '../domain/offer.ts';
 import { bidPath } from './bid.ts';
-import { type Decoded, decodeBy, fieldOf, lenient, needed, optional, type WireFault } from './casing.ts';
+import {
+  type Decoded,
+  decodeBy,
+  describeFaults,
+  fieldOf,
+  lenient,
+  needed,
+  optional,
+  type WireFault,
+} from './casing.ts';
 import { isJsonObject, isRawNumber, type JsonObject, type JsonValue, kindOf, numberOfDigits } from './json.ts';
 import { formatDigits, formatWallClock } from './local-time.ts';
 import {
@@ -153,7 +162,6 @@ function toPublishedBid(bid: z.output<typeof publishedBid>): PublishedBid {
   };
 }
 
-/** An off-grid rate is written half a cell below the one it was rounded up to. */
 export function encodeEndOfAuction(end: Omit<EndOfAuction, 'unreadable'>): string {
   return JSON.stringify({
     Endpoint: endOfAuctionEndpoint,
@@ -163,17 +171,33 @@ export function encodeEndOfAuction(end: Omit<EndOfAuction, 'unreadable'>): strin
       DataHoraFimLeilao: end.endedAt === null ? null : formatWallClock(end.endedAt),
       Solicitacoes: end.requests.map(({ requestId, bids }) => ({
         NumeroSolicitacao: requestId,
-        Lances: bids.map((bid) => ({
-          CodigoLanceLeilao: bid.bidId,
-          TaxaDeJurosMensal: (bid.offGrid ? bid.rateHundredths * 10 - 5 : bid.rateHundredths * 10) / 1_000,
-          ValorLiberado: bid.amountCents / 100,
-          NumeroParcelas: bid.installments,
-          Posicao: bid.position,
-          DataHoraInclusao: bid.placedAt === null ? null : formatWallClock(bid.placedAt),
-        })),
+        Lances: encodePublishedBids(bids),
       })),
     },
   });
+}
+
+/** As `Lances` of one request. An off-grid rate is written half a cell below the one it was rounded up to. */
+export function encodePublishedBids(bids: readonly PublishedBid[]): object[] {
+  return bids.map((bid) => ({
+    CodigoLanceLeilao: bid.bidId,
+    TaxaDeJurosMensal: (bid.offGrid ? bid.rateHundredths * 10 - 5 : bid.rateHundredths * 10) / 1_000,
+    ValorLiberado: bid.amountCents / 100,
+    NumeroParcelas: bid.installments,
+    Posicao: bid.position,
+    DataHoraInclusao: bid.placedAt === null ? null : formatWallClock(bid.placedAt),
+  }));
+}
+
+const publishedBids = z.array(publishedBid);
+
+/** Reads what `encodePublishedBids` wrote, keys in any case. */
+export function decodePublishedBids(
+  value: JsonValue,
+): { kind: 'decoded'; bids: PublishedBid[] } | { kind: 'refused'; text: string } {
+  const decoded = decodeBy(publishedBids, value);
+  if (decoded.kind === 'refused') return { kind: 'refused', text: describeFaults(decoded.faults) };
+  return { kind: 'decoded', bids: decoded.value.map(toPublishedBid) };
 }
 
 // --- Winner confirmations -------------------------------------------------------------------------------------------

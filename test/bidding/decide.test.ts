@@ -16,7 +16,17 @@ const policy = shippedPolicy(config);
 const settings = config.bidding;
 const { priorWeight, shrinkage, smoothing } = config.pricing.winCurve;
 const { halfLifeMs } = settings;
-const curve = buildWinCurve({ histograms: [], prior: policy.prior, shrinkage, smoothing, priorWeight, at, halfLifeMs });
+const curve = buildWinCurve({
+  segments: [],
+  scores: [],
+  prior: policy.prior,
+  shrinkage,
+  smoothing,
+  priorWeight,
+  at,
+  halfLifeMs,
+  breakEvens: null,
+});
 
 function assessed(change: Partial<LoanRequest> = {}, link: LinkDetail | null = sampleLink): Assessment {
   return assess({ ...sampleRequest, ...change }, { link, ledger: undefined }, policy, at);
@@ -38,6 +48,7 @@ function drafted(
     policy,
     settings,
     curve,
+    trial: curve.trial,
     operatorCaps,
     shadowPricePerCent: 0,
     shadowPriceVersion: null,

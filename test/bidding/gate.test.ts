@@ -7,12 +7,12 @@ import { Fault } from '../../src/errors.ts';
 import { createManualClock } from './manual-clock.ts';
 import { settings } from './parts.ts';
 
-const open: ControlState = { revision: 1, pause: null, caps: {} };
+const open: ControlState = { revision: 1, pause: null, caps: {}, ruleOrders: [] };
 const paused: ControlState = { ...open, revision: 2, pause: { by: 'ana', reason: 'a look at the rules', at: 0 } };
 
 function setUp() {
   const clock = createManualClock(0);
-  const world = { state: open, readable: true, ready: true, stopping: false, opened: 0 };
+  const world = { state: open, readable: true, ready: true, stopping: false, hasRules: true, opened: 0 };
   const acknowledged: { revision: number; at: number }[] = [];
   const control: Pick<Control, 'read' | 'acknowledge'> = {
     read: async () => {
@@ -28,6 +28,7 @@ function setUp() {
     clock,
     settings,
     stopping: () => world.stopping,
+    policy: () => (world.hasRules ? {} : null),
     onOpen: () => {
       world.opened += 1;
     },
@@ -72,12 +73,15 @@ test('unread for longer than its greatest age, counted from before the last read
   assert.equal(gate.isOpen(), true);
 });
 
-test('closed without a token that works, and while stopping', async () => {
+test('closed without a token that works, without the rules to follow, and while stopping', async () => {
   const { clock, world, gate } = setUp();
   await gate.start();
   world.ready = false;
   assert.equal(gate.closedBecause(), 'service-unauthorised');
   world.ready = true;
+  world.hasRules = false;
+  assert.equal(gate.closedBecause(), 'rule-set-missing');
+  world.hasRules = true;
   world.stopping = true;
   assert.equal(gate.closedBecause(), 'stopping');
   gate.stop();

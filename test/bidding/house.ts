@@ -11,11 +11,15 @@ import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import { createVault } from '../../src/adapters/vault/vault.ts';
 import type { Policy } from '../../src/bidding/decide.ts';
+import type { RuleWatch } from '../../src/bidding/ports.ts';
 import type { BiddingSettings } from '../../src/bidding/settings.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { type Engine, startEngine } from '../../src/engine.ts';
 import { createJournal } from '../../src/http/journal.ts';
 import { policyOf } from '../../src/policy.ts';
+import { faultText } from '../../src/rules/place.ts';
+import { openRuleSet, type RuleFile } from '../../src/rules/rule-set.ts';
+import { judgeRules, reasonsAgainst } from '../../src/rules/verdict.ts';
 import type { Rivals } from '../../src/sandbox/rivals.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { sandboxSettings } from '../../src/sandbox/settings.ts';
@@ -57,6 +61,22 @@ export function shippedPolicy(config: Config): Policy {
   return policyOf(config, readRuleFiles(rulesDir));
 }
 
+/** A folder that stays as it is. */
+function watchOf(files: readonly RuleFile[]): RuleWatch {
+  const verdict = judgeRules(files, 100);
+  if (verdict.kind !== 'good') throw new Error(reasonsAgainst(verdict).join('\n'));
+  const { hash, source } = verdict.ruleSet;
+  return {
+    start: (onReport) => onReport({ kind: 'good', hash, source }),
+    check: async (other) => {
+      const opened = openRuleSet(other);
+      if (opened.kind === 'refused') return { kind: 'refused', text: opened.faults.map(faultText).join('\n') };
+      return { kind: 'good', hash: opened.ruleSet.hash, source: other };
+    },
+    stop: async () => undefined,
+  };
+}
+
 export type House = {
   sandbox: Sandbox;
   engine: Engine;
@@ -72,6 +92,8 @@ export async function openHouse(options: {
   bidding: Partial<BiddingSettings>;
   more?: object;
   rivals?: Rivals;
+  /** Else the shipped rules, which stay as they are. */
+  ruleWatch?: RuleWatch;
 }): Promise<House> {
   const clock = createSystemClock();
   const directory = mkdtempSync(join(tmpdir(), 'lance-desk-test-'));
@@ -91,6 +113,12 @@ export async function openHouse(options: {
   };
   const store = await openEmbeddedStore({ directory, onFault });
   const service = createService(config.service, { outcomes: outcomes.table, clock, observe: () => undefined });
+  const close = async () => {
+    await service.close();
+    await store.close();
+    await sandbox.stop();
+    rmSync(directory, { recursive: true, force: true });
+  };
   const engine = await startEngine({
     config,
     instance: randomUUID(),
@@ -101,13 +129,15 @@ export async function openHouse(options: {
     clock,
     chance: Math.random,
     mapping: mapping.mapping,
-    policy,
+    ruleWatch: options.ruleWatch ?? watchOf(readRuleFiles(rulesDir)),
     version: '0.0.0',
-    ruleSetRefused: () => false,
     learning: true,
     journal: createJournal('silent', process.stderr),
     onStep: () => undefined,
     onMoved: onFault,
+  }).catch(async (fault: unknown) => {
+    await close();
+    throw fault;
   });
   sandbox.connect(`${engine.url}/webhooks/token-of-the-webhooks`);
   return {
@@ -118,10 +148,7 @@ export async function openHouse(options: {
     policy,
     close: async () => {
       await engine.stop();
-      await service.close();
-      await store.close();
-      await sandbox.stop();
-      rmSync(directory, { recursive: true, force: true });
+      await close();
     },
   };
 }

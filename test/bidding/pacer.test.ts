@@ -10,7 +10,7 @@ import type { ChoiceInput } from '../../src/pricing/mask.ts';
 import { createRateTables } from '../../src/pricing/terms.ts';
 import { buildWinCurve, type WinCurve } from '../../src/pricing/win-curve.ts';
 import { chanceOf } from '../../src/sandbox/chance.ts';
-import { economics, histogramOf, settings } from '../pricing/setting.ts';
+import { economics, evidenceOf, histogramOf, settings } from '../pricing/setting.ts';
 
 const hourMs = 3_600_000;
 /** Midnight in São Paulo. */
@@ -28,7 +28,7 @@ const markets = [0, 18, 40].map((shift) => {
 });
 const curves: WinCurve[] = markets.map((cells) =>
   buildWinCurve({
-    histograms: [histogramOf(cells)],
+    ...evidenceOf(histogramOf(cells)),
     prior: new Float64Array(cellCount),
     priorWeight: 0,
     shrinkage: 1,

@@ -62,6 +62,7 @@ export const trace: DecisionTrace = {
   settingsHash: 'settings',
   curveHash: 'curve',
   segmentKeys: ['all', 'all/private'],
+  trial: null,
   link: null,
   usage: {},
   shadowPricePerCent: 0,

@@ -30,7 +30,7 @@ test('pause is obeyed by the live process within a second, nothing is sent meanw
   const paused = await lance(played.environment, 'pause', ...by);
   const tookMs = Date.now() - startedAt;
   assert.equal(paused.code, 0, paused.stderr);
-  assert.match(paused.stdout, /Em pausa \(revisão 1\), obedecida por 1 processo/);
+  assert.match(paused.stdout, /Em pausa \(revisão 2\), obedecida por 1 processo/);
   // Starting a process is most of it: on this machine about half a second beside other work.
   const idle = await timed(() => lance(played.environment, 'bids', 'list', '--limit', '1'));
   assert.ok(tookMs - idle < 1_000, `${tookMs} ms, of which ${idle} to start a process`);
@@ -43,7 +43,7 @@ test('pause is obeyed by the live process within a second, nothing is sent meanw
   assert.deepEqual([state?.finding, state?.by], ['control-paused', 'ana']);
   const resumed = await lance(played.environment, 'resume', ...by, '--lang', 'en');
   assert.equal(resumed.code, 0, resumed.stderr);
-  assert.match(resumed.stdout, /Bidding again \(revision 2\), by 1 process/);
+  assert.match(resumed.stdout, /Bidding again \(revision 3\), by 1 process/);
   await played.sandbox.run(20);
   assert.ok(bidsSent() > before, 'the desk bids again');
 });

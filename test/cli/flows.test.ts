@@ -46,7 +46,15 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.equal(refused.code, 78);
   assert.match(refused.stderr, /cpf: invalid_format/);
   assert.ok(!refused.stderr.includes('123'));
-  const broken = await lance(environment, 'withdrawals', 'start', '--file', file('x.json', `{"cpf": "${cpf}`), '--by', 'ana');
+  const broken = await lance(
+    environment,
+    'withdrawals',
+    'start',
+    '--file',
+    file('x.json', `{"cpf": "${cpf}`),
+    '--by',
+    'ana',
+  );
   assert.match(broken.stderr, /no file with JSON/);
   assert.ok(!broken.stderr.includes(cpf));
 
@@ -55,7 +63,19 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.equal(early.code, 65);
   assert.match(early.stderr, /step: finalisation cannot be asked for while the flow is started/);
   const simulation = file('simulation.json', { birthDay: birthDate });
-  const step = await lance(environment, 'withdrawals', 'step', flowId, 'simulation', '--file', simulation, '--by', 'ana', '--key', 's');
+  const step = await lance(
+    environment,
+    'withdrawals',
+    'step',
+    flowId,
+    'simulation',
+    '--file',
+    simulation,
+    '--by',
+    'ana',
+    '--key',
+    's',
+  );
   assert.equal(step.code, 0, step.stderr);
   let shown = '';
   for (let round = 0; round < 20 && !/simulated/.test(shown); round += 1) {

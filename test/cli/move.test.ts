@@ -130,6 +130,12 @@ await describeOnStack('moving house', (stack) => {
     assert.equal(taken.code, 0, taken.stderr);
     assert.match(taken.stdout, /still paused/);
     assert.match(taken.stderr, /import \d+\/\d+/);
+    const history = jsonLines<{ kind: string }>((await lance(kafka, 'rules', 'history', '--json')).stdout);
+    assert.deepEqual(
+      history.map(({ kind }) => kind),
+      ['activated', 'proposed'],
+      'what became of rule sets moves too',
+    );
     const again = await lance(kafka, 'import', file('out.ndjson.gz'));
     assert.equal(again.code, 65);
     assert.match(again.stderr, /kafka\.topicPrefix/);

@@ -23,7 +23,7 @@ export function testControl(kind: StoreKind): void {
       assert.equal(read.revision, cappedTwice);
       await control.setCap('__proto__', null);
       const resumed = await control.setPause(null);
-      assert.deepEqual(await control.read(), { revision: resumed, pause: null, caps: { daily: 0 } });
+      assert.deepEqual(await control.read(), { revision: resumed, pause: null, caps: { daily: 0 }, ruleOrders: [] });
     }));
 
   test(`${kind.name}: another process pauses, and sees who obeys`, () =>
@@ -67,6 +67,37 @@ export function testControl(kind: StoreKind): void {
         );
         assert.equal(new Set(revisions).size, 20);
         assert.equal(Object.keys((await control.read()).caps).length, 20);
+      } finally {
+        await beside.close();
+      }
+    }));
+
+  test(`${kind.name}: rule sets are announced once each, never before one announced earlier, by whoever comes first`, () =>
+    withBackend(kind, async ({ control }, place) => {
+      const beside = await kind.beside(place);
+      try {
+        const first = await control.announceRules({ hash: 'a', liveAt: 5_000 });
+        const both = [control, beside.control].map((one) => one.announceRules({ hash: 'b', liveAt: 4_000 }));
+        const [one, two] = await Promise.all(both);
+        assert.equal(one, two, 'the second one finds it announced');
+        assert.ok(first < one!);
+        const orders = [
+          { hash: 'a', liveAt: 5_000 },
+          { hash: 'b', liveAt: 5_001 },
+        ];
+        await eventually(async () => (await beside.control.read()).revision === one);
+        for (const each of [control, beside.control]) assert.deepEqual((await each.read()).ruleOrders, orders);
+        const again = await beside.control.announceRules({ hash: 'a', liveAt: 9_000 });
+        await eventually(async () => (await control.read()).revision === again);
+        assert.deepEqual((await control.read()).ruleOrders, [...orders, { hash: 'a', liveAt: 9_000 }]);
+        const names = Array.from({ length: 80 }, (_, index) => `set${index}`);
+        for (const hash of names) await control.announceRules({ hash, liveAt: 10_000 });
+        const kept = (await beside.control.read()).ruleOrders;
+        assert.deepEqual(
+          kept.map(({ hash }) => hash),
+          names.slice(-kept.length),
+        );
+        assert.ok(kept.length >= 32);
       } finally {
         await beside.close();
       }

@@ -25,6 +25,7 @@ export function stateOf(requestId: string, phase: Phase, decidedAt: number | nul
     claim: null,
     lateClaims: 0,
     segmentKeys: ['*'],
+    trial: null,
     pass: null,
     answer: null,
     auction: null,

@@ -6,7 +6,7 @@ import {
   type ViewBatch,
   type ViewChange,
 } from '../../src/bidding/ports.ts';
-import { emptyHistogram, foldResult, type Histogram } from '../../src/domain/histogram.ts';
+import { emptyHistogram, foldSums, type Histogram } from '../../src/domain/histogram.ts';
 import type { Usage } from '../../src/domain/offer.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 
@@ -72,7 +72,7 @@ export function createViewsModel(): ViewsModel {
       case 'learn':
         for (const key of each.keys) {
           const histogram = statistics.get(key) ?? emptyHistogram(each.at);
-          foldResult(histogram, each.cell, each.at, each.halfLifeMs);
+          foldSums(histogram, each.additions, each.at, each.halfLives);
           statistics.set(key, histogram);
         }
         return;

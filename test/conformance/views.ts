@@ -9,7 +9,7 @@ import {
   type ViewBatch,
   type ViewChange,
 } from '../../src/bidding/ports.ts';
-import { foldResult } from '../../src/domain/histogram.ts';
+import { foldSums, timeAlone } from '../../src/domain/histogram.ts';
 import { type Store, type StoreKind, withBackend } from './backend.ts';
 import { stateOf } from './samples.ts';
 import { createViewsModel, type ViewsModel } from './views-model.ts';
@@ -64,9 +64,15 @@ const changes: fc.Arbitrary<ViewChange> = fc.oneof(
   fc.record({
     kind: fc.constant('learn' as const),
     keys: fc.uniqueArray(fc.constantFrom(...statisticKeys), { minLength: 1 }),
-    cell: fc.integer({ min: 0, max: 498 }),
+    additions: fc.array(fc.tuple(fc.integer({ min: 0, max: 997 }), fc.constantFrom(1, -0.25, 0.0625)), {
+      minLength: 1,
+      maxLength: 4,
+    }),
     at: fc.oneof(times, fc.constant(at + 400 * 86_400_000)),
-    halfLifeMs: fc.constantFrom(86_400_000, Number.POSITIVE_INFINITY),
+    halfLives: fc.record({
+      halfLifeMs: fc.constantFrom(86_400_000, Number.POSITIVE_INFINITY),
+      halfLifeResults: fc.constantFrom(0.05, 100, Number.POSITIVE_INFINITY),
+    }),
   }),
 );
 
@@ -299,7 +305,7 @@ export function testViews(kind: StoreKind): void {
       const changes = names.flatMap((requestId): ViewChange[] => [
         { kind: 'state', state: stateOf(requestId, 'claimed', at), open: true, bidIds: [`bid ${requestId}`] },
         reserve(requestId, 7, { caps: [{ keys: [`day|${requestId}`], limitAmountCents: 100, limitCount: null }] }),
-        { kind: 'learn', keys: [`*/${requestId}`], cell: 3, at, halfLifeMs: 1_000 },
+        { kind: 'learn', keys: [`*/${requestId}`], additions: [[3, 1]], at, halfLives: timeAlone(1_000) },
       ]);
       await views.apply(batch(0, ...changes));
       assert.deepEqual([...(await views.read(names)).keys()].sort(), [...names].sort());
@@ -317,11 +323,13 @@ export function testViews(kind: StoreKind): void {
 
   test(`${kind.name}: statistics that were handed out belong to the caller`, () =>
     withBackend(kind, async ({ views }) => {
-      await views.apply(batch(0, { kind: 'learn', keys: ['*'], cell: 300, at, halfLifeMs: 1_000 }));
+      const halfLives = { halfLifeMs: 1_000, halfLifeResults: 100 };
+      await views.apply(batch(0, { kind: 'learn', keys: ['*'], additions: [[300, 1]], at, halfLives }));
       const mine = (await views.statistics(['*'])).get('*')!;
-      foldResult(mine, 200, at, 1_000);
+      foldSums(mine, [[200, 1]], at, halfLives);
       const kept = (await views.statistics(['*'])).get('*')!;
-      assert.deepEqual([kept.count, kept.cells[300], kept.cells[200]], [1, 1, 0]);
+      assert.equal(kept.count, 1);
+      assert.ok(Math.abs(kept.cells[300]! - 1) < 0.01 && kept.cells[200] === 0);
     }));
 
   test(`${kind.name}: the views are what a plain model says, through re-application, restarts, crashes and loss`, async () => {

@@ -1,10 +1,10 @@
 /** The figures of a crash run, what they had to be, and the table that people read. */
-import { availableParallelism, loadavg } from 'node:os';
 import type { Phase } from '../../src/domain/states.ts';
 import type { CrashRun, Kill } from './crash-run.ts';
+import { closingText, loadText, medianOf, type RunFigures, runFigures } from './figures.ts';
 import type { PlannedKill } from './plan.ts';
 
-export type CrashFigures = {
+export type CrashFigures = RunFigures & {
   kills: number;
   atRandom: number;
   atSteps: number;
@@ -13,18 +13,6 @@ export type CrashFigures = {
   /** Requests in each state, summed over what the desks found at their starts. */
   found: Readonly<Record<string, number>>;
   recoveryMs: { median: number; max: number; measured: number };
-  requests: number;
-  requestsPerSecond: number;
-  bids: number;
-  bidShare: number;
-  repeatedBids: number;
-  laterClaims: number;
-  passed: Readonly<Record<string, number>>;
-  faults: Readonly<Record<string, number>>;
-  records: number;
-  /** Processes that wanted to run, in the last minutes, and how many can: recovery takes longer on a busy machine. */
-  machine: { load: number; cores: number };
-  violations: number;
   missed: readonly string[];
 };
 
@@ -34,13 +22,8 @@ export function inFlightOf({ found }: Kill): number {
   return found.phases.claimed ?? 0;
 }
 
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  return sorted[Math.floor(sorted.length / 2)] ?? 0;
-}
-
 export function figuresOf(run: CrashRun): CrashFigures {
-  const { kills, verdict, sandbox } = run;
+  const { kills, verdict } = run;
   const found: Record<string, number> = {};
   for (const kill of kills) {
     for (const [phase, count] of Object.entries(kill.found.phases)) found[phase] = (found[phase] ?? 0) + count;
@@ -53,20 +36,10 @@ export function figuresOf(run: CrashRun): CrashFigures {
     atRandom: kills.length - atSteps,
     atSteps,
     withTwentyInFlight: inFlight.filter((bids) => bids >= inFlightWanted).length,
-    inFlight: { least: Math.min(...inFlight), median: median(inFlight), most: Math.max(...inFlight) },
+    inFlight: { least: Math.min(...inFlight), median: medianOf(inFlight), most: Math.max(...inFlight) },
     found,
-    recoveryMs: { median: median(recoveries), max: Math.max(...recoveries), measured: recoveries.length },
-    requests: verdict.requests,
-    requestsPerSecond: Math.round(verdict.requests / (run.streamMs / 1_000)),
-    bids: verdict.bids,
-    bidShare: Math.round((1_000 * verdict.bids) / verdict.requests) / 1_000,
-    repeatedBids: verdict.repeatedBids,
-    laterClaims: verdict.laterClaims,
-    passed: verdict.passed,
-    faults: { ...sandbox.faults },
-    records: verdict.records,
-    machine: { load: Math.round(10 * (loadavg()[1] ?? 0)) / 10, cores: availableParallelism() },
-    violations: verdict.violations.length,
+    recoveryMs: { median: medianOf(recoveries), max: Math.max(...recoveries), measured: recoveries.length },
+    ...runFigures(run),
   };
   return { ...figures, missed: missedBy(figures, verdict.chainBroken) };
 }
@@ -136,8 +109,6 @@ export function placeOf(planned: PlannedKill): string {
   return `${planned.delayMs} ms after ${planned.after === 'start' ? 'its start' : 'it was ready'}`;
 }
 
-const count = new Intl.NumberFormat('en');
-
 /** One line. */
 export function summaryText(figures: CrashFigures): string {
   const { kills, atRandom, atSteps, recoveryMs, missed } = figures;
@@ -145,9 +116,8 @@ export function summaryText(figures: CrashFigures): string {
     `${kills} kills (${atRandom} at random, ${atSteps} at named steps)`,
     `${figures.withTwentyInFlight} with ${inFlightWanted} or more bids in flight (median ${figures.inFlight.median})`,
     `recovery ${recoveryMs.median} ms in the median, ${recoveryMs.max} ms at most`,
-    `${count.format(figures.requests)} requests at ${figures.requestsPerSecond}/s, ${(100 * figures.bidShare).toFixed(1)} % bid for`,
+    loadText(figures),
     `${figures.repeatedBids} bids sent more than once`,
-    `machine load ${figures.machine.load} on ${figures.machine.cores} cores`,
-    missed.length === 0 ? '0 violations' : `FAILED: ${missed.join(', ')}`,
+    closingText(figures, missed),
   ].join('; ');
 }

@@ -82,7 +82,7 @@ async function onServers(): Promise<void> {
     const figures = sharedFiguresOf(run);
     console.log(sharedTableHead);
     for (const [index, fault] of run.faults.entries()) console.log(sharedTableRow(fault, index + 1));
-    console.log(`\nFaults played by the service: ${listOf(figures.faultsPlayed)}`);
+    console.log(`\nFaults played by the service: ${listOf(figures.faults)}`);
     conclude(run.verdict, figures, sharedSummary(figures));
   } finally {
     await stack.stop();

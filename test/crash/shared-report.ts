@@ -1,11 +1,11 @@
 /** The figures of a crash run on Kafka and Redis, what they had to be, and the table that people read. */
-import { availableParallelism, loadavg } from 'node:os';
+import { closingText, loadText, medianOf, type RunFigures, runFigures } from './figures.ts';
 import { placeOf } from './report.ts';
 import type { SharedFault, SharedRun } from './shared-run.ts';
 
 type Spread = { least: number; median: number; most: number };
 
-export type SharedFigures = {
+export type SharedFigures = RunFigures & {
   kills: number;
   atSteps: number;
   serverFaults: Readonly<Record<string, number>>;
@@ -17,25 +17,14 @@ export type SharedFigures = {
   /** At most, by fault. */
   recoveries: Readonly<Record<string, number>>;
   longestOutageMs: number;
-  requests: number;
-  requestsPerSecond: number;
-  bids: number;
-  bidShare: number;
-  repeatedBids: number;
-  laterClaims: number;
-  passed: Readonly<Record<string, number>>;
-  faultsPlayed: Readonly<Record<string, number>>;
-  records: number;
-  machine: { load: number; cores: number };
-  violations: number;
   missed: readonly string[];
 };
 
 const recoveryLimitMs = 30_000;
 
 function spreadOf(values: readonly number[]): Spread {
-  const sorted = values.toSorted((left, right) => left - right);
-  return { least: sorted[0] ?? 0, median: sorted[Math.floor(sorted.length / 2)] ?? 0, most: sorted.at(-1) ?? 0 };
+  if (values.length === 0) return { least: 0, median: 0, most: 0 };
+  return { least: Math.min(...values), median: medianOf(values), most: Math.max(...values) };
 }
 
 function nameOf({ what }: SharedFault): string {
@@ -43,7 +32,7 @@ function nameOf({ what }: SharedFault): string {
 }
 
 export function sharedFiguresOf(run: SharedRun): SharedFigures {
-  const { faults, verdict, sandbox } = run;
+  const { faults } = run;
   const own = faults.map(({ ownInFlight }) => ownInFlight).filter((bids) => bids !== null);
   const byName = Map.groupBy(faults, nameOf);
   const figures = {
@@ -61,17 +50,7 @@ export function sharedFiguresOf(run: SharedRun): SharedFigures {
       [...byName].map(([name, all]) => [name, Math.max(...all.map(({ recoveryMs }) => recoveryMs))]),
     ),
     longestOutageMs: Math.max(...faults.map(({ outageMs }) => outageMs)),
-    requests: verdict.requests,
-    requestsPerSecond: Math.round(verdict.requests / (run.streamMs / 1_000)),
-    bids: verdict.bids,
-    bidShare: Math.round((1_000 * verdict.bids) / verdict.requests) / 1_000,
-    repeatedBids: verdict.repeatedBids,
-    laterClaims: verdict.laterClaims,
-    passed: verdict.passed,
-    faultsPlayed: { ...sandbox.faults },
-    records: verdict.records,
-    machine: { load: Math.round(10 * (loadavg()[1] ?? 0)) / 10, cores: availableParallelism() },
-    violations: verdict.violations.length,
+    ...runFigures(run),
   };
   return { ...figures, missed: missedBy(figures) };
 }
@@ -108,8 +87,6 @@ export function sharedTableRow(fault: SharedFault, number: number): string {
   ].join(' ');
 }
 
-const count = new Intl.NumberFormat('en');
-
 /** One line. */
 export function sharedSummary(figures: SharedFigures): string {
   const { kills, atSteps, serverFaults, inFlight, ownInFlight, recoveryMs, recoveries, missed } = figures;
@@ -120,9 +97,8 @@ export function sharedSummary(figures: SharedFigures): string {
     `bids in flight at every fault: ${inFlight.least} at least, ${inFlight.median} in the median`,
     `${figures.killsWithOwnInFlight} kills with bids of the killed desk in flight (median ${ownInFlight.median})`,
     `bidding again after ${recoveryMs.median} ms in the median, ${recoveryMs.most} ms at most (${slowest.join(', ')})`,
-    `${count.format(figures.requests)} requests at ${figures.requestsPerSecond}/s, ${(100 * figures.bidShare).toFixed(1)} % bid for`,
+    loadText(figures),
     `${figures.repeatedBids} bids sent more than once, ${figures.laterClaims} later claims`,
-    `machine load ${figures.machine.load} on ${figures.machine.cores} cores`,
-    missed.length === 0 ? '0 violations' : `FAILED: ${missed.join(', ')}`,
+    closingText(figures, missed),
   ].join('; ');
 }

@@ -20,7 +20,9 @@ function goOn(real: FlowWorld, times: number, fate: Parameters<FlowWorld['act']>
   }
 }
 const sign = (real: FlowWorld, stepId: string) =>
-  real.append(asked(real.state().flowId, 'sign', stepId, real.world.now, { signedAt: real.world.now, request: { a: 'b' } }));
+  real.append(
+    asked(real.state().flowId, 'sign', stepId, real.world.now, { signedAt: real.world.now, request: { a: 'b' } }),
+  );
 const deliverAll = (real: FlowWorld) => {
   for (const event of real.events) real.append(event);
 };
@@ -32,7 +34,8 @@ test('the tables name phases of their own kind, every phase can be reached, and 
     const targets = new Set(Object.values(table).flatMap((row) => Object.values(row)));
     for (const target of targets) assert.ok(phases.includes(target), `${flow}: ${target}`);
     const [first] = phases;
-    for (const phase of phases) assert.ok(phase === first || targets.has(phase as never) || phase === 'preparing', `${flow}: ${phase}`);
+    for (const phase of phases)
+      assert.ok(phase === first || targets.has(phase as never) || phase === 'preparing', `${flow}: ${phase}`);
     for (const [phase, row] of Object.entries(table)) {
       const forward = Object.values(row).filter((target) => target !== phase);
       if (forward.length === 0) assert.ok(isFinished(phase as never), `${flow} is stuck in ${phase}`);
@@ -107,9 +110,14 @@ test('with a key an unknown answer is asked for again with the same bytes; a "no
   real.pass(60_000);
   real.plan(1);
   real.act(1, 'taken');
-  assert.deepEqual([phaseOf(real), real.executed.filter(({ operation }) => operation === 'inclusion').length], ['included', 1]);
+  assert.deepEqual(
+    [phaseOf(real), real.executed.filter(({ operation }) => operation === 'inclusion').length],
+    ['included', 1],
+  );
   const doubtful = createFlowWorld(started('withdrawal'));
-  doubtful.append(asked('w-1', 'simulation', 's1', startAt, { request: stepRequests.simulation, personKeys: [workerKey] }));
+  doubtful.append(
+    asked('w-1', 'simulation', 's1', startAt, { request: stepRequests.simulation, personKeys: [workerKey] }),
+  );
   goOn(doubtful, 2);
   doubtful.append(asked('w-1', 'inclusion', 'i1', startAt, { request: stepRequests.inclusion }));
   goOn(doubtful, 2, 'lost-before');
@@ -162,10 +170,15 @@ test('a renegotiation may cost 4.98, a contract stays below it and below its bid
 });
 
 test('a withdrawal is finalised only after every signer has signed', () => {
-  const other = { ...started('withdrawal'), subject: { ...started('withdrawal').subject, signerKeys: [workerKey, 'p(other)'] } };
+  const other = {
+    ...started('withdrawal'),
+    subject: { ...started('withdrawal').subject, signerKeys: [workerKey, 'p(other)'] },
+  };
   const real = createFlowWorld(other);
   const step = (name: 'simulation' | 'inclusion' | 'signers' | 'finalisation', personKeys: string[]) => {
-    real.append(asked('w-1', name, `${name}-${real.log.length}`, real.world.now, { request: stepRequests[name], personKeys }));
+    real.append(
+      asked('w-1', name, `${name}-${real.log.length}`, real.world.now, { request: stepRequests[name], personKeys }),
+    );
     real.settle();
   };
   step('simulation', [workerKey]);
@@ -173,7 +186,10 @@ test('a withdrawal is finalised only after every signer has signed', () => {
   assert.ok(!allowsStep(real.state(), 'finalisation'));
   step('signers', [workerKey]);
   step('finalisation', []);
-  assert.deepEqual(real.state().breaches.map(({ rule }) => rule), ['all-signed']);
+  assert.deepEqual(
+    real.state().breaches.map(({ rule }) => rule),
+    ['all-signed'],
+  );
   step('signers', ['p(other)']);
   step('finalisation', []);
   assert.equal(phaseOf(real), 'finalised');

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { emptyHistogram, foldResult, type Histogram } from '../../src/domain/histogram.ts';
+import { emptyHistogram, foldSums, type Histogram, timeAlone } from '../../src/domain/histogram.ts';
 import { acceptanceAt, acceptanceCurve, fitAcceptance, shiftAcceptance } from '../../src/pricing/acceptance.ts';
 import { chanceOf } from '../../src/sandbox/chance.ts';
 import { economics, histogramOf } from './setting.ts';
@@ -41,7 +41,7 @@ test('many wins find workers that are harder to please, few hardly move the curv
     const [taken, declined] = [emptyHistogram(0), emptyHistogram(0)];
     for (let index = 0; index < count; index += 1) {
       const cell = 230 + Math.floor(150 * chance());
-      foldResult(chance() < acceptanceAt(cell, truth) ? taken : declined, cell, 0, forever);
+      foldSums(chance() < acceptanceAt(cell, truth) ? taken : declined, [[cell, 1]], 0, timeAlone(forever));
     }
     return learnt(taken, declined);
   };
@@ -62,7 +62,7 @@ test('many wins find workers that are harder to please, few hardly move the curv
 test('old answers fade', () => {
   const taken = emptyHistogram(0);
   const declined = emptyHistogram(0);
-  for (let index = 0; index < 200; index += 1) foldResult(declined, 300, 0, 1_000);
+  for (let index = 0; index < 200; index += 1) foldSums(declined, [[300, 1]], 0, timeAlone(1_000));
   const at = (now: number) => fitAcceptance({ taken, declined, at: now, halfLifeMs: 1_000 }, economics, prior);
   assert.ok(at(0).midpointShiftPercent < at(8_000).midpointShiftPercent);
   assert.ok(Math.abs(at(30_000).midpointShiftPercent) < 0.001);

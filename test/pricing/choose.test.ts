@@ -9,12 +9,12 @@ import type { ChoiceInput } from '../../src/pricing/mask.ts';
 import { createRateTables } from '../../src/pricing/terms.ts';
 import { costStack } from '../../src/pricing/value.ts';
 import { buildWinCurve, priorDistribution } from '../../src/pricing/win-curve.ts';
-import { economics, histogramOf, settings } from './setting.ts';
+import { economics, evidenceOf, histogramOf, settings } from './setting.ts';
 
 const prior = priorDistribution(settings.winCurve.prior);
 const curveOf = (cells: readonly number[]) =>
   buildWinCurve({
-    histograms: [histogramOf(cells)],
+    ...evidenceOf(histogramOf(cells)),
     prior,
     priorWeight: 4,
     shrinkage: 4,

@@ -1,8 +1,9 @@
 /** Settings and economics that the pricing tests share; values near the defaults of the configuration. */
 import { cellCount } from '../../src/domain/glossary.ts';
-import { emptyHistogram, foldResult, type Histogram } from '../../src/domain/histogram.ts';
+import { emptyHistogram, foldSums, type Histogram } from '../../src/domain/histogram.ts';
 import type { Economics } from '../../src/domain/policy.ts';
 import type { PricingSettings } from '../../src/pricing/settings.ts';
+import type { WinCurveInput } from '../../src/pricing/win-curve.ts';
 
 export const settings: PricingSettings = {
   dayCount: 'actual365',
@@ -53,8 +54,18 @@ export const economics: Economics = {
 /** A histogram of these cells, all at time 0. */
 export function histogramOf(cells: readonly number[]): Histogram {
   const histogram = emptyHistogram(0);
-  for (const cell of cells) foldResult(histogram, cell, 0, Number.POSITIVE_INFINITY);
+  const never = Number.POSITIVE_INFINITY;
+  for (const cell of cells) foldSums(histogram, [[cell, 1]], 0, { halfLifeMs: never, halfLifeResults: never });
   return histogram;
+}
+
+/** A whole market, and segments of it, in which both windows saw the same; nothing was scored yet. */
+export function evidenceOf(...levels: readonly Histogram[]): Pick<WinCurveInput, 'segments' | 'scores' | 'breakEvens'> {
+  const segments = levels.map((histogram, depth) => ({
+    key: `all${'|a=1'.repeat(depth)}`,
+    histograms: [histogram, histogram],
+  }));
+  return { segments, scores: [], breakEvens: null };
 }
 
 /** Histogram without smoothing or prior, as the plain way would have it. */

@@ -6,11 +6,11 @@ import { quoteReleased, scheduleRows } from '../../src/pricing/loan.ts';
 import { createRateTables } from '../../src/pricing/terms.ts';
 import { costStack, lossMultiplier } from '../../src/pricing/value.ts';
 import { buildWinCurve, priorDistribution } from '../../src/pricing/win-curve.ts';
-import { economics, histogramOf, settings } from './setting.ts';
+import { economics, evidenceOf, histogramOf, settings } from './setting.ts';
 
 const prior = priorDistribution(settings.winCurve.prior);
 const curve = buildWinCurve({
-  histograms: [histogramOf([210, 230, 250, 260, 270, 280, 300, 320, 350, 498])],
+  ...evidenceOf(histogramOf([210, 230, 250, 260, 270, 280, 300, 320, 350, 498])),
   prior,
   priorWeight: 4,
   shrinkage: 4,
@@ -121,7 +121,7 @@ test('a guarantee is worth something, and a loan that must be won at a high rate
 
 test('an auction without rivals is the worst news', () => {
   const lonely = buildWinCurve({
-    histograms: [histogramOf(Array.from({ length: 500 }, () => 498))],
+    ...evidenceOf(histogramOf(Array.from({ length: 500 }, () => 498))),
     prior,
     priorWeight: 0,
     shrinkage: 0,

@@ -135,7 +135,7 @@ test('economics: the highest priority per field; unknown ones do not fire', () =
   assert.deepEqual(verdict.fired, ['A', 'B']);
 });
 
-test('segment: the highest priority as a whole, keys from general to special', () => {
+test('segment: the highest priority as a whole; each dimension alone, then together', () => {
   const dimensions = ['employer.sector', { fact: 'worker.tenureMonths', cuts: [12, 36] }, 'guarantee.present'];
   const rules = [
     fires('A', 'segment', { dimensions }, always, { priority: 2 }),
@@ -145,6 +145,8 @@ test('segment: the highest priority as a whole, keys from general to special', (
   assert.deepEqual(keysOf({ 'employer.sector': 'commerce', 'worker.tenureMonths': 12, 'guarantee.present': false }), [
     'all',
     'all|employer.sector=commerce',
+    'all|worker.tenureMonths=12-36',
+    'all|guarantee.present=false',
     'all|employer.sector=commerce|worker.tenureMonths=12-36',
     'all|employer.sector=commerce|worker.tenureMonths=12-36|guarantee.present=false',
   ]);
@@ -152,7 +154,7 @@ test('segment: the highest priority as a whole, keys from general to special', (
     keysOf({ 'worker.tenureMonths': 11 }).at(-1),
     'all|employer.sector=?|worker.tenureMonths=<12|guarantee.present=?',
   );
-  assert.match(keysOf({ 'worker.tenureMonths': 36 })[2]!, /=36\+$/);
+  assert.match(keysOf({ 'worker.tenureMonths': 36 })[2]!, /^all\|worker\.tenureMonths=36\+$/);
   assert.deepEqual(verdictOf([fires('L', 'limit', { maxRatePercent: 2 })]).segmentKeys, ['all']);
 });
 

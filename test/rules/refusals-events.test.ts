@@ -5,7 +5,7 @@ import { always, compiled, ruleOf } from './sample-request.ts';
 
 // Events.
 refused('an unknown event', [event('limits', {})], '/rules/0/event/type', /Did you mean "limit"/);
-refused('an experiment', [event('experiment', {})], '/rules/0/event/type', /There is no event "experiment"/);
+refused('an experiment with nobody in it', [event('experiment', {})], inParams, /lacks "name"/);
 refused(
   'a limit after pricing',
   [event('limit', { maxRatePercent: 2 }, { stage: 'offer' })],

@@ -15,7 +15,9 @@ const shipped = shippedPolicy(config);
 const { priorWeight, shrinkage, smoothing } = config.pricing.winCurve;
 const { halfLifeMs } = config.bidding;
 const curve = buildWinCurve({
-  histograms: [],
+  segments: [],
+  scores: [],
+  breakEvens: null,
   prior: shipped.prior,
   shrinkage,
   smoothing,
@@ -80,6 +82,7 @@ function bids(own: Facts, ownOffer: Facts | null, policy: ReturnType<typeof poli
     policy,
     settings: config.bidding,
     curve,
+    trial: curve.trial,
     operatorCaps: {},
     shadowPricePerCent: 0,
     shadowPriceVersion: null,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { noRivalCell } from '../../src/domain/glossary.ts';
-import { emptyHistogram, foldResult } from '../../src/domain/histogram.ts';
+import { emptyHistogram, foldSums, timeAlone } from '../../src/domain/histogram.ts';
 import { type Economics, noLimits } from '../../src/domain/policy.ts';
 import { chooseOffer } from '../../src/pricing/choose.ts';
 import { createRateTables } from '../../src/pricing/terms.ts';
@@ -38,12 +38,14 @@ function curveOf(segment: ReturnType<typeof requestAt>['segment']): WinCurve {
   const histogram = emptyHistogram(0);
   for (let index = 0; index < learnt; index += 1) {
     const rates = rivals.bidsOn(1_000_000 + index, segment, 0).map(({ rateHundredths }) => Math.ceil(rateHundredths));
-    foldResult(histogram, Math.min(noRivalCell, ...rates), 0, forever);
+    foldSums(histogram, [[Math.min(noRivalCell, ...rates), 1]], 0, timeAlone(forever));
   }
   const { priorWeight, shrinkage, smoothing } = pricing.winCurve;
   const prior = priorDistribution(pricing.winCurve.prior);
   const curve = buildWinCurve({
-    histograms: [histogram],
+    segments: [{ key, histograms: [histogram, histogram] }],
+    scores: [],
+    breakEvens: null,
     prior,
     priorWeight,
     shrinkage,

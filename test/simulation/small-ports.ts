@@ -1,5 +1,5 @@
 /** Margin cache and control, one of each for the cluster: a cache that forgets, and a control that may be slow to read. */
-import type { Control, ControlState, MarginCache, Pause } from '../../src/bidding/ports.ts';
+import { type Control, type ControlState, type MarginCache, type Pause, withOrder } from '../../src/bidding/ports.ts';
 import type { EpochMs } from '../../src/domain/glossary.ts';
 import type { LinkDetail } from '../../src/domain/request.ts';
 import { Fault } from '../../src/errors.ts';
@@ -44,15 +44,11 @@ export type ControlStore = {
 };
 
 export function createControlStore(): ControlStore {
-  return { state: { revision: 1, pause: null, caps: {} }, acknowledged: new Map(), obeyed: [] };
+  return { state: { revision: 1, pause: null, caps: {}, ruleOrders: [] }, acknowledged: new Map(), obeyed: [] };
 }
 
 /** What an operator does from outside. */
-export function operate(
-  store: ControlStore,
-  at: EpochMs,
-  change: Partial<Pick<ControlState, 'pause' | 'caps'>>,
-): number {
+export function operate(store: ControlStore, at: EpochMs, change: Partial<Omit<ControlState, 'revision'>>): number {
   store.state = { ...store.state, ...change, revision: store.state.revision + 1 };
   if (change.pause === null) for (const span of store.obeyed) span.until ??= at;
   return store.state.revision;
@@ -76,6 +72,10 @@ export function createControl(remote: Remote, store: ControlStore, process: Proc
         const { [name]: _, ...others } = store.state.caps;
         return operate(store, time.now(), { caps: limitCents === null ? others : { ...others, [name]: limitCents } });
       }),
+    announceRules: (order) =>
+      call(remote, process, journey(), () =>
+        operate(store, time.now(), { ruleOrders: withOrder(store.state.ruleOrders, order) }),
+      ),
     acknowledge: (instance, revision, at) => {
       // What counts is when the process says so, not when it is heard.
       if (process.alive && revision === store.state.revision && store.state.pause !== null) {

@@ -11,7 +11,7 @@ import {
   type Views,
 } from '../../src/bidding/ports.ts';
 import type { EpochMs, RequestId } from '../../src/domain/glossary.ts';
-import { emptyHistogram, foldResult, type Histogram } from '../../src/domain/histogram.ts';
+import { emptyHistogram, foldSums, type Histogram } from '../../src/domain/histogram.ts';
 import type { CapReservation, Usage } from '../../src/domain/offer.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 import { Fault } from '../../src/errors.ts';
@@ -153,7 +153,7 @@ function applyChange(store: ViewStore, partition: number, change: ViewChange, re
     case 'learn':
       for (const key of change.keys) {
         const histogram = data.histograms.get(key) ?? emptyHistogram(change.at);
-        foldResult(histogram, change.cell, change.at, change.halfLifeMs);
+        foldSums(histogram, change.additions, change.at, change.halfLives);
         data.histograms.set(key, histogram);
       }
       return;

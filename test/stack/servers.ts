@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { createPart, type Part } from './part.ts';
 
@@ -174,7 +175,9 @@ export async function createRedis(plan: { directory: string; port: number; chang
     plan.changed,
   );
   const command = async (text: string): Promise<void> => {
-    const answer = await ask(plan.port, text);
+    let answer = await ask(plan.port, text);
+    // Redis dumps once at a time, and by itself too.
+    for (; answer.endsWith('save already in progress'); answer = await ask(plan.port, text)) await sleep(50);
     if (answer !== '+OK') throw new Error(`redis answered ${text} with ${answer}`);
   };
   const dump = join(plan.directory, 'dump.rdb');

@@ -1,11 +1,19 @@
-/** Operators' controls, and where the desk lives, as rows: changed by the daemon's writer thread or by the command line's own short transaction. */
+/** Operators' controls, what became of rule sets, and where the desk lives, as rows: changed by the daemon's writer thread or by the command line's own short transaction. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { ControlState, HouseMark, Pause } from '../../bidding/ports.ts';
+import {
+  type ControlState,
+  type HouseMark,
+  type Pause,
+  type RuleBookEntry,
+  type RuleOrder,
+  withOrder,
+} from '../../bidding/ports.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 
 export type ControlChange =
   | { kind: 'pause'; pause: Pause | null }
-  | { kind: 'cap'; name: string; limitCents: number | null };
+  | { kind: 'cap'; name: string; limitCents: number | null }
+  | { kind: 'rules'; order: RuleOrder };
 
 export type Acknowledgement = { instance: string; revision: number; at: EpochMs };
 
@@ -20,6 +28,9 @@ export type ControlRows = {
   acknowledge: (acknowledgement: Acknowledgement) => void;
   house: () => HouseMark | null;
   setHouse: (mark: HouseMark | null) => void;
+  ruleBook: () => RuleBookEntry[];
+  /** Inside the caller's transaction. */
+  addToRuleBook: (entry: RuleBookEntry) => void;
 };
 
 type Row = { revision: number; pause: string | null; caps: string };
@@ -33,16 +44,23 @@ export function createControlRows(database: DatabaseSync): ControlRows {
   );
   const forget = database.prepare('DELETE FROM acknowledgements WHERE at < ?');
 
+  const selectOrders = database.prepare('SELECT orders FROM rule_orders WHERE id = 1');
+  const upsertOrders = database.prepare('INSERT OR REPLACE INTO rule_orders (id, orders) VALUES (1, ?)');
+  const selectBook = database.prepare('SELECT entry FROM rule_book ORDER BY number');
+  const insertBook = database.prepare('INSERT INTO rule_book (entry) VALUES (?)');
+
   const selectHouse = database.prepare('SELECT mark FROM house WHERE id = 1');
   const upsertHouse = database.prepare('INSERT OR REPLACE INTO house (id, mark) VALUES (1, ?)');
   const clearHouse = database.prepare('DELETE FROM house');
 
   const read = (): ControlState => {
     const row = select.get() as Row;
+    const orders = selectOrders.get() as { orders: string } | undefined;
     return {
       revision: row.revision,
       pause: row.pause === null ? null : JSON.parse(row.pause),
       caps: JSON.parse(row.caps),
+      ruleOrders: orders === undefined ? [] : JSON.parse(orders.orders),
     };
   };
   return {
@@ -51,6 +69,11 @@ export function createControlRows(database: DatabaseSync): ControlRows {
       (selectAll.all() as Acknowledgement[]).map(({ instance, revision, at }) => ({ instance, revision, at })),
     change: (change) => {
       const before = read();
+      if (change.kind === 'rules') {
+        const orders = withOrder(before.ruleOrders, change.order);
+        if (orders === before.ruleOrders) return before.revision;
+        upsertOrders.run(JSON.stringify(orders));
+      }
       const revision = before.revision + 1;
       const pause = change.kind === 'pause' ? change.pause : before.pause;
       const caps = new Map(Object.entries(before.caps));
@@ -66,6 +89,10 @@ export function createControlRows(database: DatabaseSync): ControlRows {
     house: () => {
       const row = selectHouse.get() as { mark: string } | undefined;
       return row === undefined ? null : JSON.parse(row.mark);
+    },
+    ruleBook: () => (selectBook.all() as { entry: string }[]).map(({ entry }) => JSON.parse(entry)),
+    addToRuleBook: (entry) => {
+      insertBook.run(JSON.stringify(entry));
     },
     setHouse: (mark) => {
       if (mark === null) clearHouse.run();

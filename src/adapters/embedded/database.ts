@@ -33,7 +33,7 @@ const schema = `
   ) STRICT;
   CREATE INDEX IF NOT EXISTS exposure_live ON exposure (request_id) WHERE status IN ('held', 'committed');
   CREATE TABLE IF NOT EXISTS statistics (
-    key TEXT PRIMARY KEY, landmark_at INTEGER NOT NULL, count INTEGER NOT NULL, cells BLOB NOT NULL
+    key TEXT PRIMARY KEY, landmark_at INTEGER NOT NULL, landmark_count INTEGER NOT NULL, count INTEGER NOT NULL, cells BLOB NOT NULL
   ) STRICT;
   CREATE TABLE IF NOT EXISTS margins (link_key TEXT PRIMARY KEY, received_at INTEGER NOT NULL, detail TEXT NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS margins_age ON margins (received_at);
@@ -46,9 +46,14 @@ const schema = `
   CREATE TABLE IF NOT EXISTS flow_codes (code TEXT NOT NULL, flow_id TEXT NOT NULL, PRIMARY KEY (code, flow_id)) STRICT;
   CREATE TABLE IF NOT EXISTS control (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL, pause TEXT, caps TEXT NOT NULL) STRICT;
   INSERT OR IGNORE INTO control VALUES (1, 0, NULL, '{}');
+  CREATE TABLE IF NOT EXISTS rule_orders (id INTEGER PRIMARY KEY CHECK (id = 1), orders TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS rule_book (number INTEGER PRIMARY KEY, entry TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS house (id INTEGER PRIMARY KEY CHECK (id = 1), mark TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS acknowledgements (instance TEXT PRIMARY KEY, revision INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
   PRAGMA user_version = ${schemaVersion};`;
+
+/** What a file of version 1 lacks. */
+const sinceFirst = 'ALTER TABLE statistics ADD COLUMN landmark_count INTEGER NOT NULL DEFAULT 0;';
 
 /** Lets a process write for a short while beside another writer; the door gives up after 3 s. */
 const busyTimeoutMs = 2_000;
@@ -70,7 +75,7 @@ export function openWritable(path: string): DatabaseSync {
     database.close();
     throw new Error(`the file has schema version ${version}, this program knows ${schemaVersion}`);
   }
-  if (version < schemaVersion) database.exec(`BEGIN IMMEDIATE; ${schema} COMMIT;`);
+  if (version < schemaVersion) database.exec(`BEGIN IMMEDIATE; ${version === 1 ? sinceFirst : ''} ${schema} COMMIT;`);
   return database;
 }
 

@@ -3,7 +3,7 @@
  * daemon or without one. It does not take the daemon's lock.
  */
 import { existsSync } from 'node:fs';
-import type { Control, EventLog, House, NewEntry, Views } from '../../bidding/ports.ts';
+import type { Control, EventLog, House, NewEntry, RuleBook, Views } from '../../bidding/ports.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { type ChainVerdict, verifyChain } from './chain.ts';
@@ -21,6 +21,7 @@ export type EmbeddedReader = {
   flows: Omit<FlowStore, 'apply'>;
   control: Control;
   house: Pick<House, 'read'>;
+  ruleBook: RuleBook;
   /** Appends in one transaction; a running daemon sees the entries within 250 ms. Rejects with `log-unavailable`. */
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
   /** Checks the hash chain over `auctions`; `onProgress` hears how many records fit so far. */
@@ -84,11 +85,22 @@ function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader
       setPause: async (pause) => inTransaction(database, () => control.change({ kind: 'pause', pause })),
       setCap: async (name, limitCents) =>
         inTransaction(database, () => control.change({ kind: 'cap', name, limitCents })),
+      announceRules: async (order) => inTransaction(database, () => control.change({ kind: 'rules', order })),
       acknowledge: async (instance, revision, at) =>
         inTransaction(database, () => control.acknowledge({ instance, revision, at })),
       acknowledged: async () => control.acknowledged(),
     },
     house: { read: async () => control.house() },
+    ruleBook: {
+      read: async () => control.ruleBook(),
+      append: async (entry) => {
+        try {
+          inTransaction(database, () => control.addToRuleBook(entry));
+        } catch (cause) {
+          throw new Fault('log-unavailable', 'It could not be stored: another process is writing.', cause);
+        }
+      },
+    },
     appendBeside: async (entries) => {
       const encoded: EncodedEntries = { topics: [], keys: [], values: [] };
       encode(entries, encoded);

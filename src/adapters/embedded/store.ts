@@ -1,6 +1,6 @@
 /** The embedded backend: all ports of one daemon on one SQLite file in its data directory. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Control, EventLog, House, MarginCache, Views } from '../../bidding/ports.ts';
+import type { Control, EventLog, House, MarginCache, RuleBook, Views } from '../../bidding/ports.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
@@ -26,6 +26,7 @@ export type EmbeddedStore = {
   flows: FlowStore;
   control: Control;
   house: House;
+  ruleBook: RuleBook;
   /** Transactions committed since the start, for the metrics. */
   commits: () => number;
   /** Stops consumers after the batch in hand, stores what is in memory, gives the directory back. */
@@ -60,6 +61,8 @@ function createControl(rows: ControlRows, writer: Writer): Control {
       guarded(async () => Number(await writer.submit({ kind: 'control', change: { kind: 'pause', pause } }))),
     setCap: (name, limitCents) =>
       guarded(async () => Number(await writer.submit({ kind: 'control', change: { kind: 'cap', name, limitCents } }))),
+    announceRules: (order) =>
+      guarded(async () => Number(await writer.submit({ kind: 'control', change: { kind: 'rules', order } }))),
     acknowledge: (instance, revision, at) =>
       guarded(async () => {
         const before = latest.get(instance);
@@ -85,6 +88,19 @@ function createHouse(rows: ControlRows, writer: Writer): House {
         await writer.submit({ kind: 'house', mark });
       } catch (cause) {
         throw new Fault('log-unavailable', 'Where the desk lives could not be stored.', cause);
+      }
+    },
+  };
+}
+
+function createRuleBook(rows: ControlRows, writer: Writer): RuleBook {
+  return {
+    read: async () => rows.ruleBook(),
+    append: async (entry) => {
+      try {
+        await writer.submit({ kind: 'rule-book', entry });
+      } catch (cause) {
+        throw new Fault('log-unavailable', 'What became of the rule set could not be stored.', cause);
       }
     },
   };
@@ -139,6 +155,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       flows: createFlows(createFlowReader(database), writer),
       control: createControl(rows, writer),
       house: createHouse(rows, writer),
+      ruleBook: createRuleBook(rows, writer),
       commits: running.commits,
       close: async () => {
         await log.close();

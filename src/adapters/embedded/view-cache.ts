@@ -182,8 +182,14 @@ export function createViewCache(reader: ViewReader, limits: { rows: number; stat
         statistics: takenStatistics.map(([key, statistic]) => {
           statistic.dirty = false;
           statistic.flushing = true;
-          const { landmarkAt, count, cells } = statistic.histogram!;
-          return { key, landmarkAt, count, cells: new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength) };
+          const { landmarkAt, landmarkCount, count, cells } = statistic.histogram!;
+          return {
+            key,
+            landmarkAt,
+            landmarkCount,
+            count,
+            cells: new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength),
+          };
         }),
       };
       const takenRows = [...dirtyRows];

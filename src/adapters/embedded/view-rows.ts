@@ -20,7 +20,7 @@ export type ViewFlush = {
   exposureAmounts: number[];
   exposureKeys: string[];
   exposureExpiries: number[];
-  statistics: readonly { key: string; landmarkAt: number; count: number; cells: Uint8Array }[];
+  statistics: readonly { key: string; landmarkAt: number; landmarkCount: number; count: number; cells: Uint8Array }[];
 };
 
 export type StoredExposure = {
@@ -41,7 +41,7 @@ export function createViewWriter(database: DatabaseSync): (flush: ViewFlush) => 
     'INSERT OR REPLACE INTO exposure (request_id, status, amount_cents, keys, expires_at) VALUES (?, ?, ?, ?, ?)',
   );
   const statistic = database.prepare(
-    'INSERT OR REPLACE INTO statistics (key, landmark_at, count, cells) VALUES (?, ?, ?, ?)',
+    'INSERT OR REPLACE INTO statistics (key, landmark_at, landmark_count, count, cells) VALUES (?, ?, ?, ?, ?)',
   );
   return (flush) => {
     for (const [partition, next] of flush.applied) applied.run(partition, next);
@@ -64,7 +64,9 @@ export function createViewWriter(database: DatabaseSync): (flush: ViewFlush) => 
         flush.exposureExpiries[i]!,
       );
     }
-    for (const { key, landmarkAt, count, cells } of flush.statistics) statistic.run(key, landmarkAt, count, cells);
+    for (const { key, landmarkAt, landmarkCount, count, cells } of flush.statistics) {
+      statistic.run(key, landmarkAt, landmarkCount, count, cells);
+    }
   };
 }
 
@@ -99,7 +101,7 @@ export function createViewReader(database: DatabaseSync): ViewReader {
   const live =
     "SELECT request_id, status, amount_cents, keys, expires_at FROM exposure WHERE status IN ('held', 'committed')";
   const exposures = prepare(live);
-  const statistic = prepare('SELECT landmark_at, count, cells FROM statistics WHERE key = ?');
+  const statistic = prepare('SELECT landmark_at, landmark_count, count, cells FROM statistics WHERE key = ?');
 
   const liveExposures = (): StoredExposure[] =>
     (
@@ -153,10 +155,13 @@ export function createViewReader(database: DatabaseSync): ViewReader {
       return found;
     },
     statistic: (key) => {
-      const stored = statistic.get(key) as { landmark_at: number; count: number; cells: Uint8Array } | undefined;
+      const stored = statistic.get(key) as
+        | { landmark_at: number; landmark_count: number; count: number; cells: Uint8Array }
+        | undefined;
       if (stored === undefined) return null;
       const cells = new Float64Array(stored.cells.slice().buffer);
-      return { landmarkAt: stored.landmark_at, count: stored.count, cells };
+      const { landmark_at: landmarkAt, landmark_count: landmarkCount, count } = stored;
+      return { landmarkAt, landmarkCount, count, cells };
     },
   };
 }

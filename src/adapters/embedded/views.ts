@@ -4,7 +4,7 @@
  */
 import type { ApplyResult, ViewBatch, ViewChange, Views } from '../../bidding/ports.ts';
 import type { RequestId } from '../../domain/glossary.ts';
-import { emptyHistogram, foldResult, type Histogram } from '../../domain/histogram.ts';
+import { emptyHistogram, foldSums, type Histogram } from '../../domain/histogram.ts';
 import type { CapReservation } from '../../domain/offer.ts';
 import { Fault } from '../../errors.ts';
 import { createExposureBook } from './exposure-book.ts';
@@ -104,8 +104,8 @@ function createExposure(reader: ViewReader, markExposure: (row: CachedRow) => vo
   };
 }
 
-function copyOf({ landmarkAt, cells, count }: Histogram): Histogram {
-  return { landmarkAt, cells: cells.slice(), count };
+function copyOf(histogram: Histogram): Histogram {
+  return { ...histogram, cells: histogram.cells.slice() };
 }
 
 export function createViews(options: { reader: ViewReader; writer: Writer; limits: ViewLimits }): EmbeddedViews {
@@ -200,7 +200,7 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
         for (const key of change.keys) {
           const statistic = cache.statistic(key);
           const histogram = statistic.histogram ?? emptyHistogram(change.at);
-          foldResult(histogram, change.cell, change.at, change.halfLifeMs);
+          foldSums(histogram, change.additions, change.at, change.halfLives);
           cache.markStatistic(key, statistic, histogram);
         }
         return;

@@ -1,5 +1,5 @@
 /** What the main thread and the writer thread say to each other. */
-import type { HouseMark } from '../../bidding/ports.ts';
+import type { HouseMark, RuleBookEntry } from '../../bidding/ports.ts';
 import type { Acknowledgement, ControlChange } from './control-rows.ts';
 import type { FlowFlush } from './flow-rows.ts';
 import type { EncodedEntries } from './log-rows.ts';
@@ -13,7 +13,8 @@ export type WriterTask =
   | { kind: 'margins'; flush: MarginFlush }
   | { kind: 'control'; change: ControlChange }
   | { kind: 'acknowledge'; acknowledgement: Acknowledgement }
-  | { kind: 'house'; mark: HouseMark | null };
+  | { kind: 'house'; mark: HouseMark | null }
+  | { kind: 'rule-book'; entry: RuleBookEntry };
 
 export type WriterRequest = { id: number; task: WriterTask } | { id: number; task: { kind: 'close' } };
 

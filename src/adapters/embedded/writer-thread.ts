@@ -43,6 +43,9 @@ function serve(port: MessagePort, path: string): void {
       case 'house':
         control.setHouse(task.mark);
         return null;
+      case 'rule-book':
+        control.addToRuleBook(task.entry);
+        return null;
       default:
         return task satisfies never;
     }

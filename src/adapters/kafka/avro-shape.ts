@@ -13,35 +13,60 @@ type Plain = Record<string, unknown>;
 const branchField = 'record';
 const restField = 'rest';
 
-export function toAvro(record: object, schema: RecordSchema): Plain {
-  return shapeRecord({ ...record }, schema, schema.namespace ?? '');
+/** What is asked of a schema for every record, found out once. */
+type Plan = {
+  /** Fields with a type of their own. */
+  typed: readonly Field[];
+  names: ReadonlySet<string>;
+  /** By `kind`; null where the schema has no branches. */
+  branches: ReadonlyMap<string, { name: string; schema: RecordSchema }> | null;
+  hasRest: boolean;
+};
+
+const plans = new WeakMap<RecordSchema, Plan>();
+const none: ReadonlySet<string> = new Set();
+
+function planOf(schema: RecordSchema, namespace: string): Plan {
+  const known = plans.get(schema);
+  if (known !== undefined) return known;
+  const typed = schema.fields.filter(({ name }) => name !== branchField && name !== restField);
+  const union = schema.fields.find(({ name }) => name === branchField)?.type as readonly RecordSchema[] | undefined;
+  const plan: Plan = {
+    typed,
+    names: new Set(typed.map(({ name }) => name)),
+    branches: union === undefined ? null : branchesOf(union, namespace),
+    hasRest: schema.fields.some(({ name }) => name === restField),
+  };
+  plans.set(schema, plan);
+  return plan;
 }
 
-function shapeRecord(remaining: Plain, schema: RecordSchema, namespace: string): Plain {
+/** The branch `WinCurve` is of kind `win-curve`. */
+function branchesOf(union: readonly RecordSchema[], namespace: string): NonNullable<Plan['branches']> {
+  const kindOf = (name: string) => name.replaceAll(/(?!^)[A-Z]/g, '-$&').toLowerCase();
+  return new Map(union.map((schema) => [kindOf(schema.name), { name: `${namespace}.${schema.name}`, schema }]));
+}
+
+export function toAvro(record: object, schema: RecordSchema): Plain {
+  return shapeRecord(record as Plain, schema, schema.namespace ?? '', none);
+}
+
+/** `taken`: fields that stand elsewhere already. */
+function shapeRecord(record: Plain, schema: RecordSchema, namespace: string, taken: ReadonlySet<string>): Plain {
+  const { typed, names, branches, hasRest } = planOf(schema, namespace);
   const shaped: Plain = {};
-  const { kind } = remaining;
-  for (const { name, type } of schema.fields) {
-    if (name === branchField || name === restField) continue;
-    shaped[name] = shapeValue(remaining[name], type, namespace);
-    delete remaining[name];
+  for (const { name, type } of typed) shaped[name] = shapeValue(record[name], type, namespace);
+  if (branches !== null) {
+    const branch = branches.get(String(record.kind));
+    assert(branch !== undefined, `the schema has no branch for ${String(record.kind)}`);
+    shaped[branchField] = { [branch.name]: shapeRecord(record, branch.schema, namespace, names) };
   }
-  for (const { name, type } of schema.fields) {
-    if (name === branchField) {
-      const branch = branchOf(type as readonly RecordSchema[], kind);
-      shaped[name] = { [`${namespace}.${branch.name}`]: shapeRecord(remaining, branch, namespace) };
-    } else if (name === restField) {
-      shaped[name] = JSON.stringify(remaining);
-    }
+  if (hasRest) {
+    const rest: Plain = {};
+    for (const name of Object.keys(record)) if (!names.has(name) && !taken.has(name)) rest[name] = record[name];
+    shaped[restField] = JSON.stringify(rest);
   }
   return shaped;
-}
-
-function branchOf(branches: readonly RecordSchema[], kind: unknown): RecordSchema {
-  assert(typeof kind === 'string');
-  const name = kind.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  const branch = branches.find((each) => each.name === name);
-  assert(branch !== undefined, `the schema has no branch ${name}`);
-  return branch;
 }
 
 function shapeValue(value: unknown, type: unknown, namespace: string): unknown {
@@ -54,7 +79,7 @@ function shapeValue(value: unknown, type: unknown, namespace: string): unknown {
     );
   }
   const { type: kind, items } = type as { type?: unknown; items?: unknown };
-  if (kind === 'record') return shapeRecord({ ...(value as Plain) }, type as RecordSchema, namespace);
+  if (kind === 'record') return shapeRecord(value as Plain, type as RecordSchema, namespace, none);
   assert(kind === 'array' && Array.isArray(value));
   return value.map((each) => shapeValue(each, items, namespace));
 }
@@ -71,8 +96,10 @@ export function fromAvro(shaped: unknown): object {
 function plainOf(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map(plainOf);
-  const { [restField]: rest, ...fields } = value as Plain;
   const plain: Plain = {};
-  for (const [name, each] of Object.entries(fields)) plain[name] = plainOf(each);
-  return typeof rest === 'string' ? { ...plain, ...(JSON.parse(rest) as Plain) } : plain;
+  for (const name of Object.keys(value)) {
+    if (name !== restField) plain[name] = plainOf((value as Plain)[name]);
+  }
+  const rest = (value as Plain)[restField];
+  return typeof rest === 'string' ? Object.assign(plain, JSON.parse(rest)) : plain;
 }

@@ -10,6 +10,9 @@ import { createPartitionReader, type RawRecord } from './partitions.ts';
 import type { Codec } from './registry.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
 
+/** Views that are gone are put back while a partition is taken up: reading one copy overlaps with writing another. */
+const takenUpAtOnce = 3;
+
 export type KafkaConsumer = Consumer & {
   topic: Topic;
   scope: 'owned' | 'all';
@@ -71,18 +74,22 @@ export async function createConsumer<T extends Topic>(
     const gained = partitions.filter((partition) => !held.has(partition) && !follower.isClosed(partition));
     const firsts = gained.length === 0 ? new Map<number, number>() : await reader.offsets(topicName, 'first');
     const starts = new Map<number, number>();
-    for (const partition of gained) {
-      if (outdated()) break;
-      const first = firsts.get(partition) ?? 0;
-      let position = await from(partition);
-      held.add(partition);
-      if (position === 0 && first > 0) {
-        // Who starts with nothing starts with the oldest record that is still kept.
-        await options.handler({ partition, first: 0, next: first, entries: [] });
-        position = first;
+    const lane = async (): Promise<void> => {
+      for (let partition = gained.shift(); partition !== undefined && !outdated(); partition = gained.shift()) {
+        const first = firsts.get(partition) ?? 0;
+        let position = await from(partition);
+        held.add(partition);
+        if (position === 0 && first > 0) {
+          // Who starts with nothing starts with the oldest record that is still kept.
+          await options.handler({ partition, first: 0, next: first, entries: [] });
+          position = first;
+        }
+        starts.set(partition, position);
       }
-      starts.set(partition, position);
-    }
+    };
+    // A fault waits for the other lanes: none of them may take up anything after it was told.
+    const lanes = await Promise.allSettled(Array.from({ length: takenUpAtOnce }, lane));
+    for (const result of lanes) if (result.status === 'rejected') throw result.reason;
     follower.add(starts);
     if (!outdated()) follower.resume();
   }

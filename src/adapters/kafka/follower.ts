@@ -48,6 +48,8 @@ const pollMs = 500;
 /** Where a partition is left out because enough of it waits, the others must not keep it out for long. */
 const shortPollMs = 5;
 const aheadRecords = 4_000;
+/** Fetching again waits so long at most for batches in hand: what comes meanwhile is fetched and handled together. */
+const gatherMs = 20;
 const retryMs = 1_000;
 
 export function createFollower<T extends Topic>(options: {
@@ -101,12 +103,25 @@ export function createFollower<T extends Topic>(options: {
       const waitMs = hungry.length < open.length ? shortPollMs : pollMs;
       try {
         take(await reader.fetch(topicName, froms, waitMs), froms);
+        await gather();
       } catch (fault) {
         if (!(fault instanceof Fault) || fault.code !== 'records-missing') throw fault;
         const part = followed.get((fault.cause as { partition: number }).partition);
         if (part !== undefined) close(part, fault, null);
       }
     }
+  }
+
+  /** While batches are in hand, so is this process: many small fetches would only make them slower. */
+  async function gather(): Promise<void> {
+    const running = [...followed.values()].flatMap((part) => part.running ?? []);
+    if (running.length === 0) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, gatherMs);
+    });
+    await Promise.race([Promise.all(running), late]);
+    clearTimeout(timer);
   }
 
   function take(fetched: Awaited<ReturnType<PartitionReader['fetch']>>, froms: ReadonlyMap<number, number>): void {

@@ -1,11 +1,11 @@
 /** The event log on Kafka: topics made, schemas registered, appended and read, watched over. */
-import type { EventLog, House, LogEntry, Snapshots } from '../../bidding/ports.ts';
+import type { EventLog, House, LogEntry, RuleBook, Snapshots } from '../../bidding/ports.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { createAppender } from './appender.ts';
 import { createClient, type LogLine, unavailable, withoutRepeats } from './client.ts';
 import { createConsumer, type KafkaConsumer } from './consume.ts';
-import { createHouse } from './house.ts';
+import { createHouse, createRuleBook } from './house.ts';
 import { createPartitionReader, type RawRecord } from './partitions.ts';
 import { type Codec, registerSchemas } from './registry.ts';
 import { type KafkaSettings, recordTopics, topicNameOf } from './settings.ts';
@@ -22,6 +22,7 @@ export type KafkaLog = {
   lag: () => ConsumerLag[];
   snapshots: Snapshots;
   house: House;
+  ruleBook: RuleBook;
   /** Sends by both producers so far. */
   sends: () => number;
   close: () => Promise<void>;
@@ -134,6 +135,7 @@ export async function openKafkaLog(options: {
     log,
     snapshots: copies.snapshots,
     house: createHouse(kafka, settings, reader),
+    ruleBook: createRuleBook(kafka, settings, reader),
     appendAtDoor: (entries) => door.append(entries),
     sends: () => desk.sends() + door.sends(),
     lag: () =>

@@ -3,6 +3,7 @@
  * out; reading is done beside it, from where the views are. So heartbeats go on through a long batch, nothing is ever read
  * from a committed offset, and nothing is committed.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Consumer, Kafka } from 'kafkajs';
 import { unavailable } from './client.ts';
 import { createStickyAssigner } from './sticky-assigner.ts';
@@ -39,6 +40,7 @@ type JoinOptions = {
 };
 
 const retryMs = 500;
+const leaveMs = 3_000;
 
 /**
  * Resolves with the first assignment. Rejects with `log-unavailable` when there is none in time: a broker that has just
@@ -139,7 +141,8 @@ async function joinOnce(options: JoinOptions): Promise<Membership> {
     stop: async () => {
       stopping = true;
       settled = false;
-      await consumer.disconnect().catch(() => undefined);
+      // In the middle of a rebalance kafkajs may wait for ever for a fetch that has ended. The group does without us soon anyway.
+      await Promise.race([consumer.disconnect().catch(() => undefined), sleep(leaveMs, undefined, { ref: false })]);
     },
   };
 }

@@ -22,7 +22,9 @@ const headBytes = 5;
 const retryMs = 500;
 /** Statuses that the registry itself gave; anything else, 400 included, may be the client's word for no answer. */
 const conflict = 409;
-const answered = new Set([401, 403, 404, conflict, 422]);
+/** The client's error where a subject is compatible in another way than asked. */
+const otherCompatibility = 'ConfluentSchemaRegistryCompatibilityError';
+const answered = new Set([401, 403, 404, 422]);
 
 /** Waits for the registry up to `startTimeoutMs`. Rejects with `configuration-invalid` and the registry's reason. */
 export async function registerSchemas(settings: KafkaSettings): Promise<Codec> {
@@ -86,11 +88,12 @@ async function register(registry: SchemaRegistry, subject: string, schema: strin
       return (await registry.register({ type: SchemaType.AVRO, schema }, options)).id;
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
-      // An error without a status was found by the client in what the registry said, or in the schema.
-      const status = statusOf(cause);
-      // Of two instances that register at once, one may be told that it was done already: only a second no is one.
-      if (status === conflict) conflicts += 1;
-      if (status === null || (answered.has(status) && (status !== conflict || conflicts > 1))) {
+      // Of two instances that register at once, one may be told that it was done already, or find the subject before the
+      // other has said what is compatible: only a second no is one.
+      const isConflict =
+        statusOf(cause) === conflict || (cause as { name?: unknown } | null)?.name === otherCompatibility;
+      if (isConflict) conflicts += 1;
+      if (isConflict ? conflicts > 1 : isRefusal(cause)) {
         throw new Fault('configuration-invalid', `The schema registry refuses the schema of ${subject}: ${why}`, cause);
       }
       if (Date.now() > giveUpAt) {
@@ -99,6 +102,12 @@ async function register(registry: SchemaRegistry, subject: string, schema: strin
       await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
   }
+}
+
+/** An error without a status was found by the client in what the registry said, or in the schema. */
+function isRefusal(cause: unknown): boolean {
+  const status = statusOf(cause);
+  return status === null || answered.has(status);
 }
 
 function statusOf(cause: unknown): number | null {

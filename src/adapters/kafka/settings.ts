@@ -41,8 +41,20 @@ export const kafkaDefaults: Omit<KafkaSettings, 'brokers' | 'registryUrl'> = {
   stallTimeoutMs: 60_000,
 };
 
-/** `snapshots` holds snapshots of the views and is written by whoever keeps them; `house` says whether the desk lives here. */
-export const kafkaTopics = ['auctions', 'flows', 'callbacks', 'dead-letters', 'inputs', 'snapshots', 'house'] as const;
+/**
+ * `snapshots` holds snapshots of the views and is written by whoever keeps them; `house` says whether the desk lives here, `rules`
+ * what became of rule sets.
+ */
+export const kafkaTopics = [
+  'auctions',
+  'flows',
+  'callbacks',
+  'dead-letters',
+  'inputs',
+  'snapshots',
+  'house',
+  'rules',
+] as const;
 export type KafkaTopic = (typeof kafkaTopics)[number];
 
 export const recordTopics = [

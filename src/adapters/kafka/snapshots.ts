@@ -49,10 +49,12 @@ export async function createSnapshots(
     });
   }
 
-  async function* scan(partition: number): AsyncGenerator<RawRecord> {
+  /** The whole partition, or only its last record. */
+  async function* scan(partition: number, part: 'whole' | 'last' = 'whole'): AsyncGenerator<RawRecord> {
     const [firsts, ends] = await Promise.all([reader.offsets(topic, 'first'), reader.offsets(topic, 'next')]);
     const end = ends.get(partition) ?? 0;
-    for (let next = firsts.get(partition) ?? 0; next < end; ) {
+    const first = firsts.get(partition) ?? 0;
+    for (let next = part === 'last' ? Math.max(first, end - 1) : first; next < end; ) {
       const fetched = await reader.fetch(topic, new Map([[partition, next]]), readWaitMs);
       const records = fetched.get(partition)?.records ?? [];
       if (records.length === 0) return;
@@ -62,8 +64,13 @@ export async function createSnapshots(
   }
 
   async function manifestOf(partition: number): Promise<Manifest | null> {
+    // Nothing comes after it, unless the copy that was begun next broke off.
+    return (await latestIn(scan(partition, 'last'))) ?? (await latestIn(scan(partition)));
+  }
+
+  async function latestIn(records: AsyncIterable<RawRecord>): Promise<Manifest | null> {
     let latest: Manifest | null = null;
-    for await (const { key, value } of scan(partition)) {
+    for await (const { key, value } of records) {
       if (key === manifestKey && value !== null) latest = JSON.parse(value.toString());
     }
     return latest;

@@ -18,6 +18,7 @@ const retention: Record<KafkaTopic, Record<string, string>> = {
   inputs: { 'cleanup.policy': 'compact' },
   snapshots: { 'cleanup.policy': 'compact' },
   house: { 'cleanup.policy': 'compact' },
+  rules: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' },
 };
 
 /** A webhook may be as large as the door takes it, and a record of it somewhat larger. */

@@ -2,7 +2,7 @@
  * Operators' controls. Redis may lose what operators said (emptied, set back to an older dump): every process that had read it
  * says it again at its next reading, so that no pause is lifted by a loss.
  */
-import type { Control, ControlState, Pause } from '../../bidding/ports.ts';
+import { type Control, type ControlState, type Pause, type RuleOrder, withOrder } from '../../bidding/ports.ts';
 import { Fault } from '../../errors.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
@@ -15,9 +15,9 @@ const attempts = 50;
 type Caps = readonly (readonly [name: string, limitCents: number])[];
 
 /** `era` is named anew after each loss: revisions of two eras cannot be compared. */
-type Said = { era: string; revision: number; pause: Pause | null; caps: Caps };
+type Said = { era: string; revision: number; pause: Pause | null; caps: Caps; ruleOrders: readonly RuleOrder[] };
 
-const nothing: Said = { era: '', revision: 0, pause: null, caps: [] };
+const nothing: Said = { era: '', revision: 0, pause: null, caps: [], ruleOrders: [] };
 
 /** Both have a claim to be obeyed: the more careful word wins. */
 function merged(found: Said, known: Said): Said {
@@ -29,7 +29,14 @@ function merged(found: Said, known: Said): Said {
     revision: Math.max(found.revision, known.revision) + 1,
     pause: found.pause ?? known.pause,
     caps: [...caps],
+    ruleOrders: mergedOrders(found.ruleOrders, known.ruleOrders),
   };
+}
+
+/** What either side has announced, each at its time. */
+function mergedOrders(found: readonly RuleOrder[], known: readonly RuleOrder[]): readonly RuleOrder[] {
+  const all = [...found, ...known].sort((left, right) => left.liveAt - right.liveAt);
+  return all.reduce<readonly RuleOrder[]>(withOrder, []);
 }
 
 function isKept(found: Said, known: Said): boolean {
@@ -41,7 +48,7 @@ function createWord(connection: Connection, key: string) {
 
   const load = async (): Promise<Said> => {
     const said = await connection.command<string | null>('HGET', key, 'said');
-    return said === null ? nothing : JSON.parse(said);
+    return said === null ? nothing : { ...nothing, ...JSON.parse(said) };
   };
   /** False where another change came first. */
   const store = async (before: Said, said: Said): Promise<boolean> => {
@@ -67,24 +74,29 @@ function createWord(connection: Connection, key: string) {
 export function createControl(connection: Connection, prefix: string): Control {
   const word = createWord(connection, `${prefix}control`);
   const acknowledgements = `${prefix}acknowledgements`;
-  const change = async (edit: (said: Said) => Pick<Said, 'pause' | 'caps'>): Promise<number> => {
-    const { revision } = await word.settle((said) => ({
-      era: said.era === '' ? newName() : said.era,
-      revision: said.revision + 1,
-      ...edit(said),
-    }));
+  const change = async (edit: (said: Said) => Partial<Said> | null): Promise<number> => {
+    const { revision } = await word.settle((said) => {
+      const edited = edit(said);
+      if (edited === null) return null;
+      return { ...said, era: said.era === '' ? newName() : said.era, revision: said.revision + 1, ...edited };
+    });
     return revision;
   };
   return {
     read: async (): Promise<ControlState> => {
-      const { revision, pause, caps } = await word.settle(() => null);
-      return { revision, pause, caps: Object.fromEntries(caps) };
+      const { revision, pause, caps, ruleOrders } = await word.settle(() => null);
+      return { revision, pause, caps: Object.fromEntries(caps), ruleOrders };
     },
-    setPause: (pause) => change(({ caps }) => ({ pause, caps })),
+    setPause: (pause) => change(() => ({ pause })),
     setCap: (name, limitCents) =>
-      change(({ pause, caps }) => {
+      change(({ caps }) => {
         const others = caps.filter(([other]) => other !== name);
-        return { pause, caps: limitCents === null ? others : [...others, [name, limitCents]] };
+        return { caps: limitCents === null ? others : [...others, [name, limitCents]] };
+      }),
+    announceRules: (order) =>
+      change((said) => {
+        const ruleOrders = withOrder(said.ruleOrders, order);
+        return ruleOrders === said.ruleOrders ? null : { ruleOrders };
       }),
     acknowledge: async (instance, revision, at) => {
       await connection.command('HSET', acknowledgements, instance, `${revision}|${at}`);

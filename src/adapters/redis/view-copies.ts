@@ -114,6 +114,8 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
       const at = left.indexOf(':');
       const restorer = await connection.command<string | null>('GET', `${prefix}restoring:${left.slice(0, at)}`);
       if (restorer === left.slice(at + 1)) continue;
+      // A restore that ended since the list was read is no garbage; what is garbage still when nobody restores it stays so.
+      if ((await connection.command<number>('SISMEMBER', `${prefix}garbage`, left)) === 0) continue;
       const pattern = `${`${prefix}v:${left}:`.replace(/[\\*?[\]]/g, '\\$&')}*`;
       for (let cursor = '0'; ; ) {
         const [next, found] = await connection.command<[string, string[]]>(

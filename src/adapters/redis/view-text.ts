@@ -1,8 +1,7 @@
 /** The views as Redis keeps them: names of keys, and values as text. The Lua beside this says what stands where. */
 import { randomBytes } from 'node:crypto';
 import { cursorOf, type LedgerRow, type Reservation, type ViewBatch, type ViewChange } from '../../bidding/ports.ts';
-import { cellCount } from '../../domain/glossary.ts';
-import { decayFactor, type Histogram } from '../../domain/histogram.ts';
+import { decayFactor, type HalfLives, type Histogram } from '../../domain/histogram.ts';
 import type { RequestState } from '../../domain/states.ts';
 
 export type Keys = {
@@ -44,34 +43,41 @@ export function ledgerRow(row: string, exposure: string): LedgerRow {
 }
 
 /** Half-lives may differ between partitions only while a changed setting is rolled out. */
-type StoredHistogram = Histogram & { halfLifeMs: number };
+type StoredHistogram = Histogram & { halfLives: HalfLives };
 
-const headBytes = 24;
-const histogramBytes = headBytes + 8 * cellCount;
+const headBytes = 40;
 
 export function readHistogram(bytes: Buffer): StoredHistogram {
-  const copy = new Uint8Array(histogramBytes);
-  copy.set(bytes.subarray(0, histogramBytes));
+  const copy = Uint8Array.from(bytes);
   const view = new DataView(copy.buffer);
   return {
     landmarkAt: view.getFloat64(0, true),
-    count: view.getFloat64(8, true),
-    halfLifeMs: view.getFloat64(16, true),
-    cells: new Float64Array(copy.buffer, headBytes, cellCount),
+    landmarkCount: view.getFloat64(8, true),
+    count: view.getFloat64(16, true),
+    halfLives: { halfLifeMs: view.getFloat64(24, true), halfLifeResults: view.getFloat64(32, true) },
+    cells: new Float64Array(copy.buffer, headBytes),
   };
 }
 
-/** What several partitions learnt under one key, as of the latest landmark; the bits of a single one stay as they are. */
+/**
+ * What several partitions learnt under one key, as of the latest landmark and of each one's latest result: a half-life in
+ * results counts those of a partition. What a single one learnt stays as it is, to the bit.
+ */
 export function sumHistograms(parts: readonly StoredHistogram[]): Histogram {
+  const [only, ...others] = parts;
+  if (only !== undefined && others.length === 0) {
+    const { landmarkAt, landmarkCount, count, cells } = only;
+    return { landmarkAt, landmarkCount, count, cells };
+  }
   const landmarkAt = Math.max(...parts.map((part) => part.landmarkAt));
-  const cells = new Float64Array(cellCount);
+  const cells = new Float64Array(Math.max(...parts.map((part) => part.cells.length)));
   let count = 0;
   for (const part of parts) {
-    const factor = decayFactor(part, landmarkAt, part.halfLifeMs);
-    for (let cell = 0; cell < cellCount; cell += 1) cells[cell]! += part.cells[cell]! * factor;
+    const factor = decayFactor(part, landmarkAt, part.halfLives);
+    for (const [cell, weight] of part.cells.entries()) cells[cell]! += weight * factor;
     count += part.count;
   }
-  return { landmarkAt, cells, count };
+  return { landmarkAt, landmarkCount: count, count, cells };
 }
 
 function encodeChange(change: ViewChange, args: string[]): void {
@@ -100,8 +106,9 @@ function encodeChange(change: ViewChange, args: string[]): void {
       args.push('C', change.requestId, String(change.expiresAt));
       return;
     case 'learn': {
-      const { cell, at, halfLifeMs, keys } = change;
-      args.push('L', String(cell), String(at), String(halfLifeMs), String(keys.length), ...keys);
+      const { additions, at, halfLives, keys } = change;
+      args.push('L', String(at), String(halfLives.halfLifeMs), String(halfLives.halfLifeResults));
+      args.push(String(additions.length), ...additions.flat().map(String), String(keys.length), ...keys);
       return;
     }
     default:

@@ -1,5 +1,5 @@
 /**
- * Reads the risk team's folder: JSON files, hidden ones and the generated `schema/` left out. A symbolic link counts as the
+ * Reads the risk team's folder: JSON files, hidden ones, the generated `schema/` and the candidate in `shadow/` left out. A symbolic link counts as the
  * file it leads to, as long as that lies in the folder; one that leads out is refused, not passed over: the rules in it
  * would be missing without a word.
  */
@@ -11,6 +11,9 @@ import { Fault } from '../../errors.ts';
 const maxFileBytes = 4_000_000;
 const maxTotalBytes = 32_000_000;
 const maxEntries = 5_000;
+
+/** Folders beside the rules that are no part of the set. */
+const apart = ['schema', 'shadow'];
 
 function refused(text: string, cause?: unknown): Fault {
   return new Fault('rules-refused', text, cause);
@@ -26,7 +29,7 @@ function namesIn(directory: string): string[] {
       if (entry.name.startsWith('.')) continue;
       const path = join(folder, entry.name);
       if (entry.isDirectory()) {
-        if (depth > 0 || entry.name !== 'schema') enter(path, depth + 1);
+        if (depth > 0 || !apart.includes(entry.name)) enter(path, depth + 1);
       } else if (entry.name.endsWith('.json')) names.push(path);
       if (names.length > maxEntries) throw refused(`More than ${maxEntries} files; keep only rules in this folder.`);
     }

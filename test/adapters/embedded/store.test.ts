@@ -10,6 +10,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openEmbeddedReader } from '../../../src/adapters/embedded/reader.ts';
 import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
+import { timeAlone } from '../../../src/domain/histogram.ts';
 import { Fault, type FaultCode } from '../../../src/errors.ts';
 import { auctionEntry, stateOf } from '../../conformance/samples.ts';
 
@@ -73,6 +74,31 @@ test('a file that is no database, or one of a later version, is refused and left
   await assert.rejects(open(later), /schema version 99/);
 });
 
+test('a file of the first version is brought up to date, with what it learnt', async () => {
+  const directory = newDirectory();
+  const first = await open(directory);
+  const learn = (cell: number) => ({
+    kind: 'learn' as const,
+    keys: ['*'],
+    additions: [[cell, 1]] as const,
+    at: 1,
+    halfLives: timeAlone(1_000),
+  });
+  await first.views.apply({ partition: 0, first: 0, next: 1, changes: [learn(300)] });
+  await first.close();
+  const database = new DatabaseSync(join(directory, 'lance.sqlite'));
+  database.exec('ALTER TABLE statistics DROP COLUMN landmark_count; DROP TABLE house; PRAGMA user_version = 1');
+  database.close();
+  const store = await open(directory);
+  try {
+    await store.views.apply({ partition: 0, first: 1, next: 2, changes: [learn(200)] });
+    const { count, landmarkCount, cells } = (await store.views.statistics(['*'])).get('*')!;
+    assert.deepEqual([count, landmarkCount, cells[300], cells[200]], [2, 0, 1, 1]);
+  } finally {
+    await store.close();
+  }
+});
+
 test('the command line sees what the daemon stored, and its append soon reaches the daemon', async (context) => {
   const directory = newDirectory();
   assert.throws(() => openEmbeddedReader({ directory }), isFault('data-directory-unusable', 73));
@@ -80,7 +106,8 @@ test('the command line sees what the daemon stored, and its append soon reaches 
   const reader = openEmbeddedReader({ directory });
   try {
     const state = stateOf('1', 'claimed', 5);
-    const learn = { kind: 'learn' as const, keys: ['*'], cell: 300, at: 1, halfLifeMs: 1 };
+    const halfLives = { halfLifeMs: 1, halfLifeResults: Number.POSITIVE_INFINITY };
+    const learn = { kind: 'learn' as const, keys: ['*'], additions: [[300, 1]] as const, at: 1, halfLives };
     const cap = { keys: ['day'], limitAmountCents: null, limitCount: null };
     const hold = {
       kind: 'reserve' as const,

@@ -85,6 +85,7 @@ const caps = fc.array(fc.record({ keys: texts, limitAmountCents: orNull(cents), 
   maxLength: 2,
 });
 const reasons = fc.array(fc.record({ code: text, rule: orNull(text), text }), { maxLength: 2 });
+const trial = orNull(fc.record({ breakEvens: fc.array(cents), rates: fc.array(cents), scale: probability }));
 const trace = fc.record({
   ...{
     decidedAt: at,
@@ -95,7 +96,7 @@ const trace = fc.record({
     link: orNull(detail),
   },
   usage: fc.dictionary(text, fc.record({ amountCents: cents, count: cents }), { maxKeys: 2 }),
-  ...{ shadowPricePerCent: probability, caps, rulesFired: texts, reasons },
+  ...{ shadowPricePerCent: probability, caps, rulesFired: texts, reasons, trial },
 });
 const outcome = fc.oneof(
   fc.record({ kind: fc.constant('accepted' as const), bidId: text }),

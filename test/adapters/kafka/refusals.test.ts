@@ -73,6 +73,17 @@ function testTopics(stack: SuiteStack): void {
 }
 
 function testRegistry(stack: SuiteStack): void {
+  test('instances that start at once all register', async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const settings = settingsOn(stack, `${stack.prefix}at-once-${round}.`);
+      const codecs = await Promise.all(Array.from({ length: 6 }, () => registerSchemas(settings)));
+      const { record } = auctionEntry('7', 'by any of them');
+      for (const { encode } of codecs) {
+        assert.deepEqual(await codecs[0]!.decode(encode('auctions', record)), record);
+      }
+    }
+  });
+
   test('a schema that older readers could not follow ends the start with the reason of the registry', async () => {
     const settings = settingsOn(stack, `${stack.prefix}schema.`);
     const subject = `${topicNameOf(settings, 'inputs')}-value`;

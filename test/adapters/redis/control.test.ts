@@ -78,7 +78,14 @@ await describeOnRedis('redis control', (redis) => {
     withThree('gates', async (a, b, desk) => {
       const service = { ready: () => true } as Service;
       let stopping = false;
-      const common = { service, clock: createSystemClock(), settings, stopping: () => stopping, onOpen: () => {} };
+      const common = {
+        service,
+        clock: createSystemClock(),
+        settings,
+        stopping: () => stopping,
+        policy: () => ({}),
+        onOpen: () => {},
+      };
       const gates = [a, b].map((store, i) => createGate({ ...common, instance: `i${i}`, control: store.control }));
       await Promise.all(gates.map((gate) => gate.start()));
       try {

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { Redis } from 'ioredis';
+import { type Connection, connect, redisDefaults } from '../../../src/adapters/redis/connection.ts';
 import { openRedisStore, type RedisStore } from '../../../src/adapters/redis/store.ts';
+import { createViewCopies } from '../../../src/adapters/redis/view-copies.ts';
 import type { ViewChange, Views } from '../../../src/bidding/ports.ts';
 import type { Phase } from '../../../src/domain/states.ts';
 import { eventually } from '../../conformance/backend.ts';
@@ -34,9 +36,13 @@ function changesOf(i: number, round: number): ViewChange[] {
     {
       kind: 'learn',
       keys: [segments[i < 900 ? i % 100 : 100 + (i % 20)]!],
-      cell: (i + round) % 499,
+      // Some statistics are of the first half alone, others grow.
+      additions: [
+        [(i + round) % 499, 1],
+        [(i * 7 + round) % (i % 3 === 0 ? 998 : 499), -0.3],
+      ],
       at: at + i * 977,
-      halfLifeMs: 50_000,
+      halfLives: { halfLifeMs: 50_000, halfLifeResults: i % 2 === 0 ? 30 : Number.POSITIVE_INFINITY },
     },
   ];
   if (i % 4 !== 3) changes.push({ kind: 'reserve', requestId, ...reserve });
@@ -223,5 +229,39 @@ await describeOnRedis('redis copies of views', (redis) => {
       const generations = new Set((await admin.keys('{overtaken}:v:*')).map((key) => key.split(':')[3]));
       assert.equal(generations.size, 1);
       assert.equal(await copies.take(1, everything), null);
+    }));
+
+  test('a sweep that looked while a restore was under way leaves alone what that restore has shown since', () =>
+    withStore('swept', async ({ views, copies }) => {
+      await foldRound(views, 0, 0, 300);
+      const then = await pictureOf(views);
+      const copy = (await copies.take(0, everything))!;
+      const kept = await collect(copy.pieces);
+      await redis.flush();
+      const connection = await connect({ ...redisDefaults, url: redis.url });
+      const looked = Promise.withResolvers<void>();
+      const lateReader: Connection = {
+        ...connection,
+        command: async <R>(name: string, ...args: (string | Buffer)[]): Promise<R> => {
+          const answer = await connection.command<R>(name, ...args);
+          if (name === 'SMEMBERS') {
+            looked.resolve();
+            await restoring;
+          }
+          return answer;
+        },
+      };
+      let sweeping: Promise<void> = Promise.resolve();
+      async function* pieces(): AsyncGenerator<string> {
+        yield kept[0]!;
+        sweeping = createViewCopies(lateReader, '{swept}:').sweep();
+        await looked.promise;
+        yield* kept.slice(1);
+      }
+      const restoring = copies.restore(0, { applied: copy.applied, pieces: pieces() }, () => {});
+      assert.equal(await restoring, 'restored');
+      await sweeping;
+      await connection.close();
+      assert.deepEqual(await pictureOf(views), then);
     }));
 });

@@ -22,7 +22,13 @@ function batchOf(n: number): ViewBatch {
     n % 3 === 0
       ? { kind: 'release', requestId: String((n + 3) % 10) }
       : { kind: 'commit', requestId, expiresAt: at + 5 },
-    { kind: 'learn', keys: ['*', `s${n % 2}`], cell: n % 499, at: at + 1_000 * n, halfLifeMs: 10_000 },
+    {
+      kind: 'learn',
+      keys: ['*', `s${n % 2}`],
+      additions: [[n % 499, 1]],
+      at: at + 1_000 * n,
+      halfLives: { halfLifeMs: 10_000, halfLifeResults: 20 },
+    },
     { kind: 'state', state, open: n % 5 !== 0, bidIds: [`b${n}`] },
   ];
   return { partition: 0, first: n, next: n + 1, changes };

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { openRedisStore } from '../../../src/adapters/redis/store.ts';
 import { cursorOf, type ViewChange } from '../../../src/bidding/ports.ts';
-import { decayFactor, emptyHistogram, foldResult } from '../../../src/domain/histogram.ts';
+import { decayFactor, emptyHistogram, foldSums, timeAlone } from '../../../src/domain/histogram.ts';
 import { withBackend } from '../../conformance/backend.ts';
 import { stateOf } from '../../conformance/samples.ts';
 import { describeOnRedis } from './redis-server.ts';
@@ -71,7 +71,7 @@ await describeOnRedis('redis partitions', ({ url }) => {
 
   test('what several partitions learnt is one statistic', () =>
     withBackend(kind, async ({ views }) => {
-      const halfLifeMs = 3_600_000;
+      const halfLives = timeAlone(3_600_000);
       const whole = emptyHistogram(at);
       const results = [0, 5_000_000, 70_000, 400_000_000, 1_000].map((age, i) => ({
         age,
@@ -80,19 +80,45 @@ await describeOnRedis('redis partitions', ({ url }) => {
       }));
       const offsets = [0, 0];
       for (const { age, cell, partition } of results) {
-        const learn: ViewChange = { kind: 'learn', keys: ['*'], cell, at: at + age, halfLifeMs };
+        const learn: ViewChange = { kind: 'learn', keys: ['*'], additions: [[cell, 1]], at: at + age, halfLives };
         const first = offsets[partition]!;
         offsets[partition] = first + 1;
         await views.apply({ partition, first, next: first + 1, changes: [learn] });
-        foldResult(whole, cell, at + age, halfLifeMs);
+        foldSums(whole, [[cell, 1]], at + age, halfLives);
       }
       const sum = (await views.statistics(['*'])).get('*')!;
       assert.equal(sum.count, 5);
       const now = at + 400_000_000;
       for (let cell = 0; cell < 4; cell += 1) {
-        const expected = whole.cells[cell]! * decayFactor(whole, now, halfLifeMs);
-        const found = sum.cells[cell]! * decayFactor(sum, now, halfLifeMs);
+        const expected = whole.cells[cell]! * decayFactor(whole, now, halfLives);
+        const found = sum.cells[cell]! * decayFactor(sum, now, halfLives);
         assert.ok(Math.abs(found - expected) <= 1e-12 * Math.max(expected, 1e-300), `${cell}: ${found} ${expected}`);
+      }
+    }));
+
+  test('a half-life in results counts those of a partition', () =>
+    withBackend(kind, async ({ views }) => {
+      const halfLives = { halfLifeMs: Number.POSITIVE_INFINITY, halfLifeResults: 2 };
+      const learn = (index: number): ViewChange => ({
+        kind: 'learn',
+        keys: ['*'],
+        additions: [[index, 1]],
+        at,
+        halfLives,
+      });
+      await views.apply({ partition: 0, first: 0, next: 1, changes: [learn(5), learn(6), learn(7), learn(990)] });
+      await views.apply({ partition: 1, first: 0, next: 1, changes: [learn(8)] });
+      const sum = (await views.statistics(['*'])).get('*')!;
+      assert.deepEqual([sum.count, sum.cells.length], [5, 998]);
+      const factor = decayFactor(sum, at, halfLives);
+      for (const [index, age] of [
+        [5, 3],
+        [6, 2],
+        [7, 1],
+        [990, 0],
+        [8, 0],
+      ] as const) {
+        assert.ok(Math.abs(sum.cells[index]! * factor - 2 ** (-age / 2)) < 1e-12, `${index}: ${sum.cells[index]}`);
       }
     }));
 

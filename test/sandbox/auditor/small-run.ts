@@ -179,6 +179,7 @@ function traceOf(decidedAt: number, guaranteed: boolean): DecisionTrace {
     settingsHash: 'settings',
     curveHash: null,
     segmentKeys: ['all', `all|${guaranteed}`],
+    trial: null,
     link: null,
     usage: {},
     shadowPricePerCent: 0,

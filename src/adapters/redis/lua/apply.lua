@@ -38,12 +38,23 @@ end
 local refused = { '' }
 local bases
 
+-- All buckets of caps that limit anything are asked for at once: few calls for each partition of the desk.
 local function fits(caps, amount, time)
+  local keys, limiting, from = {}, {}, {}
   for _, cap in ipairs(caps) do
+    if cap.amount ~= '' or cap.count ~= '' then
+      limiting[#limiting + 1] = cap
+      from[#limiting] = #keys
+      for _, key in ipairs(cap.keys) do keys[#keys + 1] = key end
+    end
+  end
+  if #keys == 0 then return true end
+  local used = usageOf(bases, keys, time)
+  for i, cap in ipairs(limiting) do
     local sum, count = tonumber(amount), 1
-    for _, used in ipairs(usageOf(bases, cap.keys, time)) do
-      sum = sum + used[1]
-      count = count + used[2]
+    for j = from[i] + 1, from[i] + #cap.keys do
+      sum = sum + used[j][1]
+      count = count + used[j][2]
     end
     if cap.amount ~= '' and sum > tonumber(cap.amount) then return false end
     if cap.count ~= '' and count > tonumber(cap.count) then return false end
@@ -106,38 +117,77 @@ function changes.C()
   for _, key in ipairs(cjson.decode(keys)) do call('ZADD', base .. 'z:' .. key, expiresAt, id) end
 end
 
--- src/domain/histogram.ts, foldResult: the same operations in the same order.
-local function fold(name, cell, time, halfLife)
+local cellCount = 499
+local headBytes = 5 * 8
+
+-- Numbers of a string of doubles; without the place where reading ended, which comes last.
+local function cellsFrom(bytes)
+  local cells = { struct.unpack('<' .. string.rep('d', #bytes / 8), bytes) }
+  cells[#cells] = nil
+  return cells
+end
+
+-- src/domain/histogram.ts, foldSums: the same operations in the same order.
+local function shrinkAll(key, exponent)
+  local shrink = exp(-exponent)
+  local cells = cellsFrom(call('GETRANGE', key, headBytes, -1))
+  for i = 1, #cells do cells[i] = struct.pack('<d', cells[i] * shrink) end
+  call('SETRANGE', key, headBytes, table.concat(cells))
+end
+
+-- Additions lie close together: all between the lowest and the highest are read and written at once.
+local function addTo(key, lesson, weight)
+  local from = headBytes + 8 * lesson.lowest
+  local cells = cellsFrom(call('GETRANGE', key, from, headBytes + 8 * lesson.highest + 7))
+  for i = 1, #lesson.indexes do
+    local cell = lesson.indexes[i] - lesson.lowest + 1
+    cells[cell] = cells[cell] + lesson.amounts[i] * weight
+  end
+  for i = 1, #cells do cells[i] = struct.pack('<d', cells[i]) end
+  call('SETRANGE', key, from, table.concat(cells))
+end
+
+local function fold(name, lesson)
   local key = base .. 'h:' .. name
-  local head = call('GETRANGE', key, 0, 23)
+  local head = call('GETRANGE', key, 0, headBytes - 1)
   if head == '' then
     keep('s' .. name, '')
-    head = struct.pack('<ddd', time, 0, halfLife)
-    call('SETRANGE', key, 0, head .. string.rep('\0', 499 * 8))
+    head = struct.pack('<ddddd', lesson.time, 0, 0, 0, 0)
+    call('SETRANGE', key, 0, head .. string.rep('\0', 8 * cellCount))
     call('SADD', base .. 'stats', name)
   elseif taking and call('HEXISTS', base .. 'undo', 's' .. name) == 0 then
     keep('s' .. name, call('GET', key))
   end
-  local landmark, count = struct.unpack('<ddd', head)
-  local exponent = (0.6931471805599453 * (time - landmark)) / halfLife
+  local landmark, landmarkCount, count = struct.unpack('<ddd', head)
+  count = count + 1
+  local exponent = 0.6931471805599453
+    * ((lesson.time - landmark) / lesson.halfLifeMs + (count - landmarkCount) / lesson.halfLifeResults)
   if exponent > 40 then
-    local shrink = exp(-exponent)
-    local cells = { struct.unpack('<' .. string.rep('d', 499), call('GETRANGE', key, 24, -1)) }
-    for i = 1, 499 do cells[i] = struct.pack('<d', cells[i] * shrink) end
-    call('SETRANGE', key, 24, table.concat(cells, '', 1, 499))
-    landmark = time
-    exponent = 0
+    shrinkAll(key, exponent)
+    landmark, landmarkCount, exponent = lesson.time, count, 0
   end
-  local place = 24 + 8 * cell
-  local weight = struct.unpack('<d', call('GETRANGE', key, place, place + 7)) + exp(exponent)
-  call('SETRANGE', key, place, struct.pack('<d', weight))
-  call('SETRANGE', key, 0, struct.pack('<ddd', landmark, count + 1, halfLife))
+  if lesson.highest >= cellCount and call('STRLEN', key) < headBytes + 16 * cellCount then
+    call('SETRANGE', key, headBytes + 16 * cellCount - 1, '\0')
+  end
+  if #lesson.indexes > 0 then addTo(key, lesson, exp(exponent)) end
+  head = struct.pack('<ddddd', landmark, landmarkCount, count, lesson.halfLifeMs, lesson.halfLifeResults)
+  call('SETRANGE', key, 0, head)
+end
+
+local function takeHalfLife()
+  local text = take()
+  return text == 'Infinity' and math.huge or tonumber(text)
 end
 
 function changes.L()
-  local cell, time, halfLife = tonumber(take()), tonumber(take()), take()
-  halfLife = halfLife == 'Infinity' and math.huge or tonumber(halfLife)
-  for _ = 1, tonumber(take()) do fold(take(), cell, time, halfLife) end
+  local lesson = { time = tonumber(take()), halfLifeMs = takeHalfLife(), halfLifeResults = takeHalfLife() }
+  lesson.indexes, lesson.amounts, lesson.lowest, lesson.highest = {}, {}, math.huge, -1
+  for i = 1, tonumber(take()) do
+    local index = tonumber(take())
+    lesson.indexes[i], lesson.amounts[i] = index, tonumber(take())
+    lesson.lowest, lesson.highest = math.min(lesson.lowest, index), math.max(lesson.highest, index)
+  end
+  for _ = 1, tonumber(take()) do fold(take(), lesson) end
 end
 
 while at < #ARGV do changes[take()]() end

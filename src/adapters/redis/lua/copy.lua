@@ -46,11 +46,14 @@ end
 
 -- 17 digits are enough to read the same double again. Most cells are empty.
 local function textOf(histogram)
-  local numbers = { struct.unpack('<' .. string.rep('d', 502), histogram) }
-  local parts = { string.format('%.17g|%.17g|%.17g', numbers[1], numbers[2], numbers[3]) }
-  for cell = 0, 498 do
-    local weight = numbers[cell + 4]
-    if weight ~= 0 then parts[#parts + 1] = string.format('%d=%.17g', cell, weight) end
+  local numbers = { struct.unpack('<' .. string.rep('d', #histogram / 8), histogram) }
+  local cells = #histogram / 8 - 5
+  local head = string.rep('%.17g|', 5) .. '%d'
+  local parts = { string.format(head, numbers[1], numbers[2], numbers[3], numbers[4], numbers[5], cells) }
+  for cell = 0, cells - 1 do
+    local weight = numbers[cell + 6]
+    -- What faded below zero is -0, which is not what an empty cell holds.
+    if weight ~= 0 or 1 / weight < 0 then parts[#parts + 1] = string.format('%d=%.17g', cell, weight) end
   end
   return table.concat(parts, ' ')
 end

@@ -9,16 +9,22 @@ for i = 3, #ARGV do rest[i - 2] = ARGV[i] end
 local function rowsOf(b, ids, found)
   if #ids == 0 then return ids end
   local rows = redis.call('HMGET', b .. 'rows', unpack(ids))
-  local exposures = redis.call('HMGET', b .. 'exp', unpack(ids))
-  local absent = {}
+  local present, places, absent = {}, {}, {}
   for i, id in ipairs(ids) do
     if rows[i] then
-      found[#found + 1] = id
-      found[#found + 1] = rows[i]
-      found[#found + 1] = exposures[i] or ''
+      present[#present + 1] = id
+      places[#places + 1] = i
     else
       absent[#absent + 1] = id
     end
+  end
+  -- Most partitions hold none of them.
+  if #present == 0 then return absent end
+  local exposures = redis.call('HMGET', b .. 'exp', unpack(present))
+  for i, id in ipairs(present) do
+    found[#found + 1] = id
+    found[#found + 1] = rows[places[i]]
+    found[#found + 1] = exposures[i] or ''
   end
   return absent
 end

@@ -69,12 +69,12 @@ function puts.B(bid, id)
 end
 
 function puts.H(key, text)
-  local cells = {}
-  for i = 1, 499 do cells[i] = 0 end
-  for cell, weight in string.gmatch(text, ' (%d+)=(%S+)') do cells[cell + 1] = tonumber(weight) end
-  local landmark, count, halfLife = string.match(text, '^([^|]+)|([^|]+)|(%S+)')
-  local head = struct.pack('<ddd', tonumber(landmark), tonumber(count), tonumber(halfLife))
-  call('SET', base .. 'h:' .. key, head .. struct.pack('<' .. string.rep('d', 499), unpack(cells)))
+  local numbers = {}
+  for number in string.gmatch(string.match(text, '^%S+'), '[^|]+') do numbers[#numbers + 1] = tonumber(number) end
+  local length = 5 + table.remove(numbers)
+  for i = 6, length do numbers[i] = 0 end
+  for cell, weight in string.gmatch(text, ' (%d+)=(%S+)') do numbers[cell + 6] = tonumber(weight) end
+  call('SET', base .. 'h:' .. key, struct.pack('<' .. string.rep('d', length), unpack(numbers)))
   add('SADD', base .. 'stats', key)
 end
 

@@ -1,0 +1,221 @@
+/**
+ * The pipeline on Kafka without its business, to compare with: takes the same webhooks, appends as many records of the same
+ * size to a topic that is as wide and as durable, reads them back, and sends as many bids. It decides nothing, keeps no state
+ * and no view, and imports nothing of ours. Appends are grouped and door and desk have a producer each, as there.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Kafka, logLevel, Partitioners, type Producer } from 'kafkajs';
+import { Pool } from 'undici';
+
+type Kind = 'requested' | 'claimed' | 'passed' | 'answered';
+
+type Options = {
+  brokers: string[];
+  topic: string;
+  partitions: number;
+  replication: number;
+  baseUrl: string;
+  /** Share of requests that a bid is sent for. */
+  bidShare: number;
+  sendLimit: number;
+  /** Length of each record, so that the same bytes reach the broker. */
+  sizes: Record<Kind, number>;
+};
+
+type Message = { key: string; value: string };
+type Append = (messages: readonly Message[]) => Promise<void>;
+type Read = { kind: Kind; requestId: string; content: unknown };
+
+const bidPath = '/contrato/oferta-leilao/incluir-lance';
+const allReplicas = -1;
+const retentionMs = 400 * 86_400_000;
+const recordLimitBytes = 8 * 1024 * 1024;
+const sessionTimeoutMs = 10_000;
+const appendTimeoutMs = 3_000;
+const readyPollMs = 100;
+
+async function makeTopic(kafka: Kafka, { topic, partitions, replication }: Options): Promise<void> {
+  const admin = kafka.admin();
+  await admin.connect();
+  const settings = {
+    'cleanup.policy': 'delete',
+    'retention.ms': retentionMs,
+    'retention.bytes': -1,
+    'min.insync.replicas': Math.max(1, replication - 1),
+    'max.message.bytes': recordLimitBytes,
+  };
+  const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value: String(value) }));
+  await admin.createTopics({
+    waitForLeaders: true,
+    topics: [{ topic, numPartitions: partitions, replicationFactor: replication, configEntries }],
+  });
+  // A topic that was just made has leaders on paper first. An append that meets one half ready is sent twice.
+  for (let ready = false; !ready; ) {
+    ready = await admin.fetchTopicOffsets(topic).then(
+      () => true,
+      () => false,
+    );
+    if (!ready) await new Promise((resolve) => setTimeout(resolve, readyPollMs));
+  }
+  await admin.disconnect();
+}
+
+/** One send in flight; what is appended meanwhile goes into the next. Resolves when it is durable. */
+async function startAppender(kafka: Kafka, topic: string): Promise<Append> {
+  const producer: Producer = kafka.producer({
+    createPartitioner: Partitioners.DefaultPartitioner,
+    allowAutoTopicCreation: false,
+    maxInFlightRequests: 1,
+  });
+  await producer.connect();
+  let waiting: { messages: readonly Message[]; done: () => void }[] = [];
+  let running = false;
+  const run = async (): Promise<void> => {
+    await new Promise((resolve) => setImmediate(resolve));
+    while (waiting.length > 0) {
+      const group = waiting;
+      waiting = [];
+      const messages = group.flatMap((each) => each.messages);
+      await producer.send({ topic, acks: allReplicas, timeout: appendTimeoutMs, messages });
+      for (const { done } of group) done();
+    }
+    running = false;
+  };
+  return (messages) =>
+    new Promise((done) => {
+      waiting.push({ messages, done });
+      if (running) return;
+      running = true;
+      void run();
+    });
+}
+
+function record(kind: Kind, requestId: string, content: unknown, size: number): Message {
+  return { key: requestId, value: JSON.stringify({ kind, requestId, at: Date.now(), content }).padEnd(size) };
+}
+
+function bidOf(requestId: string): string {
+  const body = {
+    numeroSolicitacao: 0,
+    dataHoraValidadeLance: '2026-11-22T12:00:00',
+    contatos: [{ contato: 'https://parceiro.example/credito', tipo: 0 }],
+    valorLiberado: 6500,
+    numeroParcelas: 24,
+    valorTaxaMensal: 2.89,
+  };
+  // Ids have up to 19 digits, more than a number keeps.
+  return JSON.stringify(body).replace('"numeroSolicitacao":0', `"numeroSolicitacao":${requestId}`);
+}
+
+function sender(pool: Pool): (body: string) => Promise<string> {
+  const headers = [
+    'authorization',
+    'Bearer bench-access-token',
+    'content-type',
+    'application/json',
+    'accept',
+    'application/json',
+  ];
+  return (body) =>
+    new Promise((resolve, reject) => {
+      let text = '';
+      pool.dispatch(
+        { method: 'POST', path: bidPath, headers, body },
+        {
+          onRequestStart: () => undefined,
+          onResponseStart: () => undefined,
+          onResponseData: (_controller, chunk) => {
+            text += chunk.toString();
+          },
+          onResponseEnd: () => resolve(text),
+          onResponseError: (_controller, fault) => reject(fault),
+        },
+      );
+    });
+}
+
+/** What is read back, one list for each batch of the consumer. */
+function createDesk(options: Options, append: Append): (batch: readonly Read[]) => void {
+  const pool = new Pool(options.baseUrl, { connections: options.sendLimit, pipelining: 1, allowH2: false });
+  const send = sender(pool);
+  const { sizes } = options;
+  const queue: string[] = [];
+  let busy = 0;
+  let owed = 0;
+
+  /** Claims for all free slots in one append. */
+  const pump = (): void => {
+    const requestIds = queue.splice(0, options.sendLimit - busy);
+    busy += requestIds.length;
+    if (requestIds.length > 0) void append(requestIds.map((id) => record('claimed', id, bidOf(id), sizes.claimed)));
+  };
+  const place = async (requestId: string, body: string): Promise<void> => {
+    const answer = await send(body);
+    busy -= 1;
+    pump();
+    JSON.parse(answer);
+    await append([record('answered', requestId, answer, sizes.answered)]);
+  };
+  return (batch) => {
+    const passed: Message[] = [];
+    for (const { kind, requestId, content } of batch) {
+      if (kind === 'claimed') void place(requestId, content as string);
+      if (kind !== 'requested') continue;
+      owed += options.bidShare;
+      if (owed < 1) passed.push(record('passed', requestId, 'none', sizes.passed));
+      else {
+        owed -= 1;
+        queue.push(requestId);
+      }
+    }
+    if (passed.length > 0) void append(passed);
+    pump();
+  };
+}
+
+/** Resolves when the partitions are assigned. */
+async function consume(kafka: Kafka, topic: string, hear: (batch: readonly Read[]) => void): Promise<void> {
+  const consumer = kafka.consumer({ groupId: topic, sessionTimeout: sessionTimeoutMs, allowAutoTopicCreation: false });
+  const joined = new Promise<void>((resolve) => consumer.on(consumer.events.GROUP_JOIN, () => resolve()));
+  consumer.on(consumer.events.CRASH, ({ payload }) => {
+    throw payload.error;
+  });
+  await consumer.connect();
+  await consumer.subscribe({ topics: [topic], fromBeginning: true });
+  await consumer.run({
+    eachBatch: async ({ batch }) => hear(batch.messages.map(({ value }) => JSON.parse(value!.toString()) as Read)),
+  });
+  await joined;
+}
+
+async function serve(options: Options): Promise<void> {
+  const kafka = new Kafka({ clientId: 'bare', brokers: options.brokers, logLevel: logLevel.ERROR });
+  await makeTopic(kafka, options);
+  const atDoor = await startAppender(kafka, options.topic);
+  const desk = await startAppender(kafka, options.topic);
+  await consume(kafka, options.topic, createDesk(options, desk));
+  const { sizes } = options;
+
+  const receive = async (text: string): Promise<void> => {
+    const { Payload } = JSON.parse(text) as { Payload: { Solicitacoes: unknown[] } };
+    const ids = [...text.matchAll(/"numeroSolicitacao":(\d+)/g)].map(([, id]) => id!);
+    await atDoor(ids.map((id, index) => record('requested', id, Payload.Solicitacoes[index], sizes.requested)));
+  };
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      void receive(Buffer.concat(chunks).toString()).then(() => {
+        response.setHeader('content-type', 'application/json');
+        response.end('{"status":"taken"}');
+      });
+    });
+  };
+  const server = createServer(answer);
+  server.listen(0, '127.0.0.1', () => {
+    const address = server.address();
+    process.stdout.write(`${JSON.stringify({ port: typeof address === 'object' ? address?.port : null })}\n`);
+  });
+}
+
+await serve(JSON.parse(process.argv[2]!) as Options);

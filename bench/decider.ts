@@ -1,0 +1,99 @@
+/** Decisions as the desk makes them, on the shipped rules and settings, without log and views: for benchmarks of one decision and for records that look like a desk's. */
+import { readFileSync } from 'node:fs';
+import { readRuleFiles } from '../src/adapters/system/rule-files.ts';
+import { createVault } from '../src/adapters/vault/vault.ts';
+import { assess, checkCaps, type Draft, draftOffer } from '../src/bidding/decide.ts';
+import { curveOf as learntCurve, lessonsOf } from '../src/bidding/learning.ts';
+import type { Config } from '../src/config.ts';
+import { emptyHistogram, foldSums, type Histogram } from '../src/domain/histogram.ts';
+import type { Requested } from '../src/domain/records.ts';
+import type { LoanRequest } from '../src/domain/request.ts';
+import { policyOf } from '../src/policy.ts';
+import type { LearntCurve } from '../src/pricing/win-curve.ts';
+import { chanceOf } from '../src/sandbox/chance.ts';
+import { encodeBid } from '../src/wire/bid.ts';
+import { readRequestMapping } from '../src/wire/mapping-table.ts';
+import { readWebhook } from '../src/wire/webhook.ts';
+import { configOf, environmentOf, shippedRules, webhooksOf } from './workload.ts';
+
+/** Auctions that each segment has learnt from. */
+const resultsEach = 60;
+
+/** Requests of the population as the door would write them, received at `at`. */
+export function requestsOf(config: Config, count: number, at: number): Requested[] {
+  const file = new URL('../config/request-mapping.json', import.meta.url);
+  const mapping = readRequestMapping(JSON.parse(readFileSync(file, 'utf8')));
+  if (mapping.kind === 'refused') throw new Error(mapping.problems.join('\n'));
+  const deps = { mapping: mapping.mapping, vault: createVault(config.pseudonymKey), receivedAt: at, now: at };
+  return webhooksOf(0, 1, count, at).flatMap(({ body }) => {
+    const reading = readWebhook(body, deps);
+    if (reading.kind !== 'entries') throw new Error(`a webhook of the benchmark was read as ${reading.kind}`);
+    return reading.entries.flatMap(({ topic, record }) =>
+      topic === 'auctions' && record.kind === 'requested' ? [record] : [],
+    );
+  });
+}
+
+/** Some results for a segment, around the configured prior, under every key of its curve. */
+function teach(
+  statistics: Map<string, Histogram>,
+  segmentKeys: readonly string[],
+  { halfLifeMs, at }: { halfLifeMs: number; at: number },
+): void {
+  const chance = chanceOf('bench', segmentKeys.at(-1) ?? '');
+  for (let index = 0; index < resultsEach; index += 1) {
+    const bestRivalCell = chance() < 0.05 ? 498 : Math.floor(200 + 150 * chance() + 100 * chance());
+    const endedAt = at - 86_400_000 + index * 60_000;
+    const learnt = { segmentKeys, trial: null, bestRivalCell, bestRivalOffGrid: false, at: endedAt, halfLifeMs };
+    for (const lesson of lessonsOf(learnt)) {
+      if (lesson.kind !== 'learn') continue;
+      for (const key of lesson.keys) {
+        const histogram = statistics.get(key) ?? emptyHistogram(lesson.at);
+        foldSums(histogram, lesson.additions, lesson.at, lesson.halfLives);
+        statistics.set(key, histogram);
+      }
+    }
+  }
+}
+
+export function createDecider(at: number, rulesDir = shippedRules) {
+  const places = { dataDir: 'unused', rulesDir, baseUrl: 'http://127.0.0.1:1' };
+  const config = configOf(environmentOf(places));
+  const policy = policyOf(config, readRuleFiles(rulesDir));
+  const { shrinkage, smoothing, priorWeight } = policy.tables.settings.winCurve;
+  const { halfLifeMs } = config.bidding;
+  const statistics = new Map<string, Histogram>();
+  const curves = new Map<string, LearntCurve>();
+
+  const curveOf = (keys: readonly string[], fresh: boolean): LearntCurve => {
+    const name = keys.at(-1) ?? '';
+    const known = curves.get(name);
+    if (known !== undefined && !fresh) return known;
+    if (known === undefined) teach(statistics, keys, { halfLifeMs, at });
+    const inputs = { prior: policy.prior, priorWeight, shrinkage, smoothing, at, halfLifeMs, breakEvens: null };
+    const curve = learntCurve(keys, statistics, inputs);
+    curves.set(name, curve);
+    return curve;
+  };
+  const decide = (request: LoanRequest, freshCurve: boolean): Draft => {
+    const assessment = assess(request, { link: null, ledger: undefined }, policy, at);
+    const { passes, segmentKeys } = assessment.verdict;
+    const curve = passes.length > 0 ? null : curveOf(segmentKeys, freshCurve);
+    const settings = config.bidding;
+    const draft = draftOffer({
+      assessment,
+      policy,
+      settings,
+      curve,
+      trial: curve?.trial ?? null,
+      operatorCaps: {},
+      shadowPricePerCent: 0,
+      shadowPriceVersion: null,
+      acceptance: null,
+    });
+    return checkCaps(draft, new Map());
+  };
+  const encode = (requestId: string, offer: Extract<Draft, { kind: 'offer' }>['offer']): string =>
+    encodeBid({ requestId, offer, contacts: config.contacts });
+  return { config, decide, encode, curves, rules: policy.ruleSet };
+}

@@ -1,0 +1,90 @@
+/** What the entries of the rule book come to: whose a set is, who stands for it, which one was to be followed when. */
+import type { Clock } from '../domain/clock.ts';
+import { changesBetween } from '../rules/set-changes.ts';
+import type { Control, RuleBook, RuleBookEntry } from './ports.ts';
+
+type Entries = readonly RuleBookEntry[];
+type Proposed = Extract<RuleBookEntry, { kind: 'proposed' }>;
+type Activated = Extract<RuleBookEntry, { kind: 'activated' }>;
+
+/**
+ * A set begins so long after it was announced. Every process that may decide has heard the controls within this time, so all of
+ * them know when it begins.
+ */
+export const announceAheadMs = 2_000;
+
+/** Names are compared as people mean them. */
+function person(name: string): string {
+  return name.normalize('NFKC').trim().toLowerCase();
+}
+
+function of<K extends RuleBookEntry['kind']>(
+  entries: Entries,
+  kind: K,
+  hash: string,
+): Extract<RuleBookEntry, { kind: K }>[] {
+  return entries.filter(
+    (entry): entry is Extract<RuleBookEntry, { kind: K }> => entry.kind === kind && entry.hash === hash,
+  );
+}
+
+/** The set as it was first proposed; null: nobody ever has. */
+export function proposalOf(entries: Entries, hash: string): Proposed | null {
+  return of(entries, 'proposed', hash)[0] ?? null;
+}
+
+/** Who has put a name to the set, as author or as approver; each once. */
+export function peopleFor(entries: Entries, hash: string): string[] {
+  const named = [...of(entries, 'proposed', hash), ...of(entries, 'approved', hash)].flatMap(({ by }) => by ?? []);
+  return [...new Map(named.map((name) => [person(name), name])).values()];
+}
+
+/** Whether two persons stand for the set: its author and another, or, where nobody knows the author, two others. */
+export function isApproved(entries: Entries, hash: string): boolean {
+  return of(entries, 'approved', hash).length > 0 && peopleFor(entries, hash).length >= 2;
+}
+
+/** May this person approve: not whoever has stood for it already. */
+export function mayApprove(entries: Entries, hash: string, by: string): boolean {
+  return !peopleFor(entries, hash).some((name) => person(name) === person(by));
+}
+
+/** The sets to follow, one after the other; each change once, whoever announced it. */
+export function activations(entries: Entries): Activated[] {
+  const all = entries.filter((entry) => entry.kind === 'activated');
+  return all.filter((entry, index) => all[index - 1]?.hash !== entry.hash);
+}
+
+/** The set that was followed before the last one. */
+export function hashBefore(entries: Entries): string | null {
+  return activations(entries).at(-2)?.hash ?? null;
+}
+
+/** Keeps a set that passed its check, with whose it is and what it changes. */
+export async function propose(
+  { ruleBook, clock }: { ruleBook: RuleBook; clock: Clock },
+  set: { hash: string; source: string; by: string | null },
+): Promise<Entries> {
+  const entries = await ruleBook.read();
+  const named = of(entries, 'proposed', set.hash);
+  if (named.some(({ by }) => set.by === null || (by !== null && person(by) === person(set.by)))) return entries;
+  const against = activations(entries).at(-1)?.hash ?? null;
+  const before = against === null ? null : proposalOf(entries, against);
+  const changes = changesBetween(before?.source ?? null, set.source);
+  const entry: RuleBookEntry = { kind: 'proposed', ...set, at: clock.now(), against, changes };
+  await ruleBook.append(entry);
+  return [...entries, entry];
+}
+
+/**
+ * Announces the set on every instance and says so in the book first: what was announced and forgotten by the controls can be
+ * announced again. Resolves to the revision of the controls and when the set begins.
+ */
+export async function announce(
+  { ruleBook, control, clock }: { ruleBook: RuleBook; control: Control; clock: Clock },
+  { hash, by, aheadMs }: { hash: string; by: string | null; aheadMs: number },
+): Promise<{ revision: number; liveAt: number }> {
+  await ruleBook.append({ kind: 'activated', hash, at: clock.now(), by });
+  const liveAt = clock.now() + aheadMs;
+  return { revision: await control.announceRules({ hash, liveAt }), liveAt };
+}

@@ -1,0 +1,260 @@
+/**
+ * Which rules decide, and when: what operators announced, each set from its time on; and what changes in the folder of rules,
+ * proposed and announced in its turn. What is not here or not allowed decides nothing, and the gate is closed then.
+ */
+import type { Clock, Timer } from '../domain/clock.ts';
+import type { EpochMs } from '../domain/glossary.ts';
+import { Fault } from '../errors.ts';
+import { faultText } from '../rules/place.ts';
+import { openRuleSet, type RuleSet } from '../rules/rule-set.ts';
+import type { Policy } from './decide.ts';
+import type { Control, ControlState, RuleBook, RuleOrder, RuleReport, RuleWatch } from './ports.ts';
+import { activations, announce, announceAheadMs, isApproved, proposalOf, propose } from './rule-book.ts';
+
+/** `hash`: of the set in question. `text`: for operators. */
+export type RuleEvent =
+  | { kind: 'rules-live' | 'rules-announced' | 'rules-await-approval' | 'rules-not-followed'; hash: string }
+  | { kind: 'rules-missing'; hash: string; text: string }
+  | { kind: 'rules-refused'; text: string }
+  | { kind: 'rules-mended'; hash: string }
+  | { kind: 'fault'; code: string; text: string };
+
+type RuleStatus = {
+  /** The set to follow now; null: none has ever been announced, or it is not known. */
+  hash: string | null;
+  /** Why it cannot be followed; null: it is. */
+  missing: string | null;
+  /** Why the folder is refused as it stands; null: it is not. */
+  refusal: string | null;
+  /** A set in the folder that is good, and not followed. */
+  notFollowed: string | null;
+};
+
+export type RuleDesk = {
+  /** Rejects with `rules-refused` where no set was ever followed and the folder has none that could be. */
+  start: () => Promise<void>;
+  stop: () => Promise<void>;
+  policy: (at: EpochMs) => Policy | null;
+  onControl: (state: ControlState, readAt: EpochMs) => void;
+  status: () => RuleStatus;
+};
+
+const retryMs = 500;
+
+export function createRuleDesk(world: {
+  watch: RuleWatch;
+  ruleBook: RuleBook;
+  control: Control;
+  clock: Clock;
+  /** A set has to be approved by two persons before it is followed. */
+  approval: boolean;
+  policyOf: (ruleSet: RuleSet) => Policy;
+  onEvent: (event: RuleEvent) => void;
+}): RuleDesk {
+  const { watch, ruleBook, control, clock, onEvent } = world;
+  let orders: readonly RuleOrder[] = [];
+  let heardAt: EpochMs = Number.NEGATIVE_INFINITY;
+  const ready = new Map<string, Policy>();
+  /** Sets that this program's check has let through. */
+  const checked = new Set<string>();
+  /** Followed when this process began: nobody is asked again whether it may be. */
+  let inheritedHash: string | null = null;
+  const lacking = new Map<string, string>();
+  let refusal: string | null = null;
+  let notFollowed: string | null = null;
+  let toldHash: string | null = null;
+  let report: { found: RuleReport; isFirst: boolean } | null = null;
+  let working: Promise<void> | null = null;
+  let retry: Timer | null = null;
+  let stopped = false;
+
+  function orderAt(at: EpochMs): RuleOrder | null {
+    return orders.findLast(({ liveAt }) => liveAt <= at) ?? null;
+  }
+
+  function isDeaf(at: EpochMs): boolean {
+    // Something may have been announced and have begun meanwhile.
+    return at - heardAt > announceAheadMs;
+  }
+
+  function policy(at: EpochMs): Policy | null {
+    const order = isDeaf(at) ? null : orderAt(at);
+    return order === null ? null : (ready.get(order.hash) ?? null);
+  }
+
+  /** Orders that are followed, or will be. */
+  function wanted(): RuleOrder[] {
+    const now = clock.now();
+    const current = orderAt(now);
+    return orders.filter((order) => order === current || order.liveAt > now);
+  }
+
+  function onControl(state: ControlState, readAt: EpochMs): void {
+    orders = state.ruleOrders;
+    heardAt = readAt;
+    const current = orderAt(clock.now());
+    if (current !== null && current.hash !== toldHash && ready.has(current.hash)) {
+      toldHash = current.hash;
+      onEvent({ kind: 'rules-live', hash: current.hash });
+    }
+    for (const hash of ready.keys()) if (!orders.some((order) => order.hash === hash)) ready.delete(hash);
+    if (wanted().some(({ hash }) => !ready.has(hash))) work();
+  }
+
+  function lack(hash: string, text: string): void {
+    if (lacking.get(hash) !== text) onEvent({ kind: 'rules-missing', hash, text });
+    lacking.set(hash, text);
+  }
+
+  function open(hash: string, source: string): void {
+    const opened = openRuleSet(source, checked.has(hash));
+    if (opened.kind === 'refused' || opened.ruleSet.hash !== hash) {
+      const why = opened.kind === 'refused' ? faultText(opened.faults[0]!) : 'its content does not have its hash';
+      lack(hash, `this program refuses it: ${why}`);
+      return;
+    }
+    checked.add(hash);
+    lacking.delete(hash);
+    ready.set(hash, world.policyOf(opened.ruleSet));
+  }
+
+  async function acquire(hash: string): Promise<void> {
+    const entries = await ruleBook.read();
+    const proposal = proposalOf(entries, hash);
+    if (proposal === null) return lack(hash, 'nobody has proposed it here');
+    if (world.approval && hash !== inheritedHash && !isApproved(entries, hash)) {
+      return lack(hash, 'it was announced, but two persons do not stand for it');
+    }
+    if (!checked.has(hash)) {
+      const found = await watch.check(proposal.source);
+      if (found.kind === 'refused') return lack(hash, `this program refuses it: ${found.text}`);
+      if (found.hash === hash) checked.add(hash);
+    }
+    open(hash, proposal.source);
+  }
+
+  /** What stands in the folder is proposed, and announced unless somebody has to approve it or has decided against it. */
+  async function take({ hash, source }: Extract<RuleReport, { kind: 'good' }>, isFirst: boolean): Promise<void> {
+    const last = (await control.read()).ruleOrders.at(-1) ?? null;
+    notFollowed = null;
+    if (last?.hash === hash) return;
+    const before = await ruleBook.read();
+    if (isFirst && last !== null && proposalOf(before, hash) !== null) {
+      // It was followed or proposed before this start, and then another one: that was meant.
+      notFollowed = hash;
+      onEvent({ kind: 'rules-not-followed', hash });
+      return;
+    }
+    const entries = await propose(world, { hash, source, by: null });
+    if (world.approval && !isApproved(entries, hash)) {
+      notFollowed = hash;
+      onEvent({ kind: 'rules-await-approval', hash });
+      return;
+    }
+    await announce(world, { hash, by: null, aheadMs: last === null ? 0 : announceAheadMs });
+    onEvent({ kind: 'rules-announced', hash });
+  }
+
+  async function takeReport(): Promise<void> {
+    if (report === null) return;
+    const taken = report;
+    const { found, isFirst } = taken;
+    if (found.kind === 'refused') {
+      if (refusal !== found.text) onEvent({ kind: 'rules-refused', text: found.text });
+      refusal = found.text;
+    } else {
+      if (refusal !== null) onEvent({ kind: 'rules-mended', hash: found.hash });
+      refusal = null;
+      checked.add(found.hash);
+      await take(found, isFirst);
+    }
+    if (report === taken) report = null;
+  }
+
+  /** One thing after the other; what a server did not do is tried again. */
+  function work(): void {
+    if (stopped || working !== null) return;
+    working = (async () => {
+      try {
+        await takeReport();
+        for (const { hash } of wanted()) if (!ready.has(hash)) await acquire(hash);
+      } catch (fault) {
+        if (!(fault instanceof Fault)) throw fault;
+        onEvent({ kind: 'fault', code: fault.code, text: fault.message });
+      } finally {
+        working = null;
+        const left = report !== null || wanted().some(({ hash }) => !ready.has(hash));
+        if (left && !stopped) {
+          retry?.cancel();
+          retry = clock.schedule(clock.now() + retryMs, work);
+        }
+      }
+    })();
+  }
+
+  function onReport(found: RuleReport, isFirst: boolean): void {
+    report = { found, isFirst };
+    work();
+  }
+
+  async function listen(): Promise<void> {
+    const readAt = clock.now();
+    orders = (await control.read()).ruleOrders;
+    heardAt = readAt;
+  }
+
+  /** What was announced and is forgotten, or was about to be when a process died, is announced again. */
+  async function remind(): Promise<void> {
+    const last = activations(await ruleBook.read()).at(-1);
+    const known = orders.at(-1);
+    if (last === undefined || known?.hash === last.hash) return;
+    if (known !== undefined && last.at + announceAheadMs <= known.liveAt) return;
+    const now = clock.now();
+    await control.announceRules({ hash: last.hash, liveAt: known === undefined ? now : now + announceAheadMs });
+    await listen();
+  }
+
+  async function start(): Promise<void> {
+    await listen();
+    await remind();
+    let reports = 0;
+    const first = Promise.withResolvers<RuleReport>();
+    const hasOrders = orders.length > 0;
+    watch.start((found) => {
+      reports += 1;
+      if (reports === 1) first.resolve(found);
+      if (hasOrders || reports > 1) onReport(found, reports === 1);
+    });
+    if (!hasOrders) {
+      const found = await first.promise;
+      if (found.kind === 'refused') throw new Fault('rules-refused', `The rule set is refused:\n${found.text}`);
+      checked.add(found.hash);
+      await take(found, true);
+      await listen();
+    }
+    inheritedHash = orderAt(clock.now())?.hash ?? null;
+    if (inheritedHash === null) return;
+    const proposal = proposalOf(await ruleBook.read(), inheritedHash);
+    if (proposal === null) lack(inheritedHash, 'nobody has proposed it here');
+    else open(inheritedHash, proposal.source);
+  }
+
+  return {
+    start,
+    stop: async () => {
+      stopped = true;
+      retry?.cancel();
+      await watch.stop();
+      await working;
+    },
+    policy,
+    onControl,
+    status: () => {
+      const now = clock.now();
+      const hash = isDeaf(now) ? null : (orderAt(now)?.hash ?? null);
+      const none = 'no rule set was ever followed here: approve the one in the folder';
+      const missing = hash === null ? none : ready.has(hash) ? null : (lacking.get(hash) ?? 'it is being fetched');
+      return { hash, missing: isDeaf(now) ? null : missing, refusal, notFollowed };
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/** `lance audit export FILE`: the latest requests with margin and published bids, one JSON object a line. */
+import { existsSync, writeFileSync } from 'node:fs';
+import type { Vault } from '../domain/vault.ts';
+import { Fault } from '../errors.ts';
+import type { RecordedCase, RecordedEnd } from '../impact/recorded-cases.ts';
+import { encodeAuditLine } from '../wire/audit-line.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../wire/json.ts';
+import { readLoggedCases } from './recorded-cases.ts';
+import { createProgress } from './terminal.ts';
+import { type CommandWorld, withReader } from './world.ts';
+
+/** The element of the webhook as it was received, every digit kept. */
+function rawOf(vault: Vault, { sealed }: RecordedEnd): JsonValue {
+  const parsed = parseJson(vault.open(sealed));
+  return parsed.kind === 'parsed' && isJsonObject(parsed.value) ? ((parsed.value as JsonObject).raw ?? null) : null;
+}
+
+function lineOf(recorded: RecordedCase & { end: RecordedEnd }, vault: Vault): string {
+  const { request, link, auction, decidedAt, control, acceptance, end } = recorded;
+  const line = {
+    request,
+    link,
+    bids: auction === null ? null : end.bids,
+    ownBidId: end.ownBidId,
+    startedAt: auction?.startedAt ?? null,
+    endedAt: auction?.endedAt ?? null,
+    knownAt: auction?.knownAt ?? null,
+    decidedAt,
+    control,
+    acceptance,
+  };
+  return encodeAuditLine(line, rawOf(vault, end), request.availableMarginCents);
+}
+
+export async function exportAudit(
+  world: CommandWorld,
+  file: string,
+  { last, json }: { last: number; json: boolean },
+): Promise<void> {
+  const { terminal, format } = world;
+  const { impact, move } = format.texts;
+  if (existsSync(file)) throw new Fault('not-allowed', impact.fileThere(file));
+  await withReader(world, async ({ log }, { pseudonymKey }) => {
+    if (pseudonymKey === null) throw new Fault('configuration-invalid', impact.keyMissing);
+    const vault = world.createVault(pseudonymKey);
+    const progress = createProgress(terminal, impact.reading);
+    const cases = await readLoggedCases(log, last, (read) => {
+      if (!json && terminal.interactive) progress.show(read, read, '');
+    });
+    if (!json && terminal.interactive) progress.end();
+    const lines = cases.map((recorded) => `${lineOf(recorded, vault)}\n`);
+    try {
+      // Identities are in it.
+      writeFileSync(file, lines.join(''), { mode: 0o600, flag: 'wx' });
+    } catch (cause) {
+      throw new Fault('not-allowed', move.unwritable(file, (cause as NodeJS.ErrnoException).code ?? ''), cause);
+    }
+    if (json) terminal.write(JSON.stringify({ file, requests: lines.length }));
+    else terminal.write(impact.exported(file, format.number(lines.length)));
+  });
+}

@@ -1,0 +1,37 @@
+/** What is said when a desk moves house, in English. */
+import type { Texts } from './texts.ts';
+
+export const moveEn: Texts['move'] = {
+  exporting: 'export',
+  checking: 'check',
+  importing: 'import',
+  exported: (file, count, hash) =>
+    `The desk is in ${file}: ${count} records, hash ${hash}.\nThe place it was in is marked as moved; lance run refuses to start there.\nNext: lance import ${file} where it shall live, lance run there, and lance resume.\nShould it stay after all: lance export --undo.`,
+  imported: (count, from, to) =>
+    `${count} records taken in from ${from} to ${to}. The desk is still paused.\nNext: lance run, which makes the views from the log, and lance resume.`,
+  undone: (file) => `The desk lives here again. ${file} must not be imported anywhere; delete it.`,
+  notMoved: 'The desk was never moved from here: there is nothing to undo.',
+  movedAlready: (file) => `The desk was moved to ${file}, or is being moved; lance export --undo takes that back.`,
+  halfArrived: (file) =>
+    `An import of ${file} into this place did not end: the part that is here cannot be used. Empty the place, or import into another one.`,
+  notPaused: 'The desk is not paused. Pause it (lance pause), stop every process, then export.',
+  living: (names) => `A process runs on this place (${names}). Stop every lance run first, the doors too.`,
+  behind: (count) =>
+    `The views are ${count} records behind the log. Start lance run once, paused, wait for /readyz to name nothing but the pause, and stop it.`,
+  claimOpen: (id) =>
+    `The bid for request ${id} may have been sent and has no answer. Start lance run once, paused, until its deadline has passed: it ends it as unknown.`,
+  unknownOpen: (id, seconds) =>
+    `Whether the bid for request ${id} arrived is unknown, and it may still arrive for ${seconds} s. Try again after that.`,
+  changed: (topic) => `Something was appended to ${topic} meanwhile: a process runs on this place. Nothing was moved.`,
+  nothing: 'There is no desk here: not one record.',
+  fileThere: (file) => `${file} is there already. Name a file that is not.`,
+  unwritable: (file, why) => `${file} cannot be written: ${why}. Nothing was moved.`,
+  unreadable: (file, why) => `${file} cannot be imported: ${why}.`,
+  full: {
+    embedded: (what) =>
+      `The place is not empty (${what}). Import into an empty one: set LANCE_DATA_DIR to a new directory.`,
+    kafka: (what) =>
+      `The place is not empty (${what}). Import into an empty one: set kafka.topicPrefix, kafka.groupId and redis.keyPrefix to new names.`,
+  },
+  missing: (topic, arrived, wanted) => `${topic} has ${arrived} records after the import, the file has ${wanted}.`,
+};

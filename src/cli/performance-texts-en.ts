@@ -1,0 +1,47 @@
+/** What is said of loans after their release, in English. */
+import type { Texts } from './texts.ts';
+
+export const performanceEn: Texts['performance'] = {
+  help: {
+    performance: 'how released loans did',
+    import: 'sets actual against expected losses, by vintage, segment and gap to the next bid',
+    csv: 'CSV: request id, month (2026-11), status (current, late, default, not-started, settled)',
+  },
+  progress: 'loans',
+  unknown: 'the desk does not know this request',
+  noBid: 'the desk made no bid on this request',
+  noRival: 'no rival',
+  hundredths: 'hundredths of a percent',
+  vintageHeader: [
+    'vintage',
+    'loans',
+    'released',
+    'ended, expected',
+    'ended',
+    'loss, expected',
+    'loss',
+    'loss / expected',
+  ],
+  gapHeader: [
+    'gap to the next bid',
+    'loans',
+    'released',
+    'ended, expected',
+    'ended',
+    'loss, expected',
+    'loss',
+    'loss / expected',
+  ],
+  segmentHeader: [
+    'segment',
+    'loans',
+    'released',
+    'ended, expected',
+    'ended',
+    'loss, expected',
+    'loss',
+    'loss / expected',
+  ],
+  about:
+    'Expected: by the economics of each decision until the last month known of its loan, what winning says included. Actual: what was outstanding when a loan ended, at the loss share that the decision assumed, for a status does not say how much came back.',
+};

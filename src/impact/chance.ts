@@ -1,0 +1,12 @@
+/** Seeded chance for drawing recorded auctions: the same seed gives the same draws on every machine. */
+
+/** Mulberry32: 32 bits of state are enough to draw auctions. */
+export function chanceOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

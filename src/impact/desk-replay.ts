@@ -1,0 +1,236 @@
+/**
+ * A desk without its log: one rule set decides recorded requests through the desk's own functions (`decideBatch`, `evolve`,
+ * `viewChanges`) and learns from how their auctions ended. What it cannot know is how rivals would have answered other bids.
+ */
+import { createCurves } from '../bidding/curves.ts';
+import type { OfferWorth, Policy } from '../bidding/decide.ts';
+import { type Decided, decideBatch } from '../bidding/decider.ts';
+import { deadlineOf, evolve, viewChanges } from '../bidding/evolve.ts';
+import { createOfferQueue, type WaitingOffer } from '../bidding/offer-queue.ts';
+import { createPacer } from '../bidding/pacer.ts';
+import type { ControlState } from '../bidding/ports.ts';
+import { deskPass } from '../bidding/react.ts';
+import type { BiddingSettings } from '../bidding/settings.ts';
+import { readAuction } from '../bidding/settlement.ts';
+import { type EpochMs, noRivalCell, type RequestId } from '../domain/glossary.ts';
+import type { CapReservation, Offer, PublishedBid, Reason } from '../domain/offer.ts';
+import type { AuctionRecord } from '../domain/records.ts';
+import type { LinkDetail } from '../domain/request.ts';
+import type { RequestState } from '../domain/states.ts';
+import { wholeMarket } from '../rules/keys.ts';
+import type { MemoryViews } from './memory-views.ts';
+import type { RecordedCase } from './recorded-cases.ts';
+
+export type SetDecision = { segmentKeys: readonly string[] } & (
+  | { kind: 'bid'; offer: Offer; worth: OfferWorth }
+  | { kind: 'pass'; code: string; reasons: readonly Reason[] }
+);
+
+/** How full a cap was at its fullest. `share` of its limit, by amount or by count, whichever is fuller. */
+export type CapPeak = { share: number; amountCents: number; count: number };
+
+export type DeskReplay = {
+  /** Requests that are decided together, in order; `at` never goes back. */
+  decide: (cases: readonly RecordedCase[], at: EpochMs) => Promise<SetDecision[]>;
+  /** The end of a decided request's auction becomes known. */
+  end: (recorded: RecordedCase) => void;
+  /** By the cap's name. */
+  capPeaks: ReadonlyMap<string, CapPeak>;
+};
+
+/** The best rival of a recorded auction as the desk reads it; null where its end is not known. */
+export function bestRivalOf({ auction }: RecordedCase): { cell: number; offGrid: boolean } | null {
+  if (auction === null) return null;
+  const read = readAuction({ ...auction, bids: auction.rivals }, null, null, 0);
+  return { cell: read.bestRivalCell ?? noRivalCell, offGrid: read.bestRivalOffGrid };
+}
+
+/** Whether a bid at this rate wins against the published bids: 1, 0, or a half for a tie. */
+export function winAgainst(rateHundredths: number, { cell, offGrid }: { cell: number; offGrid: boolean }): number {
+  if (rateHundredths < cell) return 1;
+  return rateHundredths === cell && !offGrid && cell !== noRivalCell ? 0.5 : 0;
+}
+
+const instance = 'replay';
+const ownBidId = 'replay:own';
+
+/** The published bids as they would have been with ours among them. Of equal rates the one that came first ranks higher; not told, ours is kept as exposure. */
+function withOwnBid(rivals: readonly PublishedBid[], offer: Offer, placedAt: EpochMs): PublishedBid[] {
+  const { rateHundredths, amountCents, installments } = offer;
+  const better = (bid: PublishedBid) => {
+    if (bid.rateHundredths !== rateHundredths) return bid.rateHundredths < rateHundredths;
+    return bid.offGrid || (bid.placedAt !== null && bid.placedAt < placedAt);
+  };
+  const position = 1 + rivals.filter(better).length;
+  const own = { bidId: ownBidId, rateHundredths, offGrid: false, amountCents, installments, position, placedAt };
+  return [...rivals, own];
+}
+
+function capNameOf({ keys }: CapReservation): string {
+  return (keys[0] ?? '').split('|')[0]!;
+}
+
+/** `usage`: another desk's exposure, which this one only looks at and adds nothing to; null: its own. */
+export function createDeskReplay(options: {
+  policy: Policy;
+  settings: BiddingSettings;
+  memory: MemoryViews;
+  usage: MemoryViews | null;
+}): DeskReplay {
+  const { policy, settings, memory } = options;
+  const states = new Map<RequestId, RequestState>();
+  const capPeaks = new Map<string, CapPeak>();
+  let now = 0;
+  let learnt = false;
+  let links: ReadonlyMap<RequestId, LinkDetail> = new Map();
+  let control: ControlState = { revision: 0, pause: null, caps: {}, ruleOrders: [] };
+  let acceptance: RecordedCase['acceptance'] = null;
+  const exposure = options.usage ?? memory;
+  const views = { usage: exposure.views.usage, statistics: memory.views.statistics };
+  const curves = createCurves({
+    views,
+    clock: { now: () => now },
+    settings,
+    learning: true,
+    observer: () => undefined,
+  });
+  const world = {
+    views,
+    margins: { read: async () => links },
+    curves,
+    links: {
+      linkKeyOf: ({ requestId }: RequestState) => (links.has(requestId) ? requestId : null),
+      // What was not known then is not waited for.
+      waitingSince: () => Number.NEGATIVE_INFINITY,
+      park: () => null,
+      unpark: () => undefined,
+    },
+    pacer: createPacer(settings.demandByHour),
+    acceptance: { read: async () => acceptance },
+    settings,
+    policy,
+    control: () => control,
+    encodeBid: () => '',
+    onFailure: () => undefined,
+  };
+
+  /** False: a reservation was refused. */
+  function fold(record: AuctionRecord): boolean {
+    const before = states.get(record.requestId) ?? null;
+    const after = evolve(before, record, settings);
+    const changes = viewChanges(before, after, record, settings);
+    states.set(record.requestId, after);
+    const learns = changes.some((change) => change.kind === 'learn');
+    learnt ||= learns;
+    return memory.apply(options.usage === null ? changes : changes.filter((change) => change.kind === 'learn'));
+  }
+
+  function notePeaks(caps: readonly CapReservation[]): void {
+    for (const cap of caps) {
+      let amountCents = 0;
+      let count = 0;
+      for (const key of cap.keys) {
+        const used = exposure.usageOf(key);
+        amountCents += used.amountCents;
+        count += used.count;
+      }
+      const ofAmount = cap.limitAmountCents ? amountCents / cap.limitAmountCents : 0;
+      const ofCount = cap.limitCount ? count / cap.limitCount : 0;
+      const share = Math.max(ofAmount, ofCount);
+      const name = capNameOf(cap);
+      if (share > (capPeaks.get(name)?.share ?? 0)) capPeaks.set(name, { share, amountCents, count });
+    }
+  }
+
+  function claim({ requestId, offer, trace, body }: WaitingOffer): boolean {
+    const claimId = `${instance}:${requestId}`;
+    const fits = fold({ kind: 'claimed', requestId, at: now, claimId, instance, body, offer, trace });
+    if (!fits) {
+      fold(deskPass(requestId, 'cap', '', now, claimId));
+      return false;
+    }
+    notePeaks(trace.caps);
+    fold({
+      kind: 'answered',
+      requestId,
+      at: now,
+      claimId,
+      outcome: { kind: 'accepted', bidId: ownBidId },
+      attempts: 1,
+      earlierAttemptPossible: false,
+      firstByteAt: now,
+      response: null,
+    });
+    return true;
+  }
+
+  /** Offers claim their place under the caps in the order in which the desk would send them. */
+  function place(decided: readonly Decided[], paused: ReadonlySet<RequestId>): Map<RequestId, SetDecision> {
+    const results = new Map<RequestId, SetDecision>();
+    const queue = createOfferQueue(Number.POSITIVE_INFINITY);
+    const worths = new Map<RequestId, OfferWorth>();
+    const pass = (requestId: RequestId, code: 'paused' | 'cap', segmentKeys: readonly string[], text: string) =>
+      results.set(requestId, { kind: 'pass', code, reasons: [{ code, rule: null, text }], segmentKeys });
+    for (const decision of decided) {
+      if (decision.kind === 'pass') {
+        const { record } = decision;
+        const segmentKeys = record.trace?.segmentKeys ?? [wholeMarket];
+        fold(record);
+        results.set(record.requestId, { kind: 'pass', code: record.code, reasons: record.reasons, segmentKeys });
+      } else if (decision.kind === 'offer') {
+        const { requestId } = decision.waiting;
+        if (paused.has(requestId)) {
+          fold(deskPass(requestId, 'paused', '', now, null));
+          pass(requestId, 'paused', decision.waiting.trace.segmentKeys, 'operators had paused the desk');
+          continue;
+        }
+        worths.set(requestId, decision.worth);
+        queue.push({ ...decision.waiting, deadlineAt: deadlineOf(states.get(requestId)!, settings) });
+      }
+    }
+    for (let waiting = queue.pop(); waiting !== null; waiting = queue.pop()) {
+      const { requestId, offer, trace } = waiting;
+      const { segmentKeys } = trace;
+      if (claim(waiting)) results.set(requestId, { kind: 'bid', offer, worth: worths.get(requestId)!, segmentKeys });
+      else pass(requestId, 'cap', segmentKeys, 'a cap had no room left when the claim was made');
+    }
+    return results;
+  }
+
+  return {
+    capPeaks,
+    decide: async (cases, at) => {
+      now = at;
+      memory.advance(at);
+      if (learnt) curves.clear();
+      learnt = false;
+      const [first] = cases;
+      if (first === undefined) return [];
+      links = new Map(cases.flatMap(({ request, link }) => (link === null ? [] : [[request.requestId, link]])));
+      control = { ...control, caps: first.control.caps };
+      acceptance = first.acceptance;
+      for (const { request } of cases) {
+        const { requestId, receivedAt } = request;
+        fold({ kind: 'requested', requestId, at: receivedAt, request, sealed: '', rawHash: '' });
+      }
+      const undecided = cases.map(({ request }) => states.get(request.requestId)!);
+      const decided = await decideBatch(world, undecided, at);
+      const paused = new Set(cases.flatMap((one) => (one.control.paused ? [one.request.requestId] : [])));
+      const results = place(decided, paused);
+      for (const { request, auction } of cases) if (auction === null) states.delete(request.requestId);
+      return cases.map(({ request }) => results.get(request.requestId)!);
+    },
+    end: ({ request, auction }) => {
+      const { requestId } = request;
+      const claimed = states.get(requestId)?.claim ?? null;
+      if (auction === null || !states.has(requestId)) return;
+      const { startedAt, endedAt, knownAt, rivals } = auction;
+      memory.advance(knownAt);
+      const sent = claimed !== null && states.get(requestId)!.phase !== 'passed';
+      const bids = sent ? withOwnBid(rivals, claimed.offer, claimed.at) : rivals;
+      const batchId = request.batchId ?? '';
+      fold({ kind: 'ended', requestId, at: knownAt, batchId, startedAt, endedAt, bids });
+      states.delete(requestId);
+    },
+  };
+}

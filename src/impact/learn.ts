@@ -1,0 +1,324 @@
+/**
+ * The judge of what the desk learns: on recorded auctions, the surplus that its bids would have earned as a share of what
+ * somebody earns who knows the true distribution. The policy is the desk's own: `curveOf` and `lessonsOf` of `bidding/`.
+ * The plain histogram of the best rival rate runs beside it on the same draws. The file has no clock: decay counts auctions.
+ */
+import { curveOf, curveWithReadings, lessonsOf } from '../bidding/learning.ts';
+import { cellCount, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
+import { cellIndex, emptyHistogram, foldSums, type Histogram } from '../domain/histogram.ts';
+import type { Trial } from '../domain/offer.ts';
+import type { PricingSettings } from '../pricing/settings.ts';
+import { bestRates, surplusOf } from '../pricing/trial.ts';
+import { type CurveWithReadings, type LearntCurve, priorDistribution, winOf } from '../pricing/win-curve.ts';
+import { wholeMarket } from '../rules/keys.ts';
+import { chanceOf } from './chance.ts';
+import { type BestRival, dimensionsOf, keysOf, type RecordedAuction } from './recorded-auctions.ts';
+
+/** Break-evens between quantiles of the best rival rates, from where wins are cheap to where they are dear. */
+const breakEvenRanges = { low: [-0.75, 0.5], mid: [-0.25, 1], high: [0.25, 1.25] } as const;
+export type BreakEven = keyof typeof breakEvenRanges;
+export const breakEvenNames: readonly BreakEven[] = ['low', 'mid', 'high'];
+
+export const batch = 20;
+const sampleSizes = [50, 100, 500, 1_000] as const;
+const learningBreakEvens = 401;
+export const liveBreakEvens = 41;
+/** On so many of them the policies are tried meanwhile, as the desk does on its own. */
+const triedBreakEvens = 5;
+/** Before it the desk knows too little to be judged. */
+export const firstScored = 60;
+/** Fewer cannot be judged: nothing would be scored. */
+export const leastAuctions = 100;
+
+type Shares = { mean: number; p05: number; histogramMean: number; histogramP05: number };
+
+export type LearnReport = {
+  auctions: number;
+  breakEven: Record<
+    BreakEven,
+    {
+      learning: Record<string, Shares>;
+      live: number;
+      histogramLive: number;
+      liveWithSegments: number;
+      fixedMarkup: number;
+    }
+  >;
+};
+
+export type LearnOptions = { winCurve: PricingSettings['winCurve']; draws: number; seed: number };
+
+/** The distribution of the best rival rate over cells and the gaps between, as a plain histogram has it. */
+export function createPlain() {
+  const counts = new Float64Array(2 * cellCount);
+  let total = 0;
+  return {
+    add: ({ bestRivalCell, bestRivalOffGrid }: BestRival) => {
+      counts[cellIndex(bestRivalCell, bestRivalOffGrid)]! += 1;
+      total += 1;
+    },
+    win: () => winOf(counts.map((count) => count / total)),
+  };
+}
+
+export function plainWin(auctions: Iterable<BestRival>): Float64Array {
+  const plain = createPlain();
+  for (const auction of auctions) plain.add(auction);
+  return plain.win();
+}
+
+/** Equally spaced midpoints of the range, ascending; it is the range that is kept within 1 … 490. */
+export function breakEvensOf(auctions: readonly BestRival[], name: BreakEven, count: number): Float64Array {
+  const sorted = auctions.map(({ bestRivalCell }) => bestRivalCell).sort((left, right) => left - right);
+  const quantile = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
+  const [low, high] = [quantile(0.02), quantile(0.6)];
+  const [from, to] = breakEvenRanges[name].map((place) => Math.min(490, Math.max(1, low + place * (high - low)))) as [
+    number,
+    number,
+  ];
+  return Float64Array.from({ length: count }, (_, index) => from + ((index + 0.5) / count) * (to - from));
+}
+
+function triedOf(breakEvens: Float64Array): number[] {
+  return Array.from({ length: triedBreakEvens }, (_, index) =>
+    Math.round(breakEvens[Math.floor(((index + 0.5) / triedBreakEvens) * breakEvens.length)]!),
+  );
+}
+
+/** Expected surplus over all break-evens of bids made by `win`, where `truth` is the true curve. */
+function expectedSurplus(win: Float64Array, truth: Float64Array, breakEvens: Float64Array): number {
+  let sum = 0;
+  for (const [index, rate] of bestRates(win, breakEvens).entries()) sum += (rate - breakEvens[index]!) * truth[rate]!;
+  return sum;
+}
+
+export function markedUp(breakEven: number, markup: number): number {
+  return Math.min(maxRateHundredths, Math.max(minRateHundredths, Math.round(breakEven + markup)));
+}
+
+/** The best `r = c + k` for one `k`, and what it earns as a share of the clairvoyant's. */
+export function fixedMarkup(truth: Float64Array, breakEvens: Float64Array): { markup: number; share: number } {
+  let most = 0;
+  let best = 0;
+  for (let markup = 0; markup <= maxRateHundredths; markup += 1) {
+    let sum = 0;
+    for (const breakEven of breakEvens) {
+      const rate = markedUp(breakEven, markup);
+      sum += (rate - breakEven) * truth[rate]!;
+    }
+    if (sum > most) {
+      most = sum;
+      best = markup;
+    }
+  }
+  return { markup: best, share: most / expectedSurplus(truth, truth, breakEvens) };
+}
+
+type SharedDistributions = Map<string, Float64Array[]>;
+
+/** The desk's statistics and curves, without its log. */
+export function createLearner(
+  winCurve: LearnOptions['winCurve'],
+  breakEvens: Float64Array,
+  statistics = new Map<string, Histogram>(),
+) {
+  const inputs = {
+    prior: priorDistribution(winCurve.prior),
+    priorWeight: winCurve.priorWeight,
+    shrinkage: winCurve.shrinkage,
+    smoothing: winCurve.smoothing,
+    at: 0,
+    halfLifeMs: Number.POSITIVE_INFINITY,
+    breakEvens: triedOf(breakEvens),
+  };
+  const histogramAt = (key: string): Histogram => {
+    const histogram = statistics.get(key) ?? emptyHistogram(inputs.at);
+    statistics.set(key, histogram);
+    return histogram;
+  };
+  // To look a million names up takes longer than to fold: those of one list of keys are the same every time.
+  const taught = new WeakMap<readonly string[], Histogram[][]>();
+  return {
+    curve: (segmentKeys: readonly string[], shared: SharedDistributions): LearntCurve =>
+      curveOf(segmentKeys, statistics, { ...inputs, shared }),
+    withReadings: (segmentKeys: readonly string[], shared: SharedDistributions): CurveWithReadings =>
+      curveWithReadings(segmentKeys, statistics, { ...inputs, shared }),
+    learn: (auction: BestRival, segmentKeys: readonly string[], trial: Trial | null) => {
+      const { bestRivalCell, bestRivalOffGrid } = auction;
+      const { at, halfLifeMs } = inputs;
+      const known = taught.get(segmentKeys) ?? [];
+      taught.set(segmentKeys, known);
+      const lessons = lessonsOf({ segmentKeys, trial, bestRivalCell, bestRivalOffGrid, at, halfLifeMs });
+      for (const [place, lesson] of lessons.entries()) {
+        if (lesson.kind !== 'learn') continue;
+        known[place] ??= lesson.keys.map(histogramAt);
+        for (const histogram of known[place]) foldSums(histogram, lesson.additions, at, lesson.halfLives);
+      }
+    },
+    copy: () => createLearner(winCurve, breakEvens, structuredClone(statistics)),
+  };
+}
+
+type Learner = ReturnType<typeof createLearner>;
+
+function sharesOf(policy: readonly number[], histogram: readonly number[]): Shares {
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const p05 = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.05)]!;
+  return {
+    mean: mean(policy),
+    p05: p05(policy),
+    histogramMean: mean(histogram),
+    histogramP05: p05(histogram),
+  };
+}
+
+const market = [wholeMarket];
+
+/** Draws without replacement, folded in batches in drawn order; a smaller sample is the beginning of a larger one. */
+export function measureLearning(
+  auctions: readonly RecordedAuction[],
+  options: LearnOptions,
+  onDraw: (draw: number) => void,
+): Record<BreakEven, Record<string, Shares>> {
+  const truth = plainWin(auctions);
+  const sizes: readonly number[] = sampleSizes.filter((size) => size <= auctions.length);
+  const grids = breakEvenNames.map((name) => {
+    const breakEvens = breakEvensOf(auctions, name, learningBreakEvens);
+    const found = new Map(sizes.map((size) => [size, { policy: [] as number[], histogram: [] as number[] }]));
+    return { name, breakEvens, clairvoyant: expectedSurplus(truth, truth, breakEvens), found };
+  });
+  const order = Int32Array.from(auctions.keys());
+  const chance = chanceOf(options.seed);
+  const largest = sizes.at(-1) ?? 0;
+  for (let draw = 0; draw < options.draws; draw += 1) {
+    onDraw(draw);
+    for (let place = 0; place < largest; place += 1) {
+      const other = place + Math.floor(chance() * (order.length - place));
+      [order[place], order[other]] = [order[other]!, order[place]!];
+    }
+    const plain = createPlain();
+    const learners = grids.map(({ breakEvens }) => createLearner(options.winCurve, breakEvens));
+    const fold = (folding: readonly Learner[], from: number, to: number) => {
+      const shared = new Map<string, Float64Array[]>();
+      for (const learner of folding) {
+        const trial = from === 0 ? null : learner.curve(market, shared).trial;
+        for (let place = from; place < to; place += 1) learner.learn(auctions[order[place]!]!, market, trial);
+      }
+    };
+    const score = (scored: readonly Learner[], size: number) => {
+      const shared = new Map<string, Float64Array[]>();
+      const win = plain.win();
+      for (const [index, { breakEvens, clairvoyant, found }] of grids.entries()) {
+        const { policy, histogram } = found.get(size)!;
+        const curve = scored[index]!.curve(market, shared).win;
+        policy.push(expectedSurplus(curve, truth, breakEvens) / clairvoyant);
+        histogram.push(expectedSurplus(win, truth, breakEvens) / clairvoyant);
+      }
+    };
+    let folded = 0;
+    let plainFolded = 0;
+    for (const size of sizes) {
+      for (; folded + batch <= size; folded += batch) fold(learners, folded, folded + batch);
+      for (; plainFolded < size; plainFolded += 1) plain.add(auctions[order[plainFolded]!]!);
+      if (folded === size) score(learners, size);
+      else {
+        // The last batch of this sample is short; the larger samples go on without it.
+        const copies = learners.map((learner) => learner.copy());
+        fold(copies, folded, size);
+        score(copies, size);
+      }
+    }
+  }
+  return Object.fromEntries(
+    grids.map(({ name, found }) => [
+      name,
+      Object.fromEntries(sizes.map((size) => [size, sharesOf(found.get(size)!.policy, found.get(size)!.histogram)])),
+    ]),
+  ) as Record<BreakEven, Record<string, Shares>>;
+}
+
+/**
+ * The file in order, results fed back in batches; from `from` on every auction is scored at 41 break-evens. The clairvoyant
+ * knows the distribution of each stretch that ends before one of `bounds`, and bids the best fixed rates there.
+ */
+export function measureLive(
+  auctions: readonly RecordedAuction[],
+  name: BreakEven,
+  options: Pick<LearnOptions, 'winCurve'>,
+  run: { from: number; dimensions: readonly string[]; bounds: readonly number[] },
+): { policy: number; histogram: number } {
+  const breakEvens = breakEvensOf(auctions, name, liveBreakEvens);
+  const learner = createLearner(options.winCurve, breakEvens);
+  const plain = createPlain();
+  const earned = { policy: 0, histogram: 0 };
+  const surplus = (rates: Int32Array, { bestRivalCell, bestRivalOffGrid }: RecordedAuction) => {
+    let sum = 0;
+    for (let index = 0; index < rates.length; index += 1) {
+      sum += surplusOf(rates[index]!, breakEvens[index]!, bestRivalCell, bestRivalOffGrid);
+    }
+    return sum;
+  };
+  for (let start = 0; start < auctions.length; start += batch) {
+    const now = auctions.slice(start, start + batch);
+    const scored = start + batch > run.from;
+    const plainRates = scored && start > 0 ? bestRates(plain.win(), breakEvens) : null;
+    const shared = new Map<string, Float64Array[]>();
+    const decided = new Map<string, { trial: Trial; rates: Int32Array | null }>();
+    const lessons = now.map((auction, index) => {
+      const keys = keysOf(auction, run.dimensions);
+      const special = keys.at(-1)!;
+      let decision = decided.get(special);
+      if (decision === undefined) {
+        const curve = learner.curve(keys, shared);
+        decision = { trial: curve.trial, rates: scored ? bestRates(curve.win, breakEvens) : null };
+        decided.set(special, decision);
+      }
+      if (start + index >= run.from && decision.rates !== null && plainRates !== null) {
+        earned.policy += surplus(decision.rates, auction);
+        earned.histogram += surplus(plainRates, auction);
+      }
+      return { auction, keys, trial: start === 0 ? null : decision.trial };
+    });
+    for (const { auction, keys, trial } of lessons) {
+      learner.learn(auction, keys, trial);
+      plain.add(auction);
+    }
+  }
+  let best = 0;
+  let from = run.from;
+  for (const to of [...run.bounds, auctions.length]) {
+    const stretch = auctions.slice(from, to);
+    const truth = plainWin(stretch);
+    best += expectedSurplus(truth, truth, breakEvens) * stretch.length;
+    from = to;
+  }
+  return { policy: earned.policy / best, histogram: earned.histogram / best };
+}
+
+/** Every measure of one file. Synchronous, some ten seconds for 10⁴ auctions and 400 draws. At least `leastAuctions` are needed. */
+export function measureLearnt(
+  auctions: readonly RecordedAuction[],
+  options: LearnOptions,
+  onProgress: (done: number, of: number) => void,
+): LearnReport {
+  const steps = options.draws + 2 * breakEvenNames.length;
+  const learning = measureLearning(auctions, options, (draw) => onProgress(draw, steps));
+  const truth = plainWin(auctions);
+  const dimensions = dimensionsOf(auctions);
+  const half = Math.floor(auctions.length / 2);
+  const breakEven = {} as LearnReport['breakEven'];
+  for (const [place, name] of breakEvenNames.entries()) {
+    onProgress(options.draws + 2 * place, steps);
+    const live = measureLive(auctions, name, options, { from: firstScored, dimensions: [], bounds: [] });
+    onProgress(options.draws + 2 * place + 1, steps);
+    breakEven[name] = {
+      learning: learning[name],
+      live: live.policy,
+      histogramLive: live.histogram,
+      liveWithSegments: measureLive(auctions, name, options, { from: half, dimensions, bounds: [] }).policy,
+      fixedMarkup: fixedMarkup(truth, breakEvensOf(auctions, name, learningBreakEvens)).share,
+    };
+  }
+  onProgress(steps, steps);
+  return { auctions: auctions.length, breakEven };
+}

@@ -1,0 +1,159 @@
+/**
+ * Candidate policies on trial. Every decision notes what each policy would have bid; when the auction's bids are
+ * published, each is scored by the surplus it would have earned, and the scores decide how much it counts from then on.
+ * The policies are the ways to read a histogram (window × smoothing) and the segments to read it for.
+ */
+import { maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
+import type { Addition, HalfLives } from '../domain/histogram.ts';
+import type { Trial } from '../domain/offer.ts';
+
+/** How far back a policy looks, in results of the segment, and what it weighs before any score. */
+export const windows = [
+  { name: 'all', halfLifeResults: Number.POSITIVE_INFINITY, mass: 0.95 },
+  { name: 'recent', halfLifeResults: 60, mass: 0.05 },
+] as const;
+
+/** Multiples of the smoothing that is set; 0 is the plain histogram. */
+export const smoothings = [
+  { name: 'plain', factor: 0, mass: 0.16 },
+  { name: 'narrow', factor: 1, mass: 0.42 },
+  { name: 'wide', factor: 2, mass: 0.42 },
+] as const;
+
+/** Ways to read a histogram, by window, then by smoothing. The masses are per group, so near-copies do not outvote others. */
+export const readings = windows.flatMap((window) =>
+  smoothings.map((smoothing) => ({ name: `${window.name}/${smoothing.name}`, mass: window.mass * smoothing.mass })),
+);
+const readingMasses = readings.map(({ mass }) => mass);
+
+/** Scores fade after this many auctions, so that what was good under other rivals is forgotten. */
+export const scoreHalfLives: HalfLives = {
+  halfLifeMs: Number.POSITIVE_INFINITY,
+  halfLifeResults: 3_000,
+};
+
+/** No policy falls below this share of its prior mass, so that it can come back. */
+const fixedShare = 0.02;
+
+/** Rates of learning, mixed: no horizon and no scale of the scores has to be known. */
+const learningRates = [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2] as const;
+
+/**
+ * Weights from prior masses and decayed sums of scores: Σ of the excess over the mean policy (R) and of its square (V), in
+ * pairs from `offset` on. `π · Σ_η η·exp(ηR − η²V)`: Squint (Koolen & van Erven, "Second-order quantile methods for experts
+ * and combinatorial games", COLT 2015) on a grid of rates.
+ */
+export function weigh(
+  masses: readonly number[],
+  sums: Float64Array | null,
+  offset: number,
+  factor: number,
+): readonly number[] {
+  if (sums === null) return masses;
+  const evidence = (policy: number, rate: number) => {
+    const excess = (sums[offset + 2 * policy] ?? 0) * factor;
+    const square = (sums[offset + 2 * policy + 1] ?? 0) * factor;
+    return rate * excess - rate * rate * square;
+  };
+  let highest = Number.NEGATIVE_INFINITY;
+  for (let policy = 0; policy < masses.length; policy += 1) {
+    for (const rate of learningRates) highest = Math.max(highest, evidence(policy, rate));
+  }
+  const weights = masses.map((mass, policy) => {
+    let likely = 0;
+    for (const rate of learningRates) likely += rate * Math.exp(evidence(policy, rate) - highest);
+    return mass * likely;
+  });
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return weights.map((weight, policy) => ((1 - fixedShare) * weight) / total + fixedShare * masses[policy]!);
+}
+
+/** Weights of the readings, from the scores of the whole market. */
+export function weighReadings(sums: Float64Array | null, factor: number): readonly number[] {
+  return weigh(readingMasses, sums, 0, factor);
+}
+
+/** Weights of the segments, first by all scores, then by those of the most special segment, which starts from there. */
+export function weighSegments(
+  segmentCount: number,
+  levels: readonly { sums: Float64Array | null; factor: number }[],
+): readonly number[] {
+  let weights: readonly number[] = Array.from({ length: segmentCount }, () => 1 / segmentCount);
+  if (segmentCount === 1) return weights;
+  for (const { sums, factor } of levels) weights = weigh(weights, sums, 2 * readings.length, factor);
+  return weights;
+}
+
+/**
+ * For each break-even, in ascending order, the rate with the highest `(r − c) · w(r)`. The best rate never falls as the
+ * break-even rises, so the middle one bounds the search of the others.
+ */
+export function bestRates(win: Float64Array, breakEvens: ArrayLike<number>): Int32Array {
+  const rates = new Int32Array(breakEvens.length);
+  const search = (first: number, last: number, low: number, high: number) => {
+    if (first > last) return;
+    const middle = (first + last) >> 1;
+    const breakEven = breakEvens[middle]!;
+    let best = high;
+    let most = Number.NEGATIVE_INFINITY;
+    for (let rate = Math.min(high, Math.max(low, Math.ceil(breakEven))); rate <= high; rate += 1) {
+      const earns = (rate - breakEven) * win[rate]!;
+      if (earns > most) {
+        most = earns;
+        best = rate;
+      }
+    }
+    rates[middle] = best;
+    search(first, middle - 1, low, best);
+    search(middle + 1, last, best, high);
+  };
+  search(0, breakEvens.length - 1, minRateHundredths, maxRateHundredths);
+  return rates;
+}
+
+/** Surplus of a bid at `rate`; a tie counts half, and with a rate between two cells there is none. */
+export function surplusOf(rate: number, breakEven: number, rivalCell: number, offGrid: boolean): number {
+  if (rate < rivalCell) return rate - breakEven;
+  return rate === rivalCell && !offGrid ? (rate - breakEven) / 2 : 0;
+}
+
+/** What each curve would bid: readings of the whole market, segments, and last the mean of them all, whose surplus is the scale. */
+export function tryOut(curves: readonly Float64Array[], breakEvens: readonly number[]): Trial {
+  const rates: number[] = [];
+  let scale = 0;
+  for (const curve of curves) {
+    const bids = bestRates(curve, breakEvens);
+    scale = 0;
+    for (let index = 0; index < bids.length; index += 1) {
+      rates.push(bids[index]!);
+      scale += (bids[index]! - breakEvens[index]!) * curve[bids[index]!]!;
+    }
+  }
+  return { breakEvens, rates, scale: Number(scale.toPrecision(6)) };
+}
+
+/**
+ * What a published best rival says of every policy on trial: pairs of excess and its square. Readings are compared with
+ * the mean for the whole market, segments with the mean of all. Scores are shares of the surplus that was expected, and
+ * not clipped: that would hide what bids on rare auctions without rivals earn. Their squares keep them from ruling.
+ */
+export function scoreTrial(trial: Trial, segmentCount: number, rivalCell: number, offGrid: boolean): Addition[] {
+  const { breakEvens, rates, scale } = trial;
+  if (!(scale > 0)) return [];
+  const rows = rates.length / breakEvens.length;
+  const earned = Array.from({ length: rows }, (_, row) => {
+    let sum = 0;
+    for (let index = 0; index < breakEvens.length; index += 1) {
+      sum += surplusOf(rates[row * breakEvens.length + index]!, breakEvens[index]!, rivalCell, offGrid);
+    }
+    return sum / scale;
+  });
+  const market = earned[rows - 1 - segmentCount]!;
+  const mean = earned[rows - 1]!;
+  const additions: Addition[] = [];
+  for (let row = 0; row < rows - 1; row += 1) {
+    const excess = earned[row]! - (row < rows - 1 - segmentCount ? market : mean);
+    if (excess !== 0) additions.push([2 * row, excess], [2 * row + 1, excess * excess]);
+  }
+  return additions;
+}

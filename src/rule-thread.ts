@@ -1,0 +1,66 @@
+/**
+ * The thread that reads and checks rules, put together here because it has to know the folder: however large or hostile a file
+ * is, decisions go on meanwhile. It tells what has come to rest: what two readings one after the other found alike.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { readRuleFiles } from './adapters/system/rule-files.ts';
+import type { RuleReport } from './bidding/ports.ts';
+import { Fault } from './errors.ts';
+import type { RuleQuestion, RuleThreadData, RuleWord } from './rule-watch.ts';
+import { faultText } from './rules/place.ts';
+import { openRuleSet, type RuleFile } from './rules/rule-set.ts';
+import { judgeRules, reasonsAgainst } from './rules/verdict.ts';
+
+/** Before a desk can start it waits for the folder: long enough to see that nobody is writing just then. */
+const firstRestMs = 100;
+const shownReasons = 100;
+
+type Reading = { kind: 'files'; files: readonly RuleFile[] } | { kind: 'unreadable'; text: string };
+
+function read(directory: string): Reading {
+  try {
+    return { kind: 'files', files: readRuleFiles(directory) };
+  } catch (fault) {
+    if (!(fault instanceof Fault)) throw fault;
+    return { kind: 'unreadable', text: fault.message };
+  }
+}
+
+function judge(reading: Reading, leastCoveragePercent: number): RuleReport {
+  if (reading.kind === 'unreadable') return { kind: 'refused', text: reading.text };
+  const verdict = judgeRules(reading.files, leastCoveragePercent);
+  if (verdict.kind === 'good') return { kind: 'good', hash: verdict.ruleSet.hash, source: verdict.ruleSet.source };
+  const reasons = reasonsAgainst(verdict).slice(0, shownReasons);
+  return { kind: 'refused', text: reasons.map((reason) => `  ${reason}`).join('\n') };
+}
+
+function check(source: string): RuleReport {
+  const opened = openRuleSet(source);
+  if (opened.kind === 'compiled') return { kind: 'good', hash: opened.ruleSet.hash, source };
+  return { kind: 'refused', text: opened.faults.map(faultText).join('\n') };
+}
+
+async function watch(tell: (word: RuleWord) => void, data: RuleThreadData): Promise<never> {
+  const { directory, restMs, leastCoveragePercent } = data;
+  let told: string | null = null;
+  let seen: string | null = null;
+  for (;;) {
+    const reading = read(directory);
+    const text = JSON.stringify(reading);
+    if (text === seen && text !== told) {
+      tell({ kind: 'folder', report: judge(reading, leastCoveragePercent) });
+      told = text;
+    }
+    seen = text;
+    await sleep(told === null ? firstRestMs : restMs);
+  }
+}
+
+function serve(port: MessagePort, data: RuleThreadData): void {
+  const tell = (word: RuleWord) => port.postMessage(word);
+  port.on('message', ({ id, source }: RuleQuestion) => tell({ kind: 'answer', id, report: check(source) }));
+  void watch(tell, data);
+}
+
+if (parentPort !== null) serve(parentPort, workerData as RuleThreadData);

@@ -1,0 +1,75 @@
+/** The thread of the rules, seen from the desk: started, asked, started anew when a file was too much for it. */
+import { Worker } from 'node:worker_threads';
+import type { RuleReport, RuleWatch } from './bidding/ports.ts';
+import { Fault } from './errors.ts';
+
+export type RuleThreadData = {
+  directory: string;
+  /** A change counts when the folder has stayed as it is for so long. */
+  restMs: number;
+  leastCoveragePercent: number;
+};
+
+export type RuleQuestion = { id: number; source: string };
+export type RuleWord = { kind: 'folder'; report: RuleReport } | { kind: 'answer'; id: number; report: RuleReport };
+
+const restartMs = 5_000;
+const memoryMb = 512;
+
+export function createRuleWatch(data: RuleThreadData): RuleWatch {
+  let onReport: ((report: RuleReport) => void) | null = null;
+  let worker: Worker | null = null;
+  let restart: NodeJS.Timeout | null = null;
+  let lastId = 0;
+  let stopped = false;
+  const asked = new Map<number, { resolve: (report: RuleReport) => void; reject: (fault: Fault) => void }>();
+
+  function run(): void {
+    const begun = new Worker(new URL('./rule-thread.ts', import.meta.url), {
+      workerData: data,
+      resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+    });
+    begun.unref();
+    worker = begun;
+    begun.on('message', (word: RuleWord) => {
+      if (word.kind === 'folder') return onReport?.(word.report);
+      asked.get(word.id)?.resolve(word.report);
+      asked.delete(word.id);
+    });
+    begun.on('error', (cause) => die(cause.message));
+    begun.on('exit', (code) => {
+      if (worker === begun) die(`exit code ${code}`);
+    });
+  }
+
+  function die(why: string): void {
+    if (worker === null || stopped) return;
+    worker = null;
+    const text = `The thread that checks the rules has ended (${why}); a file may be too much for it.`;
+    for (const { reject } of asked.values()) reject(new Fault('rules-unchecked', text));
+    asked.clear();
+    onReport?.({ kind: 'refused', text });
+    restart = setTimeout(run, restartMs);
+    restart.unref();
+  }
+
+  return {
+    start: (listener) => {
+      onReport = listener;
+      run();
+    },
+    check: (source) =>
+      new Promise((resolve, reject) => {
+        if (worker === null)
+          return reject(new Fault('rules-unchecked', 'The thread that checks the rules starts anew.'));
+        lastId += 1;
+        asked.set(lastId, { resolve, reject });
+        worker.postMessage({ id: lastId, source } satisfies RuleQuestion);
+      }),
+    stop: async () => {
+      stopped = true;
+      if (restart !== null) clearTimeout(restart);
+      await worker?.terminate();
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** The check of a folder of rules, the same for `lance rules check` and for activation: compiled, tested, tested enough. */
+import { faultText, type RuleFault } from './place.ts';
+import { compileRuleSet, type RuleFile, type RuleSet } from './rule-set.ts';
+import { runTests, type TestReport } from './rule-tests.ts';
+
+export type RuleVerdict =
+  | { kind: 'refused'; faults: readonly RuleFault[] }
+  | {
+      kind: 'good' | 'tests-failed';
+      ruleSet: RuleSet;
+      warnings: readonly RuleFault[];
+      report: TestReport;
+    };
+
+export function judgeRules(files: readonly RuleFile[], leastCoveragePercent: number): RuleVerdict {
+  const compiled = compileRuleSet(files);
+  if (compiled.kind === 'refused') return compiled;
+  const { ruleSet, warnings } = compiled;
+  const report = runTests(ruleSet);
+  const good = report.failed === 0 && report.coverage * 100 >= leastCoveragePercent;
+  return { kind: good ? 'good' : 'tests-failed', ruleSet, warnings, report };
+}
+
+/** Why it is no good, a line for each reason; none where it is. */
+export function reasonsAgainst(verdict: RuleVerdict): string[] {
+  if (verdict.kind === 'refused') return verdict.faults.map(faultText);
+  if (verdict.kind === 'good') return [];
+  const { results, uncovered, coverage } = verdict.report;
+  const failed = results.flatMap(({ test, failures }) =>
+    failures.map(
+      ({ field, expected, actual }) =>
+        `${test.file}${test.pointer} "${test.name}": ${field}: expected ${expected}, got ${actual}`,
+    ),
+  );
+  if (failed.length > 0) return failed;
+  const unseen = uncovered.map(({ rule, condition, missing }) => {
+    return `"${rule}"${condition === null ? '' : `, ${condition}`}: never ${missing.join(', ')} in the tests`;
+  });
+  return [`The tests show ${(coverage * 100).toFixed(1)} % of the rules, which is not enough.`, ...unseen];
+}

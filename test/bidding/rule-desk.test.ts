@@ -1,0 +1,232 @@
+/** Which rules decide: on the embedded store, with the daemon's own thread on a real folder. */
+import assert from 'node:assert/strict';
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type EmbeddedStore, openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { announce, announceAheadMs } from '../../src/bidding/rule-book.ts';
+import { createRuleDesk, type RuleDesk, type RuleEvent } from '../../src/bidding/rule-desk.ts';
+import { eventually } from '../conformance/backend.ts';
+import { createFolder, type Folder, filesNamed, policyNaming, setNamed, watchFolder } from './rule-sets.ts';
+
+const clock = createSystemClock();
+const root = mkdtempSync(join(tmpdir(), 'lance-rule-desk-'));
+after(() => rmSync(root, { recursive: true, force: true }));
+
+type Life = {
+  desk: RuleDesk;
+  store: EmbeddedStore;
+  events: RuleEvent[];
+  reports: () => readonly { kind: string }[];
+  followed: (at?: number) => string | null;
+  told: (kind: RuleEvent['kind']) => RuleEvent[];
+  /** The controls are heard as the gate hears them, until they are not. */
+  deaf: (deaf: boolean) => void;
+  close: () => Promise<void>;
+};
+
+/** A desk's life on the directory, as far as rules go. */
+async function live(
+  directory: string,
+  folder: Folder,
+  special: { approval?: boolean; restMs?: number } = {},
+): Promise<Life> {
+  const onFault = (fault: Error): never => {
+    throw fault;
+  };
+  const store = await openEmbeddedStore({ directory: join(root, directory), onFault });
+  const watch = watchFolder(folder, special.restMs);
+  const events: RuleEvent[] = [];
+  const desk = createRuleDesk({
+    ...store,
+    watch,
+    clock,
+    approval: special.approval ?? false,
+    policyOf: policyNaming,
+    onEvent: (event) => events.push(event),
+  });
+  let isDeaf = false;
+  const hear = async () => {
+    const readAt = clock.now();
+    if (!isDeaf) desk.onControl(await store.control.read(), readAt);
+  };
+  const close = async (poll?: NodeJS.Timeout) => {
+    clearInterval(poll);
+    await desk.stop();
+    await store.close();
+  };
+  try {
+    await desk.start();
+  } catch (fault) {
+    await close();
+    throw fault;
+  }
+  const poll = setInterval(() => void hear(), 50);
+  await hear();
+  return {
+    desk,
+    store,
+    events,
+    reports: () => watch.reports,
+    followed: (at = clock.now()) => desk.policy(at)?.ruleSet.hash ?? null,
+    told: (kind) => events.filter((event) => event.kind === kind),
+    deaf: (deaf) => {
+      isDeaf = deaf;
+    },
+    close: () => close(poll),
+  };
+}
+
+const a = setNamed('a').hash;
+const b = setNamed('b').hash;
+const bad = { path: 'rules.json', text: '{"rules": [' };
+
+test('a change is followed from the announced time on, a bad one never, and the last good set also after a restart', async () => {
+  const folder = createFolder(filesNamed('a'));
+  const first = await live('changes', folder);
+  try {
+    assert.equal(first.followed(), a, 'the first set is followed at once');
+    folder.put([bad]);
+    await eventually(() => first.told('rules-refused').length === 1);
+    const { refusal } = first.desk.status();
+    assert.match(refusal!, /rules\.json/);
+    assert.equal(first.followed(), a);
+    folder.put(filesNamed('b'));
+    await eventually(() => first.told('rules-announced').length === 2);
+    assert.equal(first.desk.status().refusal, null);
+    const order = (await first.store.control.read()).ruleOrders.at(-1)!;
+    assert.equal(order.hash, b);
+    await eventually(() => clock.now() >= order.liveAt);
+    await eventually(() => first.told('rules-live').length === 2);
+    assert.deepEqual([first.followed(order.liveAt - 1), first.followed(order.liveAt)], [a, b]);
+    folder.put([bad]);
+    await eventually(() => first.told('rules-refused').length === 2);
+  } finally {
+    await first.close();
+  }
+  const second = await live('changes', folder);
+  try {
+    assert.equal(second.followed(), b, 'the last good set, from the store');
+    await eventually(() => second.told('rules-refused').length === 1);
+    assert.equal(second.followed(), b);
+    const kinds = (await second.store.ruleBook.read()).map(({ kind, hash, by }) => [kind, hash, by]);
+    assert.deepEqual(kinds, [
+      ['proposed', a, null],
+      ['activated', a, null],
+      ['proposed', b, null],
+      ['activated', b, null],
+    ]);
+    const proposed = (await second.store.ruleBook.read())[2]!;
+    assert.ok(proposed.kind === 'proposed' && proposed.against === a);
+    assert.deepEqual(proposed.changes, [
+      { what: 'rule', name: 'Marker b', change: 'added' },
+      { what: 'tests', name: 'rules', change: 'changed' },
+      { what: 'rule', name: 'Marker a', change: 'removed' },
+    ]);
+  } finally {
+    await second.close();
+    folder.remove();
+  }
+});
+
+test('without any set that was ever followed, a bad folder keeps a desk from starting', async () => {
+  const folder = createFolder([...filesNamed('a'), bad]);
+  await assert.rejects(live('bad-first', folder), { code: 'rules-refused', message: /rules\.json/ });
+  folder.remove();
+});
+
+test('a file that is still being written is not read', async () => {
+  const folder = createFolder(filesNamed('a'));
+  const life = await live('torn', folder, { restMs: 600 });
+  try {
+    const { text } = filesNamed('b')[1]!;
+    const path = join(folder.path, 'rules.json');
+    writeFileSync(path, '');
+    const parts = 20;
+    for (let part = 0; part < parts; part += 1) {
+      appendFileSync(
+        path,
+        text.slice(Math.floor((part * text.length) / parts), Math.floor(((part + 1) * text.length) / parts)),
+      );
+      await sleep(40);
+    }
+    folder.put(filesNamed('b'));
+    await eventually(() => life.told('rules-announced').length === 2);
+    assert.deepEqual(
+      life.reports().map(({ kind }) => kind),
+      ['good', 'good'],
+    );
+    assert.deepEqual(life.told('rules-refused'), []);
+  } finally {
+    await life.close();
+    folder.remove();
+  }
+});
+
+test('what was gone back to stays so after a restart, until the folder changes', async () => {
+  const folder = createFolder(filesNamed('a'));
+  const first = await live('back', folder);
+  folder.put(filesNamed('b'));
+  await eventually(() => first.followed() === b, 8_000);
+  await announce({ ...first.store, clock }, { hash: a, by: 'ana', aheadMs: 0 });
+  await eventually(() => first.followed() === a);
+  await first.close();
+  const second = await live('back', folder);
+  try {
+    await eventually(() => second.told('rules-not-followed').length === 1);
+    assert.deepEqual([second.followed(), second.desk.status().notFollowed], [a, b]);
+    folder.put(filesNamed('c'));
+    await eventually(() => second.followed() === setNamed('c').hash, 8_000);
+    assert.equal(second.desk.status().notFollowed, null);
+  } finally {
+    await second.close();
+    folder.remove();
+  }
+});
+
+test('with approval two persons have to stand for a set, whoever announces it', async () => {
+  const folder = createFolder(filesNamed('a'));
+  const life = await live('approval', folder, { approval: true });
+  const { ruleBook } = life.store;
+  const approve = (hash: string, by: string) => ruleBook.append({ kind: 'approved', hash, at: clock.now(), by });
+  const announceNow = (hash: string) => announce({ ...life.store, clock }, { hash, by: 'ana', aheadMs: 0 });
+  try {
+    assert.deepEqual([life.followed(), life.told('rules-await-approval').length], [null, 1]);
+    await approve(a, 'ana');
+    await announceNow(a);
+    await eventually(() => life.told('rules-missing').length === 1);
+    assert.match(life.desk.status().missing!, /two persons/);
+    assert.equal(life.followed(), null, 'one approval and nobody known as the author');
+    await approve(a, ' ANA ');
+    await sleep(700);
+    assert.equal(life.followed(), null, 'the same person twice');
+    await approve(a, 'bruno');
+    await eventually(() => life.followed() === a);
+    folder.put(filesNamed('b'));
+    await eventually(() => life.told('rules-await-approval').length === 2);
+    assert.equal(life.desk.status().notFollowed, b);
+    assert.equal(life.followed(), a);
+  } finally {
+    await life.close();
+    folder.remove();
+  }
+});
+
+test('who has not heard the controls for 2 s follows nothing, for another set may have begun', async () => {
+  const folder = createFolder(filesNamed('a'));
+  const life = await live('deaf', folder);
+  try {
+    life.deaf(true);
+    await sleep(100);
+    assert.equal(life.followed(), a);
+    await eventually(() => life.followed() === null, announceAheadMs + 500);
+    life.deaf(false);
+    await eventually(() => life.followed() === a);
+  } finally {
+    await life.close();
+    folder.remove();
+  }
+});

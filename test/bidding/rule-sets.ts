@@ -1,0 +1,73 @@
+/** What the tests of activation share: small rule sets told apart by one rule, their folders, and a policy that only names its set. */
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Policy } from '../../src/bidding/decide.ts';
+import type { RuleReport, RuleWatch } from '../../src/bidding/ports.ts';
+import { createRuleWatch } from '../../src/rule-watch.ts';
+import { compileRuleSet, type RuleFile, type RuleSet } from '../../src/rules/rule-set.ts';
+import { always, codesFile, ruleOf } from '../rules/sample-request.ts';
+
+/** A set whose rule `Marker NAME` always fires; the tests beside it show all of it. */
+export function filesNamed(name: string, others: readonly object[] = []): RuleFile[] {
+  const rules = [
+    ruleOf({ name: `Marker ${name}`, conditions: always, event: { type: 'limit', params: { maxInstallments: 90 } } }),
+    ...others,
+  ];
+  const tests = [{ name: 'it fires', facts: {}, expect: { fired: [`Marker ${name}`] } }];
+  return [
+    codesFile,
+    { path: 'rules.json', text: JSON.stringify({ rules }) },
+    { path: 'rules.test.json', text: JSON.stringify({ base: {}, tests }) },
+  ];
+}
+
+export function setNamed(name: string, others: readonly object[] = []): RuleSet {
+  const compiled = compileRuleSet(filesNamed(name, others));
+  if (compiled.kind === 'refused') throw new Error(JSON.stringify(compiled.faults));
+  return compiled.ruleSet;
+}
+
+export type Folder = {
+  path: string;
+  /** Each file whole, one after the other. */
+  put: (files: readonly RuleFile[]) => void;
+  remove: () => void;
+};
+
+export function createFolder(files: readonly RuleFile[]): Folder {
+  const path = mkdtempSync(join(tmpdir(), 'lance-folder-'));
+  const put = (given: readonly RuleFile[]) => {
+    for (const { path: name, text } of given) {
+      const target = join(path, name);
+      mkdirSync(dirname(target), { recursive: true });
+      writeFileSync(`${target}.new`, text);
+      renameSync(`${target}.new`, target);
+    }
+  };
+  put(files);
+  return { path, put, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** So that tests are soon over; whoever writes slowly needs more. */
+export const shortRestMs = 120;
+
+/** The thread that the daemon has, on this folder; `reports` is what it has told. */
+export function watchFolder({ path }: Folder, restMs = shortRestMs): RuleWatch & { reports: RuleReport[] } {
+  const watch = createRuleWatch({ directory: path, restMs, leastCoveragePercent: 100 });
+  const reports: RuleReport[] = [];
+  return {
+    ...watch,
+    reports,
+    start: (onReport) =>
+      watch.start((report) => {
+        reports.push(report);
+        onReport(report);
+      }),
+  };
+}
+
+/** Whoever only asks which set is followed needs no more of a policy. */
+export function policyNaming(ruleSet: RuleSet): Policy {
+  return { ruleSet } as Policy;
+}

@@ -1,0 +1,122 @@
+/** Rule sets activated, gone back from and approved by the commands, beside a live `lance run`. */
+import assert from 'node:assert/strict';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { eventually } from '../conformance/backend.ts';
+import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
+
+type Entry = { kind: string; hash: string; by: string | null; followed: boolean; changes?: object[] };
+
+const shipped = new URL('../../rules/', import.meta.url).pathname;
+let played: Played;
+let environment: Record<string, string>;
+let folder: string;
+let daemon: Daemon = { url: '', stop: async () => {} };
+
+before(async () => {
+  played = await openStage(21);
+  folder = join(played.directory, 'rules');
+  cpSync(shipped, folder, { recursive: true });
+  const config = JSON.parse(readFileSync(played.environment.LANCE_CONFIG!, 'utf8'));
+  writeFileSync(played.environment.LANCE_CONFIG!, JSON.stringify({ ...config, rules: { restMs: 150 } }));
+  environment = { ...played.environment, LANCE_RULES_DIR: folder, LANCE_LANG: 'en' };
+  daemon = await startDaemon(environment);
+});
+
+after(async () => {
+  await daemon.stop();
+  await played.close();
+});
+
+function edit(change: (text: string) => string): void {
+  const path = join(folder, 'limits.json');
+  writeFileSync(path, change(readFileSync(path, 'utf8')));
+}
+
+async function history(): Promise<Entry[]> {
+  return jsonLines<Entry>((await lance(environment, 'rules', 'history', '--json')).stdout);
+}
+
+/** What the daemon says of its rules. */
+async function rulesLine(): Promise<string> {
+  const { origin } = new URL(daemon.url);
+  const text = await (await fetch(`${origin}/readyz?verbose`)).text();
+  return text.split('\n').find((line) => line.includes('rules:')) ?? text;
+}
+
+async function follows(hash: string): Promise<void> {
+  await eventually(async () => (await rulesLine()).startsWith(`[+] rules: ${hash.slice(0, 12)} is followed`), 10_000);
+}
+
+test('a change in the folder is followed; rollback goes back beside the daemon, and activate forth again', async () => {
+  const [first] = await history();
+  await follows(first!.hash);
+  edit((text) => text.replace(/("name": "[^"]+",\s*"description": ")/, '$1Anders: '));
+  await eventually(async () => (await history())[0]!.hash !== first!.hash, 10_000);
+  const [activated, proposed] = await history();
+  assert.deepEqual([activated!.kind, proposed!.kind, proposed!.by], ['activated', 'proposed', null]);
+  assert.equal(proposed!.changes!.length, 1);
+  await follows(activated!.hash);
+  const nobody = await lance(environment, 'rules', 'rollback');
+  assert.equal(nobody.code, 1);
+  const back = await lance(environment, 'rules', 'rollback', '--by', 'ana');
+  assert.equal(back.code, 0, back.stderr);
+  assert.match(back.stdout, new RegExp(`${first!.hash.slice(0, 12)} decides from .* on; 1 process`));
+  await follows(first!.hash);
+  const named = activated!.hash.slice(0, 9);
+  const forth = await lance(environment, 'rules', 'activate', named, '--by', 'ana');
+  assert.equal(forth.code, 0, forth.stderr);
+  assert.match((await lance(environment, 'rules', 'activate', named, '--by', 'ana')).stdout, /followed already/);
+  await follows(activated!.hash);
+  assert.equal((await lance(environment, 'rules', 'activate', 'ffffffff', '--by', 'ana')).code, 66);
+  const table = (await lance(environment, 'rules', 'history')).stdout;
+  assert.match(table, new RegExp(`${activated!.hash.slice(0, 12)}\\*\\s+announced\\s+ana`));
+  assert.match(table, /proposed +\(folder\) +changed rule "/);
+});
+
+test('a bad folder: told by check, refused by the daemon, which serves the last good set also after a restart', async () => {
+  const { hash } = (await history()).find(({ followed }) => followed)!;
+  const path = join(folder, 'limits.json');
+  const good = readFileSync(path, 'utf8');
+  edit((text) => text.slice(0, 200));
+  assert.equal((await lance(environment, 'rules', 'check')).code, 65);
+  await eventually(async () => (await rulesLine()).endsWith('the folder is refused'), 10_000);
+  await daemon.stop();
+  daemon = await startDaemon(environment);
+  await follows(hash);
+  await eventually(async () => (await rulesLine()).endsWith('the folder is refused'), 10_000);
+  writeFileSync(path, good);
+  await eventually(async () => (await rulesLine()).endsWith('is followed'), 10_000);
+});
+
+test('with approval a set waits for a second person, bound to its hash', async () => {
+  await daemon.stop();
+  const config = JSON.parse(readFileSync(environment.LANCE_CONFIG!, 'utf8'));
+  writeFileSync(environment.LANCE_CONFIG!, JSON.stringify({ ...config, rules: { restMs: 150, approval: true } }));
+  daemon = await startDaemon(environment);
+  const { hash: before } = (await history()).find(({ followed }) => followed)!;
+  await follows(before);
+  edit((text) => text.replace('Anders: ', 'Wieder anders: '));
+  await eventually(async () => /in the folder is not$/.test(await rulesLine()), 10_000);
+  const proposed = await lance(environment, 'rules', 'propose', folder, '--by', 'ana');
+  assert.equal(proposed.code, 0, proposed.stderr);
+  assert.match(proposed.stdout, /changed rule "[\s\S]*lance rules approve/);
+  const hash = (await history()).find(({ by, kind }) => kind === 'proposed' && by === 'ana')!.hash;
+  const alone = await lance(environment, 'rules', 'activate', hash, '--by', 'ana');
+  assert.equal(alone.code, 65);
+  const own = await lance(environment, 'rules', 'approve', hash, '--by', 'Ana');
+  assert.equal(own.code, 65);
+  assert.match(own.stderr, /another person has to approve it/);
+  await follows(before);
+  const approved = await lance(environment, 'rules', 'approve', hash, '--by', 'bruno');
+  assert.equal(approved.code, 0, approved.stderr);
+  await follows(hash);
+  assert.deepEqual(
+    (await history()).slice(0, 2).map(({ kind, by }) => [kind, by]),
+    [
+      ['activated', 'bruno'],
+      ['approved', 'bruno'],
+    ],
+  );
+});

@@ -1,0 +1,56 @@
+/** What the auditor's verdict and the service say of any crash run, whatever the backend. */
+import { availableParallelism, loadavg } from 'node:os';
+import type { Verdict } from './verdict.ts';
+
+export type RunFigures = {
+  requests: number;
+  requestsPerSecond: number;
+  bids: number;
+  bidShare: number;
+  repeatedBids: number;
+  laterClaims: number;
+  passed: Readonly<Record<string, number>>;
+  /** Played by the service. */
+  faults: Readonly<Record<string, number>>;
+  records: number;
+  /** Processes that wanted to run, in the last minutes, and how many can: recovery takes longer on a busy machine. */
+  machine: { load: number; cores: number };
+  violations: number;
+};
+
+export function runFigures(run: {
+  verdict: Verdict;
+  sandbox: { faults: Readonly<Record<string, number>> };
+  streamMs: number;
+}): RunFigures {
+  const { requests, bids, repeatedBids, laterClaims, passed, records, violations } = run.verdict;
+  return {
+    requests,
+    requestsPerSecond: Math.round(requests / (run.streamMs / 1_000)),
+    bids,
+    bidShare: Math.round((1_000 * bids) / requests) / 1_000,
+    repeatedBids,
+    laterClaims,
+    passed,
+    faults: { ...run.sandbox.faults },
+    records,
+    machine: { load: Math.round(10 * (loadavg()[1] ?? 0)) / 10, cores: availableParallelism() },
+    violations: violations.length,
+  };
+}
+
+/** The middle one of the sorted values, the upper one of two; 0 without values. */
+export function medianOf(values: readonly number[]): number {
+  return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0;
+}
+
+const count = new Intl.NumberFormat('en');
+
+export function loadText({ requests, requestsPerSecond, bidShare }: RunFigures): string {
+  return `${count.format(requests)} requests at ${requestsPerSecond}/s, ${(100 * bidShare).toFixed(1)} % bid for`;
+}
+
+export function closingText({ machine }: RunFigures, missed: readonly string[]): string {
+  const judged = missed.length === 0 ? '0 violations' : `FAILED: ${missed.join(', ')}`;
+  return `machine load ${machine.load} on ${machine.cores} cores; ${judged}`;
+}

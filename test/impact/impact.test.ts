@@ -1,0 +1,250 @@
+/** Impact: the figures against a second, plainly written count; equal sets; a blocked segment; the same bytes again. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { auditLines } from '../../bench/audit-lines.ts';
+import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
+import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
+import { createVault } from '../../src/adapters/vault/vault.ts';
+import type { Policy } from '../../src/bidding/decide.ts';
+import { bootstrap } from '../../src/impact/bootstrap.ts';
+import type { SetDecision } from '../../src/impact/desk-replay.ts';
+import { type ImpactOptions, measureImpact } from '../../src/impact/impact.ts';
+import type { RecordedCase } from '../../src/impact/recorded-cases.ts';
+import { replaySets } from '../../src/impact/replay-sets.ts';
+import { policyOf } from '../../src/policy.ts';
+import type { RuleFile } from '../../src/rules/rule-set.ts';
+import { readAuditLine } from '../../src/wire/audit-line.ts';
+import { readRequestMapping } from '../../src/wire/mapping-table.ts';
+import { configOf } from '../bidding/house.ts';
+
+const config = configOf({ baseUrl: 'http://127.0.0.1:1', dataDir: 'never-opened', accessToken: 'token-for-tests' });
+const settings = config.bidding;
+const startsAt = Date.parse('2026-11-20T12:00:00Z');
+const vault = createVault('a key for the tests of impact');
+const files = readRuleFiles(config.rulesDir);
+const reading = readRequestMapping(mappingFile);
+if (reading.kind === 'refused') throw new Error('the shipped mapping is refused');
+const { mapping } = reading;
+
+function policyWith(...more: RuleFile[]): Policy {
+  return policyOf(config, [...files, ...more]);
+}
+
+function ruleFile(name: string, conditions: object, event: object): RuleFile {
+  return { path: `${name}.json`, text: JSON.stringify({ name, description: 'of a test', conditions, event }) };
+}
+
+const blocksCommerce = ruleFile(
+  'No commerce',
+  { all: [{ fact: 'employer.sector', operator: 'equal', value: 'commerce' }] },
+  { type: 'pass', params: { code: 'alerts', reason: 'not now' } },
+);
+
+function casesOf(
+  count: number,
+  change: (recorded: RecordedCase) => RecordedCase = (recorded) => recorded,
+): RecordedCase[] {
+  const stream = { count, seed: 'impact-test', startsAt, batchRequests: 10, everyMs: 12_000 };
+  return [...auditLines(stream)].map((text) => {
+    const read = readAuditLine(text, { mapping, vault });
+    if (read.kind === 'refused') throw new Error(read.text);
+    const { request, link, bids, control, acceptance } = read.line;
+    const knownAt = request.receivedAt + settings.windowMs;
+    return change({
+      request,
+      link,
+      decidedAt: request.receivedAt,
+      auction: { startedAt: null, endedAt: null, knownAt, rivals: bids ?? [] },
+      control,
+      acceptance,
+    });
+  });
+}
+
+const cases = casesOf(300);
+const base: Omit<ImpactOptions, 'current' | 'candidate'> = {
+  kind: 'impact',
+  settings,
+  warmUp: 0,
+  seed: 1,
+  draws: 50,
+  elsewhere: null,
+  onProgress: () => undefined,
+};
+
+test('a set beside itself turns nothing and differs in nothing, in whatever order the lines stand', async () => {
+  const report = await measureImpact(cases, { ...base, current: policyWith(), candidate: policyWith() });
+  assert.deepEqual([report.requests, report.judged, report.batches, report.flips.length], [300, 300, 30, 0]);
+  for (const { toPass, toBid, otherBid, difference, key } of report.segments) {
+    assert.deepEqual([toPass, toBid, otherBid], [0, 0, 0]);
+    for (const [name, { value, low, high }] of Object.entries(difference)) {
+      assert.deepEqual([value ?? 0, low, high], [0, 0, 0], `${key} ${name}`);
+    }
+  }
+  assert.ok(report.segments[0]!.current.bids > 100);
+  const again = await measureImpact(
+    cases.toReversed().sort((a, b) => a.decidedAt - b.decidedAt),
+    {
+      ...base,
+      current: policyWith(),
+      candidate: policyWith(),
+    },
+  );
+  assert.equal(again.segments[0]!.current.bids, report.segments[0]!.current.bids);
+});
+
+test('a set that blocks a segment turns exactly the bids of that segment, and the same bytes come out again', async () => {
+  const run = () => measureImpact(cases, { ...base, current: policyWith(), candidate: policyWith(blocksCommerce) });
+  const report = await run();
+  const [replayed] = await replaySets(cases, [{ policy: policyWith(), shares: false }], settings, () => undefined);
+  const wanted = cases.flatMap(({ request }, place) => {
+    const decision = replayed!.decisions[place]!;
+    const isCommerce = decision.segmentKeys.includes('all|employer.sector=commerce');
+    return decision.kind === 'bid' && isCommerce ? [request.requestId] : [];
+  });
+  // A set that bids less also learns less of which reading of the market serves: a bid on the edge may turn with that.
+  const toPass = report.flips.filter(({ turn, rules }) => turn === 'to-pass' && rules.length > 0);
+  assert.ok(report.flips.filter(({ rules }) => rules.length === 0).length <= 3);
+  assert.ok(wanted.length > 20);
+  assert.deepEqual(toPass.map(({ requestId }) => requestId).sort(), wanted.sort());
+  for (const { to, rules } of toPass) assert.deepEqual([to, rules], ['alerts', ['No commerce']]);
+  const commerce = report.segments.find(({ key }) => key === 'all|employer.sector=commerce')!;
+  assert.equal(commerce.toPass, wanted.length);
+  assert.equal(commerce.candidate.bids, 0);
+  assert.equal(commerce.candidate.winRate, null);
+  assert.equal(commerce.difference.bids.value, -wanted.length);
+  assert.ok(commerce.difference.bids.low <= -wanted.length && commerce.difference.bids.high >= -wanted.length);
+  assert.equal(JSON.stringify(await run()), JSON.stringify(report));
+});
+
+/** The same figures, counted from the decisions in one plain pass. */
+function plainCount(decisions: readonly SetDecision[]) {
+  const count = { bids: 0, wins: 0, volumeCents: 0, expectedProfitCents: 0, profit: 0 };
+  for (const [place, decision] of decisions.entries()) {
+    if (decision.kind === 'pass') continue;
+    const { rateHundredths, amountCents, expectedValueCents } = decision.offer;
+    const rivals = cases[place]!.auction!.rivals;
+    const below = rivals.some((bid) => (bid.offGrid ? bid.rateHundredths - 0.5 : bid.rateHundredths) < rateHundredths);
+    const equal = rivals.some((bid) => !bid.offGrid && bid.rateHundredths === rateHundredths);
+    const win = below ? 0 : equal ? 0.5 : 1;
+    const { acceptance, valueIfReleasedCents, bidCostCents } = decision.worth;
+    count.bids += 1;
+    count.wins += win;
+    count.volumeCents += amountCents;
+    count.expectedProfitCents += expectedValueCents;
+    count.profit += win * acceptance * valueIfReleasedCents - bidCostCents;
+  }
+  return count;
+}
+
+test('the figures are those of a plain count', async () => {
+  const dearer = ruleFile(
+    'Dearer',
+    { all: [{ fact: 'desk.always', operator: 'equal', value: true }] },
+    { type: 'limit', params: { minSpreadPercent: 0.9 } },
+  );
+  const current = policyWith();
+  const candidate = policyWith(dearer);
+  const report = await measureImpact(cases, { ...base, current, candidate });
+  for (const [side, policy] of [
+    ['current', current],
+    ['candidate', candidate],
+  ] as const) {
+    const [replayed] = await replaySets(cases, [{ policy, shares: false }], settings, () => undefined);
+    const plain = plainCount(replayed!.decisions);
+    const { bids, wins, volumeCents, expectedProfitCents, profitGivenBidsCents, winRate } = report.segments[0]![side];
+    assert.deepEqual(
+      { bids, wins, volumeCents, expectedProfitCents, profit: profitGivenBidsCents },
+      {
+        ...plain,
+        profit: Math.round(plain.profit),
+      },
+    );
+    assert.ok(Math.abs(winRate! - plain.wins / plain.bids) < 1e-9);
+  }
+  assert.ok(report.segments[0]!.otherBid > 0);
+});
+
+test('nothing is learnt of an auction before its end is known', async () => {
+  const policy = policyWith();
+  const told = await replaySets(cases, [{ policy, shares: false }], settings, () => undefined);
+  const late = casesOf(300, (recorded) => ({
+    ...recorded,
+    // All ends known only after the last decision: other rivals then change nothing.
+    auction: { ...recorded.auction!, knownAt: startsAt + 1e9, rivals: [] },
+  }));
+  const later = casesOf(300, (recorded) => ({
+    ...recorded,
+    auction: { ...recorded.auction!, knownAt: startsAt + 1e9 },
+  }));
+  const [one] = await replaySets(late, [{ policy, shares: false }], settings, () => undefined);
+  const [other] = await replaySets(later, [{ policy, shares: false }], settings, () => undefined);
+  assert.deepEqual(one!.decisions, other!.decisions);
+  assert.notDeepEqual(told[0]!.decisions, other!.decisions);
+});
+
+test('pauses and caps by hand hold for both sets; losing a bid gives its room back', async () => {
+  const paused = casesOf(100, (recorded) => ({ ...recorded, control: { paused: true, caps: {} } }));
+  const policy = policyWith();
+  const [stopped] = await replaySets(paused, [{ policy, shares: false }], settings, () => undefined);
+  const codes = stopped!.decisions.map((decision) => (decision.kind === 'bid' ? 'bid' : decision.code));
+  assert.ok(!codes.includes('bid') && codes.includes('paused'));
+  const limitCents = 3_000_000;
+  const capped = casesOf(300, (recorded) => ({ ...recorded, control: { paused: false, caps: { desk: limitCents } } }));
+  const [held] = await replaySets(capped, [{ policy, shares: false }], settings, () => undefined);
+  assert.ok(held!.decisions.some((decision) => decision.kind === 'pass' && decision.code === 'cap'));
+  // By hand: what is promised at any time is what was bid, less what was lost.
+  let promised = 0;
+  let most = 0;
+  for (const { amountCents } of held!.moves.flat()) {
+    promised += amountCents;
+    most = Math.max(most, promised);
+  }
+  assert.ok(most <= limitCents && most > limitCents / 2);
+  assert.ok(
+    held!.moves.flat().some(({ amountCents }) => amountCents < 0),
+    'a lost bid releases',
+  );
+  assert.ok(held!.capPeaks.get('operator:desk')!.share <= 1);
+  const bid = held!.decisions.reduce((sum, one) => sum + (one.kind === 'bid' ? one.offer.amountCents : 0), 0);
+  assert.ok(bid > limitCents, 'what was released was bid again');
+});
+
+test('a shadow sees the exposure of the set that bids and adds nothing to it', async () => {
+  const capped = casesOf(300, (recorded) => ({ ...recorded, control: { paused: false, caps: { desk: 3_000_000 } } }));
+  const sets = [
+    { policy: policyWith(), shares: false },
+    { policy: policyWith(), shares: true },
+  ];
+  const [live, shadow] = await replaySets(capped, sets, settings, () => undefined);
+  const [alone] = await replaySets(capped, [sets[0]!], settings, () => undefined);
+  assert.deepEqual(live!.decisions, alone!.decisions);
+  assert.equal(shadow!.moves.flat().length, 0);
+  // The live bids of its own group are there already, so it finds no more room than they left.
+  const bids = ({ decisions }: NonNullable<typeof live>) => decisions.filter(({ kind }) => kind === 'bid').length;
+  assert.ok(bids(shadow!) > 0 && bids(shadow!) <= bids(live!));
+});
+
+test('what was only learnt from is not counted, and a repeated line counts once', async () => {
+  const policies = { current: policyWith(), candidate: policyWith(blocksCommerce) };
+  const report = await measureImpact([...cases, cases[5]!], { ...base, ...policies, warmUp: 200 });
+  assert.deepEqual([report.requests, report.warmUp, report.repeated, report.batches], [100, 200, 1, 10]);
+  const counted = new Set(cases.slice(200).map(({ request }) => request.requestId));
+  assert.ok(report.flips.every(({ requestId }) => counted.has(requestId)));
+});
+
+test('the bootstrap draws whole batches: its interval is that of the mean of batch sums', () => {
+  const sums = Array.from({ length: 200 }, (_, index) => ((index * 37) % 100) / 10);
+  const rows = sums.flatMap((sum, batch) => [
+    { batch, group: 0, values: Float64Array.of(sum / 2) },
+    { batch, group: 0, values: Float64Array.of(sum / 2) },
+  ]);
+  const shape = { batches: 200, groups: 1, width: 1 };
+  const [[interval]] = bootstrap(rows, shape, [(own) => own[0]!], { draws: 4_000, seed: 3 }) as [
+    [{ low: number; high: number }],
+  ];
+  const mean = sums.reduce((sum, value) => sum + value, 0) / 200;
+  const deviation = Math.sqrt(sums.reduce((sum, value) => sum + (value - mean) ** 2, 0));
+  assert.ok(Math.abs(interval.low - (200 * mean - 1.645 * deviation)) < 0.12 * deviation);
+  assert.ok(Math.abs(interval.high - (200 * mean + 1.645 * deviation)) < 0.12 * deviation);
+});

@@ -1,0 +1,163 @@
+/** Actual and expected losses of one loan against a plain second computation; groups; every bad line. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assess, choiceInput, draftOffer } from '../../src/bidding/decide.ts';
+import { type Loan, outcomeOf, readPerformance, reportPerformance } from '../../src/impact/performance.ts';
+import { lossMultiplier, lossShare } from '../../src/pricing/value.ts';
+import { buildWinCurve } from '../../src/pricing/win-curve.ts';
+import { configOf, shippedPolicy } from '../bidding/house.ts';
+import { at, sampleLink, sampleRequest } from '../rules/sample-request.ts';
+
+const config = configOf({ baseUrl: 'http://127.0.0.1:1', dataDir: 'never-opened', accessToken: 'token-for-tests' });
+const policy = shippedPolicy(config);
+const settings = config.bidding;
+const curve = buildWinCurve({
+  ...config.pricing.winCurve,
+  segments: [],
+  scores: [],
+  prior: policy.prior,
+  at,
+  halfLifeMs: settings.halfLifeMs,
+  breakEvens: null,
+});
+const assessment = assess(sampleRequest, { link: sampleLink, ledger: undefined }, policy, at);
+const input = {
+  assessment,
+  policy,
+  settings,
+  curve,
+  trial: null,
+  operatorCaps: {},
+  shadowPricePerCent: 0,
+  shadowPriceVersion: null,
+  acceptance: null,
+};
+const asked = choiceInput(input);
+const draft = draftOffer(input);
+if (draft.kind === 'pass') throw new Error(`the sample request is passed: ${draft.code}`);
+const { offer } = draft;
+
+function loanWith(observations: [month: string, status: string][], change: Partial<Loan> = {}): Loan {
+  const text = observations.map(([month, status]) => `1,${month},${status}`).join('\n');
+  const read = readPerformance(text);
+  assert.deepEqual(read.bad, []);
+  const segmentKeys = ['all', 'all|a=1'];
+  const own = { requestId: '1', decidedAt: at, offer, asked, segmentKeys, gapHundredths: 3 };
+  return { ...own, observations: read.observations, ...change };
+}
+
+/** Balances by compounding on days, and the expected loss by its own sum. */
+function plainly(due: number) {
+  const { tables, economics, pledgedCents } = asked;
+  const { dueDays } = tables.terms('2026-11-20', offer.installments);
+  const annual = Number(((1 + offer.rateHundredths / 10_000) ** 12 - 1).toFixed(6));
+  let balance = offer.financedCents;
+  const balances = [balance];
+  for (const [index, day] of dueDays.entries()) {
+    const days = day - (index === 0 ? 0 : dueDays[index - 1]!);
+    balance = balance * (1 + annual) ** (days / 365) - offer.installmentCents;
+    balances.push(balance);
+  }
+  const share = lossShare(economics, pledgedCents, offer.financedCents);
+  const alive = (index: number) =>
+    index < 0
+      ? 1
+      : (1 - economics.neverStartedShare) * (1 - economics.separationMonthly) ** ((12 * dueDays[index]!) / 365);
+  let expected = 0;
+  for (let index = 0; index < due; index += 1) expected += (alive(index - 1) - alive(index)) * balances[index]! * share;
+  return {
+    balances,
+    share,
+    expected: expected * lossMultiplier(offer.rateHundredths, curve, economics),
+    ended: 1 - alive(due - 1),
+  };
+}
+
+test('a loan that pays: nothing lost, and the loss that was expected until then', () => {
+  // Decided on 20 November 2026: first due in January 2027.
+  const outcome = outcomeOf(
+    loanWith([
+      ['2027-01', 'current'],
+      ['2027-06', 'current'],
+      ['2027-03', 'late'],
+    ]),
+  );
+  const plain = plainly(6);
+  assert.equal(outcome.due, 6);
+  assert.deepEqual([outcome.ended, outcome.actualLossCents], [false, 0]);
+  assert.ok(Math.abs(outcome.expectedLossCents - plain.expected) < 2, `${outcome.expectedLossCents} ${plain.expected}`);
+  assert.ok(Math.abs(outcome.expectedEnded - plain.ended) < 1e-12);
+});
+
+test('a loan that ends loses what was outstanding; what comes after its end is no news', () => {
+  const { balances, share } = plainly(3);
+  const ended = outcomeOf(
+    loanWith([
+      ['2027-02', 'late'],
+      ['2027-03', 'default'],
+      ['2027-08', 'default'],
+    ]),
+  );
+  assert.deepEqual([ended.due, ended.ended], [3, true]);
+  assert.ok(Math.abs(ended.actualLossCents - balances[2]! * share) < 5);
+  const never = outcomeOf(loanWith([['2027-03', 'not-started']]));
+  assert.ok(Math.abs(never.actualLossCents - offer.financedCents * share) < 1e-6);
+  const settled = outcomeOf(
+    loanWith([
+      ['2027-02', 'settled'],
+      ['2027-09', 'settled'],
+    ]),
+  );
+  assert.deepEqual([settled.due, settled.actualLossCents], [2, 0]);
+  assert.equal(outcomeOf(loanWith([['2026-12', 'current']])).expectedLossCents, 0);
+});
+
+test('loans are told by vintage, segment and gap, and add up', () => {
+  const december = Date.parse('2026-12-03T15:00:00Z');
+  const loans = [
+    loanWith([['2027-03', 'default']]),
+    loanWith([['2027-03', 'current']], { decidedAt: december, gapHundredths: 0, segmentKeys: ['all', 'all|a=2'] }),
+    loanWith([['2027-03', 'current']], { gapHundredths: 51 }),
+    loanWith([['2027-03', 'current']], { gapHundredths: null }),
+  ];
+  const { total, vintages, segments, gaps } = reportPerformance(loans);
+  const counts = (rows: readonly { key: string; loans: number }[]) => rows.map(({ key, loans: own }) => [key, own]);
+  assert.deepEqual(counts(vintages), [
+    ['2026-11', 3],
+    ['2026-12', 1],
+  ]);
+  assert.deepEqual(counts(segments), [
+    ['all|a=1', 3],
+    ['all|a=2', 1],
+  ]);
+  assert.deepEqual(counts(gaps), [
+    ['0', 1],
+    ['1-5', 1],
+    ['51+', 1],
+    ['no-rival', 1],
+  ]);
+  assert.deepEqual([total.loans, total.actualEnded, total.releasedCents], [4, 1, 4 * offer.amountCents]);
+  const sum = vintages.reduce((all, row) => all + row.expectedLossCents, 0);
+  assert.ok(Math.abs(sum - total.expectedLossCents) <= 2);
+});
+
+test('every bad line is told', () => {
+  const { observations, bad } = readPerformance(
+    'id;mes;situacao\n12;2026-11;current\nx;2026-11;late\n13;2026-13;late\n14;2026-11;gone\n12;2026-11;late\n15;2026-12\n16;2026-12;Default\n',
+  );
+  assert.deepEqual(
+    observations.map(({ requestId, status }) => [requestId, status]),
+    [
+      ['12', 'current'],
+      ['16', 'default'],
+    ],
+  );
+  assert.deepEqual(
+    bad.map(({ line }) => line),
+    [3, 4, 5, 6, 7],
+  );
+  assert.deepEqual(
+    readPerformance('').bad.map(({ line }) => line),
+    [1],
+  );
+});
