@@ -9,6 +9,7 @@ import type { BiddingSettings } from './bidding/settings.ts';
 import { type Fields, isPlain, nearestName, optional } from './config/fields.ts';
 import { splitCommand } from './config/formats.ts';
 import {
+  type ApiSection,
   type ContactSection,
   type HttpSettings,
   type Role,
@@ -19,6 +20,7 @@ import {
 } from './config/sections.ts';
 import { type StorePlace, storePlaceOf } from './config/store-place.ts';
 import type { Economics } from './domain/policy.ts';
+import type { FlowSettings } from './origination/settings.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { type Contact, checkContacts } from './wire/bid.ts';
 
@@ -39,6 +41,8 @@ export type Config = {
   bidding: BiddingSettings;
   economics: Economics;
   pricing: PricingSettings;
+  flows: FlowSettings;
+  api: ApiSection;
   pseudonymKey: string;
   /** What decisions depend on, as canonical JSON without secrets, and its SHA-256 in hex: a stored input of every decision. */
   settings: { hash: string; content: string };
@@ -70,6 +74,14 @@ function listOf(value: string): unknown {
     .filter((entry) => entry !== '');
 }
 
+/** `name:role:hash`, separated by commas. */
+function apiTokensIn(value: string): unknown {
+  return (listOf(value) as string[]).map((entry) => {
+    const [name, role, sha256] = entry.split(':');
+    return { name, role, sha256 };
+  });
+}
+
 /** The environment's names, where each goes, and how its text is read when it is more than text. */
 const variables: Readonly<Record<string, { path: string; read?: (value: string) => unknown }>> = {
   LANCE_BACKEND: { path: 'backend' },
@@ -83,7 +95,7 @@ const variables: Readonly<Record<string, { path: string; read?: (value: string) 
   LANCE_HTTP_HOST: { path: 'http.host' },
   LANCE_HTTP_PORT: { path: 'http.port', read: numberOf },
   LANCE_WEBHOOK_TOKENS: { path: 'http.webhookTokens', read: listOf },
-  LANCE_API_TOKEN: { path: 'http.apiToken' },
+  LANCE_API_TOKENS: { path: 'api.tokens', read: apiTokensIn },
   LANCE_BASE_URL: { path: 'service.baseUrl' },
   LANCE_FGTS_URL: { path: 'service.fgtsUrl' },
   LANCE_PROPOSAL_URL: { path: 'service.proposalUrl' },
@@ -238,6 +250,8 @@ function configOf(read: Sections, store: StorePlace): Config {
     bidding,
     economics,
     pricing,
+    flows: read.flows,
+    api: read.api,
     pseudonymKey: read.pseudonymKey,
     settings: Object.freeze({ hash: createHash('sha256').update(content).digest('hex'), content }),
   });

@@ -28,11 +28,15 @@ import type { Config } from './config.ts';
 import { type Chance, type Clock, dayOf } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
 import type { Fault } from './errors.ts';
+import type { ApiParts } from './http/api/api.ts';
 import { createDoor, type Door } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
 import { createLagWatch, type LagWatch } from './http/lag.ts';
 import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
+import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './origination/desk.ts';
+import { createFlowFront } from './origination/front.ts';
+import type { FlowStore, LoanService } from './origination/ports.ts';
 import { createPolicyMaker } from './policy.ts';
 import { prepareCalendar } from './pricing/schedule.ts';
 import { encodeBid } from './wire/bid.ts';
@@ -44,6 +48,7 @@ export type Store = {
   appendAtDoor: EventLog['append'];
   views: Views;
   margins: MarginCache;
+  flows: FlowStore;
   control: Control;
   house: House;
   ruleBook: RuleBook;
@@ -56,17 +61,19 @@ export type EngineParts = {
   instance: string;
   soleOwner: boolean;
   store: Store;
-  service: Service;
+  service: Service & LoanService;
   vault: Vault;
   clock: Clock;
   chance: Chance;
   mapping: RequestMapping;
   ruleWatch: RuleWatch;
+  /** Of this program, as its package says. */
+  version: string;
   /** False freezes the statistics. */
   learning: boolean;
   journal: Journal;
   /** Hears each durable step; a crash run ends the process here. */
-  onStep: (step: Step) => void;
+  onStep: (step: Step | FlowDurableStep) => void;
   /** The desk was moved from under this process, which is to end. */
   onMoved: (fault: Fault) => void;
 };
@@ -76,6 +83,7 @@ export type Engine = {
   url: string;
   /** Null in a process that is a door only. */
   desk: Desk | null;
+  flowDesk: FlowDesk | null;
   /** What decisions follow now; null: nothing may be decided. */
   policy: () => Policy | null;
   /** No new webhooks, no new bids; what is under way is waited for. */
@@ -113,6 +121,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     onEvent: ruleJournal(journal),
   });
   const { desk, keeper } = config.roles.includes('desk') ? deskOf(parts, metrics, rules) : { desk: null, keeper: null };
+  const flowDesk = desk === null ? null : flowDeskOf(parts, desk);
   const door = config.roles.includes('door') ? doorOf(parts, metrics) : null;
   const server = createServer({
     door,
@@ -120,6 +129,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     bodyLimitBytes: config.http.bodyLimitBytes,
     progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
     checks: desk === null ? [] : readinessChecks(desk, rules),
+    api: config.api.tokens.length === 0 ? null : apiOf(parts),
     metricsText: () => metricsText({ ...parts, rules, metrics, lagWatch, desk, door }),
     onFault: (text) => journal.error('http-fault', { text }),
   });
@@ -127,6 +137,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   prepareCalendar(dayOf(parts.clock.now()), pricing.maxInstallments, pricing.payrollCalendar);
   if (desk !== null) await rules.start();
   await desk?.start();
+  await flowDesk?.start();
   keeper?.start();
   const port = await server.listen(config.http.host, config.http.port);
   const house = parts.soleOwner ? null : watchHouse({ ...parts, ...parts.store, shows: desk === null });
@@ -134,11 +145,13 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   return {
     url: `http://${config.http.host}:${port}`,
     desk,
+    flowDesk,
     policy: () => rules.policy(parts.clock.now()),
     stop: async () => {
       house?.stop();
       await server.close();
       await keeper?.stop();
+      await flowDesk?.stop();
       await desk?.stop();
       await rules.stop();
       journal.info('stopped', { instance: parts.instance });
@@ -193,6 +206,22 @@ function deskOf(parts: EngineParts, metrics: Metrics, rules: RuleDesk): { desk: 
   return { desk, keeper };
 }
 
+/** Contracts and withdrawals; a pause of the desk keeps them from writing too. */
+function flowDeskOf({ store, config, journal, onStep, ...parts }: EngineParts, desk: Desk): FlowDesk {
+  return createFlowDesk({
+    ...parts,
+    ...store,
+    settings: config.flows,
+    pricing: config.pricing,
+    isOpen: () => desk.gate() === null,
+    observer: (event) => {
+      if (event.kind === 'step') onStep(event.step);
+      else if (event.kind === 'alarm') journal.error('alarm', { code: event.code, flowId: event.flowId });
+      else journal.error('fault', { code: event.code, text: event.message });
+    },
+  });
+}
+
 function observerOf(metrics: Metrics, journal: Journal, onStep: (step: Step) => void): DeskObserver {
   return (event) => {
     metrics.observeDesk(event);
@@ -200,6 +229,22 @@ function observerOf(metrics: Metrics, journal: Journal, onStep: (step: Step) => 
     else if (event.kind === 'alarm') journal.error('alarm', { code: event.code, requestId: event.requestId });
     else if (event.kind === 'fault') journal.error('fault', { code: event.code, text: event.message });
     else if (event.kind === 'log-refused') journal.error('log-refused', { topic: event.topic });
+  };
+}
+
+function apiOf({ store, config, vault, clock, mapping, journal, version }: EngineParts): ApiParts {
+  const append = store.appendAtDoor;
+  const front = createFlowFront({
+    ...{ append, log: store.log, flows: store.flows, views: store.views, margins: store.margins, vault, clock },
+    settings: config.flows,
+    pricing: config.pricing,
+  });
+  return {
+    ...{ ...store, append, front, vault, clock, mapping, version },
+    limits: { maxBytes: config.http.bodyLimitBytes, maxDepth: config.http.depthLimit },
+    replayLimit: config.api.replayLimit,
+    tokens: config.api.tokens,
+    onFault: (text) => journal.error('http-fault', { text }),
   };
 }
 

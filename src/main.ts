@@ -39,6 +39,7 @@ import type { Vault } from './domain/vault.ts';
 import { type Engine, type Store, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
 import { createJournal, type Journal } from './http/journal.ts';
+import type { FlowDurableStep } from './origination/desk.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { createRuleWatch } from './rule-watch.ts';
 import { type modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
@@ -133,7 +134,7 @@ async function openSharedStore(
       onStalled: onFault,
       onLine: (level, text) => journal[level]('kafka', { text }),
     });
-    const { views, margins, control } = shared;
+    const { views, margins, flows, control } = shared;
     return {
       log: records.log,
       appendAtDoor: records.appendAtDoor,
@@ -141,6 +142,7 @@ async function openSharedStore(
       ruleBook: records.ruleBook,
       views,
       margins,
+      flows,
       control,
       copies: { views: shared.copies, snapshots: records.snapshots },
       close: async () => {
@@ -168,8 +170,8 @@ async function openWhole(place: StorePlace): Promise<OpenStore> {
 /** For commands beside running desks. */
 async function openReader(place: StorePlace): Promise<DeskReader> {
   if (place.backend === 'embedded') return openEmbeddedReader({ directory: place.dataDir });
-  const { log, views, control, house, ruleBook, close } = await openWhole(place);
-  return { log, views, control, house, ruleBook, appendBeside: log.append, verifyChain: null, close };
+  const { log, views, flows, control, house, ruleBook, close } = await openWhole(place);
+  return { log, views, flows, control, house, ruleBook, appendBeside: log.append, verifyChain: null, close };
 }
 
 /** The desk and everything under it; `close` undoes it in reverse. */
@@ -206,6 +208,7 @@ async function openEngine(parts: {
     chance: Math.random,
     mapping: mapping.mapping,
     ruleWatch,
+    version,
     onStep: crashAt(process.env.LANCE_CRASH_AT),
     onMoved: parts.onFault,
   });
@@ -231,7 +234,7 @@ async function openEngine(parts: {
  * `step:n` kills this process the n-th time it comes there, as `npm run crash` asks for; nothing is flushed or closed.
  * `step:n:SIGSTOP` freezes it there.
  */
-function crashAt(text: string | undefined): (step: Step) => void {
+function crashAt(text: string | undefined): (step: Step | FlowDurableStep) => void {
   if (text === undefined) return () => undefined;
   const [name, times, signal = 'SIGKILL'] = text.split(':');
   let remaining = Number(times ?? 1);

@@ -55,7 +55,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   origination: ['bidding', 'pricing', 'wire', 'domain'],
   http: ['bidding', 'origination', 'wire', 'domain'],
   sandbox: ['wire', 'domain'],
-  config: ['bidding', 'pricing', 'wire', 'domain'],
+  config: ['bidding', 'origination', 'pricing', 'wire', 'domain'],
   cli: everyRoom,
   top: everyRoom,
 };

@@ -35,6 +35,8 @@ export type Desk = {
   /** Stops writing at once, waits for what is under way; claims without an answer wait in the log. */
   stop: () => Promise<void>;
   status: () => DeskStatus;
+  /** Why nothing may be written to the service just now; null when it may. */
+  gate: () => string | null;
   /** Partitions that this process is answerable for just now. */
   partitions: () => readonly number[];
 };
@@ -373,7 +375,7 @@ export function createDesk(world: DeskWorld): Desk {
     };
   }
 
-  return { start, stop, status, partitions: intake.owned };
+  return { start, stop, status, gate: gate.closedBecause, partitions: intake.owned };
 }
 
 function isEnd(record: AuctionRecord): boolean {

@@ -41,6 +41,8 @@ export type ConsumeOptions<T extends Topic> = {
   topic: T;
   /** `owned`: each partition at one process of the desk at a time, as far as they know; they come and go. `all`: every one. */
   scope: 'owned' | 'all';
+  /** Names consumers that share the partitions among themselves, apart from the topic's other ones; left out: the desk's. */
+  reader?: string;
   /** Asked whenever a partition comes: where to read on. For the first ones before `consume` resolves. */
   from: (partition: number) => Promise<number>;
   /** The partition is gone, or cannot be read any further: its batch in hand is done, and `from` is asked if it comes back. */

@@ -12,6 +12,7 @@ import { showBid } from './bids-show.ts';
 import { capDesk, pauseDesk, resumeDesk } from './control.ts';
 import { runDoctor } from './doctor.ts';
 import { exportDesk, undoExport } from './export.ts';
+import { registerFlows } from './flows-commands.ts';
 import { importDesk } from './import.ts';
 import { learnFile } from './learn.ts';
 import { registerLoan } from './loan-quote.ts';
@@ -121,6 +122,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerControl(program, world, add);
   registerLoan(program, world, add);
   registerRules(program, world, add, readersOf(world.format.texts.help).text);
+  registerFlows(program, world, add);
   registerMove(program, world, add);
   registerCare(program, world, add);
   translateHelp(program, world);

@@ -13,7 +13,13 @@ import type { Topic } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
 
 /** The order in which topics stand in the file: what the others refer to comes before them. */
-export const fileTopics = ['inputs', 'callbacks', 'dead-letters', 'auctions'] as const satisfies readonly Topic[];
+export const fileTopics = [
+  'inputs',
+  'callbacks',
+  'dead-letters',
+  'auctions',
+  'flows',
+] as const satisfies readonly Topic[];
 
 export type DeskCounts = Record<Topic, number> & {
   /** So many of the first callbacks in the file were dealt with before the move. */
@@ -114,7 +120,7 @@ export async function openDeskFile(
 ): Promise<DeskFile> {
   const refuse = (why: string, cause?: unknown) => new Fault('export-unreadable', texts.unreadable(path, why), cause);
   const hash = createHash('sha256');
-  const counts: Record<Topic, number> = { auctions: 0, callbacks: 0, 'dead-letters': 0, inputs: 0 };
+  const counts: Record<Topic, number> = { auctions: 0, callbacks: 0, 'dead-letters': 0, inputs: 0, flows: 0 };
   let header: DeskHeader | null = null;
   let number = 0;
   let lastPlace = 0;
@@ -205,10 +211,12 @@ function jsonIn(line: string): Record<string, unknown> | null {
 function headerIn(line: string): DeskHeader | null {
   const value = jsonIn(line);
   if (value?.kind !== 'lance-desk' || value.version !== 1) return null;
-  const { counts, hash, control } = value as Partial<DeskHeader>;
+  const { counts: told, hash, control } = value as Partial<DeskHeader>;
+  // Files from before there were flows do not count any.
+  const counts = told === undefined ? undefined : { ...told, flows: told.flows ?? 0 };
   const wanted = [...fileTopics, 'callbacksDealtWith'] as const;
   const counted = counts !== undefined && wanted.every((name) => Number.isSafeInteger(counts[name]));
-  return counted && typeof hash === 'string' && control !== undefined ? (value as DeskHeader) : null;
+  return counted && typeof hash === 'string' && control !== undefined ? ({ ...value, counts } as DeskHeader) : null;
 }
 
 function entryIn(line: string): FileEntry | null {

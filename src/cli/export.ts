@@ -123,7 +123,14 @@ async function writeDesk(
 ): Promise<DeskHeader> {
   const { move } = world.format.texts;
   const { pause, caps } = await store.control.read();
-  const counts: DeskCounts = { auctions: 0, callbacks: 0, 'dead-letters': 0, inputs: 0, callbacksDealtWith: 0 };
+  const counts: DeskCounts = {
+    auctions: 0,
+    callbacks: 0,
+    'dead-letters': 0,
+    inputs: 0,
+    flows: 0,
+    callbacksDealtWith: 0,
+  };
   const spans = new Map<Topic, Span[][]>();
   for (const topic of fileTopics) spans.set(topic, await spansOf(store, topic));
   const offsets = [...spans.values()].flat(2).reduce((sum, { from, end }) => sum + end - from, 0);

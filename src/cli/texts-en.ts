@@ -1,6 +1,7 @@
 /** The catalogue in English. */
 import { backtestEn } from './backtest-texts-en.ts';
 import { doctorEn } from './doctor-texts-en.ts';
+import { flowsEn } from './flows-texts-en.ts';
 import { impactEn } from './impact-texts-en.ts';
 import { learnEn } from './learn-texts-en.ts';
 import { moveEn } from './move-texts-en.ts';
@@ -354,5 +355,6 @@ export const en: Texts = {
   doctor: doctorEn,
   quote: quoteEn,
   rules: rulesEn,
+  flows: flowsEn,
   badLanguage: (value) => `LANCE_LANG is "${value}": write pt or en.`,
 };

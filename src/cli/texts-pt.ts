@@ -1,6 +1,7 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
 import { backtestPt } from './backtest-texts-pt.ts';
 import { doctorPt } from './doctor-texts-pt.ts';
+import { flowsPt } from './flows-texts-pt.ts';
 import { impactPt } from './impact-texts-pt.ts';
 import { learnPt } from './learn-texts-pt.ts';
 import { movePt } from './move-texts-pt.ts';
@@ -363,5 +364,6 @@ export const pt = {
   doctor: doctorPt,
   quote: quotePt,
   rules: rulesPt,
+  flows: flowsPt,
   badLanguage: (value: string) => `LANCE_LANG é "${value}": escreva pt ou en.`,
 };

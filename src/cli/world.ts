@@ -4,6 +4,7 @@ import type { StorePlace } from '../config/store-place.ts';
 import type { ConfigResult, Model, Place } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
+import type { FlowStore } from '../origination/ports.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
 import type { Format } from './format.ts';
@@ -13,6 +14,7 @@ import type { Terminal } from './terminal.ts';
 export type DeskReader = {
   log: Pick<EventLog, 'read' | 'readKey' | 'ends'>;
   views: Omit<Views, 'apply' | 'readAt'>;
+  flows: Omit<FlowStore, 'apply'>;
   control: Control;
   house: Pick<House, 'read'>;
   ruleBook: RuleBook;

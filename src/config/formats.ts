@@ -28,9 +28,11 @@ export function webhookTokenProblem(value: string): string | null {
   return value.length > 200 ? `has ${value.length} characters: at most 200` : null;
 }
 
-export function apiTokenProblem(value: string): string | null {
-  if (value.length < 16) return `has ${value.length} characters: at least 16 needed, or it can be guessed`;
-  return tokenProblem(value);
+/** Of a token, never the token. */
+export function apiTokenHashProblem(value: string): string | null {
+  return /^[0-9a-f]{64}$/.test(value)
+    ? null
+    : 'is no SHA-256 in hex: write the 64 characters of the hash, never the token itself (sha256sum gives them)';
 }
 
 export function pseudonymKeyProblem(value: string): string | null {

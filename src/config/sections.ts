@@ -4,6 +4,8 @@
  */
 import type { BiddingSettings } from '../bidding/settings.ts';
 import type { Economics } from '../domain/policy.ts';
+import { type ApiToken, apiRoles } from '../domain/roles.ts';
+import type { FlowSettings } from '../origination/settings.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import {
   choice,
@@ -19,7 +21,7 @@ import {
 } from './fields.ts';
 import {
   addressProblem,
-  apiTokenProblem,
+  apiTokenHashProblem,
   brokerProblem,
   commandProblem,
   pseudonymKeyProblem,
@@ -41,8 +43,6 @@ export type HttpSettings = {
   port: number;
   /** The last part of the webhook's path. Several are valid at once, so that one can be replaced without a gap. */
   webhookTokens: readonly string[];
-  /** For the operator API; null closes it. */
-  apiToken: string | null;
   bodyLimitBytes: number;
   /** Deepest nesting of a webhook's JSON. */
   depthLimit: number;
@@ -50,6 +50,13 @@ export type HttpSettings = {
   doorQueueLimit: number;
   /** A webhook that the log has not taken by then gets 503. */
   appendTimeoutMs: number;
+};
+
+/** Who may call the operator API, by the hash of a token: none closes it. */
+export type ApiSection = {
+  tokens: readonly ApiToken[];
+  /** Dead letters that one call may read again, at most. */
+  replayLimit: number;
 };
 
 /** As written; `serviceOf` in config.ts turns it into what the client takes. */
@@ -141,6 +148,8 @@ export type Sections = {
   bidding: BiddingSettings;
   economics: Economics;
   pricing: PricingSettings;
+  flows: FlowSettings;
+  api: ApiSection;
 };
 
 const anyText = text((value) => (value.trim() === '' ? 'is blank' : null));
@@ -152,7 +161,6 @@ const http: Fields<HttpSettings> = {
     list(text(webhookTokenProblem), 1),
     'choose one or several tokens of at least 16 letters and digits, separated by commas',
   ),
-  apiToken: optional(text(apiTokenProblem)),
   bodyLimitBytes: wholeNumber('bytes', 1_024, 100_000_000),
   depthLimit: wholeNumber('count', 8, 1_000),
   doorQueueLimit: wholeNumber('count', 1, 1_000_000),
@@ -273,6 +281,39 @@ const pricing: Fields<PricingSettings> = {
   }),
 };
 
+const flows: Fields<FlowSettings> = {
+  cutoffDay: wholeNumber('count', 1, 31),
+  pollMs: wholeNumber('ms', 50, minuteMs),
+  marginRetryMs: wholeNumber('ms', secondMs, hourMs),
+  askCached: flag(),
+  noteTimeoutMs: wholeNumber('ms', secondMs, dayMs),
+  retryMs: wholeNumber('ms', 10, minuteMs),
+  retryMaxMs: wholeNumber('ms', 10, dayMs),
+  keyedAttempts: wholeNumber('count', 1, 100),
+  competenceLookMs: wholeNumber('ms', secondMs, hourMs),
+  stepsKept: wholeNumber('count', 10, 10_000),
+  finalisationEnabled: flag(),
+  situations: list(
+    section({
+      code: wholeNumber('count', 0, 1_000_000),
+      state: choice('approved', 'finalized', 'released', 'pending-payment', 'other'),
+    }),
+    0,
+  ),
+};
+
+const api: Fields<ApiSection> = {
+  tokens: list(
+    section({
+      name: text((value) => (/^[\p{L}\d._-]{1,60}$/u.test(value) ? null : 'has more than letters, digits, . _ and -')),
+      role: choice(...apiRoles),
+      sha256: text(apiTokenHashProblem),
+    }),
+    0,
+  ),
+  replayLimit: wholeNumber('count', 1, 10_000),
+};
+
 const kafka: Fields<KafkaSection> = {
   brokers: optional(list(text(brokerProblem), 1)),
   registryUrl: optional(text(addressProblem)),
@@ -322,4 +363,6 @@ export const sections: Fields<Sections> = {
   bidding: section(bidding),
   economics: section(economics),
   pricing: section(pricing),
+  flows: section(flows),
+  api: section(api),
 };

@@ -1,4 +1,5 @@
 /** Everything that can happen, as records. The topic `auctions` is the truth; everything else can be made again from it. */
+import type { FlowRecord } from './flow-records.ts';
 import type { AmountCents, EpochMs, RequestId } from './glossary.ts';
 import type { BidOutcome, DecisionTrace, Offer, PublishedBid, Reason } from './offer.ts';
 import type { Link, LinkDetail, LoanRequest } from './request.ts';
@@ -155,6 +156,7 @@ export type StoredInput = { kind: 'rule-set' | 'settings' | 'win-curve'; hash: s
 /** The record type of each topic. */
 export type Topics = {
   auctions: AuctionRecord;
+  flows: FlowRecord;
   callbacks: CallbackRecord;
   'dead-letters': DeadLetter;
   inputs: StoredInput;

@@ -16,6 +16,7 @@ type Form = 'word' | 'code' | 'number' | 'boolean' | 'text';
 /** `text` is for messages of faults, which are written for people and hold no personal data; CPFs are blotted out all the same. */
 const fields = {
   requestId: 'word',
+  flowId: 'word',
   batchId: 'word',
   claimId: 'word',
   instance: 'word',

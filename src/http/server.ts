@@ -1,6 +1,7 @@
 /** HTTP in: the webhook's route, liveness, readiness, metrics. Bad input is answered with 4xx and never leaks or quotes anything. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { type ApiParts, addApi } from './api/api.ts';
 import type { Door } from './door.ts';
 
 export type ReadinessCheck = {
@@ -22,6 +23,8 @@ export type ServerParts = {
   progress: () => { alive: boolean; detail: string };
   checks: readonly ReadinessCheck[];
   metricsText: () => Promise<string>;
+  /** Routes of the operator API; null closes it. */
+  api: ApiParts | null;
   /** Hears of failures of our own; the text quotes no input. */
   onFault: (text: string) => void;
 };
@@ -51,6 +54,7 @@ export function createServer(parts: ServerParts): Server {
   app.setErrorHandler((error: FastifyError, _request, reply) => answerError(error, reply, parts.onFault));
   if (parts.door !== null) addWebhooks(app, parts.door, parts);
   addHealth(app, parts);
+  if (parts.api !== null) addApi(app, parts.api);
   return {
     listen: async (host, port) => {
       await app.listen({ host, port });

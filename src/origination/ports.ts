@@ -1,4 +1,6 @@
-/** What the flows after a win need of the service: one call that sends what was prepared, and says what became of it. */
+/** The ports of what follows a win: the service's operations, and where the states of flows are kept. */
+import type { FlowKind } from '../domain/flow-records.ts';
+import type { FlowState } from '../domain/flow-states.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
 
 export type LoanService = {
@@ -12,3 +14,39 @@ export type LoanService = {
     mayWrite?: () => boolean,
   ) => Promise<OperationResult<AnswerOf<N>>>;
 };
+
+/** `codes`: all that the flow is found under, besides its id; they only grow. */
+export type FlowRow = { state: FlowState; open: boolean; codes: readonly string[] };
+
+/** `partition` is one of `flows`, or `callbackPartition(p)` for what this room has dealt with of `callbacks`, without rows. */
+export type FlowBatch = { partition: number; first: number; next: number; rows: readonly FlowRow[] };
+
+export type FlowQuery = {
+  flow: FlowKind | null;
+  phase: string | null;
+  /** Only flows found under this code. */
+  code: string | null;
+  limit: number;
+  /** The cursor of an earlier page's last row: `flowCursor(state)`. */
+  before: string | null;
+};
+
+/** The states of all flows, folded from the topic `flows`: a view, which can be made again. Rejects with `views-unavailable`. */
+export type FlowStore = {
+  /** The offset up to which the partition is folded in; 0 for one never seen. */
+  applied: (partition: number) => Promise<number>;
+  /** All rows or none, and only where the view is at `first`. At 0 the partition is begun anew: what stood there is gone. */
+  apply: (batch: FlowBatch) => Promise<{ kind: 'applied' } | { kind: 'out-of-step'; applied: number }>;
+  read: (flowIds: readonly string[]) => Promise<ReadonlyMap<string, FlowState>>;
+  /** Every flow of a partition with something to do or to wait for: what an owner goes on with. */
+  open: (partition: number) => Promise<FlowState[]>;
+  /** Of several flows under one code the one begun last. */
+  findByCode: (codes: readonly string[]) => Promise<ReadonlyMap<string, string>>;
+  /** By time of beginning, latest first. */
+  query: (query: FlowQuery) => Promise<FlowState[]>;
+};
+
+/** Sort key and page cursor of a flow, comparable as text. */
+export function flowCursor(state: FlowState): string {
+  return `${String(state.startedAt).padStart(15, '0')}:${state.flowId}`;
+}

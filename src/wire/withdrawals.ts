@@ -123,6 +123,10 @@ export const inclusionMessage = message({ dto: required('dto', object(inclusionD
 /** The fields of this `dto` are not shown: it is passed through whole. */
 export const proposalQueryMessage = message({ dto: required('dto', objectAsItIs) });
 export type ProposalQueryRequest = { dto: JsonObject };
+/** By the name that the proposal's code has in the other messages of this family; for a service that wants another: its own fields. */
+export function proposalQueryOf(proposalCode: string): ProposalQueryRequest {
+  return { dto: { CodigoProposta: proposalCode } };
+}
 /** `Dto`, in this one request. */
 export const installmentsMessage = message({ dto: required('Dto', object(installmentsDto)) });
 

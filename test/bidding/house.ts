@@ -20,6 +20,7 @@ import { policyOf } from '../../src/policy.ts';
 import { faultText } from '../../src/rules/place.ts';
 import { openRuleSet, type RuleFile } from '../../src/rules/rule-set.ts';
 import { judgeRules, reasonsAgainst } from '../../src/rules/verdict.ts';
+import type { Rivals } from '../../src/sandbox/rivals.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { sandboxSettings } from '../../src/sandbox/settings.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
@@ -33,6 +34,8 @@ export function configOf(parts: {
   dataDir: string;
   accessToken: string;
   bidding?: Partial<BiddingSettings>;
+  /** Other sections. */
+  more?: object;
 }): Config {
   const environment = {
     LANCE_CONFIG: 'changes',
@@ -40,13 +43,15 @@ export function configOf(parts: {
     LANCE_HTTP_PORT: '0',
     LANCE_WEBHOOK_TOKENS: 'token-of-the-webhooks',
     LANCE_BASE_URL: parts.baseUrl,
+    LANCE_FGTS_URL: parts.baseUrl,
+    LANCE_PROPOSAL_URL: parts.baseUrl,
     LANCE_ACCESS_TOKEN: parts.accessToken,
     LANCE_CONTACT_URL: 'https://parceiro.example/credito',
     LANCE_PSEUDONYM_KEY: 'a key for tests, as long as it has to be: 0123456789',
     LANCE_RULES_DIR: rulesDir,
   };
   const readFile = (path: string) =>
-    path === 'changes' ? JSON.stringify({ bidding: parts.bidding ?? {} }) : readFileSync(path, 'utf8');
+    path === 'changes' ? JSON.stringify({ bidding: parts.bidding ?? {}, ...parts.more }) : readFileSync(path, 'utf8');
   const result = readConfig(environment, readFile);
   if (result.kind === 'refused') throw new Error(result.faults.join('\n'));
   return result.config;
@@ -85,16 +90,20 @@ export async function openHouse(options: {
   seed: number;
   sandbox: object;
   bidding: Partial<BiddingSettings>;
+  more?: object;
+  rivals?: Rivals;
   /** Else the shipped rules, which stay as they are. */
   ruleWatch?: RuleWatch;
 }): Promise<House> {
   const clock = createSystemClock();
   const directory = mkdtempSync(join(tmpdir(), 'lance-desk-test-'));
   const settings = sandboxSettings(options.sandbox);
-  const sandbox = createSandbox({ settings, seed: options.seed, clock });
+  const rivals = options.rivals === undefined ? {} : { rivals: options.rivals };
+  const sandbox = createSandbox({ settings, seed: options.seed, clock, ...rivals });
   const { url } = await sandbox.listen(0);
   const { accessToken } = settings.tokens;
-  const config = configOf({ baseUrl: url, dataDir: directory, accessToken, bidding: options.bidding });
+  const { bidding, more = {} } = options;
+  const config = configOf({ baseUrl: url, dataDir: directory, accessToken, bidding, more });
   const policy = shippedPolicy(config);
   const mapping = readRequestMapping(mappingFile);
   const outcomes = readOutcomeTable(outcomesFile);
@@ -121,6 +130,7 @@ export async function openHouse(options: {
     chance: Math.random,
     mapping: mapping.mapping,
     ruleWatch: options.ruleWatch ?? watchOf(readRuleFiles(rulesDir)),
+    version: '0.0.0',
     learning: true,
     journal: createJournal('silent', process.stderr),
     onStep: () => undefined,

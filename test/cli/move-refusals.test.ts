@@ -134,7 +134,7 @@ test('what arrives: every record under its key, what was dealt with, margins of 
   assert.equal(JSON.parse(taken.stdout).records, 7);
   const [from, to] = [await openStore(environment.LANCE_DATA_DIR), await openStore(home.LANCE_DATA_DIR)];
   try {
-    for (const topic of ['auctions', 'callbacks', 'dead-letters', 'inputs'] as const) {
+    for (const topic of ['auctions', 'callbacks', 'dead-letters', 'inputs', 'flows'] as const) {
       assert.deepEqual(await to.log.read(topic, 0, 0, 100), await from.log.read(topic, 0, 0, 100));
     }
     assert.deepEqual([await to.views.applied(callbackPartition(0)), await to.views.applied(0)], [1, 0]);

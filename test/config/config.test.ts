@@ -217,7 +217,7 @@ test('no secret is ever repeated', () => {
           LANCE_ACCESS_TOKEN: `${marked} \n`,
           LANCE_TOKEN_COMMAND: `"${marked}`,
           LANCE_PSEUDONYM_KEY: marked.slice(0, 31),
-          LANCE_API_TOKEN: marked.slice(0, 10),
+          LANCE_API_TOKENS: `ana:operator:${marked.slice(0, 10)}`,
           LANCE_WEBHOOK_TOKENS: marked.slice(0, 12),
         }),
         ...faultsOf(complete, `{"pseudonymKey": "${marked}`),

@@ -3,6 +3,7 @@
  * keys), as text, so that a child process can open it too.
  */
 import type { Control, EventLog, MarginCache, NewEntry, Views } from '../../src/bidding/ports.ts';
+import type { FlowStore } from '../../src/origination/ports.ts';
 
 export type LogBackend = {
   log: EventLog;
@@ -15,6 +16,7 @@ export type Backend = LogBackend & {
   views: Views;
   margins: MarginCache;
   control: Control;
+  flows: FlowStore;
 };
 
 /** Another process of the same desk: a second instance, or the command line. */
@@ -44,7 +46,7 @@ export type BackendKind = {
 };
 
 /** The half of a backend that holds what instances share. */
-export type Store = Pick<Backend, 'views' | 'margins' | 'control' | 'close'>;
+export type Store = Pick<Backend, 'views' | 'margins' | 'control' | 'flows' | 'close'>;
 
 export type StoreKind = Pick<BackendKind, 'name' | 'createPlace' | 'crash' | 'burnViews'> & {
   open: (place: string) => Promise<Store>;

@@ -47,7 +47,7 @@ export const kind: BackendKind = {
   },
   burnViews: async (directory) => {
     const database = new DatabaseSync(join(directory, 'lance.sqlite'));
-    for (const table of ['applied', 'ledger', 'bid_index', 'exposure', 'statistics']) {
+    for (const table of ['applied', 'ledger', 'bid_index', 'exposure', 'statistics', 'flow_applied']) {
       database.exec(`DELETE FROM ${table}`);
     }
     database.close();

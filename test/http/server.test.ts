@@ -34,6 +34,7 @@ async function start(
     progress: () => ({ alive: true, detail: 'folding' }),
     checks: [],
     metricsText: metrics.text,
+    api: null,
     onFault: (text) => faults.push(text),
     ...parts,
   });

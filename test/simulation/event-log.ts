@@ -21,7 +21,7 @@ export type LogStore = {
   waiting: { topic: Topic; wake: (partition: number) => void }[];
 };
 
-const topicNames: readonly Topic[] = ['auctions', 'callbacks', 'dead-letters', 'inputs'];
+const topicNames: readonly Topic[] = ['auctions', 'callbacks', 'dead-letters', 'inputs', 'flows'];
 
 export function createLogStore(partitions: number): LogStore {
   const lists = () => Array.from({ length: partitions }, (): Stored[] => []);

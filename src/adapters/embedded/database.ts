@@ -19,6 +19,7 @@ const schema = `
   ${logTable('callbacks', false)}
   ${logTable('dead_letters', false)}
   ${logTable('inputs', false)}
+  ${logTable('flows', false)}
   CREATE TABLE IF NOT EXISTS applied (partition INTEGER PRIMARY KEY, next INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS ledger (
     request_id TEXT PRIMARY KEY, phase TEXT NOT NULL, open INTEGER NOT NULL, cursor TEXT NOT NULL, state TEXT NOT NULL
@@ -36,6 +37,13 @@ const schema = `
   ) STRICT;
   CREATE TABLE IF NOT EXISTS margins (link_key TEXT PRIMARY KEY, received_at INTEGER NOT NULL, detail TEXT NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS margins_age ON margins (received_at);
+  CREATE TABLE IF NOT EXISTS flow_applied (partition INTEGER PRIMARY KEY, next INTEGER NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS flow_states (
+    flow_id TEXT PRIMARY KEY, flow TEXT NOT NULL, phase TEXT NOT NULL, open INTEGER NOT NULL, cursor TEXT NOT NULL, state TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS flow_states_open ON flow_states (flow_id) WHERE open = 1;
+  CREATE INDEX IF NOT EXISTS flow_states_cursor ON flow_states (cursor);
+  CREATE TABLE IF NOT EXISTS flow_codes (code TEXT NOT NULL, flow_id TEXT NOT NULL, PRIMARY KEY (code, flow_id)) STRICT;
   CREATE TABLE IF NOT EXISTS control (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL, pause TEXT, caps TEXT NOT NULL) STRICT;
   INSERT OR IGNORE INTO control VALUES (1, 0, NULL, '{}');
   CREATE TABLE IF NOT EXISTS rule_orders (id INTEGER PRIMARY KEY CHECK (id = 1), orders TEXT NOT NULL) STRICT;

@@ -6,12 +6,19 @@ import { Fault } from '../../errors.ts';
 import { firstLink, nextLink } from './chain.ts';
 
 /** Messages to the writer carry a topic as its place here. */
-export const topicNames = ['auctions', 'callbacks', 'dead-letters', 'inputs'] as const satisfies readonly Topic[];
+export const topicNames = [
+  'auctions',
+  'callbacks',
+  'dead-letters',
+  'inputs',
+  'flows',
+] as const satisfies readonly Topic[];
 const tables: Record<Topic, string> = {
   auctions: 'auctions',
   callbacks: 'callbacks',
   'dead-letters': 'dead_letters',
   inputs: 'inputs',
+  flows: 'flows',
 };
 
 /** Entries as parallel lists: the cheapest thing to hand to another thread. */

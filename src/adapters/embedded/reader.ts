@@ -5,9 +5,12 @@
 import { existsSync } from 'node:fs';
 import type { Control, EventLog, House, LedgerRow, NewEntry, RuleBook, Views } from '../../bidding/ports.ts';
 import { Fault } from '../../errors.ts';
+import type { FlowStore } from '../../origination/ports.ts';
 import { type ChainVerdict, verifyChain } from './chain.ts';
 import { createControlRows } from './control-rows.ts';
 import { databasePath, inTransaction, openWritable, unusable } from './database.ts';
+import { createFlowReader } from './flow-rows.ts';
+import { readFlows } from './flows.ts';
 import { createLogReader, createLogWriter, type EncodedEntries, encode } from './log-rows.ts';
 import { createViewReader } from './view-rows.ts';
 
@@ -15,6 +18,7 @@ export type EmbeddedReader = {
   log: Pick<EventLog, 'read' | 'readKey' | 'ends'>;
   /** What the daemon has stored: at most some hundred ms behind what it knows. */
   views: Omit<Views, 'apply' | 'readAt'>;
+  flows: Omit<FlowStore, 'apply'>;
   control: Control;
   house: Pick<House, 'read'>;
   ruleBook: RuleBook;
@@ -75,6 +79,7 @@ function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader
       statistics: async (keys) => collect(keys, views.statistic),
       query: async (query) => views.query(query),
     },
+    flows: readFlows(createFlowReader(database)),
     control: {
       read: async () => control.read(),
       setPause: async (pause) => inTransaction(database, () => control.change({ kind: 'pause', pause })),

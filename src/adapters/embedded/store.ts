@@ -3,8 +3,11 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Control, EventLog, House, MarginCache, RuleBook, Views } from '../../bidding/ports.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { Fault } from '../../errors.ts';
+import type { FlowStore } from '../../origination/ports.ts';
 import { type ControlRows, createControlRows } from './control-rows.ts';
 import { databasePath, lockDirectory, openReadOnly, unusable } from './database.ts';
+import { createFlowReader } from './flow-rows.ts';
+import { createFlows } from './flows.ts';
 import { createLog } from './log.ts';
 import { createLogReader } from './log-rows.ts';
 import { createMargins, type MarginReader } from './margins.ts';
@@ -20,6 +23,7 @@ export type EmbeddedStore = {
   log: EventLog;
   views: Views;
   margins: MarginCache;
+  flows: FlowStore;
   control: Control;
   house: House;
   ruleBook: RuleBook;
@@ -148,6 +152,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       copies: null,
       views: views.views,
       margins,
+      flows: createFlows(createFlowReader(database), writer),
       control: createControl(rows, writer),
       house: createHouse(rows, writer),
       ruleBook: createRuleBook(rows, writer),

@@ -1,6 +1,7 @@
 /** What the main thread and the writer thread say to each other. */
 import type { HouseMark, RuleBookEntry } from '../../bidding/ports.ts';
 import type { Acknowledgement, ControlChange } from './control-rows.ts';
+import type { FlowFlush } from './flow-rows.ts';
 import type { EncodedEntries } from './log-rows.ts';
 import type { MarginFlush } from './margin-rows.ts';
 import type { ViewFlush } from './view-rows.ts';
@@ -8,6 +9,7 @@ import type { ViewFlush } from './view-rows.ts';
 export type WriterTask =
   | { kind: 'append'; entries: EncodedEntries }
   | { kind: 'views'; flush: ViewFlush }
+  | { kind: 'flows'; flush: FlowFlush }
   | { kind: 'margins'; flush: MarginFlush }
   | { kind: 'control'; change: ControlChange }
   | { kind: 'acknowledge'; acknowledgement: Acknowledgement }
@@ -16,7 +18,7 @@ export type WriterTask =
 
 export type WriterRequest = { id: number; task: WriterTask } | { id: number; task: { kind: 'close' } };
 
-/** What a task gives back: offsets for `append`, the revision for `control`, null for the others. */
+/** What a task gives back: offsets for `append`, the revision for `control`, where the view stood for `flows`, null for the others. */
 export type TaskResult = number[] | number | null;
 
 export type WriterReply =

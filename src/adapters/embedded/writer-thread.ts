@@ -5,6 +5,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { createControlRows } from './control-rows.ts';
 import { inTransaction, openWritable } from './database.ts';
+import { createFlowWriter } from './flow-rows.ts';
 import { createLogWriter } from './log-rows.ts';
 import { createMarginWriter } from './margin-rows.ts';
 import { createViewWriter } from './view-rows.ts';
@@ -18,6 +19,7 @@ function serve(port: MessagePort, path: string): void {
   const database = openWritable(path);
   const writeLog = createLogWriter(database);
   const writeViews = createViewWriter(database);
+  const writeFlows = createFlowWriter(database);
   const writeMargins = createMarginWriter(database);
   const control = createControlRows(database);
 
@@ -28,6 +30,8 @@ function serve(port: MessagePort, path: string): void {
       case 'views':
         writeViews(task.flush);
         return null;
+      case 'flows':
+        return writeFlows(task.flush);
       case 'margins':
         writeMargins(task.flush);
         return null;

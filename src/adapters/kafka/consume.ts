@@ -115,7 +115,7 @@ export async function createConsumer<T extends Topic>(
   } else {
     const joining = joinGroup({
       kafka,
-      groupId: `${settings.groupId}.${topic}`,
+      groupId: `${settings.groupId}.${topic}${options.reader === undefined ? '' : `.${options.reader}`}`,
       topicName,
       sessionTimeoutMs: settings.sessionTimeoutMs,
       startTimeoutMs: settings.startTimeoutMs,

@@ -45,10 +45,25 @@ export const kafkaDefaults: Omit<KafkaSettings, 'brokers' | 'registryUrl'> = {
  * `snapshots` holds snapshots of the views and is written by whoever keeps them; `house` says whether the desk lives here, `rules`
  * what became of rule sets.
  */
-export const kafkaTopics = ['auctions', 'callbacks', 'dead-letters', 'inputs', 'snapshots', 'house', 'rules'] as const;
+export const kafkaTopics = [
+  'auctions',
+  'flows',
+  'callbacks',
+  'dead-letters',
+  'inputs',
+  'snapshots',
+  'house',
+  'rules',
+] as const;
 export type KafkaTopic = (typeof kafkaTopics)[number];
 
-export const recordTopics = ['auctions', 'callbacks', 'dead-letters', 'inputs'] as const satisfies readonly Topic[];
+export const recordTopics = [
+  'auctions',
+  'flows',
+  'callbacks',
+  'dead-letters',
+  'inputs',
+] as const satisfies readonly Topic[];
 
 export function topicNameOf(settings: KafkaSettings, topic: KafkaTopic): string {
   return `${settings.topicPrefix}${topic}`;

@@ -6,11 +6,13 @@ import { type KafkaSettings, type KafkaTopic, kafkaTopics, topicNameOf } from '.
 const dayMs = 86_400_000;
 
 /**
- * `auctions` is the truth: every record of it is kept, longer than a request can reopen. `inputs` and `snapshots` are read
+ * `auctions` and `flows` are the truth: every record of them is kept, longer than a request can reopen. `inputs` and `snapshots` are read
  * by key, where the last record of a key is the one that counts.
  */
 const retention: Record<KafkaTopic, Record<string, string>> = {
   auctions: { 'cleanup.policy': 'delete', 'retention.ms': String(400 * dayMs), 'retention.bytes': '-1' },
+  /** Five years: a contract lives that long, and what was done for it has to be found. */
+  flows: { 'cleanup.policy': 'delete', 'retention.ms': String(1_830 * dayMs), 'retention.bytes': '-1' },
   callbacks: { 'cleanup.policy': 'delete', 'retention.ms': String(30 * dayMs), 'retention.bytes': '-1' },
   'dead-letters': { 'cleanup.policy': 'delete', 'retention.ms': String(400 * dayMs), 'retention.bytes': '-1' },
   inputs: { 'cleanup.policy': 'compact' },
@@ -43,7 +45,7 @@ export async function ensureTopics(admin: Admin, settings: KafkaSettings): Promi
     });
   }
   await refusePartitions(admin, settings);
-  await refuseCompaction(admin, topicNameOf(settings, 'auctions'));
+  for (const topic of ['auctions', 'flows'] as const) await refuseCompaction(admin, topicNameOf(settings, topic));
 }
 
 async function refusePartitions(admin: Admin, settings: KafkaSettings): Promise<void> {

@@ -23,6 +23,7 @@ export const scripts = {
   read: read(['exposure', 'read'], reading),
   copy: read(['copy'], writing),
   restore: read(['rows', 'restore'], writing),
+  flows: read(['flows'], writing),
   margins: read(['margins'], writing),
   control: read(['control'], writing),
 } as const;

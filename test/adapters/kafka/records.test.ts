@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { registerSchemas } from '../../../src/adapters/kafka/registry.ts';
+import type { FlowRecord } from '../../../src/domain/flow-records.ts';
 import type { AuctionRecord, CallbackRecord, Topics } from '../../../src/domain/records.ts';
 import { Fault } from '../../../src/errors.ts';
 import { settingsOn } from '../../conformance/kafka-log.ts';
@@ -169,9 +170,25 @@ const callbackRecord: fc.Arbitrary<CallbackRecord> = fc.oneof(
   }),
 );
 
+const flowRecord: fc.Arbitrary<FlowRecord> = fc.oneof(
+  fc.record({ kind: kind('margin-asked'), flowId: text, at, refusal: orNull(text) }),
+  fc.record({ kind: kind('claimed-by'), flowId: text, at, owner: text }),
+  fc.record({
+    ...{ kind: kind('told'), flowId: text, at, requestCode: text, errors: texts, sealed: text },
+    of: fc.constantFrom('contract' as const, 'operation' as const),
+    note: orNull(creditNote),
+  }),
+  fc.record({
+    ...{ kind: kind('withheld'), flowId: text, at, slot: text },
+    operation: fc.constantFrom('contract' as const, 'splits' as const),
+    breaches: fc.array(fc.record({ rule: text, field: text, problem: text }), { maxLength: 3 }),
+  }),
+);
+
 const records: { [T in keyof Topics]: fc.Arbitrary<Topics[T]> } = {
   auctions: auctionRecord,
   callbacks: callbackRecord,
+  flows: flowRecord,
   'dead-letters': fc.record({ at, receivedAt: at, reason: text, pointer: orNull(text), sealedPayload: text }),
   inputs: fc.record({ kind: fc.constantFrom('rule-set', 'settings', 'win-curve'), hash: text, content: text }),
 };

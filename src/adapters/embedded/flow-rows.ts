@@ -1,0 +1,101 @@
+/** States of flows as rows: one transaction a batch, checked against where the view stands. */
+import type { DatabaseSync } from 'node:sqlite';
+import type { FlowState } from '../../domain/flow-states.ts';
+import { type FlowBatch, type FlowQuery, flowCursor } from '../../origination/ports.ts';
+
+/** A batch as the writer thread takes it: states are text already. */
+export type FlowFlush = {
+  partition: number;
+  first: number;
+  next: number;
+  rows: readonly {
+    flowId: string;
+    flow: string;
+    phase: string;
+    open: number;
+    cursor: string;
+    state: string;
+    codes: readonly string[];
+  }[];
+};
+
+export function flushOf({ partition, first, next, rows }: FlowBatch): FlowFlush {
+  return {
+    ...{ partition, first, next },
+    rows: rows.map(({ state, open, codes }) => ({
+      ...{ flowId: state.flowId, flow: state.flow, phase: state.phase, open: open ? 1 : 0 },
+      ...{ cursor: flowCursor(state), state: JSON.stringify(state), codes },
+    })),
+  };
+}
+
+/** Returns where the view stood: `first` when the batch was folded in. Inside the caller's transaction. */
+export function createFlowWriter(database: DatabaseSync): (flush: FlowFlush) => number {
+  const applied = database.prepare('SELECT next FROM flow_applied WHERE partition = ?');
+  const advance = database.prepare(
+    'INSERT INTO flow_applied (partition, next) VALUES (?, ?) ON CONFLICT (partition) DO UPDATE SET next = excluded.next',
+  );
+  const put = database.prepare(
+    `INSERT INTO flow_states (flow_id, flow, phase, open, cursor, state) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT (flow_id) DO UPDATE SET phase = excluded.phase, open = excluded.open, cursor = excluded.cursor, state = excluded.state`,
+  );
+  const name = database.prepare('INSERT OR IGNORE INTO flow_codes (code, flow_id) VALUES (?, ?)');
+  return ({ partition, first, next, rows }) => {
+    const stood = Number((applied.get(partition) as { next: number } | undefined)?.next ?? 0);
+    if (stood !== first) return stood;
+    // Begun anew: what an earlier fold left is not built upon.
+    if (first === 0 && partition === 0) database.exec('DELETE FROM flow_states; DELETE FROM flow_codes;');
+    for (const { flowId, flow, phase, open, cursor, state, codes } of rows) {
+      put.run(flowId, flow, phase, open, cursor, state);
+      for (const code of codes) name.run(code, flowId);
+    }
+    advance.run(partition, next);
+    return first;
+  };
+}
+
+export type FlowReader = {
+  applied: (partition: number) => number;
+  state: (flowId: string) => FlowState | null;
+  open: () => FlowState[];
+  flowOf: (code: string) => string | null;
+  query: (query: FlowQuery) => FlowState[];
+};
+
+const pageRows = 500;
+type Stored = { state: string };
+
+export function createFlowReader(database: DatabaseSync): FlowReader {
+  const applied = database.prepare('SELECT next FROM flow_applied WHERE partition = ?');
+  const state = database.prepare('SELECT state FROM flow_states WHERE flow_id = ?');
+  const open = database.prepare(
+    'SELECT flow_id, state FROM flow_states WHERE open = 1 AND flow_id > ? ORDER BY flow_id LIMIT ?',
+  );
+  const found = database.prepare(
+    'SELECT c.flow_id FROM flow_codes c JOIN flow_states s USING (flow_id) WHERE c.code = ? ORDER BY s.cursor DESC LIMIT 1',
+  );
+  const latest = database.prepare(
+    `SELECT state FROM flow_states WHERE cursor < :before AND (:flow IS NULL OR flow = :flow) AND (:phase IS NULL OR phase = :phase)
+     AND (:code IS NULL OR flow_id IN (SELECT flow_id FROM flow_codes WHERE code = :code)) ORDER BY cursor DESC LIMIT :limit`,
+  );
+  const stateIn = (row: unknown): FlowState => JSON.parse((row as Stored).state);
+  return {
+    applied: (partition) => Number((applied.get(partition) as { next: number } | undefined)?.next ?? 0),
+    state: (flowId) => {
+      const row = state.get(flowId);
+      return row === undefined ? null : stateIn(row);
+    },
+    open: () => {
+      const states: FlowState[] = [];
+      for (let after = ''; ; after = states.at(-1)!.flowId) {
+        const page = open.all(after, pageRows);
+        states.push(...page.map(stateIn));
+        if (page.length < pageRows) return states;
+      }
+    },
+    flowOf: (code) => (found.get(code) as { flow_id: string } | undefined)?.flow_id ?? null,
+    // Cursors start with digits, so ';' is after all of them.
+    query: ({ flow, phase, code, limit, before }) =>
+      latest.all({ before: before ?? ';', flow, phase, code, limit }).map(stateIn),
+  };
+}

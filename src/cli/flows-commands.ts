@@ -1,0 +1,76 @@
+/** The commands of contracts, renegotiations, withdrawals and events: their names, options, help and examples. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { FlowKind } from '../domain/flow-records.ts';
+import { listFlows, phasesOf, type StartedKind, showFlow, startFlow, takeStep } from './flows.ts';
+import type { CommandWorld } from './world.ts';
+
+type Add = (parent: Command, usage: string, description: string, example: string) => Command;
+
+const defaultLimit = 50;
+
+const kinds = [
+  { name: 'contracts', flow: 'contract', id: 'c-37400000012', step: 'sign' },
+  { name: 'renegotiations', flow: 'renegotiation', id: 'r-9001', step: 'amend' },
+  { name: 'withdrawals', flow: 'withdrawal', id: 'w-0f1e2d', step: 'simulation' },
+] as const;
+
+export function registerFlows(program: Command, world: CommandWorld, add: Add): void {
+  const { help } = world.format.texts.flows;
+  for (const { name, flow, id, step } of kinds) {
+    const parent = add(program, name, help[name], `lance ${name} list --limit 20`);
+    addReading(parent, world, add, { name, flow, id });
+    addAsking(parent, world, add, { name, flow, id, step });
+  }
+  const events = add(program, 'events', help.events, 'lance events list');
+  addReading(events, world, add, { name: 'events', flow: 'event', id: 'event:CODE' });
+}
+
+function addReading(
+  parent: Command,
+  world: CommandWorld,
+  add: Add,
+  { name, flow, id }: { name: string; flow: FlowKind; id: string },
+): void {
+  const { help, flows } = world.format.texts;
+  const count = (word: string) => {
+    if (!/^\d{1,3}$/.test(word) || Number(word) < 1) throw new InvalidArgumentError(help.number);
+    return Number(word);
+  };
+  add(parent, 'list', flows.help.list, `lance ${name} list`)
+    .option('--limit <n>', help.limit, count, defaultLimit)
+    .addOption(new Option('--phase <phase>', flows.help.phase).choices(phasesOf(flow)))
+    .option('--json', help.json, false)
+    .action((options: { limit: number; phase?: string; json: boolean }) =>
+      listFlows(world, flow, { ...options, phase: options.phase ?? null }),
+    );
+  add(parent, 'show', flows.help.show, `lance ${name} show ${id}`)
+    .argument('<id>', flows.help.flowId)
+    .option('--json', help.json, false)
+    .action((flowId: string, { json }: { json: boolean }) => showFlow(world, flow, flowId, json));
+}
+
+type AskingOptions = { file: string; key?: string; by: string; json: boolean };
+
+function addAsking(
+  parent: Command,
+  world: CommandWorld,
+  add: Add,
+  { name, flow, id, step }: { name: string; flow: StartedKind; id: string; step: string },
+): void {
+  const { help, flows } = world.format.texts;
+  const common = (command: Command) =>
+    command
+      .requiredOption('--file <path>', flows.help.file)
+      .requiredOption('--by <name>', flows.help.by)
+      .option('--key <key>', flows.help.key)
+      .option('--json', help.json, false);
+  common(add(parent, 'start', flows.help.start, `lance ${name} start --file ordem.json --key 2026-1 --by ana`)).action(
+    (options: AskingOptions) => startFlow(world, flow, options),
+  );
+  common(add(parent, 'step', flows.help.step, `lance ${name} step ${id} ${step} --file passo.json --by ana`))
+    .argument('<id>', flows.help.flowId)
+    .argument('<step>', flows.help.stepName)
+    .action((flowId: string, named: string, options: AskingOptions) =>
+      takeStep(world, flow, { ...options, flowId, step: named }),
+    );
+}

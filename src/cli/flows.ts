@@ -1,0 +1,204 @@
+/** `lance contracts|renegotiations|withdrawals …`: flows as the API has them, beside a running daemon. */
+import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
+import { type FlowKind, type FlowStep, flowSteps } from '../domain/flow-records.ts';
+import { type FlowPhase, type FlowState, flowPhases } from '../domain/flow-states.ts';
+import { Fault } from '../errors.ts';
+import { contractAsked, renegotiationAsked, stepAsked, withdrawalAsked } from '../http/api/requests.ts';
+import { contractBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
+import { flowView } from '../http/api/views.ts';
+import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
+import { transitions } from '../origination/transitions.ts';
+import { tableText } from './terminal.ts';
+import { type CommandWorld, withReader } from './world.ts';
+
+type Order = { file: string; key?: string; by: string; json: boolean };
+
+export async function listFlows(
+  world: CommandWorld,
+  flow: FlowKind,
+  options: { json: boolean; limit: number; phase: string | null },
+): Promise<void> {
+  const { terminal, format } = world;
+  const { texts } = format;
+  await withReader(world, async ({ flows }) => {
+    const states = await flows.query({ flow, phase: options.phase, code: null, limit: options.limit, before: null });
+    if (options.json) {
+      for (const state of states) terminal.write(JSON.stringify(flowView(state)));
+      return;
+    }
+    if (states.length === 0) terminal.write(texts.flows.empty);
+    else
+      terminal.write(
+        tableText(
+          texts.flows.header,
+          states.map((state) => lineOf(world, state)),
+          [],
+        ),
+      );
+  });
+}
+
+function lineOf({ format }: CommandWorld, state: FlowState): string[] {
+  const { requestId, closedContract } = state.subject;
+  const about = requestId ?? closedContract ?? state.proposalCode ?? state.told?.requestCode ?? format.texts.none;
+  const phase = phaseText(format.texts.flows.phases, state.phase);
+  return [state.flowId, phase, format.minute(state.startedAt), state.by ?? format.texts.none, about];
+}
+
+function phaseText(phases: Readonly<Record<FlowPhase, string>>, phase: FlowPhase): string {
+  return phases[phase];
+}
+
+export function phasesOf(flow: FlowKind): readonly string[] {
+  return flowPhases[flow];
+}
+
+/** Throws `not-found`. */
+export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: string, json: boolean): Promise<void> {
+  const { terminal, format } = world;
+  await withReader(world, async ({ flows }) => {
+    const state = (await flows.read([flowId])).get(flowId);
+    if (state?.flow !== flow) throw new Fault('not-found', format.texts.flows.notFound(flowId));
+    terminal.write(json ? JSON.stringify(flowView(state)) : flowText(world, state));
+  });
+}
+
+function flowText({ format }: CommandWorld, state: FlowState): string {
+  const { texts } = format;
+  const { labels, difference, phases } = texts.flows;
+  const { subject, operation, terms, note } = state;
+  const view = flowView(state);
+  const rows: (readonly [string, string | null])[] = [
+    [labels.phase, phaseText(phases, state.phase)],
+    [labels.begun, `${format.time(state.startedAt)} (${state.by ?? texts.none})`],
+    [labels.changed, format.time(state.changedAt)],
+    [labels.request, subject.requestId],
+    [labels.closedContract, subject.closedContract],
+    [labels.rate, terms === null ? null : format.rate(terms.rateHundredths)],
+    [
+      labels.operation,
+      operation === null ? null : [operation.operation, operation.status, operation.reason ?? ''].join(' ').trim(),
+    ],
+    [labels.code, view.requestCode],
+    [labels.note, note === null ? null : note.noteNumber],
+    [
+      labels.differences,
+      joined(view.differences.map(({ field, ours, theirs }) => difference(field, String(ours), String(theirs)))),
+    ],
+    [labels.breaches, joined(state.breaches.map(({ field, rule, problem }) => `${field} (${rule}): ${problem}`))],
+    [labels.errors, joined(state.errors)],
+    [
+      labels.steps,
+      joined(state.steps.map(({ step, by, at, outcome }) => `${format.minute(at)} ${step} (${by}): ${outcome}`)),
+    ],
+    [labels.next, joined(view.nextSteps, ', ')],
+  ];
+  const said = rows.flatMap(([label, text]) => (text === null ? [] : [[label, text] as const]));
+  const width = Math.max(...said.map(([label]) => label.length));
+  return said
+    .map(([label, text]) => `${label.padEnd(width)}  ${text.replaceAll('\n', `\n${' '.repeat(width + 2)}`)}`)
+    .join('\n');
+}
+
+function joined(lines: readonly string[], by = '\n'): string | null {
+  return lines.length === 0 ? null : lines.join(by);
+}
+
+const starts = {
+  contract: { body: contractBody, ask: (front: FlowFront) => front.startContract, asked: contractAsked },
+  renegotiation: {
+    body: renegotiationBody,
+    ask: (front: FlowFront) => front.startRenegotiation,
+    asked: renegotiationAsked,
+  },
+  withdrawal: { body: withdrawalBody, ask: (front: FlowFront) => front.startWithdrawal, asked: withdrawalAsked },
+} as const;
+export type StartedKind = keyof typeof starts;
+
+export async function startFlow(world: CommandWorld, flow: StartedKind, order: Order): Promise<void> {
+  const { body, ask, asked } = starts[flow];
+  const read = readBody(world, order.file, body);
+  await withFront(world, order, (front) => {
+    const start = ask(front) as (asker: { by: string; key: string }, order: unknown) => Promise<FrontResult>;
+    return start(askerOf(order), asked(read as never));
+  });
+}
+
+export async function takeStep(
+  world: CommandWorld,
+  flow: StartedKind,
+  { flowId, step, ...order }: Order & { flowId: string; step: string },
+): Promise<void> {
+  const { flows: texts } = world.format.texts;
+  const steps = stepsOf(flow);
+  const named = steps.find((each) => each === step);
+  if (named === undefined) throw new Fault('not-allowed', texts.badStep(step, steps));
+  const body = readBody(world, order.file, stepBodies[named]);
+  await withFront(world, order, async (front, kindOf) => {
+    if ((await kindOf(flowId)) !== flow) throw new Fault('not-found', texts.notFound(flowId));
+    return front.ask(flowId, askerOf(order), stepAsked(named, body as never));
+  });
+}
+
+function stepsOf(flow: StartedKind): readonly FlowStep[] {
+  const named = new Set(Object.values(transitions[flow]).flatMap((row) => Object.keys(row)));
+  return flowSteps.filter((step) => named.has(step) || step === 'confirm' || step === 'deny');
+}
+
+/** A key of its own where none is given: then asking again is asking anew. */
+function askerOf({ by, key }: Order): { by: string; key: string } {
+  return { by, key: key ?? randomUUID() };
+}
+
+function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown {
+  const { flows } = world.format.texts;
+  let value: unknown;
+  try {
+    value = JSON.parse(world.readText(path));
+  } catch {
+    // The parser's own message quotes the text, which names a worker.
+    throw new Fault('configuration-invalid', flows.unreadable(path));
+  }
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
+  const problems = read.error.issues.map(
+    ({ path: at, code, message }) => `${at.join('.') || '/'}: ${code}, ${message}`,
+  );
+  throw new Fault('configuration-invalid', flows.badFile(path, problems));
+}
+
+/** Rejects with `not-allowed`, `not-found` or `not-acknowledged` as the front refuses. */
+async function withFront(
+  world: CommandWorld,
+  { json }: Order,
+  work: (front: FlowFront, kindOf: (flowId: string) => Promise<FlowKind | null>) => Promise<FrontResult>,
+): Promise<void> {
+  const { terminal, format, clock } = world;
+  const { flows: texts } = format.texts;
+  const read = world.readConfig();
+  if (read.kind === 'refused') throw new Fault('configuration-invalid', read.faults.join('\n'));
+  const { config } = read;
+  await withReader(world, async ({ log, flows, views, appendBeside }) => {
+    const front = createFlowFront({
+      ...{ append: appendBeside, log, flows, views, margins: null, clock },
+      vault: world.createVault(config.pseudonymKey),
+      settings: config.flows,
+      pricing: config.pricing,
+    });
+    const kindOf = async (flowId: string) => (await flows.read([flowId])).get(flowId)?.flow ?? null;
+    const result = await work(front, kindOf);
+    if (result.kind === 'refused') {
+      const code =
+        result.problem === 'not-found'
+          ? 'not-found'
+          : result.problem === 'not-folded'
+            ? 'not-acknowledged'
+            : 'not-allowed';
+      throw new Fault(code, texts.refused(result.breaches.map(({ field, problem }) => [field, problem] as const)));
+    }
+    const { state, kind } = result;
+    if (json) terminal.write(JSON.stringify(flowView(state)));
+    else terminal.write(texts[kind](state.flowId, phaseText(texts.phases, state.phase)));
+  });
+}

@@ -1,0 +1,196 @@
+/**
+ * What can happen to a flow: everything after a won bid, or on a worker's own wish. Topic `flows`, keyed by flow. Records hold
+ * nothing that names a person in clear: orders, bytes and answers are sealed.
+ */
+import type { AmountCents, EpochMs, RateHundredths, RequestId } from './glossary.ts';
+import type { CreditNote } from './records.ts';
+
+/**
+ * `event` is no flow: it holds what the service told under a request code that nobody knows (yet), until a flow turns out to
+ * have waited for it.
+ */
+export const flowKinds = ['contract', 'renegotiation', 'withdrawal', 'event'] as const;
+export type FlowKind = (typeof flowKinds)[number];
+
+/** Operations of the service that flows use. */
+export type FlowOperation =
+  | 'contract'
+  | 'endorsement'
+  | 'renegotiation'
+  | 'simulation'
+  | 'inclusion'
+  | 'proposal'
+  | 'installments'
+  | 'splits'
+  | 'signers'
+  | 'finalisation'
+  | 'account-update';
+
+/** What a person asks of a flow. Those named like an operation ask for it. */
+export const flowSteps = [
+  'amend',
+  'sign',
+  'cancel',
+  'confirm',
+  'deny',
+  'simulation',
+  'inclusion',
+  'proposal',
+  'installments',
+  'splits',
+  'signers',
+  'finalisation',
+  'account-update',
+] as const;
+export type FlowStep = (typeof flowSteps)[number];
+
+/** What the flow is about, in clear; keys are pseudonyms. */
+export type FlowSubject = {
+  requestId: RequestId | null;
+  workerKey: string | null;
+  linkKey: string | null;
+  /** What may not be exceeded: the rate of the bid, or of the contract that is renegotiated. */
+  rateLimitHundredths: RateHundredths | null;
+  closedContract: string | null;
+  /** Pseudonyms of those who have to have signed before a withdrawal is finalised. */
+  signerKeys: readonly string[];
+};
+
+/** What is asked for. Of a contract exactly one of the two amounts, of a renegotiation what is estimated of it. */
+export type FlowTerms = {
+  amountCents: AmountCents | null;
+  installmentCents: AmountCents | null;
+  installments: number;
+  rateHundredths: RateHundredths;
+  insuranceCents: AmountCents | null;
+};
+
+type OfFlow = { flowId: string; at: EpochMs };
+
+export type FlowStarted = OfFlow & {
+  kind: 'started';
+  flow: Exclude<FlowKind, 'event'>;
+  by: string;
+  /** Idempotency key of whoever asked, and a pseudonym of what was asked: the same twice is one. */
+  key: string;
+  requestHash: string;
+  subject: FlowSubject;
+  terms: FlowTerms | null;
+  /** The whole order: what the operation's request is made of, and the worker's identity where a link has to be asked. */
+  sealed: string;
+};
+
+/** `stepId` is the asker's idempotency key: asked twice it is one step. */
+export type FlowAsked = OfFlow & {
+  kind: 'asked';
+  stepId: string;
+  by: string;
+  step: FlowStep;
+  requestHash: string;
+  /** Of `amend`: what is asked for from now on. */
+  terms: FlowTerms | null;
+  /** Of `sign`: when the worker signed. */
+  signedAt: EpochMs | null;
+  /** Of `confirm`: the code under which the service goes on, where there is one. */
+  requestCode: string | null;
+  /** Of `simulation` and `signers`: whose, as pseudonyms. */
+  personKeys: readonly string[];
+  /** A word of the asker, for those who read the history. */
+  reason: string | null;
+  sealed: string | null;
+};
+
+/** Our own arithmetic of a contract, to be held against the credit note: what can be told before the service answers. */
+export type ExpectedLoan = { readonly [F in LoanFigure]?: number };
+/** In cents, or hundredths of a percent. */
+export type LoanFigure =
+  | 'rateHundredths'
+  | 'loanCents'
+  | 'iofCents'
+  | 'installmentCents'
+  | 'insuranceCents'
+  | 'cetAnnualHundredths'
+  | 'cetMonthlyHundredths';
+
+/** The exact bytes of an operation, before any of them is written. The first one of its slot, in log order, is the one. */
+export type FlowIntended = OfFlow & {
+  kind: 'intended';
+  intentId: string;
+  instance: string;
+  operation: FlowOperation;
+  /** `operation#n`: the n-th operation of the flow. */
+  slot: string;
+  /** Null where the contract has none: then nobody but the writer of this record sends it, once. */
+  idempotencyKey: string | null;
+  path: string;
+  sealedBody: string;
+  expected: ExpectedLoan | null;
+};
+
+/** A rule that the operation would have broken. */
+export type FlowBreach = { rule: string; field: string; problem: string };
+
+type FlowWithheld = OfFlow & {
+  kind: 'withheld';
+  operation: FlowOperation;
+  slot: string;
+  breaches: readonly FlowBreach[];
+};
+
+export type FlowResult =
+  | {
+      kind: 'accepted';
+      requestCode: string | null;
+      proposalCode: string | null;
+      /** Of a proposal query: the service's number for where the proposal stands. */
+      situation: number | null;
+    }
+  | { kind: 'rejected'; code: string; errors: readonly string[] }
+  | { kind: 'unknown'; reason: string }
+  /** Certainly not done. */
+  | { kind: 'not-sent'; reason: string; retryAt: EpochMs | null };
+
+export type FlowAnswered = OfFlow & {
+  kind: 'answered';
+  intentId: string;
+  instance: string;
+  result: FlowResult;
+  /** An attempt before those of this record may have been taken unseen. */
+  earlierAttemptPossible: boolean;
+  firstByteAt: EpochMs | null;
+  status: number | null;
+  /** The answer's body as received. */
+  sealedAnswer: string | null;
+};
+
+/** What the service told under a request code. `sealed` is the whole body. */
+export type FlowTold = OfFlow & {
+  kind: 'told';
+  requestCode: string;
+  of: 'contract' | 'renegotiation' | 'operation';
+  note: CreditNote | null;
+  errors: readonly string[];
+  sealed: string;
+};
+
+export type FlowRecord =
+  | FlowStarted
+  | FlowAsked
+  | FlowIntended
+  | FlowWithheld
+  | FlowAnswered
+  | FlowTold
+  /** Where the won bid stands, as the ledger says. */
+  | (OfFlow & {
+      kind: 'proposed';
+      proposalCode: string | null;
+      proposalNumber: string | null;
+      validUntil: EpochMs | null;
+      errors: readonly string[];
+    })
+  /** The link was asked for its margin. `refusal`: why the service does not answer; null when it will. */
+  | (OfFlow & { kind: 'margin-asked'; refusal: string | null })
+  /** The competence in which the contract was generated is over. */
+  | (OfFlow & { kind: 'turned' })
+  /** An event has found its flow. */
+  | (OfFlow & { kind: 'claimed-by'; owner: string });

@@ -1,0 +1,139 @@
+/** The state of a flow: what its records say, folded in log order. */
+import type {
+  ExpectedLoan,
+  FlowBreach,
+  FlowKind,
+  FlowOperation,
+  FlowStep,
+  FlowSubject,
+  FlowTerms,
+  FlowTold,
+  LoanFigure,
+} from './flow-records.ts';
+import type { EpochMs } from './glossary.ts';
+import type { CreditNote } from './records.ts';
+
+export const flowPhases = {
+  contract: [
+    'waiting-proposal',
+    'preparing',
+    'withheld',
+    'generating',
+    'unclear',
+    'awaiting-note',
+    'refused',
+    'awaiting-signature',
+    'signed',
+    'endorsing',
+    'endorsement-unclear',
+    'endorsement-refused',
+    'endorsed',
+    'failed',
+    'cancelled',
+  ],
+  renegotiation: [
+    'preparing',
+    'withheld',
+    'generating',
+    'unclear',
+    'awaiting-note',
+    'refused',
+    'renegotiated',
+    'cancelled',
+  ],
+  withdrawal: ['started', 'simulated', 'included', 'signed', 'finalised', 'cancelled'],
+  event: ['unclaimed', 'claimed'],
+} as const satisfies Record<FlowKind, readonly string[]>;
+export type FlowPhase = (typeof flowPhases)[FlowKind][number];
+
+/**
+ * `asked`: to be prepared. `intended`: its bytes are durable; it may have been sent. `unclear`: it may have been done, and
+ * somebody has to say.
+ */
+type OperationStatus = 'asked' | 'intended' | 'unclear' | 'done' | 'rejected' | 'withheld' | 'not-sent';
+
+/** The operation of the service that the flow is at, or was at last. */
+export type FlowOperationState = {
+  operation: FlowOperation;
+  slot: string;
+  status: OperationStatus;
+  /** The step that asked for it; null: the flow itself. */
+  stepId: string | null;
+  /** Of the step: what the request is made of. Null: the flow's order. */
+  sealedRequest: string | null;
+  /** Of `simulation` and `signers`: whose, as pseudonyms. */
+  personKeys: readonly string[];
+  intent: {
+    intentId: string;
+    instance: string;
+    path: string;
+    idempotencyKey: string | null;
+    sealedBody: string;
+    at: EpochMs;
+  } | null;
+  /** Answers that said nothing, so far. */
+  unknowns: number;
+  /** Not to be tried again before. */
+  retryAt: EpochMs | null;
+  reason: string | null;
+};
+
+export type FlowStepState = {
+  stepId: string;
+  step: FlowStep;
+  by: string;
+  at: EpochMs;
+  requestHash: string;
+  /** `ignored`: not allowed where the flow stood. */
+  outcome: 'pending' | 'done' | 'rejected' | 'withheld' | 'unclear' | 'ignored';
+};
+
+/** A figure of the credit note that is not ours. Cents, hundredths of a percent. */
+export type NoteDifference = { field: LoanFigure; ours: number; theirs: number };
+
+type FlowResultKept = { at: EpochMs; sealedAnswer: string | null };
+
+export type FlowState = {
+  flowId: string;
+  flow: FlowKind;
+  phase: FlowPhase;
+  by: string | null;
+  key: string | null;
+  requestHash: string | null;
+  startedAt: EpochMs;
+  changedAt: EpochMs;
+  subject: FlowSubject;
+  terms: FlowTerms | null;
+  sealed: string | null;
+  /** Operations begun, over the flow's life: the next one's slot is one more. */
+  begun: number;
+  operation: FlowOperationState | null;
+  steps: readonly FlowStepState[];
+  proposal: { code: string | null; number: string | null; validUntil: EpochMs | null } | null;
+  marginAsks: { last: EpochMs; count: number } | null;
+  /** Why it stands still: rules that would be broken, or what the service said. */
+  breaches: readonly FlowBreach[];
+  errors: readonly string[];
+  /** Under which the service tells of the contract that counts; and all codes so far, for what comes late. */
+  requestCode: string | null;
+  endorsementCode: string | null;
+  codes: readonly string[];
+  generatedAt: EpochMs | null;
+  /** Contracts generated: more than one where the competence turned. */
+  generations: number;
+  expected: ExpectedLoan | null;
+  note: CreditNote | null;
+  differences: readonly NoteDifference[];
+  signature: { signedAt: EpochMs; sealed: string } | null;
+  /** Of a withdrawal. */
+  proposalCode: string | null;
+  simulatedKey: string | null;
+  signedKeys: readonly string[];
+  situation: number | null;
+  results: { readonly [O in FlowOperation]?: FlowResultKept };
+  /** What an event holds, and whose it turned out to be. */
+  told: FlowTold | null;
+  owner: string | null;
+  /** Records that changed nothing: second intents, answers to other attempts, events told twice. */
+  strays: number;
+};

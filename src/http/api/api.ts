@@ -1,0 +1,102 @@
+/**
+ * The operator API: `/v1`, described by an OpenAPI document that is generated from the schemas, with a readable page at
+ * `/v1/docs`. Closed while no token is set.
+ */
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type {
+  FastifyBaseLogger,
+  FastifyError,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from 'fastify';
+import {
+  jsonSchemaTransform,
+  serializerCompiler,
+  validatorCompiler,
+  type ZodTypeProvider,
+} from 'fastify-type-provider-zod';
+import type { ApiToken } from '../../domain/roles.ts';
+import { createGuard } from './auth.ts';
+import { addBidRoutes, type BidRouteParts } from './bid-routes.ts';
+import { addFlowRoutes, type FlowRouteParts } from './flow-routes.ts';
+import { answerError, problem } from './problems.ts';
+
+export type ApiApp = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+
+export type ApiParts = Omit<BidRouteParts, 'guard'> &
+  Omit<FlowRouteParts, 'guard'> & {
+    tokens: readonly ApiToken[];
+    version: string;
+    onFault: (text: string) => void;
+  };
+
+const bodyLimitBytes = 1_000_000;
+/** What is passed through whole is written again, by functions that call themselves. */
+const deepest = 64;
+
+/** Ready when the server listens. */
+export function addApi(app: FastifyInstance, parts: ApiParts): void {
+  void app.register(async (scope) => addRoutes(scope, parts), { prefix: '/v1' });
+}
+
+async function addRoutes(scope: FastifyInstance, parts: ApiParts): Promise<void> {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string', bodyLimit: bodyLimitBytes },
+    (_request, body, done) => {
+      const value = readJson(String(body));
+      if (value === undefined) done(Object.assign(new Error('no JSON'), { statusCode: 400 }));
+      else done(null, value);
+    },
+  );
+  scope.setValidatorCompiler(validatorCompiler);
+  scope.setSerializerCompiler(serializerCompiler);
+  scope.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, parts.onFault));
+  scope.setNotFoundHandler((_request, reply) => problem(reply, 'not-found', 'There is nothing here.'));
+  await scope.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Lance',
+        version: parts.version,
+        description:
+          'The bidding desk, for operators and for the screens of a partner. Amounts are whole cents, rates hundredths of a percent a month, times epoch ms. Errors are problem documents (RFC 9457).',
+      },
+      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+      security: [{ token: [] }],
+    },
+    transform: jsonSchemaTransform,
+  });
+  await scope.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
+  const app = scope.withTypeProvider<ZodTypeProvider>();
+  const guard = createGuard(parts.tokens);
+  app.get('/openapi.json', { schema: { hide: true } }, async () => scope.swagger());
+  addFlowRoutes(app, { ...parts, guard });
+  addBidRoutes(app, { ...parts, guard });
+}
+
+/** Undefined: no JSON, or nested deeper than anything that is meant. */
+function readJson(text: string): unknown {
+  let depth = 0;
+  let most = 0;
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
+    if (token === '[' || token === '{') most = Math.max(most, ++depth);
+    else if (token === ']' || token === '}') depth -= 1;
+  }
+  if (most > deepest) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

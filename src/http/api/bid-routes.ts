@@ -1,0 +1,207 @@
+/** Bids, decisions, margins and dead letters over HTTP. */
+import { z } from 'zod';
+import type { EventLog, MarginCache, NewEntry, Views } from '../../bidding/ports.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { DecisionTrace } from '../../domain/offer.ts';
+import type { Vault } from '../../domain/vault.ts';
+import { linkKeyOf } from '../../wire/identity.ts';
+import type { JsonLimits } from '../../wire/json.ts';
+import type { RequestMapping } from '../../wire/mapping-table.ts';
+import { readWebhook } from '../../wire/webhook.ts';
+import type { ApiApp } from './api.ts';
+import type { Guard } from './auth.ts';
+import { problem, problemResponses } from './problems.ts';
+import {
+  bidPage,
+  bidQuery,
+  decisionSchema,
+  letterPage,
+  letterQuery,
+  linkSchema,
+  marginSchema,
+  replayBody,
+  replaySchema,
+} from './schemas.ts';
+import { bidPageOf, bidView, marginView } from './views.ts';
+
+export type BidRouteParts = {
+  log: Pick<EventLog, 'readKey' | 'read' | 'ends'>;
+  append: (entries: readonly NewEntry[]) => Promise<void>;
+  views: Pick<Views, 'read' | 'query'>;
+  margins: Pick<MarginCache, 'read'>;
+  vault: Vault;
+  clock: Clock;
+  mapping: RequestMapping;
+  limits: JsonLimits;
+  replayLimit: number;
+  guard: Guard;
+};
+
+const idParams = z.object({ requestId: z.string().regex(/^\d{1,40}$/) });
+
+export function addBidRoutes(app: ApiApp, parts: BidRouteParts): void {
+  addBids(app, parts);
+  addMargins(app, parts);
+  addLetters(app, parts);
+}
+
+function addBids(app: ApiApp, { views, log, guard }: BidRouteParts): void {
+  app.get(
+    '/bids',
+    {
+      onRequest: guard.only(),
+      schema: {
+        tags: ['bids'],
+        summary: 'Requests and what became of them, latest first',
+        querystring: bidQuery,
+        response: { 200: bidPage, ...problemResponses },
+      },
+    },
+    async ({ query: { state = null, limit, before = null } }) => {
+      const rows = await views.query({ phase: state, limit, before });
+      return bidPageOf(
+        rows.map(({ state: each }) => each),
+        limit,
+      );
+    },
+  );
+  app.get(
+    '/bids/:requestId',
+    {
+      onRequest: guard.only(),
+      schema: {
+        tags: ['bids'],
+        summary: 'One request with its decision; what it was decided from is for risk, operator and admin',
+        params: idParams,
+        response: { 200: decisionSchema, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const { requestId } = request.params;
+      const state = (await views.read([requestId])).get(requestId)?.state;
+      if (state === undefined) return problem(reply, 'not-found', 'No request has this id.');
+      const detailed = guard.callerOf(request).role !== 'viewer';
+      const records = detailed ? (await log.readKey('auctions', requestId)).map(({ record }) => record) : [];
+      const decided = records.find(({ kind }) => kind === 'claimed' || kind === 'passed');
+      const trace = decided?.kind === 'claimed' || decided?.kind === 'passed' ? decided.trace : null;
+      return {
+        ...bidView(state),
+        offer: state.claim === null ? null : { ...state.claim.offer },
+        reasons: [...(trace?.reasons ?? state.pass?.reasons ?? [])],
+        trace: trace === null ? null : plainTrace(trace),
+        auction: state.auction === null ? null : { ...state.auction },
+      };
+    },
+  );
+}
+
+/** Without the keys that stand for a worker: caps are kept under them too. */
+function plainTrace({ link, caps: _caps, usage: _usage, ...trace }: DecisionTrace): Record<string, unknown> {
+  if (link === null) return { ...trace, link };
+  const { linkKey: _link, workerKey: _worker, birthDate: _birth, ...facts } = link;
+  return { ...trace, link: facts };
+}
+
+function addMargins(app: ApiApp, { views, margins, vault, clock, guard }: BidRouteParts): void {
+  const marginOf = async (linkKey: string | null) =>
+    linkKey === null ? undefined : (await margins.read([linkKey], clock.now())).get(linkKey);
+  const unknown = 'No margin of this link came within the last 24 hours.';
+  app.get(
+    '/bids/:requestId/margin',
+    {
+      onRequest: guard.only('risk', 'operator', 'admin'),
+      schema: {
+        tags: ['margins'],
+        summary: "The margin of the request's link, as far as it still counts",
+        params: idParams,
+        response: { 200: marginSchema, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const { requestId } = request.params;
+      const state = (await views.read([requestId])).get(requestId)?.state;
+      const detail = await marginOf(state?.request?.linkKey ?? null);
+      return detail === undefined ? problem(reply, 'not-found', unknown) : marginView(detail);
+    },
+  );
+  app.post(
+    '/margins/query',
+    {
+      onRequest: guard.only('operator', 'admin'),
+      schema: {
+        tags: ['margins'],
+        summary: 'The margin of a link, named in the body so that no CPF stands in an address',
+        body: linkSchema,
+        response: { 200: marginSchema, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const { cpf, registration, employerIdType, employerId } = request.body;
+      const detail = await marginOf(linkKeyOf(vault, cpf, registration, employerIdType, employerId));
+      return detail === undefined ? problem(reply, 'not-found', unknown) : marginView(detail);
+    },
+  );
+}
+
+function addLetters(app: ApiApp, parts: BidRouteParts): void {
+  const { log, guard } = parts;
+  app.get(
+    '/dead-letters',
+    {
+      onRequest: guard.only('risk', 'operator', 'admin'),
+      schema: {
+        tags: ['dead letters'],
+        summary: 'Webhooks that nobody understood: when and why, not what',
+        querystring: letterQuery,
+        response: { 200: letterPage, ...problemResponses },
+      },
+    },
+    async ({ query: { partition, from, limit } }) => {
+      const end = (await log.ends('dead-letters')).get(partition) ?? 0;
+      const entries = from < end ? await log.read('dead-letters', partition, from, limit) : [];
+      const letters = entries.map(({ offset, record: { receivedAt, reason, pointer } }) => ({
+        ...{ offset, receivedAt, reason, pointer },
+      }));
+      return { letters, next: (entries.at(-1)?.offset ?? Math.min(from, end) - 1) + 1, end };
+    },
+  );
+  app.post(
+    '/dead-letters/replay',
+    {
+      onRequest: guard.only('admin'),
+      schema: {
+        tags: ['dead letters'],
+        summary: 'Read dead letters again, after the mapping was mended, with their original time of receipt',
+        body: replayBody,
+        response: { 200: replaySchema, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const { partition, from, count } = request.body;
+      if (count > parts.replayLimit) {
+        const detail = `send at most ${parts.replayLimit}`;
+        return problem(reply, 'invalid', detail, [{ field: 'body.count', rule: 'replay-limit', detail }]);
+      }
+      return replay(parts, partition, from, count);
+    },
+  );
+}
+
+/** What is understood now is appended like any webhook; read twice it is absorbed like one that came twice. */
+async function replay(parts: BidRouteParts, partition: number, from: number, count: number) {
+  const { log, vault, mapping, clock, limits } = parts;
+  const end = (await log.ends('dead-letters')).get(partition) ?? 0;
+  const letters = from < end ? await log.read('dead-letters', partition, from, count) : [];
+  const entries: NewEntry[] = [];
+  let understood = 0;
+  for (const { record } of letters) {
+    const body = Buffer.from(vault.open(record.sealedPayload));
+    const reading = readWebhook(body, { mapping, vault, receivedAt: record.receivedAt, now: clock.now(), limits });
+    if (reading.kind !== 'entries' || reading.deadLetters > 0) continue;
+    understood += 1;
+    entries.push(...reading.entries);
+  }
+  if (entries.length > 0) await parts.append(entries);
+  const next = (letters.at(-1)?.offset ?? Math.min(from, end) - 1) + 1;
+  return { read: letters.length, understood, stillNot: letters.length - understood, next };
+}

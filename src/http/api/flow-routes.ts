@@ -1,0 +1,226 @@
+/** Flows over HTTP: begun once under their key, read, taken step by step, their history and answers. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { EventLog } from '../../bidding/ports.ts';
+import { type FlowStep, flowSteps } from '../../domain/flow-records.ts';
+import type { FlowState } from '../../domain/flow-states.ts';
+import type { Vault } from '../../domain/vault.ts';
+import type { FlowFront, FrontResult } from '../../origination/front.ts';
+import { requestIndex } from '../../origination/ledger.ts';
+import { plainRecord } from '../../origination/orders.ts';
+import type { FlowStore } from '../../origination/ports.ts';
+import { transitions } from '../../origination/transitions.ts';
+import type { ApiApp } from './api.ts';
+import type { Guard } from './auth.ts';
+import { problem, problemResponses } from './problems.ts';
+import { contractAsked, renegotiationAsked, stepAsked, withdrawalAsked } from './requests.ts';
+import {
+  contractBody,
+  flowPage,
+  flowQuery,
+  flowSchema,
+  historySchema,
+  idempotency,
+  renegotiationBody,
+  stepBodies,
+  withdrawalBody,
+} from './schemas.ts';
+import { flowPageOf, flowView } from './views.ts';
+
+export type FlowRouteParts = {
+  front: FlowFront;
+  flows: Omit<FlowStore, 'apply'>;
+  log: Pick<EventLog, 'readKey'>;
+  vault: Vault;
+  guard: Guard;
+};
+
+const flowKindPaths = [
+  { path: '/contracts', flow: 'contract' },
+  { path: '/renegotiations', flow: 'renegotiation' },
+  { path: '/withdrawals', flow: 'withdrawal' },
+] as const;
+type KindPath = (typeof flowKindPaths)[number];
+
+const idParams = z.object({ flowId: z.string().regex(/^[\w.-]{1,100}$/) });
+
+export function addFlowRoutes(app: ApiApp, parts: FlowRouteParts): void {
+  addStarts(app, parts);
+  for (const kind of flowKindPaths) {
+    addReads(app, parts, kind);
+    for (const step of stepsOf(kind.flow)) addStep(app, parts, kind, step);
+  }
+  addEvents(app, parts);
+}
+
+/** Steps that the table of a kind knows at all, and the two that any unclear operation has. */
+function stepsOf(flow: KindPath['flow']): readonly FlowStep[] {
+  const named = new Set(Object.values(transitions[flow]).flatMap((row) => Object.keys(row)));
+  return flowSteps.filter((step) => named.has(step) || step === 'confirm' || step === 'deny');
+}
+
+function addStarts(app: ApiApp, { front, guard }: FlowRouteParts): void {
+  const common = { tags: ['flows'], headers: idempotency };
+  const response = { 200: flowSchema, 201: flowSchema, ...problemResponses };
+  const onRequest = guard.only('operator', 'admin');
+  const askerOf = (request: FastifyRequest) => ({
+    by: guard.callerOf(request).name,
+    key: String(request.headers['idempotency-key']),
+  });
+  app.post(
+    '/contracts',
+    { onRequest, schema: { ...common, summary: 'Begin the contract of a won bid', body: contractBody, response } },
+    async (request, reply) =>
+      answer(reply, await front.startContract(askerOf(request), contractAsked(request.body)), 201),
+  );
+  app.post(
+    '/renegotiations',
+    {
+      onRequest,
+      schema: { ...common, summary: 'Renegotiate a loan closed by termination', body: renegotiationBody, response },
+    },
+    async (request, reply) =>
+      answer(reply, await front.startRenegotiation(askerOf(request), renegotiationAsked(request.body)), 201),
+  );
+  app.post(
+    '/withdrawals',
+    { onRequest, schema: { ...common, summary: 'Begin a withdrawal-backed loan', body: withdrawalBody, response } },
+    async (request, reply) =>
+      answer(reply, await front.startWithdrawal(askerOf(request), withdrawalAsked(request.body)), 201),
+  );
+}
+
+function addStep(app: ApiApp, { front, flows, guard }: FlowRouteParts, { path, flow }: KindPath, step: FlowStep): void {
+  app.post(
+    `${path}/:flowId/${step}`,
+    {
+      onRequest: guard.only('operator', 'admin'),
+      schema: {
+        tags: ['steps'],
+        summary: `Step of a ${flow}: ${step}`,
+        headers: idempotency,
+        params: idParams,
+        body: stepBodies[step],
+        response: { 200: flowSchema, 202: flowSchema, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const { flowId } = request.params;
+      const state = (await flows.read([flowId])).get(flowId);
+      if (state?.flow !== flow) return notFound(reply);
+      const asker = { by: guard.callerOf(request).name, key: request.headers['idempotency-key'] };
+      return answer(reply, await front.ask(flowId, asker, stepAsked(step, request.body as never)), 202);
+    },
+  );
+}
+
+function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { path, flow }: KindPath): void {
+  const find = async (flowId: string): Promise<FlowState | null> => {
+    const state = (await flows.read([flowId])).get(flowId);
+    return state?.flow === flow ? state : null;
+  };
+  app.get(
+    path,
+    {
+      onRequest: guard.only(),
+      schema: {
+        tags: ['flows'],
+        summary: `Every ${flow}, latest first`,
+        querystring: flowQuery,
+        response: { 200: flowPage, ...problemResponses },
+      },
+    },
+    async ({ query: { phase = null, requestId, limit, before = null } }) => {
+      const code = requestId === undefined ? null : requestIndex(requestId);
+      return flowPageOf(await flows.query({ flow, phase, code, limit, before }), limit);
+    },
+  );
+  app.get(
+    `${path}/:flowId`,
+    {
+      onRequest: guard.only(),
+      schema: {
+        tags: ['flows'],
+        summary: `Where a ${flow} stands, and what may be done next`,
+        params: idParams,
+        response: { 200: flowSchema, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const state = await find(request.params.flowId);
+      return state === null ? notFound(reply) : flowView(state);
+    },
+  );
+  app.get(
+    `${path}/:flowId/history`,
+    {
+      onRequest: guard.only(),
+      schema: {
+        tags: ['flows'],
+        summary: 'Its records in log order, sealed parts left out',
+        params: idParams,
+        response: { 200: historySchema, ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const { flowId } = request.params;
+      if ((await find(flowId)) === null) return notFound(reply);
+      const entries = await log.readKey('flows', flowId);
+      return { records: entries.map(({ record }) => plainRecord(record)) };
+    },
+  );
+  app.get(
+    `${path}/:flowId/results/:operation`,
+    {
+      onRequest: guard.only('operator', 'admin'),
+      schema: {
+        tags: ['flows'],
+        summary: "The service's last answer to an operation, as it came; it may name the worker of this flow",
+        params: idParams.extend({ operation: z.string().regex(/^[a-z-]{1,40}$/) }),
+        response: { 200: z.object({ at: z.number(), answer: z.unknown() }), ...problemResponses },
+      },
+    },
+    async (request, reply) => {
+      const state = await find(request.params.flowId);
+      const kept = Object.entries(state?.results ?? {}).find(([name]) => name === request.params.operation)?.[1];
+      if (!kept?.sealedAnswer) return notFound(reply);
+      return { at: kept.at, answer: readable(vault.open(kept.sealedAnswer)) };
+    },
+  );
+}
+
+function addEvents(app: ApiApp, { flows, guard }: FlowRouteParts): void {
+  app.get(
+    '/events',
+    {
+      onRequest: guard.only(),
+      schema: {
+        tags: ['flows'],
+        summary: 'What the service told under a code that no flow knows',
+        querystring: flowQuery.omit({ requestId: true }),
+        response: { 200: flowPage, ...problemResponses },
+      },
+    },
+    async ({ query: { phase = 'unclaimed', limit, before = null } }) =>
+      flowPageOf(await flows.query({ flow: 'event', phase, code: null, limit, before }), limit),
+  );
+}
+
+function readable(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function notFound(reply: FastifyReply): FastifyReply {
+  return problem(reply, 'not-found', 'No flow of this kind has this id.');
+}
+
+function answer(reply: FastifyReply, result: FrontResult, fresh: 201 | 202): FastifyReply {
+  if (result.kind !== 'refused') return reply.code(result.kind === 'taken' ? fresh : 200).send(flowView(result.state));
+  const errors = result.breaches.map(({ field, rule, problem: detail }) => ({ field, rule, detail }));
+  const detail = errors[0]?.detail ?? 'It was refused.';
+  return problem(reply, result.problem === 'not-folded' ? 'unavailable' : result.problem, detail, errors);
+}

@@ -1,0 +1,83 @@
+/** From what was sent to what the front is asked: days and times become ours, and what was left out stays out. */
+import type { z } from 'zod';
+import type { ContractAsked, RenegotiationAsked, StepAsked, WithdrawalAsked } from '../../origination/orders.ts';
+import type { JsonObject } from '../../wire/json.ts';
+import type { contractBody, renegotiationBody, stepBodies, withdrawalBody } from './schemas.ts';
+
+type Without<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+/** zod leaves what was not sent as undefined; the house has no such values. */
+function given<T extends object>(body: T): Without<T> {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as Without<T>;
+}
+
+export function contractAsked(body: z.infer<typeof contractBody>): ContractAsked {
+  const { workerAccepted, link, ...contract } = body;
+  const named = link === undefined ? null : { ...link, authorisationNumber: link.authorisationNumber ?? null };
+  return { contract: given(contract), acceptedByWorker: workerAccepted, link: named };
+}
+
+export function renegotiationAsked(body: z.infer<typeof renegotiationBody>): RenegotiationAsked {
+  const { closedContract, cpf, registration, employerIdType, employerId } = body;
+  const { agentCpf, contractType, installments, rateHundredths } = body;
+  return {
+    renegotiation: {
+      ...{ closedContract, cpf, registration, employerIdType, employerId },
+      ...{ agentCpf, contractType, installments, rateHundredths },
+    },
+    originalRateHundredths: body.originalRateHundredths,
+    closedByTermination: body.closedByTermination ?? null,
+    openInstallments: body.openInstallments ?? null,
+    pendingCharges: body.pendingCharges ?? null,
+    linkValid: body.linkValid ?? null,
+    estimatedInstallmentCents: body.estimatedInstallmentCents ?? null,
+    authorisationNumber: body.authorisationNumber ?? null,
+  };
+}
+
+export function withdrawalAsked(body: z.infer<typeof withdrawalBody>): WithdrawalAsked {
+  return { cpf: body.cpf, birthDate: body.birthDate ?? null, signerCpfs: body.signerCpfs ?? [] };
+}
+
+type Bodies = { [S in keyof typeof stepBodies]: z.infer<(typeof stepBodies)[S]> };
+
+const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } = {
+  amend: ({ contract, renegotiation }) => ({
+    step: 'amend',
+    ...(contract === undefined ? {} : { contract: given(contract) }),
+    ...(renegotiation === undefined ? {} : { renegotiation }),
+  }),
+  sign: ({ signedAt, content }) => ({ step: 'sign', signedAt: Date.parse(signedAt), content }),
+  cancel: ({ reason }) => ({ step: 'cancel', reason }),
+  deny: ({ reason }) => ({ step: 'deny', reason }),
+  confirm: ({ reason, requestCode }) => ({ step: 'confirm', reason, requestCode: requestCode ?? null }),
+  simulation: (body) => ({ step: 'simulation', request: given(body) }),
+  inclusion: ({ account, splits, ...body }) => ({
+    step: 'inclusion',
+    request: {
+      ...given(body),
+      ...(account === undefined ? {} : { account: given(account) }),
+      ...(splits === undefined ? {} : { splits: splits.map(given) }),
+    },
+  }),
+  proposal: ({ dto }) => ({ step: 'proposal', request: { dto: (dto ?? {}) as JsonObject } }),
+  installments: (body) => ({ step: 'installments', request: given(body) }),
+  splits: ({ splits, parameters }) => ({
+    step: 'splits',
+    request: {
+      ...(splits === undefined ? {} : { splits: splits.map(given) }),
+      ...(parameters === undefined ? {} : { parameters }),
+    },
+  }),
+  signers: ({ signers }) => ({
+    step: 'signers',
+    request: { signers: signers.map((signer) => ({ ...given(signer), signedAt: Date.parse(signer.signedAt) })) },
+  }),
+  finalisation: (body) => ({ step: 'finalisation', request: given(body) }),
+  'account-update': ({ fields }) => ({ step: 'account-update', request: { extra: fields as JsonObject } }),
+};
+
+/** `body` was checked against the schema of the same step. */
+export function stepAsked<S extends keyof Bodies>(step: S, body: Bodies[S]): StepAsked {
+  return readers[step](body);
+}

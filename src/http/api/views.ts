@@ -1,0 +1,79 @@
+/** Flows, bids and margins as the API shows them: what is sealed, and what could be traced to a person, left out. */
+import type { z } from 'zod';
+import { cursorOf } from '../../bidding/ports.ts';
+import type { FlowState } from '../../domain/flow-states.ts';
+import type { LinkDetail } from '../../domain/request.ts';
+import type { RequestState } from '../../domain/states.ts';
+import { flowCursor } from '../../origination/ports.ts';
+import { nextSteps } from '../../origination/steps.ts';
+import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
+import type { bidSchema, flowSchema, marginSchema } from './schemas.ts';
+
+export function flowView(state: FlowState): z.infer<typeof flowSchema> {
+  const { operation, subject, note, steps, results } = state;
+  return {
+    flowId: state.flowId,
+    flow: state.flow,
+    phase: state.phase,
+    startedAt: state.startedAt,
+    changedAt: state.changedAt,
+    by: state.by,
+    requestId: subject.requestId,
+    closedContract: subject.closedContract,
+    terms: state.terms,
+    operation:
+      operation === null
+        ? null
+        : {
+            operation: operation.operation,
+            status: operation.status,
+            retryAt: operation.retryAt,
+            reason: operation.reason,
+          },
+    requestCode: state.requestCode ?? state.told?.requestCode ?? null,
+    proposalCode: state.proposalCode ?? state.proposal?.code ?? null,
+    generations: state.generations,
+    generatedAt: state.generatedAt,
+    note,
+    differences: [...state.differences],
+    breaches: [...state.breaches],
+    errors: [...state.errors],
+    steps: steps.map(({ stepId, step, by, at, outcome }) => ({ stepId, step, by, at, outcome })),
+    results: Object.fromEntries(
+      Object.entries(results).flatMap(([name, kept]) => (kept?.sealedAnswer ? [[name, kept.at]] : [])),
+    ),
+    owner: state.owner,
+    nextSteps: [...nextSteps(state)],
+  };
+}
+
+export function flowPageOf(states: readonly FlowState[], limit: number) {
+  const last = states.length < limit ? undefined : states.at(-1);
+  return { flows: states.map(flowView), next: last === undefined ? null : flowCursor(last) };
+}
+
+export function bidView(state: RequestState): z.infer<typeof bidSchema> {
+  const { requestId, batchId, phase, claim, answer, auction, decidedAt } = state;
+  const rejection = phase === 'rejected' && answer?.outcome.kind === 'rejected' ? answer.outcome.code : null;
+  return {
+    requestId,
+    batchId,
+    state: phase,
+    code: phase === 'passed' ? (state.pass?.code ?? null) : rejection,
+    rateHundredths: claim?.offer.rateHundredths ?? null,
+    amountCents: claim?.offer.amountCents ?? null,
+    installments: claim?.offer.installments ?? null,
+    position: auction?.position ?? null,
+    decidedAt,
+  };
+}
+
+export function bidPageOf(states: readonly RequestState[], limit: number) {
+  const last = states.length < limit ? undefined : states.at(-1);
+  return { bids: states.map(bidView), next: last === undefined ? null : cursorOf(last) };
+}
+
+export function marginView(detail: LinkDetail): z.infer<typeof marginSchema> {
+  const { availableMarginCents, marginBaseCents, eligible, receivedAt } = detail;
+  return { availableMarginCents, marginBaseCents, eligible, receivedAt, validUntil: receivedAt + marginValidityMs };
+}

@@ -1,0 +1,83 @@
+/**
+ * Credit notes and other events are given to the flow that waits for them. Where nobody does (yet) they are kept as a flow of
+ * their own, found again when the code becomes known, and shown until then. Every step may be done twice.
+ */
+import type { Outbox } from '../bidding/outbox.ts';
+import { callbackPartition, type LogBatch, type NewEntry } from '../bidding/ports.ts';
+import type { FlowTold } from '../domain/flow-records.ts';
+import type { FlowState } from '../domain/flow-states.ts';
+import type { EpochMs } from '../domain/glossary.ts';
+import type { CallbackRecord } from '../domain/records.ts';
+import { eventPrefix, proposalIndex } from './evolve.ts';
+import type { FlowStore } from './ports.ts';
+
+type FlowCallbacks = {
+  handle: (batch: LogBatch<CallbackRecord>) => Promise<void>;
+  /** A flow has learnt its code: what was told under it before is given to it. */
+  claim: (flow: FlowState, requestCode: string, now: EpochMs) => Promise<void>;
+  /** An event looks for its flow. */
+  deliver: (event: FlowState, now: EpochMs) => Promise<void>;
+};
+
+export function createFlowCallbacks({ flows, outbox }: { flows: FlowStore; outbox: Outbox }): FlowCallbacks {
+  async function handle(batch: LogBatch<CallbackRecord>): Promise<void> {
+    const { partition, first, next } = batch;
+    const told = batch.entries.flatMap(({ record }) => toldBy(record) ?? []);
+    if (told.length > 0) {
+      const found = await flows.findByCode(told.flatMap(codesIn));
+      await outbox.keep(
+        told.map((record) => {
+          const flowId = codesIn(record)
+            .map((code) => found.get(code))
+            .find((each) => each !== undefined);
+          return entryOf({ ...record, flowId: flowId ?? record.flowId });
+        }),
+      );
+    }
+    await flows.apply({ partition: callbackPartition(partition), first, next, rows: [] });
+  }
+
+  async function claim(flow: FlowState, requestCode: string, now: EpochMs): Promise<void> {
+    const eventId = `${eventPrefix}${requestCode}`;
+    const event = (await flows.read([eventId])).get(eventId);
+    if (event?.phase === 'unclaimed') await give(event, flow.flowId, now);
+  }
+
+  async function deliver(event: FlowState, now: EpochMs): Promise<void> {
+    const codes = codesIn(event.told!);
+    const found = await flows.findByCode(codes);
+    const flowId = codes.map((code) => found.get(code)).find((each) => each !== undefined);
+    if (flowId !== undefined) await give(event, flowId, now);
+  }
+
+  async function give(event: FlowState, flowId: string, at: EpochMs): Promise<void> {
+    await outbox.keep([
+      entryOf({ ...event.told!, at, flowId }),
+      { topic: 'flows', key: event.flowId, record: { kind: 'claimed-by', flowId: event.flowId, at, owner: flowId } },
+    ]);
+  }
+
+  return { handle, claim, deliver };
+}
+
+function entryOf(record: FlowTold): NewEntry {
+  return { topic: 'flows', key: record.flowId, record };
+}
+
+/** The request code first; the proposal that a note names may be known where the code is not. */
+function codesIn({ requestCode, note }: FlowTold): readonly string[] {
+  const proposal = note?.proposalCode ?? null;
+  return proposal === null ? [requestCode] : [requestCode, proposalIndex(proposal)];
+}
+
+/** Null: not about a flow. */
+function toldBy(record: CallbackRecord): FlowTold | null {
+  if (record.kind === 'credit-note') {
+    const { at, requestCode, of, note, errors, sealed } = record;
+    return { kind: 'told', flowId: `${eventPrefix}${requestCode}`, at, requestCode, of, note, errors, sealed };
+  }
+  if (record.kind !== 'operation-event') return null;
+  const { at, requestCode, errors, sealed } = record;
+  const flowId = `${eventPrefix}${requestCode}`;
+  return { kind: 'told', flowId, at, requestCode, of: 'operation', note: null, errors, sealed };
+}

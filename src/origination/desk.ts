@@ -1,0 +1,307 @@
+/**
+ * The shell around `evolve`, `react` and `prepareOperation`: reads the records of flows back in log order, does what `react`
+ * says, and appends. An operation is sent only when its intent has been read back as the first one of its slot.
+ */
+import { createAgenda } from '../bidding/agenda.ts';
+import { createOutbox } from '../bidding/outbox.ts';
+import type { EventLog, LogBatch, MarginCache, NewEntry, Service, Views } from '../bidding/ports.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { FlowOperation, FlowRecord } from '../domain/flow-records.ts';
+import type { FlowState } from '../domain/flow-states.ts';
+import type { EpochMs } from '../domain/glossary.ts';
+import type { Vault } from '../domain/vault.ts';
+import { Fault } from '../errors.ts';
+import type { PricingSettings } from '../pricing/settings.ts';
+import type { MarginFact } from '../wire/checks/worker-credit.ts';
+import { workerKeyOf } from '../wire/identity.ts';
+import { createFlowCallbacks } from './callbacks.ts';
+import { createFlowIntake } from './intake.ts';
+import { createFlowLedger } from './ledger.ts';
+import type { FlowStore, LoanService } from './ports.ts';
+import { type ContractOrder, prepareOperation, type RenegotiationOrder } from './preparation.ts';
+import { alarmsOf, type FlowAlarm, type FlowCommand, maySend, react } from './react.ts';
+import { createFlowSender } from './sender.ts';
+import type { FlowSettings } from './settings.ts';
+
+/** Places right after something became durable or left the house. */
+export const flowSteps = [
+  'flow-intended',
+  'flow-intent-read-back',
+  'flow-answer-received',
+  'flow-answer-appended',
+] as const;
+export type FlowDurableStep = (typeof flowSteps)[number];
+
+type FlowEvent =
+  | { kind: 'step'; step: FlowDurableStep }
+  | { kind: 'alarm'; code: FlowAlarm; flowId: string }
+  | { kind: 'fault'; code: string; message: string };
+
+type FlowDeskWorld = {
+  instance: string;
+  log: EventLog;
+  flows: FlowStore;
+  views: Pick<Views, 'read'>;
+  margins: Pick<MarginCache, 'read'>;
+  service: LoanService & Pick<Service, 'askLinkDetail'>;
+  vault: Vault;
+  clock: Clock;
+  settings: FlowSettings;
+  pricing: PricingSettings;
+  /** False: operators have paused the desk, or it is not known whether they have. */
+  isOpen: () => boolean;
+  observer: (event: FlowEvent) => void;
+};
+
+export type FlowDesk = {
+  start: () => Promise<void>;
+  /** Nothing is written from now on; what is under way is waited for. */
+  stop: () => Promise<void>;
+  status: () => { live: boolean; open: number; sending: number };
+};
+
+const batchEntries = 256;
+
+export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
+  const { instance, log, flows, service, vault, clock, settings, pricing, observer } = world;
+  let stopping = false;
+  let sequence = 0;
+  /** Flows with something on its way into the log, or being asked for: nothing is begun for them until it is there. */
+  const busy = new Set<string>();
+  const underWay = new Set<Promise<void>>();
+
+  const outbox = createOutbox({ log, clock, retryMs: settings.retryMs, onRefused: onFault });
+  const ledger = createFlowLedger(flows, settings);
+  const agenda = createAgenda(clock, lookAgain);
+  const onAnswer = () => observer({ kind: 'step', step: 'flow-answer-received' });
+  const sender = createFlowSender({ instance, service, vault, clock, onAnswer });
+  const callbacks = createFlowCallbacks({ flows, outbox });
+  const intake = createFlowIntake({
+    ...{ log, flows, clock, maxEntries: batchEntries, retryMs: settings.retryMs, stopping: () => stopping },
+    onBatch,
+    onLive: async (partition) => act(await ledger.load(partition)),
+    onLost: (partition) => {
+      for (const flowId of ledger.lose(partition)) agenda.remove(flowId);
+    },
+    onCallbacks: callbacks.handle,
+    onRestart: () => {
+      ledger.clear();
+      busy.clear();
+    },
+    onFault,
+  });
+
+  function onFault(fault: unknown): void {
+    const { code, message } = fault instanceof Fault ? fault : { code: 'fault', message: String(fault) };
+    observer({ kind: 'fault', code, message });
+  }
+
+  function owns(flowId: string): boolean {
+    const partition = ledger.partitionOf(flowId);
+    return partition !== null && intake.owns(partition);
+  }
+
+  async function onBatch(batch: LogBatch<FlowRecord>, live: boolean): Promise<void> {
+    const folds = await ledger.fold(batch);
+    for (const { state, before, record } of folds) {
+      busy.delete(state.flowId);
+      if (!live) continue;
+      if (record.kind === 'intended') observer({ kind: 'step', step: 'flow-intent-read-back' });
+      for (const code of alarmsOf(before, state)) observer({ kind: 'alarm', code, flowId: state.flowId });
+      if (ledger.get(state.flowId) === null) agenda.remove(state.flowId);
+    }
+    if (live)
+      await act([...new Set(folds.map(({ state }) => state.flowId))].flatMap((flowId) => ledger.get(flowId) ?? []));
+  }
+
+  async function act(states: readonly FlowState[]): Promise<void> {
+    if (states.length === 0 || stopping) return;
+    const now = clock.now();
+    const margins = await marginsOf(states, now);
+    const waiting: FlowState[] = [];
+    for (const state of states) {
+      const { flowId } = state;
+      if (busy.has(flowId)) continue;
+      if (!owns(flowId) || !world.isOpen()) {
+        agenda.set(flowId, now + settings.pollMs);
+        continue;
+      }
+      const margin = margins.get(state.subject.linkKey ?? '') ?? null;
+      for (const command of react(state, { now, instance, margin, tried: sender.tried }, settings)) {
+        if (command.kind === 'wait') agenda.set(flowId, command.until);
+        else if (command.kind === 'alarm') observer({ kind: 'alarm', code: command.code, flowId });
+        else if (command.kind === 'look-up-proposal') waiting.push(state);
+        else perform(state, command, margin, now);
+      }
+    }
+    if (waiting.length > 0) await lookUpProposals(waiting, now);
+  }
+
+  async function marginsOf(states: readonly FlowState[], now: EpochMs): Promise<Map<string, MarginFact>> {
+    const keys = states.flatMap(({ phase, subject }) => (phase === 'preparing' ? (subject.linkKey ?? []) : []));
+    if (keys.length === 0) return new Map();
+    const details = await world.margins.read([...new Set(keys)], now);
+    return new Map(
+      [...details].map(([key, { receivedAt, availableMarginCents }]) => [key, { receivedAt, availableMarginCents }]),
+    );
+  }
+
+  type Deed = Exclude<FlowCommand, { kind: 'wait' | 'alarm' | 'look-up-proposal' }>;
+
+  function perform(state: FlowState, command: Deed, margin: MarginFact | null, now: EpochMs): void {
+    switch (command.kind) {
+      case 'append':
+        append(command.record);
+        return;
+      case 'prepare':
+        prepare(state, command.operation, command.slot, margin, now);
+        return;
+      case 'send':
+        spawn(send(state));
+        return;
+      case 'ask-margin':
+        busy.add(state.flowId);
+        spawn(askMargin(state));
+        return;
+      case 'look-up-event':
+        spawn(orLater(state.flowId, () => callbacks.claim(state, command.requestCode, now)));
+        return;
+      case 'look-up-flow':
+        spawn(orLater(state.flowId, () => callbacks.deliver(state, now)));
+        return;
+      default:
+        command satisfies never;
+    }
+  }
+
+  function append(record: FlowRecord): void {
+    busy.add(record.flowId);
+    spawn(outbox.keep([entryOf(record)]));
+  }
+
+  function prepare(
+    state: FlowState,
+    operation: FlowOperation,
+    slot: string,
+    margin: MarginFact | null,
+    now: EpochMs,
+  ): void {
+    const { flowId } = state;
+    const facts = {
+      now,
+      margin,
+      open: vault.open,
+      pseudonym: (cpf: string) => workerKeyOf(vault, cpf),
+      pricing,
+      settings,
+    };
+    const { preparation, expected } = prepareOperation(state, operation, slot, facts);
+    if (preparation.kind === 'withheld') {
+      const { breaches } = preparation;
+      append({ kind: 'withheld', flowId, at: now, operation, slot, breaches });
+      return;
+    }
+    sequence += 1;
+    const { body, path, idempotencyKey } = preparation.prepared;
+    busy.add(flowId);
+    const record: FlowRecord = {
+      ...{ kind: 'intended', flowId, at: now, intentId: `${instance}:${sequence}`, instance, operation, slot },
+      ...{ idempotencyKey, path, sealedBody: vault.seal(body), expected },
+    };
+    spawn(outbox.keep([entryOf(record)]).then(() => observer({ kind: 'step', step: 'flow-intended' })));
+  }
+
+  async function send(state: FlowState): Promise<void> {
+    const { flowId } = state;
+    const intentId = state.operation!.intent!.intentId;
+    const around = { instance, tried: () => false };
+    // Asked where the first byte is written: the flow may be somebody else's by then, or further on.
+    const mayWrite = () => {
+      const known = ledger.get(flowId);
+      if (stopping || !world.isOpen() || !owns(flowId) || known === null) return false;
+      return maySend(known, intentId, { ...around, now: clock.now() }, settings);
+    };
+    const record = await sender.send(state, mayWrite);
+    if (record === null) return;
+    await outbox.keep([entryOf(record)]);
+    observer({ kind: 'step', step: 'flow-answer-appended' });
+  }
+
+  async function askMargin(state: FlowState): Promise<void> {
+    const { flowId } = state;
+    const { link } = JSON.parse(vault.open(state.sealed!)) as ContractOrder | RenegotiationOrder;
+    const record = (refusal: string | null): FlowRecord => ({ kind: 'margin-asked', flowId, at: clock.now(), refusal });
+    if (link === null) {
+      await outbox.keep([entryOf(record('link-unknown'))]);
+      return;
+    }
+    const answer = await service.askLinkDetail({ ...link, cached: settings.askCached });
+    if (answer.kind === 'failed') {
+      // Nobody was asked, or nobody answered: a query that may be charged is not repeated at once.
+      busy.delete(flowId);
+      agenda.set(flowId, clock.now() + settings.retryMs);
+      return;
+    }
+    await outbox.keep([entryOf(record(answer.kind === 'refused' ? answer.reason : null))]);
+  }
+
+  async function lookUpProposals(states: readonly FlowState[], now: EpochMs): Promise<void> {
+    const rows = await world.views.read(states.map(({ subject }) => subject.requestId!));
+    for (const { flowId, subject } of states) {
+      const won = rows.get(subject.requestId!)?.state;
+      const winner = won?.winner ?? null;
+      const failed = won?.phase === 'winner-failed';
+      if (winner === null || (won?.phase !== 'proposed' && !failed)) continue;
+      const { proposalCode, proposalNumber, validUntil } = winner;
+      const errors = failed && winner.errors.length === 0 ? ['the proposal was not included'] : winner.errors;
+      append({ kind: 'proposed', flowId, at: now, proposalCode, proposalNumber, validUntil, errors });
+    }
+  }
+
+  function lookAgain(flowIds: readonly string[]): void {
+    const states = flowIds.flatMap((flowId) => ledger.get(flowId) ?? []);
+    if (states.length > 0)
+      spawn(
+        orLater(
+          states.map(({ flowId }) => flowId),
+          () => act(states),
+        ),
+      );
+  }
+
+  /** Outside the consumer nobody begins again by itself. */
+  async function orLater(flowIds: string | readonly string[], work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (fault) {
+      if (!(fault instanceof Fault) || !fault.retryable) throw fault;
+      onFault(fault);
+      for (const flowId of [flowIds].flat()) agenda.set(flowId, clock.now() + settings.retryMs);
+    }
+  }
+
+  function spawn(work: Promise<void>): void {
+    underWay.add(work);
+    void work.finally(() => underWay.delete(work));
+  }
+
+  return {
+    start: intake.start,
+    stop: async () => {
+      stopping = true;
+      agenda.close();
+      await intake.stop();
+      await outbox.close();
+      await Promise.allSettled([...underWay]);
+    },
+    status: () => ({
+      live: intake.isLive(),
+      open: ledger.count(),
+      sending: sender.count(),
+    }),
+  };
+}
+
+function entryOf(record: FlowRecord): NewEntry {
+  return { topic: 'flows', key: record.flowId, record };
+}

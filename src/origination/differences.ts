@@ -1,0 +1,58 @@
+/** Our own arithmetic of a contract, and where the service's credit note says otherwise. Pure. */
+import { dayOf } from '../domain/clock.ts';
+import type { ExpectedLoan, FlowTerms, LoanFigure } from '../domain/flow-records.ts';
+import type { NoteDifference } from '../domain/flow-states.ts';
+import type { EpochMs } from '../domain/glossary.ts';
+import type { CreditNote } from '../domain/records.ts';
+import { type LoanTerms, quoteInstallment, quoteReleased } from '../pricing/loan.ts';
+import { payrollDueDays } from '../pricing/schedule.ts';
+import type { PricingSettings } from '../pricing/settings.ts';
+
+/** Of a renegotiation only the rate can be told: what is owed the service alone knows. */
+export function expectedLoan(terms: FlowTerms, at: EpochMs, settings: PricingSettings): ExpectedLoan {
+  const { amountCents, installmentCents, rateHundredths } = terms;
+  if (amountCents === null && installmentCents === null) return { rateHundredths };
+  const insuranceCents = terms.insuranceCents ?? 0;
+  const loanTerms: LoanTerms = {
+    rateHundredths,
+    dueDays: payrollDueDays(dayOf(at), terms.installments, settings.payrollCalendar),
+    dayCount: settings.dayCount,
+    insuranceCents,
+    iof: settings.iof,
+    iofFinanced: true,
+  };
+  const quote =
+    amountCents === null ? quoteInstallment(installmentCents!, loanTerms) : quoteReleased(amountCents, loanTerms);
+  return {
+    rateHundredths,
+    loanCents: quote.financedCents,
+    iofCents: quote.iofCents,
+    installmentCents: quote.installmentCents,
+    insuranceCents,
+    cetAnnualHundredths: quote.cetAnnualHundredths,
+    cetMonthlyHundredths: quote.cetMonthlyHundredths,
+  };
+}
+
+/** Every figure that both name and that differs, to the cent and the hundredth of a percent. */
+export function differencesOf(expected: ExpectedLoan | null, note: CreditNote | null): readonly NoteDifference[] {
+  if (expected === null || note === null) return [];
+  const told: Record<LoanFigure, number | null> = {
+    rateHundredths: hundredths(note.rateMonthlyPercent),
+    loanCents: note.loanCents,
+    iofCents: note.iofCents,
+    installmentCents: note.installmentCents,
+    insuranceCents: note.insuranceCents,
+    cetAnnualHundredths: hundredths(note.cetAnnualPercent),
+    cetMonthlyHundredths: hundredths(note.cetMonthlyPercent),
+  };
+  return (Object.keys(told) as LoanFigure[]).flatMap((field) => {
+    const ours = expected[field];
+    const theirs = told[field];
+    return ours === undefined || theirs === null || theirs === ours ? [] : [{ field, ours, theirs }];
+  });
+}
+
+function hundredths(percent: number | null): number | null {
+  return percent === null ? null : Math.round(percent * 100);
+}

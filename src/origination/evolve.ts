@@ -1,0 +1,329 @@
+/** The fold: the state of a flow from its records, in log order. Pure; all that changes a flow is here. */
+import type { FlowAsked, FlowIntended, FlowRecord, FlowStarted, FlowTold } from '../domain/flow-records.ts';
+import type { FlowOperationState, FlowState } from '../domain/flow-states.ts';
+import { differencesOf } from './differences.ts';
+import { takeAnswer } from './fold-answers.ts';
+import { codeOf, generated, markStep, move, stray, takePersons } from './fold-steps.ts';
+import type { FlowSettings } from './settings.ts';
+import { allowsStep } from './steps.ts';
+import { isOperation } from './transitions.ts';
+
+/** Flow ids of events begin with this; their request code follows. */
+export const eventPrefix = 'event:';
+
+/** Null: a record of a flow that was never begun, which changes nothing. */
+export function evolve(state: FlowState | null, record: FlowRecord, settings: FlowSettings): FlowState | null {
+  if (state === null) {
+    if (record.kind === 'started') return begun(record);
+    return record.kind === 'told' && record.flowId.startsWith(eventPrefix) ? held(record) : null;
+  }
+  const next = fold(state, record, settings);
+  return next === state ? state : { ...next, changedAt: Math.max(state.changedAt, record.at) };
+}
+
+function fold(state: FlowState, record: FlowRecord, settings: FlowSettings): FlowState {
+  switch (record.kind) {
+    case 'started':
+      return stray(state);
+    case 'asked':
+      return takeStep(state, record, settings);
+    case 'intended':
+      return takeIntent(state, record);
+    case 'withheld':
+      return record.slot === nextSlot(state, record.operation)
+        ? heldBack(state, record.operation, record.slot, record.breaches)
+        : stray(state);
+    case 'answered':
+      return takeAnswer(state, record, settings);
+    case 'told':
+      return takeEvent(state, record);
+    case 'proposed':
+      return takeProposal(state, record);
+    case 'margin-asked': {
+      const marginAsks = { last: record.at, count: (state.marginAsks?.count ?? 0) + 1 };
+      if (record.refusal === null) return { ...state, marginAsks };
+      const refused = move(state, 'margin-refused');
+      return refused === null ? { ...state, marginAsks } : { ...refused, marginAsks, errors: [record.refusal] };
+    }
+    case 'turned':
+      return turn(state);
+    case 'claimed-by': {
+      const claimed = move(state, 'claimed-by');
+      return claimed === null ? stray(state) : { ...claimed, owner: record.owner };
+    }
+    default:
+      return record satisfies never;
+  }
+}
+
+const nobody = {
+  subject: {
+    requestId: null,
+    workerKey: null,
+    linkKey: null,
+    rateLimitHundredths: null,
+    closedContract: null,
+    signerKeys: [],
+  },
+  by: null,
+  key: null,
+  requestHash: null,
+  terms: null,
+  sealed: null,
+  begun: 0,
+  operation: null,
+  steps: [],
+  proposal: null,
+  marginAsks: null,
+  breaches: [],
+  errors: [],
+  requestCode: null,
+  endorsementCode: null,
+  codes: [],
+  generatedAt: null,
+  generations: 0,
+  expected: null,
+  note: null,
+  differences: [],
+  signature: null,
+  proposalCode: null,
+  simulatedKey: null,
+  signedKeys: [],
+  situation: null,
+  results: {},
+  told: null,
+  owner: null,
+  strays: 0,
+} as const;
+
+function begun({ flowId, at, flow, by, key, requestHash, subject, terms, sealed }: FlowStarted): FlowState {
+  const phase = ({ contract: 'waiting-proposal', renegotiation: 'preparing', withdrawal: 'started' } as const)[flow];
+  return { ...nobody, flowId, flow, phase, startedAt: at, changedAt: at, by, key, requestHash, subject, terms, sealed };
+}
+
+function held(record: FlowTold): FlowState {
+  const { flowId, at, errors, note } = record;
+  return {
+    ...nobody,
+    flowId,
+    flow: 'event',
+    phase: 'unclaimed',
+    startedAt: at,
+    changedAt: at,
+    errors,
+    note,
+    told: record,
+  };
+}
+
+/** The slot that an operation begun now would have: what was prepared for an earlier one counts no more. */
+export function nextSlot(state: FlowState, operation: string): string {
+  const asked = state.operation;
+  if (state.flow === 'withdrawal') return asked?.status === 'asked' ? asked.slot : '';
+  return `${operation}#${state.begun + 1}`;
+}
+
+// --- Steps of a person ----------------------------------------------------------------------------------------------
+
+function takeStep(state: FlowState, record: FlowAsked, settings: FlowSettings): FlowState {
+  const { stepId, step, by, at, requestHash } = record;
+  if (state.steps.some((known) => known.stepId === stepId)) return stray(state);
+  const steps = keepLatest(state, settings.stepsKept);
+  const entry = (outcome: 'pending' | 'done' | 'ignored') => [...steps, { stepId, step, by, at, requestHash, outcome }];
+  if (!allowsStep(state, step)) return { ...state, steps: entry('ignored') };
+  if (isOperation(step)) {
+    const operation: FlowOperationState = {
+      operation: step,
+      slot: `${step}#${state.begun + 1}`,
+      status: 'asked',
+      stepId,
+      sealedRequest: record.sealed,
+      personKeys: record.personKeys,
+      intent: null,
+      unknowns: 0,
+      retryAt: null,
+      reason: null,
+    };
+    return { ...state, steps: entry('pending'), begun: state.begun + 1, operation, breaches: [], errors: [] };
+  }
+  switch (step) {
+    case 'amend': {
+      const amended = {
+        ...move(state, 'amend')!,
+        steps: entry('done'),
+        begun: state.begun + 1,
+        breaches: [],
+        errors: [],
+      };
+      const { terms, sealed } = record;
+      return { ...amended, terms: terms ?? state.terms, sealed: sealed ?? state.sealed, marginAsks: null };
+    }
+    case 'sign': {
+      const signed = {
+        ...move(state, 'sign')!,
+        steps: entry('pending'),
+        begun: state.begun + 1,
+        breaches: [],
+        errors: [],
+      };
+      return { ...signed, signature: { signedAt: record.signedAt ?? at, sealed: record.sealed ?? '' } };
+    }
+    case 'cancel':
+      return { ...move(state, 'cancel')!, steps: entry('done') };
+    case 'confirm':
+      return confirm({ ...state, steps: entry('done') }, record);
+    case 'deny':
+      return deny({ ...state, steps: entry('done') });
+    default:
+      return step satisfies never;
+  }
+}
+
+/** Old queries are forgotten first: asked again they do no harm. */
+function keepLatest(state: FlowState, most: number) {
+  if (state.steps.length < most) return state.steps;
+  const queries = ['simulation', 'proposal', 'installments'];
+  const oldest = state.steps.findIndex(({ step, outcome }) => queries.includes(step) && outcome !== 'pending');
+  return oldest === -1 ? state.steps : state.steps.toSpliced(oldest, 1);
+}
+
+/** Somebody has looked: what was unclear was done. */
+function confirm(state: FlowState, record: FlowAsked): FlowState {
+  const operation = state.operation!;
+  const done = markStep({ ...state, operation: { ...operation, status: 'done' } }, operation.stepId, 'done');
+  if (state.flow === 'withdrawal') {
+    const moved = takePersons(move(done, operation.operation) ?? done, operation);
+    return operation.operation === 'inclusion' ? { ...moved, proposalCode: record.requestCode } : moved;
+  }
+  const moved = move(done, 'confirm') ?? done;
+  if (operation.operation === 'endorsement') return moved;
+  return { ...generated(moved, operation.intent!.at), ...codeOf(moved, record.requestCode) };
+}
+
+/** Somebody has looked: what was unclear was not done, and is prepared anew. */
+function deny(state: FlowState): FlowState {
+  const operation = state.operation!;
+  const denied: FlowState = { ...state, operation: { ...operation, status: 'not-sent', retryAt: null } };
+  return move(denied, 'deny') ?? markStep(denied, operation.stepId, 'rejected');
+}
+
+// --- Intents --------------------------------------------------------------------------------------------------------
+
+function takeIntent(state: FlowState, record: FlowIntended): FlowState {
+  const { intentId, instance, path, idempotencyKey, sealedBody, at, operation, slot } = record;
+  if (slot !== nextSlot(state, operation)) return stray(state);
+  const intent = { intentId, instance, path, idempotencyKey, sealedBody, at };
+  if (state.flow === 'withdrawal') {
+    return { ...state, operation: { ...state.operation!, status: 'intended', intent } };
+  }
+  // The table has no such operation here: prepared for where the flow stood before.
+  const fits = operation === 'endorsement' ? state.phase === 'signed' : state.phase === 'preparing';
+  const moved = fits ? move(state, 'intended') : null;
+  if (moved === null) return stray(state);
+  const sign = operation === 'endorsement' ? state.steps.findLast(({ step }) => step === 'sign') : undefined;
+  return {
+    ...moved,
+    begun: state.begun + 1,
+    breaches: [],
+    errors: [],
+    expected: record.expected ?? state.expected,
+    operation: {
+      operation,
+      slot,
+      status: 'intended',
+      stepId: sign?.stepId ?? null,
+      sealedRequest: null,
+      personKeys: [],
+      intent,
+      unknowns: 0,
+      retryAt: null,
+      reason: null,
+    },
+  };
+}
+
+function heldBack(state: FlowState, operation: string, slot: string, breaches: FlowState['breaches']): FlowState {
+  if (state.flow === 'withdrawal') {
+    const withheld = { ...state, breaches, operation: { ...state.operation!, status: 'withheld' as const } };
+    return markStep(withheld, state.operation!.stepId, 'withheld');
+  }
+  const fits = operation === 'endorsement' ? state.phase === 'signed' : state.phase === 'preparing';
+  const moved = fits ? move(state, 'withheld') : null;
+  if (moved === null) return stray(state);
+  const sign = operation === 'endorsement' ? state.steps.findLast(({ step }) => step === 'sign') : undefined;
+  return markStep({ ...moved, breaches, begun: Number(slot.split('#')[1]) }, sign?.stepId ?? null, 'withheld');
+}
+
+// --- What the service tells -----------------------------------------------------------------------------------------
+
+/** The contract that counts: its code, or, while that is not known, the proposal that the note names. */
+function isOurs(state: FlowState, record: FlowTold): boolean {
+  if (record.of !== state.flow) return false;
+  if (state.requestCode !== null) return record.requestCode === state.requestCode;
+  const code = record.note?.proposalCode ?? null;
+  const waits = state.phase === 'generating' || state.phase === 'unclear';
+  return waits && code !== null && code === state.proposal?.code && !state.codes.includes(record.requestCode);
+}
+
+function takeEvent(state: FlowState, record: FlowTold): FlowState {
+  if (state.flow === 'event') {
+    // Told well after it was told badly, or the other way round: what came first stays, and the log has both.
+    return stray(state);
+  }
+  if (record.of === 'operation') {
+    const known = record.requestCode === state.endorsementCode;
+    const moved = known ? move(state, record.errors.length > 0 ? 'told-failed' : 'told-done') : null;
+    return moved === null ? stray(state) : { ...moved, errors: record.errors };
+  }
+  if (!isOurs(state, record)) return stray(state);
+  const { note, errors } = record;
+  if (note === null) {
+    const failed = move(state, 'note-failed');
+    if (failed === null) return stray(state);
+    return { ...settled(failed), errors, generatedAt: null };
+  }
+  const noted = move(state, 'noted');
+  if (noted === null) return stray(state);
+  const dated = state.generatedAt === null ? generated(noted, state.operation?.intent?.at ?? record.at) : noted;
+  const known = { ...settled(dated), ...codeOf(dated, record.requestCode) };
+  return { ...known, note, differences: differencesOf(state.expected, note), errors: [] };
+}
+
+/** The event says what the answer did not. */
+function settled(state: FlowState): FlowState {
+  return state.operation === null ? state : { ...state, operation: { ...state.operation, status: 'done' } };
+}
+
+function takeProposal(state: FlowState, record: Extract<FlowRecord, { kind: 'proposed' }>): FlowState {
+  const moved = move(state, record.errors.length > 0 ? 'winner-failed' : 'proposed');
+  if (moved === null) return stray(state);
+  const { proposalCode: code, proposalNumber: number, validUntil, errors } = record;
+  const codes = code === null ? state.codes : [...new Set([...state.codes, proposalIndex(code)])];
+  return { ...moved, proposal: { code, number, validUntil }, codes, errors };
+}
+
+/** Under which a flow is found by its proposal: apart from request codes. */
+export function proposalIndex(code: string): string {
+  return `proposal:${code}`;
+}
+
+/** What was generated and signed counts no more: all of it again, in the competence that has begun. */
+function turn(state: FlowState): FlowState {
+  const moved = move(state, 'turned');
+  if (moved === null) return stray(state);
+  const sign = state.steps.findLast(({ step }) => step === 'sign');
+  const again: FlowState = {
+    ...moved,
+    begun: state.begun + 1,
+    requestCode: null,
+    endorsementCode: null,
+    generatedAt: null,
+    expected: null,
+    note: null,
+    differences: [],
+    signature: null,
+    breaches: [],
+    errors: [],
+  };
+  return sign?.outcome === 'pending' ? markStep(again, sign.stepId, 'withheld') : again;
+}

@@ -1,0 +1,115 @@
+/** How an answer changes a flow: accepted > rejected > unknown, whoever asked and however often. */
+import type { FlowAnswered } from '../domain/flow-records.ts';
+import type { FlowOperationState, FlowState } from '../domain/flow-states.ts';
+import { codeOf, generated, markStep, move, stray, takePersons } from './fold-steps.ts';
+import type { FlowSettings } from './settings.ts';
+import { readsOnly } from './transitions.ts';
+
+export function takeAnswer(state: FlowState, record: FlowAnswered, settings: FlowSettings): FlowState {
+  const { operation } = state;
+  if (operation?.intent?.intentId !== record.intentId) return stray(state);
+  const { result } = record;
+  const waits = operation.status === 'intended' || operation.status === 'unclear';
+  if (!waits && !(result.kind === 'accepted' && operation.status === 'rejected')) return stray(state);
+  switch (result.kind) {
+    case 'accepted':
+      return accept(state, operation, record);
+    case 'rejected':
+      return provesNothing(operation, record)
+        ? doubt(
+            state,
+            operation,
+            record.at,
+            `rejected after an attempt that may have been taken: ${result.code}`,
+            settings,
+          )
+        : reject(state, operation, result);
+    case 'unknown':
+      return doubt(state, operation, record.at, result.reason, settings);
+    case 'not-sent': {
+      if (operation.status === 'unclear') return stray(state);
+      const retryAt = Math.max(result.retryAt ?? 0, record.at + settings.retryMs);
+      const waiting = { ...state, operation: { ...operation, retryAt, reason: result.reason } };
+      // With a key the same bytes are sent again; without one it is prepared anew, for a process that dies now knows nothing.
+      if (operation.intent.idempotencyKey !== null) return waiting;
+      return move({ ...waiting, operation: { ...waiting.operation, status: 'not-sent' } }, 'not-sent') ?? stray(state);
+    }
+    default:
+      return result satisfies never;
+  }
+}
+
+/** A rejection says that this attempt was not taken; an earlier one, whose answer was lost, may have been. */
+function provesNothing(operation: FlowOperationState, record: FlowAnswered): boolean {
+  if (readsOnly(operation.operation)) return false;
+  if (operation.intent!.idempotencyKey === null) return record.instance !== operation.intent!.instance;
+  return record.earlierAttemptPossible || operation.unknowns > 0;
+}
+
+function accept(state: FlowState, operation: FlowOperationState, record: FlowAnswered): FlowState {
+  const { result } = record;
+  if (result.kind !== 'accepted') return state;
+  const done = {
+    ...state,
+    errors: [],
+    operation: { ...operation, status: 'done' as const, retryAt: null, reason: null },
+  };
+  const marked = markStep(done, operation.stepId, 'done');
+  const answered = {
+    ...marked,
+    results: { ...state.results, [operation.operation]: { at: record.at, sealedAnswer: record.sealedAnswer } },
+  };
+  if (state.flow === 'withdrawal') {
+    const moved = takePersons(move(answered, operation.operation) ?? answered, operation);
+    return {
+      ...moved,
+      proposalCode: operation.operation === 'inclusion' ? result.proposalCode : state.proposalCode,
+      situation: result.situation ?? state.situation,
+    };
+  }
+  const moved = move(answered, 'accepted');
+  if (moved === null) return stray(state);
+  if (operation.operation === 'endorsement') {
+    const { requestCode } = result;
+    const codes = requestCode === null ? state.codes : [...new Set([...state.codes, requestCode])];
+    return { ...moved, endorsementCode: requestCode, codes };
+  }
+  return { ...generated(moved, record.firstByteAt ?? operation.intent!.at), ...codeOf(moved, result.requestCode) };
+}
+
+function reject(
+  state: FlowState,
+  operation: FlowOperationState,
+  { code, errors }: { code: string; errors: readonly string[] },
+): FlowState {
+  const rejected: FlowState = {
+    ...state,
+    errors: errors.length > 0 ? errors : [code],
+    operation: { ...operation, status: 'rejected', reason: code, retryAt: null },
+  };
+  const marked = markStep(rejected, operation.stepId, 'rejected');
+  if (state.flow === 'withdrawal') return marked;
+  return move(marked, 'rejected') ?? stray(state);
+}
+
+/** Asked for again with the same key, some times; without a key never. */
+function doubt(
+  state: FlowState,
+  operation: FlowOperationState,
+  at: number,
+  reason: string,
+  { keyedAttempts, retryMs, retryMaxMs }: FlowSettings,
+): FlowState {
+  if (operation.status === 'unclear') return stray(state);
+  const unknowns = operation.unknowns + 1;
+  if (operation.intent!.idempotencyKey !== null && unknowns < keyedAttempts) {
+    const retryAt = at + Math.min(retryMaxMs, retryMs * 2 ** (unknowns - 1));
+    return { ...state, operation: { ...operation, unknowns, retryAt, reason } };
+  }
+  const unclear = {
+    ...state,
+    operation: { ...operation, status: 'unclear' as const, unknowns, retryAt: null, reason },
+  };
+  const marked = markStep(unclear, operation.stepId, 'unclear');
+  return state.flow === 'withdrawal' ? marked : (move(marked, 'unclear') ?? stray(state));
+}

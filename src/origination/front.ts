@@ -1,0 +1,337 @@
+/**
+ * What people and programs ask of flows: begun once, however often it is asked; each step checked against the fold and the
+ * contract before it is written. The API and the command line stand on this.
+ */
+import { createHash } from 'node:crypto';
+import type { EventLog, MarginCache, NewEntry, Views } from '../bidding/ports.ts';
+import { sleep } from '../bidding/sleep.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { FlowAsked, FlowBreach, FlowStarted, FlowStep, FlowSubject, FlowTerms } from '../domain/flow-records.ts';
+import type { FlowState } from '../domain/flow-states.ts';
+import type { RequestId } from '../domain/glossary.ts';
+import type { WorkerIdentity } from '../domain/request.ts';
+import type { Vault } from '../domain/vault.ts';
+import type { PricingSettings } from '../pricing/settings.ts';
+import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
+import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
+import { evolve } from './evolve.ts';
+import {
+  type Asker,
+  type ContractAsked,
+  canonical,
+  linkOf,
+  type RenegotiationAsked,
+  renegotiationId,
+  renegotiationTerms,
+  type StepAsked,
+  termsOf,
+  type WithdrawalAsked,
+} from './orders.ts';
+import type { FlowStore } from './ports.ts';
+import { type ContractOrder, prepareOperation, type RenegotiationOrder, type WithdrawalOrder } from './preparation.ts';
+import { react } from './react.ts';
+import type { FlowSettings } from './settings.ts';
+
+export type FrontResult =
+  /** `known`: it had been asked before, under the same key. */
+  | { kind: 'taken' | 'known'; state: FlowState }
+  | {
+      kind: 'refused';
+      problem: 'not-found' | 'conflict' | 'not-allowed' | 'breach' | 'not-folded';
+      breaches: readonly FlowBreach[];
+    };
+
+export type FlowFront = {
+  startContract: (asker: Asker, asked: ContractAsked) => Promise<FrontResult>;
+  startRenegotiation: (asker: Asker, asked: RenegotiationAsked) => Promise<FrontResult>;
+  startWithdrawal: (asker: Asker, asked: WithdrawalAsked) => Promise<FrontResult>;
+  ask: (flowId: string, asker: Asker, asked: StepAsked) => Promise<FrontResult>;
+};
+
+type FrontWorld = {
+  append: (entries: readonly NewEntry[]) => Promise<void>;
+  log: Pick<EventLog, 'readKey'>;
+  flows: Pick<FlowStore, 'read'>;
+  views: Pick<Views, 'read'>;
+  margins: Pick<MarginCache, 'read'> | null;
+  vault: Vault;
+  clock: Clock;
+  settings: FlowSettings;
+  pricing: PricingSettings;
+};
+
+const foldTimeoutMs = 3_000;
+const pollMs = 15;
+
+function refusal(
+  problem: Extract<FrontResult, { kind: 'refused' }>['problem'],
+  rule: string,
+  field: string,
+  text: string,
+): FrontResult {
+  return { kind: 'refused', problem, breaches: [{ rule, field, problem: text }] };
+}
+
+export function createFlowFront(world: FrontWorld): FlowFront {
+  const { vault, clock, flows, settings, pricing } = world;
+
+  const hashOf = (asked: unknown): string => vault.pseudonym(`order:${canonical(asked)}`);
+  const stateOf = async (flowId: string) => (await flows.read([flowId])).get(flowId) ?? null;
+
+  /** Where the record has led, as soon as it is folded. */
+  async function folded(flowId: string, is: (state: FlowState) => boolean): Promise<FlowState | null> {
+    for (const until = clock.now() + foldTimeoutMs; ; ) {
+      const state = await stateOf(flowId);
+      if (state !== null && is(state)) return state;
+      if (clock.now() >= until) return null;
+      await sleep(clock, pollMs);
+    }
+  }
+
+  /** What the contract forbids of the step that would come next; the margin is believed until it is known. */
+  async function breachesOf(next: FlowState): Promise<readonly FlowBreach[]> {
+    const now = clock.now();
+    const { linkKey } = next.subject;
+    const known = linkKey === null ? undefined : (await world.margins?.read([linkKey], now))?.get(linkKey);
+    const margin = known ?? { receivedAt: now, availableMarginCents: Number.MAX_SAFE_INTEGER };
+    const state: FlowState = next.phase === 'waiting-proposal' ? { ...next, phase: 'preparing' } : next;
+    const commands = react(state, { now, instance: '', margin, tried: () => false }, settings);
+    const due = commands.find((command) => command.kind === 'prepare');
+    if (due === undefined) return [];
+    const pseudonym = (cpf: string) => workerKeyOf(vault, cpf);
+    const facts = { now, margin, open: vault.open, pseudonym, pricing, settings };
+    const { preparation } = prepareOperation(state, due.operation, due.slot, facts);
+    return preparation.kind === 'withheld' ? preparation.breaches : [];
+  }
+
+  async function start(record: FlowStarted): Promise<FrontResult> {
+    const { flowId, key, requestHash } = record;
+    const answer = (state: FlowState, fresh: boolean): FrontResult => {
+      if (state.requestHash === requestHash && state.key === key) return { kind: fresh ? 'taken' : 'known', state };
+      const text =
+        state.key === key
+          ? 'this key was used for another order; use a new one'
+          : `there is such a flow already: ${state.flowId}`;
+      return refusal('conflict', state.key === key ? 'key-reused' : 'flow-exists', 'Idempotency-Key', text);
+    };
+    const known = await stateOf(flowId);
+    if (known !== null) return answer(known, false);
+    const breaches = await breachesOf(evolve(null, record, settings)!);
+    if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
+    await world.append([{ topic: 'flows', key: flowId, record }]);
+    const state = await folded(flowId, () => true);
+    return state === null ? notFolded() : answer(state, true);
+  }
+
+  function begin(
+    flow: FlowStarted['flow'],
+    flowId: string,
+    { by, key }: Asker,
+    order: { subject: FlowSubject; terms: FlowTerms | null; sealed: object; asked: unknown },
+  ): Promise<FrontResult> {
+    const { subject, terms, sealed, asked } = order;
+    return start({
+      ...{ kind: 'started', flowId, at: clock.now(), flow, by, key, requestHash: hashOf(asked), subject, terms },
+      sealed: vault.seal(JSON.stringify(sealed)),
+    });
+  }
+
+  async function startContract(asker: Asker, asked: ContractAsked): Promise<FrontResult> {
+    const { contract } = asked;
+    const { requestId } = contract;
+    const won = (await world.views.read([requestId])).get(requestId)?.state;
+    if (won === undefined) return refusal('not-found', 'request-known', 'requestId', 'no request has this id');
+    const isWon = won.winner !== null && won.phase !== 'winner-failed';
+    if (!isWon || won.claim === null) {
+      return refusal(
+        'not-allowed',
+        'bid-won',
+        'requestId',
+        `the bid of this request is ${won.phase}, not contemplated`,
+      );
+    }
+    const link =
+      asked.link === null ? await linkInLog(requestId, won.request?.authorisationNumber ?? null) : linkOf(asked.link);
+    const order: ContractOrder = { contract, acceptedByWorker: asked.acceptedByWorker, link };
+    const subject: FlowSubject = {
+      requestId,
+      workerKey: link?.identity.cpf ? workerKeyOf(vault, link.identity.cpf) : (won.request?.workerKey ?? null),
+      linkKey: link === null ? (won.request?.linkKey ?? null) : keyOfLink(link.identity),
+      rateLimitHundredths: won.claim.offer.rateHundredths,
+      closedContract: null,
+      signerKeys: [],
+    };
+    return begin('contract', `c-${requestId}`, asker, { subject, terms: termsOf(contract), sealed: order, asked });
+  }
+
+  /** Who the worker is, is sealed in the request's first record. */
+  async function linkInLog(requestId: RequestId, authorisationNumber: string | null) {
+    const entries = await world.log.readKey('auctions', requestId);
+    const requested = entries.map(({ record }) => record).find((record) => record.kind === 'requested');
+    if (requested === undefined) return null;
+    const { identity } = JSON.parse(vault.open(requested.sealed)) as { identity: WorkerIdentity };
+    return keyOfLink(identity) === null ? null : { identity, authorisationNumber };
+  }
+
+  function keyOfLink({ cpf, registration, employerId, employerIdType }: WorkerIdentity): string | null {
+    if (cpf === null || registration === null || employerId === null) return null;
+    return linkKeyOf(vault, cpf, registration, employerIdType, employerId);
+  }
+
+  async function startRenegotiation(asker: Asker, asked: RenegotiationAsked): Promise<FrontResult> {
+    const { renegotiation, authorisationNumber } = asked;
+    const { cpf, closedContract } = renegotiation;
+    const { closedByTermination, openInstallments, pendingCharges, linkValid } = asked;
+    const link = linkOf({ ...renegotiation, authorisationNumber });
+    const order: RenegotiationOrder = {
+      renegotiation,
+      original: { cpf: null, closedByTermination, openInstallments, pendingCharges },
+      linkValid,
+      link,
+    };
+    const subject: FlowSubject = {
+      requestId: null,
+      workerKey: workerKeyOf(vault, cpf),
+      linkKey: keyOfLink(link.identity),
+      rateLimitHundredths: asked.originalRateHundredths,
+      closedContract,
+      signerKeys: [],
+    };
+    const terms = renegotiationTerms(renegotiation, asked.estimatedInstallmentCents);
+    return begin('renegotiation', renegotiationId(closedContract), asker, { subject, terms, sealed: order, asked });
+  }
+
+  async function startWithdrawal(asker: Asker, asked: WithdrawalAsked): Promise<FrontResult> {
+    const { cpf, birthDate, signerCpfs } = asked;
+    const order: WithdrawalOrder = { cpf, birthDate };
+    const subject: FlowSubject = {
+      requestId: null,
+      workerKey: workerKeyOf(vault, cpf),
+      linkKey: null,
+      rateLimitHundredths: null,
+      closedContract: null,
+      signerKeys: (signerCpfs.length > 0 ? signerCpfs : [cpf]).map((signer) => workerKeyOf(vault, signer)),
+    };
+    const flowId = `w-${createHash('sha256').update(`withdrawal\n${asker.key}`).digest('hex').slice(0, 24)}`;
+    return begin('withdrawal', flowId, asker, { subject, terms: null, sealed: order, asked });
+  }
+
+  async function ask(flowId: string, asker: Asker, asked: StepAsked): Promise<FrontResult> {
+    const state = await stateOf(flowId);
+    if (state === null || state.flow === 'event')
+      return refusal('not-found', 'flow-known', 'flowId', 'no flow has this id');
+    const record = stepRecord(state, asker, asked);
+    if ('kind' in record && record.kind === 'refused') return record;
+    const step = record as FlowAsked;
+    const known = repeated(state, step);
+    if (known !== null) return known;
+    const next = evolve(state, step, settings)!;
+    const outcome = next.steps.find(({ stepId }) => stepId === asker.key)?.outcome;
+    if (outcome === 'ignored') return notAllowed(state, asked.step);
+    const breaches = await breachesOf(next);
+    if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
+    await world.append([{ topic: 'flows', key: flowId, record: step }]);
+    const folds = await folded(flowId, ({ steps }) => steps.some(({ stepId }) => stepId === asker.key));
+    if (folds === null) return notFolded();
+    // Somebody else's step may have come in between.
+    const own = folds.steps.find(({ stepId }) => stepId === asker.key)!;
+    if (own.requestHash !== step.requestHash) return repeated(folds, step)!;
+    return own.outcome === 'ignored' ? notAllowed(folds, asked.step) : { kind: 'taken', state: folds };
+  }
+
+  function repeated(state: FlowState, record: FlowAsked): FrontResult | null {
+    const known = state.steps.find(({ stepId }) => stepId === record.stepId);
+    if (known === undefined) return null;
+    if (known.requestHash === record.requestHash) {
+      return known.outcome === 'ignored' ? notAllowed(state, record.step) : { kind: 'known', state };
+    }
+    return refusal('conflict', 'key-reused', 'Idempotency-Key', 'this key was used for another step; use a new one');
+  }
+
+  function stepRecord(state: FlowState, { by, key }: Asker, asked: StepAsked): FlowAsked | FrontResult {
+    const base: FlowAsked = {
+      ...{ kind: 'asked', flowId: state.flowId, at: clock.now(), stepId: key, by, step: asked.step },
+      ...{
+        requestHash: hashOf(asked),
+        terms: null,
+        signedAt: null,
+        requestCode: null,
+        personKeys: [],
+        reason: null,
+        sealed: null,
+      },
+    };
+    const seal = (content: unknown) => vault.seal(JSON.stringify(content));
+    switch (asked.step) {
+      case 'amend':
+        return amendment(state, base, asked);
+      case 'sign':
+        if (asked.signedAt > clock.now())
+          return refusal('breach', 'signature-time', 'signedAt', 'send when the worker signed; it is over by now');
+        return { ...base, signedAt: asked.signedAt, sealed: seal(asked.content) };
+      case 'cancel':
+      case 'deny':
+        return { ...base, reason: asked.reason };
+      case 'confirm': {
+        const operation = state.operation?.operation;
+        const needsCode = operation === 'contract' || operation === 'renegotiation' || operation === 'inclusion';
+        if (needsCode && asked.requestCode === null) {
+          const text =
+            operation === 'inclusion' ? "send the proposal's code" : 'send the request code that the service gave it';
+          return refusal('breach', 'code-given', 'requestCode', text);
+        }
+        return { ...base, reason: asked.reason, requestCode: asked.requestCode };
+      }
+      case 'simulation':
+        return { ...base, personKeys: [state.subject.workerKey!], sealed: seal(asked.request) };
+      case 'signers': {
+        const documents = (asked.request.signers ?? []).flatMap(({ document }) => document ?? []);
+        return { ...base, personKeys: documents.map((cpf) => workerKeyOf(vault, cpf)), sealed: seal(asked.request) };
+      }
+      case 'inclusion':
+      case 'proposal':
+      case 'installments':
+      case 'splits':
+      case 'finalisation':
+      case 'account-update':
+        return { ...base, sealed: seal(asked.request) };
+      default:
+        return asked satisfies never;
+    }
+  }
+
+  function amendment(
+    state: FlowState,
+    base: FlowAsked,
+    { contract, renegotiation }: Extract<StepAsked, { step: 'amend' }>,
+  ): FlowAsked | FrontResult {
+    const order = JSON.parse(vault.open(state.sealed!)) as ContractOrder & RenegotiationOrder;
+    if (state.flow === 'contract' && contract !== undefined) {
+      const whole: ContractRequest = { ...contract, requestId: state.subject.requestId! };
+      const amended: ContractOrder = { ...order, contract: whole };
+      return { ...base, terms: termsOf(whole), sealed: vault.seal(JSON.stringify(amended)) };
+    }
+    if (state.flow === 'renegotiation' && renegotiation !== undefined) {
+      const whole: RenegotiationRequest = { ...order.renegotiation, ...renegotiation };
+      const amended: RenegotiationOrder = { ...order, renegotiation: whole };
+      const terms = renegotiationTerms(whole, state.terms?.installmentCents ?? null);
+      return { ...base, terms, sealed: vault.seal(JSON.stringify(amended)) };
+    }
+    return { ...base, terms: null, sealed: null };
+  }
+
+  return { startContract, startRenegotiation, startWithdrawal, ask };
+}
+
+function notFolded(): FrontResult {
+  return refusal(
+    'not-folded',
+    'desk-running',
+    'flowId',
+    'it is written, and no desk has taken it up in time; ask again with the same key',
+  );
+}
+
+function notAllowed(state: FlowState, step: FlowStep): FrontResult {
+  return refusal('not-allowed', 'step-allowed', 'step', `${step} cannot be asked for while the flow is ${state.phase}`);
+}

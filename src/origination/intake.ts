@@ -1,0 +1,127 @@
+/** Reads the log of flows back, and what the service tells: catches up silently, then lives; begins again after a fault. */
+import { type Consumer, callbackPartition, type EventLog, type LogBatch } from '../bidding/ports.ts';
+import { sleep } from '../bidding/sleep.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { FlowRecord } from '../domain/flow-records.ts';
+import type { CallbackRecord } from '../domain/records.ts';
+import { Fault } from '../errors.ts';
+import type { FlowStore } from './ports.ts';
+
+type FlowIntake = {
+  start: () => Promise<void>;
+  stop: () => Promise<void>;
+  /** This process may act now for the flows of a partition. */
+  owns: (partition: number) => boolean;
+  isLive: () => boolean;
+};
+
+/** Consumers of `callbacks` for flows share its partitions apart from those of the bidding desk. */
+const readerName = 'flows';
+
+export function createFlowIntake(options: {
+  log: EventLog;
+  flows: FlowStore;
+  clock: Clock;
+  maxEntries: number;
+  retryMs: number;
+  stopping: () => boolean;
+  onBatch: (batch: LogBatch<FlowRecord>, live: boolean) => Promise<void>;
+  onLive: (partition: number) => Promise<void>;
+  onLost: (partition: number) => void;
+  onCallbacks: (batch: LogBatch<CallbackRecord>) => Promise<void>;
+  onRestart: () => void;
+  onFault: (fault: Fault) => void;
+}): FlowIntake {
+  const { log, flows, clock, maxEntries } = options;
+  const targets = new Map<number, number>();
+  const live = new Set<number>();
+  let consumers: Consumer[] = [];
+  let owner: Consumer | null = null;
+  let beginning = true;
+  let early: unknown = null;
+
+  async function take(partition: number): Promise<number> {
+    const end = (await log.ends('flows')).get(partition) ?? 0;
+    const applied = await flows.applied(partition);
+    targets.set(partition, end);
+    if (applied >= end) await goLive(partition);
+    return applied;
+  }
+
+  async function goLive(partition: number): Promise<void> {
+    live.add(partition);
+    await options.onLive(partition);
+  }
+
+  async function onBatch(batch: LogBatch<FlowRecord>): Promise<void> {
+    const { partition, next } = batch;
+    await options.onBatch(batch, live.has(partition));
+    if (!live.has(partition) && next >= (targets.get(partition) ?? 0)) await goLive(partition);
+  }
+
+  function lose(partition: number): void {
+    targets.delete(partition);
+    live.delete(partition);
+    options.onLost(partition);
+  }
+
+  async function begin(): Promise<void> {
+    const common = { scope: 'owned', maxEntries, onFault } as const;
+    owner = await log.consume({ ...common, topic: 'flows', from: take, onLost: lose, handler: onBatch });
+    consumers = [owner];
+    const told = await log.consume({
+      ...common,
+      topic: 'callbacks',
+      reader: readerName,
+      from: (partition) => flows.applied(callbackPartition(partition)),
+      onLost: () => {},
+      handler: options.onCallbacks,
+    });
+    consumers.push(told);
+  }
+
+  function onFault(fault: unknown): void {
+    if (beginning) early = fault;
+    else void restart(fault);
+  }
+
+  /** Programmer errors crash; the world's faults are waited out and everything is read again. */
+  async function restart(fault: unknown): Promise<void> {
+    refuseForGood(fault);
+    if (beginning || options.stopping()) return;
+    beginning = true;
+    options.onFault(fault as Fault);
+    for (;;) {
+      try {
+        await Promise.all(consumers.map((consumer) => consumer.stop()));
+        for (const partition of [...targets.keys()]) lose(partition);
+        options.onRestart();
+        await sleep(clock, options.retryMs);
+        early = null;
+        if (!options.stopping()) await begin();
+        if (early !== null) throw early;
+        break;
+      } catch (again) {
+        refuseForGood(again);
+      }
+    }
+    beginning = false;
+  }
+
+  return {
+    start: async () => {
+      await begin();
+      beginning = false;
+      if (early !== null) void restart(early);
+    },
+    stop: async () => {
+      await Promise.all(consumers.map((consumer) => consumer.stop()));
+    },
+    owns: (partition) => live.has(partition) && owner?.owns(partition) === true,
+    isLive: () => !beginning && [...targets.keys()].every((partition) => live.has(partition)),
+  };
+}
+
+function refuseForGood(fault: unknown): void {
+  if (!(fault instanceof Fault) || !fault.retryable) throw fault;
+}

@@ -1,0 +1,87 @@
+/** What is asked of flows, as those who ask say it, and what becomes of it in the records. Pure. */
+import { createHash } from 'node:crypto';
+import type { FlowRecord, FlowTerms } from '../domain/flow-records.ts';
+import type { AmountCents, Day, EpochMs, RateHundredths } from '../domain/glossary.ts';
+import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
+import type { LinkAsk, StepRequests } from './preparation.ts';
+
+/** Who asks, and under which idempotency key. */
+export type Asker = { by: string; key: string };
+
+export type ContractAsked = {
+  contract: ContractRequest;
+  acceptedByWorker: boolean;
+  /** Where the auction's request does not name the link. */
+  link: LinkNamed | null;
+};
+type LinkNamed = {
+  cpf: string;
+  registration: string;
+  employerId: string;
+  employerIdType: number;
+  authorisationNumber: string | null;
+};
+export type RenegotiationAsked = {
+  renegotiation: RenegotiationRequest;
+  originalRateHundredths: RateHundredths;
+  /** Null: only the service knows, and checks it itself. */
+  closedByTermination: boolean | null;
+  openInstallments: number | null;
+  pendingCharges: boolean | null;
+  linkValid: boolean | null;
+  estimatedInstallmentCents: AmountCents | null;
+  authorisationNumber: string | null;
+};
+export type WithdrawalAsked = { cpf: string; birthDate: Day | null; signerCpfs: readonly string[] };
+
+export type StepAsked =
+  | {
+      step: 'amend';
+      contract?: Omit<ContractRequest, 'requestId'>;
+      renegotiation?: Pick<RenegotiationRequest, 'installments' | 'rateHundredths'>;
+    }
+  | { step: 'sign'; signedAt: EpochMs; content: Record<string, unknown> }
+  | { step: 'cancel' | 'deny'; reason: string }
+  | { step: 'confirm'; reason: string; requestCode: string | null }
+  | { [O in keyof StepRequests]: { step: O; request: StepRequests[O] } }[keyof StepRequests];
+
+export function linkOf({ cpf, registration, employerId, employerIdType, authorisationNumber }: LinkNamed): LinkAsk {
+  return { identity: { cpf, name: null, registration, employerId, employerIdType }, authorisationNumber };
+}
+
+export function renegotiationId(closedContract: string): string {
+  const plain = /^[\w.-]{1,60}$/.test(closedContract);
+  return plain ? `r-${closedContract}` : `r-${createHash('sha256').update(closedContract).digest('hex').slice(0, 24)}`;
+}
+
+export function termsOf(contract: ContractRequest): FlowTerms {
+  const { installments, rateHundredths } = contract;
+  return {
+    amountCents: contract.amountCents ?? null,
+    installmentCents: contract.installmentCents ?? null,
+    installments,
+    rateHundredths,
+    insuranceCents: contract.insuranceCents ?? null,
+  };
+}
+
+export function renegotiationTerms(
+  { installments, rateHundredths }: Pick<RenegotiationRequest, 'installments' | 'rateHundredths'>,
+  installmentCents: AmountCents | null,
+): FlowTerms {
+  return { amountCents: null, installmentCents, installments, rateHundredths, insuranceCents: null };
+}
+
+/** JSON with sorted keys: the same order, however it was written. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  entries.sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(',')}}`;
+}
+
+/** For those who read a flow's history: its records, what is sealed left out. */
+export function plainRecord(record: FlowRecord): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !name.startsWith('sealed')));
+}

@@ -1,0 +1,193 @@
+/**
+ * From an order and where its flow stands to the bytes of the next operation, or to the rules that they would break. Pure: what
+ * is sealed is opened by the caller.
+ */
+import type { ExpectedLoan, FlowOperation } from '../domain/flow-records.ts';
+import type { FlowState } from '../domain/flow-states.ts';
+import type { Day, EpochMs } from '../domain/glossary.ts';
+import type { WorkerIdentity } from '../domain/request.ts';
+import type { PricingSettings } from '../pricing/settings.ts';
+import type { Preparation } from '../wire/checks/breach.ts';
+import {
+  prepareAccountUpdate,
+  prepareFinalisation,
+  prepareInclusion,
+  prepareInstallments,
+  prepareProposalQuery,
+  prepareSigners,
+  prepareSimulation,
+  prepareSplits,
+} from '../wire/checks/withdrawals.ts';
+import {
+  type MarginFact,
+  prepareContract,
+  prepareEndorsement,
+  prepareRenegotiation,
+  type RenegotiationFacts,
+} from '../wire/checks/worker-credit.ts';
+import type { OperationName } from '../wire/operations.ts';
+import type {
+  AccountUpdateRequest,
+  FinalisationRequest,
+  ProposalLocator,
+  SignersRequest,
+  SplitsRequest,
+} from '../wire/proposals.ts';
+import {
+  type InclusionRequest,
+  type InstallmentsRequest,
+  type ProposalQueryRequest,
+  proposalQueryOf,
+  type SimulationRequest,
+} from '../wire/withdrawals.ts';
+import type { ContractRequest, EndorsementRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
+import { expectedLoan } from './differences.ts';
+import type { FlowSettings } from './settings.ts';
+
+/** How the link is asked for its margin. */
+export type LinkAsk = { identity: WorkerIdentity; authorisationNumber: string | null };
+
+/** What the sealed part of a flow's start holds. */
+export type ContractOrder = { contract: ContractRequest; acceptedByWorker: boolean; link: LinkAsk | null };
+export type RenegotiationOrder = {
+  renegotiation: RenegotiationRequest;
+  original: Omit<RenegotiationFacts['original'], 'rateHundredths'>;
+  linkValid: boolean | null;
+  link: LinkAsk;
+};
+export type WithdrawalOrder = { cpf: string; birthDate: Day | null };
+
+/** What the sealed part of a step holds; the proposal is located by the flow. */
+export type StepRequests = {
+  simulation: SimulationRequest;
+  inclusion: InclusionRequest;
+  proposal: ProposalQueryRequest;
+  installments: Omit<InstallmentsRequest, 'proposalCode'>;
+  splits: Omit<SplitsRequest, 'dto'>;
+  signers: Omit<SignersRequest, 'dto'>;
+  finalisation: Omit<FinalisationRequest, 'dto'>;
+  'account-update': Omit<AccountUpdateRequest, 'dto'>;
+};
+
+type PreparationFacts = {
+  now: EpochMs;
+  margin: MarginFact | null;
+  open: (sealed: string) => string;
+  pseudonym: (cpf: string) => string;
+  pricing: PricingSettings;
+  settings: FlowSettings;
+};
+
+type PreparedStep = { preparation: Preparation<OperationName>; expected: ExpectedLoan | null };
+
+export function prepareOperation(
+  state: FlowState,
+  operation: FlowOperation,
+  slot: string,
+  facts: PreparationFacts,
+): PreparedStep {
+  const operationId = `${state.flowId}:${slot}`;
+  switch (operation) {
+    case 'contract':
+      return contract(state, operationId, facts);
+    case 'renegotiation':
+      return renegotiation(state, operationId, facts);
+    case 'endorsement':
+      return unpriced(endorsement(state, operationId, facts));
+    default:
+      return unpriced(withdrawal(state, operation, operationId, facts));
+  }
+}
+
+function unpriced(preparation: Preparation<OperationName>): PreparedStep {
+  return { preparation, expected: null };
+}
+
+function contract(state: FlowState, operationId: string, facts: PreparationFacts): PreparedStep {
+  const order = JSON.parse(facts.open(state.sealed!)) as ContractOrder;
+  const expected = expectedLoan(state.terms!, facts.now, facts.pricing);
+  const preparation = prepareContract(operationId, order.contract, {
+    now: facts.now,
+    bidRateHundredths: state.subject.rateLimitHundredths!,
+    acceptedByWorker: order.acceptedByWorker,
+    margin: facts.margin,
+    installmentCents: expected.installmentCents ?? 0,
+  });
+  return { preparation, expected };
+}
+
+function renegotiation(state: FlowState, operationId: string, facts: PreparationFacts): PreparedStep {
+  const order = JSON.parse(facts.open(state.sealed!)) as RenegotiationOrder;
+  const preparation = prepareRenegotiation(operationId, order.renegotiation, {
+    now: facts.now,
+    original: { ...order.original, rateHundredths: state.subject.rateLimitHundredths! },
+    link: { valid: order.linkValid, margin: facts.margin },
+    installmentCents: state.terms!.installmentCents ?? 0,
+  });
+  const { rateHundredths } = state.terms!;
+  return { preparation, expected: { rateHundredths } };
+}
+
+function endorsement(state: FlowState, operationId: string, facts: PreparationFacts): Preparation<'endorsement'> {
+  const { signature, note, generatedAt } = state;
+  const request: EndorsementRequest =
+    signature === null ? { content: {} } : { content: JSON.parse(facts.open(signature.sealed)) };
+  return prepareEndorsement(operationId, request, {
+    now: facts.now,
+    generatedAt,
+    noteReceived: note !== null,
+    signedAt: signature?.signedAt ?? null,
+    cutoffDay: facts.settings.cutoffDay,
+  });
+}
+
+function withdrawal(
+  state: FlowState,
+  operation: keyof StepRequests,
+  operationId: string,
+  facts: PreparationFacts,
+): Preparation<OperationName> {
+  const order = JSON.parse(facts.open(state.sealed!)) as WithdrawalOrder;
+  const read = <O extends keyof StepRequests>(_of: O) =>
+    JSON.parse(facts.open(state.operation!.sealedRequest!)) as StepRequests[O];
+  const { cpf, birthDate } = order;
+  const dto: ProposalLocator = { proposalCode: state.proposalCode };
+  switch (operation) {
+    case 'simulation':
+      return prepareSimulation(operationId, { cpf, ...read(operation) }, { birthDate });
+    case 'inclusion': {
+      const simulatedCpf = state.simulatedKey === facts.pseudonym(cpf) ? cpf : null;
+      return prepareInclusion(operationId, { cpf, ...read(operation) }, { birthDate, simulatedCpf });
+    }
+    case 'proposal': {
+      const asked = read(operation);
+      const { proposalCode } = state;
+      const named = Object.keys(asked.dto).length > 0 || proposalCode === null;
+      return prepareProposalQuery(operationId, named ? asked : proposalQueryOf(proposalCode));
+    }
+    case 'installments':
+      return prepareInstallments(operationId, { ...read(operation), proposalCode: state.proposalCode });
+    case 'splits':
+      return prepareSplits(operationId, { ...read(operation), dto });
+    case 'signers':
+      return prepareSigners(operationId, { ...read(operation), dto }, { now: facts.now });
+    case 'finalisation': {
+      const unsigned = state.subject.signerKeys.filter((key) => !state.signedKeys.includes(key)).length;
+      const signersRegistered = state.phase === 'signed';
+      const enabled = facts.settings.finalisationEnabled;
+      return prepareFinalisation(operationId, { ...read(operation), dto }, { signersRegistered, unsigned, enabled });
+    }
+    case 'account-update': {
+      const proposalState = proposalStateOf(state, facts.settings);
+      return prepareAccountUpdate(operationId, { ...read(operation), dto }, { state: proposalState });
+    }
+    default:
+      return operation satisfies never;
+  }
+}
+
+/** As the service last said it in a number that the settings explain; else what this flow has done itself. */
+function proposalStateOf(state: FlowState, { situations }: FlowSettings): string {
+  const told = situations.find(({ code }) => code === state.situation)?.state;
+  return told ?? (state.phase === 'finalised' ? 'finalized' : 'unknown');
+}

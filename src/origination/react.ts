@@ -1,0 +1,188 @@
+/**
+ * What the owner of a flow does next, read off its state alone: the same after a record, a timer, a restart or a hand-over.
+ * Pure.
+ */
+import type { FlowOperation, FlowRecord, FlowResult } from '../domain/flow-records.ts';
+import type { FlowState } from '../domain/flow-states.ts';
+import type { EpochMs } from '../domain/glossary.ts';
+import { competenceOf, type MarginFact, marginValidityMs } from '../wire/checks/worker-credit.ts';
+import { nextSlot } from './evolve.ts';
+import type { FlowSettings } from './settings.ts';
+
+export type FlowAlarm = 'operation-unclear' | 'note-late' | 'note-differs' | 'flow-refused' | 'event-unclaimed';
+
+export type FlowCommand =
+  /** Ask the ledger where the won bid stands. */
+  | { kind: 'look-up-proposal' }
+  | { kind: 'ask-margin' }
+  /** Check what the contract asks, make the bytes, and append them or what keeps them back. */
+  | { kind: 'prepare'; operation: FlowOperation; slot: string }
+  | { kind: 'send' }
+  /** Has somebody told something under this code before we knew it? */
+  | { kind: 'look-up-event'; requestCode: string }
+  /** Is there a flow for this event now? */
+  | { kind: 'look-up-flow' }
+  | { kind: 'append'; record: FlowRecord }
+  | { kind: 'wait'; until: EpochMs }
+  | { kind: 'alarm'; code: FlowAlarm };
+
+/** What the state does not say: asked right before. */
+export type Surroundings = {
+  now: EpochMs;
+  instance: string;
+  /** The latest detail of the flow's link, if it is in the cache; it may be too old. */
+  margin: MarginFact | null;
+  /** This process has tried to send the intent, or is at it. */
+  tried: (intentId: string) => boolean;
+};
+
+const hourMs = 3_600_000;
+
+export function react(state: FlowState, around: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
+  if (state.operation?.status === 'intended') return reactToIntent(state, around, settings);
+  if (state.flow === 'withdrawal') {
+    return state.operation?.status === 'asked' ? [prepare(state, state.operation.operation)] : [];
+  }
+  switch (state.phase) {
+    case 'waiting-proposal':
+      return [{ kind: 'look-up-proposal' }, { kind: 'wait', until: around.now + settings.pollMs }];
+    case 'preparing':
+      return reactToOrder(state, around, settings);
+    case 'awaiting-note':
+      return reactToSilence(state, around, settings);
+    case 'awaiting-signature':
+    case 'endorsement-refused':
+      return watchCompetence(state, around, settings);
+    case 'signed':
+      return reactToSignature(state, around, settings);
+    case 'unclaimed':
+      return reactToEvent(state, around, settings);
+    case 'withheld':
+    case 'generating':
+    case 'unclear':
+    case 'refused':
+    case 'endorsing':
+    case 'endorsement-unclear':
+    case 'endorsed':
+    case 'renegotiated':
+    case 'failed':
+    case 'cancelled':
+    case 'claimed':
+    case 'started':
+    case 'simulated':
+    case 'included':
+    case 'finalised':
+      return [];
+    default:
+      return state.phase satisfies never;
+  }
+}
+
+function prepare(state: FlowState, operation: FlowOperation): FlowCommand {
+  return { kind: 'prepare', operation, slot: nextSlot(state, operation) };
+}
+
+/**
+ * An intent read back. With a key anybody may send it again, the same bytes; without one only who wrote it, once: found by
+ * anybody else it may have been sent, and nobody may send it again.
+ */
+function reactToIntent(state: FlowState, around: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
+  const { now, instance, tried } = around;
+  const operation = state.operation!;
+  const intent = operation.intent!;
+  const retryAt = operation.retryAt ?? 0;
+  if (now < retryAt) return [{ kind: 'wait', until: retryAt }];
+  const { intentId } = intent;
+  if (maySend(state, intentId, around, settings)) return [{ kind: 'send' }];
+  const mine = intent.instance === instance;
+  if (mine && tried(intentId)) return [];
+  const result: FlowResult = mine
+    ? { kind: 'not-sent', reason: 'competence-turned', retryAt: null }
+    : { kind: 'unknown', reason: 'the process that was about to send it has gone; it may have been sent' };
+  const record: FlowRecord = {
+    ...{ kind: 'answered', flowId: state.flowId, at: now, intentId, instance, result },
+    ...{ earlierAttemptPossible: !mine, firstByteAt: null, status: null, sealedAnswer: null },
+  };
+  return [{ kind: 'append', record }];
+}
+
+/** Asked before an intent is sent, and once more where its first byte is written. */
+export function maySend(
+  { operation }: FlowState,
+  intentId: string,
+  { now, instance, tried }: Omit<Surroundings, 'margin'>,
+  { cutoffDay }: FlowSettings,
+): boolean {
+  const intent = operation?.intent ?? null;
+  if (intent?.intentId !== intentId || operation?.status !== 'intended') return false;
+  if (intent.idempotencyKey !== null) return true;
+  // What was checked and reckoned for one competence is not for the next.
+  return (
+    intent.instance === instance &&
+    !tried(intentId) &&
+    competenceOf(intent.at, cutoffDay) === competenceOf(now, cutoffDay)
+  );
+}
+
+function reactToOrder(state: FlowState, around: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
+  const { now, margin } = around;
+  const retryAt = state.operation?.status === 'not-sent' ? (state.operation.retryAt ?? 0) : 0;
+  if (now < retryAt) return [{ kind: 'wait', until: retryAt }];
+  if (margin !== null && now - margin.receivedAt <= marginValidityMs) {
+    return [prepare(state, state.flow === 'renegotiation' ? 'renegotiation' : 'contract')];
+  }
+  const { marginAsks } = state;
+  const pauseMs = Math.min(hourMs, settings.marginRetryMs * 2 ** Math.max(0, (marginAsks?.count ?? 0) - 1));
+  const wait: FlowCommand = { kind: 'wait', until: now + settings.pollMs };
+  return marginAsks === null || now >= marginAsks.last + pauseMs ? [{ kind: 'ask-margin' }, wait] : [wait];
+}
+
+function reactToSilence(state: FlowState, { now }: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
+  const lateAt = (state.generatedAt ?? state.changedAt) + settings.noteTimeoutMs;
+  const commands: FlowCommand[] = [];
+  if (state.requestCode !== null) commands.push({ kind: 'look-up-event', requestCode: state.requestCode });
+  if (now < lateAt) commands.push({ kind: 'wait', until: lateAt });
+  else commands.push({ kind: 'alarm', code: 'note-late' }, { kind: 'wait', until: now + settings.noteTimeoutMs });
+  return commands;
+}
+
+function hasTurned(state: FlowState, now: EpochMs, { cutoffDay }: FlowSettings): boolean {
+  const { generatedAt } = state;
+  return generatedAt !== null && competenceOf(generatedAt, cutoffDay) !== competenceOf(now, cutoffDay);
+}
+
+function watchCompetence(state: FlowState, { now }: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
+  if (hasTurned(state, now, settings)) return [turned(state, now)];
+  return [{ kind: 'wait', until: now + settings.competenceLookMs }];
+}
+
+function reactToSignature(state: FlowState, around: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
+  const { now } = around;
+  if (hasTurned(state, now, settings)) return [turned(state, now)];
+  const retryAt = state.operation?.status === 'not-sent' ? (state.operation.retryAt ?? 0) : 0;
+  if (now < retryAt) return [{ kind: 'wait', until: retryAt }];
+  return [prepare(state, 'endorsement')];
+}
+
+function turned(state: FlowState, at: EpochMs): FlowCommand {
+  return { kind: 'append', record: { kind: 'turned', flowId: state.flowId, at } };
+}
+
+/** Looked for at ever longer intervals; after a day it is shown, and nobody looks. */
+function reactToEvent(state: FlowState, { now }: Surroundings, { pollMs }: FlowSettings): readonly FlowCommand[] {
+  const ageMs = now - state.startedAt;
+  if (ageMs > 24 * hourMs) return [];
+  return [{ kind: 'look-up-flow' }, { kind: 'wait', until: now + Math.max(pollMs, ageMs) }];
+}
+
+/** Alarms of one step, raised once by whoever folds it. */
+export function alarmsOf(before: FlowState | null, after: FlowState): readonly FlowAlarm[] {
+  const alarms: FlowAlarm[] = [];
+  if (after.operation?.status === 'unclear' && before?.operation?.status !== 'unclear')
+    alarms.push('operation-unclear');
+  if (after.note !== null && before?.note === null && after.differences.length > 0) alarms.push('note-differs');
+  const refused = after.phase === 'refused' || after.phase === 'endorsement-refused' || after.phase === 'failed';
+  if (refused && before?.phase !== after.phase) alarms.push('flow-refused');
+  if (after.phase === 'unclaimed' && before === null) alarms.push('event-unclaimed');
+  return alarms;
+}

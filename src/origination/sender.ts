@@ -1,0 +1,108 @@
+/** From an intent read back to the answer as a record: sends the intent's bytes, and nothing else. */
+import type { Clock } from '../domain/clock.ts';
+import type { FlowAnswered, FlowResult } from '../domain/flow-records.ts';
+import type { FlowState } from '../domain/flow-states.ts';
+import type { Vault } from '../domain/vault.ts';
+import { withoutCpf } from '../wire/extra-facts.ts';
+import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
+import type { ServiceError } from '../wire/service-errors.ts';
+import type { LoanService } from './ports.ts';
+
+type FlowSender = {
+  /** Null: it is being sent already. */
+  send: (state: FlowState, mayWrite: () => boolean) => Promise<FlowAnswered | null>;
+  /** This process has sent the intent, or is at it. */
+  tried: (intentId: string) => boolean;
+  forget: (intentId: string) => void;
+  count: () => number;
+};
+
+export function createFlowSender(parts: {
+  instance: string;
+  service: LoanService;
+  vault: Vault;
+  clock: Clock;
+  onAnswer: () => void;
+}): FlowSender {
+  const { instance, service, vault, clock } = parts;
+  const sending = new Set<string>();
+  const tried = new Set<string>();
+
+  async function send(state: FlowState, mayWrite: () => boolean): Promise<FlowAnswered | null> {
+    const { operation, slot, intent, unknowns } = state.operation!;
+    const { intentId, path, sealedBody, idempotencyKey } = intent!;
+    if (sending.has(intentId)) return null;
+    sending.add(intentId);
+    const before = tried.has(intentId) || unknowns > 0 || intent!.instance !== instance;
+    tried.add(intentId);
+    const prepared: Prepared = {
+      ...{ operation, operationId: `${state.flowId}:${slot}`, path, idempotencyKey },
+      body: vault.open(sealedBody),
+    };
+    const result = await service.perform(prepared, mayWrite);
+    sending.delete(intentId);
+    parts.onAnswer();
+    const heard = result.kind === 'not-sent' ? null : result;
+    return {
+      ...{ kind: 'answered', flowId: state.flowId, at: clock.now(), intentId, instance },
+      result: resultOf(prepared, result),
+      earlierAttemptPossible: before,
+      firstByteAt: heard?.firstByteAt ?? null,
+      status: heard?.response?.status ?? null,
+      sealedAnswer: heard === null || heard.response === null ? null : vault.seal(heard.response.body),
+    };
+  }
+
+  return {
+    send,
+    tried: (intentId) => tried.has(intentId),
+    forget: (intentId) => tried.delete(intentId),
+    count: () => sending.size,
+  };
+}
+
+function resultOf(prepared: Prepared, result: OperationResult<AnswerOf<OperationName>>): FlowResult {
+  switch (result.kind) {
+    case 'accepted': {
+      const nothing = { requestCode: null, proposalCode: null, situation: null };
+      return { kind: 'accepted', ...nothing, ...factsOf(prepared.operation, result.answer) };
+    }
+    case 'rejected':
+      return { kind: 'rejected', code: result.code, errors: result.errors.map(lineOf) };
+    case 'unknown':
+      return { kind: 'unknown', reason: result.reason };
+    case 'not-sent':
+      return { kind: 'not-sent', reason: result.reason, retryAt: result.retryAt };
+    default:
+      return result satisfies never;
+  }
+}
+
+/** What the flow goes on with, of an answer that is kept whole beside it. */
+function factsOf(operation: OperationName, answer: AnswerOf<OperationName>) {
+  switch (operation) {
+    case 'contract':
+    case 'renegotiation':
+    case 'endorsement':
+      return { requestCode: (answer as AnswerOf<'endorsement'>).requestCode };
+    case 'inclusion':
+      return { proposalCode: (answer as AnswerOf<'inclusion'>).proposalCode };
+    case 'proposal':
+      return { situation: (answer as AnswerOf<'proposal'>).situation };
+    case 'simulation':
+    case 'installments':
+    case 'splits':
+    case 'signers':
+    case 'finalisation':
+    case 'account-update':
+      return {};
+    default:
+      return operation satisfies never;
+  }
+}
+
+/** One line for people, with nothing in it that looks like a CPF. */
+function lineOf({ code, text, field }: ServiceError): string {
+  const said = [code, field, text].filter((part) => part !== null).join(': ');
+  return withoutCpf(said === '' ? 'an error without code or text' : said.slice(0, 300));
+}

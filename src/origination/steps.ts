@@ -1,0 +1,21 @@
+/** What a person may ask of a flow where it stands. Pure; said by the API, held to by the fold. */
+import { type FlowStep, flowSteps } from '../domain/flow-records.ts';
+import type { FlowState } from '../domain/flow-states.ts';
+import { isOperation, transitions } from './transitions.ts';
+
+/** An operation is under way: nothing else may be begun before it has ended. */
+function isBusy(state: FlowState): boolean {
+  const status = state.operation?.status;
+  return status === 'asked' || status === 'intended' || status === 'unclear';
+}
+
+export function allowsStep(state: FlowState, step: FlowStep): boolean {
+  if (state.flow === 'event') return false;
+  if (step === 'confirm' || step === 'deny') return state.operation?.status === 'unclear';
+  const row = transitions[state.flow][state.phase] ?? {};
+  return row[step] !== undefined && !((isOperation(step) || step === 'cancel' || step === 'amend') && isBusy(state));
+}
+
+export function nextSteps(state: FlowState): readonly FlowStep[] {
+  return flowSteps.filter((step) => allowsStep(state, step));
+}

@@ -1,0 +1,161 @@
+/**
+ * The transition tables of the flows: what each thing that can happen does to a flow. Literals, used by `evolve` and by the
+ * list of steps that a person may ask for, held by a property test. A pair that is not here changes nothing and is counted.
+ */
+import type { FlowKind, FlowOperation, FlowStep } from '../domain/flow-records.ts';
+import type { FlowPhase } from '../domain/flow-states.ts';
+
+/** Of a contract and a renegotiation: what a record means for them. */
+type LoanTrigger =
+  | 'proposed'
+  | 'winner-failed'
+  | 'margin-refused'
+  | 'intended'
+  | 'withheld'
+  | 'accepted'
+  | 'rejected'
+  | 'unclear'
+  | 'not-sent'
+  | 'noted'
+  | 'note-failed'
+  | 'told-done'
+  | 'told-failed'
+  | 'turned'
+  | 'amend'
+  | 'sign'
+  | 'cancel'
+  | 'confirm'
+  | 'deny';
+/** Of a withdrawal: an operation was accepted. It may be asked for exactly where it is named. */
+export type FlowTrigger = LoanTrigger | FlowOperation | 'claimed-by';
+
+type Row = Partial<Record<FlowTrigger, FlowPhase>>;
+
+/** Generation of a contract, or of a renegotiation: the same up to the credit note, which comes into `noted`. */
+function generation(noted: FlowPhase): Partial<Record<FlowPhase, Row>> {
+  return {
+    preparing: {
+      intended: 'generating',
+      withheld: 'withheld',
+      'margin-refused': 'withheld',
+      amend: 'preparing',
+      cancel: 'cancelled',
+    },
+    withheld: { amend: 'preparing', cancel: 'cancelled' },
+    generating: {
+      accepted: 'awaiting-note',
+      rejected: 'refused',
+      unclear: 'unclear',
+      'not-sent': 'preparing',
+      noted,
+      'note-failed': 'refused',
+    },
+    unclear: {
+      accepted: 'awaiting-note',
+      rejected: 'refused',
+      noted,
+      'note-failed': 'refused',
+      confirm: 'awaiting-note',
+      deny: 'preparing',
+    },
+    'awaiting-note': { noted, 'note-failed': 'refused' },
+    refused: { amend: 'preparing', cancel: 'cancelled', accepted: 'awaiting-note', noted },
+    cancelled: {},
+  };
+}
+
+const endorsement: Partial<Record<FlowPhase, Row>> = {
+  'awaiting-signature': { sign: 'signed', turned: 'preparing', cancel: 'cancelled' },
+  signed: { intended: 'endorsing', withheld: 'awaiting-signature', turned: 'preparing', cancel: 'cancelled' },
+  endorsing: {
+    accepted: 'endorsed',
+    rejected: 'endorsement-refused',
+    unclear: 'endorsement-unclear',
+    'not-sent': 'signed',
+    'told-done': 'endorsed',
+    'told-failed': 'endorsement-refused',
+  },
+  'endorsement-unclear': {
+    accepted: 'endorsed',
+    rejected: 'endorsement-refused',
+    'told-done': 'endorsed',
+    'told-failed': 'endorsement-refused',
+    confirm: 'endorsed',
+    deny: 'signed',
+  },
+  'endorsement-refused': {
+    sign: 'signed',
+    turned: 'preparing',
+    cancel: 'cancelled',
+    accepted: 'endorsed',
+    'told-done': 'endorsed',
+  },
+  endorsed: { 'told-done': 'endorsed', 'told-failed': 'endorsement-refused' },
+};
+
+/** Queries, and what may be done with an included proposal wherever it stands. */
+function included(phase: FlowPhase): Row {
+  return { proposal: phase, installments: phase, 'account-update': phase };
+}
+
+export const transitions: Readonly<Record<FlowKind, Partial<Record<FlowPhase, Row>>>> = {
+  contract: {
+    'waiting-proposal': {
+      proposed: 'preparing',
+      'winner-failed': 'failed',
+      amend: 'waiting-proposal',
+      cancel: 'cancelled',
+    },
+    ...generation('awaiting-signature'),
+    ...endorsement,
+    failed: { proposed: 'preparing' },
+  },
+  renegotiation: { ...generation('renegotiated'), renegotiated: {} },
+  withdrawal: {
+    started: { simulation: 'simulated', cancel: 'cancelled' },
+    simulated: { simulation: 'simulated', inclusion: 'included', cancel: 'cancelled' },
+    included: { ...included('included'), splits: 'included', signers: 'signed' },
+    signed: { ...included('signed'), splits: 'signed', signers: 'signed', finalisation: 'finalised' },
+    finalised: included('finalised'),
+    cancelled: {},
+  },
+  event: { unclaimed: { 'claimed-by': 'claimed' }, claimed: {} },
+};
+
+/** Where nothing is awaited any more, of the service or of us. */
+export function isFinished(phase: FlowPhase): boolean {
+  return (
+    phase === 'endorsed' ||
+    phase === 'renegotiated' ||
+    phase === 'finalised' ||
+    phase === 'cancelled' ||
+    phase === 'claimed'
+  );
+}
+
+/** Operations that only ask: doing them again changes nothing at the service. */
+export function readsOnly(operation: FlowOperation): boolean {
+  return operation === 'simulation' || operation === 'proposal' || operation === 'installments';
+}
+
+export function isOperation(step: FlowStep): step is FlowStep & FlowOperation {
+  switch (step) {
+    case 'simulation':
+    case 'inclusion':
+    case 'proposal':
+    case 'installments':
+    case 'splits':
+    case 'signers':
+    case 'finalisation':
+    case 'account-update':
+      return true;
+    case 'amend':
+    case 'sign':
+    case 'cancel':
+    case 'confirm':
+    case 'deny':
+      return false;
+    default:
+      return step satisfies never;
+  }
+}

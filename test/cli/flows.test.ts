@@ -1,0 +1,92 @@
+/** Contracts and withdrawals on the command line, beside a running daemon. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { steadyPort } from '../crash/desk-process.ts';
+import { flowsEnvironment, flowsSandbox, noRivals } from '../flows/world.ts';
+import { runningClock } from '../sandbox/clocks.ts';
+import { lance, startDaemon } from './desk.ts';
+
+const cpf = '52998224725';
+
+test('a withdrawal is begun, taken a step and shown; what is refused says which field and why', async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), 'lance-flows-cli-'));
+  const settings = flowsSandbox(false);
+  const sandbox = createSandbox({ settings, seed: 4, clock: runningClock, rivals: noRivals });
+  const { url } = await sandbox.listen(0);
+  const port = await steadyPort(Math.random);
+  const parts = { directory, port, serviceUrl: url, accessToken: settings.tokens.accessToken, place: null };
+  const environment = { ...flowsEnvironment(parts), LANCE_LANG: 'en' };
+  const daemon = await startDaemon(environment);
+  context.after(async () => {
+    await daemon.stop();
+    await sandbox.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const file = (name: string, content: unknown) => {
+    const path = join(directory, name);
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+    return path;
+  };
+  const { birthDate } = sandbox.withdrawals.holder(cpf);
+  const order = file('order.json', { cpf, birthDate });
+
+  const start = ['withdrawals', 'start', '--file', order, '--key', 'w1', '--by', 'ana', '--json'];
+  const begun = await lance(environment, ...start);
+  assert.equal(begun.code, 0, begun.stderr);
+  const { flowId } = JSON.parse(begun.stdout) as { flowId: string };
+  const again = await lance(environment, ...start);
+  assert.equal(JSON.parse(again.stdout).flowId, flowId);
+
+  const bad = file('bad.json', { cpf: '123', other: 1 });
+  const refused = await lance(environment, 'withdrawals', 'start', '--file', bad, '--by', 'ana');
+  assert.equal(refused.code, 78);
+  assert.match(refused.stderr, /cpf: invalid_format/);
+  assert.ok(!refused.stderr.includes('123'));
+  const broken = await lance(
+    environment,
+    'withdrawals',
+    'start',
+    '--file',
+    file('x.json', `{"cpf": "${cpf}`),
+    '--by',
+    'ana',
+  );
+  assert.match(broken.stderr, /no file with JSON/);
+  assert.ok(!broken.stderr.includes(cpf));
+
+  const empty = file('empty.json', {});
+  const early = await lance(environment, 'withdrawals', 'step', flowId, 'finalisation', '--file', empty, '--by', 'ana');
+  assert.equal(early.code, 65);
+  assert.match(early.stderr, /step: finalisation cannot be asked for while the flow is started/);
+  const simulation = file('simulation.json', { birthDay: birthDate });
+  const step = await lance(
+    environment,
+    'withdrawals',
+    'step',
+    flowId,
+    'simulation',
+    '--file',
+    simulation,
+    '--by',
+    'ana',
+    '--key',
+    's',
+  );
+  assert.equal(step.code, 0, step.stderr);
+  let shown = '';
+  for (let round = 0; round < 20 && !/simulated/.test(shown); round += 1) {
+    shown = (await lance(environment, 'withdrawals', 'show', flowId)).stdout;
+  }
+  assert.match(shown, /Phase +simulated/);
+  assert.match(shown, /May be done next +cancel, simulation, inclusion/);
+  assert.ok(!shown.includes(cpf));
+  const portuguese = await lance({ ...environment, LANCE_LANG: 'pt' }, 'withdrawals', 'list');
+  assert.match(portuguese.stdout, /simulado/);
+  assert.ok(portuguese.stdout.includes(flowId));
+  const other = await lance(environment, 'contracts', 'show', flowId);
+  assert.equal(other.code, 66);
+});

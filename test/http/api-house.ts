@@ -1,0 +1,48 @@
+/** The operator API on the embedded store with a flow desk behind it and the played service in front. */
+import { createHash } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import { openHouse } from '../bidding/house.ts';
+import { flowsSandbox, noRivals } from '../flows/world.ts';
+
+export const roles = ['viewer', 'risk', 'operator', 'admin'] as const;
+export type Role = (typeof roles)[number];
+const tokenOf = (role: Role) => `a-token-of-the-${role}`;
+
+export type Reply = { status: number; headers: Headers; text: string; body: unknown };
+
+export async function startApi(context: TestContext) {
+  const tokens = roles.map((role) => ({
+    ...{ name: role, role, sha256: createHash('sha256').update(tokenOf(role)).digest('hex') },
+  }));
+  const house = await openHouse({
+    seed: 5,
+    sandbox: flowsSandbox(false),
+    rivals: noRivals,
+    bidding: { windowMs: 1_500, skewAllowanceMs: 200, marginWaitMs: 700 },
+    more: { api: { tokens }, flows: { pollMs: 50, retryMs: 50, finalisationEnabled: true } },
+  });
+  context.after(() => house.close());
+  const { url } = house.engine;
+  const call = async (
+    method: string,
+    path: string,
+    options: { role?: Role | null; token?: string; key?: string; body?: unknown; raw?: string; type?: string } = {},
+  ): Promise<Reply> => {
+    const { role = 'admin', key, body, raw, type = 'application/json' } = options;
+    const token = options.token ?? (role === null ? null : tokenOf(role));
+    const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        ...(sent === undefined ? {} : { 'content-type': type }),
+        ...(key === undefined ? {} : { 'idempotency-key': key }),
+      },
+      ...(sent === undefined ? {} : { body: sent }),
+    });
+    const text = await answer.text();
+    const isJson = (answer.headers.get('content-type') ?? '').includes('json');
+    return { status: answer.status, headers: answer.headers, text, body: isJson ? JSON.parse(text) : null };
+  };
+  return { ...house, call };
+}

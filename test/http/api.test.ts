@@ -1,0 +1,208 @@
+/** The operator API over real HTTP: roles, idempotency, problem documents, whole flows, and what no role is shown. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Flow } from '../flows/client.ts';
+import { type Reply, roles, startApi } from './api-house.ts';
+
+type Problem = { type: string; status: number; detail: string; errors: { field: string; rule: string }[] };
+const problemOf = ({ body }: Reply) => body as Problem;
+const flowOf = ({ body }: Reply) => body as Flow;
+const cpf = '52998224725';
+
+const account = {
+  accountType: 2,
+  branch: '0001',
+  branchDigit: '9',
+  account: '1',
+  accountDigit: '7',
+  bankNumber: '341',
+};
+const agentCpf = '11144477735';
+
+async function until(read: () => Promise<Reply>, is: (flow: Flow) => boolean): Promise<Flow> {
+  for (let round = 0; round < 200; round += 1) {
+    const flow = flowOf(await read());
+    if (is(flow)) return flow;
+    await sleep(25);
+  }
+  throw new Error(`never: ${JSON.stringify(flowOf(await read()))}`);
+}
+
+test('the operator API', async (context) => {
+  const { call, sandbox } = await startApi(context);
+  await sandbox.run(25);
+  const won = sandbox.record.of('won').find(({ errors }) => errors.length === 0)!;
+  assert.ok(won !== undefined);
+  const { requestId, amountCents, installments, rateHundredths } = won;
+  const order = { requestId, workerAccepted: true, amountCents, installments, rateHundredths, agentCpf, account };
+
+  await context.test('a token is needed, and its role says what for', async () => {
+    const none = await call('GET', '/v1/bids', { role: null });
+    assert.equal(none.status, 401);
+    assert.equal(none.headers.get('www-authenticate'), 'Bearer');
+    assert.match(none.headers.get('content-type') ?? '', /application\/problem\+json/);
+    assert.equal((await call('GET', '/v1/bids', { token: 'wrong' })).status, 401);
+    const start = { key: 'k', body: order };
+    for (const role of ['viewer', 'risk'] as const)
+      assert.equal((await call('POST', '/v1/contracts', { role, ...start })).status, 403);
+    for (const role of roles) assert.equal((await call('GET', '/v1/bids', { role })).status, 200);
+    for (const role of ['viewer', 'risk', 'operator'] as const) {
+      const replay = { role, body: { partition: 0, from: 0, count: 1 } };
+      assert.equal((await call('POST', '/v1/dead-letters/replay', replay)).status, 403);
+    }
+  });
+
+  await context.test('problems name field and rule and quote nothing', async () => {
+    const secret = 'Zq9-secret';
+    const wrong = await call('POST', '/v1/contracts', { key: 'p1', body: { ...order, agentCpf: secret } });
+    assert.equal(wrong.status, 422);
+    assert.ok(problemOf(wrong).errors.some(({ field }) => field === 'body.agentCpf'));
+    assert.ok(!wrong.text.includes(secret));
+    const keyless = await call('POST', '/v1/contracts', { body: order });
+    assert.equal(problemOf(keyless).errors[0]?.field, 'headers.idempotency-key');
+    const both = await call('POST', '/v1/contracts', { key: 'p2', body: { ...order, installmentCents: 100 } });
+    assert.deepEqual([both.status, problemOf(both).errors[0]?.rule], [422, 'one-value']);
+    const dear = await call('POST', '/v1/contracts', {
+      key: 'p3',
+      body: { ...order, rateHundredths: rateHundredths + 1 },
+    });
+    assert.equal(problemOf(dear).errors[0]?.rule, 'rate-within-bid');
+    const insured = await call('POST', '/v1/contracts', { key: 'p4', body: { ...order, insuranceCents: 5 } });
+    assert.equal(problemOf(insured).errors[0]?.rule, 'policy-with-insurance');
+    const unknown = await call('POST', '/v1/contracts', { key: 'p5', body: { ...order, requestId: '1' } });
+    assert.deepEqual([unknown.status, problemOf(unknown).errors[0]?.rule], [404, 'request-known']);
+    assert.equal((await call('POST', '/v1/contracts', { key: 'p6', raw: '{' })).status, 400);
+    assert.equal((await call('POST', '/v1/contracts', { key: 'p6', raw: 'x', type: 'text/plain' })).status, 415);
+    assert.equal((await call('GET', '/v1/nowhere')).status, 404);
+  });
+
+  await context.test('a contract from its start to its endorsement, each thing asked twice and done once', async () => {
+    const begun = await call('POST', '/v1/contracts', { key: 'c1', body: order });
+    assert.equal(begun.status, 201, begun.text);
+    const again = await call('POST', '/v1/contracts', { key: 'c1', body: order });
+    assert.deepEqual([again.status, flowOf(again).flowId], [200, flowOf(begun).flowId]);
+    const other = await call('POST', '/v1/contracts', { key: 'c2', body: order });
+    assert.deepEqual([other.status, problemOf(other).errors[0]?.rule], [409, 'flow-exists']);
+    const reused = await call('POST', '/v1/contracts', {
+      key: 'c1',
+      body: { ...order, installments: installments + 1 },
+    });
+    assert.deepEqual([reused.status, problemOf(reused).errors[0]?.rule], [409, 'key-reused']);
+    const path = `/v1/contracts/${flowOf(begun).flowId}`;
+    const early = await call('POST', `${path}/sign`, {
+      key: 's0',
+      body: { signedAt: new Date().toISOString(), content: { a: 'b' } },
+    });
+    const waiting = await until(
+      () => call('GET', path),
+      ({ phase }) => phase === 'awaiting-signature',
+    );
+    if (early.status !== 202) assert.equal(problemOf(early).errors[0]?.rule, 'step-allowed');
+    assert.deepEqual(waiting.nextSteps, ['sign', 'cancel']);
+    const body = {
+      signedAt: new Date().toISOString(),
+      content: { contrato: waiting.note!.noteNumber, assinatura: 'x' },
+    };
+    for (const status of [202, 200])
+      assert.equal((await call('POST', `${path}/sign`, { key: 's1', body })).status, status);
+    const endorsed = await until(
+      () => call('GET', path),
+      ({ phase }) => phase === 'endorsed',
+    );
+    assert.deepEqual(endorsed.nextSteps, []);
+    const history = (await call('GET', `${path}/history`, { role: 'viewer' })).body as { records: { kind: string }[] };
+    const kinds = history.records.map(({ kind }) => kind).filter((kind) => kind !== 'margin-asked');
+    assert.deepEqual(kinds.slice(0, 2), ['started', 'proposed']);
+    assert.deepEqual(kinds.filter((kind) => kind === 'intended').length, 2);
+    const list = (await call('GET', `/v1/contracts?requestId=${requestId}`)).body as { flows: Flow[] };
+    assert.deepEqual(
+      list.flows.map(({ flowId }) => flowId),
+      [endorsed.flowId],
+    );
+    assert.equal(sandbox.summary().operations.contract, 1);
+  });
+
+  await context.test('a withdrawal: steps in their order only, answers for those who may see them', async () => {
+    const { birthDate } = sandbox.withdrawals.holder(cpf);
+    const begun = await call('POST', '/v1/withdrawals', { key: 'w1', body: { cpf, birthDate } });
+    assert.equal(begun.status, 201, begun.text);
+    const path = `/v1/withdrawals/${flowOf(begun).flowId}`;
+    const tooSoon = await call('POST', `${path}/inclusion`, { key: 'i0', body: {} });
+    assert.deepEqual([tooSoon.status, problemOf(tooSoon).errors[0]?.rule], [409, 'step-allowed']);
+    const wrongMonth = birthDate.slice(5, 7) === '01' ? '1990-02-01' : '1990-01-01';
+    const born = await call('POST', `${path}/simulation`, { key: 'b', body: { birthDay: wrongMonth } });
+    assert.equal(problemOf(born).errors[0]?.rule, 'birth-month');
+    assert.equal((await call('POST', `${path}/simulation`, { key: 's', body: { birthDay: birthDate } })).status, 202);
+    await until(
+      () => call('GET', path),
+      ({ phase }) => phase === 'simulated',
+    );
+    const foreign = { account: { ...account, holderCpf: agentCpf } };
+    const stranger = await call('POST', `${path}/inclusion`, { key: 'i1', body: foreign });
+    assert.equal(problemOf(stranger).errors[0]?.rule, 'holder-is-worker');
+    const result = await call('GET', `${path}/results/simulation`, { role: 'operator' });
+    assert.equal(result.status, 200);
+    assert.ok(result.text.includes(cpf), 'who drives the flow sees its answers');
+    for (const role of ['viewer', 'risk'] as const)
+      assert.equal((await call('GET', `${path}/results/simulation`, { role })).status, 403);
+  });
+
+  await context.test('no CPF is shown where it may not be', async () => {
+    const known = new Set([cpf, agentCpf]);
+    const cpfsInWebhooks = [
+      ...JSON.stringify(sandbox.record.of('call')).matchAll(/cpfTrabalhador\\*":\\*"(\d{11})/g),
+    ].map(([, each]) => each!);
+    for (const each of cpfsInWebhooks) known.add(each);
+    const flows = (await call('GET', '/v1/contracts')).body as { flows: Flow[] };
+    const paths = [
+      ...['/v1/bids', '/v1/contracts', '/v1/withdrawals', '/v1/renegotiations', '/v1/events', '/v1/dead-letters'],
+      ...flows.flows.flatMap(({ flowId }) => [`/v1/contracts/${flowId}`, `/v1/contracts/${flowId}/history`]),
+      ...[`/v1/bids/${requestId}`, `/v1/bids/${requestId}/margin`],
+    ];
+    for (const role of roles) {
+      for (const path of paths) {
+        const { text } = await call('GET', path, { role });
+        for (const each of known)
+          assert.ok(!text.includes(each) && !text.includes(each.replace(/^0+/, '')), `${role} ${path}`);
+      }
+    }
+  });
+
+  await context.test('dead letters are listed without what they say, and read again in bounds', async () => {
+    const webhook = { solicitacoesDesconhecidas: [{ cpf: 52998224725 }] };
+    const taken = await call('POST', '/webhooks/token-of-the-webhooks', { role: null, body: webhook });
+    assert.equal(taken.status, 202);
+    const page = await call('GET', '/v1/dead-letters', { role: 'risk' });
+    assert.equal((page.body as { letters: unknown[] }).letters.length, 1);
+    assert.ok(!page.text.includes('52998224725'));
+    const replay = await call('POST', '/v1/dead-letters/replay', { body: { partition: 0, from: 0, count: 10 } });
+    assert.deepEqual(replay.body, { read: 1, understood: 0, stillNot: 1, next: 1 });
+    const tooMany = await call('POST', '/v1/dead-letters/replay', { body: { partition: 0, from: 0, count: 501 } });
+    assert.deepEqual([tooMany.status, problemOf(tooMany).errors[0]?.rule], [422, 'replay-limit']);
+  });
+
+  await context.test('margins for those who contract; decisions for those who answer for them', async () => {
+    assert.equal((await call('GET', `/v1/bids/${requestId}/margin`, { role: 'viewer' })).status, 403);
+    const margin = await call('GET', `/v1/bids/${requestId}/margin`, { role: 'risk' });
+    assert.ok(margin.status === 200 && (margin.body as { availableMarginCents: number }).availableMarginCents > 0);
+    const decision = (role: (typeof roles)[number]) => call('GET', `/v1/bids/${requestId}`, { role });
+    assert.equal(((await decision('viewer')).body as { trace: unknown }).trace, null);
+    assert.notEqual(((await decision('risk')).body as { trace: unknown }).trace, null);
+  });
+
+  await context.test('pages go on where the last one ended', async () => {
+    const seen: string[] = [];
+    for (let before = ''; ; ) {
+      const page = (await call('GET', `/v1/bids?limit=7${before}`)).body as {
+        bids: { requestId: string }[];
+        next: string | null;
+      };
+      seen.push(...page.bids.map((bid) => bid.requestId));
+      if (page.next === null) break;
+      before = `&before=${encodeURIComponent(page.next)}`;
+    }
+    assert.equal(new Set(seen).size, seen.length);
+    assert.equal(seen.length, 25);
+  });
+});

@@ -1,0 +1,243 @@
+/**
+ * Each flow as a state machine against a model (fast-check commands): two processes, a service that loses answers, events that
+ * come late and twice, crashes, a month that turns, people who ask for anything at any time. Whatever happens, the service has
+ * executed nothing that the contract forbids, and when the world is calm again the flow comes to its end.
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type FlowStep, flowSteps } from '../../src/domain/flow-records.ts';
+import { flowPhases } from '../../src/domain/flow-states.ts';
+import { allowsStep, nextSteps } from '../../src/origination/steps.ts';
+import { createFlowWorld, type Fate, type FlowWorld } from './flow-world.ts';
+import {
+  asked,
+  contractOrder,
+  dayMs,
+  goodTerms,
+  settings,
+  started,
+  stepRequests,
+  type Terms,
+  workerKey,
+} from './orders.ts';
+
+/** What the contract lets happen, kept apart from the flow: the steps that were taken, as the person saw them. */
+type Model = { steps: number; signedAt: number[]; cancelled: number | null; noted: boolean };
+
+const fates: Fate[] = ['taken', 'taken', 'taken', 'dies', 'late', 'lost', 'lost-before', 'refused', 'not-sent'];
+const terms: fc.Arbitrary<Terms> = fc.record({
+  amountCents: fc.constantFrom(1_000_000, 1_000_000, null, 9_000_000),
+  installmentCents: fc.constantFrom(null, null, 40_000, 200_000),
+  installments: fc.constantFrom(36, 12),
+  rateHundredths: fc.constantFrom(250, 300, 301, 497, 498, 499),
+  insuranceCents: fc.constantFrom(null, 5_000),
+});
+
+/** The first month of the world counts up to 20 March; then from 21 to 20. Counted in São Paulo, three hours behind. */
+function competence(at: number): string {
+  const day = new Date(at - 3 * 3_600_000);
+  return new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + (day.getUTCDate() > 20 ? 1 : 0), 1)).toISOString();
+}
+
+function check(model: Model, real: FlowWorld): void {
+  const state = real.state();
+  const { executed } = real;
+  assert.ok((flowPhases[state.flow] as readonly string[]).includes(state.phase), state.phase);
+  const unkeyed = executed.filter(({ key }) => key === null);
+  for (const { intentId } of unkeyed)
+    assert.equal(real.writes.get(intentId), 1, 'bytes without a key are written once');
+  const keys = executed.flatMap(({ key }) => key ?? []);
+  assert.equal(new Set(keys).size, keys.length);
+  const of = (operation: string) => executed.filter((one) => one.operation === operation);
+  for (const operation of ['contract', 'endorsement', 'renegotiation']) {
+    const months = of(operation).map(({ at }) => (operation === 'renegotiation' ? '' : competence(at)));
+    assert.equal(new Set(months).size, months.length, `${operation} was executed twice`);
+  }
+  for (const { body } of of('contract')) {
+    const sent = JSON.parse(body);
+    assert.equal((sent.valorLiberado === undefined ? 0 : 1) + (sent.valorParcela === undefined ? 0 : 1), 1);
+    assert.ok(sent.valorTaxaMensal <= 3 && sent.valorTaxaMensal > 0.01);
+    if (sent.valorParcela !== undefined) assert.ok(sent.valorParcela <= 1_000);
+    if (sent.valorSeguro !== undefined) assert.ok(sent.numeroApolice);
+  }
+  for (const { body } of of('renegotiation')) assert.ok(JSON.parse(body).valorTaxaMensal <= 4.98);
+  for (const { at } of of('endorsement')) {
+    const contract = of('contract').find((one) => competence(one.at) === competence(at));
+    assert.ok(contract !== undefined && contract.at <= at, 'endorsed what was generated in the same competence');
+    assert.ok(
+      model.signedAt.some((signedAt) => signedAt >= contract.at && signedAt <= at),
+      'signed in between',
+    );
+    assert.ok(model.noted);
+  }
+  const { cancelled } = model;
+  if (cancelled !== null) assert.ok(executed.length <= cancelled, 'nothing is executed after a cancellation');
+  checkWithdrawal(real);
+}
+
+function checkWithdrawal(real: FlowWorld): void {
+  const order = real.executed.map(({ operation }) => operation);
+  const first = (operation: string) => order.indexOf(operation);
+  if (first('inclusion') !== -1) {
+    assert.ok(first('simulation') !== -1 && first('simulation') < first('inclusion'));
+    assert.equal(first('inclusion'), order.lastIndexOf('inclusion'));
+  }
+  for (const later of ['splits', 'signers', 'finalisation', 'account-update', 'installments']) {
+    if (first(later) !== -1) assert.ok(first('inclusion') !== -1 && first('inclusion') < first(later), later);
+  }
+  if (first('finalisation') !== -1) {
+    assert.ok(first('signers') !== -1 && first('signers') < first('finalisation'));
+    assert.equal(first('finalisation'), order.lastIndexOf('finalisation'));
+    assert.ok(real.state().signedKeys.includes(workerKey), 'all who have to sign have signed');
+  }
+}
+
+type Step = fc.Command<Model, FlowWorld>;
+
+function command(name: string, run: (model: Model, real: FlowWorld) => void): Step {
+  return {
+    check: () => true,
+    run: (model, real) => {
+      run(model, real);
+      check(model, real);
+    },
+    toString: () => name,
+  };
+}
+
+/** A person who tells the truth of what the service has done. */
+function ask(model: Model, real: FlowWorld, step: FlowStep, amended: Terms | null): void {
+  const { world } = real;
+  const before = real.state();
+  const allowed = allowsStep(before, step);
+  const known = allowed && (step === 'confirm' || step === 'deny');
+  // The service's portal knows; nobody says otherwise.
+  if (known && (step === 'confirm') !== real.wasDone()) return;
+  model.steps += 1;
+  const request =
+    step === 'sign' ? { assinatura: 'x', contrato: '77' } : stepRequests[step as keyof typeof stepRequests];
+  const requestCode = known && step === 'confirm' ? (before.flow === 'withdrawal' ? 'prop-1' : real.codeOf()) : null;
+  const personKeys = step === 'simulation' || step === 'signers' ? [workerKey] : [];
+  const order = step === 'amend' && amended !== null ? contractOrder(amended) : request;
+  const more = {
+    ...{ signedAt: world.now, requestCode, personKeys },
+    ...(order === undefined ? {} : { request: order }),
+    ...(step === 'amend' && amended !== null && before.flow === 'contract' ? { terms: amended } : {}),
+  };
+  const given = step === 'amend' && before.flow !== 'contract' ? { ...more, request: undefined } : more;
+  real.append(asked(before.flowId, step, `s${model.steps}`, world.now, given as typeof more));
+  if (!allowed) assert.equal(real.state().phase, before.phase);
+  if (allowed && step === 'cancel') model.cancelled = real.executed.length;
+  if (allowed && step === 'sign') model.signedAt.push(world.now);
+}
+
+function deliver(model: Model, real: FlowWorld, index: number): void {
+  const event = real.events[index % Math.max(1, real.events.length)];
+  if (event === undefined) return;
+  real.append({ ...event, at: real.world.now });
+  if (real.state().note !== null) model.noted = true;
+}
+
+const steps: fc.Arbitrary<Step>[] = [
+  fc.nat(1).map((index) => command(`${'ab'[index]} plans`, (_, real) => real.plan(index))),
+  fc
+    .tuple(fc.nat(1), fc.constantFrom(...fates))
+    .map(([index, fate]) => command(`${'ab'[index]} acts (${fate})`, (_, real) => real.act(index, fate))),
+  fc.tuple(fc.nat(1), fc.constantFrom(...fates)).map(([index, fate]) =>
+    command(`${'ab'[index]} goes on (${fate})`, (_, real) => {
+      real.plan(index);
+      for (let count = 0; count < 3; count += 1) real.act(index, fate);
+    }),
+  ),
+  fc.nat(1).map((index) => command(`${'ab'[index]} dies`, (_, real) => real.crash(index))),
+  fc.constant(command('answers arrive', (_, real) => real.arrive())),
+  fc.nat(5).map((index) => command(`event ${index}`, (model, real) => deliver(model, real, index))),
+  fc
+    .constantFrom(1_000, 3_600_000, dayMs, 20 * dayMs)
+    .map((ms) => command(`${ms} ms pass`, (_, real) => real.pass(ms))),
+  fc
+    .tuple(fc.constantFrom(...flowSteps), fc.option(terms))
+    .map(([step, amended]) => command(`asks ${step}`, (model, real) => ask(model, real, step, amended))),
+  fc.nat().map((draw) =>
+    command('asks what is allowed', (model, real) => {
+      const allowed = nextSteps(real.state());
+      const step = allowed[draw % Math.max(1, allowed.length)];
+      if (step !== undefined) ask(model, real, step, goodTerms);
+    }),
+  ),
+];
+
+/** No faults any more, every event comes, and people do what is next. */
+function calm(model: Model, real: FlowWorld): void {
+  const ends = ['endorsed', 'renegotiated', 'finalised', 'cancelled'];
+  const goOn: readonly FlowStep[] = ['amend', 'sign', 'simulation', 'inclusion', 'signers', 'finalisation'];
+  for (let round = 0; round < 60; round += 1) {
+    real.arrive();
+    real.settle();
+    check(model, real);
+    for (const index of real.events.keys()) deliver(model, real, index);
+    real.settle();
+    check(model, real);
+    const state = real.state();
+    if (ends.includes(state.phase) && state.operation?.status !== 'unclear') return;
+    if (state.operation?.status === 'unclear') {
+      ask(model, real, real.wasDone() ? 'confirm' : 'deny', null);
+      continue;
+    }
+    // Generated anew just now: its note is on the way.
+    if (state.phase === 'awaiting-note') continue;
+    const wanted = state.signedKeys.includes(workerKey) ? 'finalisation' : 'signers';
+    const allowed = goOn.filter((step) => allowsStep(state, step));
+    const step = state.flow === 'withdrawal' && allowed.includes(wanted) ? wanted : allowed.at(-1);
+    assert.ok(step !== undefined, `nothing can be done in ${state.phase}`);
+    ask(model, real, step, state.flow === 'contract' ? goodTerms : null);
+  }
+  assert.fail(`never ends: ${real.state().phase}`);
+}
+
+const fresh = (): Model => ({ steps: 0, signedAt: [], cancelled: null, noted: false });
+
+for (const flow of ['contract', 'renegotiation', 'withdrawal'] as const) {
+  test(`${flow}: no sequence of calls reaches what the contract forbids`, () => {
+    const begin = flow === 'contract' ? terms : fc.constantFrom(goodTerms, { ...goodTerms, rateHundredths: 498 });
+    fc.assert(
+      fc.property(begin, fc.commands(steps, { maxCommands: 60, size: '+1' }), (order, commands) => {
+        fc.modelRun(() => ({ model: fresh(), real: createFlowWorld(started(flow, order)) }), commands);
+      }),
+      { numRuns: 1_500, includeErrorInReport: true },
+    );
+  });
+}
+
+test('after anything, a calm world brings each flow to its end', () => {
+  for (const flow of ['contract', 'renegotiation', 'withdrawal'] as const) {
+    fc.assert(
+      fc.property(terms, fc.array(fc.oneof(...steps), { maxLength: 40, size: 'max' }), (order, commands) => {
+        const real = createFlowWorld(started(flow, flow === 'renegotiation' ? goodTerms : order));
+        const model = fresh();
+        for (const each of commands) void each.run(model, real);
+        calm(model, real);
+      }),
+      { numRuns: 500, includeErrorInReport: true },
+    );
+  }
+});
+
+test('an equal record folded again changes nothing but counters', () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(...steps), { maxLength: 40, size: 'max' }), (commands) => {
+      const real = createFlowWorld(started('contract'));
+      const model = fresh();
+      for (const each of commands) void each.run(model, real);
+      const last = real.log.at(-1)!;
+      const { strays: _before, ...before } = real.state();
+      if (last.kind === 'margin-asked' || last.kind === 'withheld') return;
+      real.append(last);
+      const { strays: _after, ...after } = real.state();
+      assert.deepEqual(after, before);
+    }),
+    { numRuns: 500, includeErrorInReport: true },
+  );
+  assert.ok(settings.stepsKept > 40);
+});

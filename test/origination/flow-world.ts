@@ -1,0 +1,215 @@
+/**
+ * One flow, two processes and the service, without clocks or sockets: what happens and when is the test's to choose. The
+ * processes run the pure functions as the desk does; the service says what it has executed.
+ */
+import assert from 'node:assert/strict';
+import type { FlowRecord, FlowResult } from '../../src/domain/flow-records.ts';
+import type { FlowState } from '../../src/domain/flow-states.ts';
+import type { CreditNote } from '../../src/domain/records.ts';
+import { evolve } from '../../src/origination/evolve.ts';
+import { prepareOperation } from '../../src/origination/preparation.ts';
+import { type FlowCommand, maySend, react } from '../../src/origination/react.ts';
+import { plainVault, pricing, settings, startAt } from './orders.ts';
+
+type Execution = { operation: string; intentId: string; key: string | null; body: string; at: number };
+/** `dies`: taken, and the process dies before it hears; `late`: taken, and the answer is not in the log yet. */
+export type Fate = 'taken' | 'dies' | 'late' | 'lost' | 'lost-before' | 'refused' | 'not-sent';
+
+type Process = { name: string; tried: Set<string>; lives: number; planned: FlowCommand[] };
+
+export type FlowWorld = ReturnType<typeof createFlowWorld>;
+
+export function createFlowWorld(start: FlowRecord) {
+  const log: FlowRecord[] = [];
+  const executed: Execution[] = [];
+  const events: FlowRecord[] = [];
+  const late: FlowRecord[] = [];
+  const writes = new Map<string, number>();
+  const processes: Process[] = ['a', 'b'].map((name) => ({ name, tried: new Set(), lives: 1, planned: [] }));
+  const world = { now: startAt, marginAt: null as number | null, codes: 0, intents: 0 };
+  let state: FlowState | null = null;
+
+  const append = (record: FlowRecord) => {
+    log.push(record);
+    state = evolve(state, record, settings);
+  };
+  append(start);
+
+  const crash = (process: Process) => {
+    process.lives += 1;
+    process.tried.clear();
+    process.planned = [];
+  };
+  const margin = () => (world.marginAt === null ? null : { receivedAt: world.marginAt, availableMarginCents: 100_000 });
+  const named = ({ name, lives }: Process) => `${name}${lives}`;
+
+  const execute = (process: Process, fate: Fate) => {
+    const { intent, operation } = state!.operation!;
+    process.tried.add(intent!.intentId);
+    const answer = (result: FlowResult, sealedAnswer: string | null = null): FlowRecord => ({
+      ...{ kind: 'answered', flowId: state!.flowId, at: world.now, intentId: intent!.intentId },
+      ...{ instance: named(process), result, earlierAttemptPossible: intent!.instance !== named(process) },
+      ...{ firstByteAt: world.now, status: 200, sealedAnswer },
+    });
+    if (fate === 'not-sent') return answer({ kind: 'not-sent', reason: 'unreachable', retryAt: null });
+    writes.set(intent!.intentId, (writes.get(intent!.intentId) ?? 0) + 1);
+    if (fate === 'lost-before') return answer({ kind: 'unknown', reason: 'connection-lost' });
+    const key = intent!.idempotencyKey;
+    const known = key !== null && executed.some((one) => one.key === key);
+    if (fate === 'refused' && !known) return answer({ kind: 'rejected', code: 'no', errors: [] });
+    world.codes += 1;
+    const requestCode = `code-${world.codes}`;
+    if (!known) {
+      const body = plainVault.open(intent!.sealedBody);
+      executed.push({ operation, intentId: intent!.intentId, key, body, at: world.now });
+      if (operation === 'contract' || operation === 'renegotiation') events.push(noteOf(operation, requestCode));
+    }
+    if (fate === 'lost') return answer({ kind: 'unknown', reason: 'headers-timeout' });
+    return answer({
+      kind: 'accepted',
+      requestCode,
+      proposalCode: 'prop-1',
+      situation: operation === 'proposal' ? 1 : null,
+    });
+  };
+
+  const noteOf = (of: 'contract' | 'renegotiation', requestCode: string): FlowRecord => {
+    const flowId = state!.flowId;
+    return { kind: 'told', flowId, at: world.now, requestCode, of, note: sampleNote, errors: [], sealed: '' };
+  };
+
+  /** Does one planned command as the desk would, against the state as it is now. */
+  const perform = (process: Process, command: FlowCommand, fate: Fate): void => {
+    const flowId = state!.flowId;
+    switch (command.kind) {
+      case 'prepare': {
+        const { operation, slot } = command;
+        const facts = { now: world.now, margin: margin(), ...plainVault, pricing, settings };
+        const { preparation, expected } = prepareOperation(state!, operation, slot, facts);
+        if (preparation.kind === 'withheld') {
+          append({ kind: 'withheld', flowId, at: world.now, operation, slot, breaches: preparation.breaches });
+          return;
+        }
+        const { body, path, idempotencyKey } = preparation.prepared;
+        world.intents += 1;
+        const intentId = `${named(process)}:${world.intents}`;
+        const sealedBody = plainVault.seal(body);
+        append({
+          ...{ kind: 'intended', flowId, at: world.now, intentId, instance: named(process), operation, slot },
+          ...{ idempotencyKey, path, sealedBody, expected },
+        });
+        return;
+      }
+      case 'send': {
+        // Asked again where the first byte is written.
+        const intentId = state!.operation?.intent?.intentId ?? '';
+        const around = { now: world.now, instance: named(process), tried: (id: string) => process.tried.has(id) };
+        if (!maySend(state!, intentId, around, settings)) return;
+        const answer = execute(process, fate);
+        if (fate === 'dies') crash(process);
+        else if (fate === 'late') late.push(answer);
+        else append(answer);
+        return;
+      }
+      case 'ask-margin':
+        append({ kind: 'margin-asked', flowId, at: world.now, refusal: null });
+        world.marginAt = world.now;
+        return;
+      case 'append':
+        append(command.record);
+        return;
+      case 'look-up-proposal':
+        append({
+          ...{ kind: 'proposed', flowId, at: world.now, proposalCode: 'pc', proposalNumber: '1' },
+          ...{ validUntil: null, errors: [] },
+        });
+        return;
+      case 'look-up-event':
+      case 'look-up-flow':
+      case 'wait':
+      case 'alarm':
+        return;
+      default:
+        command satisfies never;
+    }
+  };
+
+  const plan = (process: Process) => {
+    const around = {
+      now: world.now,
+      instance: named(process),
+      margin: margin(),
+      tried: (id: string) => process.tried.has(id),
+    };
+    process.planned = react(state!, around, settings).filter(({ kind }) => kind !== 'wait' && kind !== 'alarm');
+  };
+
+  return {
+    world,
+    executed,
+    events,
+    writes,
+    log,
+    state: () => state!,
+    append,
+    /** Reads where the flow stands and makes up its mind. */
+    plan: (index: number) => plan(processes[index]!),
+    /** Does the next thing that it made up its mind to do, however long ago. */
+    act: (index: number, fate: Fate) => {
+      const process = processes[index]!;
+      const command = process.planned.shift();
+      if (command !== undefined) perform(process, command, fate);
+    },
+    pass: (ms: number) => {
+      world.now += ms;
+    },
+    crash: (index: number) => crash(processes[index]!),
+    /** Answers that were on their way into the log. */
+    arrive: () => {
+      for (const answer of late.splice(0)) append(answer);
+    },
+    /** Whether the intent that nobody is sure of was executed, as the service's own portal would say. */
+    wasDone: () =>
+      executed.some(({ intentId, key }) => {
+        const intent = state!.operation!.intent!;
+        return intentId === intent.intentId || (key !== null && key === intent.idempotencyKey);
+      }),
+    codeOf: () => {
+      const index = executed.findIndex(({ intentId }) => intentId === state!.operation!.intent!.intentId);
+      const notes = executed
+        .slice(0, index + 1)
+        .filter(({ operation }) => operation === 'contract' || operation === 'renegotiation');
+      const event = events[notes.length - 1];
+      return event?.kind === 'told' ? event.requestCode : null;
+    },
+    /** Runs everything that is due, without a fault, until nothing moves. */
+    settle: () => {
+      for (let round = 0; round < 200; round += 1) {
+        const before = log.length;
+        const process = processes[0]!;
+        plan(process);
+        while (process.planned.length > 0) perform(process, process.planned.shift()!, 'taken');
+        if (log.length === before) {
+          const { operation } = state!;
+          const retryAt = operation?.retryAt ?? null;
+          if (retryAt === null || operation?.status === 'unclear' || world.now >= retryAt) return;
+          world.now = retryAt;
+        }
+      }
+      assert.fail('the flow never comes to rest');
+    },
+  };
+}
+
+const sampleNote: CreditNote = {
+  noteNumber: '77',
+  proposalCode: 'other',
+  loanCents: 1_000_000,
+  iofCents: 30_000,
+  insuranceCents: 0,
+  installmentCents: 45_000,
+  rateMonthlyPercent: 2.5,
+  rateAnnualPercent: null,
+  cetMonthlyPercent: null,
+  cetAnnualPercent: null,
+};
