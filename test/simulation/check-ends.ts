@@ -69,7 +69,7 @@ function checkDurable(evidence: Evidence, trails: Trails, acknowledged: Acknowle
 }
 
 function checkEnd(state: RequestState, report: Report): void {
-  const { requestId, phase, timer, pass, answer, claim } = state;
+  const { requestId, phase, timer, pass, answer, claim, winner } = state;
   if (!ends.includes(phase) || timer !== null) {
     report(
       'unended',
@@ -79,9 +79,10 @@ function checkEnd(state: RequestState, report: Report): void {
   if (phase === 'passed' && (pass === null || pass.code === '' || pass.reasons.length === 0)) {
     report('unexplained', `${requestId}: passed without a code or a reason`);
   }
-  // A claim that its writer never sent may be found among the published bids, sent by an instance that died.
-  if (phase !== 'passed' && (claim === null || (answer === null && pass === null))) {
-    report('unexplained', `${requestId}: ${phase} without a claim, or without an answer or a pass`);
+  // A claim that its writer never sent may be found among the published bids, sent by an instance that died; and that a bid has
+  // won may be told before any answer to it.
+  if (phase !== 'passed' && (claim === null || (answer === null && pass === null && winner === null))) {
+    report('unexplained', `${requestId}: ${phase} without a claim, or without an answer, a pass or a winner event`);
   }
 }
 
