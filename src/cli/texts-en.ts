@@ -4,6 +4,7 @@ import { doctorEn } from './doctor-texts-en.ts';
 import { flowsEn } from './flows-texts-en.ts';
 import { impactEn } from './impact-texts-en.ts';
 import { learnEn } from './learn-texts-en.ts';
+import { lettersEn } from './letters-texts-en.ts';
 import { moveEn } from './move-texts-en.ts';
 import { pageEn } from './page-texts-en.ts';
 import { performanceEn } from './performance-texts-en.ts';
@@ -356,5 +357,6 @@ export const en: Texts = {
   quote: quoteEn,
   rules: rulesEn,
   flows: flowsEn,
+  letters: lettersEn,
   badLanguage: (value) => `LANCE_LANG is "${value}": write pt or en.`,
 };

@@ -4,6 +4,7 @@ import { doctorPt } from './doctor-texts-pt.ts';
 import { flowsPt } from './flows-texts-pt.ts';
 import { impactPt } from './impact-texts-pt.ts';
 import { learnPt } from './learn-texts-pt.ts';
+import { lettersPt } from './letters-texts-pt.ts';
 import { movePt } from './move-texts-pt.ts';
 import { pagePt } from './page-texts-pt.ts';
 import { performancePt } from './performance-texts-pt.ts';
@@ -365,5 +366,6 @@ export const pt = {
   quote: quotePt,
   rules: rulesPt,
   flows: flowsPt,
+  letters: lettersPt,
   badLanguage: (value: string) => `LANCE_LANG é "${value}": escreva pt ou en.`,
 };
