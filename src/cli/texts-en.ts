@@ -103,10 +103,12 @@ export const en: Texts = {
   codes: {
     'amount-missing': 'the request names no amount',
     'auction-ended': 'the auction had ended before the decision',
+    'authorisation-expired': 'the authorisation (NSU) to query the link has expired or was withdrawn',
     'authorisation-missing': 'the authorisation (NSU) to query the link is missing',
     cap: 'an exposure cap has no room',
     deadline: 'the deadline passed before the decision or the sending',
     'internal-error': 'the decision failed; see the journal and the dead letters',
+    'link-refused': 'the service refused the query of the employment link',
     'margin-missing': 'neither the request nor the link names a margin',
     overload: 'the queue was full; the offers of most value stayed',
     paused: 'the desk was paused until the deadline',

@@ -104,10 +104,12 @@ export const pt = {
   codes: {
     'amount-missing': 'a solicitação não diz o valor',
     'auction-ended': 'o leilão acabou antes da decisão',
+    'authorisation-expired': 'a autorização (NSU) para consultar o vínculo expirou ou foi retirada',
     'authorisation-missing': 'falta a autorização (NSU) para consultar o vínculo',
     cap: 'um teto de exposição não tem espaço',
     deadline: 'o prazo passou antes da decisão ou do envio',
     'internal-error': 'a decisão falhou; veja o diário e as mensagens mortas',
+    'link-refused': 'o serviço recusou a consulta do vínculo',
     'margin-missing': 'nem a solicitação nem o vínculo dizem a margem',
     overload: 'a fila estava cheia; ficaram as ofertas de maior valor',
     paused: 'a mesa estava em pausa até o prazo',
