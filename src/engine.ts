@@ -10,6 +10,7 @@ import type {
   EventLog,
   House,
   MarginCache,
+  QueryBudget,
   RuleBook,
   RuleWatch,
   Service,
@@ -17,6 +18,7 @@ import type {
   ViewCopies,
   Views,
 } from './bidding/ports.ts';
+import { withinBudget } from './bidding/query-budget.ts';
 import { createRuleDesk, type RuleDesk, type RuleEvent } from './bidding/rule-desk.ts';
 import {
   createSnapshotKeeper,
@@ -48,6 +50,7 @@ export type Store = {
   appendAtDoor: EventLog['append'];
   views: Views;
   margins: MarginCache;
+  queryBudget: QueryBudget;
   flows: FlowStore;
   control: Control;
   house: House;
@@ -107,8 +110,11 @@ export const snapshotSettings: SnapshotSettings = {
   retryMs: 500,
 };
 
-export async function startEngine(parts: EngineParts): Promise<Engine> {
-  const { config, journal } = parts;
+export async function startEngine(given: EngineParts): Promise<Engine> {
+  const { config, journal } = given;
+  const { queryBudget: budget } = given.store;
+  const queries = withinBudget({ ...given, budget, perDay: config.bidding.directQueriesPerDay });
+  const parts: EngineParts = { ...given, service: { ...given.service, ...queries } };
   await enterHouse({ ...parts, ...parts.store });
   const metrics = createMetrics();
   const lagWatch = createLagWatch();

@@ -134,7 +134,7 @@ async function openSharedStore(
       onStalled: onFault,
       onLine: (level, text) => journal[level]('kafka', { text }),
     });
-    const { views, margins, flows, control } = shared;
+    const { views, margins, queryBudget, flows, control } = shared;
     return {
       log: records.log,
       appendAtDoor: records.appendAtDoor,
@@ -142,6 +142,7 @@ async function openSharedStore(
       ruleBook: records.ruleBook,
       views,
       margins,
+      queryBudget,
       flows,
       control,
       copies: { views: shared.copies, snapshots: records.snapshots },

@@ -26,7 +26,7 @@ import { createLinkDesk, type LinkDesk } from './link-desk.ts';
 import { createOfferQueue, type OfferQueue } from './offer-queue.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createPacer } from './pacer.ts';
-import type { LedgerRow, NewEntry } from './ports.ts';
+import type { LedgerRow, NewEntry, QueryRefusal } from './ports.ts';
 import { type DeskCode, deskPass, react } from './react.ts';
 import { createSendLimit, type SendLimit } from './send-limit.ts';
 
@@ -82,8 +82,8 @@ export function createDesk(world: DeskWorld): Desk {
     observer({ kind: 'log-refused', topic: 'auctions' });
   }
 
-  function onQueryRefused(requestIds: readonly RequestId[]): void {
-    passAll(requestIds, 'authorisation-missing', 'the service refused the link query');
+  function onQueryRefused(requestIds: readonly RequestId[], reason: QueryRefusal): void {
+    passAll(requestIds, reason === 'unclassified' ? 'link-refused' : reason, 'the service refused the link query');
   }
 
   function onDetails(details: readonly LinkDetail[]): void {

@@ -7,7 +7,7 @@ import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Link, WorkerIdentity } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
 import type { Vault } from '../domain/vault.ts';
-import type { LinkQuery, QueryAnswer, Service } from './ports.ts';
+import type { LinkQuery, QueryAnswer, QueryRefusal, Service } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 import { sleep } from './sleep.ts';
 
@@ -32,7 +32,7 @@ export function createLinkDesk(options: {
   settings: BiddingSettings;
   stopping: () => boolean;
   /** These cannot be asked for after all. */
-  onRefused: (requestIds: readonly RequestId[]) => void;
+  onRefused: (requestIds: readonly RequestId[], reason: QueryRefusal) => void;
 }): LinkDesk {
   const { service, vault, clock, settings } = options;
   const parked = new Map<RequestId, Parked>();
@@ -74,7 +74,7 @@ export function createLinkDesk(options: {
         const answer = await send(query);
         if (answer.kind === 'acknowledged') return;
         if (answer.kind === 'refused') {
-          options.onRefused([...(waitingByKey.get(key) ?? [])]);
+          options.onRefused([...(waitingByKey.get(key) ?? [])], answer.reason);
           return;
         }
         await sleep(clock, pauseMs);

@@ -3,7 +3,7 @@
  * before it is read back, a claim may lose to an earlier one, a view may be behind or gone. Two backends and the
  * simulation implement these; one conformance suite (`test/conformance/`) holds them to it.
  */
-import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { Day, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Addition, HalfLives, Histogram } from '../domain/histogram.ts';
 import type { BidOutcome, CapReservation, Usage } from '../domain/offer.ts';
 import type { Topic, Topics } from '../domain/records.ts';
@@ -189,6 +189,14 @@ export type MarginCache = {
   write: (details: readonly LinkDetail[]) => Promise<void>;
 };
 
+// --- QueryBudget ----------------------------------------------------------------------------------------------------
+
+/** Link queries past the service's cache, which it may charge: counted for each day, by all instances together. */
+export type QueryBudget = {
+  /** True: counted. False: `limit` of that day are spent. Rejects with `views-unavailable`: nobody knows. */
+  take: (day: Day, limit: number) => Promise<boolean>;
+};
+
 // --- Control --------------------------------------------------------------------------------------------------------
 
 export type Pause = { by: string; reason: string; at: EpochMs };
@@ -320,9 +328,12 @@ export type LinkQuery = {
   cached: boolean;
 };
 
+/** `authorisation-expired`: it was given, and counts no longer. */
+export type QueryRefusal = 'authorisation-missing' | 'authorisation-expired' | 'unclassified';
+
 export type QueryAnswer =
   | { kind: 'acknowledged'; requestCode: string | null }
-  | { kind: 'refused'; reason: 'authorisation-missing' | 'unclassified'; response: { status: number; body: string } }
+  | { kind: 'refused'; reason: QueryRefusal; response: { status: number; body: string } }
   | { kind: 'failed'; reason: string };
 
 export type Service = {

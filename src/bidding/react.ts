@@ -13,10 +13,12 @@ import type { BiddingSettings } from './settings.ts';
 const deskCodes = [
   'amount-missing',
   'auction-ended',
+  'authorisation-expired',
   'authorisation-missing',
   'cap',
   'deadline',
   'internal-error',
+  'link-refused',
   'margin-missing',
   'overload',
   'paused',

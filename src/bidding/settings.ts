@@ -25,6 +25,8 @@ export type BiddingSettings = {
   marginWaitMs: number;
   /** Ask for a link although the request carries no authorisation number. */
   askWithoutAuthorisation: boolean;
+  /** Queries past the service's cache on one day, by all instances together; beyond that its cache is asked instead. */
+  directQueriesPerDay: number;
   /** Ask the service's cache first (cheaper) instead of the data processor. */
   askCached: boolean;
   /** Older control states close bidding. */

@@ -15,6 +15,7 @@ import { exportDesk, undoExport } from './export.ts';
 import { registerFlows } from './flows-commands.ts';
 import { importDesk } from './import.ts';
 import { learnFile } from './learn.ts';
+import { registerLetters } from './letters.ts';
 import { registerLoan } from './loan-quote.ts';
 import { importPerformance } from './performance.ts';
 import { registerRules } from './rules-commands.ts';
@@ -123,6 +124,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerLoan(program, world, add);
   registerRules(program, world, add, readersOf(world.format.texts.help).text);
   registerFlows(program, world, add);
+  registerLetters(program, world, add);
   registerMove(program, world, add);
   registerCare(program, world, add);
   translateHelp(program, world);

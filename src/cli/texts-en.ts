@@ -4,6 +4,7 @@ import { doctorEn } from './doctor-texts-en.ts';
 import { flowsEn } from './flows-texts-en.ts';
 import { impactEn } from './impact-texts-en.ts';
 import { learnEn } from './learn-texts-en.ts';
+import { lettersEn } from './letters-texts-en.ts';
 import { moveEn } from './move-texts-en.ts';
 import { pageEn } from './page-texts-en.ts';
 import { performanceEn } from './performance-texts-en.ts';
@@ -102,10 +103,12 @@ export const en: Texts = {
   codes: {
     'amount-missing': 'the request names no amount',
     'auction-ended': 'the auction had ended before the decision',
+    'authorisation-expired': 'the authorisation (NSU) to query the link has expired or was withdrawn',
     'authorisation-missing': 'the authorisation (NSU) to query the link is missing',
     cap: 'an exposure cap has no room',
     deadline: 'the deadline passed before the decision or the sending',
     'internal-error': 'the decision failed; see the journal and the dead letters',
+    'link-refused': 'the service refused the query of the employment link',
     'margin-missing': 'neither the request nor the link names a margin',
     overload: 'the queue was full; the offers of most value stayed',
     paused: 'the desk was paused until the deadline',
@@ -356,5 +359,6 @@ export const en: Texts = {
   quote: quoteEn,
   rules: rulesEn,
   flows: flowsEn,
+  letters: lettersEn,
   badLanguage: (value) => `LANCE_LANG is "${value}": write pt or en.`,
 };

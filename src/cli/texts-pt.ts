@@ -4,6 +4,7 @@ import { doctorPt } from './doctor-texts-pt.ts';
 import { flowsPt } from './flows-texts-pt.ts';
 import { impactPt } from './impact-texts-pt.ts';
 import { learnPt } from './learn-texts-pt.ts';
+import { lettersPt } from './letters-texts-pt.ts';
 import { movePt } from './move-texts-pt.ts';
 import { pagePt } from './page-texts-pt.ts';
 import { performancePt } from './performance-texts-pt.ts';
@@ -103,10 +104,12 @@ export const pt = {
   codes: {
     'amount-missing': 'a solicitação não diz o valor',
     'auction-ended': 'o leilão acabou antes da decisão',
+    'authorisation-expired': 'a autorização (NSU) para consultar o vínculo expirou ou foi retirada',
     'authorisation-missing': 'falta a autorização (NSU) para consultar o vínculo',
     cap: 'um teto de exposição não tem espaço',
     deadline: 'o prazo passou antes da decisão ou do envio',
     'internal-error': 'a decisão falhou; veja o diário e as mensagens mortas',
+    'link-refused': 'o serviço recusou a consulta do vínculo',
     'margin-missing': 'nem a solicitação nem o vínculo dizem a margem',
     overload: 'a fila estava cheia; ficaram as ofertas de maior valor',
     paused: 'a mesa estava em pausa até o prazo',
@@ -365,5 +368,6 @@ export const pt = {
   quote: quotePt,
   rules: rulesPt,
   flows: flowsPt,
+  letters: lettersPt,
   badLanguage: (value: string) => `LANCE_LANG é "${value}": escreva pt ou en.`,
 };

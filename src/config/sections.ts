@@ -82,8 +82,10 @@ export type ServiceSection = {
   idempotentRetryMs: number;
   /** Taken for the way to the service until a hundred answers have measured it. */
   networkStartMs: number;
-  /** Words or phrases by which a refused link query says that the worker's authorisation is missing. */
+  /** Words or phrases by which a refused link query names the worker's authorisation: it is missing, */
   authorisationTexts: readonly string[];
+  /** or, where one of these stands beside them, it counts no longer. */
+  authorisationExpiredTexts: readonly string[];
 };
 
 /** Contacts of every bid, by the four types of the contract; the address is shown in the worker's app. */
@@ -187,6 +189,7 @@ const service: Fields<ServiceSection> = {
   idempotentRetryMs: wholeNumber('ms', 10, minuteMs),
   networkStartMs: wholeNumber('ms', 1, 10 * secondMs),
   authorisationTexts: list(anyText, 0),
+  authorisationExpiredTexts: list(anyText, 0),
 };
 
 // Their formats are the contract's, so `checkContacts` of the wire judges them.
@@ -212,6 +215,7 @@ const bidding: Fields<BiddingSettings> = {
   retryMaxMs: wholeNumber('ms', 10, minuteMs),
   marginWaitMs: wholeNumber('ms', 0, dayMs),
   askWithoutAuthorisation: flag(),
+  directQueriesPerDay: wholeNumber('count', 0, 100_000_000),
   askCached: flag(),
   // A rule set begins 2 s after it was announced: who has not heard the controls since then may not bid.
   controlMaxAgeMs: wholeNumber('ms', 100, 2 * secondMs),

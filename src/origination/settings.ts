@@ -7,7 +7,7 @@ export type FlowSettings = {
   pollMs: number;
   /** A link that did not answer is asked again after this, doubled each time up to an hour: a query may be charged. */
   marginRetryMs: number;
-  /** Ask the service's cache first, which is cheaper than the data processor. */
+  /** Ask the service's cache, which is cheaper than the data processor; what it says may be a day old already. */
   askCached: boolean;
   /** No credit note by then after its operation was acknowledged: an alarm. */
   noteTimeoutMs: number;

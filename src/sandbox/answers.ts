@@ -49,6 +49,8 @@ export function answerToQuery(path: string, result: LinkQueryResult): Reply {
       return acknowledgement(path, result.requestCode, 'Consulta recebida; o resultado chega por callback');
     case 'authorisation-missing':
       return refusal(422, path, 'AUTORIZACAO_AUSENTE', 'Autorização do trabalhador ausente: informe o NSU registrado');
+    case 'authorisation-expired':
+      return refusal(422, path, 'AUTORIZACAO_EXPIRADA', 'Autorização do trabalhador expirada ou invalidada');
     case 'worker-unknown':
       return refusal(404, path, 'VINCULO_INEXISTENTE', 'Trabalhador ou vínculo não encontrado');
     case 'invalid':

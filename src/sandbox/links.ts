@@ -14,6 +14,8 @@ export type LinkSettings = {
   cacheValidityMs: number;
   /** How far a fresh margin may lie from the last one, as a share: salaries and other loans change. */
   marginDrift: number;
+  /** Of the workers asked about for the first time: their authorisation has expired. */
+  authorisationExpiredShare: number;
 };
 
 export const defaultLinks: LinkSettings = {
@@ -21,11 +23,13 @@ export const defaultLinks: LinkSettings = {
   callbackMaxMs: 80,
   cacheValidityMs: 86_400_000,
   marginDrift: 0,
+  authorisationExpiredShare: 0,
 };
 
 export type LinkQueryResult =
   | { kind: 'acknowledged'; requestCode: string; source: 'cache' | 'processor' }
   | { kind: 'authorisation-missing' }
+  | { kind: 'authorisation-expired' }
   | { kind: 'worker-unknown' }
   | { kind: 'invalid'; problems: readonly string[] };
 
@@ -50,6 +54,7 @@ export function createLinks(options: {
   const { settings, clock, chance, tell } = options;
   const workers = new Map<string, Worker>();
   const authorised = new Set<string>();
+  const expired = new Set<string>();
   const cache = new Map<string, Cached>();
 
   const read = (key: string, worker: Worker, cachedAsked: boolean) => {
@@ -74,6 +79,9 @@ export function createLinks(options: {
     if (path === linkDetailPath && !sameLink) return { kind: 'worker-unknown' };
     if (!authorised.has(parsed.cpf)) {
       if (parsed.authorisation !== worker.authorisationNumber) return { kind: 'authorisation-missing' };
+      const { authorisationExpiredShare: share } = settings;
+      if (share > 0 && !expired.has(parsed.cpf) && chance() < share) expired.add(parsed.cpf);
+      if (expired.has(parsed.cpf)) return { kind: 'authorisation-expired' };
       authorised.add(parsed.cpf);
     }
     const requestCode = uuidOf(chance);

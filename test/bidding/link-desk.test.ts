@@ -26,7 +26,7 @@ function waiting(requestId: string, change: Partial<LoanRequest> = {}): RequestS
 
 const acknowledged: QueryAnswer = { kind: 'acknowledged', requestCode: null };
 const failed: QueryAnswer = { kind: 'failed', reason: 'timeout' };
-const refused: QueryAnswer = { kind: 'refused', reason: 'authorisation-missing', response: { status: 422, body: '' } };
+const refused: QueryAnswer = { kind: 'refused', reason: 'authorisation-expired', response: { status: 422, body: '' } };
 
 function setUp(answers: readonly QueryAnswer[], askWithoutAuthorisation = false) {
   const clock = createManualClock(at);
@@ -43,7 +43,7 @@ function setUp(answers: readonly QueryAnswer[], askWithoutAuthorisation = false)
     clock,
     settings: { ...settings, askWithoutAuthorisation },
     stopping: () => false,
-    onRefused: (requestIds) => refusals.push(...requestIds),
+    onRefused: (requestIds, reason) => refusals.push(...requestIds.map((requestId) => `${requestId} ${reason}`)),
   });
   return { clock, asked, refusals, desk };
 }
@@ -79,7 +79,7 @@ test('a refused query is told to everybody who waits', async () => {
   desk.park(waiting('1'));
   desk.park(waiting('2'));
   await clock.advance(1_000);
-  assert.deepEqual(refusals, ['1', '2']);
+  assert.deepEqual(refusals, ['1 authorisation-expired', '2 authorisation-expired']);
 });
 
 test('without an authorisation number it is not asked for, unless the setting allows it', async () => {

@@ -34,6 +34,7 @@ export const settings: BiddingSettings = {
   retryMaxMs: 2_000,
   marginWaitMs: 20_000,
   askWithoutAuthorisation: false,
+  directQueriesPerDay: 100,
   askCached: true,
   controlMaxAgeMs: 2_000,
   controlPollMs: 250,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { steadyPort } from '../crash/desk-process.ts';
-import { flowsEnvironment, flowsSandbox, noRivals } from '../flows/world.ts';
+import { flowsEnvironment, flowsSandbox, noRivals, webhookToken } from '../flows/world.ts';
 import { runningClock } from '../sandbox/clocks.ts';
 import { lance, startDaemon } from './desk.ts';
 
@@ -89,4 +89,19 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.ok(portuguese.stdout.includes(flowId));
   const other = await lance(environment, 'contracts', 'show', flowId);
   assert.equal(other.code, 66);
+
+  const sent = await fetch(`http://127.0.0.1:${port}/webhooks/${webhookToken}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ solicitacoesDesconhecidas: [{ cpf }] }),
+  });
+  assert.equal(sent.status, 202);
+  const letters = await lance(environment, 'letters', 'list');
+  assert.match(letters.stdout, /Place +Came +Why/);
+  assert.ok(!letters.stdout.includes(cpf));
+  const replayed = await lance(environment, 'letters', 'replay', '--count', '5', '--json');
+  assert.deepEqual(JSON.parse(replayed.stdout), { read: 1, understood: 0, stillNot: 1, next: 1 });
+  const tooMany = await lance(environment, 'letters', 'replay', '--count', '501');
+  assert.equal(tooMany.code, 65);
+  assert.match(tooMany.stderr, /--count 501 is too many at once: ask for at most 500/);
 });

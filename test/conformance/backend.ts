@@ -2,7 +2,7 @@
  * What a backend gives to be held to the ports. A place is where one desk's data lives (a directory; a prefix of topics and
  * keys), as text, so that a child process can open it too.
  */
-import type { Control, EventLog, MarginCache, NewEntry, Views } from '../../src/bidding/ports.ts';
+import type { Control, EventLog, MarginCache, NewEntry, QueryBudget, Views } from '../../src/bidding/ports.ts';
 import type { FlowStore } from '../../src/origination/ports.ts';
 
 export type LogBackend = {
@@ -15,6 +15,7 @@ export type LogBackend = {
 export type Backend = LogBackend & {
   views: Views;
   margins: MarginCache;
+  queryBudget: QueryBudget;
   control: Control;
   flows: FlowStore;
 };
@@ -46,7 +47,7 @@ export type BackendKind = {
 };
 
 /** The half of a backend that holds what instances share. */
-export type Store = Pick<Backend, 'views' | 'margins' | 'control' | 'flows' | 'close'>;
+export type Store = Pick<Backend, 'views' | 'margins' | 'queryBudget' | 'control' | 'flows' | 'close'>;
 
 export type StoreKind = Pick<BackendKind, 'name' | 'createPlace' | 'crash' | 'burnViews'> & {
   open: (place: string) => Promise<Store>;

@@ -41,4 +41,25 @@ export function testMarginCache(kind: StoreKind): void {
       await after.close();
     }
   });
+
+  test(`${kind.name}: so many direct queries a day are counted, whoever asks at once, and no more`, async () => {
+    const place = await kind.createPlace();
+    const first = await kind.open(place);
+    try {
+      const asked = await Promise.all(Array.from({ length: 9 }, () => first.queryBudget.take('2026-11-21', 5)));
+      assert.equal(asked.filter(Boolean).length, 5);
+      assert.equal(await first.queryBudget.take('2026-11-22', 0), false);
+      assert.equal(await first.queryBudget.take('2026-11-22', 2), true);
+    } finally {
+      await first.close();
+    }
+    const later = await kind.open(place);
+    try {
+      assert.equal(await later.queryBudget.take('2026-11-21', 5), false);
+      assert.equal(await later.queryBudget.take('2026-11-22', 2), true);
+      assert.equal(await later.queryBudget.take('2026-11-22', 2), false);
+    } finally {
+      await later.close();
+    }
+  });
 }

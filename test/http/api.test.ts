@@ -205,4 +205,45 @@ test('the operator API', async (context) => {
     assert.equal(new Set(seen).size, seen.length);
     assert.equal(seen.length, 25);
   });
+
+  await context.test('a search finds what the whole list has of it, and nothing else', async () => {
+    type Bid = { requestId: string; state: string; code: string | null; batchId: string | null; decidedAt: number };
+    const search = async (query: string) => {
+      const { body, status, text } = await call('GET', `/v1/bids?limit=200${query}`);
+      assert.equal(status, 200, text);
+      return (body as { bids: Bid[] }).bids;
+    };
+    const all = await search('');
+    const ids = (bids: readonly Bid[]) => bids.map((bid) => bid.requestId);
+    const times = all.map(({ decidedAt }) => decidedAt).sort((one, other) => one - other);
+    const [early, late] = [times[8]!, times[16]!];
+    const searches: [string, (bid: Bid) => boolean][] = [
+      ...[...new Set(all.map(({ batchId }) => batchId))].map((batch): [string, (bid: Bid) => boolean] => [
+        `&batchId=${encodeURIComponent(batch!)}`,
+        ({ batchId }) => batchId === batch,
+      ]),
+      ...[...new Set(all.map(({ code }) => code)), 'no-such-code'].map((named): [string, (bid: Bid) => boolean] => [
+        named === null ? '' : `&code=${named}`,
+        ({ code }) => named === null || code === named,
+      ]),
+      [`&since=${early}`, ({ decidedAt }) => decidedAt >= early],
+      [`&until=${late}`, ({ decidedAt }) => decidedAt <= late],
+      [
+        `&since=${early}&until=${late}&state=passed`,
+        (bid) => bid.decidedAt >= early && bid.decidedAt <= late && bid.state === 'passed',
+      ],
+    ];
+    for (const [query, fits] of searches) assert.deepEqual(ids(await search(query)), ids(all.filter(fits)), query);
+    const { batchId } = all[0]!;
+    const inBatch = ids(all.filter((bid) => bid.batchId === batchId));
+    const found: string[] = [];
+    for (let next = ''; ; ) {
+      const query = `/v1/bids?limit=3&batchId=${encodeURIComponent(batchId!)}${next}`;
+      const page = (await call('GET', query)).body as { bids: Bid[]; next: string | null };
+      found.push(...ids(page.bids));
+      if (page.next === null) break;
+      next = `&before=${encodeURIComponent(page.next)}`;
+    }
+    assert.deepEqual(found, inBatch);
+  });
 });

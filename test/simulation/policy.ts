@@ -114,6 +114,7 @@ export const settings: BiddingSettings = {
   retryFirstMs: 100,
   retryMaxMs: 2_000,
   askWithoutAuthorisation: false,
+  directQueriesPerDay: 0,
   askCached: true,
   marginWaitMs: 5_000,
   controlPollMs: 700,

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Fault } from '../../errors.ts';
 
-const schemaVersion = 3;
+const schemaVersion = 4;
 const sqliteBusy = 5;
 
 /** `offset` counts from 0 without gaps. Only `auctions` is chained (see chain.ts). */
@@ -37,6 +37,7 @@ const schema = `
   ) STRICT;
   CREATE TABLE IF NOT EXISTS margins (link_key TEXT PRIMARY KEY, received_at INTEGER NOT NULL, detail TEXT NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS margins_age ON margins (received_at);
+  CREATE TABLE IF NOT EXISTS direct_queries (day TEXT PRIMARY KEY, taken INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS flow_applied (partition INTEGER PRIMARY KEY, next INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS flow_states (
     flow_id TEXT PRIMARY KEY, flow TEXT NOT NULL, phase TEXT NOT NULL, open INTEGER NOT NULL, cursor TEXT NOT NULL, state TEXT NOT NULL

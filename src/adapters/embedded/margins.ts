@@ -1,5 +1,5 @@
 /** The margin cache: what was read or written of late in memory, all of it on disk. */
-import type { MarginCache } from '../../bidding/ports.ts';
+import type { MarginCache, QueryBudget } from '../../bidding/ports.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { Fault } from '../../errors.ts';
@@ -80,6 +80,18 @@ export function createMargins(options: { read: MarginReader; writer: Writer; mem
           const known = memory.get(linkKey);
           if (known !== undefined) known.storing -= 1;
         }
+      }
+    },
+  };
+}
+
+export function createQueryBudget(writer: Writer): QueryBudget {
+  return {
+    take: async (day, limit) => {
+      try {
+        return (await writer.submit({ kind: 'direct-query', day, limit })) === 1;
+      } catch (cause) {
+        throw new Fault('views-unavailable', 'The count of direct queries cannot be stored.', cause);
       }
     },
   };

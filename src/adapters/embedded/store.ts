@@ -1,6 +1,6 @@
 /** The embedded backend: all ports of one daemon on one SQLite file in its data directory. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { Control, EventLog, House, MarginCache, RuleBook, Views } from '../../bidding/ports.ts';
+import type { Control, EventLog, House, MarginCache, QueryBudget, RuleBook, Views } from '../../bidding/ports.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
@@ -10,7 +10,7 @@ import { createFlowReader } from './flow-rows.ts';
 import { createFlows } from './flows.ts';
 import { createLog } from './log.ts';
 import { createLogReader } from './log-rows.ts';
-import { createMargins, type MarginReader } from './margins.ts';
+import { createMargins, createQueryBudget, type MarginReader } from './margins.ts';
 import { createViewReader } from './view-rows.ts';
 import { createViews } from './views.ts';
 import { startWriter, type Writer } from './writer.ts';
@@ -23,6 +23,7 @@ export type EmbeddedStore = {
   log: EventLog;
   views: Views;
   margins: MarginCache;
+  queryBudget: QueryBudget;
   flows: FlowStore;
   control: Control;
   house: House;
@@ -152,6 +153,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       copies: null,
       views: views.views,
       margins,
+      queryBudget: createQueryBudget(running),
       flows: createFlows(createFlowReader(database), writer),
       control: createControl(rows, writer),
       house: createHouse(rows, writer),

@@ -11,6 +11,7 @@ export type WriterTask =
   | { kind: 'views'; flush: ViewFlush }
   | { kind: 'flows'; flush: FlowFlush }
   | { kind: 'margins'; flush: MarginFlush }
+  | { kind: 'direct-query'; day: string; limit: number }
   | { kind: 'control'; change: ControlChange }
   | { kind: 'acknowledge'; acknowledgement: Acknowledgement }
   | { kind: 'house'; mark: HouseMark | null }
@@ -18,7 +19,7 @@ export type WriterTask =
 
 export type WriterRequest = { id: number; task: WriterTask } | { id: number; task: { kind: 'close' } };
 
-/** What a task gives back: offsets for `append`, the revision for `control`, where the view stood for `flows`, null for the others. */
+/** What a task gives back: offsets for `append`, the revision for `control`, where the view stood for `flows`, 1 or 0 for `direct-query`, null for the others. */
 export type TaskResult = number[] | number | null;
 
 export type WriterReply =

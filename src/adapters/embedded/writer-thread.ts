@@ -7,7 +7,7 @@ import { createControlRows } from './control-rows.ts';
 import { inTransaction, openWritable } from './database.ts';
 import { createFlowWriter } from './flow-rows.ts';
 import { createLogWriter } from './log-rows.ts';
-import { createMarginWriter } from './margin-rows.ts';
+import { createDirectQueryCounter, createMarginWriter } from './margin-rows.ts';
 import { createViewWriter } from './view-rows.ts';
 import type { TaskResult, WriterReply, WriterRequest, WriterTask } from './writer-messages.ts';
 
@@ -21,6 +21,7 @@ function serve(port: MessagePort, path: string): void {
   const writeViews = createViewWriter(database);
   const writeFlows = createFlowWriter(database);
   const writeMargins = createMarginWriter(database);
+  const takeDirectQuery = createDirectQueryCounter(database);
   const control = createControlRows(database);
 
   const run = (task: WriterTask): TaskResult => {
@@ -35,6 +36,8 @@ function serve(port: MessagePort, path: string): void {
       case 'margins':
         writeMargins(task.flush);
         return null;
+      case 'direct-query':
+        return takeDirectQuery(task.day, task.limit) ? 1 : 0;
       case 'control':
         return control.change(task.change);
       case 'acknowledge':

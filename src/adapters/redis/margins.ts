@@ -1,5 +1,5 @@
 /** The margin cache: one key a link, gone a day after it was written. */
-import type { MarginCache } from '../../bidding/ports.ts';
+import type { MarginCache, QueryBudget } from '../../bidding/ports.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
@@ -31,6 +31,20 @@ export function createMargins(connection: Connection, prefix: string): MarginCac
         const keys = page.map((detail) => keyOf(detail.linkKey));
         await connection.run(scripts.margins, keys, [String(validityMs), ...texts]);
       }
+    },
+  };
+}
+
+/** Longer than any two clocks differ about the day. */
+const keptMs = 3 * validityMs;
+
+export function createQueryBudget(connection: Connection, prefix: string): QueryBudget {
+  return {
+    take: async (day, limit) => {
+      if (limit <= 0) return false;
+      const key = `${prefix}q:${day}`;
+      await connection.command('SET', key, '0', 'NX', 'PX', String(keptMs));
+      return (await connection.command<number>('INCR', key)) <= limit;
     },
   };
 }

@@ -1,10 +1,10 @@
 /** The shared half of the distributed backend: views, margins and controls of one desk on one Redis. */
-import type { Control, MarginCache, ViewCopies, Views } from '../../bidding/ports.ts';
+import type { Control, MarginCache, QueryBudget, ViewCopies, Views } from '../../bidding/ports.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { type Connection, connect, type RedisSettings, redisDefaults } from './connection.ts';
 import { createControl } from './control.ts';
 import { createFlows } from './flows.ts';
-import { createMargins } from './margins.ts';
+import { createMargins, createQueryBudget } from './margins.ts';
 import { createViewCopies } from './view-copies.ts';
 import { createViews } from './views.ts';
 
@@ -12,6 +12,7 @@ export type RedisStore = {
   views: Views;
   copies: ViewCopies;
   margins: MarginCache;
+  queryBudget: QueryBudget;
   flows: FlowStore;
   control: Control;
   /** Waits for answers under way, at most one command's time. */
@@ -40,6 +41,7 @@ export async function openRedisStore(
     views: createViews(main, prefix),
     copies: createViewCopies(main, prefix),
     margins: createMargins(main, prefix),
+    queryBudget: createQueryBudget(main, prefix),
     flows: createFlows(main, prefix),
     control: createControl(controls, prefix),
     close: async () => {

@@ -3,7 +3,7 @@
  * no whole answer came), or `not-landed` (no byte was written, or the service turned it away before reading it). Only
  * what did not land is ever sent again here, and only once, with a renewed token.
  */
-import type { BidAnswer, QueryAnswer, Service } from '../../bidding/ports.ts';
+import type { BidAnswer, QueryAnswer, QueryRefusal, Service } from '../../bidding/ports.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 import type { LoanService } from '../../origination/ports.ts';
@@ -52,6 +52,7 @@ export type ServiceOptions = {
   idempotentRetryMs: number;
   networkStartMs: number;
   authorisationTexts: readonly string[];
+  authorisationExpiredTexts: readonly string[];
 };
 
 export type ServiceSurroundings = {
@@ -107,7 +108,7 @@ export function createService(
     observe,
   });
   const send = createSender({ tokens, network, skew }, surroundings);
-  const tellsAuthorisationMissing = wordFinder(options.authorisationTexts);
+  const reasonIn = authorisationReader(options);
   let openQueries = 0;
 
   const ask = async (
@@ -120,7 +121,7 @@ export function createService(
     openQueries += 1;
     try {
       const result = await send(lanes.queries, { operation, path, body }, { deadlineAt: null, gate: () => null });
-      return queryAnswerOf(result, tellsAuthorisationMissing);
+      return queryAnswerOf(result, reasonIn);
     } finally {
       openQueries -= 1;
     }
@@ -176,17 +177,30 @@ function createLanes(options: ServiceOptions) {
   };
 }
 
-function queryAnswerOf(result: Exchange | null, tellsAuthorisationMissing: (text: string) => boolean): QueryAnswer {
+/** Why a query was refused, if it was for the worker's authorisation. */
+type ReasonIn = (text: string) => Exclude<QueryRefusal, 'unclassified'> | null;
+
+function authorisationReader(options: ServiceOptions): ReasonIn {
+  const tellsAuthorisation = wordFinder(options.authorisationTexts);
+  const tellsExpired = wordFinder(options.authorisationExpiredTexts);
+  return (text) => {
+    if (!tellsAuthorisation(text)) return null;
+    return tellsExpired(text) ? 'authorisation-expired' : 'authorisation-missing';
+  };
+}
+
+function queryAnswerOf(result: Exchange | null, reasonIn: ReasonIn): QueryAnswer {
   if (result === null) return { kind: 'failed', reason: 'unauthorised' };
   if (result.kind !== 'answered') return { kind: 'failed', reason: result.reason };
   const { response } = result;
   const requestCode = decodeRequestCode(response.body);
+  const reason = reasonIn(response.body);
   if (response.status >= 200 && response.status < 300) {
-    if (requestCode !== null || !tellsAuthorisationMissing(response.body)) return { kind: 'acknowledged', requestCode };
-    return { kind: 'refused', reason: 'authorisation-missing', response };
+    return requestCode !== null || reason === null
+      ? { kind: 'acknowledged', requestCode }
+      : { kind: 'refused', reason, response };
   }
   if (response.status === 429) return { kind: 'failed', reason: 'throttled' };
   if (response.status < 400 || response.status >= 500) return { kind: 'failed', reason: `status-${response.status}` };
-  const reason = tellsAuthorisationMissing(response.body) ? 'authorisation-missing' : 'unclassified';
-  return { kind: 'refused', reason, response };
+  return { kind: 'refused', reason: reason ?? 'unclassified', response };
 }

@@ -1,13 +1,9 @@
 /** Bids, decisions, margins and dead letters over HTTP. */
 import { z } from 'zod';
-import type { EventLog, MarginCache, NewEntry, Views } from '../../bidding/ports.ts';
-import type { Clock } from '../../domain/clock.ts';
+import type { EventLog, MarginCache, Views } from '../../bidding/ports.ts';
 import type { DecisionTrace } from '../../domain/offer.ts';
-import type { Vault } from '../../domain/vault.ts';
 import { linkKeyOf } from '../../wire/identity.ts';
-import type { JsonLimits } from '../../wire/json.ts';
-import type { RequestMapping } from '../../wire/mapping-table.ts';
-import { readWebhook } from '../../wire/webhook.ts';
+import { listLetters, type ReplayParts, replayLetters } from '../letters.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
 import { problem, problemResponses } from './problems.ts';
@@ -22,17 +18,13 @@ import {
   replayBody,
   replaySchema,
 } from './schemas.ts';
-import { bidPageOf, bidView, marginView } from './views.ts';
+import { searchBids } from './search.ts';
+import { bidView, marginView } from './views.ts';
 
-export type BidRouteParts = {
-  log: Pick<EventLog, 'readKey' | 'read' | 'ends'>;
-  append: (entries: readonly NewEntry[]) => Promise<void>;
+export type BidRouteParts = ReplayParts & {
+  log: Pick<EventLog, 'readKey'>;
   views: Pick<Views, 'read' | 'query'>;
   margins: Pick<MarginCache, 'read'>;
-  vault: Vault;
-  clock: Clock;
-  mapping: RequestMapping;
-  limits: JsonLimits;
   replayLimit: number;
   guard: Guard;
 };
@@ -52,17 +44,15 @@ function addBids(app: ApiApp, { views, log, guard }: BidRouteParts): void {
       onRequest: guard.only(),
       schema: {
         tags: ['bids'],
-        summary: 'Requests and what became of them, latest first',
+        summary:
+          'Requests and what became of them, latest first; a page of a search may be short, and goes on at `next`',
         querystring: bidQuery,
         response: { 200: bidPage, ...problemResponses },
       },
     },
-    async ({ query: { state = null, limit, before = null } }) => {
-      const rows = await views.query({ phase: state, limit, before });
-      return bidPageOf(
-        rows.map(({ state: each }) => each),
-        limit,
-      );
+    async ({ query }) => {
+      const { found, next } = await searchBids(views, query);
+      return { bids: found.map(bidView), next };
     },
   );
   app.get(
@@ -156,14 +146,7 @@ function addLetters(app: ApiApp, parts: BidRouteParts): void {
         response: { 200: letterPage, ...problemResponses },
       },
     },
-    async ({ query: { partition, from, limit } }) => {
-      const end = (await log.ends('dead-letters')).get(partition) ?? 0;
-      const entries = from < end ? await log.read('dead-letters', partition, from, limit) : [];
-      const letters = entries.map(({ offset, record: { receivedAt, reason, pointer } }) => ({
-        ...{ offset, receivedAt, reason, pointer },
-      }));
-      return { letters, next: (entries.at(-1)?.offset ?? Math.min(from, end) - 1) + 1, end };
-    },
+    async ({ query: { partition, from, limit } }) => listLetters(log, { partition, from, count: limit }),
   );
   app.post(
     '/dead-letters/replay',
@@ -182,26 +165,7 @@ function addLetters(app: ApiApp, parts: BidRouteParts): void {
         const detail = `send at most ${parts.replayLimit}`;
         return problem(reply, 'invalid', detail, [{ field: 'body.count', rule: 'replay-limit', detail }]);
       }
-      return replay(parts, partition, from, count);
+      return replayLetters(parts, { partition, from, count });
     },
   );
-}
-
-/** What is understood now is appended like any webhook; read twice it is absorbed like one that came twice. */
-async function replay(parts: BidRouteParts, partition: number, from: number, count: number) {
-  const { log, vault, mapping, clock, limits } = parts;
-  const end = (await log.ends('dead-letters')).get(partition) ?? 0;
-  const letters = from < end ? await log.read('dead-letters', partition, from, count) : [];
-  const entries: NewEntry[] = [];
-  let understood = 0;
-  for (const { record } of letters) {
-    const body = Buffer.from(vault.open(record.sealedPayload));
-    const reading = readWebhook(body, { mapping, vault, receivedAt: record.receivedAt, now: clock.now(), limits });
-    if (reading.kind !== 'entries' || reading.deadLetters > 0) continue;
-    understood += 1;
-    entries.push(...reading.entries);
-  }
-  if (entries.length > 0) await parts.append(entries);
-  const next = (letters.at(-1)?.offset ?? Math.min(from, end) - 1) + 1;
-  return { read: letters.length, understood, stillNot: letters.length - understood, next };
 }

@@ -238,7 +238,14 @@ export const flowQuery = pageQuery.extend({
   phase: z.string().max(40).optional(),
   requestId: digits.optional(),
 });
-export const bidQuery = pageQuery.extend({ state: z.enum(phases).optional() });
+const moment = z.coerce.number().int().min(0).max(999_999_999_999_999);
+export const bidQuery = pageQuery.extend({
+  state: z.enum(phases).optional(),
+  code: short.optional().describe('of a pass or of a rejection'),
+  batchId: short.optional(),
+  since: moment.optional().describe('epoch ms; decided, or else received, then or later'),
+  until: moment.optional().describe('epoch ms; decided, or else received, then or earlier'),
+});
 
 const bid = {
   requestId: z.string(),

@@ -1,6 +1,5 @@
 /** Flows, bids and margins as the API shows them: what is sealed, and what could be traced to a person, left out. */
 import type { z } from 'zod';
-import { cursorOf } from '../../bidding/ports.ts';
 import type { FlowState } from '../../domain/flow-states.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import type { RequestState } from '../../domain/states.ts';
@@ -66,11 +65,6 @@ export function bidView(state: RequestState): z.infer<typeof bidSchema> {
     position: auction?.position ?? null,
     decidedAt,
   };
-}
-
-export function bidPageOf(states: readonly RequestState[], limit: number) {
-  const last = states.length < limit ? undefined : states.at(-1);
-  return { bids: states.map(bidView), next: last === undefined ? null : cursorOf(last) };
 }
 
 export function marginView(detail: LinkDetail): z.infer<typeof marginSchema> {

@@ -99,6 +99,23 @@ test('a file of the first version is brought up to date, with what it learnt', a
   }
 });
 
+test('a file of the third version, which knew no flows, is brought up to date', async () => {
+  const directory = newDirectory();
+  await (await open(directory)).close();
+  const database = new DatabaseSync(join(directory, 'lance.sqlite'));
+  database.exec(
+    'DROP TABLE flows; DROP TABLE flow_applied; DROP TABLE flow_states; DROP TABLE flow_codes; DROP TABLE direct_queries; PRAGMA user_version = 3',
+  );
+  database.close();
+  const store = await open(directory);
+  try {
+    assert.deepEqual(await store.flows.query({ flow: null, phase: null, code: null, limit: 9, before: null }), []);
+    assert.equal(await store.queryBudget.take('2026-11-21', 1), true);
+  } finally {
+    await store.close();
+  }
+});
+
 test('the command line sees what the daemon stored, and its append soon reaches the daemon', async (context) => {
   const directory = newDirectory();
   assert.throws(() => openEmbeddedReader({ directory }), isFault('data-directory-unusable', 73));

@@ -124,6 +124,7 @@ export function startClient(
     idempotentRetryMs: 10,
     networkStartMs: 50,
     authorisationTexts: ['autorização', 'nsu'],
+    authorisationExpiredTexts: ['expirada', 'vencido'],
     ...given,
   };
   const service = createService(options, { outcomes: readOutcomes(), clock, observe: (event) => events.push(event) });

@@ -1,0 +1,74 @@
+/** `lance letters list|replay`: dead letters beside a running daemon. */
+import { type Command, InvalidArgumentError } from 'commander';
+import { Fault } from '../errors.ts';
+import { type LetterRange, listLetters, replayLetters } from '../http/letters.ts';
+import { readRequestMapping } from '../wire/mapping-table.ts';
+import { tableText } from './terminal.ts';
+import { type CommandWorld, withReader } from './world.ts';
+
+type Add = (parent: Command, usage: string, description: string, example: string) => Command;
+type Options = LetterRange & { json: boolean };
+
+const defaultCount = 50;
+
+export function registerLetters(program: Command, world: CommandWorld, add: Add): void {
+  const { help, letters } = world.format.texts;
+  const whole = (word: string) => {
+    if (!/^\d{1,15}$/.test(word)) throw new InvalidArgumentError(help.number);
+    return Number(word);
+  };
+  const parent = add(program, 'letters', letters.help.letters, 'lance letters list');
+  const ranged = (command: Command) =>
+    command
+      .option('--partition <n>', letters.help.partition, whole, 0)
+      .option('--from <n>', letters.help.from, whole, 0)
+      .option('--count <n>', letters.help.count, whole, defaultCount)
+      .option('--json', help.json, false);
+  ranged(add(parent, 'list', letters.help.list, 'lance letters list --from 100')).action((options: Options) =>
+    showLetters(world, options),
+  );
+  ranged(add(parent, 'replay', letters.help.replay, 'lance letters replay --from 100 --count 20')).action(
+    (options: Options) => replay(world, options),
+  );
+}
+
+async function showLetters(world: CommandWorld, options: Options): Promise<void> {
+  const { terminal, format } = world;
+  const { letters: texts, none } = format.texts;
+  await withReader(world, async ({ log }) => {
+    const { letters, next, end } = await listLetters(log, options);
+    if (options.json) {
+      for (const letter of letters) terminal.write(JSON.stringify(letter));
+      return;
+    }
+    if (letters.length === 0) {
+      terminal.write(texts.empty);
+      return;
+    }
+    const rows = letters.map(({ offset, receivedAt, reason, pointer }) => [
+      ...[String(offset), format.minute(receivedAt), reason, pointer ?? none],
+    ]);
+    terminal.write(tableText(texts.header, rows, [0]));
+    if (next < end) terminal.say(texts.more(next, end));
+  });
+}
+
+/** Throws `not-allowed` for more than the settings let one replay read. */
+async function replay(world: CommandWorld, options: Options): Promise<void> {
+  const { terminal, format, clock } = world;
+  const { letters: texts } = format.texts;
+  const read = world.readConfig();
+  if (read.kind === 'refused') throw new Fault('configuration-invalid', read.faults.join('\n'));
+  const { config } = read;
+  const { replayLimit } = config.api;
+  if (options.count > replayLimit) throw new Fault('not-allowed', texts.tooMany(options.count, replayLimit));
+  const mapping = readRequestMapping(JSON.parse(world.readPackageFile('config/request-mapping.json')));
+  if (mapping.kind === 'refused') throw new Fault('configuration-invalid', mapping.problems.join('\n'));
+  await withReader(world, async ({ log, appendBeside }) => {
+    const vault = world.createVault(config.pseudonymKey);
+    const limits = { maxBytes: config.http.bodyLimitBytes, maxDepth: config.http.depthLimit };
+    const parts = { log, append: appendBeside, vault, clock, mapping: mapping.mapping, limits };
+    const result = await replayLetters(parts, options);
+    terminal.write(options.json ? JSON.stringify(result) : texts.replayed(result));
+  });
+}

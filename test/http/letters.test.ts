@@ -1,0 +1,71 @@
+/** Dead letters on the embedded log: read again once the mapping is mended, in bounds, as received when they came. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
+import { type LetterRange, listLetters, replayLetters } from '../../src/http/letters.ts';
+import { type RequestMapping, readRequestMapping } from '../../src/wire/mapping-table.ts';
+import { readWebhook } from '../../src/wire/webhook.ts';
+import { withBackend } from '../conformance/backend.ts';
+import { kind } from '../conformance/embedded-backend.ts';
+import { manualClock } from '../sandbox/clocks.ts';
+import { createTestVault } from '../wire/vault.ts';
+
+const cameAt = Date.UTC(2026, 10, 21, 13, 0, 0);
+const clock = manualClock(cameAt + 3_600_000);
+const vault = createTestVault();
+const limits = { maxBytes: 1_000_000, maxDepth: 64 };
+
+function mappingOf(file: unknown): RequestMapping {
+  const read = readRequestMapping(file);
+  if (read.kind === 'refused') throw new Error(read.problems.join('\n'));
+  return read.mapping;
+}
+
+test('letters read again after the mapping was mended, so many at once, count from when they came', () =>
+  withBackend(kind, async ({ log }) => {
+    const old = mappingOf(mappingFile);
+    const facts = { ...mappingFile.facts, requestId: [...mappingFile.facts.requestId, 'pedidoNovo'] };
+    const mended = mappingOf({ ...mappingFile, facts });
+    for (let index = 0; index < 5; index += 1) {
+      const strange = index === 2 ? { estranho: index } : { pedidoNovo: 70 + index, valorLiberado: 1_000 };
+      const receivedAt = cameAt + index;
+      const reading = readWebhook(JSON.stringify([strange]), { mapping: old, vault, receivedAt, now: receivedAt });
+      if (reading.kind === 'malformed') throw new Error(reading.text);
+      await log.append(reading.kind === 'entries' ? reading.entries : [reading.letter]);
+    }
+    const listed = await listLetters(log, { partition: 0, from: 1, count: 3 });
+    assert.deepEqual(
+      [listed.letters.map(({ offset, receivedAt }) => [offset, receivedAt - cameAt]), listed.next, listed.end],
+      [
+        [
+          [1, 1],
+          [2, 2],
+          [3, 3],
+        ],
+        4,
+        5,
+      ],
+    );
+    const replay = (mapping: RequestMapping, range: LetterRange) =>
+      replayLetters({ log, append: log.append, vault, clock, mapping, limits }, range);
+    const whole = { partition: 0, from: 0, count: 10 };
+    assert.deepEqual(await replay(old, whole), { read: 5, understood: 0, stillNot: 5, next: 5 });
+    assert.deepEqual(await replay(mended, { ...whole, from: 1, count: 3 }), {
+      ...{ read: 3, understood: 2, stillNot: 1, next: 4 },
+    });
+    const found = await log.read('auctions', 0, 0, 10);
+    assert.deepEqual(
+      found.map(({ record }) => record.kind === 'requested' && [record.requestId, record.request.receivedAt - cameAt]),
+      [
+        ['71', 1],
+        ['73', 3],
+      ],
+    );
+    assert.deepEqual(await replay(mended, { ...whole, from: 9 }), { read: 0, understood: 0, stillNot: 0, next: 5 });
+    assert.deepEqual(await replay(mended, { ...whole, partition: 7 }), {
+      read: 0,
+      understood: 0,
+      stillNot: 0,
+      next: 0,
+    });
+  }));
