@@ -2,9 +2,9 @@
 import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
-import { Fault } from '../errors.ts';
 import { evolve, viewChanges } from './evolve.ts';
-import type { LedgerRow, LogBatch, LogEntry, RowsAt, ViewChange, Views } from './ports.ts';
+import { createKeptRows } from './kept-rows.ts';
+import type { LedgerRow, LogBatch, LogEntry, ViewChange, Views } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 import { isSettled } from './transitions.ts';
 
@@ -38,24 +38,6 @@ export type Ledger = {
   clear: () => void;
 };
 
-/** `applied`: up to where it is folded, at least; no record of this request stands between there and what was folded here since. */
-type KeptRow = { row: LedgerRow; partition: number; applied: number };
-
-type Known = { kind: 'known'; rows: ReadonlyMap<RequestId, LedgerRow> };
-type Folded = { kind: 'folded'; folds: Fold[] };
-/** The views are at `applied`: others folded on, or they were set back. */
-type OutOfStep = { kind: 'out-of-step'; applied: number };
-
-function behind(): Fault {
-  return new Fault('views-behind', 'the views lost what was folded; folding again');
-}
-
-/** Rows read from views that were just set back would be kept, and folded onto once others have made the views again. */
-function notOlder(pages: readonly RowsAt[], position: number): readonly RowsAt[] {
-  if (pages.some((page) => page.applied < position)) throw behind();
-  return pages;
-}
-
 function isOpen(state: RequestState): boolean {
   return state.phase === 'requested' || state.phase === 'claimed' || state.timer !== null;
 }
@@ -70,106 +52,32 @@ function bidIdsOf(state: RequestState): readonly string[] {
 }
 
 export function createLedger(views: Views, settings: BiddingSettings): Ledger {
-  const kept = new Map<RequestId, KeptRow>();
+  const kept = createKeptRows<LedgerRow, AuctionRecord>({
+    readAt: views.readAt,
+    idOfRow: (row) => row.state.requestId,
+    idOf: (record) => record.requestId,
+    isOpen: (row) => isOpen(row.state),
+  });
 
-  /**
-   * The rows that the record at `position` can be folded onto, or how far the views are when others folded beyond it. A row that
-   * is ahead of `position` is never one of them: views set back a moment later would take what was made of it.
-   */
-  async function rowsOf(
-    partition: number,
-    position: number,
-    requestIds: ReadonlySet<RequestId>,
-  ): Promise<Known | OutOfStep> {
-    const rows = new Map<RequestId, LedgerRow>();
-    const absent: RequestId[] = [];
-    for (const requestId of requestIds) {
-      const own = kept.get(requestId);
-      if (own === undefined || own.applied > position) absent.push(requestId);
-      else rows.set(requestId, own.row);
-    }
-    if (absent.length === 0) return { kind: 'known', rows };
-    const pages = notOlder(await views.readAt(partition, absent), position);
-    const applied = Math.max(...pages.map((page) => page.applied));
-    if (applied > position) return { kind: 'out-of-step', applied };
-    for (const page of pages) for (const row of page.rows) rows.set(row.state.requestId, row);
-    return { kind: 'known', rows };
-  }
-
-  function remember(row: LedgerRow, partition: number, applied: number): void {
-    const { requestId } = row.state;
-    if (isOpen(row.state)) kept.set(requestId, { row, partition, applied });
-    else kept.delete(requestId);
-  }
-
-  function lose(partition: number): RequestId[] {
-    const lost = [...kept].filter(([, own]) => own.partition === partition).map(([requestId]) => requestId);
-    for (const requestId of lost) kept.delete(requestId);
-    return lost;
-  }
-
-  async function fold(batch: LogBatch<AuctionRecord>): Promise<Fold[]> {
-    let { first } = batch;
-    for (;;) {
-      const position = first;
-      const result = await foldFrom(batch, position);
-      const skipped = batch.entries.filter((entry) => entry.offset < position);
-      if (result.kind === 'folded') return [...(await takeOver(batch.partition, position, skipped)), ...result.folds];
-      if (result.applied < position) throw behind();
-      // Others folded these further than the rows at hand.
-      for (const { record } of batch.entries) kept.delete(record.requestId);
-      first = result.applied;
-      if (first >= batch.next) return takeOver(batch.partition, first, batch.entries);
-    }
-  }
-
-  /** Folds what stands in a batch from `position` on, unless the views are elsewhere. */
-  async function foldFrom(batch: LogBatch<AuctionRecord>, position: number): Promise<Folded | OutOfStep> {
+  function fold(batch: LogBatch<AuctionRecord>): Promise<Fold[]> {
     const { partition, next } = batch;
-    const entries = batch.entries.filter((entry) => entry.offset >= position);
-    const known = await rowsOf(partition, position, new Set(entries.map((entry) => entry.record.requestId)));
-    if (known.kind === 'out-of-step') return known;
-    const { folds, changes } = foldEntries(entries, known.rows, settings);
-    const result = await views.apply({ partition, first: position, next, changes });
-    if (result.kind === 'out-of-step') return result;
-    const refused = new Set(result.refused);
-    for (const { row } of folds) if (refused.has(row.state.requestId)) row.reservation = 'refused';
-    for (const { row } of folds) remember(row, partition, next);
-    return { kind: 'folded', folds };
-  }
-
-  /** Somebody else folded these: the views say where their requests stand. */
-  async function takeOver(
-    partition: number,
-    position: number,
-    entries: readonly LogEntry<AuctionRecord>[],
-  ): Promise<Fold[]> {
-    if (entries.length === 0) return [];
-    const byRequest = Map.groupBy(
-      entries.map((entry) => entry.record),
-      (record) => record.requestId,
-    );
-    for (const requestId of byRequest.keys()) kept.delete(requestId);
-    const found = keep(partition, position, await views.readAt(partition, [...byRequest.keys()]));
-    return found.map((row) => ({
-      row,
-      before: null,
-      record: null,
-      readBack: byRequest.get(row.state.requestId) ?? [],
-    }));
-  }
-
-  function keep(partition: number, position: number, pages: readonly RowsAt[]): LedgerRow[] {
-    for (const page of notOlder(pages, position)) {
-      for (const row of page.rows) remember(row, partition, page.applied);
-    }
-    return pages.flatMap((page) => page.rows);
+    return kept.fold<Fold>(batch, {
+      foldOnto: async (position, entries, rows) => {
+        const { folds, changes } = foldEntries(entries, rows, settings);
+        const result = await views.apply({ partition, first: position, next, changes });
+        if (result.kind === 'out-of-step') return result;
+        const refused = new Set(result.refused);
+        for (const { row } of folds) if (refused.has(row.state.requestId)) row.reservation = 'refused';
+        for (const { row } of folds) kept.put(row, partition, next);
+        return folds;
+      },
+      takeOver: (row, readBack) => ({ row, before: null, record: null, readBack }),
+    });
   }
 
   function exposure(): { held: AmountCents; committed: AmountCents } {
     const sums = { held: 0, committed: 0 };
-    for (const { row } of kept.values()) {
-      const { state, reservation } = row;
+    for (const { state, reservation } of kept.all()) {
       if (reservation === 'held' || reservation === 'committed')
         sums[reservation] += state.claim?.offer.amountCents ?? 0;
     }
@@ -179,8 +87,7 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
   function unknown(): { count: number; oldestAt: EpochMs | null } {
     let count = 0;
     let oldestAt = Number.POSITIVE_INFINITY;
-    for (const { row } of kept.values()) {
-      const { state } = row;
+    for (const { state } of kept.all()) {
       if (state.phase !== 'unknown') continue;
       count += 1;
       oldestAt = Math.min(oldestAt, state.answer?.at ?? state.claim?.at ?? oldestAt);
@@ -192,17 +99,13 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
     fold,
     exposure,
     unknown,
-    load: async (partition, position) => keep(partition, position, await views.open(partition)),
-    get: (requestId) => kept.get(requestId)?.row ?? null,
-    partitionOf: (requestId) => kept.get(requestId)?.partition ?? null,
-    lose,
-    openCount: () => kept.size,
-    unsettledCount: () => {
-      let count = 0;
-      for (const { row } of kept.values()) if (!isSettled(row.state.phase)) count += 1;
-      return count;
-    },
-    clear: () => kept.clear(),
+    load: async (partition, position) => kept.putRead(partition, position, await views.open(partition)),
+    get: kept.get,
+    partitionOf: kept.partitionOf,
+    lose: kept.lose,
+    openCount: kept.count,
+    unsettledCount: () => kept.all().filter(({ state }) => !isSettled(state.phase)).length,
+    clear: kept.clear,
   };
 }
 

@@ -103,10 +103,10 @@ export function callbackPartition(partition: number): number {
   return -1 - partition;
 }
 
-export type ApplyResult =
-  | { kind: 'applied'; refused: readonly RequestId[] }
-  /** The views are at `applied`, not at `first`: someone else wrote, or they are gone. Nothing was changed. */
-  | { kind: 'out-of-step'; applied: number };
+export type ApplyResult = { kind: 'applied'; refused: readonly RequestId[] } | OutOfStep;
+
+/** The view is at `applied`, not where the batch begins: someone else wrote, or it is gone. Nothing was changed. */
+export type OutOfStep = { kind: 'out-of-step'; applied: number };
 
 /** `refused`: the reservation of this request found no room under a cap. */
 export type Reservation = ExposureStatus | 'refused';
@@ -114,7 +114,7 @@ export type Reservation = ExposureStatus | 'refused';
 export type LedgerRow = { state: RequestState; reservation: Reservation };
 
 /** Rows of one partition as they stood at one moment, when `applied` was the next record to fold in. */
-export type RowsAt = { applied: number; rows: readonly LedgerRow[] };
+export type RowsAt<Row> = { applied: number; rows: readonly Row[] };
 
 /** Sort key and page cursor of a ledger row, comparable as text: time of decision, else of receipt, else of the result. */
 export function cursorOf(state: RequestState): string {
@@ -133,9 +133,9 @@ export type Views = {
    * The same for requests of one partition, with what a fold has to know: up to where these rows are folded. In pages, each of
    * one moment, for others fold on between two of them.
    */
-  readAt: (partition: number, requestIds: readonly RequestId[]) => Promise<readonly RowsAt[]>;
+  readAt: (partition: number, requestIds: readonly RequestId[]) => Promise<readonly RowsAt<LedgerRow>[]>;
   /** Every request with a next step or a timer, of one partition: what an owner goes on with. In pages as `readAt`. */
-  open: (partition: number) => Promise<readonly RowsAt[]>;
+  open: (partition: number) => Promise<readonly RowsAt<LedgerRow>[]>;
   findByBid: (bidIds: readonly string[]) => Promise<ReadonlyMap<string, RequestId>>;
   /** Reservations that have not expired at `at`, summed by cap key. */
   usage: (keys: readonly string[], at: EpochMs) => Promise<ReadonlyMap<string, Usage>>;

@@ -79,7 +79,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   const intake = createFlowIntake({
     ...{ log, flows, clock, maxEntries: batchEntries, retryMs: settings.retryMs, stopping: () => stopping },
     onBatch,
-    onLive: async (partition) => act(await ledger.load(partition)),
+    onLive: async (partition, position) => act(await ledger.load(partition, position)),
     onLost: (partition) => {
       for (const flowId of ledger.lose(partition)) agenda.remove(flowId);
     },
@@ -106,7 +106,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     for (const { state, before, record } of folds) {
       busy.delete(state.flowId);
       if (!live) continue;
-      if (record.kind === 'intended') observer({ kind: 'step', step: 'flow-intent-read-back' });
+      if (record?.kind === 'intended') observer({ kind: 'step', step: 'flow-intent-read-back' });
       for (const code of alarmsOf(before, state)) observer({ kind: 'alarm', code, flowId: state.flowId });
       if (ledger.get(state.flowId) === null) agenda.remove(state.flowId);
     }

@@ -26,7 +26,8 @@ export function createFlowIntake(options: {
   retryMs: number;
   stopping: () => boolean;
   onBatch: (batch: LogBatch<FlowRecord>, live: boolean) => Promise<void>;
-  onLive: (partition: number) => Promise<void>;
+  /** A partition is caught up to `position`: its open flows go on. */
+  onLive: (partition: number, position: number) => Promise<void>;
   onLost: (partition: number) => void;
   onCallbacks: (batch: LogBatch<CallbackRecord>) => Promise<void>;
   onRestart: () => void;
@@ -44,19 +45,19 @@ export function createFlowIntake(options: {
     const end = (await log.ends('flows')).get(partition) ?? 0;
     const applied = await flows.applied(partition);
     targets.set(partition, end);
-    if (applied >= end) await goLive(partition);
+    if (applied >= end) await goLive(partition, applied);
     return applied;
   }
 
-  async function goLive(partition: number): Promise<void> {
+  async function goLive(partition: number, position: number): Promise<void> {
     live.add(partition);
-    await options.onLive(partition);
+    await options.onLive(partition, position);
   }
 
   async function onBatch(batch: LogBatch<FlowRecord>): Promise<void> {
     const { partition, next } = batch;
     await options.onBatch(batch, live.has(partition));
-    if (!live.has(partition) && next >= (targets.get(partition) ?? 0)) await goLive(partition);
+    if (!live.has(partition) && next >= (targets.get(partition) ?? 0)) await goLive(partition, next);
   }
 
   function lose(partition: number): void {

@@ -1,19 +1,21 @@
 /** Folds batches of the log into the store of flows, and keeps the open ones of this process at hand. */
-import type { LogBatch } from '../bidding/ports.ts';
+import { createKeptRows } from '../bidding/kept-rows.ts';
+import type { LogBatch, LogEntry } from '../bidding/ports.ts';
 import type { FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
-import { Fault } from '../errors.ts';
 import { evolve, proposalIndex } from './evolve.ts';
 import type { FlowRow, FlowStore } from './ports.ts';
 import type { FlowSettings } from './settings.ts';
 import { isFinished } from './transitions.ts';
 
-type FlowFold = { state: FlowState; before: FlowState | null; record: FlowRecord };
+/** One record folded in by us, or `record: null` for a flow that another process folded further meanwhile. */
+type FlowFold = { state: FlowState; before: FlowState | null; record: FlowRecord | null };
 
 type FlowLedger = {
   /** In log order. Rejects with `views-behind` when the store lost what was folded. */
   fold: (batch: LogBatch<FlowRecord>) => Promise<FlowFold[]>;
-  load: (partition: number) => Promise<FlowState[]>;
+  /** Takes up every open flow of a partition, as after a start. Rejects with `views-behind` as `fold` does. */
+  load: (partition: number, position: number) => Promise<FlowState[]>;
   /** An open flow of this process. */
   get: (flowId: string) => FlowState | null;
   partitionOf: (flowId: string) => number | null;
@@ -61,87 +63,44 @@ function workerIndex(workerKey: string): string {
 }
 
 export function createFlowLedger(store: FlowStore, settings: FlowSettings): FlowLedger {
-  const states = new Map<string, FlowState>();
-  const places = new Map<string, number>();
-
-  async function statesOf(flowIds: ReadonlySet<string>): Promise<Map<string, FlowState>> {
-    const absent = [...flowIds].filter((flowId) => !states.has(flowId));
-    const read = absent.length === 0 ? new Map<string, FlowState>() : await store.read(absent);
-    const found = new Map(read);
-    for (const flowId of flowIds) {
-      const state = states.get(flowId);
-      if (state !== undefined) found.set(flowId, state);
-    }
-    return found;
-  }
-
-  function remember(state: FlowState, partition: number): void {
-    if (isOpen(state)) {
-      states.set(state.flowId, state);
-      places.set(state.flowId, partition);
-    } else forget(state.flowId);
-  }
-
-  function forget(flowId: string): void {
-    states.delete(flowId);
-    places.delete(flowId);
-  }
-
-  async function fold(batch: LogBatch<FlowRecord>): Promise<FlowFold[]> {
-    const { partition, next } = batch;
-    for (let first = batch.first; first < next; ) {
-      const entries = batch.entries.filter(({ offset }) => offset >= first);
-      const flowIds = new Set(entries.map(({ record }) => record.flowId));
-      const current = first === 0 ? new Map<string, FlowState>() : await statesOf(flowIds);
-      const { folds, rows } = foldEntries(
-        entries.map(({ record }) => record),
-        current,
-        settings,
-      );
-      const result = await store.apply({ partition, first, next, rows });
-      if (result.kind === 'applied') {
-        for (const { state } of rows) remember(state, partition);
-        return folds;
-      }
-      if (result.applied < first) throw new Fault('views-behind', 'the states of flows were lost; folding again');
-      // Another process folded these: what is at hand of them is old.
-      for (const { record } of batch.entries) forget(record.flowId);
-      first = result.applied;
-    }
-    return [];
-  }
-
+  const kept = createKeptRows<FlowState, FlowRecord>({
+    readAt: store.readAt,
+    idOfRow: (state) => state.flowId,
+    idOf: (record) => record.flowId,
+    isOpen,
+  });
   return {
-    fold,
-    load: async (partition) => {
-      const open = await store.open(partition);
-      for (const state of open) remember(state, partition);
-      return open;
+    fold: (batch) => {
+      const { partition, next } = batch;
+      return kept.fold<FlowFold>(batch, {
+        foldOnto: async (position, entries, states) => {
+          const { folds, rows } = foldEntries(entries, states, settings);
+          const result = await store.apply({ partition, first: position, next, rows });
+          if (result.kind === 'out-of-step') return result;
+          for (const { state } of rows) kept.put(state, partition, next);
+          return folds;
+        },
+        takeOver: (state) => ({ state, before: null, record: null }),
+      });
     },
-    get: (flowId) => states.get(flowId) ?? null,
-    partitionOf: (flowId) => places.get(flowId) ?? null,
-    lose: (partition) => {
-      const lost = [...places].filter(([, place]) => place === partition).map(([flowId]) => flowId);
-      for (const flowId of lost) forget(flowId);
-      return lost;
-    },
-    count: () => [...states.values()].filter(({ phase }) => !isFinished(phase)).length,
-    clear: () => {
-      states.clear();
-      places.clear();
-    },
+    load: async (partition, position) => kept.putRead(partition, position, await store.open(partition)),
+    get: kept.get,
+    partitionOf: kept.partitionOf,
+    lose: kept.lose,
+    count: () => kept.all().filter(({ phase }) => !isFinished(phase)).length,
+    clear: kept.clear,
   };
 }
 
 function foldEntries(
-  records: readonly FlowRecord[],
+  entries: readonly LogEntry<FlowRecord>[],
   known: ReadonlyMap<string, FlowState>,
   settings: FlowSettings,
 ): { folds: FlowFold[]; rows: FlowRow[] } {
   const current = new Map(known);
   const touched = new Set<string>();
   const folds: FlowFold[] = [];
-  for (const record of records) {
+  for (const { record } of entries) {
     const before = current.get(record.flowId) ?? null;
     const state = evolve(before, record, settings);
     if (state === null) continue;

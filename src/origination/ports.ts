@@ -1,4 +1,5 @@
 /** The ports of what follows a win: the service's operations, and where the states of flows are kept. */
+import type { OutOfStep, RowsAt } from '../bidding/ports.ts';
 import type { FlowKind } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
@@ -36,10 +37,12 @@ export type FlowStore = {
   /** The offset up to which the partition is folded in; 0 for one never seen. */
   applied: (partition: number) => Promise<number>;
   /** All rows or none, and only where the view is at `first`. At 0 the partition is begun anew: what stood there is gone. */
-  apply: (batch: FlowBatch) => Promise<{ kind: 'applied' } | { kind: 'out-of-step'; applied: number }>;
+  apply: (batch: FlowBatch) => Promise<{ kind: 'applied' } | OutOfStep>;
   read: (flowIds: readonly string[]) => Promise<ReadonlyMap<string, FlowState>>;
+  /** The same for flows of one partition, in pages of one moment each: `Views.readAt`. */
+  readAt: (partition: number, flowIds: readonly string[]) => Promise<readonly RowsAt<FlowState>[]>;
   /** Every flow of a partition with something to do or to wait for: what an owner goes on with. */
-  open: (partition: number) => Promise<FlowState[]>;
+  open: (partition: number) => Promise<readonly RowsAt<FlowState>[]>;
   /** Of several flows under one code the one begun last. */
   findByCode: (codes: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   /** By time of beginning, latest first. */

@@ -105,3 +105,19 @@ test('a row taken up ahead of its batch is read again, not folded onto', async (
     kinds,
   );
 });
+
+test('of a batch that others folded in part, the rows are taken as they left them', async () => {
+  const { views } = plainViews();
+  const [one, other] = [createLedger(views, settings), createLedger(views, settings)];
+  await one.fold(batchOf(0, [requested()]));
+  await other.fold(batchOf(1, [claimed()]));
+  const folds = await one.fold(batchOf(1, [claimed(), answered(accepted)]));
+  assert.deepEqual(
+    folds.map(({ row, record }) => [row.state.phase, record?.kind ?? null]),
+    [
+      ['accepted', null],
+      ['accepted', 'answered'],
+    ],
+  );
+  assert.deepEqual(folds[0]!.readBack, [claimed()]);
+});

@@ -2,7 +2,8 @@
  * What a backend gives to be held to the ports. A place is where one desk's data lives (a directory; a prefix of topics and
  * keys), as text, so that a child process can open it too.
  */
-import type { Control, EventLog, MarginCache, NewEntry, QueryBudget, Views } from '../../src/bidding/ports.ts';
+import assert from 'node:assert/strict';
+import type { Control, EventLog, MarginCache, NewEntry, QueryBudget, RowsAt, Views } from '../../src/bidding/ports.ts';
 import type { FlowStore } from '../../src/origination/ports.ts';
 
 export type LogBackend = {
@@ -75,4 +76,11 @@ export async function eventually(holds: () => boolean | Promise<boolean>, timeou
     if (Date.now() > endAt) throw new Error(`not so within ${timeoutMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+}
+
+/** All pages, each of which has to say that it is as far as `applied`. */
+export async function rowsAt<Row>(asked: Promise<readonly RowsAt<Row>[]>, applied: number): Promise<Row[]> {
+  const pages = await asked;
+  for (const page of pages) assert.equal(page.applied, applied);
+  return pages.flatMap(({ rows }) => rows);
 }

@@ -6,7 +6,7 @@ import { type FlowState, flowPhases } from '../../src/domain/flow-states.ts';
 import { evolve } from '../../src/origination/evolve.ts';
 import { type FlowRow, flowCursor } from '../../src/origination/ports.ts';
 import { settings, started } from '../origination/orders.ts';
-import { type Store, type StoreKind, withBackend } from './backend.ts';
+import { rowsAt, type Store, type StoreKind, withBackend } from './backend.ts';
 
 const at = 1_763_700_000_000;
 const kinds = ['contract', 'renegotiation', 'withdrawal'] as const;
@@ -39,12 +39,13 @@ const latestFirst = (states: readonly FlowState[]) =>
   [...states].sort((one, other) => (flowCursor(one) < flowCursor(other) ? 1 : -1));
 const byId = (states: readonly FlowState[]) => [...states].sort((one, other) => (one.flowId < other.flowId ? -1 : 1));
 
-async function assertSame({ flows }: Store, rows: ReadonlyMap<string, FlowRow>): Promise<void> {
+async function assertSame({ flows }: Store, rows: ReadonlyMap<string, FlowRow>, applied: number): Promise<void> {
   const states = [...rows.values()].map(({ state }) => state);
   const read = await flows.read([...rows.keys(), 'nobody']);
   assert.deepEqual(byId([...read.values()]), byId(states));
+  assert.deepEqual(byId(await rowsAt(flows.readAt(0, [...rows.keys(), 'nobody']), applied)), byId(states));
   assert.deepEqual(
-    byId(await flows.open(0)),
+    byId(await rowsAt(flows.open(0), applied)),
     byId([...rows.values()].filter(({ open }) => open).map(({ state }) => state)),
   );
   const everything = { flow: null, phase: null, code: null, before: null };
@@ -91,7 +92,7 @@ export function testFlowStore(kind: StoreKind): void {
             backend = await kind.open(place);
           }
           assert.equal(await backend.flows.applied(0), batches.length);
-          await assertSame(backend, expected(batches));
+          await assertSame(backend, expected(batches), batches.length);
         } finally {
           await backend.close();
         }
@@ -108,7 +109,7 @@ export function testFlowStore(kind: StoreKind): void {
         const late = { partition: 0, first: wrong, next: 9, rows: [rowOf(1, 3), rowOf(3, 1)] };
         assert.deepEqual(await flows.apply(late), { kind: 'out-of-step', applied: 5 });
       }
-      await assertSame(backend, expected([first.rows]));
+      await assertSame(backend, expected([first.rows]), 5);
       assert.deepEqual(await flows.apply({ partition: -1, first: 0, next: 7, rows: [] }), { kind: 'applied' });
       assert.deepEqual([await flows.applied(-1), await flows.applied(0), await flows.applied(3)], [7, 5, 0]);
     }));
@@ -124,7 +125,7 @@ export function testFlowStore(kind: StoreKind): void {
       assert.equal(await after.flows.applied(0), 0);
       const again = [rowOf(1, 4)];
       await after.flows.apply({ partition: 0, first: 0, next: 1, rows: again });
-      await assertSame(after, expected([again]));
+      await assertSame(after, expected([again]), 1);
     } finally {
       await after.close();
     }

@@ -6,12 +6,11 @@ import {
   callbackPartition,
   cursorOf,
   type LedgerRow,
-  type RowsAt,
   type ViewBatch,
   type ViewChange,
 } from '../../src/bidding/ports.ts';
 import { foldSums, timeAlone } from '../../src/domain/histogram.ts';
-import { type Store, type StoreKind, withBackend } from './backend.ts';
+import { rowsAt, type Store, type StoreKind, withBackend } from './backend.ts';
 import { stateOf } from './samples.ts';
 import { createViewsModel, type ViewsModel } from './views-model.ts';
 
@@ -104,13 +103,6 @@ const byId = (rows: readonly LedgerRow[]) =>
   new Map(
     [...rows].sort((a, b) => (a.state.requestId < b.state.requestId ? -1 : 1)).map((row) => [row.state.requestId, row]),
   );
-
-/** All pages, each of which has to say that it is as far as `applied`. */
-async function rowsAt(asked: Promise<readonly RowsAt[]>, applied: number): Promise<LedgerRow[]> {
-  const pages = await asked;
-  for (const page of pages) assert.equal(page.applied, applied);
-  return pages.flatMap(({ rows }) => rows);
-}
 
 async function assertSame({ views }: Store, model: ViewsModel): Promise<void> {
   assert.equal(await views.applied(0), model.applied());

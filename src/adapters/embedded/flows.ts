@@ -14,14 +14,14 @@ async function guarded<R>(work: () => R | Promise<R>): Promise<R> {
 
 /** What the command line can do too, beside a running daemon. */
 export function readFlows(reader: FlowReader): Omit<FlowStore, 'apply'> {
+  const statesOf = (flowIds: readonly string[]) => flowIds.flatMap((flowId) => reader.state(flowId) ?? []);
   return {
     applied: (partition) => guarded(() => reader.applied(partition)),
-    read: (flowIds) =>
-      guarded(() => {
-        const found = flowIds.flatMap((flowId) => reader.state(flowId) ?? []);
-        return new Map(found.map((state) => [state.flowId, state]));
-      }),
-    open: (partition) => guarded(() => (partition === 0 ? reader.open() : [])),
+    read: (flowIds) => guarded(() => new Map(statesOf(flowIds).map((state) => [state.flowId, state]))),
+    // Only this process folds into its file, one batch after the other: nothing moves between the two reads.
+    readAt: (partition, flowIds) => guarded(() => [{ applied: reader.applied(partition), rows: statesOf(flowIds) }]),
+    open: (partition) =>
+      guarded(() => (partition === 0 ? [{ applied: reader.applied(partition), rows: reader.open() }] : [])),
     findByCode: (codes) =>
       guarded(() => {
         const found = new Map<string, string>();

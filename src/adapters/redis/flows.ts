@@ -1,4 +1,5 @@
 /** The states of flows, shared by all instances: one Lua function folds a batch in, plain commands read. */
+import type { RowsAt } from '../../bidding/ports.ts';
 import { type FlowKind, flowKinds } from '../../domain/flow-records.ts';
 import { type FlowState, flowPhases } from '../../domain/flow-states.ts';
 import { type FlowQuery, type FlowStore, flowCursor } from '../../origination/ports.ts';
@@ -18,9 +19,19 @@ export function createFlows(connection: Connection, prefix: string): FlowStore {
     for (let from = 0; from < flowIds.length; from += rowsAtOnce) {
       const page = flowIds.slice(from, from + rowsAtOnce);
       const rows = await command<(string | null)[]>('HMGET', statesKey, ...page);
-      for (const row of rows) if (row !== null) found.push(JSON.parse(row.slice(row.indexOf('\t') + 1)));
+      for (const row of rows) if (row !== null) found.push(stateIn(row));
     }
     return found;
+  }
+
+  /** `flowIds` null: all that are open. */
+  async function pageAt(partition: number, flowIds: readonly string[] | null): Promise<RowsAt<FlowState>> {
+    const names = [applied, statesKey, `${prefix}f:open:${partition}`];
+    const [stood, ...rows] = await connection.run<string[]>(scripts.flowRows, names, [
+      String(partition),
+      ...(flowIds ?? []),
+    ]);
+    return { applied: Number(stood), rows: rows.map(stateIn) };
   }
 
   /** The latest cursors of an index, before one of them. */
@@ -58,7 +69,14 @@ export function createFlows(connection: Connection, prefix: string): FlowStore {
       return stood === '' ? { kind: 'applied' } : { kind: 'out-of-step', applied: Number(stood) };
     },
     read: async (flowIds) => new Map((await statesOf(flowIds)).map((state) => [state.flowId, state])),
-    open: async (partition) => statesOf(await command<string[]>('SMEMBERS', `${prefix}f:open:${partition}`)),
+    readAt: async (partition, flowIds) => {
+      const pages: RowsAt<FlowState>[] = [];
+      for (let from = 0; from < flowIds.length; from += rowsAtOnce) {
+        pages.push(await pageAt(partition, flowIds.slice(from, from + rowsAtOnce)));
+      }
+      return pages;
+    },
+    open: async (partition) => [await pageAt(partition, null)],
     findByCode: async (codes) => {
       const found = new Map<string, string>();
       for (const code of new Set(codes)) {
@@ -69,6 +87,10 @@ export function createFlows(connection: Connection, prefix: string): FlowStore {
     },
     query,
   };
+}
+
+function stateIn(row: string): FlowState {
+  return JSON.parse(row.slice(row.indexOf('\t') + 1));
 }
 
 function idIn(cursor: string): string {

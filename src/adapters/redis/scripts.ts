@@ -24,6 +24,7 @@ export const scripts = {
   copy: read(['copy'], writing),
   restore: read(['rows', 'restore'], writing),
   flows: read(['flows'], writing),
+  flowRows: read(['flow-rows'], reading),
   margins: read(['margins'], writing),
   control: read(['control'], writing),
 } as const;

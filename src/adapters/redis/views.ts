@@ -46,7 +46,7 @@ export function createViews(connection: Connection, prefix: string): Views {
       return found;
     },
     readAt: async (partition, requestIds) => {
-      const pages: RowsAt[] = [];
+      const pages: RowsAt<LedgerRow>[] = [];
       for (const page of pagesOf(requestIds)) {
         const [applied, ...rows] = await ask('at', String(partition), ...page);
         pages.push({ applied: Number(applied), rows: rowsFrom(rows) });
@@ -54,7 +54,7 @@ export function createViews(connection: Connection, prefix: string): Views {
       return pages;
     },
     open: async (partition) => {
-      const pages: RowsAt[] = [];
+      const pages: RowsAt<LedgerRow>[] = [];
       const seen = new Set<RequestId>();
       for (let cursor = '0'; ; ) {
         const [applied, next, ...triples] = await ask('open', String(partition), cursor, String(rowsAtOnce));

@@ -1,0 +1,138 @@
+/**
+ * Rows of open work in memory, beside the view that they stand in. The view may be folded further by others, or be set back and
+ * made anew, so each row says how far it is: none that is ahead of a record, or may be behind it, is folded onto.
+ */
+import { Fault } from '../errors.ts';
+import type { LogBatch, LogEntry, OutOfStep, RowsAt } from './ports.ts';
+
+export type KeptRows<Row, Entry> = {
+  /**
+   * Folds a batch, from where the view stands on; what others folded of it meanwhile is taken over as the view has it. Rejects
+   * with `views-behind` when the view lost what was folded before.
+   */
+  fold: <Folded>(batch: LogBatch<Entry>, work: FoldWork<Row, Entry, Folded>) => Promise<Folded[]>;
+  /** Keeps a row that is folded up to `applied`, or forgets it where it is not open. */
+  put: (row: Row, partition: number, applied: number) => void;
+  /** `put` for all that was read, none of it less far than `position`: else throws `views-behind`. Returns the rows. */
+  putRead: (partition: number, position: number, pages: readonly RowsAt<Row>[]) => Row[];
+  get: (id: string) => Row | null;
+  partitionOf: (id: string) => number | null;
+  /** Forgets a partition's rows, and says which they were. */
+  lose: (partition: number) => string[];
+  all: () => Row[];
+  count: () => number;
+  clear: () => void;
+};
+
+export type FoldWork<Row, Entry, Folded> = {
+  /** Folds these entries onto the rows, stores the outcome at `position`, and puts the new rows. */
+  foldOnto: (
+    position: number,
+    entries: readonly LogEntry<Entry>[],
+    rows: ReadonlyMap<string, Row>,
+  ) => Promise<Folded[] | OutOfStep>;
+  /** These records were folded by somebody else: the row is where they led. */
+  takeOver: (row: Row, records: readonly Entry[]) => Folded;
+};
+
+export function createKeptRows<Row, Entry>(options: {
+  readAt: (partition: number, ids: readonly string[]) => Promise<readonly RowsAt<Row>[]>;
+  idOfRow: (row: Row) => string;
+  idOf: (record: Entry) => string;
+  isOpen: (row: Row) => boolean;
+}): KeptRows<Row, Entry> {
+  const { readAt, idOfRow, idOf, isOpen } = options;
+  /** `applied`: no record of this row stands between there and what was folded here since. */
+  const kept = new Map<string, { row: Row; partition: number; applied: number }>();
+
+  async function rowsAt(
+    partition: number,
+    position: number,
+    ids: ReadonlySet<string>,
+  ): Promise<ReadonlyMap<string, Row> | OutOfStep> {
+    const rows = new Map<string, Row>();
+    const absent: string[] = [];
+    for (const id of ids) {
+      const own = kept.get(id);
+      // The view may be set back before what is made of a row that is ahead reaches it, and would take that.
+      if (own === undefined || own.applied > position) absent.push(id);
+      else rows.set(id, own.row);
+    }
+    if (absent.length === 0) return rows;
+    const pages = await readAt(partition, absent);
+    refuseOlder(pages, position);
+    const applied = Math.max(...pages.map((page) => page.applied));
+    if (applied > position) return { kind: 'out-of-step', applied };
+    for (const page of pages) for (const row of page.rows) rows.set(idOfRow(row), row);
+    return rows;
+  }
+
+  async function fold<Folded>(batch: LogBatch<Entry>, work: FoldWork<Row, Entry, Folded>): Promise<Folded[]> {
+    const { partition, next } = batch;
+    for (let position = batch.first; ; ) {
+      const from = position;
+      const entries = batch.entries.filter((entry) => entry.offset >= from);
+      const rows = await rowsAt(partition, from, new Set(entries.map((entry) => idOf(entry.record))));
+      const result = 'kind' in rows ? rows : await work.foldOnto(from, entries, rows);
+      const skipped = batch.entries.filter((entry) => entry.offset < from);
+      if (!('kind' in result)) return [...(await takeOver(partition, from, skipped, work)), ...result];
+      if (result.applied < from) throw viewsBehind();
+      // Others folded these further than the rows at hand.
+      for (const { record } of batch.entries) kept.delete(idOf(record));
+      position = result.applied;
+      if (position >= next) return takeOver(partition, position, batch.entries, work);
+    }
+  }
+
+  async function takeOver<Folded>(
+    partition: number,
+    position: number,
+    entries: readonly LogEntry<Entry>[],
+    work: FoldWork<Row, Entry, Folded>,
+  ): Promise<Folded[]> {
+    if (entries.length === 0) return [];
+    const records = Map.groupBy(
+      entries.map((entry) => entry.record),
+      idOf,
+    );
+    for (const id of records.keys()) kept.delete(id);
+    const rows = putRead(partition, position, await readAt(partition, [...records.keys()]));
+    return rows.map((row) => work.takeOver(row, records.get(idOfRow(row)) ?? []));
+  }
+
+  function put(row: Row, partition: number, applied: number): void {
+    if (isOpen(row)) kept.set(idOfRow(row), { row, partition, applied });
+    else kept.delete(idOfRow(row));
+  }
+
+  function putRead(partition: number, position: number, pages: readonly RowsAt<Row>[]): Row[] {
+    refuseOlder(pages, position);
+    for (const page of pages) for (const row of page.rows) put(row, partition, page.applied);
+    return pages.flatMap((page) => page.rows);
+  }
+
+  return {
+    fold,
+    put,
+    putRead,
+    get: (id) => kept.get(id)?.row ?? null,
+    partitionOf: (id) => kept.get(id)?.partition ?? null,
+    lose: (partition) => {
+      const lost = [...kept].filter(([, own]) => own.partition === partition).map(([id]) => id);
+      for (const id of lost) kept.delete(id);
+      return lost;
+    },
+    all: () => [...kept.values()].map(({ row }) => row),
+    count: () => kept.size,
+    clear: () => kept.clear(),
+  };
+}
+
+function viewsBehind(): Fault {
+  return new Fault('views-behind', 'the views lost what was folded; folding again');
+}
+
+/** Rows of a view that was just set back would be kept, and folded onto once others have made it again. */
+function refuseOlder(pages: readonly RowsAt<unknown>[], position: number): void {
+  if (pages.some((page) => page.applied < position)) throw viewsBehind();
+}
