@@ -24,7 +24,7 @@ export type KeptRows<Row, Entry> = {
   clear: () => void;
 };
 
-export type FoldWork<Row, Entry, Folded> = {
+type FoldWork<Row, Entry, Folded> = {
   /** Folds these entries onto the rows, stores the outcome at `position`, and puts the new rows. */
   foldOnto: (
     position: number,

@@ -1,41 +1,10 @@
 /** `lance bids list`: the ledger, latest first, in short pages beside a running daemon. */
+import { listedBid } from '../bidding/bid-list.ts';
 import { cursorOf, type LedgerRow } from '../bidding/ports.ts';
-import type { AmountCents, EpochMs, RateHundredths } from '../domain/glossary.ts';
-import type { Phase, RequestState } from '../domain/states.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, type DeskReader, withReader } from './world.ts';
 
 const pageRows = 200;
-
-/** One line of `--json`. */
-type ListedBid = {
-  requestId: string;
-  batchId: string | null;
-  state: Phase;
-  /** Why there was no bid, or why the service turned it away. */
-  code: string | null;
-  rateHundredths: RateHundredths | null;
-  amountCents: AmountCents | null;
-  installments: number | null;
-  position: number | null;
-  decidedAt: EpochMs | null;
-};
-
-function listedBid(state: RequestState): ListedBid {
-  const { requestId, batchId, phase, claim, answer, auction, decidedAt } = state;
-  const rejection = phase === 'rejected' && answer?.outcome.kind === 'rejected' ? answer.outcome.code : null;
-  return {
-    requestId,
-    batchId,
-    state: phase,
-    code: phase === 'passed' ? (state.pass?.code ?? null) : rejection,
-    rateHundredths: claim?.offer.rateHundredths ?? null,
-    amountCents: claim?.offer.amountCents ?? null,
-    installments: claim?.offer.installments ?? null,
-    position: auction?.position ?? null,
-    decidedAt,
-  };
-}
 
 /** Longer ones are cut to this; a row then fits 120 columns. */
 const longestText = 6;

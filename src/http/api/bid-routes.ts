@@ -1,5 +1,6 @@
 /** Bids, decisions, margins and dead letters over HTTP. */
 import { z } from 'zod';
+import { listedBid } from '../../bidding/bid-list.ts';
 import type { EventLog, MarginCache, Views } from '../../bidding/ports.ts';
 import type { DecisionTrace } from '../../domain/offer.ts';
 import { linkKeyOf } from '../../wire/identity.ts';
@@ -19,7 +20,7 @@ import {
   replaySchema,
 } from './schemas.ts';
 import { searchBids } from './search.ts';
-import { bidView, marginView } from './views.ts';
+import { marginView } from './views.ts';
 
 export type BidRouteParts = ReplayParts & {
   log: Pick<EventLog, 'readKey'>;
@@ -52,7 +53,7 @@ function addBids(app: ApiApp, { views, log, guard }: BidRouteParts): void {
     },
     async ({ query }) => {
       const { found, next } = await searchBids(views, query);
-      return { bids: found.map(bidView), next };
+      return { bids: found.map(listedBid), next };
     },
   );
   app.get(
@@ -75,7 +76,7 @@ function addBids(app: ApiApp, { views, log, guard }: BidRouteParts): void {
       const decided = records.find(({ kind }) => kind === 'claimed' || kind === 'passed');
       const trace = decided?.kind === 'claimed' || decided?.kind === 'passed' ? decided.trace : null;
       return {
-        ...bidView(state),
+        ...listedBid(state),
         offer: state.claim === null ? null : { ...state.claim.offer },
         reasons: [...(trace?.reasons ?? state.pass?.reasons ?? [])],
         trace: trace === null ? null : plainTrace(trace),

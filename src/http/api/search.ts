@@ -1,9 +1,9 @@
 /** Search among bids: the views give pages by time and state, and what else is asked for is looked for in them, in bounds. */
 import type { z } from 'zod';
+import { listedBid } from '../../bidding/bid-list.ts';
 import { cursorOf, type Views } from '../../bidding/ports.ts';
 import type { RequestState } from '../../domain/states.ts';
 import type { bidQuery } from './schemas.ts';
-import { bidView } from './views.ts';
 
 /** Rows looked at for one page: a page may come back short, and `next` goes on behind the last row looked at. */
 const scannedRows = 2_000;
@@ -24,7 +24,7 @@ export async function searchBids(
     for (const { state } of rows) {
       cursor = cursorOf(state);
       if (cursor < cursorAfter(since - 1)) return { found, next: null };
-      if (code !== undefined && bidView(state).code !== code) continue;
+      if (code !== undefined && listedBid(state).code !== code) continue;
       if (batchId !== undefined && state.batchId !== batchId) continue;
       found.push(state);
       if (found.length === limit) return { found, next: cursor };

@@ -2,11 +2,10 @@
 import type { z } from 'zod';
 import type { FlowState } from '../../domain/flow-states.ts';
 import type { LinkDetail } from '../../domain/request.ts';
-import type { RequestState } from '../../domain/states.ts';
 import { flowCursor } from '../../origination/ports.ts';
 import { nextSteps } from '../../origination/steps.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
-import type { bidSchema, flowSchema, marginSchema } from './schemas.ts';
+import type { flowSchema, marginSchema } from './schemas.ts';
 
 export function flowView(state: FlowState): z.infer<typeof flowSchema> {
   const { operation, subject, note, steps, results } = state;
@@ -49,22 +48,6 @@ export function flowView(state: FlowState): z.infer<typeof flowSchema> {
 export function flowPageOf(states: readonly FlowState[], limit: number) {
   const last = states.length < limit ? undefined : states.at(-1);
   return { flows: states.map(flowView), next: last === undefined ? null : flowCursor(last) };
-}
-
-export function bidView(state: RequestState): z.infer<typeof bidSchema> {
-  const { requestId, batchId, phase, claim, answer, auction, decidedAt } = state;
-  const rejection = phase === 'rejected' && answer?.outcome.kind === 'rejected' ? answer.outcome.code : null;
-  return {
-    requestId,
-    batchId,
-    state: phase,
-    code: phase === 'passed' ? (state.pass?.code ?? null) : rejection,
-    rateHundredths: claim?.offer.rateHundredths ?? null,
-    amountCents: claim?.offer.amountCents ?? null,
-    installments: claim?.offer.installments ?? null,
-    position: auction?.position ?? null,
-    decidedAt,
-  };
 }
 
 export function marginView(detail: LinkDetail): z.infer<typeof marginSchema> {

@@ -1,0 +1,33 @@
+/** One bid in a list: what people and programs look at first. */
+import type { AmountCents, EpochMs, RateHundredths } from '../domain/glossary.ts';
+import type { Phase, RequestState } from '../domain/states.ts';
+
+/** A line of `lance bids list --json`, and a bid of the operator API. */
+type ListedBid = {
+  requestId: string;
+  batchId: string | null;
+  state: Phase;
+  /** Why there was no bid, or why the service turned it away. */
+  code: string | null;
+  rateHundredths: RateHundredths | null;
+  amountCents: AmountCents | null;
+  installments: number | null;
+  position: number | null;
+  decidedAt: EpochMs | null;
+};
+
+export function listedBid(state: RequestState): ListedBid {
+  const { requestId, batchId, phase, claim, answer, auction, decidedAt } = state;
+  const rejection = phase === 'rejected' && answer?.outcome.kind === 'rejected' ? answer.outcome.code : null;
+  return {
+    requestId,
+    batchId,
+    state: phase,
+    code: phase === 'passed' ? (state.pass?.code ?? null) : rejection,
+    rateHundredths: claim?.offer.rateHundredths ?? null,
+    amountCents: claim?.offer.amountCents ?? null,
+    installments: claim?.offer.installments ?? null,
+    position: auction?.position ?? null,
+    decidedAt,
+  };
+}
