@@ -258,7 +258,7 @@ const bid = {
   position: z.number().nullable(),
   decidedAt: time.nullable(),
 };
-export const bidSchema = z.object(bid);
+const bidSchema = z.object(bid);
 export const bidPage = z.object({ bids: z.array(bidSchema), next: z.string().nullable() });
 export const decisionSchema = z.object({
   ...bid,
