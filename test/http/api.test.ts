@@ -206,6 +206,25 @@ test('the operator API', async (context) => {
     assert.equal(seen.length, 25);
   });
 
+  await context.test('the document is served as a page that people can read, with all that it loads', async () => {
+    const page = await call('GET', '/v1/docs/', { role: null });
+    assert.match(page.text, /<title>Lance: API<\/title>/);
+    const loaded = [...page.text.matchAll(/(?:src|href)="\.?\/?([^"]+\.(?:js|css))"/g)].map(([, path]) => path!);
+    assert.ok(loaded.length > 2, page.text);
+    for (const path of loaded) {
+      const at = path.startsWith('v1/') ? `/${path}` : `/v1/docs/${path}`;
+      assert.equal((await call('GET', at, { role: null })).status, 200, at);
+    }
+    const document = (await call('GET', '/v1/openapi.json', { role: null })).body as {
+      openapi: string;
+      paths: Record<string, Record<string, { summary?: string; responses: object }>>;
+    };
+    assert.match(document.openapi, /^3\.1/);
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const operation of Object.values(methods)) assert.ok((operation.summary?.length ?? 0) > 10, path);
+    }
+  });
+
   await context.test('a search finds what the whole list has of it, and nothing else', async () => {
     type Bid = { requestId: string; state: string; code: string | null; batchId: string | null; decidedAt: number };
     const search = async (query: string) => {
