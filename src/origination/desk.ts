@@ -107,7 +107,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       busy.delete(state.flowId);
       if (!live) continue;
       if (record.kind === 'intended') observer({ kind: 'step', step: 'flow-intent-read-back' });
-      for (const code of alarmsOf(before, state)) observer({ kind: 'alarm', code, flowId: state.flowId });
+      for (const code of alarmsOf(before, state, settings)) observer({ kind: 'alarm', code, flowId: state.flowId });
       if (ledger.get(state.flowId) === null) agenda.remove(state.flowId);
     }
     if (live)
