@@ -105,6 +105,9 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     const folds = await ledger.fold(batch);
     for (const { state, before, record } of folds) {
       busy.delete(state.flowId);
+      const earlier = before?.operation?.intent?.intentId;
+      const sent = state.operation?.status !== 'intended' || state.operation.intent?.intentId !== earlier;
+      if (earlier !== undefined && sent) sender.forget(earlier);
       if (!live) continue;
       if (record.kind === 'intended') observer({ kind: 'step', step: 'flow-intent-read-back' });
       for (const code of alarmsOf(before, state, settings)) observer({ kind: 'alarm', code, flowId: state.flowId });
