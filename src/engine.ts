@@ -127,7 +127,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     onEvent: ruleJournal(journal),
   });
   const { desk, keeper } = config.roles.includes('desk') ? deskOf(parts, metrics, rules) : { desk: null, keeper: null };
-  const flowDesk = desk === null ? null : flowDeskOf(parts, desk);
+  const flowDesk = desk === null ? null : flowDeskOf(parts, desk, metrics);
   const door = config.roles.includes('door') ? doorOf(parts, metrics) : null;
   const server = createServer({
     door,
@@ -213,7 +213,7 @@ function deskOf(parts: EngineParts, metrics: Metrics, rules: RuleDesk): { desk: 
 }
 
 /** Contracts and withdrawals; a pause of the desk keeps them from writing too. */
-function flowDeskOf({ store, config, journal, onStep, ...parts }: EngineParts, desk: Desk): FlowDesk {
+function flowDeskOf({ store, config, journal, onStep, ...parts }: EngineParts, desk: Desk, metrics: Metrics): FlowDesk {
   return createFlowDesk({
     ...parts,
     ...store,
@@ -222,8 +222,10 @@ function flowDeskOf({ store, config, journal, onStep, ...parts }: EngineParts, d
     isOpen: () => desk.gate() === null,
     observer: (event) => {
       if (event.kind === 'step') onStep(event.step);
-      else if (event.kind === 'alarm') journal.error('alarm', { code: event.code, flowId: event.flowId });
-      else journal.error('fault', { code: event.code, text: event.message });
+      else if (event.kind === 'alarm') {
+        metrics.countAlarm(event.code);
+        journal.error('alarm', { code: event.code, flowId: event.flowId });
+      } else journal.error('fault', { code: event.code, text: event.message });
     },
   });
 }

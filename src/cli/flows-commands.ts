@@ -1,7 +1,7 @@
 /** The commands of contracts, renegotiations, withdrawals and events: their names, options, help and examples. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { FlowKind } from '../domain/flow-records.ts';
-import { listFlows, phasesOf, type StartedKind, showFlow, startFlow, takeStep } from './flows.ts';
+import { listFlows, phasesOf, type StartedKind, showFlow, showHistory, startFlow, takeStep } from './flows.ts';
 import type { CommandWorld } from './world.ts';
 
 type Add = (parent: Command, usage: string, description: string, example: string) => Command;
@@ -47,6 +47,10 @@ function addReading(
     .argument('<id>', flows.help.flowId)
     .option('--json', help.json, false)
     .action((flowId: string, { json }: { json: boolean }) => showFlow(world, flow, flowId, json));
+  add(parent, 'history', flows.help.history, `lance ${name} history ${id}`)
+    .argument('<id>', flows.help.flowId)
+    .option('--json', help.json, false)
+    .action((flowId: string, { json }: { json: boolean }) => showHistory(world, flow, flowId, json));
 }
 
 type AskingOptions = { file: string; key?: string; by: string; json: boolean };

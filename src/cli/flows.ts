@@ -8,6 +8,7 @@ import { contractAsked, renegotiationAsked, stepAsked, withdrawalAsked } from '.
 import { contractBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { flowView } from '../http/api/views.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
+import { plainRecord } from '../origination/orders.ts';
 import { transitions } from '../origination/transitions.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
@@ -103,6 +104,34 @@ function flowText({ format }: CommandWorld, state: FlowState): string {
 
 function joined(lines: readonly string[], by = '\n'): string | null {
   return lines.length === 0 ? null : lines.join(by);
+}
+
+/** Its records in log order, sealed parts left out. Throws `not-found`. */
+export async function showHistory(world: CommandWorld, flow: FlowKind, flowId: string, json: boolean): Promise<void> {
+  const { terminal, format } = world;
+  await withReader(world, async ({ flows, log }) => {
+    const state = (await flows.read([flowId])).get(flowId);
+    if (state?.flow !== flow) throw new Fault('not-found', format.texts.flows.notFound(flowId));
+    const records = (await log.readKey('flows', flowId)).map(({ record }) => plainRecord(record));
+    if (json) {
+      for (const record of records) terminal.write(JSON.stringify(record));
+      return;
+    }
+    const rows = records.map(({ kind, flowId: _id, at, ...facts }) => [
+      ...[format.time(Number(at)), String(kind), factsText(facts)],
+    ]);
+    terminal.write(tableText(format.texts.flows.historyHeader, rows));
+  });
+}
+
+const factsWidth = 160;
+
+function factsText(facts: Readonly<Record<string, unknown>>): string {
+  const said = Object.entries(facts).filter(([, value]) => value !== null && value !== '');
+  const text = said
+    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join('; ');
+  return text.length > factsWidth ? `${text.slice(0, factsWidth)}…` : text;
 }
 
 const starts = {

@@ -295,6 +295,7 @@ const flows: Fields<FlowSettings> = {
   retryMaxMs: wholeNumber('ms', 10, dayMs),
   keyedAttempts: wholeNumber('count', 1, 100),
   competenceLookMs: wholeNumber('ms', secondMs, hourMs),
+  noteTolerance: wholeNumber('cents', 0, 1_000_000),
   stepsKept: wholeNumber('count', 10, 10_000),
   finalisationEnabled: flag(),
   situations: list(

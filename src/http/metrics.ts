@@ -1,6 +1,7 @@
 /** Metrics: closed lists as labels, series counted, units in the name. Fed by what the door and the desk tell their observers. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { DeskEvent } from '../bidding/observer.ts';
+import type { FlowAlarm } from '../origination/react.ts';
 import type { DoorReport } from './door.ts';
 
 /** Measured when `/metrics` is asked for. Ages and lags are 0 when nothing waits. */
@@ -26,6 +27,8 @@ export type GaugeSample = {
 
 export type Metrics = {
   observeDesk: (event: DeskEvent) => void;
+  /** Of what follows a won bid. */
+  countAlarm: (code: FlowAlarm) => void;
   observeDoor: (report: DoorReport) => void;
   observeAppend: (durationMs: number) => void;
   setGauges: (sample: GaugeSample) => void;
@@ -47,6 +50,7 @@ export function createMetrics(): Metrics {
   const gauges = makeGauges(registry);
   return {
     observeDesk: deskObserver(counters, durations, gauges),
+    countAlarm: (code) => counters.alarms.inc({ code }),
     observeDoor: (report) => {
       counters.webhooks.inc({ event: report.event, status: String(report.status) });
       if (report.problem !== null) counters.webhookProblems.inc({ problem: report.problem });

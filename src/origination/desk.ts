@@ -105,9 +105,14 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     const folds = await ledger.fold(batch);
     for (const { state, before, record } of folds) {
       busy.delete(state.flowId);
+      const earlier = before?.operation?.intent?.intentId;
+      const sent = state.operation?.status !== 'intended' || state.operation.intent?.intentId !== earlier;
+      if (earlier !== undefined && sent) sender.forget(earlier);
       if (!live) continue;
       if (record?.kind === 'intended') observer({ kind: 'step', step: 'flow-intent-read-back' });
-      for (const code of alarmsOf(before, state)) observer({ kind: 'alarm', code, flowId: state.flowId });
+      // What others folded, they told.
+      const alarms = record === null ? [] : alarmsOf(before, state, settings);
+      for (const code of alarms) observer({ kind: 'alarm', code, flowId: state.flowId });
       if (ledger.get(state.flowId) === null) agenda.remove(state.flowId);
     }
     if (live)

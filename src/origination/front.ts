@@ -12,9 +12,11 @@ import type { RequestId } from '../domain/glossary.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
+import { withoutCpf } from '../wire/extra-facts.ts';
 import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import { evolve } from './evolve.ts';
+import { noteIndex } from './ledger.ts';
 import {
   type Asker,
   type ContractAsked,
@@ -51,7 +53,7 @@ export type FlowFront = {
 type FrontWorld = {
   append: (entries: readonly NewEntry[]) => Promise<void>;
   log: Pick<EventLog, 'readKey'>;
-  flows: Pick<FlowStore, 'read'>;
+  flows: Pick<FlowStore, 'read' | 'findByCode'>;
   views: Pick<Views, 'read'>;
   margins: Pick<MarginCache, 'read'> | null;
   vault: Vault;
@@ -182,6 +184,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const { renegotiation, authorisationNumber } = asked;
     const { cpf, closedContract } = renegotiation;
     const { closedByTermination, openInstallments, pendingCharges, linkValid } = asked;
+    const workerKey = workerKeyOf(vault, cpf);
+    const own = await ownContract(closedContract);
+    const owner = own?.subject.workerKey ?? workerKey;
+    if (owner !== workerKey)
+      return refusal('breach', 'contract-of-worker', 'closedContract', 'name a contract of this worker');
     const link = linkOf({ ...renegotiation, authorisationNumber });
     const order: RenegotiationOrder = {
       renegotiation,
@@ -191,14 +198,24 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     };
     const subject: FlowSubject = {
       requestId: null,
-      workerKey: workerKeyOf(vault, cpf),
+      workerKey,
       linkKey: keyOfLink(link.identity),
-      rateLimitHundredths: asked.originalRateHundredths,
+      rateLimitHundredths: Math.min(
+        asked.originalRateHundredths,
+        own?.terms?.rateHundredths ?? Number.MAX_SAFE_INTEGER,
+      ),
       closedContract,
       signerKeys: [],
     };
     const terms = renegotiationTerms(renegotiation, asked.estimatedInstallmentCents);
     return begin('renegotiation', renegotiationId(closedContract), asker, { subject, terms, sealed: order, asked });
+  }
+
+  /** Where the contract was made here we know whose it is and what it cost; of others only the service knows. */
+  async function ownContract(noteNumber: string): Promise<FlowState | null> {
+    const code = noteIndex(noteNumber);
+    const flowId = (await flows.findByCode([code])).get(code);
+    return flowId === undefined ? null : stateOf(flowId);
   }
 
   async function startWithdrawal(asker: Asker, asked: WithdrawalAsked): Promise<FrontResult> {
@@ -271,7 +288,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         return { ...base, signedAt: asked.signedAt, sealed: seal(asked.content) };
       case 'cancel':
       case 'deny':
-        return { ...base, reason: asked.reason };
+        return { ...base, reason: withoutCpf(asked.reason) };
       case 'confirm': {
         const operation = state.operation?.operation;
         const needsCode = operation === 'contract' || operation === 'renegotiation' || operation === 'inclusion';
@@ -280,7 +297,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
             operation === 'inclusion' ? "send the proposal's code" : 'send the request code that the service gave it';
           return refusal('breach', 'code-given', 'requestCode', text);
         }
-        return { ...base, reason: asked.reason, requestCode: asked.requestCode };
+        return { ...base, reason: withoutCpf(asked.reason), requestCode: asked.requestCode };
       }
       case 'simulation':
         return { ...base, personKeys: [state.subject.workerKey!], sealed: seal(asked.request) };

@@ -46,16 +46,23 @@ function isOpen(state: FlowState): boolean {
 /** All that a flow is found under. */
 function codesOf(state: FlowState): readonly string[] {
   const { requestId, workerKey } = state.subject;
+  const note = state.flow === 'contract' ? state.note : null;
   return [
     ...state.codes,
     ...(state.proposalCode === null ? [] : [proposalIndex(state.proposalCode)]),
     ...(requestId === null ? [] : [requestIndex(requestId)]),
+    ...(note === null ? [] : [noteIndex(note.noteNumber)]),
     ...(workerKey === null ? [] : [workerIndex(workerKey)]),
   ];
 }
 
 export function requestIndex(requestId: string): string {
   return `request:${requestId}`;
+}
+
+/** A contract of ours is found under the number of its credit note. */
+export function noteIndex(noteNumber: string): string {
+  return `note:${noteNumber}`;
 }
 
 function workerIndex(workerKey: string): string {

@@ -169,20 +169,31 @@ function turned(state: FlowState, at: EpochMs): FlowCommand {
 }
 
 /** Looked for at ever longer intervals; after a day it is shown, and nobody looks. */
-function reactToEvent(state: FlowState, { now }: Surroundings, { pollMs }: FlowSettings): readonly FlowCommand[] {
+function reactToEvent(state: FlowState, { now }: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
   const ageMs = now - state.startedAt;
   if (ageMs > 24 * hourMs) return [];
-  return [{ kind: 'look-up-flow' }, { kind: 'wait', until: now + Math.max(pollMs, ageMs) }];
+  const looks: FlowCommand[] = [
+    { kind: 'look-up-flow' },
+    { kind: 'wait', until: now + Math.max(settings.pollMs, ageMs) },
+  ];
+  // An event may come before the answer that names its code; later than this nobody will.
+  return ageMs < settings.noteTimeoutMs ? looks : [{ kind: 'alarm', code: 'event-unclaimed' }, ...looks];
 }
 
 /** Alarms of one step, raised once by whoever folds it. */
-export function alarmsOf(before: FlowState | null, after: FlowState): readonly FlowAlarm[] {
+export function alarmsOf(
+  before: FlowState | null,
+  after: FlowState,
+  { noteTolerance }: FlowSettings,
+): readonly FlowAlarm[] {
   const alarms: FlowAlarm[] = [];
   if (after.operation?.status === 'unclear' && before?.operation?.status !== 'unclear')
     alarms.push('operation-unclear');
-  if (after.note !== null && before?.note === null && after.differences.length > 0) alarms.push('note-differs');
+  const differs = after.differences.some(({ field, ours, theirs }) => {
+    return Math.abs(ours - theirs) > (field === 'rateHundredths' ? 0 : noteTolerance);
+  });
+  if (after.note !== null && before?.note === null && differs) alarms.push('note-differs');
   const refused = after.phase === 'refused' || after.phase === 'endorsement-refused' || after.phase === 'failed';
   if (refused && before?.phase !== after.phase) alarms.push('flow-refused');
-  if (after.phase === 'unclaimed' && before === null) alarms.push('event-unclaimed');
   return alarms;
 }

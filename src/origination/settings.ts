@@ -11,6 +11,8 @@ export type FlowSettings = {
   askCached: boolean;
   /** No credit note by then after its operation was acknowledged: an alarm. */
   noteTimeoutMs: number;
+  /** Cents, or hundredths of a percent of the CET: how far a credit note may lie from our arithmetic, which is shown, without an alarm. */
+  noteTolerance: number;
   /** Before what was certainly not done is tried again, and before an unknown answer is asked for again with the same key; doubled up to `retryMaxMs`. */
   retryMs: number;
   retryMaxMs: number;

@@ -84,6 +84,9 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.match(shown, /Phase +simulated/);
   assert.match(shown, /May be done next +cancel, simulation, inclusion/);
   assert.ok(!shown.includes(cpf));
+  const history = await lance(environment, 'withdrawals', 'history', flowId);
+  assert.match(history.stdout, /started[\s\S]+asked[\s\S]+step simulation[\s\S]+intended[\s\S]+answered/);
+  assert.ok(!history.stdout.includes(cpf));
   const portuguese = await lance({ ...environment, LANCE_LANG: 'pt' }, 'withdrawals', 'list');
   assert.match(portuguese.stdout, /simulado/);
   assert.ok(portuguese.stdout.includes(flowId));

@@ -258,12 +258,17 @@ function judge(sandbox: Sandbox, all: AllTold, unclaimedEvents: number): Omit<Fl
     wrong,
     executedTwice: summary.executedTwice,
     operations: summary.operations,
-    faults: summary.faults,
+    faults: { ...summary.faults, tokenExpired: refusedTokens(sandbox) },
     resolvedByPerson: told.reduce((sum, { resolved }) => sum + resolved, 0),
     amended: told.reduce((sum, { amended }) => sum + amended, 0),
     differing: differencesOf(told),
     unclaimedEvents,
   };
+}
+
+/** Calls with a token that had run out. */
+function refusedTokens(sandbox: Sandbox): number {
+  return sandbox.record.of('call').filter(({ authorised }) => !authorised).length;
 }
 
 /** By field: in how many notes, and the widest. */

@@ -123,6 +123,33 @@ test('the operator API', async (context) => {
     assert.equal(sandbox.summary().operations.contract, 1);
   });
 
+  await context.test('a renegotiation of a contract made here: its worker, and at most its rate', async () => {
+    const loan = sandbox.contracts.loans().find((each) => each.requestId === requestId)!;
+    const renegotiation = {
+      ...{ closedContract: loan.noteNumber, registration: 'm', employerId: '12345678', employerIdType: 1, agentCpf },
+      ...{ contractType: 'CLT', installments: 12, rateHundredths: rateHundredths + 1, originalRateHundredths: 498 },
+    };
+    const start = (key: string, worker: string, change = {}) =>
+      call('POST', '/v1/renegotiations', { key, body: { ...renegotiation, cpf: worker, ...change } });
+    const stranger = await start('r1', cpf);
+    assert.deepEqual([stranger.status, problemOf(stranger).errors[0]?.rule], [422, 'contract-of-worker']);
+    const dear = await start('r2', loan.cpf);
+    assert.deepEqual([dear.status, problemOf(dear).errors[0]?.rule], [422, 'rate-within-original']);
+    const elsewhere = await start('r3', cpf, { closedContract: 'of-another-lender', rateHundredths: 499 });
+    assert.ok(
+      problemOf(elsewhere).errors.some(({ rule }) => rule === 'rate-at-most-maximum'),
+      elsewhere.text,
+    );
+    const taken = await start('r4', cpf, { closedContract: 'of-another-lender', rateHundredths: 498 });
+    assert.equal(taken.status, 201, taken.text);
+    const path = `/v1/renegotiations/${flowOf(taken).flowId}`;
+    const reason = `o trabalhador ${cpf} desistiu`;
+    const cancelled = await call('POST', `${path}/cancel`, { key: 'r5', body: { reason } });
+    assert.deepEqual([cancelled.status, flowOf(cancelled).phase], [202, 'cancelled']);
+    const history = await call('GET', `${path}/history`, { role: 'viewer' });
+    assert.ok(history.text.includes('desistiu') && !history.text.includes(cpf), history.text);
+  });
+
   await context.test('a withdrawal: steps in their order only, answers for those who may see them', async () => {
     const { birthDate } = sandbox.withdrawals.holder(cpf);
     const begun = await call('POST', '/v1/withdrawals', { key: 'w1', body: { cpf, birthDate } });
@@ -204,6 +231,25 @@ test('the operator API', async (context) => {
     }
     assert.equal(new Set(seen).size, seen.length);
     assert.equal(seen.length, 25);
+  });
+
+  await context.test('the document is served as a page that people can read, with all that it loads', async () => {
+    const page = await call('GET', '/v1/docs/', { role: null });
+    assert.match(page.text, /<title>Lance: API<\/title>/);
+    const loaded = [...page.text.matchAll(/(?:src|href)="\.?\/?([^"]+\.(?:js|css))"/g)].map(([, path]) => path!);
+    assert.ok(loaded.length > 2, page.text);
+    for (const path of loaded) {
+      const at = path.startsWith('v1/') ? `/${path}` : `/v1/docs/${path}`;
+      assert.equal((await call('GET', at, { role: null })).status, 200, at);
+    }
+    const document = (await call('GET', '/v1/openapi.json', { role: null })).body as {
+      openapi: string;
+      paths: Record<string, Record<string, { summary?: string; responses: object }>>;
+    };
+    assert.match(document.openapi, /^3\.1/);
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const operation of Object.values(methods)) assert.ok((operation.summary?.length ?? 0) > 10, path);
+    }
   });
 
   await context.test('a search finds what the whole list has of it, and nothing else', async () => {

@@ -27,6 +27,7 @@ function fill(metrics: Metrics): void {
   metrics.observeDesk({ kind: 'duration', stage: 'received-to-decided', durationMs: 12 });
   metrics.observeDesk({ kind: 'attempt', outcome: 'accepted' });
   metrics.observeDesk({ kind: 'late-claim', requestId: '1' });
+  metrics.countAlarm('operation-unclear');
   metrics.observeAppend(3);
   metrics.setGauges({
     queueDepth: 2,
@@ -56,6 +57,7 @@ test('what happened is counted, in base units', async () => {
     'lance_passes_total{code="margin-missing"} 1',
     'lance_bid_attempts_total{outcome="accepted"} 1',
     'lance_late_claims_total 1',
+    'lance_alarms_total{code="operation-unclear"} 1',
     'lance_stage_duration_seconds_sum{stage="received-to-decided"} 0.012',
     'lance_stage_duration_seconds_sum{stage="received-to-durable"} 0.004',
     'lance_log_append_duration_seconds_sum 0.003',

@@ -1,14 +1,16 @@
 /** Flows case by case: what is asked, checked, sent and believed, and when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { flowSteps } from '../../src/domain/flow-records.ts';
+import { type FlowRecord, flowSteps } from '../../src/domain/flow-records.ts';
 import { flowPhases } from '../../src/domain/flow-states.ts';
 import type { CreditNote } from '../../src/domain/records.ts';
 import { differencesOf, expectedLoan } from '../../src/origination/differences.ts';
+import { evolve } from '../../src/origination/evolve.ts';
+import { alarmsOf, react } from '../../src/origination/react.ts';
 import { allowsStep, nextSteps } from '../../src/origination/steps.ts';
 import { isFinished, transitions } from '../../src/origination/transitions.ts';
 import { createFlowWorld, type FlowWorld } from './flow-world.ts';
-import { asked, dayMs, goodTerms, pricing, startAt, started, stepRequests, workerKey } from './orders.ts';
+import { asked, dayMs, goodTerms, pricing, settings, startAt, started, stepRequests, workerKey } from './orders.ts';
 
 const phaseOf = (real: FlowWorld) => real.state().phase;
 const kindsOf = (real: FlowWorld) => real.log.map(({ kind }) => kind);
@@ -230,4 +232,35 @@ test('figures of the credit note are held against our own arithmetic, to the cen
     { field: 'installmentCents', ours: expected.installmentCents, theirs: expected.installmentCents! + 1 },
   ]);
   assert.deepEqual(differencesOf(expected, { ...note, iofCents: null }), [], 'what it does not say cannot differ');
+});
+
+test('an alarm is raised once, and for a note only when its figures lie further off than rounding does', () => {
+  const real = createFlowWorld(started('contract'));
+  goOn(real, 4);
+  deliverAll(real);
+  const noted = real.state();
+  assert.equal(noted.phase, 'awaiting-signature');
+  const without = { ...noted, note: null, differences: [] };
+  const alarms = (field: 'iofCents' | 'rateHundredths', theirs: number) =>
+    alarmsOf(without, { ...noted, differences: [{ field, ours: 300, theirs }] }, settings);
+  assert.deepEqual(alarms('iofCents', 300 + settings.noteTolerance), []);
+  assert.deepEqual(alarms('iofCents', 299 - settings.noteTolerance), ['note-differs']);
+  assert.deepEqual(alarms('rateHundredths', 301), ['note-differs']);
+  const refused = { ...noted, phase: 'refused' as const };
+  assert.deepEqual(alarmsOf(noted, refused, settings), ['flow-refused']);
+  assert.deepEqual(alarmsOf(refused, refused, settings), []);
+});
+
+test('an event that nobody waits for is looked after for a day, and alarms once no answer can name its code any more', () => {
+  const told: FlowRecord = {
+    ...{ kind: 'told', flowId: 'event:zz', at: startAt, requestCode: 'zz', of: 'contract' },
+    ...{ note: null, errors: ['x'], sealed: '' },
+  };
+  const event = evolve(null, told, settings)!;
+  const commands = (ageMs: number) =>
+    react(event, { now: startAt + ageMs, instance: 'a', margin: null, tried: () => false }, settings);
+  const kinds = (ageMs: number) => commands(ageMs).map(({ kind }) => kind);
+  assert.deepEqual(kinds(settings.noteTimeoutMs - 1), ['look-up-flow', 'wait']);
+  assert.deepEqual(kinds(settings.noteTimeoutMs), ['alarm', 'look-up-flow', 'wait']);
+  assert.deepEqual(kinds(dayMs + 1), []);
 });

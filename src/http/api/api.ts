@@ -77,7 +77,8 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts): Promise<void>
     },
     transform: jsonSchemaTransform,
   });
-  await scope.register(swaggerUi, { routePrefix: '/docs', staticCSP: true });
+  const css = [{ filename: 'page.css', content: '.swagger-ui .topbar { display: none }' }];
+  await scope.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, theme: { title: 'Lance: API', css } });
   const app = scope.withTypeProvider<ZodTypeProvider>();
   const guard = createGuard(parts.tokens);
   app.get('/openapi.json', { schema: { hide: true } }, async () => scope.swagger());

@@ -23,6 +23,7 @@ import {
   idempotency,
   renegotiationBody,
   stepBodies,
+  stepTexts,
   withdrawalBody,
 } from './schemas.ts';
 import { flowPageOf, flowView } from './views.ts';
@@ -97,7 +98,7 @@ function addStep(app: ApiApp, { front, flows, guard }: FlowRouteParts, { path, f
       onRequest: guard.only('operator', 'admin'),
       schema: {
         tags: ['steps'],
-        summary: `Step of a ${flow}: ${step}`,
+        summary: `${stepTexts[step]} (${flow})`,
         headers: idempotency,
         params: idParams,
         body: stepBodies[step],

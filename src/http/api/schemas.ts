@@ -188,6 +188,22 @@ export const stepBodies = {
   'account-update': z.strictObject({ fields: anything }),
 } as const satisfies Record<(typeof flowSteps)[number], z.ZodType>;
 
+export const stepTexts: Readonly<Record<(typeof flowSteps)[number], string>> = {
+  amend: 'Change the terms where a rule or the service stands in the way',
+  sign: "Hand in the worker's signature; the endorsement follows",
+  cancel: 'End it where it stands',
+  confirm: 'Say that an unclear operation was done, as seen at the service',
+  deny: 'Say that an unclear operation was not done, as seen at the service',
+  simulation: 'Simulate several periods',
+  inclusion: 'Include the proposal',
+  proposal: 'Ask where the proposal stands',
+  installments: 'Ask for the instalments as of a day',
+  splits: 'Add entries of payments and transfers',
+  signers: 'Register those who have signed',
+  finalisation: 'Finalise, once all have signed',
+  'account-update': 'Change the account that is paid',
+};
+
 // --- Answers --------------------------------------------------------------------------------------------------------
 
 const time = z.number().describe('epoch ms');
