@@ -116,9 +116,23 @@ function encodeChange(change: ViewChange, args: string[]): void {
   }
 }
 
+/** Every bucket of a cap that may refuse one of the reservations. */
+function limitingKeys(changes: readonly ViewChange[]): string[] {
+  const keys = new Set<string>();
+  for (const change of changes) {
+    if (change.kind !== 'reserve' || change.force) continue;
+    for (const cap of change.caps) {
+      if (cap.limitAmountCents !== null || cap.limitCount !== null) for (const key of cap.keys) keys.add(key);
+    }
+  }
+  return [...keys];
+}
+
 /** Arguments of the fold, after the prefix. */
 export function encodeBatch(batch: ViewBatch): string[] {
+  const limiting = limitingKeys(batch.changes);
   const args = [String(batch.partition), String(batch.first), String(batch.next), newName()];
+  args.push(String(limiting.length), ...limiting);
   for (const change of batch.changes) encodeChange(change, args);
   return args;
 }
