@@ -63,11 +63,11 @@ export function watchFolder(
   return {
     ...watch,
     reports,
-    start: (onReport) =>
+    start: (onReport, afterMs) =>
       watch.start((report) => {
         reports.push(report);
         onReport(report);
-      }),
+      }, afterMs),
   };
 }
 

@@ -82,15 +82,9 @@ test('a set beside itself turns nothing and differs in nothing, in whatever orde
     }
   }
   assert.ok(report.segments[0]!.current.bids > 100);
-  const again = await measureImpact(
-    cases.toReversed().sort((a, b) => a.decidedAt - b.decidedAt),
-    {
-      ...base,
-      current: policyWith(),
-      candidate: policyWith(),
-    },
-  );
-  assert.equal(again.segments[0]!.current.bids, report.segments[0]!.current.bids);
+  const turned = [...cases.slice(150), ...cases.slice(0, 150)];
+  const again = await measureImpact(turned, { ...base, current: policyWith(), candidate: policyWith() });
+  assert.deepEqual(again, report);
 });
 
 test('a set that blocks a segment turns exactly the bids of that segment, and the same bytes come out again', async () => {
@@ -231,6 +225,48 @@ test('what was only learnt from is not counted, and a repeated line counts once'
   assert.deepEqual([report.requests, report.warmUp, report.repeated, report.batches], [100, 200, 1, 10]);
   const counted = new Set(cases.slice(200).map(({ request }) => request.requestId));
   assert.ok(report.flips.every(({ requestId }) => counted.has(requestId)));
+});
+
+test('what the report says of itself: ends that are not known, times, caps, exposure, and other economics', async () => {
+  const some = casesOf(300).map((recorded, place) => (place % 10 === 3 ? { ...recorded, auction: null } : recorded));
+  const from = 100;
+  const current = policyWith();
+  const candidate = policyWith(blocksCommerce);
+  const report = await measureImpact(some, { ...base, current, candidate, warmUp: from });
+  assert.equal(report.judged, some.slice(from).filter(({ auction }) => auction !== null).length);
+  assert.equal(report.judged, 180);
+  assert.deepEqual([report.from, report.to], [some[from]!.request.receivedAt, some.at(-1)!.request.receivedAt]);
+  assert.equal(report.otherEconomics, false);
+  const [all] = report.segments;
+  assert.ok(all!.current.judgedBids < all!.current.bids);
+  for (const [side, policy] of [current, candidate].entries()) {
+    const [replayed] = await replaySets(some, [{ policy, shares: false }], settings, () => undefined);
+    let [promised, peak, place] = [0, 0, 0];
+    for (const [group, moves] of replayed!.moves.entries()) {
+      for (const { amountCents } of moves) {
+        promised += amountCents;
+        if (place >= from) peak = Math.max(peak, promised);
+      }
+      place += replayed!.groups[group]!;
+    }
+    const told = side === 0 ? all!.current : all!.candidate;
+    assert.ok(peak > 0);
+    assert.equal(told.peakExposureCents, peak);
+    assert.equal(report.series.exposureCents[side]!.at(-1), promised);
+    const profitCents = report.series.profitCents[side]!.at(-1)!;
+    assert.ok(Math.abs(profitCents - told.profitGivenBidsCents) <= 1);
+    const day = report.caps.find(({ name }) => name === 'desk-day')!;
+    assert.deepEqual(side === 0 ? day.current : day.candidate, replayed!.capPeaks.get('desk-day'));
+  }
+  const [day] = report.caps.filter(({ name }) => name === 'desk-day');
+  assert.ok(day!.current!.amountCents > day!.candidate!.amountCents);
+  const cheaper = ruleFile(
+    'Cheaper money',
+    { all: [{ fact: 'desk.always', operator: 'equal', value: true }] },
+    { type: 'economics', params: { fundingAnnualPercent: 9 } },
+  );
+  const other = await measureImpact(some.slice(0, 20), { ...base, current, candidate: policyWith(cheaper) });
+  assert.equal(other.otherEconomics, true);
 });
 
 test('the bootstrap draws whole batches: its interval is that of the mean of batch sums', () => {
