@@ -19,12 +19,16 @@ const memoryMb = 512;
 export function createRuleWatch(data: RuleThreadData): RuleWatch {
   let onReport: ((report: RuleReport) => void) | null = null;
   let worker: Worker | null = null;
-  let restart: NodeJS.Timeout | null = null;
+  let later: NodeJS.Timeout | null = null;
+  /** It was not needed yet: whoever asks something starts it. */
+  let fresh = true;
   let lastId = 0;
   let stopped = false;
   const asked = new Map<number, { resolve: (report: RuleReport) => void; reject: (fault: Fault) => void }>();
 
   function run(): void {
+    if (later !== null) clearTimeout(later);
+    fresh = false;
     const begun = new Worker(new URL('./rule-thread.ts', import.meta.url), {
       workerData: data,
       resourceLimits: { maxOldGenerationSizeMb: memoryMb },
@@ -42,6 +46,11 @@ export function createRuleWatch(data: RuleThreadData): RuleWatch {
     });
   }
 
+  function runIn(ms: number): void {
+    later = setTimeout(run, ms);
+    later.unref();
+  }
+
   function die(why: string): void {
     if (worker === null || stopped) return;
     worker = null;
@@ -49,17 +58,18 @@ export function createRuleWatch(data: RuleThreadData): RuleWatch {
     for (const { reject } of asked.values()) reject(new Fault('rules-unchecked', text));
     asked.clear();
     onReport?.({ kind: 'refused', text });
-    restart = setTimeout(run, restartMs);
-    restart.unref();
+    runIn(restartMs);
   }
 
   return {
-    start: (listener) => {
+    start: (listener, afterMs) => {
       onReport = listener;
-      run();
+      if (afterMs === 0) run();
+      else runIn(afterMs);
     },
     check: (source) =>
       new Promise((resolve, reject) => {
+        if (fresh) run();
         if (worker === null)
           return reject(new Fault('rules-unchecked', 'The thread that checks the rules starts anew.'));
         lastId += 1;
@@ -68,7 +78,7 @@ export function createRuleWatch(data: RuleThreadData): RuleWatch {
       }),
     stop: async () => {
       stopped = true;
-      if (restart !== null) clearTimeout(restart);
+      if (later !== null) clearTimeout(later);
       await worker?.terminate();
     },
   };

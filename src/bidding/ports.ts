@@ -274,8 +274,8 @@ export type RuleReport = { kind: 'good'; hash: string; source: string } | { kind
 
 /** The folder of rules, read and checked where that holds nobody up. */
 export type RuleWatch = {
-  /** Hears of the folder once, and again whenever it has changed and come to rest. */
-  start: (onReport: (report: RuleReport) => void) => void;
+  /** Hears of the folder once, `afterMs` from now at the earliest, and again whenever it has changed and come to rest. */
+  start: (onReport: (report: RuleReport) => void, afterMs: number) => void;
   /** Whether this program takes a stored set. Rejects when that could not be found out. */
   check: (source: string) => Promise<RuleReport>;
   stop: () => Promise<void>;

@@ -40,6 +40,8 @@ export type RuleDesk = {
 };
 
 const retryMs = 500;
+/** A desk that starts anew has its hands full with what it finds: it follows what it followed, and the folder can wait. */
+const laterLookMs = 2_000;
 
 export function createRuleDesk(world: {
   watch: RuleWatch;
@@ -220,11 +222,12 @@ export function createRuleDesk(world: {
     let reports = 0;
     const first = Promise.withResolvers<RuleReport>();
     const hasOrders = orders.length > 0;
-    watch.start((found) => {
+    const hear = (found: RuleReport) => {
       reports += 1;
       if (reports === 1) first.resolve(found);
       if (hasOrders || reports > 1) onReport(found, reports === 1);
-    });
+    };
+    watch.start(hear, hasOrders ? laterLookMs : 0);
     if (!hasOrders) {
       const found = await first.promise;
       if (found.kind === 'refused') throw new Fault('rules-refused', `The rule set is refused:\n${found.text}`);

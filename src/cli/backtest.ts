@@ -8,7 +8,8 @@ import { wholeMarket } from '../rules/keys.ts';
 import { readAuctionsFile } from './auctions-file.ts';
 import { backtestPage, policyName, scoreRows, segmentName, shareText } from './backtest-page.ts';
 import { rowsOf } from './bids-list.ts';
-import { checkPlace, writeHtml } from './html-file.ts';
+import { writeHtml } from './html-file.ts';
+import { checkPlace } from './named-file.ts';
 import { createProgress, tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 

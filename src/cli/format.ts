@@ -6,6 +6,8 @@ export type Format = {
   language: Language;
   texts: Texts;
   money: (cents: number) => string;
+  /** The same without cents, for wide tables. */
+  reais: (cents: number) => string;
   /** Hundredths of a percent a month. */
   rate: (hundredths: number) => string;
   annualRate: (hundredths: number) => string;
@@ -38,6 +40,7 @@ export function createFormat(language: Language): Format {
     language,
     texts,
     money: (cents) => (cents < 0 ? `-R$ ${number(-cents / 100, 2)}` : `R$ ${number(cents / 100, 2)}`),
+    reais: (cents) => (cents <= -50 ? `-R$ ${number(-cents / 100)}` : `R$ ${number(cents / 100)}`),
     rate: (hundredths) => `${percent(hundredths)} ${texts.units.perMonth}`,
     annualRate: (hundredths) => `${percent(hundredths)} ${texts.units.perYear}`,
     points: (hundredths) => `${number(hundredths / 100, 2)} p.p.`,

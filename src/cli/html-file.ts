@@ -1,26 +1,10 @@
 /** Writes a page of the impact room to a file, with all that it needs inside. */
-import { accessSync, constants, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname } from 'node:path';
-import { Fault } from '../errors.ts';
 import { type HtmlPage, htmlPage } from '../impact/page.ts';
+import { writeNamed } from './named-file.ts';
 import type { CommandWorld } from './world.ts';
 
 const require = createRequire(import.meta.url);
-
-function attempt({ format }: CommandWorld, path: string, work: () => void): void {
-  try {
-    work();
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new Fault('not-allowed', format.texts.page.unwritable(path, code ?? ''), cause);
-  }
-}
-
-/** Before long work: its page will have a place. Throws `not-allowed`. */
-export function checkPlace(world: CommandWorld, path: string): void {
-  attempt(world, path, () => accessSync(dirname(path), constants.W_OK));
-}
 
 /** Throws `not-allowed`. */
 export function writeHtml(world: CommandWorld, path: string, page: HtmlPage): void {
@@ -31,5 +15,5 @@ export function writeHtml(world: CommandWorld, path: string, page: HtmlPage): vo
     script: readPackageFile('src/impact/page-plots.js'),
     style: readPackageFile('src/impact/page.css'),
   });
-  attempt(world, path, () => writeFileSync(path, text));
+  writeNamed(world, path, text);
 }

@@ -8,8 +8,9 @@ export const performanceEn: Texts['performance'] = {
     csv: 'CSV: request id, month (2026-11), status (current, late, default, not-started, settled)',
   },
   progress: 'loans',
-  unknown: 'the desk does not know this request',
-  noBid: 'the desk made no bid on this request',
+  unknown: 'the desk does not know this request; write the number of one that it bid on',
+  noBid: 'the desk made no bid on this request; leave it out',
+  noLoan: 'No line names a loan of this desk.',
   noRival: 'no rival',
   hundredths: 'hundredths of a percent',
   vintageHeader: [

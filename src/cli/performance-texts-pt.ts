@@ -7,8 +7,9 @@ export const performancePt = {
     csv: 'CSV: número da solicitação, mês (2026-11), situação (current, late, default, not-started, settled)',
   },
   progress: 'empréstimos',
-  unknown: 'a mesa não conhece esta solicitação',
-  noBid: 'a mesa não deu lance nesta solicitação',
+  unknown: 'a mesa não conhece esta solicitação; escreva o número de uma em que deu lance',
+  noBid: 'a mesa não deu lance nesta solicitação; tire a linha',
+  noLoan: 'Nenhuma linha traz um empréstimo desta mesa.',
   noRival: 'sem rival',
   hundredths: 'centésimos de porcento',
   vintageHeader: [

@@ -2,7 +2,6 @@
 import { askedOf } from '../bidding/explain.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { RequestState } from '../domain/states.ts';
-import { Fault } from '../errors.ts';
 import { bestRivalOf } from '../impact/desk-replay.ts';
 import {
   gapOf,
@@ -16,6 +15,7 @@ import { recordedCaseOf } from '../impact/recorded-cases.ts';
 import type { BadLine } from '../rules/csv.ts';
 import { type Decision, replayOf } from './bid-report.ts';
 import type { Format } from './format.ts';
+import { readNamed } from './named-file.ts';
 import { segmentText } from './rules-impact-text.ts';
 import { createProgress, tableText } from './terminal.ts';
 import { type CommandWorld, type DeskReader, withReader } from './world.ts';
@@ -45,20 +45,11 @@ async function loanOf(
   return { kind: 'loan', loan: { requestId, decidedAt, offer, asked, segmentKeys, gapHundredths, observations } };
 }
 
-function readFile(world: CommandWorld, file: string): string {
-  try {
-    return world.readText(file);
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new Fault('not-found', world.format.texts.learn.unreadable(file, code ?? ''), cause);
-  }
-}
-
 /** Resolves to the exit code: 65 when a line is bad; the others are reported all the same. */
 export async function importPerformance(world: CommandWorld, file: string, json: boolean): Promise<number> {
   const { terminal, format } = world;
   const { performance, rules } = format.texts;
-  const { observations, bad } = readPerformance(readFile(world, file));
+  const { observations, bad } = readPerformance(readNamed(world, file, performance.help.csv));
   const byRequest = Map.groupBy(observations, ({ requestId }) => requestId);
   const faults: BadLine[] = [...bad];
   const loans: Loan[] = [];
@@ -78,6 +69,7 @@ export async function importPerformance(world: CommandWorld, file: string, json:
   for (const { line, text } of faults) terminal.say(rules.badLine(file, line, text));
   const report = reportPerformance(loans);
   if (json) terminal.write(JSON.stringify({ ...report, bad: faults }));
+  else if (loans.length === 0) terminal.say(performance.noLoan);
   else {
     const { vintages, segments, gaps, total } = report;
     const named = (rows: readonly PerformanceRow[], nameOf: (key: string) => string) =>

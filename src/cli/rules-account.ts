@@ -1,5 +1,4 @@
 /** Rules in words, each condition with the value it saw: for `lance rules explain` and a decision's page. */
-import { readFileSync } from 'node:fs';
 import { Fault } from '../errors.ts';
 import { accountRules, type ConditionAccount, nearestClear, type RuleAccount } from '../rules/account.ts';
 import { evaluateOffer, evaluateRequest } from '../rules/evaluate.ts';
@@ -8,6 +7,7 @@ import { linesOf, parseJson } from '../rules/json.ts';
 import { faultText, isObject, type RuleFault } from '../rules/place.ts';
 import { factMaps, readFacts } from '../rules/test-file.ts';
 import type { Format } from './format.ts';
+import { readNamed } from './named-file.ts';
 import { requireRules } from './rules-files.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -41,8 +41,8 @@ export function ruleLines(account: RuleAccount, format: Format): string[] {
   return [head, ...conditionLines(account.condition, format, '    ')];
 }
 
-function readFactsFile(path: string): ReturnType<typeof factMaps> & { at: number | null } {
-  const text = readFileSync(path, 'utf8');
+function readFactsFile(world: CommandWorld, path: string): ReturnType<typeof factMaps> & { at: number | null } {
+  const text = readNamed(world, path, world.format.texts.rules.help.facts);
   const parsed = parseJson(text);
   if (parsed.kind === 'malformed') throw new Fault('rules-refused', `${path}: ${parsed.text}`);
   const faults: RuleFault[] = [];
@@ -68,7 +68,7 @@ export function explainRules(world: CommandWorld, directory: string, path: strin
   const { terminal, format, clock } = world;
   const { rules } = format.texts;
   const ruleSet = requireRules(world, directory);
-  const { facts, offerFacts } = readFactsFile(path);
+  const { facts, offerFacts } = readFactsFile(world, path);
   const offer = Object.keys(offerFacts).length > 0 ? offerFacts : null;
   const at = clock.now();
   const accounts = accountRules(ruleSet, facts, offer, at);

@@ -1,8 +1,8 @@
 /** `lance rules check` and `lance rules test`: what activation does with a folder of rules, without activating it. */
-import { writeFileSync } from 'node:fs';
 import type { TestReport } from '../rules/rule-tests.ts';
 import { junitOf } from '../rules/rule-tests.ts';
 import { judgeRules } from '../rules/verdict.ts';
+import { writeNamed } from './named-file.ts';
 import { tellFaults } from './rules-files.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -40,7 +40,7 @@ export function checkRules(world: CommandWorld, directory: string, options: Test
   }
   const { ruleSet, warnings, report } = verdict;
   const good = verdict.kind === 'good';
-  if (options.junit !== undefined) writeFileSync(options.junit, junitOf(report));
+  if (options.junit !== undefined) writeNamed(world, options.junit, junitOf(report));
   if (options.json) {
     const { coverage, uncovered, failed } = report;
     const failures = report.results.filter((result) => result.failures.length > 0);

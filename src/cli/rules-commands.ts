@@ -1,12 +1,12 @@
 /** The `rules` commands: their names, options, help and examples. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { defaultRulesDir } from '../config.ts';
 import { Fault } from '../errors.ts';
 import { listFacts } from '../rules/lists.ts';
 import { schemaFiles } from '../rules/schema.ts';
 import { registerImpact } from './impact-commands.ts';
+import { writeBelow } from './named-file.ts';
 import { explainRules } from './rules-account.ts';
 import { activateRules, approveRules, proposeRules, rollbackRules, tellRuleHistory } from './rules-activate.ts';
 import { checkRules, type TestOptions } from './rules-check.ts';
@@ -25,8 +25,7 @@ function writeSchema(world: CommandWorld, directory: string): void {
   const files = schemaFiles();
   for (const { path, text } of files) {
     const target = join(directory, path);
-    mkdirSync(dirname(target), { recursive: true });
-    writeFileSync(target, text);
+    writeBelow(world, directory, target, text);
     world.terminal.write(target);
   }
 }

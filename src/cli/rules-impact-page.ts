@@ -20,13 +20,19 @@ const mostFlips = 60;
 const hourMs = 3_600_000;
 const headline: readonly Compared[] = ['profitGivenBidsCents', 'expectedProfitCents', 'wins', 'bids'];
 
+/** A sum that no line break falls into. */
+function whole(text: string): string {
+  return text.replaceAll(/(?<=[^…]) (?=[^…])/g, '\u00a0').replaceAll('-', '\u2212');
+}
+
 function figuresOf(total: SegmentImpact, format: Format): HtmlPage['figures'] {
   const { impact } = format.texts;
   return headline.map((name) => {
     const [value, interval] = differenceTexts(name, total.difference[name], format);
     const was = measureText(name, total.current[name], format);
     const is = measureText(name, total.candidate[name], format);
-    return { label: `Δ ${impact.measures[name]}`, value, note: `${was} → ${is} · ${interval}` };
+    const note = `${whole(was)} → ${whole(is)}\n${impact.totalHeader[4]!}: ${whole(interval)}`;
+    return { label: `Δ ${impact.measures[name]}`, value: whole(value), note };
   });
 }
 
@@ -85,7 +91,7 @@ function longRow({ key, current, candidate }: SegmentImpact, format: Format): st
   const names = ['volumeCents', 'expectedProfitCents', 'profitGivenBidsCents', 'peakExposureCents'] as const;
   return [
     segmentText(key, format),
-    ...names.flatMap((name) => [format.money(current[name]), format.money(candidate[name])]),
+    ...names.flatMap((name) => [format.reais(current[name]), format.reais(candidate[name])]),
   ];
 }
 
@@ -94,8 +100,8 @@ function whySection(report: ImpactReport, format: Format): PageSection {
   const total = report.segments[0]!;
   const isSame = report.flips.length === 0 && total.otherBid === 0;
   const items: PageTable[] = [
-    { ...table('', impact.passHeader, passRows(total, format), [1, 2]), width: 'half' },
-    { ...table('', impact.causeHeader, causeRows(report, format), [4]), width: 'half' },
+    table('', impact.causeHeader, causeRows(report, format), [4]),
+    table('', impact.passHeader, passRows(total, format), [1, 2]),
   ];
   return { title: impact.sections.why, text: isSame ? impact.same : '', items };
 }

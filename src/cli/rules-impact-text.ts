@@ -24,10 +24,11 @@ function signed(name: Compared, value: number | null, format: Format): string {
   return `${value !== null && value > 0 ? '+' : ''}${text}`;
 }
 
-/** `all|worker.tenureMonths=12-36` as people read it. */
+/** `all|guarantee.present=true|worker.tenureMonths=12-36` as people read it: the last word says it, but for `present`. */
 export function segmentText(key: string, format: Format): string {
   const parts = key.split('|').slice(1);
-  return parts.length === 0 ? format.texts.impact.all : parts.map((part) => part.replace(/^.*\./, '')).join(' · ');
+  const short = (part: string) => part.replace(/^(\w+)\.present=/, '$1=').replace(/^[\w.]*\.(?=\w+=)/, '');
+  return parts.length === 0 ? format.texts.impact.all : parts.map(short).join(' · ');
 }
 
 export function differenceTexts(name: Compared, { value, low, high }: Difference, format: Format): [string, string] {
@@ -49,14 +50,20 @@ export function totalRows(total: SegmentImpact, format: Format): string[][] {
   return rows;
 }
 
+function signedReais(cents: number | null, { texts, reais }: Format): string {
+  return cents === null ? texts.impact.none : `${cents >= 50 ? '+' : ''}${reais(cents)}`;
+}
+
 export function segmentRow(segment: SegmentImpact, format: Format): string[] {
   const { key, requests, toPass, toBid, otherBid, current, candidate, difference } = segment;
+  const { value, low, high } = difference.profitGivenBidsCents;
   return [
     segmentText(key, format),
     ...[requests, toPass, toBid, otherBid, current.bids, candidate.bids].map((count) => format.number(count)),
     measureText('winRate', current.winRate, format),
     measureText('winRate', candidate.winRate, format),
-    ...differenceTexts('profitGivenBidsCents', difference.profitGivenBidsCents, format),
+    signedReais(value, format),
+    `${signedReais(low, format)} … ${signedReais(high, format)}`,
   ];
 }
 

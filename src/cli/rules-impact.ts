@@ -11,6 +11,7 @@ import type { Replayed } from '../impact/replay-sets.ts';
 import { policyOf } from '../policy.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
 import { writeHtml } from './html-file.ts';
+import { checkPlace } from './named-file.ts';
 import { readCaseFile, readLoggedCases } from './recorded-cases.ts';
 import type { ReplayTask } from './replay-thread.ts';
 import { impactPage } from './rules-impact-page.ts';
@@ -69,6 +70,7 @@ export async function runImpact(
 ): Promise<void> {
   const { terminal, format } = world;
   const { impact } = format.texts;
+  if (words.html !== undefined) checkPlace(world, words.html);
   const model = world.model();
   const files: readonly RuleFile[] = world.readRules(directories.candidate);
   const policies: Record<'current' | 'candidate', Policy> = {

@@ -1,6 +1,6 @@
 /** `lance rules import`: lists and decision tables from CSV. Every bad line is told, and nothing is written while there is one. */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { Fault } from '../errors.ts';
 import { type BadLine, type Imported, listFromCsv, tableFromCsv } from '../rules/csv.ts';
 import type { Json, JsonObject } from '../rules/json.ts';
@@ -8,6 +8,7 @@ import { type ListKeyFact, listValueProblem } from '../rules/lists.ts';
 import { compileRuleSet } from '../rules/rule-set.ts';
 import { workerKeyOf } from '../wire/identity.ts';
 import { readCpf } from '../wire/values.ts';
+import { readNamed, writeBelow } from './named-file.ts';
 import type { CommandWorld } from './world.ts';
 
 export type ImportOptions = {
@@ -101,7 +102,7 @@ export function importRules(world: CommandWorld, directory: string, options: Imp
   const { terminal, format } = world;
   const { rules } = format.texts;
   const path = options.kind === 'list' ? `lists/${options.name}.json` : `${options.name}.table.json`;
-  const imported = importedOf(world, options, readFileSync(options.csv, 'utf8'));
+  const imported = importedOf(world, options, readNamed(world, options.csv, rules.help.csv));
   const text = `${JSON.stringify(contentOf(options, imported.columns), null, 2)}\n`;
   const bad = [...imported.bad];
   // Lines that cannot be read do not hide what the loader has against the others.
@@ -115,9 +116,8 @@ export function importRules(world: CommandWorld, directory: string, options: Imp
     return 65;
   }
   const target = join(directory, path);
-  mkdirSync(dirname(target), { recursive: true });
   // Whole or not at all, for the desk may be looking.
-  writeFileSync(`${target}.new`, text);
+  writeBelow(world, directory, `${target}.new`, text);
   renameSync(`${target}.new`, target);
   terminal.write(rules.imported(path, imported.lines.length));
   return 0;

@@ -3,7 +3,7 @@ import type { Texts } from './texts.ts';
 
 export const rulesEn: Texts['rules'] = {
   help: {
-    rules: 'rules: check, test, try, explain, import, activate',
+    rules: 'rules: check, test, try, explain, import, measure impact, activate',
     check: 'does with a folder of rules all that activation does, without activating it',
     test: 'runs the tests beside the rules and says what they do not show',
     try: 'shows what one rule would hit among the latest requests',
@@ -60,11 +60,12 @@ export const rulesEn: Texts['rules'] = {
   tried: (name, count, hits, unknown, misses) =>
     `"${name}" on ${count} requests: true on ${hits}, unknown on ${unknown}, false on ${misses}.`,
   triedHeader: ['request', 'state', 'code', 'the rule'],
-  noCpf: 'neither a CPF whose check digits hold nor a pseudonym',
+  noCpf: 'neither a CPF whose check digits hold nor a pseudonym; write the 11 digits of the CPF',
   noKey: 'LANCE_PSEUDONYM_KEY is missing: without it no pseudonym of a CPF can be made.',
   badLine: (file, line, text) => `${file}:${line}: ${text}`,
   badName: (name) => `The name "${name}" does not do: use lower case, digits and hyphens, like "blocked-workers".`,
-  importWhat: 'Give --list NAME with --fact, or --table NAME with --event.',
+  unreadable: (file, why, what) => `${file} cannot be read (${why}); give the path of: ${what}.`,
+  importWhat: 'Give --list NAME with --fact FACT, or --table NAME with --event EVENT.',
   importRefused: (count) => `${count} fault(s); nothing was written.`,
   imported: (path, count) => `${path}: ${count} line(s).`,
   activation: {

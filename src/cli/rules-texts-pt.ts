@@ -2,7 +2,7 @@
 
 export const rulesPt = {
   help: {
-    rules: 'regras: conferir, testar, experimentar, explicar, importar, ativar',
+    rules: 'regras: conferir, testar, experimentar, explicar, importar, medir o impacto, ativar',
     check: 'faz com uma pasta de regras tudo o que a ativação faz, sem ativá-la',
     test: 'roda os testes ao lado das regras e diz o que eles não mostram',
     try: 'mostra o que uma regra pegaria entre as últimas solicitações',
@@ -59,11 +59,13 @@ export const rulesPt = {
   tried: (name: string, count: number, hits: number, unknown: number, misses: number) =>
     `"${name}" em ${count} solicitações: verdadeira em ${hits}, indefinida em ${unknown}, falsa em ${misses}.`,
   triedHeader: ['solicitação', 'estado', 'código', 'a regra'],
-  noCpf: 'não é um CPF com dígitos verificadores certos nem um pseudônimo',
+  noCpf: 'não é um CPF com dígitos verificadores certos nem um pseudônimo; escreva os 11 dígitos do CPF',
   noKey: 'Falta LANCE_PSEUDONYM_KEY: sem ela não se faz o pseudônimo de um CPF.',
   badLine: (file: string, line: number, text: string) => `${file}:${line}: ${text}`,
   badName: (name: string) => `O nome "${name}" não serve: use minúsculas, dígitos e hífens, como "blocked-workers".`,
-  importWhat: 'Diga --list NOME com --fact, ou --table NOME com --event.',
+  unreadable: (file: string, why: string, what: string) =>
+    `${file} não pode ser lido (${why}); dê o caminho de: ${what}.`,
+  importWhat: 'Diga --list NOME com --fact FATO, ou --table NOME com --event EVENTO.',
   importRefused: (count: number) => `${count} falta(s); nada foi escrito.`,
   imported: (path: string, count: number) => `${path}: ${count} linha(s).`,
   activation: {

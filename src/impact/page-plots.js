@@ -19,7 +19,8 @@
     number: (value) => (Math.abs(value) < 1 ? small(value) : hundredths(value)),
     share: number({ style: 'percent', ...digits(2, 2) }),
     rate: (value) => `${hundredths(value / 100)} %`,
-    money: (value) => money(value / 100),
+    // Six digits of a sum are here, so that cents of a large one would be made up.
+    money: (value) => (Math.abs(value) < 1e5 ? money : wholeMoney)(value / 100),
   };
   const axisFormats = {
     ...legendFormats,

@@ -54,7 +54,7 @@ export type HtmlPage = {
   language: string;
   title: string;
   lead: string;
-  /** The few figures that one came for. */
+  /** The few figures that one came for. A new line in a note stays one. */
   figures: readonly { label: string; value: string; note: string }[];
   sections: readonly PageSection[];
   /** Said where scripts are not allowed; tables and text are there all the same. */
@@ -108,7 +108,7 @@ function tableHtml({ title, header, rows, right, strong }: PageTable): string {
     (row, place) => `<tr${strong?.includes(place) ? ' class="strong"' : ''}>${row.map(cell('td')).join('')}</tr>`,
   );
   return [
-    `<table><caption>${escapeHtml(title)}</caption>`,
+    `<table>${title === '' ? '' : `<caption>${escapeHtml(title)}</caption>`}`,
     `<thead><tr>${header.map(cell('th')).join('')}</tr></thead>`,
     `<tbody>${lines.join('\n')}</tbody></table>`,
   ].join('\n');
@@ -124,7 +124,8 @@ function sectionHtml({ title, text, items }: PageSection, plots: Plot[]): string
     return `<figure class="item ${width}"><figcaption>${heading}</figcaption>${plot}</figure>`;
   });
   const prose = text === '' ? '' : `<p>${escapeHtml(text)}</p>`;
-  return `<section><h2>${escapeHtml(title)}</h2>${prose}<div class="items">${parts.join('\n')}</div></section>`;
+  const heading = title === '' ? '' : `<h2>${escapeHtml(title)}</h2>`;
+  return `<section>${heading}${prose}<div class="items">${parts.join('\n')}</div></section>`;
 }
 
 export function htmlPage(page: HtmlPage, assets: PageAssets): string {

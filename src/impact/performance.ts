@@ -35,8 +35,9 @@ export function readPerformance(text: string): { observations: Observation[]; ba
     if (cells.length !== 3) faults.push({ line, text: `${cells.length} cells; write request id, month and status` });
     else if (!/^\d{1,25}$/.test(requestId))
       faults.push({ line, text: 'the first cell is no request id; write its digits' });
-    else if (!monthShape.test(month)) faults.push({ line, text: 'the month is not like 2026-11' });
-    else if (status === undefined) faults.push({ line, text: `the status is none of ${statuses.join(', ')}` });
+    else if (!monthShape.test(month)) faults.push({ line, text: 'the second cell is no month; write it like 2026-11' });
+    else if (status === undefined)
+      faults.push({ line, text: `the third cell is no status; write one of ${statuses.join(', ')}` });
     else if (before !== undefined)
       faults.push({ line, text: `this request and month stand on line ${before} already` });
     else {
@@ -44,7 +45,8 @@ export function readPerformance(text: string): { observations: Observation[]; ba
       observations.push({ line, requestId, month, status });
     }
   }
-  if (rows.length === 0 && faults.length === 0) faults.push({ line: 1, text: 'the file is empty' });
+  if (rows.length === 0 && faults.length === 0)
+    faults.push({ line: 1, text: 'the file is empty; write request id, month and status, a line each' });
   return { observations, bad: faults };
 }
 

@@ -70,7 +70,7 @@ export function suggestion(word: string, known: readonly string[]): string {
     }
   }
   if (nearest !== null) return `Did you mean "${nearest}"?`;
-  return known.length <= 20 ? `Write one of: ${known.join(', ')}.` : '';
+  return known.length > 0 && known.length <= 20 ? `Write one of: ${known.join(', ')}.` : '';
 }
 
 export function isObject(value: Json | undefined): value is JsonObject {

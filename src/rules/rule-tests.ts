@@ -56,11 +56,12 @@ function failuresOf({ expect }: RuleTest, verdict: RequestVerdict, offer: OfferV
   failures.push(...compareFields('limits', expect.limits, verdict.limits));
   failures.push(...compareFields('economics', expect.economics, verdict.economics));
   const fired = new Set([...verdict.fired, ...(offer?.fired ?? [])]);
+  const names = fired.size === 0 ? 'no rule' : [...fired].map(shown).join(', ');
   for (const name of expect.fired ?? []) {
-    if (!fired.has(name)) failures.push({ field: 'fired', expected: shown(name), actual: 'it has no effect' });
+    if (!fired.has(name)) failures.push({ field: 'fired', expected: shown(name), actual: names });
   }
   for (const name of expect.silent ?? []) {
-    if (fired.has(name)) failures.push({ field: 'silent', expected: shown(name), actual: 'it has an effect' });
+    if (fired.has(name)) failures.push({ field: 'silent', expected: `not ${shown(name)}`, actual: names });
   }
   return failures;
 }

@@ -53,17 +53,21 @@ export function createFolder(files: readonly RuleFile[]): Folder {
 export const shortRestMs = 120;
 
 /** The thread that the daemon has, on this folder; `reports` is what it has told. */
-export function watchFolder({ path }: Folder, restMs = shortRestMs): RuleWatch & { reports: RuleReport[] } {
-  const watch = createRuleWatch({ directory: path, restMs, leastCoveragePercent: 100 });
+export function watchFolder(
+  { path }: Folder,
+  restMs = shortRestMs,
+  leastCoveragePercent = 100,
+): RuleWatch & { reports: RuleReport[] } {
+  const watch = createRuleWatch({ directory: path, restMs, leastCoveragePercent });
   const reports: RuleReport[] = [];
   return {
     ...watch,
     reports,
-    start: (onReport) =>
+    start: (onReport, afterMs) =>
       watch.start((report) => {
         reports.push(report);
         onReport(report);
-      }),
+      }, afterMs),
   };
 }
 

@@ -115,6 +115,33 @@ test('schema writes into the folder that is named', async () => {
   for (const { path, text } of schemaFiles()) assert.equal(readFileSync(join(root, path), 'utf8'), text);
 });
 
+test('a file or folder that is not there, or takes nothing, is told by name, before any work', async () => {
+  const nowhere = join(root, 'nowhere');
+  const page = ['--file', join(root, 'facts.json'), '--html', join(nowhere, 'page.html')];
+  const list = ['--list', 'blocked', '--fact', 'worker.key', '--description', 'd'];
+  const cases: [words: string[], code: number, text: RegExp][] = [
+    [['rules', 'check', nowhere], 78, /nowhere cannot be read \(ENOENT\); name their folder/],
+    [
+      ['rules', 'explain', nowhere],
+      66,
+      /nowhere cannot be read \(ENOENT\); give the path of: JSON file with the facts/,
+    ],
+    [['rules', 'explain', root], 66, /\(EISDIR\); give the path of: JSON file/],
+    [['rules', 'import', nowhere, ...list], 66, /\(ENOENT\); give the path of: CSV file/],
+    [['performance', 'import', nowhere], 66, /\(ENOENT\); give the path of: CSV: request id, month/],
+    [['rules', 'impact', shipped, ...page], 65, /page\.html cannot be written \(ENOENT\)/],
+    [['rules', 'schema', nowhere], 65, /rules\.schema\.json cannot be written \(ENOENT\)/],
+    [['rules', 'test', shipped, '--junit', join(nowhere, 'junit.xml')], 65, /junit\.xml cannot be written \(ENOENT\)/],
+  ];
+  for (const [words, code, text] of cases) {
+    const ended = await lance(english, ...words);
+    assert.equal(ended.code, code, `${words.join(' ')}: ${ended.stderr}`);
+    assert.match(ended.stderr, text);
+    assert.doesNotMatch(ended.stderr, /\n {4}at /, 'no stack');
+  }
+  assert.ok(!existsSync(nowhere));
+});
+
 const cpfs = ['111.444.777-35', '52998224725'];
 const environment = { ...english, LANCE_PSEUDONYM_KEY: pseudonymKey, LANCE_DATA_DIR: join(root, 'data') };
 

@@ -24,8 +24,23 @@ test('each arm is summed by itself; what cannot be judged earns nothing', () => 
     [bidShare.value, winRate.value, profitPerRequestCents.value, takenShare.value],
     [0.25, 0, 24.5, 0.25],
   );
-  const reversed = reportExperiments([...trialled], { draws: 50, seed: 1 });
-  assert.deepEqual(reversed, [report]);
+});
+
+test('experiments are told apart, by layer and name, whatever order they come in', () => {
+  const trialled = (name: string, layer: string, profitCents: number): Trialled[] => [
+    { name, layer, arm: 'treated', batch: '0', bid: { win: 1, profitCents }, taken: false },
+    { name, layer, arm: 'control', batch: '1', bid: { win: 1, profitCents: 1 }, taken: false },
+  ];
+  const all = [...trialled('b', 'price', 10), ...trialled('a', 'price', 20), ...trialled('z', 'limits', 30)];
+  const told = reportExperiments(all, { draws: 10, seed: 1 });
+  assert.deepEqual(
+    told.map(({ layer, name, treated, control }) => [layer, name, treated.profitCents, control.profitCents]),
+    [
+      ['limits', 'z', 30, 1],
+      ['price', 'a', 20, 1],
+      ['price', 'b', 10, 1],
+    ],
+  );
 });
 
 test('a real effect lies outside of nought, none lies around it', () => {
@@ -36,6 +51,8 @@ test('a real effect lies outside of nought, none lies around it', () => {
       return one(Math.floor(index / 20), arm, { win: 1, profitCents: noise + (arm === 'treated' ? effect : 0) });
     });
   const [none] = reportExperiments(arms(0), { draws: 400, seed: 2 });
+  assert.deepEqual(reportExperiments(arms(0), { draws: 400, seed: 2 }), [none], 'the same bytes again');
+  assert.notDeepEqual(reportExperiments(arms(0), { draws: 400, seed: 3 }), [none], 'other draws');
   const [some] = reportExperiments(arms(100), { draws: 400, seed: 2 });
   const { low, high } = none!.difference.profitPerRequestCents;
   assert.ok(low < 3 && high > -3);

@@ -1,65 +1,17 @@
 /** Impact: the figures against a second, plainly written count; equal sets; a blocked segment; the same bytes again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { auditLines } from '../../bench/audit-lines.ts';
-import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
-import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
-import { createVault } from '../../src/adapters/vault/vault.ts';
-import type { Policy } from '../../src/bidding/decide.ts';
 import { bootstrap } from '../../src/impact/bootstrap.ts';
 import type { SetDecision } from '../../src/impact/desk-replay.ts';
 import { type ImpactOptions, measureImpact } from '../../src/impact/impact.ts';
-import type { RecordedCase } from '../../src/impact/recorded-cases.ts';
 import { replaySets } from '../../src/impact/replay-sets.ts';
-import { policyOf } from '../../src/policy.ts';
-import type { RuleFile } from '../../src/rules/rule-set.ts';
-import { readAuditLine } from '../../src/wire/audit-line.ts';
-import { readRequestMapping } from '../../src/wire/mapping-table.ts';
-import { configOf } from '../bidding/house.ts';
-
-const config = configOf({ baseUrl: 'http://127.0.0.1:1', dataDir: 'never-opened', accessToken: 'token-for-tests' });
-const settings = config.bidding;
-const startsAt = Date.parse('2026-11-20T12:00:00Z');
-const vault = createVault('a key for the tests of impact');
-const files = readRuleFiles(config.rulesDir);
-const reading = readRequestMapping(mappingFile);
-if (reading.kind === 'refused') throw new Error('the shipped mapping is refused');
-const { mapping } = reading;
-
-function policyWith(...more: RuleFile[]): Policy {
-  return policyOf(config, [...files, ...more]);
-}
-
-function ruleFile(name: string, conditions: object, event: object): RuleFile {
-  return { path: `${name}.json`, text: JSON.stringify({ name, description: 'of a test', conditions, event }) };
-}
+import { casesOf, policyWith, ruleFile, settings, startsAt } from './recorded.ts';
 
 const blocksCommerce = ruleFile(
   'No commerce',
   { all: [{ fact: 'employer.sector', operator: 'equal', value: 'commerce' }] },
   { type: 'pass', params: { code: 'alerts', reason: 'not now' } },
 );
-
-function casesOf(
-  count: number,
-  change: (recorded: RecordedCase) => RecordedCase = (recorded) => recorded,
-): RecordedCase[] {
-  const stream = { count, seed: 'impact-test', startsAt, batchRequests: 10, everyMs: 12_000 };
-  return [...auditLines(stream)].map((text) => {
-    const read = readAuditLine(text, { mapping, vault });
-    if (read.kind === 'refused') throw new Error(read.text);
-    const { request, link, bids, control, acceptance } = read.line;
-    const knownAt = request.receivedAt + settings.windowMs;
-    return change({
-      request,
-      link,
-      decidedAt: request.receivedAt,
-      auction: { startedAt: null, endedAt: null, knownAt, rivals: bids ?? [] },
-      control,
-      acceptance,
-    });
-  });
-}
 
 const cases = casesOf(300);
 const base: Omit<ImpactOptions, 'current' | 'candidate'> = {
@@ -82,15 +34,9 @@ test('a set beside itself turns nothing and differs in nothing, in whatever orde
     }
   }
   assert.ok(report.segments[0]!.current.bids > 100);
-  const again = await measureImpact(
-    cases.toReversed().sort((a, b) => a.decidedAt - b.decidedAt),
-    {
-      ...base,
-      current: policyWith(),
-      candidate: policyWith(),
-    },
-  );
-  assert.equal(again.segments[0]!.current.bids, report.segments[0]!.current.bids);
+  const turned = [...cases.slice(150), ...cases.slice(0, 150)];
+  const again = await measureImpact(turned, { ...base, current: policyWith(), candidate: policyWith() });
+  assert.deepEqual(again, report);
 });
 
 test('a set that blocks a segment turns exactly the bids of that segment, and the same bytes come out again', async () => {
@@ -205,7 +151,7 @@ test('pauses and caps by hand hold for both sets; losing a bid gives its room ba
     held!.moves.flat().some(({ amountCents }) => amountCents < 0),
     'a lost bid releases',
   );
-  assert.ok(held!.capPeaks.get('operator:desk')!.share <= 1);
+  assert.deepEqual(held!.capPeaks.get('operator:desk')!.amountCents, most, 'the fullest that it was');
   const bid = held!.decisions.reduce((sum, one) => sum + (one.kind === 'bid' ? one.offer.amountCents : 0), 0);
   assert.ok(bid > limitCents, 'what was released was bid again');
 });
@@ -231,6 +177,48 @@ test('what was only learnt from is not counted, and a repeated line counts once'
   assert.deepEqual([report.requests, report.warmUp, report.repeated, report.batches], [100, 200, 1, 10]);
   const counted = new Set(cases.slice(200).map(({ request }) => request.requestId));
   assert.ok(report.flips.every(({ requestId }) => counted.has(requestId)));
+});
+
+test('what the report says of itself: ends that are not known, times, caps, exposure, and other economics', async () => {
+  const some = casesOf(300).map((recorded, place) => (place % 10 === 3 ? { ...recorded, auction: null } : recorded));
+  const from = 100;
+  const current = policyWith();
+  const candidate = policyWith(blocksCommerce);
+  const report = await measureImpact(some, { ...base, current, candidate, warmUp: from });
+  assert.equal(report.judged, some.slice(from).filter(({ auction }) => auction !== null).length);
+  assert.equal(report.judged, 180);
+  assert.deepEqual([report.from, report.to], [some[from]!.request.receivedAt, some.at(-1)!.request.receivedAt]);
+  assert.equal(report.otherEconomics, false);
+  const [all] = report.segments;
+  assert.ok(all!.current.judgedBids < all!.current.bids);
+  for (const [side, policy] of [current, candidate].entries()) {
+    const [replayed] = await replaySets(some, [{ policy, shares: false }], settings, () => undefined);
+    let [promised, peak, place] = [0, 0, 0];
+    for (const [group, moves] of replayed!.moves.entries()) {
+      for (const { amountCents } of moves) {
+        promised += amountCents;
+        if (place >= from) peak = Math.max(peak, promised);
+      }
+      place += replayed!.groups[group]!;
+    }
+    const told = side === 0 ? all!.current : all!.candidate;
+    assert.ok(peak > 0);
+    assert.equal(told.peakExposureCents, peak);
+    assert.equal(report.series.exposureCents[side]!.at(-1), promised);
+    const profitCents = report.series.profitCents[side]!.at(-1)!;
+    assert.ok(Math.abs(profitCents - told.profitGivenBidsCents) <= 1);
+    const day = report.caps.find(({ name }) => name === 'desk-day')!;
+    assert.deepEqual(side === 0 ? day.current : day.candidate, replayed!.capPeaks.get('desk-day'));
+  }
+  const [day] = report.caps.filter(({ name }) => name === 'desk-day');
+  assert.ok(day!.current!.amountCents > day!.candidate!.amountCents);
+  const cheaper = ruleFile(
+    'Cheaper money',
+    { all: [{ fact: 'desk.always', operator: 'equal', value: true }] },
+    { type: 'economics', params: { fundingAnnualPercent: 9 } },
+  );
+  const other = await measureImpact(some.slice(0, 20), { ...base, current, candidate: policyWith(cheaper) });
+  assert.equal(other.otherEconomics, true);
 });
 
 test('the bootstrap draws whole batches: its interval is that of the mean of batch sums', () => {

@@ -59,3 +59,12 @@ test('the policy of the page forbids to load anything', () => {
   const html = htmlPage(page, assets);
   assert.match(html, /http-equiv="Content-Security-Policy" content="default-src 'none';/);
 });
+
+test('what has no title gets no empty heading, and a note keeps its lines', () => {
+  const items = [{ kind: 'table' as const, title: '', header: ['a'], rows: [['b']], right: [] }];
+  const figures = [{ label: 'l', value: 'v', note: 'one\ntwo' }];
+  const html = htmlPage({ ...page, figures, sections: [{ title: '', text: 'only prose', items }] }, assets);
+  assert.doesNotMatch(html, /<h2>|<caption>/);
+  assert.match(html, /<p>only prose<\/p>/);
+  assert.match(html, /<dd class="note">one\ntwo<\/dd>/);
+});

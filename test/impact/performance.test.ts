@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assess, choiceInput, draftOffer } from '../../src/bidding/decide.ts';
-import { type Loan, outcomeOf, readPerformance, reportPerformance } from '../../src/impact/performance.ts';
+import { noRivalCell } from '../../src/domain/glossary.ts';
+import { gapOf, type Loan, outcomeOf, readPerformance, reportPerformance } from '../../src/impact/performance.ts';
 import { lossMultiplier, lossShare } from '../../src/pricing/value.ts';
 import { buildWinCurve } from '../../src/pricing/win-curve.ts';
 import { configOf, shippedPolicy } from '../bidding/house.ts';
@@ -137,13 +138,29 @@ test('loans are told by vintage, segment and gap, and add up', () => {
     ['no-rival', 1],
   ]);
   assert.deepEqual([total.loans, total.actualEnded, total.releasedCents], [4, 1, 4 * offer.amountCents]);
-  const sum = vintages.reduce((all, row) => all + row.expectedLossCents, 0);
-  assert.ok(Math.abs(sum - total.expectedLossCents) <= 2);
+  const wide = [60, 10, 3].map((gapHundredths) => loanWith([['2027-03', 'current']], { gapHundredths }));
+  assert.deepEqual(counts(reportPerformance(wide).gaps), [
+    ['1-5', 1],
+    ['6-15', 1],
+    ['51+', 1],
+  ]);
+  const outcomes = loans.map(outcomeOf);
+  for (const name of ['expectedLossCents', 'actualLossCents', 'expectedEnded'] as const) {
+    const singly = outcomes.reduce((all, outcome) => all + outcome[name], 0);
+    const byVintage = vintages.reduce((all, row) => all + row[name], 0);
+    assert.ok(singly > 0 && Math.abs(total[name] - singly) < 0.6, name);
+    assert.ok(Math.abs(total[name] - byVintage) <= 2, name);
+  }
+});
+
+test('the gap to the next bid is positive where we were cheaper; nobody else has none', () => {
+  assert.deepEqual([gapOf(150, { cell: 153 }), gapOf(150, { cell: 150 }), gapOf(150, { cell: 149 })], [3, 0, -1]);
+  assert.deepEqual([gapOf(150, null), gapOf(150, { cell: noRivalCell })], [null, null]);
 });
 
 test('every bad line is told', () => {
   const { observations, bad } = readPerformance(
-    'id;mes;situacao\n12;2026-11;current\nx;2026-11;late\n13;2026-13;late\n14;2026-11;gone\n12;2026-11;late\n15;2026-12\n16;2026-12;Default\n',
+    'id;mes;situacao\n12;2026-11;current\nx;2026-11;late\n13;2026-13;late\n14;2026-11;gone\n12;2026-11;late\n15;2026-12\n16;2026-12;Default\n17;2026-12;late;x\n',
   );
   assert.deepEqual(
     observations.map(({ requestId, status }) => [requestId, status]),
@@ -154,8 +171,17 @@ test('every bad line is told', () => {
   );
   assert.deepEqual(
     bad.map(({ line }) => line),
-    [3, 4, 5, 6, 7],
+    [3, 4, 5, 6, 7, 9],
   );
+  const remedies = [
+    /no request id; write its digits/,
+    /like 2026-11/,
+    /one of current, late/,
+    /on line 2/,
+    /2 cells/,
+    /4 cells/,
+  ];
+  for (const [place, remedy] of remedies.entries()) assert.match(bad[place]!.text, remedy);
   assert.deepEqual(
     readPerformance('').bad.map(({ line }) => line),
     [1],

@@ -13,6 +13,7 @@ import { economicsParameters, limitParameters } from '../../src/rules/events.ts'
 import { catalogue, type Facts, type FactValue } from '../../src/rules/facts.ts';
 import type { RuleFault } from '../../src/rules/place.ts';
 import { compileRuleSet, type RuleFile, type RuleSet } from '../../src/rules/rule-set.ts';
+import { chanceFrom, mutationsOf } from './mutations.ts';
 import { plainDecision } from './plain-decision.ts';
 import { at, codesFile, ruleOf } from './sample-request.ts';
 
@@ -22,125 +23,6 @@ const shipped = readRuleFiles(shippedFolder).filter(({ path }) => !path.endsWith
 const types = Object.fromEntries(
   catalogue.map(({ name, type }) => [name, type === 'string-list' ? 'list' : (type as string)]),
 );
-
-/** A small generator of its own (Lehmer), so that every run tries the same mutations. */
-function chanceFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-}
-
-const chance = chanceFrom(20_261_120);
-const below = (count: number) => Math.floor(chance() * count);
-const oneOf = <T>(values: readonly T[]) => values[below(values.length)]!;
-
-type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-type Spot = { holder: Json[] | { [key: string]: Json }; key: string | number };
-
-/** Every value inside, with what holds it. */
-function spotsIn(value: Json): Spot[] {
-  if (value === null || typeof value !== 'object') return [];
-  const keys = Array.isArray(value) ? value.keys() : Object.keys(value);
-  return [...keys].flatMap((key): Spot[] => [
-    { holder: value, key },
-    ...spotsIn((value as Record<string, Json>)[key]!),
-  ]);
-}
-
-const get = ({ holder, key }: Spot) => (holder as Record<string | number, Json>)[key]!;
-const set = ({ holder, key }: Spot, value: Json) => {
-  (holder as Record<string | number, Json>)[key] = value;
-};
-
-function mutated(text: string, change: (root: Json, spots: Spot[]) => void): string {
-  const root = JSON.parse(text) as Json;
-  change(root, spotsIn(root));
-  return JSON.stringify(root, null, 2);
-}
-
-const patterns = ['(a+)+$', '$..[?(@.a.match(/(a+)+$/))]', '^(([a-z])+.)+[A-Z]([a-z])+$', '\\'.repeat(50)];
-
-/** Ways to spoil a file, each of which gives its text anew. */
-const mutations: Readonly<Record<string, (text: string) => string>> = {
-  'bytes cut out': (text) => {
-    const place = below(text.length);
-    return text.slice(0, place) + text.slice(place + 1 + below(40));
-  },
-  'cut short': (text) => text.slice(0, below(text.length)),
-  'a type changed': (text) =>
-    mutated(text, (_root, spots) => set(oneOf(spots), oneOf<Json>([null, true, 0, -1, 1e308, '', [], {}, 'x', [[]]]))),
-  'a key renamed': (text) =>
-    mutated(text, (_root, spots) => {
-      const spot = oneOf(spots.filter(({ holder }) => !Array.isArray(holder)));
-      const value = get(spot);
-      delete (spot.holder as Record<string, Json>)[spot.key];
-      (spot.holder as Record<string, Json>)[`${spot.key}${oneOf(['s', '_', ' '])}`] = value;
-    }),
-  'a number as a string': (text) =>
-    mutated(text, (_root, spots) => {
-      const spot = oneOf(spots.filter((one) => typeof get(one) === 'number'));
-      if (spot !== undefined) set(spot, String(get(spot)));
-    }),
-  'a number changed': (text) =>
-    mutated(text, (_root, spots) => {
-      const spot = oneOf(spots.filter((one) => typeof get(one) === 'number'));
-      if (spot !== undefined) set(spot, (get(spot) as number) * oneOf([0.01, 0.5, 2, 100, -1]));
-    }),
-  'an operator changed': (text) =>
-    mutated(text, (_root, spots) => {
-      const spot = oneOf(spots.filter(({ key }) => key === 'operator'));
-      const operators = [
-        'equal',
-        'notEqual',
-        'lessThan',
-        'greaterThanInclusive',
-        'in',
-        'notIn',
-        'not:lessThan',
-        'contains',
-      ];
-      if (spot !== undefined) set(spot, oneOf(operators));
-    }),
-  'a fact changed': (text) =>
-    mutated(text, (_root, spots) => {
-      const spot = oneOf(spots.filter(({ key }) => key === 'fact'));
-      if (spot !== undefined) set(spot, oneOf(catalogue).name);
-    }),
-  'a condition turned around': (text) =>
-    mutated(text, (_root, spots) => {
-      const spot = oneOf(spots.filter(({ key }) => key === 'conditions'));
-      if (spot !== undefined)
-        set(spot, oneOf<Json>([{ not: get(spot) }, { any: [get(spot), get(spot)] }, { all: [] }]));
-    }),
-  'a key of the prototype': (text) =>
-    text.replace(/"(fact|operator|value|all|rules|name)"/, () => oneOf(['"__proto__"', '"constructor"', '"toString"'])),
-  'a prototype beside': (text) => text.replace('{', '{"__proto__": {"rules": []},'),
-  'a catastrophic pattern': (text) =>
-    mutated(text, (_root, spots) => {
-      const spot = oneOf(spots.filter(({ key }) => key === 'fact' || key === 'value' || key === 'operator'));
-      if (spot !== undefined) set(spot, oneOf(patterns));
-    }),
-  'a path with a filter': (text) =>
-    mutated(text, (_root, spots) => {
-      const spot = oneOf(spots.filter(({ key }) => key === 'fact'));
-      if (spot === undefined) return;
-      set(spot, 'extra');
-      (spot.holder as Record<string, Json>).path = oneOf(patterns);
-    }),
-  'a part taken out': (text) =>
-    mutated(text, (_root, spots) => {
-      const { holder, key } = oneOf(spots);
-      if (Array.isArray(holder)) holder.splice(Number(key), 1);
-      else delete holder[key];
-    }),
-  'a part doubled': (text) =>
-    mutated(text, (_root, spots) => {
-      const spot = oneOf(spots.filter(({ holder }) => Array.isArray(holder)));
-      if (spot !== undefined) (spot.holder as Json[]).push(get(spot));
-    }),
-};
 
 function refusedWell(faults: readonly RuleFault[], files: readonly RuleFile[]): void {
   assert.ok(faults.length > 0 && faults.length <= 100);
@@ -207,15 +89,9 @@ function inUnits(values: Record<string, number>, known: typeof limitParameters |
 }
 
 test('300 mutations of the shipped rules: refused with a place, or they mean what a second evaluator reads', (context) => {
-  const kinds = Object.keys(mutations);
   const count = { refused: 0, same: 0 };
   let slowestMs = 0;
-  for (let index = 0; index < 300; index += 1) {
-    const kind = kinds[index % kinds.length]!;
-    const victim = oneOf(shipped);
-    const files = shipped.map((file) =>
-      file === victim ? { path: file.path, text: mutations[kind]!(file.text) } : file,
-    );
+  for (const { kind, victim, files } of mutationsOf(shipped, 300)) {
     const startedAt = performance.now();
     const result = compileRuleSet(files);
     slowestMs = Math.max(slowestMs, performance.now() - startedAt);
@@ -232,7 +108,7 @@ test('300 mutations of the shipped rules: refused with a place, or they mean wha
         limits: inUnits(plain.limits, limitParameters),
         economics: inUnits(plain.economics, economicsParameters),
       };
-      assert.deepEqual(decisionOf(result.ruleSet, facts), expected, `${kind} of ${victim.path}`);
+      assert.deepEqual(decisionOf(result.ruleSet, facts), expected, `${kind} of ${victim}`);
     }
   }
   context.diagnostic(

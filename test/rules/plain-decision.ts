@@ -27,6 +27,18 @@ function rulesOf(value: unknown): Rule[] {
   return object.rules ?? [value as Rule];
 }
 
+function rulesBeforePricing(files: readonly { path: string; text: string }[]): Rule[] {
+  return files
+    .filter(({ path }) => path !== 'codes.json' && path !== 'conditions.json' && !path.endsWith('.test.json'))
+    .flatMap(({ text }) => rulesOf(JSON.parse(text)))
+    .filter((rule) => (rule.stage ?? 'request') === 'request');
+}
+
+/** Names of the rules that are asked before pricing. */
+export function requestRulesOf(files: readonly { path: string; text: string }[]): Set<string> {
+  return new Set(rulesBeforePricing(files).map(({ name }) => name));
+}
+
 /** `day`: in São Paulo. Only rules before pricing. */
 export function plainDecision(
   files: readonly { path: string; text: string }[],
@@ -35,11 +47,9 @@ export function plainDecision(
   day: string,
 ): PlainDecision {
   const decision: PlainDecision = { passes: [], limits: {}, economics: {}, fired: [] };
-  const rules = files
-    .filter(({ path }) => path !== 'codes.json' && path !== 'conditions.json' && !path.endsWith('.test.json'))
-    .flatMap(({ text }) => rulesOf(JSON.parse(text)))
-    .filter((rule) => (rule.stage ?? 'request') === 'request')
-    .filter((rule) => (rule.validFrom ?? day) <= day && day <= (rule.validUntil ?? day));
+  const rules = rulesBeforePricing(files).filter(
+    (rule) => (rule.validFrom ?? day) <= day && day <= (rule.validUntil ?? day),
+  );
   const conditions = files.find(({ path }) => path === 'conditions.json');
   const named = conditions === undefined ? {} : JSON.parse(conditions.text).conditions;
   rules.sort((left, right) => (right.priority ?? 1) - (left.priority ?? 1));

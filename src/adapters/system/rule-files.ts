@@ -75,6 +75,10 @@ export function readRuleFiles(directory: string): { path: string; text: string }
     });
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
-    throw refused(`The rules in ${directory} cannot be read; set LANCE_RULES_DIR to their folder.`, cause);
+    const { code } = cause as NodeJS.ErrnoException;
+    throw refused(
+      `The rules in ${directory} cannot be read (${code}); name their folder here or in LANCE_RULES_DIR.`,
+      cause,
+    );
   }
 }
