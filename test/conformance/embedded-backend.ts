@@ -39,14 +39,14 @@ export const kind: BackendKind = {
   // A process that dies leaves its files as they are; a copy of them is what the next one finds.
   crash: async (directory, backend) => {
     const left = await createPlace();
-    for (const file of ['lance.sqlite', 'lance.sqlite-wal']) {
+    for (const file of ['lance.sqlite', 'lance.sqlite-wal', 'views.sqlite', 'views.sqlite-wal']) {
       if (existsSync(join(directory, file))) copyFileSync(join(directory, file), join(left, file));
     }
     await backend.close();
     return left;
   },
   burnViews: async (directory) => {
-    const database = new DatabaseSync(join(directory, 'lance.sqlite'));
+    const database = new DatabaseSync(join(directory, 'views.sqlite'));
     for (const table of ['applied', 'ledger', 'bid_index', 'exposure', 'statistics']) {
       database.exec(`DELETE FROM ${table}`);
     }

@@ -1,6 +1,6 @@
 /** What a dead desk left behind, read from its file and from nothing else: a fold of the log, and how far the views got. */
 import { existsSync } from 'node:fs';
-import { databasePath, openReadOnly } from '../../src/adapters/embedded/database.ts';
+import { databasePath, openReadOnly, viewsPath } from '../../src/adapters/embedded/database.ts';
 import { createLogReader } from '../../src/adapters/embedded/log-rows.ts';
 import { createViewReader } from '../../src/adapters/embedded/view-rows.ts';
 import type { BiddingSettings } from '../../src/bidding/settings.ts';
@@ -36,10 +36,20 @@ export function createFinder(dataDir: string, settings: BiddingSettings): { look
           records += page.length;
           page = log.read('auctions', records, pageRecords);
         }
-        return { phases: tally.phases(), records, unfolded: records - createViewReader(database).applied(0) };
+        return { phases: tally.phases(), records, unfolded: records - appliedIn(viewsPath(dataDir)) };
       } finally {
         database.close();
       }
     },
   };
+}
+
+function appliedIn(path: string): number {
+  if (!existsSync(path)) return 0;
+  const database = openReadOnly(path);
+  try {
+    return createViewReader(database).applied(0);
+  } finally {
+    database.close();
+  }
 }

@@ -3,11 +3,12 @@
  * daemon or without one. It does not take the daemon's lock.
  */
 import { existsSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
 import type { Control, EventLog, House, NewEntry, RuleBook, Views } from '../../bidding/ports.ts';
 import { Fault } from '../../errors.ts';
 import { type ChainVerdict, verifyChain } from './chain.ts';
 import { createControlRows } from './control-rows.ts';
-import { databasePath, inTransaction, openWritable, unusable } from './database.ts';
+import { databasePath, inTransaction, openViews, openWritable, unusable } from './database.ts';
 import { createLogReader, createLogWriter, type EncodedEntries, encode } from './log-rows.ts';
 import { createViewReader } from './view-rows.ts';
 
@@ -44,15 +45,15 @@ export function openEmbeddedReader(options: { directory: string }): EmbeddedRead
     );
   }
   try {
-    return createReader(openWritable(path));
+    return createReader(openWritable(options.directory), openViews(options.directory));
   } catch (cause) {
     throw unusable(options.directory, cause);
   }
 }
 
-function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader {
+function createReader(database: DatabaseSync, viewDatabase: DatabaseSync): EmbeddedReader {
   const log = createLogReader(database);
-  const views = createViewReader(database);
+  const views = createViewReader(viewDatabase);
   const control = createControlRows(database);
   const writeLog = createLogWriter(database);
 
@@ -110,6 +111,9 @@ function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader
       }
     },
     verifyChain: (onProgress) => verifyChain(database, onProgress),
-    close: () => database.close(),
+    close: () => {
+      viewDatabase.close();
+      database.close();
+    },
   };
 }

@@ -1,10 +1,10 @@
-/** The embedded backend: all ports of one daemon on one SQLite file in its data directory. */
+/** The embedded backend: all ports of one daemon on two SQLite files in its data directory. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { Control, EventLog, House, MarginCache, RuleBook, Views } from '../../bidding/ports.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { Fault } from '../../errors.ts';
 import { type ControlRows, createControlRows } from './control-rows.ts';
-import { databasePath, lockDirectory, openReadOnly, unusable } from './database.ts';
+import { databasePath, lockDirectory, openReadOnly, unusable, viewsPath } from './database.ts';
 import { createLog } from './log.ts';
 import { createLogReader } from './log-rows.ts';
 import { createMargins, type MarginReader } from './margins.ts';
@@ -23,7 +23,7 @@ export type EmbeddedStore = {
   control: Control;
   house: House;
   ruleBook: RuleBook;
-  /** Transactions committed since the start, for the metrics. */
+  /** Transactions of the log committed since the start. */
   commits: () => number;
   /** Stops consumers after the batch in hand, stores what is in memory, gives the directory back. */
   close: () => Promise<void>;
@@ -117,11 +117,14 @@ function createMarginReader(database: DatabaseSync): MarginReader {
 export async function openEmbeddedStore(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const { directory } = options;
   const lock = lockDirectory(directory);
-  let writer: Writer | null = null;
+  const writers: Writer[] = [];
   try {
-    const path = databasePath(directory);
-    writer = await startWriter(path, options.onFault);
-    const database = openReadOnly(path);
+    const writer = await startWriter({ directory, file: 'log' }, options.onFault);
+    writers.push(writer);
+    const viewWriter = await startWriter({ directory, file: 'views' }, options.onFault);
+    writers.push(viewWriter);
+    const database = openReadOnly(databasePath(directory));
+    const viewDatabase = openReadOnly(viewsPath(directory));
     const log = createLog({
       reader: createLogReader(database),
       writer,
@@ -130,8 +133,8 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     });
     const memoryRows = options.memoryRows ?? 16_384;
     const views = createViews({
-      reader: createViewReader(database),
-      writer,
+      reader: createViewReader(viewDatabase),
+      writer: viewWriter,
       limits: {
         rows: memoryRows,
         statistics: 4_096,
@@ -141,7 +144,6 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     });
     const margins = createMargins({ read: createMarginReader(database), writer, memoryRows });
     const rows = createControlRows(database);
-    const running = writer;
     return {
       log: log.log,
       appendAtDoor: log.log.append,
@@ -151,17 +153,18 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       control: createControl(rows, writer),
       house: createHouse(rows, writer),
       ruleBook: createRuleBook(rows, writer),
-      commits: running.commits,
+      commits: writer.commits,
       close: async () => {
         await log.close();
         await views.close();
-        await running.close();
+        for (const { close } of writers) await close();
+        viewDatabase.close();
         database.close();
         lock.release();
       },
     };
   } catch (cause) {
-    await writer?.close();
+    for (const { close } of writers) await close();
     lock.release();
     throw cause instanceof Fault ? cause : unusable(directory, cause);
   }

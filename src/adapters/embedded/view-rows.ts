@@ -20,7 +20,15 @@ export type ViewFlush = {
   exposureAmounts: number[];
   exposureKeys: string[];
   exposureExpiries: number[];
-  statistics: readonly { key: string; landmarkAt: number; landmarkCount: number; count: number; cells: Uint8Array }[];
+  statistics: readonly StoredStatistic[];
+};
+
+export type StoredStatistic = {
+  key: string;
+  landmarkAt: number;
+  landmarkCount: number;
+  count: number;
+  cells: Uint8Array;
 };
 
 export type StoredExposure = {

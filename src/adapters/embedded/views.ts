@@ -2,14 +2,15 @@
  * The views: changed in memory, stored every moment. A batch is in memory whole or not at all, and reaches the disk in one
  * transaction with `applied`; what a crash loses is folded again from the log, which gives the same rows.
  */
-import type { ApplyResult, ViewBatch, ViewChange, Views } from '../../bidding/ports.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import { type ApplyResult, cursorOf, type ViewBatch, type ViewChange, type Views } from '../../bidding/ports.ts';
 import type { RequestId } from '../../domain/glossary.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../../domain/histogram.ts';
 import type { CapReservation } from '../../domain/offer.ts';
 import { Fault } from '../../errors.ts';
 import { createExposureBook } from './exposure-book.ts';
-import { type CachedRow, createViewCache } from './view-cache.ts';
-import type { ViewReader } from './view-rows.ts';
+import { type CachedRow, createViewCache, type DirtyRow, type ViewCache } from './view-cache.ts';
+import type { ViewFlush, ViewReader } from './view-rows.ts';
 import type { Writer } from './writer.ts';
 
 export type EmbeddedViews = {
@@ -32,6 +33,8 @@ const retryAfterMs = 1_000;
 /** Under load storing takes at most a fifth of the time: rows that change again meanwhile are written once for all changes. */
 const restShare = 4;
 const longestRestMs = 1_000;
+/** Rows written out in one turn of the event loop. */
+const sliceRows = 32;
 
 function unavailable(cause: unknown): Fault {
   const why = cause instanceof Error ? cause.message : String(cause);
@@ -104,6 +107,51 @@ function createExposure(reader: ViewReader, markExposure: (row: CachedRow) => vo
   };
 }
 
+/** In slices, between which the desk goes on: states are never changed, so they say then what they said when taken. */
+async function writtenOut(
+  { rows, bids, statistics }: Pick<ReturnType<ViewCache['takeDirty']>, 'rows' | 'bids' | 'statistics'>,
+  applied: ViewFlush['applied'],
+): Promise<ViewFlush> {
+  const flush: ViewFlush = {
+    applied,
+    ledgerIds: [],
+    ledgerPhases: [],
+    ledgerOpens: [],
+    ledgerCursors: [],
+    ledgerStates: [],
+    bidIds: [...bids.keys()],
+    bidRequestIds: [...bids.values()],
+    exposureIds: [],
+    exposureStatuses: [],
+    exposureAmounts: [],
+    exposureKeys: [],
+    exposureExpiries: [],
+    statistics,
+  };
+  for (const [index, row] of rows.entries()) {
+    writeOut(row, flush);
+    if (index % sliceRows === sliceRows - 1) await turn();
+  }
+  return flush;
+}
+
+function writeOut({ requestId, state, open, exposure }: DirtyRow, flush: ViewFlush): void {
+  if (state !== null) {
+    flush.ledgerIds.push(requestId);
+    flush.ledgerPhases.push(state.phase);
+    flush.ledgerOpens.push(open ? 1 : 0);
+    flush.ledgerCursors.push(cursorOf(state));
+    flush.ledgerStates.push(JSON.stringify(state));
+  }
+  if (exposure !== null) {
+    flush.exposureIds.push(requestId);
+    flush.exposureStatuses.push(exposure.status);
+    flush.exposureAmounts.push(exposure.amountCents);
+    flush.exposureKeys.push(JSON.stringify(exposure.keys));
+    flush.exposureExpiries.push(exposure.expiresAt);
+  }
+}
+
 function copyOf(histogram: Histogram): Histogram {
   return { ...histogram, cells: histogram.cells.slice() };
 }
@@ -124,9 +172,10 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
     const partitions = [...dirtyApplied];
     dirtyApplied.clear();
     const parts = cache.takeDirty(exposure.stored);
+    const progress = partitions.map((partition) => [partition, applied.get(partition)!] as const);
     try {
-      const progress = partitions.map((partition) => [partition, applied.get(partition)!] as const);
-      await writer.submit({ kind: 'views', flush: { ...parts.flush, applied: progress } });
+      const flush = await writtenOut(parts, progress);
+      await writer.submit({ kind: 'views', flush });
       parts.stored();
       const tookMs = performance.now() - startedAt;
       restMs = Math.max(limits.flushIntervalMs, Math.min(longestRestMs, restShare * tookMs));

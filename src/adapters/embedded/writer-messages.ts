@@ -1,9 +1,11 @@
-/** What the main thread and the writer thread say to each other. */
+/** What the main thread and the writer threads say to each other. */
 import type { HouseMark, RuleBookEntry } from '../../bidding/ports.ts';
 import type { Acknowledgement, ControlChange } from './control-rows.ts';
 import type { EncodedEntries } from './log-rows.ts';
 import type { MarginFlush } from './margin-rows.ts';
 import type { ViewFlush } from './view-rows.ts';
+
+export type WriterData = { directory: string; file: 'log' | 'views' };
 
 export type WriterTask =
   | { kind: 'append'; entries: EncodedEntries }

@@ -1,33 +1,33 @@
 /**
- * The one writer, in a thread of its own so that no disk stalls the desk. It takes every message that waits, stores them in one
+ * The one writer of a file, in a thread of its own so that no disk stalls the desk. It takes every message that waits, stores them in one
  * transaction and answers them all: under load the cost of a sync is shared by hundreds of entries.
  */
+
+import type { DatabaseSync } from 'node:sqlite';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { createControlRows } from './control-rows.ts';
-import { inTransaction, openWritable } from './database.ts';
+import { fitViews, inTransaction, openViews, openWritable } from './database.ts';
 import { createLogWriter } from './log-rows.ts';
 import { createMarginWriter } from './margin-rows.ts';
 import { createViewWriter } from './view-rows.ts';
-import type { TaskResult, WriterReply, WriterRequest, WriterTask } from './writer-messages.ts';
+import type { TaskResult, WriterData, WriterReply, WriterRequest, WriterTask } from './writer-messages.ts';
 
 /** Keeps the wait of the first message of a transaction short when the queue is long. */
 const groupLimit = 256;
 
-function serve(port: MessagePort, path: string): void {
-  const reply = (message: WriterReply) => port.postMessage(message);
-  const database = openWritable(path);
+type OpenFile = { database: DatabaseSync; run: (task: WriterTask) => TaskResult };
+
+function openLog(directory: string): OpenFile {
+  const database = openWritable(directory);
   const writeLog = createLogWriter(database);
-  const writeViews = createViewWriter(database);
   const writeMargins = createMarginWriter(database);
   const control = createControlRows(database);
-
   const run = (task: WriterTask): TaskResult => {
     switch (task.kind) {
       case 'append':
         return writeLog(task.entries);
       case 'views':
-        writeViews(task.flush);
-        return null;
+        throw new Error('the views are in a file of their own');
       case 'margins':
         writeMargins(task.flush);
         return null;
@@ -46,6 +46,24 @@ function serve(port: MessagePort, path: string): void {
         return task satisfies never;
     }
   };
+  return { database, run };
+}
+
+function openViewFile(directory: string): OpenFile {
+  const database = openViews(directory);
+  fitViews(database, directory);
+  const writeViews = createViewWriter(database);
+  const run = (task: WriterTask): TaskResult => {
+    if (task.kind !== 'views') throw new Error('only views are in this file');
+    writeViews(task.flush);
+    return null;
+  };
+  return { database, run };
+}
+
+function serve(port: MessagePort, { directory, file }: WriterData): void {
+  const reply = (message: WriterReply) => port.postMessage(message);
+  const { database, run } = file === 'log' ? openLog(directory) : openViewFile(directory);
 
   const store = (group: { id: number; task: WriterTask }[]) => {
     if (group.length === 0) return;
@@ -81,7 +99,7 @@ function serve(port: MessagePort, path: string): void {
 
 if (parentPort !== null) {
   try {
-    serve(parentPort, (workerData as { path: string }).path);
+    serve(parentPort, workerData as WriterData);
   } catch (fault) {
     const message = fault instanceof Error ? fault.message : String(fault);
     parentPort.postMessage({ kind: 'unusable', message } satisfies WriterReply);

@@ -1,7 +1,7 @@
-/** The main thread's side of the writer thread: tasks go out, promises come back. */
+/** The main thread's side of a writer thread: tasks go out, promises come back. */
 import { Worker } from 'node:worker_threads';
 import { Fault } from '../../errors.ts';
-import type { TaskResult, WriterReply, WriterRequest, WriterTask } from './writer-messages.ts';
+import type { TaskResult, WriterData, WriterReply, WriterRequest, WriterTask } from './writer-messages.ts';
 
 export type Writer = {
   /** Resolves when the task is durable. Rejects with an Error that says why it was not stored. */
@@ -15,8 +15,8 @@ export type Writer = {
 type Waiting = { resolve: (result: TaskResult) => void; reject: (fault: Error) => void };
 
 /** Rejects when the file cannot be opened. `onDeath` hears when the thread ends unasked; nothing can be stored after that. */
-export async function startWriter(path: string, onDeath: (fault: Fault) => void): Promise<Writer> {
-  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: { path } });
+export async function startWriter(data: WriterData, onDeath: (fault: Fault) => void): Promise<Writer> {
+  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: data });
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
   let commits = 0;

@@ -87,8 +87,16 @@ test('a file of the first version is brought up to date, with what it learnt', a
   await first.views.apply({ partition: 0, first: 0, next: 1, changes: [learn(300)] });
   await first.close();
   const database = new DatabaseSync(join(directory, 'lance.sqlite'));
-  database.exec('ALTER TABLE statistics DROP COLUMN landmark_count; DROP TABLE house; PRAGMA user_version = 1');
+  database.prepare('ATTACH DATABASE ? AS views').run(join(directory, 'views.sqlite'));
+  for (const table of ['applied', 'ledger', 'bid_index', 'exposure', 'statistics']) {
+    database.exec(`CREATE TABLE main.${table} AS SELECT * FROM views.${table}`);
+  }
+  database.exec(
+    'ALTER TABLE main.statistics DROP COLUMN landmark_count; DROP TABLE main.house; DROP TABLE main.origin',
+  );
+  database.exec('PRAGMA main.user_version = 1; DETACH DATABASE views');
   database.close();
+  for (const end of ['', '-wal', '-shm']) rmSync(join(directory, `views.sqlite${end}`), { force: true });
   const store = await open(directory);
   try {
     await store.views.apply({ partition: 0, first: 1, next: 2, changes: [learn(200)] });
@@ -97,6 +105,31 @@ test('a file of the first version is brought up to date, with what it learnt', a
   } finally {
     await store.close();
   }
+});
+
+test('views of another log, or of one that went back behind them, are burnt', async () => {
+  const directory = newDirectory();
+  const first = await open(directory);
+  const state = { kind: 'state' as const, state: stateOf('1', 'lost', 5), open: false, bidIds: [] };
+  await first.log.append([auctionEntry('a', '1'), auctionEntry('a', '2')]);
+  await first.views.apply({ partition: 0, first: 0, next: 2, changes: [state] });
+  await first.close();
+  const reopened = await open(directory);
+  assert.equal(await reopened.views.applied(0), 2);
+  await reopened.close();
+
+  const database = new DatabaseSync(join(directory, 'lance.sqlite'));
+  database.exec('DELETE FROM auctions WHERE offset = 1');
+  database.close();
+  const behind = await open(directory);
+  assert.deepEqual([await behind.views.applied(0), (await behind.views.read(['1'])).size], [0, 0]);
+  await behind.views.apply({ partition: 0, first: 0, next: 1, changes: [state] });
+  await behind.close();
+
+  for (const end of ['', '-wal', '-shm']) rmSync(join(directory, `lance.sqlite${end}`), { force: true });
+  const other = await open(directory);
+  assert.deepEqual([await other.views.applied(0), (await other.views.read(['1'])).size], [0, 0]);
+  await other.close();
 });
 
 test('the command line sees what the daemon stored, and its append soon reaches the daemon', async (context) => {
@@ -158,6 +191,7 @@ test('while another process keeps the file locked appends are refused, and after
   const directory = newDirectory();
   const store = await open(directory);
   const other = new DatabaseSync(join(directory, 'lance.sqlite'));
+  other.prepare('ATTACH DATABASE ? AS views').run(join(directory, 'views.sqlite'));
   try {
     await store.log.append([auctionEntry('a', '1')]);
     other.exec('BEGIN IMMEDIATE');
