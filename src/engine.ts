@@ -28,7 +28,7 @@ import type { Config } from './config.ts';
 import { type Chance, type Clock, dayOf } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
 import type { Fault } from './errors.ts';
-import { createDoor, type Door } from './http/door.ts';
+import { type BodyReader, createDoor, type Door } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
 import { createLagWatch, type LagWatch } from './http/lag.ts';
 import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
@@ -36,7 +36,6 @@ import { createServer, type ReadinessCheck } from './http/server.ts';
 import { createPolicyMaker } from './policy.ts';
 import { prepareCalendar } from './pricing/schedule.ts';
 import { encodeBid } from './wire/bid.ts';
-import type { RequestMapping } from './wire/mapping-table.ts';
 
 export type Store = {
   log: EventLog;
@@ -60,7 +59,8 @@ export type EngineParts = {
   vault: Vault;
   clock: Clock;
   chance: Chance;
-  mapping: RequestMapping;
+  /** Null in a process that takes no webhooks. */
+  readBody: BodyReader | null;
   ruleWatch: RuleWatch;
   /** False freezes the statistics. */
   learning: boolean;
@@ -113,7 +113,7 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
     onEvent: ruleJournal(journal),
   });
   const { desk, keeper } = config.roles.includes('desk') ? deskOf(parts, metrics, rules) : { desk: null, keeper: null };
-  const door = config.roles.includes('door') ? doorOf(parts, metrics) : null;
+  const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, metrics);
   const server = createServer({
     door,
     webhookTokens: config.http.webhookTokens,
@@ -146,11 +146,11 @@ export async function startEngine(parts: EngineParts): Promise<Engine> {
   };
 }
 
-function doorOf({ store, clock, vault, mapping, config, journal }: EngineParts, metrics: Metrics): Door {
+function doorOf(parts: EngineParts, readBody: BodyReader, metrics: Metrics): Door {
+  const { store, clock, config, journal } = parts;
   return createDoor({
     append: timedAppend(store.appendAtDoor, clock, metrics),
-    vault,
-    mapping,
+    readBody,
     clock,
     limits: config.http,
     observer: (report) => {

@@ -36,6 +36,7 @@ import {
   readPricing,
 } from './config.ts';
 import type { Vault } from './domain/vault.ts';
+import { createDoorReader } from './door-reader.ts';
 import { type Engine, type Store, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
 import { createJournal, type Journal } from './http/journal.ts';
@@ -193,6 +194,10 @@ async function openEngine(parts: {
       if (event.kind !== 'exchanged') parts.journal.warn('service', { kind: event.kind });
     },
   });
+  const { pseudonymKey, http } = config;
+  const reader = config.roles.includes('door')
+    ? createDoorReader({ pseudonymKey, mapping: mapping.mapping, limits: http })
+    : null;
   const ruleWatch = createRuleWatch({ directory: config.rulesDir, ...config.rules });
   const starting = startEngine({
     ...parts,
@@ -204,7 +209,7 @@ async function openEngine(parts: {
     vault,
     clock,
     chance: Math.random,
-    mapping: mapping.mapping,
+    readBody: reader?.read ?? null,
     ruleWatch,
     onStep: crashAt(process.env.LANCE_CRASH_AT),
     onMoved: parts.onFault,
@@ -212,6 +217,7 @@ async function openEngine(parts: {
   const engine = await starting.catch(async (fault: unknown) => {
     // What is left open would keep a process alive that has refused to run.
     await ruleWatch.stop();
+    await reader?.close();
     await service.close();
     await store.close();
     throw fault;
@@ -221,6 +227,7 @@ async function openEngine(parts: {
     store,
     close: async () => {
       await engine.stop();
+      await reader?.close();
       await service.close();
       await store.close();
     },

@@ -1,0 +1,61 @@
+/** The thread that reads webhooks, seen from the door: bodies go out, entries of the log come back. */
+import { Worker } from 'node:worker_threads';
+import type { Topic } from './domain/records.ts';
+import type { BodyReader, DoorLimits } from './http/door.ts';
+import type { RequestMapping } from './wire/mapping-table.ts';
+import type { WebhookEntry, WebhookReading } from './wire/webhook.ts';
+
+export type DoorThreadData = { pseudonymKey: string; mapping: RequestMapping; limits: DoorLimits };
+export type BodyQuestion = { id: number; body: Uint8Array; receivedAt: number };
+
+type Rest<R> = R extends { kind: 'dead-letter' } ? Omit<R, 'letter'> : R;
+
+/** What was read, its entries apart, as parallel lists: the cheapest thing to hand to another thread. */
+export type BodyAnswer = {
+  id: number;
+  reading: Rest<WebhookReading>;
+  topics: Topic[];
+  keys: string[];
+  texts: string[];
+};
+
+export type DoorReader = { read: BodyReader; close: () => Promise<void> };
+
+function readingOf({ reading, topics, keys, texts }: BodyAnswer): WebhookReading {
+  const entries = topics.map((topic, index): WebhookEntry => {
+    const text = texts[index]!;
+    return { topic, key: keys[index]!, record: JSON.parse(text), text };
+  });
+  if (reading.kind === 'dead-letter') return { ...reading, letter: entries[0]! };
+  return reading.kind === 'entries' ? { ...reading, entries } : reading;
+}
+
+/** Nothing in a webhook ends the thread: when it ends all the same, that is a mistake of ours, and the process ends too. */
+export function createDoorReader(data: DoorThreadData): DoorReader {
+  const worker = new Worker(new URL('./door-thread.ts', import.meta.url), { workerData: data });
+  const waiting = new Map<number, (reading: WebhookReading) => void>();
+  let lastId = 0;
+  let closed = false;
+  worker.on('message', (answer: BodyAnswer) => {
+    waiting.get(answer.id)?.(readingOf(answer));
+    waiting.delete(answer.id);
+  });
+  worker.on('error', (fault) => {
+    throw fault;
+  });
+  worker.on('exit', (code) => {
+    if (!closed) throw new Error(`the thread that reads webhooks has ended with ${code}`);
+  });
+  return {
+    read: (body, receivedAt) =>
+      new Promise((resolve) => {
+        lastId += 1;
+        waiting.set(lastId, resolve);
+        worker.postMessage({ id: lastId, body, receivedAt } satisfies BodyQuestion);
+      }),
+    close: async () => {
+      closed = true;
+      await worker.terminate();
+    },
+  };
+}
