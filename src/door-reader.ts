@@ -19,6 +19,7 @@ export type BodyAnswer = {
   texts: string[];
 };
 
+/** A body with memory of its own is handed over: it is empty afterwards. */
 export type DoorReader = { read: BodyReader; close: () => Promise<void> };
 
 function readingOf({ reading, topics, keys, texts }: BodyAnswer): WebhookReading {
@@ -51,7 +52,9 @@ export function createDoorReader(data: DoorThreadData): DoorReader {
       new Promise((resolve) => {
         lastId += 1;
         waiting.set(lastId, resolve);
-        worker.postMessage({ id: lastId, body, receivedAt } satisfies BodyQuestion);
+        const isWhole = body.byteLength === body.buffer.byteLength;
+        const question: BodyQuestion = { id: lastId, body, receivedAt };
+        worker.postMessage(question, isWhole ? [body.buffer as ArrayBuffer] : []);
       }),
     close: async () => {
       closed = true;
