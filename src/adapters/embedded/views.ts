@@ -30,9 +30,9 @@ export type ViewLimits = {
 };
 
 const retryAfterMs = 1_000;
-/** Under load storing takes at most a fifth of the time: rows that change again meanwhile are written once for all changes. */
-const restShare = 4;
-const longestRestMs = 1_000;
+/** Under load storing takes at most a ninth of the time: rows that change again meanwhile are written once for all changes. */
+const restShare = 8;
+const longestRestMs = 4_000;
 /** Rows written out in one turn of the event loop. */
 const sliceRows = 32;
 
