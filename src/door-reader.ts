@@ -19,8 +19,11 @@ export type BodyAnswer = {
   texts: string[];
 };
 
-/** A body with memory of its own is handed over: it is empty afterwards. */
-export type DoorReader = { read: BodyReader; close: () => Promise<void> };
+/** A body with memory of its own may be handed over: it is empty afterwards. `up` resolves when the thread reads. */
+export type DoorReader = { read: BodyReader; up: Promise<void>; close: () => Promise<void> };
+
+/** A process that begins has more urgent things to do than to load a thread. */
+const usualRestMs = 2_000;
 
 function readingOf({ reading, topics, keys, texts }: BodyAnswer): WebhookReading {
   const entries = topics.map((topic, index): WebhookEntry => {
@@ -31,34 +34,53 @@ function readingOf({ reading, topics, keys, texts }: BodyAnswer): WebhookReading
   return reading.kind === 'entries' ? { ...reading, entries } : reading;
 }
 
-/** Nothing in a webhook ends the thread: when it ends all the same, that is a mistake of ours, and the process ends too. */
-export function createDoorReader(data: DoorThreadData): DoorReader {
-  const worker = new Worker(new URL('./door-thread.ts', import.meta.url), { workerData: data });
+/**
+ * Until the thread is up, `here` reads. Nothing in a webhook ends the thread: when it ends all the same, that is a mistake
+ * of ours, and the process ends too.
+ */
+export function createDoorReader(data: DoorThreadData, here: BodyReader, restMs = usualRestMs): DoorReader {
   const waiting = new Map<number, (reading: WebhookReading) => void>();
+  const up = Promise.withResolvers<void>();
+  let worker: Worker | null = null;
+  let isUp = false;
   let lastId = 0;
   let closed = false;
-  worker.on('message', (answer: BodyAnswer) => {
-    waiting.get(answer.id)?.(readingOf(answer));
-    waiting.delete(answer.id);
-  });
-  worker.on('error', (fault) => {
-    throw fault;
-  });
-  worker.on('exit', (code) => {
-    if (!closed) throw new Error(`the thread that reads webhooks has ended with ${code}`);
-  });
+
+  const hear = (word: BodyAnswer | 'up'): void => {
+    if (word === 'up') {
+      isUp = true;
+      up.resolve();
+      return;
+    }
+    waiting.get(word.id)?.(readingOf(word));
+    waiting.delete(word.id);
+  };
+  const timer = setTimeout(() => {
+    worker = new Worker(new URL('./door-thread.ts', import.meta.url), { workerData: data });
+    worker.on('message', hear);
+    worker.on('error', (fault) => {
+      throw fault;
+    });
+    worker.on('exit', (code) => {
+      if (!closed) throw new Error(`the thread that reads webhooks has ended with ${code}`);
+    });
+  }, restMs);
   return {
-    read: (body, receivedAt) =>
-      new Promise((resolve) => {
+    read: (body, receivedAt) => {
+      if (!isUp) return here(body, receivedAt);
+      return new Promise((resolve) => {
         lastId += 1;
         waiting.set(lastId, resolve);
         const isWhole = body.byteLength === body.buffer.byteLength;
         const question: BodyQuestion = { id: lastId, body, receivedAt };
-        worker.postMessage(question, isWhole ? [body.buffer as ArrayBuffer] : []);
-      }),
+        worker?.postMessage(question, isWhole ? [body.buffer as ArrayBuffer] : []);
+      });
+    },
+    up: up.promise,
     close: async () => {
       closed = true;
-      await worker.terminate();
+      clearTimeout(timer);
+      await worker?.terminate();
     },
   };
 }

@@ -31,6 +31,7 @@ async function serve(port: MessagePort, { pseudonymKey, mapping, limits }: DoorT
     const reading = await read(Buffer.from(body.buffer, body.byteOffset, body.byteLength), receivedAt);
     port.postMessage(answerOf(id, reading));
   });
+  port.postMessage('up');
 }
 
 if (parentPort !== null) await serve(parentPort, workerData as DoorThreadData);

@@ -39,6 +39,7 @@ import type { Vault } from './domain/vault.ts';
 import { createDoorReader } from './door-reader.ts';
 import { type Engine, type Store, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
+import { bodyReader } from './http/door.ts';
 import { createJournal, type Journal } from './http/journal.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { createRuleWatch } from './rule-watch.ts';
@@ -194,9 +195,10 @@ async function openEngine(parts: {
       if (event.kind !== 'exchanged') parts.journal.warn('service', { kind: event.kind });
     },
   });
-  const { pseudonymKey, http } = config;
+  const { pseudonymKey } = config;
+  const read = { mapping: mapping.mapping, limits: config.http };
   const reader = config.roles.includes('door')
-    ? createDoorReader({ pseudonymKey, mapping: mapping.mapping, limits: http })
+    ? createDoorReader({ pseudonymKey, ...read }, bodyReader({ vault, ...read }))
     : null;
   const ruleWatch = createRuleWatch({ directory: config.rulesDir, ...config.rules });
   const starting = startEngine({

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createVault } from '../../src/adapters/vault/vault.ts';
 import { createDoorReader } from '../../src/door-reader.ts';
-import { bodyReader } from '../../src/http/door.ts';
+import { type BodyReader, bodyReader } from '../../src/http/door.ts';
 import type { WebhookReading } from '../../src/wire/webhook.ts';
 import { limits, mapping, requestBody } from './parts.ts';
 
@@ -22,7 +22,12 @@ function opened(reading: WebhookReading): unknown {
 
 test('bodies of every kind are read as they are here, in order, and each record is written out', async (context) => {
   const here = bodyReader({ vault, mapping, limits });
-  const there = createDoorReader({ pseudonymKey, mapping, limits });
+  let readHere = 0;
+  const counted: BodyReader = (body, receivedAt) => {
+    readHere += 1;
+    return here(body, receivedAt);
+  };
+  const there = createDoorReader({ pseudonymKey, mapping, limits }, counted, 0);
   context.after(there.close);
   const bodies = [
     requestBody('1234567890123456789'),
@@ -32,6 +37,9 @@ test('bodies of every kind are read as they are here, in order, and each record 
     Buffer.from('{"nobody":"knows"}'),
     Buffer.alloc(0),
   ];
+  const early = await there.read(bodies[0]!, 5_000);
+  assert.deepEqual(opened(early), opened(await here(bodies[0]!, 5_000)));
+  await there.up;
   const read = await Promise.all(bodies.map((body) => there.read(body, 5_000)));
   const kinds = new Set<string>();
   for (const [index, body] of bodies.entries()) {
@@ -42,4 +50,5 @@ test('bodies of every kind are read as they are here, in order, and each record 
     for (const { record, text } of entries) assert.deepEqual(JSON.parse(text!), record);
   }
   assert.deepEqual([...kinds].sort(), ['dead-letter', 'entries', 'malformed']);
+  assert.equal(readHere, 1, 'only what comes before the thread is up is read here');
 });

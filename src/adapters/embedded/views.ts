@@ -56,9 +56,10 @@ function createExposure(reader: ViewReader, markExposure: (row: CachedRow) => vo
     if (status === 'held' || status === 'committed') book.put({ requestId, status, amountCents, keys, expiresAt });
   }
   const fits = (cap: CapReservation, amountCents: number, at: number) => {
+    if (cap.limitAmountCents === null && cap.limitCount === null) return true;
     let amount = amountCents;
     let count = 1;
-    for (const key of new Set(cap.keys)) {
+    for (const key of cap.keys.length > 1 ? new Set(cap.keys) : cap.keys) {
       const used = book.usage(key, at);
       amount += used.amountCents;
       count += used.count;
@@ -76,7 +77,8 @@ function createExposure(reader: ViewReader, markExposure: (row: CachedRow) => vo
       if (reservation === 'held' || reservation === 'committed' || (reservation !== 'none' && !force)) return;
       if (force || caps.every((cap) => fits(cap, amountCents, at))) {
         // Two caps may count in one bucket; a request counts there once.
-        const keys = [...new Set(caps.flatMap((cap) => cap.keys.slice(0, 1)))];
+        const keys: string[] = [];
+        for (const { keys: own } of caps) if (own.length > 0 && !keys.includes(own[0]!)) keys.push(own[0]!);
         book.put({ requestId, status: 'held', amountCents, keys, expiresAt });
         row.reservation = 'held';
       } else {
