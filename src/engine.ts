@@ -31,7 +31,7 @@ import { type Chance, type Clock, dayOf } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
 import type { Fault } from './errors.ts';
 import type { ApiParts } from './http/api/api.ts';
-import { createDoor, type Door } from './http/door.ts';
+import { type BodyReader, createDoor, type Door } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
 import { createLagWatch, type LagWatch } from './http/lag.ts';
 import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
@@ -69,6 +69,8 @@ export type EngineParts = {
   clock: Clock;
   chance: Chance;
   mapping: RequestMapping;
+  /** Null in a process that takes no webhooks. */
+  readBody: BodyReader | null;
   ruleWatch: RuleWatch;
   /** Of this program, as its package says. */
   version: string;
@@ -128,7 +130,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   });
   const { desk, keeper } = config.roles.includes('desk') ? deskOf(parts, metrics, rules) : { desk: null, keeper: null };
   const flowDesk = desk === null ? null : flowDeskOf(parts, desk, metrics);
-  const door = config.roles.includes('door') ? doorOf(parts, metrics) : null;
+  const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, metrics);
   const server = createServer({
     door,
     webhookTokens: config.http.webhookTokens,
@@ -165,11 +167,11 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   };
 }
 
-function doorOf({ store, clock, vault, mapping, config, journal }: EngineParts, metrics: Metrics): Door {
+function doorOf(parts: EngineParts, readBody: BodyReader, metrics: Metrics): Door {
+  const { store, clock, config, journal } = parts;
   return createDoor({
     append: timedAppend(store.appendAtDoor, clock, metrics),
-    vault,
-    mapping,
+    readBody,
     clock,
     limits: config.http,
     observer: (report) => {

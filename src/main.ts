@@ -36,8 +36,10 @@ import {
   readPricing,
 } from './config.ts';
 import type { Vault } from './domain/vault.ts';
+import { createDoorReader } from './door-reader.ts';
 import { type Engine, type Store, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
+import { bodyReader } from './http/door.ts';
 import { createJournal, type Journal } from './http/journal.ts';
 import type { FlowDurableStep } from './origination/desk.ts';
 import type { PricingSettings } from './pricing/settings.ts';
@@ -196,6 +198,11 @@ async function openEngine(parts: {
       if (event.kind !== 'exchanged') parts.journal.warn('service', { kind: event.kind });
     },
   });
+  const { pseudonymKey } = config;
+  const read = { mapping: mapping.mapping, limits: config.http };
+  const reader = config.roles.includes('door')
+    ? createDoorReader({ pseudonymKey, ...read }, bodyReader({ vault, ...read }))
+    : null;
   const ruleWatch = createRuleWatch({ directory: config.rulesDir, ...config.rules });
   const starting = startEngine({
     ...parts,
@@ -208,6 +215,7 @@ async function openEngine(parts: {
     clock,
     chance: Math.random,
     mapping: mapping.mapping,
+    readBody: reader?.read ?? null,
     ruleWatch,
     version,
     onStep: crashAt(process.env.LANCE_CRASH_AT),
@@ -216,6 +224,7 @@ async function openEngine(parts: {
   const engine = await starting.catch(async (fault: unknown) => {
     // What is left open would keep a process alive that has refused to run.
     await ruleWatch.stop();
+    await reader?.close();
     await service.close();
     await store.close();
     throw fault;
@@ -225,6 +234,7 @@ async function openEngine(parts: {
     store,
     close: async () => {
       await engine.stop();
+      await reader?.close();
       await service.close();
       await store.close();
     },

@@ -3,6 +3,7 @@ import type { RequestId } from '../domain/glossary.ts';
 import type { Answered, Passed } from '../domain/records.ts';
 import { deadlineOf } from './evolve.ts';
 import type { Gate } from './gate.ts';
+import { createLateness } from './lateness.ts';
 import type { Ledger } from './ledger.ts';
 import type { LedgerRow } from './ports.ts';
 import { type SendWorld, sendClaim } from './send-claim.ts';
@@ -19,7 +20,7 @@ export type BidSender = {
 };
 
 export function createBidSender(
-  world: Omit<SendWorld, 'gateOpen' | 'over' | 'inFlight'> & {
+  world: Omit<SendWorld, 'gateOpen' | 'over' | 'inFlight' | 'lateMs'> & {
     instance: string;
     gate: Gate;
     ledger: Ledger;
@@ -33,11 +34,13 @@ export function createBidSender(
   /** Claims that this process has begun to send: taken up again, an earlier attempt may have landed. */
   const attempted = new Set<RequestId>();
   const abandoned = new Set<RequestId>();
+  const lateness = createLateness(world.clock, () => sending.size > 0 && !world.stopping());
 
   async function send(row: LedgerRow): Promise<Answered | Passed | null> {
     const { claim, requestId, request } = row.state;
     if (claim === null || sending.has(requestId)) return null;
     sending.add(requestId);
+    lateness.measure();
     observer({ kind: 'step', step: 'reserved' });
     const job = {
       requestId,
@@ -56,6 +59,7 @@ export function createBidSender(
         gateOpen: () => gate.isOpen() && stands() && !abandoned.has(requestId) && world.owns(requestId),
         over: () => world.isLive() && !stands(),
         inFlight: () => sending.size,
+        lateMs: lateness.ms,
       },
       job,
     );

@@ -225,7 +225,8 @@ export function capKeysOf(caps: readonly CapReservation[]): readonly string[] {
 export function checkCaps(draft: Draft, usage: ReadonlyMap<string, Usage>): Draft {
   if (draft.kind === 'pass') return draft;
   const { offer, trace, offerFacts } = draft;
-  const used: Record<string, Usage> = {};
+  // Without a prototype it is a table from the start: keys that hardly two requests share would each make a new shape.
+  const used: Record<string, Usage> = Object.create(null);
   let full: string | null = null;
   for (const cap of trace.caps) {
     let amountCents = offer.amountCents;

@@ -29,6 +29,7 @@ import { createPacer } from './pacer.ts';
 import type { LedgerRow, NewEntry, QueryRefusal } from './ports.ts';
 import { type DeskCode, deskPass, react } from './react.ts';
 import { createSendLimit, type SendLimit } from './send-limit.ts';
+import { sleep } from './sleep.ts';
 
 export type Desk = {
   start: () => Promise<void>;
@@ -40,6 +41,9 @@ export type Desk = {
   /** Partitions that this process is answerable for just now. */
   partitions: () => readonly number[];
 };
+
+/** Requests decided without letting anything else happen. */
+const decidedAtOnce = 32;
 
 export function createDesk(world: DeskWorld): Desk {
   const { log, views, clock, settings, observer } = world;
@@ -159,8 +163,18 @@ export function createDesk(world: DeskWorld): Desk {
         }
       }
     }
-    if (undecided.length > 0) await decide(undecided, now);
+    for (let from = 0; from < undecided.length; from += decidedAtOnce) {
+      // Answers are heard and claims sent in between: somebody waits for those.
+      if (from > 0) await sleep(clock, 0);
+      const slice = undecided.slice(from, from + decidedAtOnce);
+      await decide(from === 0 ? slice : slice.filter(stillUndecided), clock.now());
+    }
     claims.pump();
+  }
+
+  function stillUndecided({ state }: LedgerRow): boolean {
+    const { requestId } = state;
+    return ledger.get(requestId)?.state === state && owns(requestId) && !isBusy(requestId);
   }
 
   function isBusy(requestId: RequestId): boolean {
@@ -169,6 +183,7 @@ export function createDesk(world: DeskWorld): Desk {
   }
 
   async function decide(rows: readonly LedgerRow[], now: EpochMs): Promise<void> {
+    if (rows.length === 0) return;
     const states = rows.map(({ state }) => state);
     const policy = world.policy(now);
     if (policy === null) {

@@ -1,4 +1,4 @@
-/** Appends of the desk, grouped: what comes while one append is under way goes into the next. */
+/** Appends of the desk, grouped by turn of the event loop; none waits here for an earlier one, which the log may still be writing. */
 import type { Clock } from '../domain/clock.ts';
 import type { EventLog, NewEntry } from './ports.ts';
 import { sleep } from './sleep.ts';
@@ -22,35 +22,30 @@ export function createOutbox(options: {
 }): Outbox {
   const { log, clock, retryMs, onRefused } = options;
   let waiting: Waiting[] = [];
-  let running: Promise<void> | null = null;
+  const underWay = new Set<Promise<void>>();
   let closed = false;
 
-  async function run(): Promise<void> {
+  async function write(): Promise<void> {
     // Everything appended in this turn goes together.
     await Promise.resolve();
-    while (waiting.length > 0) {
-      const group = waiting;
-      waiting = [];
-      const durable = await write(group);
-      for (const { resolve } of group) resolve(durable);
-    }
-    running = null;
-  }
-
-  async function write(group: readonly Waiting[]): Promise<boolean> {
+    const group = waiting;
+    waiting = [];
+    let durable = true;
     try {
       await log.append(group.flatMap(({ entries }) => entries));
-      return true;
     } catch (fault) {
       onRefused(fault);
-      return false;
+      durable = false;
     }
+    for (const { resolve } of group) resolve(durable);
   }
 
   function append(entries: readonly NewEntry[]): Promise<boolean> {
     return new Promise((resolve) => {
       waiting.push({ entries, resolve });
-      running ??= run();
+      if (waiting.length > 1) return;
+      const writing = write().finally(() => underWay.delete(writing));
+      underWay.add(writing);
     });
   }
 
@@ -63,7 +58,7 @@ export function createOutbox(options: {
     keep,
     close: async () => {
       closed = true;
-      while (running !== null) await running;
+      while (underWay.size > 0) await Promise.all(underWay);
     },
   };
 }

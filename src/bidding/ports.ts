@@ -17,6 +17,8 @@ export type NewEntry = {
     topic: T;
     key: string;
     record: Topics[T];
+    /** The record as JSON, where it was written out before: a log that keeps JSON need not do it again. */
+    text?: string;
     /** W3C trace context, carried beside the record by a log that has headers. */
     traceparent?: string;
   };

@@ -26,6 +26,8 @@ export type SendWorld = {
   sendLimit: SendLimit;
   /** Claims being carried to the service right now. */
   inFlight: () => number;
+  /** What an answer waits here before it is heard. */
+  lateMs: () => number;
 };
 
 export type SendJob = {
@@ -102,7 +104,8 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     world.observer({ kind: 'attempt', outcome: answer.kind === 'answered' ? answer.outcome.kind : answer.reason });
     const end = attemptEnd(answer);
     if (end === null) world.sendLimit.withdrawn();
-    else world.sendLimit.heard(end, durationMs, world.inFlight(), clock.now());
+    // What is slow here must not look like a service with too much to do.
+    else world.sendLimit.heard(end, Math.max(0, durationMs - world.lateMs()), world.inFlight(), clock.now());
     if (answer.kind === 'not-landed') return;
     attempts += 1;
     if (firstByteAt === null) {

@@ -4,13 +4,14 @@
  */
 import type { EventLog } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { EpochMs } from '../domain/glossary.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { WireFault } from '../wire/casing.ts';
 import type { EventKind } from '../wire/events.ts';
 import type { RequestMapping } from '../wire/mapping-table.ts';
 import { readWebhook, type WebhookEntry, type WebhookReading } from '../wire/webhook.ts';
 
-type DoorLimits = {
+export type DoorLimits = {
   bodyLimitBytes: number;
   /** Deepest nesting of a webhook's JSON. */
   depthLimit: number;
@@ -46,16 +47,24 @@ export type Door = {
   inFlight: () => number;
 };
 
+/** Bytes to entries: in this thread (`bodyReader`), or in another one. */
+export type BodyReader = (body: Buffer, receivedAt: EpochMs) => WebhookReading | Promise<WebhookReading>;
+
 export type DoorParts = {
   append: EventLog['append'];
-  vault: Vault;
-  mapping: RequestMapping;
+  readBody: BodyReader;
   clock: Clock;
   limits: DoorLimits;
   observer: (report: DoorReport) => void;
 };
 
 const retryAfterS = 2;
+
+export function bodyReader(parts: { vault: Vault; mapping: RequestMapping; limits: DoorLimits }): BodyReader {
+  const { vault, mapping, limits } = parts;
+  const jsonLimits = { maxBytes: limits.bodyLimitBytes, maxDepth: limits.depthLimit };
+  return (body, receivedAt) => readWebhook(body, { mapping, vault, receivedAt, now: receivedAt, limits: jsonLimits });
+}
 
 export function createDoor(parts: DoorParts): Door {
   const { clock, limits } = parts;
@@ -72,39 +81,34 @@ export function createDoor(parts: DoorParts): Door {
     if (inFlight >= limits.doorQueueLimit)
       return report(refusal('too many webhooks are waiting'), { problem: 'queue-full' });
     if (body.length > limits.bodyLimitBytes) return report(tooLarge(limits), { problem: 'too-large' });
-    const reading = readWebhook(body, {
-      mapping: parts.mapping,
-      vault: parts.vault,
-      receivedAt,
-      now: receivedAt,
-      limits: { maxBytes: limits.bodyLimitBytes, maxDepth: limits.depthLimit },
-    });
-    if (reading.kind === 'malformed') {
-      return report({ status: 400, body: problemBody('malformed', reading.text) }, { problem: 'malformed' });
-    }
     inFlight += 1;
+    // From the receipt on: a sender that waits longer comes again.
+    const tooLate = Promise.withResolvers<'log-slow'>();
+    const timer = clock.schedule(receivedAt + limits.appendTimeoutMs, () => tooLate.resolve('log-slow'));
     try {
-      const taken = await appendInTime(entriesOf(reading));
+      const reading = await parts.readBody(body, receivedAt);
+      if (reading.kind === 'malformed') {
+        return report({ status: 400, body: problemBody('malformed', reading.text) }, { problem: 'malformed' });
+      }
+      const taken = await Promise.race([appended(entriesOf(reading)), tooLate.promise]);
       if (taken !== 'durable') return report(refusal('the log did not take the webhook'), { problem: taken });
       return report(acceptance(reading), reportOf(reading));
     } finally {
+      timer.cancel();
       inFlight -= 1;
     }
   }
 
   /** Never rejects: whatever keeps an entry from being durable is a reason to be asked again. */
-  async function appendInTime(entries: readonly WebhookEntry[]): Promise<'durable' | 'log-refused' | 'log-slow'> {
+  async function appended(entries: readonly WebhookEntry[]): Promise<'durable' | 'log-refused'> {
     if (entries.length === 0) return 'durable';
-    const { promise, resolve } = Promise.withResolvers<'durable' | 'log-refused' | 'log-slow'>();
-    const timer = clock.schedule(clock.now() + limits.appendTimeoutMs, () => resolve('log-slow'));
     // The entries may still become durable after a refusal: the sender comes again and the fold absorbs the repeat.
-    parts.append(entries).then(
-      () => resolve('durable'),
-      () => resolve('log-refused'),
-    );
-    const result = await promise;
-    timer.cancel();
-    return result;
+    try {
+      await parts.append(entries);
+      return 'durable';
+    } catch {
+      return 'log-refused';
+    }
   }
 
   return { receive, isFull: () => inFlight >= limits.doorQueueLimit, inFlight: () => inFlight };

@@ -53,9 +53,22 @@ export function segmentKeysOf(labels: readonly string[]): readonly string[] {
   return keys;
 }
 
+/** The same few segments come again and again: their keys are made once. Lists are shared, and never changed. */
+const sharedKeys = 4_096;
+
 export function compileSegment(dimensions: readonly Dimension[]): (facts: Facts) => readonly string[] {
   const labels = dimensions.map(compileDimension);
-  return (facts) => segmentKeysOf(labels.map((label) => label(facts)));
+  const made = new Map<string, readonly string[]>();
+  return (facts) => {
+    const own = labels.map((label) => label(facts));
+    const together = own.join('');
+    const known = made.get(together);
+    if (known !== undefined) return known;
+    if (made.size >= sharedKeys) made.clear();
+    const keys = segmentKeysOf(own);
+    made.set(together, keys);
+    return keys;
+  };
 }
 
 /**

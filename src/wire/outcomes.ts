@@ -76,6 +76,19 @@ function fold(text: string): string {
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }
 
+const foldedKeys = new Map<string, string>();
+const maxFoldedKeys = 500;
+
+/** The same keys come with every answer. */
+function foldedKey(key: string): string {
+  const known = foldedKeys.get(key);
+  if (known !== undefined) return known;
+  if (foldedKeys.size >= maxFoldedKeys) foldedKeys.clear();
+  const folded = fold(key);
+  foldedKeys.set(key, folded);
+  return folded;
+}
+
 /**
  * What one answer means. 401 and 429 are the client's business before this is asked. `unknown` means that the bid may have
  * landed: a failure of the server, a redirect, a time-out it reports, or a success that cannot be read.
@@ -123,7 +136,7 @@ function collect(value: JsonValue, keys: ReadonlySet<string>, inside: boolean, s
   } else if (Array.isArray(value)) {
     for (const item of value) collect(item, keys, inside, said);
   } else if (isJsonObject(value)) {
-    for (const [key, inner] of Object.entries(value)) collect(inner, keys, inside || keys.has(fold(key)), said);
+    for (const [key, inner] of Object.entries(value)) collect(inner, keys, inside || keys.has(foldedKey(key)), said);
   }
 }
 

@@ -24,8 +24,8 @@ import type { RequestMapping } from './mapping-table.ts';
 import { mapRequests, readExposed } from './request-mapping.ts';
 import type { ServiceError } from './service-errors.ts';
 
-/** What the log takes: one entry, its topic and its key. */
-export type WebhookEntry = { [T in Topic]: { topic: T; key: string; record: Topics[T] } }[Topic];
+/** What the log takes: one entry, its topic and its key; `text` is the record as JSON, where it is written out already. */
+export type WebhookEntry = { [T in Topic]: { topic: T; key: string; record: Topics[T]; text?: string } }[Topic];
 
 export type WebhookDeps = {
   mapping: RequestMapping;

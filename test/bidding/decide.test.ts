@@ -133,7 +133,7 @@ test('caps: full by amount or by count is a pass, with what was used in the trac
     const key = cap.keys[0]!;
     const refused = checkCaps(draft, new Map([[key, room]]));
     assert.equal(codeOf(refused), 'cap');
-    assert.deepEqual(refused.trace.usage, { [key]: room });
+    assert.deepEqual({ ...refused.trace.usage }, { [key]: room });
     assert.match(refused.trace.reasons[0]!.text, new RegExp(RegExp.escape(key)));
   }
 });

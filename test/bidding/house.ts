@@ -15,6 +15,7 @@ import type { RuleWatch } from '../../src/bidding/ports.ts';
 import type { BiddingSettings } from '../../src/bidding/settings.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import { type Engine, startEngine } from '../../src/engine.ts';
+import { bodyReader } from '../../src/http/door.ts';
 import { createJournal } from '../../src/http/journal.ts';
 import { policyOf } from '../../src/policy.ts';
 import { faultText } from '../../src/rules/place.ts';
@@ -119,16 +120,18 @@ export async function openHouse(options: {
     await sandbox.stop();
     rmSync(directory, { recursive: true, force: true });
   };
+  const vault = createVault(config.pseudonymKey);
   const engine = await startEngine({
     config,
     instance: randomUUID(),
     soleOwner: true,
     store,
     service,
-    vault: createVault(config.pseudonymKey),
+    vault,
     clock,
     chance: Math.random,
     mapping: mapping.mapping,
+    readBody: bodyReader({ vault, mapping: mapping.mapping, limits: config.http }),
     ruleWatch: options.ruleWatch ?? watchOf(readRuleFiles(rulesDir)),
     version: '0.0.0',
     learning: true,

@@ -4,13 +4,13 @@ import mappingFile from '../../config/request-mapping.json' with { type: 'json' 
 import type { NewEntry } from '../../src/bidding/ports.ts';
 import type { Clock } from '../../src/domain/clock.ts';
 import type { DoorReport } from '../../src/http/door.ts';
-import { createDoor, type DoorParts } from '../../src/http/door.ts';
+import { bodyReader, createDoor, type DoorParts } from '../../src/http/door.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { createTestVault } from '../wire/vault.ts';
 
 const read = readRequestMapping(mappingFile);
 assert.equal(read.kind, 'read');
-export const mapping = (read as { mapping: DoorParts['mapping'] }).mapping;
+export const { mapping } = read as Extract<typeof read, { kind: 'read' }>;
 
 export type MovedClock = Clock & { moveTo: (at: number) => void };
 
@@ -55,7 +55,8 @@ export function createTestDoor(parts: Partial<DoorParts> = {}) {
   const clock = createMovedClock(1_000);
   const reports: DoorReport[] = [];
   const observer = (report: DoorReport): void => void reports.push(report);
-  const door = createDoor({ append: log.append, vault: createTestVault(), mapping, clock, limits, observer, ...parts });
+  const readBody = bodyReader({ vault: createTestVault(), mapping, limits });
+  const door = createDoor({ append: log.append, readBody, clock, limits, observer, ...parts });
   return { door, log, clock, reports };
 }
 

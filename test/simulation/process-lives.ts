@@ -3,7 +3,7 @@
 import type { Policy } from '../../src/bidding/decide.ts';
 import { createDesk, type Desk } from '../../src/bidding/desk.ts';
 import type { Vault } from '../../src/domain/vault.ts';
-import { createDoor, type Door } from '../../src/http/door.ts';
+import { bodyReader, createDoor, type Door } from '../../src/http/door.ts';
 import type { RequestMapping } from '../../src/wire/mapping-table.ts';
 import { createEventLog, type LogWorld } from './event-log.ts';
 import { encode, settings } from './policy.ts';
@@ -79,8 +79,7 @@ export function createLives(world: LivesWorld): Lives {
     });
     const door = createDoor({
       append: log.append,
-      vault: world.vault,
-      mapping: world.mapping,
+      readBody: bodyReader({ ...world, limits: doorLimits }),
       clock,
       limits: doorLimits,
       observer: () => {},

@@ -21,9 +21,14 @@ export type ExposureBook = {
 };
 
 /** `live` has expiry after the horizon's minute; `lapsed` are looked at one by one: few, for the desk releases what expired. */
-type KeySums = { amountCents: number; count: number; lapsed: Set<Promised> };
+type KeySums = { amountCents: number; count: number; lapsed: Set<Promised> | null };
 
 const bucketMs = 60_000;
+const none: readonly Promised[] = [];
+
+function isEmpty({ count, lapsed }: KeySums): boolean {
+  return count === 0 && (lapsed === null || lapsed.size === 0);
+}
 
 export function createExposureBook(): ExposureBook {
   const byRequest = new Map<RequestId, Promised>();
@@ -34,7 +39,7 @@ export function createExposureBook(): ExposureBook {
   const sumsOf = (key: string) => {
     let sums = byKey.get(key);
     if (sums === undefined) {
-      sums = { amountCents: 0, count: 0, lapsed: new Set() };
+      sums = { amountCents: 0, count: 0, lapsed: null };
       byKey.set(key, sums);
     }
     return sums;
@@ -44,11 +49,15 @@ export function createExposureBook(): ExposureBook {
       const sums = sumsOf(key);
       sums.amountCents += sign * promised.amountCents;
       sums.count += sign;
-      if (sums.count === 0 && sums.lapsed.size === 0) byKey.delete(key);
+      if (isEmpty(sums)) byKey.delete(key);
     }
   };
   const lapse = (promised: Promised) => {
-    for (const key of promised.keys) sumsOf(key).lapsed.add(promised);
+    for (const key of promised.keys) {
+      const sums = sumsOf(key);
+      sums.lapsed ??= new Set();
+      sums.lapsed.add(promised);
+    }
   };
   const minuteOf = (at: EpochMs) => Math.floor(at / bucketMs);
 
@@ -84,8 +93,8 @@ export function createExposureBook(): ExposureBook {
     }
     for (const key of promised.keys) {
       const sums = sumsOf(key);
-      sums.lapsed.delete(promised);
-      if (sums.count === 0 && sums.lapsed.size === 0) byKey.delete(key);
+      sums.lapsed?.delete(promised);
+      if (isEmpty(sums)) byKey.delete(key);
     }
   };
 
@@ -111,7 +120,7 @@ export function createExposureBook(): ExposureBook {
       if (sums === undefined) return { amountCents: 0, count: 0 };
       const usage = { amountCents: sums.amountCents, count: sums.count };
       // Beyond the horizon's own minute nothing in `live` can have expired at `at`; in it and before, look.
-      for (const { amountCents, expiresAt } of sums.lapsed) {
+      for (const { amountCents, expiresAt } of sums.lapsed ?? none) {
         if (expiresAt <= at) continue;
         usage.amountCents += amountCents;
         usage.count += 1;

@@ -26,7 +26,7 @@ export type EncodedEntries = { topics: number[]; keys: string[]; values: string[
 
 /** Adds all entries or, when one cannot be written as JSON, none. */
 export function encode(entries: readonly NewEntry[], into: EncodedEntries): void {
-  const values = entries.map(({ record }) => JSON.stringify(record));
+  const values = entries.map(({ record, text }) => text ?? JSON.stringify(record));
   for (const [index, { topic, key }] of entries.entries()) {
     into.topics.push(topicNames.indexOf(topic));
     into.keys.push(key);

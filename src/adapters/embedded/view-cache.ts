@@ -1,10 +1,9 @@
 /** Ledger rows and statistics in memory: what changed since the last flush, and what was used of late. */
 import type { Reservation } from '../../bidding/ports.ts';
-import { cursorOf } from '../../bidding/ports.ts';
 import type { RequestId } from '../../domain/glossary.ts';
 import type { Histogram } from '../../domain/histogram.ts';
 import type { RequestState } from '../../domain/states.ts';
-import type { StoredExposure, ViewFlush, ViewReader } from './view-rows.ts';
+import type { StoredExposure, StoredStatistic, ViewReader } from './view-rows.ts';
 
 export type CachedRow = {
   requestId: RequestId;
@@ -19,7 +18,22 @@ export type CachedRow = {
 
 type CachedStatistic = { histogram: Histogram | null; dirty: boolean; flushing: boolean };
 
-type DirtyParts = { flush: ViewFlush; stored: () => void; failed: () => void };
+/** What changed of a row: null for the half that did not. */
+export type DirtyRow = {
+  row: CachedRow;
+  requestId: RequestId;
+  state: RequestState | null;
+  open: boolean;
+  exposure: StoredExposure | null;
+};
+
+type DirtyParts = {
+  rows: readonly DirtyRow[];
+  bids: ReadonlyMap<string, RequestId>;
+  statistics: readonly StoredStatistic[];
+  stored: () => void;
+  failed: () => void;
+};
 
 export type ViewCache = {
   row: (requestId: RequestId) => CachedRow;
@@ -82,36 +96,25 @@ export function createViewCache(reader: ViewReader, limits: { rows: number; stat
   const evictRows = () => evict(rows, limits.rows, isDirtyRow);
   const evictStatistics = () => evict(statistics, limits.statistics, isDirtyStatistic);
 
-  const takeRows = (flush: ViewFlush, exposureOf: (row: CachedRow) => StoredExposure): (() => void) => {
-    const taken = [...dirtyRows].map((row) => ({ row, state: row.stateDirty, exposure: row.exposureDirty }));
-    dirtyRows.clear();
-    for (const { row } of taken) {
-      if (row.stateDirty && row.state !== null) {
-        flush.ledgerIds.push(row.requestId);
-        flush.ledgerPhases.push(row.state.phase);
-        flush.ledgerOpens.push(row.open ? 1 : 0);
-        flush.ledgerCursors.push(cursorOf(row.state));
-        flush.ledgerStates.push(JSON.stringify(row.state));
-      }
-      if (row.exposureDirty) {
-        const exposure = exposureOf(row);
-        flush.exposureIds.push(row.requestId);
-        flush.exposureStatuses.push(exposure.status);
-        flush.exposureAmounts.push(exposure.amountCents);
-        flush.exposureKeys.push(JSON.stringify(exposure.keys));
-        flush.exposureExpiries.push(exposure.expiresAt);
-      }
+  /** As they are now; whoever changes them meanwhile makes them dirty again. */
+  const takeRows = (exposureOf: (row: CachedRow) => StoredExposure): DirtyRow[] => {
+    const taken = [...dirtyRows].map((row): DirtyRow => {
+      const { requestId, state, open, stateDirty, exposureDirty } = row;
       row.stateDirty = false;
       row.exposureDirty = false;
       row.flushing = true;
+      const exposure = exposureDirty ? exposureOf(row) : null;
+      return { row, requestId, state: stateDirty ? state : null, open, exposure };
+    });
+    dirtyRows.clear();
+    return taken;
+  };
+  const restoreRows = (taken: readonly DirtyRow[]) => {
+    for (const { row, state, exposure } of taken) {
+      row.stateDirty ||= state !== null;
+      row.exposureDirty ||= exposure !== null;
+      dirtyRows.add(row);
     }
-    return () => {
-      for (const { row, state, exposure } of taken) {
-        row.stateDirty ||= state;
-        row.exposureDirty ||= exposure;
-        dirtyRows.add(row);
-      }
-    };
   };
 
   return {
@@ -165,41 +168,22 @@ export function createViewCache(reader: ViewReader, limits: { rows: number; stat
       dirtyStatistics.clear();
       flushingBids = bids;
       bids = new Map();
-      const flush: ViewFlush = {
-        applied: [],
-        ledgerIds: [],
-        ledgerPhases: [],
-        ledgerOpens: [],
-        ledgerCursors: [],
-        ledgerStates: [],
-        bidIds: [...flushingBids.keys()],
-        bidRequestIds: [...flushingBids.values()],
-        exposureIds: [],
-        exposureStatuses: [],
-        exposureAmounts: [],
-        exposureKeys: [],
-        exposureExpiries: [],
-        statistics: takenStatistics.map(([key, statistic]) => {
-          statistic.dirty = false;
-          statistic.flushing = true;
-          const { landmarkAt, landmarkCount, count, cells } = statistic.histogram!;
-          return {
-            key,
-            landmarkAt,
-            landmarkCount,
-            count,
-            cells: new Uint8Array(cells.buffer, cells.byteOffset, cells.byteLength),
-          };
-        }),
-      };
-      const takenRows = [...dirtyRows];
-      const restoreRows = takeRows(flush, exposureOf);
+      const rowsTaken = takeRows(exposureOf);
+      const statisticsTaken = takenStatistics.map(([key, statistic]): StoredStatistic => {
+        statistic.dirty = false;
+        statistic.flushing = true;
+        const { landmarkAt, landmarkCount, count, cells } = statistic.histogram!;
+        // A copy: the sums go on while rows are written out.
+        return { key, landmarkAt, landmarkCount, count, cells: new Uint8Array(cells.slice().buffer) };
+      });
       const settle = () => {
-        for (const row of takenRows) row.flushing = false;
+        for (const { row } of rowsTaken) row.flushing = false;
         for (const [, statistic] of takenStatistics) statistic.flushing = false;
       };
       return {
-        flush,
+        rows: rowsTaken,
+        bids: flushingBids,
+        statistics: statisticsTaken,
         stored: () => {
           settle();
           flushingBids = new Map();
@@ -208,7 +192,7 @@ export function createViewCache(reader: ViewReader, limits: { rows: number; stat
         },
         failed: () => {
           settle();
-          restoreRows();
+          restoreRows(rowsTaken);
           for (const [key, statistic] of takenStatistics) {
             statistic.dirty = true;
             dirtyStatistics.set(key, statistic);

@@ -20,7 +20,15 @@ export type ViewFlush = {
   exposureAmounts: number[];
   exposureKeys: string[];
   exposureExpiries: number[];
-  statistics: readonly { key: string; landmarkAt: number; landmarkCount: number; count: number; cells: Uint8Array }[];
+  statistics: readonly StoredStatistic[];
+};
+
+export type StoredStatistic = {
+  key: string;
+  landmarkAt: number;
+  landmarkCount: number;
+  count: number;
+  cells: Uint8Array;
 };
 
 export type StoredExposure = {
@@ -90,9 +98,9 @@ function ledgerRow(row: JoinedRow): LedgerRow {
 export function createViewReader(database: DatabaseSync): ViewReader {
   const prepare = (sql: string) => database.prepare(sql);
   const applied = prepare('SELECT next FROM applied WHERE partition = ?');
-  const row = prepare(
-    'SELECT l.state, l.open, e.status FROM (SELECT ? AS id) LEFT JOIN ledger l ON l.request_id = id LEFT JOIN exposure e ON e.request_id = id',
-  );
+  // In two steps: most requests that are asked about are new, and have neither.
+  const ledger = prepare('SELECT state, open FROM ledger WHERE request_id = ?');
+  const reservation = prepare('SELECT status FROM exposure WHERE request_id = ?');
   const joined = 'SELECT l.state, e.status FROM ledger l LEFT JOIN exposure e USING (request_id)';
   const open = prepare(`${joined} WHERE l.open = 1 AND l.request_id > ? ORDER BY l.request_id LIMIT 500`);
   const latest = prepare(`${joined} WHERE l.cursor < ? ORDER BY l.cursor DESC LIMIT ?`);
@@ -126,8 +134,10 @@ export function createViewReader(database: DatabaseSync): ViewReader {
   return {
     applied: appliedOf,
     row: (requestId) => {
-      const { state, open, status } = row.get(requestId) as JoinedRow;
-      return { state, open: open === 1, reservation: status ?? 'none' };
+      const stored = ledger.get(requestId) as Pick<JoinedRow, 'state' | 'open'> | undefined;
+      const reserved =
+        stored === undefined ? undefined : (reservation.get(requestId) as { status: Reservation } | undefined);
+      return { state: stored?.state ?? null, open: stored?.open === 1, reservation: reserved?.status ?? 'none' };
     },
     openRows: (partition) => {
       // Before the rows: they may be further by the time they are read, never less far.

@@ -1,0 +1,54 @@
+/** The thread that reads webhooks says what reading them here would say. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createVault } from '../../src/adapters/vault/vault.ts';
+import { createDoorReader } from '../../src/door-reader.ts';
+import { type BodyReader, bodyReader } from '../../src/http/door.ts';
+import type { WebhookReading } from '../../src/wire/webhook.ts';
+import { limits, mapping, requestBody } from './parts.ts';
+
+const pseudonymKey = 'only-for-tests-0123456789abcdef-0123';
+const vault = createVault(pseudonymKey);
+
+/** Each sealing draws a nonce of its own: what was sealed is compared. */
+function opened(reading: WebhookReading): unknown {
+  const isSealed = (key: string) => key === 'sealed' || key === 'sealedPayload';
+  return JSON.parse(
+    JSON.stringify(reading, (key, value) =>
+      isSealed(key) ? vault.open(value) : key === 'text' ? undefined : (value as unknown),
+    ),
+  );
+}
+
+test('bodies of every kind are read as they are here, in order, and each record is written out', async (context) => {
+  const here = bodyReader({ vault, mapping, limits });
+  let readHere = 0;
+  const counted: BodyReader = (body, receivedAt) => {
+    readHere += 1;
+    return here(body, receivedAt);
+  };
+  const there = createDoorReader({ pseudonymKey, mapping, limits }, counted, 0);
+  context.after(there.close);
+  const bodies = [
+    requestBody('1234567890123456789'),
+    requestBody(2, { dataNascimento: 'never', valorSolicitado: 1.5 }),
+    Buffer.from('{"Solicitacoes":[{"cpf":1},{"numeroSolicitacao":3}]}'),
+    Buffer.from('{"a":'),
+    Buffer.from('{"nobody":"knows"}'),
+    Buffer.alloc(0),
+  ];
+  const early = await there.read(bodies[0]!, 5_000);
+  assert.deepEqual(opened(early), opened(await here(bodies[0]!, 5_000)));
+  await there.up;
+  const read = await Promise.all(bodies.map((body) => there.read(body, 5_000)));
+  const kinds = new Set<string>();
+  for (const [index, body] of bodies.entries()) {
+    const reading = read[index]!;
+    assert.deepEqual(opened(reading), opened(await here(body, 5_000)));
+    kinds.add(reading.kind);
+    const entries = reading.kind === 'entries' ? reading.entries : [];
+    for (const { record, text } of entries) assert.deepEqual(JSON.parse(text!), record);
+  }
+  assert.deepEqual([...kinds].sort(), ['dead-letter', 'entries', 'malformed']);
+  assert.equal(readHere, 1, 'only what comes before the thread is up is read here');
+});
