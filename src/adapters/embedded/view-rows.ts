@@ -98,7 +98,6 @@ function ledgerRow(row: JoinedRow): LedgerRow {
 export function createViewReader(database: DatabaseSync): ViewReader {
   const prepare = (sql: string) => database.prepare(sql);
   const applied = prepare('SELECT next FROM applied WHERE partition = ?');
-  // In two steps: most requests that are asked about are new, and have neither.
   const ledger = prepare('SELECT state, open FROM ledger WHERE request_id = ?');
   const reservation = prepare('SELECT status FROM exposure WHERE request_id = ?');
   const joined = 'SELECT l.state, e.status FROM ledger l LEFT JOIN exposure e USING (request_id)';
@@ -135,8 +134,7 @@ export function createViewReader(database: DatabaseSync): ViewReader {
     applied: appliedOf,
     row: (requestId) => {
       const stored = ledger.get(requestId) as Pick<JoinedRow, 'state' | 'open'> | undefined;
-      const reserved =
-        stored === undefined ? undefined : (reservation.get(requestId) as { status: Reservation } | undefined);
+      const reserved = reservation.get(requestId) as { status: Reservation } | undefined;
       return { state: stored?.state ?? null, open: stored?.open === 1, reservation: reserved?.status ?? 'none' };
     },
     openRows: (partition) => {
