@@ -26,7 +26,8 @@ export function createAcceptance(options: { views: Views; settings: BiddingSetti
     const histograms = await views.statistics([takenKey, declinedKey]);
     const taken = histograms.get(takenKey) ?? emptyHistogram(now);
     const declined = histograms.get(declinedKey) ?? emptyHistogram(now);
-    if (taken.count + declined.count === 0) return null;
+    // Answers yes alone say nothing: those who decline are known days later.
+    if (declined.count === 0) return null;
     return fitAcceptance({ taken, declined, at: now, halfLifeMs: settings.halfLifeMs }, policy.economics, prior);
   }
 

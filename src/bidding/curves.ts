@@ -70,6 +70,7 @@ export function createCurves(options: {
     const at = clock.now();
     const { shrinkage, smoothing, priorWeight } = policy.tables.settings.winCurve;
     const { halfLifeMs } = settings;
+    const { acceptanceMidpointPercent: midpointPercent, acceptanceSlope: slope } = policy.economics;
     const shared = new Map<string, Float64Array[]>();
     for (const [name, segmentKeys] of segments) {
       const curve = curveOf(segmentKeys, statistics, {
@@ -80,6 +81,7 @@ export function createCurves(options: {
         at,
         halfLifeMs,
         breakEvens: breakEvensOf(name),
+        acceptance: { midpointPercent, slope },
         shared,
       });
       observer(weightsOf(segmentKeys, curve));

@@ -7,6 +7,8 @@ import type { Format } from './format.ts';
 
 /** Close-ups leave out the first auctions, in which shares of little still jump about. */
 const settledShare = 0.1;
+/** A bin with fewer is in the table only: its share would say little. */
+const leastInBin = 30;
 
 const looks: Readonly<Record<string, { look: PlotSeries['look']; tone: PlotTone }>> = {
   desk: { look: 'thick', tone: 0 },
@@ -203,7 +205,11 @@ function commonestBin({ bins }: Calibration): Calibration['bins'][number] {
 function reliabilityPlot(format: Format, { desk, histogram }: Backtest['calibration']): Plot {
   const { axes, sections, policies } = format.texts.backtest;
   const observedAt = ({ bins }: Calibration) =>
-    new Map(bins.flatMap(({ predicted, observed }) => (predicted === null ? [] : [[predicted, observed] as const])));
+    new Map(
+      bins.flatMap(({ predicted, observed, count }) =>
+        predicted === null || count < leastInBin ? [] : [[predicted, observed] as const],
+      ),
+    );
   const [byDesk, byHistogram] = [observedAt(desk), observedAt(histogram)];
   const values = [...new Set([0, ...byDesk.keys(), ...byHistogram.keys(), 1])].sort((left, right) => left - right);
   const at = (known: ReadonlyMap<number, number | null>) => values.map((value) => known.get(value) ?? null);

@@ -71,7 +71,7 @@ export const backtestEn: Texts['backtest'] = {
     },
     calibration: {
       title: 'Can the predictions be believed?',
-      text: 'For each bid of the desk, the predicted win probability against what happened, in ten bins. On the diagonal a prediction is fair. The plain histogram is measured on the same bids. Brier score, log score and mean gap: less is better.',
+      text: 'For each bid of the desk, the predicted win probability against what happened, in ten bins (those with fewer than 30 bids in the table alone). On the diagonal a prediction is fair. The plain histogram is measured on the same bids. Brier score, log score and mean gap: less is better.',
       reliability: 'Predicted and observed',
       counts: 'Bids by bin',
       fair: 'fair',

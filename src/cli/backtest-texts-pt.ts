@@ -92,7 +92,7 @@ export const backtestPt = {
     },
     calibration: {
       title: 'As previsões merecem fé?',
-      text: 'Para cada lance da mesa, a probabilidade de vitória prevista contra o que ocorreu, em dez faixas. Na diagonal, a previsão é justa. O histograma simples é medido nos mesmos lances. Quanto menores o Brier, a perda logarítmica e o desvio médio, melhor.',
+      text: 'Para cada lance da mesa, a probabilidade de vitória prevista contra o que ocorreu, em dez faixas (as de menos de 30 lances, só na tabela). Na diagonal, a previsão é justa. O histograma simples é medido nos mesmos lances. Quanto menores o Brier, a perda logarítmica e o desvio médio, melhor.',
       reliability: 'Previsto e ocorrido',
       counts: 'Lances por faixa',
       fair: 'justo',

@@ -69,7 +69,12 @@ export type Trial = {
   rates: readonly number[];
   /** Surplus that the mean expected, summed over the break-evens. */
   scale: number;
+  /** What a surplus is worth before it is known whether the worker takes the loan; absent: it is taken at any rate. */
+  acceptance?: TrialAcceptance;
 };
+
+/** Workers take a won loan with a probability proportional to `1 / (1 + exp(slope · (rate − midpoint)))`, rate in percent a month. */
+export type TrialAcceptance = { midpointPercent: number; slope: number };
 
 /** How workers differ from the configured acceptance: a rate that is as welcome as one this much lower was thought, and fewer or more of them at any rate. */
 export type AcceptanceShift = { midpointShiftPercent: number; ceilingFactor: number };

@@ -49,13 +49,28 @@ const deviationStep = 0.25;
 const leastProbability = 1e-9;
 
 /**
+ * Share of the answers yes that have their answers no beside them, 0 … 1. Who takes an offer says so at once, who declines
+ * is known when validity and grace are over: of the first days' wins only those taken have been counted.
+ */
+function answeredShare({ taken, declined, at, halfLifeMs }: OwnWins): number {
+  if (declined.count === 0) return 0;
+  // A landmark that was moved is no beginning; by then the first days have faded.
+  if (declined.landmarkCount > 0 || declined.landmarkAt <= taken.landmarkAt) return 1;
+  const covered = ({ landmarkAt }: Histogram) => {
+    const age = at - landmarkAt;
+    return Number.isFinite(halfLifeMs) ? -Math.expm1((-Math.LN2 * age) / halfLifeMs) : age;
+  };
+  return Math.max(0, covered(declined)) / covered(taken);
+}
+
+/**
  * Posterior mean of midpoint shift and logarithm of the ceiling's factor under independent normal priors, on a grid.
  * Rounded to four decimals: it is recorded with each decision.
  */
 export function fitAcceptance(wins: OwnWins, economics: Curve, prior: AcceptancePrior): AcceptanceShift {
   const seen: { cell: number; taken: number; declined: number }[] = [];
   const weightOf = (histogram: Histogram) => decayFactor(histogram, wins.at, timeAlone(wins.halfLifeMs));
-  const [takenWeight, declinedWeight] = [weightOf(wins.taken), weightOf(wins.declined)];
+  const [takenWeight, declinedWeight] = [weightOf(wins.taken) * answeredShare(wins), weightOf(wins.declined)];
   for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
     const taken = wins.taken.cells[cell]! * takenWeight;
     const declined = wins.declined.cells[cell]! * declinedWeight;

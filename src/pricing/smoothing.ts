@@ -13,15 +13,21 @@ const normalHalf = 1.349;
 let bends = new Float64Array(4 * cellCount);
 
 /**
- * Adds `given` to `counts`, each cell spread by a triangle of this half-width, and changes `given`. What would fall
- * beyond the grid's ends is put back in proportion.
+ * Adds `given`, which has nothing below `lowest`, to `counts`, each cell spread by a triangle of this half-width, and
+ * changes `given`. What would fall beyond the grid's ends is put back in proportion.
  */
-function addSpread(given: Float64Array, givenSum: number, halfWidth: number, counts: Float64Array): void {
+function addSpread(
+  given: Float64Array,
+  lowest: number,
+  givenSum: number,
+  halfWidth: number,
+  counts: Float64Array,
+): void {
   // A triangle's second difference has three points, so two running sums make all triangles in linear time.
   const length = cellCount + 2 * halfWidth;
   if (bends.length < length) bends = new Float64Array(length);
   bends.fill(0, 0, length);
-  for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
+  for (let cell = lowest; cell <= maxRateHundredths; cell += 1) {
     const share = given[cell]!;
     if (share === 0) continue;
     bends[cell]! += share;
@@ -31,7 +37,7 @@ function addSpread(given: Float64Array, givenSum: number, halfWidth: number, cou
   let slope = 0;
   let height = 0;
   let inside = 0;
-  for (let index = minRateHundredths; index <= maxRateHundredths + halfWidth; index += 1) {
+  for (let index = lowest; index <= maxRateHundredths + halfWidth; index += 1) {
     const cell = index - halfWidth;
     // `height` is the spread at `cell`, before this cell's bend.
     slope += bends[index - 1]!;
@@ -43,7 +49,9 @@ function addSpread(given: Float64Array, givenSum: number, halfWidth: number, cou
     inside += here;
   }
   const rescale = givenSum / inside;
-  for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) counts[cell]! += given[cell]! * rescale;
+  for (let cell = Math.max(minRateHundredths, lowest - halfWidth); cell <= maxRateHundredths; cell += 1) {
+    counts[cell]! += given[cell]! * rescale;
+  }
 }
 
 /** How many results there are within the grid, how wide they lie, and how many count a cell once. */
@@ -65,6 +73,7 @@ export function spreadOf(merged: Float64Array): Spread {
   let alone = 0;
   for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
     const count = merged[cell]!;
+    if (count === 0) continue;
     rivals += count;
     mean += count * cell;
     square += count * cell * cell;
@@ -76,12 +85,15 @@ export function spreadOf(merged: Float64Array): Spread {
   // An atom says nothing of the width around it.
   const most = mostByChance(alone, all);
   let half = 0;
-  for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) half += Math.min(merged[cell]!, most);
+  for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
+    if (merged[cell] !== 0) half += Math.min(merged[cell]!, most);
+  }
   half *= 0.5 - 1e-9;
   let shortest = maxRateHundredths;
   let inside = 0;
   let from = minRateHundredths;
   for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
+    if (merged[cell] === 0) continue;
     inside += Math.min(merged[cell]!, most);
     for (;;) {
       const without = inside - Math.min(merged[from]!, most);
@@ -107,9 +119,13 @@ export function smoothCounts(counts: Float64Array, { rivals, deviation, alone }:
   const most = mostByChance(alone, deviation);
   const gaps = counts.length > cellCount;
   let givenSum = 0;
+  let lowest = maxRateHundredths;
+  given.fill(0);
   for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
     const between = gaps ? counts[cellCount + cell]! : 0;
     const count = counts[cell]! + between;
+    if (count === 0) continue;
+    if (givenSum === 0) lowest = cell;
     const share = Math.min(count, most);
     given[cell] = share;
     givenSum += share;
@@ -119,5 +135,5 @@ export function smoothCounts(counts: Float64Array, { rivals, deviation, alone }:
       counts[cellCount + cell] = between * kept;
     } else counts[cell] = count - share;
   }
-  addSpread(given, givenSum, 2 * halfWidth + 1, counts);
+  addSpread(given, lowest, givenSum, 2 * halfWidth + 1, counts);
 }

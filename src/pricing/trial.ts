@@ -3,9 +3,10 @@
  * published, each is scored by the surplus it would have earned, and the scores decide how much it counts from then on.
  * The policies are the ways to read a histogram (window × smoothing) and the segments to read it for.
  */
-import { maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
+import { cellCount, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
 import type { Addition, HalfLives } from '../domain/histogram.ts';
-import type { Trial } from '../domain/offer.ts';
+import type { Trial, TrialAcceptance } from '../domain/offer.ts';
+import { acceptanceAt } from './acceptance.ts';
 
 /** How far back a policy looks, in results of the segment, and what it weighs before any score. */
 export const windows = [
@@ -84,11 +85,30 @@ export function weighSegments(
   return weights;
 }
 
+const alwaysTaken = new Float64Array(cellCount).fill(1);
+let lately = { midpointPercent: 0, slope: 0, taken: alwaysTaken };
+
+/** By cell. Without an acceptance every won loan is taken. */
+function takenAt(acceptance: TrialAcceptance | undefined): Float64Array {
+  if (acceptance === undefined) return alwaysTaken;
+  const { midpointPercent, slope } = acceptance;
+  // All trials of a desk have the same: its table is made once.
+  if (lately.midpointPercent !== midpointPercent || lately.slope !== slope) {
+    const curve = { acceptanceCeiling: 1, acceptanceMidpointPercent: midpointPercent, acceptanceSlope: slope };
+    lately = { midpointPercent, slope, taken: alwaysTaken.map((_share, cell) => acceptanceAt(cell, curve)) };
+  }
+  return lately.taken;
+}
+
 /**
- * For each break-even, in ascending order, the rate with the highest `(r − c) · w(r)`. The best rate never falls as the
- * break-even rises, so the middle one bounds the search of the others.
+ * For each break-even, in ascending order, the rate with the highest `(r − c) · w(r) · a(r)`. The best rate never falls as
+ * the break-even rises, so the middle one bounds the search of the others.
  */
-export function bestRates(win: Float64Array, breakEvens: ArrayLike<number>): Int32Array {
+export function bestRates(
+  win: Float64Array,
+  breakEvens: ArrayLike<number>,
+  taken: Float64Array = alwaysTaken,
+): Int32Array {
   const rates = new Int32Array(breakEvens.length);
   const search = (first: number, last: number, low: number, high: number) => {
     if (first > last) return;
@@ -97,7 +117,7 @@ export function bestRates(win: Float64Array, breakEvens: ArrayLike<number>): Int
     let best = high;
     let most = Number.NEGATIVE_INFINITY;
     for (let rate = Math.min(high, Math.max(low, Math.ceil(breakEven))); rate <= high; rate += 1) {
-      const earns = (rate - breakEven) * win[rate]!;
+      const earns = (rate - breakEven) * win[rate]! * taken[rate]!;
       if (earns > most) {
         most = earns;
         best = rate;
@@ -118,33 +138,43 @@ export function surplusOf(rate: number, breakEven: number, rivalCell: number, of
 }
 
 /** What each curve would bid: readings of the whole market, segments, and last the mean of them all, whose surplus is the scale. */
-export function tryOut(curves: readonly Float64Array[], breakEvens: readonly number[]): Trial {
+export function tryOut(
+  curves: readonly Float64Array[],
+  breakEvens: readonly number[],
+  acceptance: TrialAcceptance | undefined,
+): Trial {
+  const taken = takenAt(acceptance);
   const rates: number[] = [];
   let scale = 0;
   for (const curve of curves) {
-    const bids = bestRates(curve, breakEvens);
+    const bids = bestRates(curve, breakEvens, taken);
     scale = 0;
     for (let index = 0; index < bids.length; index += 1) {
-      rates.push(bids[index]!);
-      scale += (bids[index]! - breakEvens[index]!) * curve[bids[index]!]!;
+      const rate = bids[index]!;
+      rates.push(rate);
+      scale += (rate - breakEvens[index]!) * curve[rate]! * taken[rate]!;
     }
   }
-  return { breakEvens, rates, scale: Number(scale.toPrecision(6)) };
+  const trial = { breakEvens, rates, scale: Number(scale.toPrecision(6)) };
+  return acceptance === undefined ? trial : { ...trial, acceptance };
 }
 
 /**
  * What a published best rival says of every policy on trial: pairs of excess and its square. Readings are compared with
  * the mean for the whole market, segments with the mean of all. Scores are shares of the surplus that was expected, and
- * not clipped: that would hide what bids on rare auctions without rivals earn. Their squares keep them from ruling.
+ * not clipped: that would hide what bids on rare auctions without rivals earn. Their squares keep them from ruling, and so
+ * does acceptance: who bids for auctions without rivals alone wins loans that hardly anybody takes.
  */
 export function scoreTrial(trial: Trial, segmentCount: number, rivalCell: number, offGrid: boolean): Addition[] {
   const { breakEvens, rates, scale } = trial;
   if (!(scale > 0)) return [];
+  const taken = takenAt(trial.acceptance);
   const rows = rates.length / breakEvens.length;
   const earned = Array.from({ length: rows }, (_, row) => {
     let sum = 0;
     for (let index = 0; index < breakEvens.length; index += 1) {
-      sum += surplusOf(rates[row * breakEvens.length + index]!, breakEvens[index]!, rivalCell, offGrid);
+      const rate = rates[row * breakEvens.length + index]!;
+      sum += surplusOf(rate, breakEvens[index]!, rivalCell, offGrid) * taken[rate]!;
     }
     return sum / scale;
   });

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { cellCount, type EpochMs, maxRateHundredths, minRateHundredths, noRivalCell } from '../domain/glossary.ts';
 import { decayFactor, type Histogram } from '../domain/histogram.ts';
-import type { Trial } from '../domain/offer.ts';
+import type { Trial, TrialAcceptance } from '../domain/offer.ts';
 import type { PriorSettings } from './settings.ts';
 import { smoothCounts, spreadOf } from './smoothing.ts';
 import { readings, scoreHalfLives, smoothings, tryOut, weighReadings, weighSegments, windows } from './trial.ts';
@@ -85,6 +85,8 @@ export type WinCurveInput = {
   halfLifeMs: number;
   /** On which the policies are tried, ascending; null: some that the curve itself suggests. */
   breakEvens: readonly number[] | null;
+  /** By which the bids on trial are chosen and scored; left out: what is won is taken. */
+  acceptance?: TrialAcceptance;
   /** Distributions of segments that other curves made of the same statistics need too. */
   shared?: Map<string, Float64Array[]>;
 };
@@ -120,6 +122,7 @@ function shrink(
     const { cells } = histogram;
     let results = 0;
     for (let index = 0; index < cells.length; index += 1) {
+      if (cells[index] === 0) continue;
       const count = cells[index]! * factor;
       counts[index] = count;
       results += count;
@@ -254,7 +257,7 @@ export function buildWithReadings(input: WinCurveInput): CurveWithReadings {
     readingWins = made[0]!.map(winOf);
     shared?.set(`${size}~win`, readingWins);
   }
-  const trial = tryOut([...readingWins, ...wins, win], input.breakEvens ?? suggestedBreakEvens(win));
+  const trial = tryOut([...readingWins, ...wins, win], input.breakEvens ?? suggestedBreakEvens(win), input.acceptance);
   const weights = { readings: byReading, segments: bySegment };
   return { curve: { ...describe(win, hashOf(win)), trial, weights }, readingWins };
 }

@@ -59,6 +59,29 @@ test('many wins find workers that are harder to please, few hardly move the curv
   assert.ok(Math.abs(few.midpointShiftPercent) < 0.4 && Math.abs(few.ceilingFactor - 1) < 0.1);
 });
 
+test('the first days, of which only those who took the loan are known, do not make workers look easier to please', () => {
+  const dayMs = 86_400_000;
+  const halfLifeMs = 14 * dayMs;
+  // Each day some wins at 3 %; as configured, most are taken the same day; that others are not is known three days later.
+  const share = acceptanceAt(300, economics);
+  const after = (days: number) => {
+    const fold = (from: number, each: number) => {
+      const histogram = emptyHistogram(from * dayMs);
+      for (let day = from; day < days; day += 1) foldSums(histogram, [[300, each]], day * dayMs, timeAlone(halfLifeMs));
+      return histogram;
+    };
+    const wins = { taken: fold(0, 40 * share), declined: fold(3, 40 * (1 - share)) };
+    return fitAcceptance({ ...wins, at: days * dayMs, halfLifeMs }, economics, prior);
+  };
+  for (const days of [4, 6, 10, 30, 100]) {
+    const curve = { ...economics, ...shiftAcceptance(economics, after(days)) };
+    const gap = Math.abs(acceptanceAt(300, curve) - share);
+    assert.ok(gap < 0.03, `after ${days} days ${gap}`);
+  }
+  const onlyTaken = { taken: histogramOf([250, 260, 270]), declined: emptyHistogram(dayMs), at: dayMs, halfLifeMs };
+  assert.deepEqual(fitAcceptance(onlyTaken, economics, prior), { midpointShiftPercent: 0, ceilingFactor: 1 });
+});
+
 test('old answers fade', () => {
   const taken = emptyHistogram(0);
   const declined = emptyHistogram(0);

@@ -4,11 +4,13 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { maxRateHundredths, minRateHundredths } from '../../src/domain/glossary.ts';
 import { cellIndex, emptyHistogram, foldSums, type Histogram } from '../../src/domain/histogram.ts';
+import type { TrialAcceptance } from '../../src/domain/offer.ts';
 import {
   bestRates,
   readings,
   scoreTrial,
   surplusOf,
+  tryOut,
   weigh,
   weighReadings,
   weighSegments,
@@ -117,6 +119,29 @@ test('scores are excess over the mean of the same group, and nothing where nothi
   assert.equal(scores.get(4), (15 - 18) / 20);
   assert.equal(scores.get(6), (0 - 18) / 20);
   assert.deepEqual(scoreTrial({ ...trial, scale: 0 }, 2, 119, false), []);
+});
+
+test('a win that hardly any worker takes scores next to nothing, and is not bid for', () => {
+  // The market's reading bids for auctions without rivals alone, the segment below everybody else; nobody else bid.
+  const trial = { breakEvens: [250], rates: [497, 497, 270, 497], scale: 10 };
+  const excess = (acceptance?: TrialAcceptance) => {
+    const scores = new Map(scoreTrial({ ...trial, ...(acceptance && { acceptance }) }, 2, 498, false));
+    return scores.get(4)!;
+  };
+  assert.ok(Math.abs(excess() - (20 - 247) / 10) < 1e-9);
+  const picky = { midpointPercent: 3.5, slope: 2.4 };
+  const taken = (rate: number) => 1 / (1 + Math.exp(2.4 * (rate / 100 - 3.5)));
+  assert.ok(Math.abs(excess(picky) - (20 * taken(270) - 247 * taken(497)) / 10) < 1e-9);
+
+  const win = plainWin([260, 265, 270, 275, 280, 285, 290, 295, 498]);
+  const bids = (acceptance: TrialAcceptance | undefined) => tryOut([win], [250], acceptance);
+  assert.deepEqual(bids(undefined).rates, [497]);
+  assert.deepEqual(bids(picky), {
+    breakEvens: [250],
+    rates: [274],
+    scale: Number((24 * win[274]! * taken(274)).toPrecision(6)),
+    acceptance: picky,
+  });
 });
 
 test('sums fade with results and with time, in whatever order results come', () => {
