@@ -15,6 +15,7 @@ import type { LoanRequest } from '../../src/domain/request.ts';
 import { catalogue } from '../../src/rules/facts.ts';
 import { factsOf } from '../../src/rules/facts-of.ts';
 import { compileRuleSet, type RuleFile } from '../../src/rules/rule-set.ts';
+import { type JsonObject, parseJson } from '../../src/wire/json.ts';
 import { eventually } from '../conformance/backend.ts';
 import { chanceFrom, type Mutation, mutationsOf } from '../rules/mutations.ts';
 import { plainDecision, requestRulesOf } from '../rules/plain-decision.ts';
@@ -49,17 +50,34 @@ function textOf(files: readonly RuleFile[]): string {
   return JSON.stringify(files);
 }
 
-/** Webhooks of the sandbox's population, one after the other, until told to stop; resolves to how many requests were taken. */
+/** Without these a request waits for its link, or is no request. */
+const kept = ['numeroSolicitacao', 'margemDisponivel', 'nsuAutorizacaoDigital'];
+const leftOutShare = 0.05;
+
+/** A webhook of the sandbox's population whose requests leave things out here and there: what is missing must not let one through. */
+function webhookFrom(first: number, size: number): string {
+  const [webhook] = webhooksOf(first, 1, size, clock.now());
+  const chance = chanceFrom(first + 7_919);
+  // Ids have more digits than JSON.parse would leave.
+  const { value } = parseJson(webhook!.body) as unknown as { value: { Payload: { Solicitacoes: JsonObject[] } } };
+  for (const request of value.Payload.Solicitacoes) {
+    for (const key of Object.keys(request)) {
+      if (!kept.includes(key) && chance() < leftOutShare) delete request[key];
+    }
+  }
+  return JSON.stringify(value);
+}
+
+/** Webhooks, one after the other, until told to stop; resolves to how many requests were taken. */
 function feed({ engine }: House): { stop: () => Promise<number> } {
   let feeding = true;
   const size = 4;
   const done = (async () => {
     let taken = 0;
     for (let first = 0; feeding; first += size) {
-      const [webhook] = webhooksOf(first, 1, size, clock.now());
       const url = `${engine.url}/webhooks/token-of-the-webhooks`;
       const headers = { 'content-type': 'application/json' };
-      const answer = await fetch(url, { method: 'POST', headers, body: new Uint8Array(webhook!.body) });
+      const answer = await fetch(url, { method: 'POST', headers, body: webhookFrom(first, size) });
       if (answer.ok) taken += size;
       await sleep(30);
     }
@@ -80,6 +98,11 @@ async function recordsOf({ store }: House): Promise<AuctionRecord[]> {
     for (const { record } of await store.log.read('auctions', 0, records.length, 1_000)) records.push(record);
   }
   return records;
+}
+
+function decidedIn(records: readonly AuctionRecord[]): number {
+  const ends = records.filter(({ kind }) => kind === 'passed' || kind === 'claimed');
+  return new Set(ends.map(({ requestId }) => requestId)).size;
 }
 
 type Made = { request: LoanRequest; decision: Claimed | Passed };
@@ -176,8 +199,10 @@ test('mutations of the shipped rules in the folder of a live desk: refused aloud
     }
     await sleep(announceAheadMs + 500);
     const taken = await feeder.stop();
-    await eventually(async () => decisionsIn(await recordsOf(house)).length >= taken, 10_000);
+    await eventually(async () => decidedIn(await recordsOf(house)) >= taken, 10_000);
     const decisions = decisionsIn(await recordsOf(house));
+    // Some end before, because their link would have to be asked for and may not be.
+    assert.ok(decisions.length > 0.5 * taken, `${decisions.length} of ${taken} were decided by rules`);
     for (const made of decisions) {
       const files = good.get(made.decision.trace!.ruleSetHash);
       assert.ok(files !== undefined, 'a set that was refused has decided');

@@ -1,11 +1,15 @@
 /** Impact: the figures against a second, plainly written count; equal sets; a blocked segment; the same bytes again. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import type { ReplayTask } from '../../src/cli/replay-thread.ts';
 import { bootstrap } from '../../src/impact/bootstrap.ts';
 import type { SetDecision } from '../../src/impact/desk-replay.ts';
 import { type ImpactOptions, measureImpact } from '../../src/impact/impact.ts';
-import { replaySets } from '../../src/impact/replay-sets.ts';
-import { casesOf, policyWith, ruleFile, settings, startsAt } from './recorded.ts';
+import type { RecordedCase } from '../../src/impact/recorded-cases.ts';
+import { type Replayed, replaySets } from '../../src/impact/replay-sets.ts';
+import { casesOf, config, policyWith, ruleFile, settings, shippedFiles, startsAt } from './recorded.ts';
 
 const blocksCommerce = ruleFile(
   'No commerce',
@@ -61,6 +65,23 @@ test('a set that blocks a segment turns exactly the bids of that segment, and th
   assert.equal(commerce.difference.bids.value, -wanted.length);
   assert.ok(commerce.difference.bids.low <= -wanted.length && commerce.difference.bids.high >= -wanted.length);
   assert.equal(JSON.stringify(await run()), JSON.stringify(report));
+});
+
+test('the candidate replayed in a thread of its own gives the same bytes', async () => {
+  const options = { ...base, current: policyWith(), candidate: policyWith(blocksCommerce) };
+  const here = await measureImpact(cases, options);
+  const files = [...shippedFiles, blocksCommerce];
+  let threads = 0;
+  const elsewhere = async (ordered: readonly RecordedCase[]) => {
+    threads += 1;
+    const workerData = { model: config, files, ordered } satisfies ReplayTask;
+    const thread = new Worker(new URL('../../src/cli/replay-thread.ts', import.meta.url), { workerData });
+    const [replayed] = (await once(thread, 'message')) as [Replayed];
+    return replayed;
+  };
+  const apart = await measureImpact(cases, { ...options, elsewhere });
+  assert.equal(threads, 1);
+  assert.equal(JSON.stringify(apart), JSON.stringify(here));
 });
 
 /** The same figures, counted from the decisions in one plain pass. */

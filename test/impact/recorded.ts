@@ -11,17 +11,21 @@ import { readAuditLine } from '../../src/wire/audit-line.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { configOf } from '../bidding/house.ts';
 
-const config = configOf({ baseUrl: 'http://127.0.0.1:1', dataDir: 'never-opened', accessToken: 'token-for-tests' });
+export const config = configOf({
+  baseUrl: 'http://127.0.0.1:1',
+  dataDir: 'never-opened',
+  accessToken: 'token-for-tests',
+});
 export const settings = config.bidding;
 export const startsAt = Date.parse('2026-11-20T12:00:00Z');
 const vault = createVault('a key for the tests of impact');
-const files = readRuleFiles(config.rulesDir);
+export const shippedFiles = readRuleFiles(config.rulesDir);
 const reading = readRequestMapping(mappingFile);
 if (reading.kind === 'refused') throw new Error('the shipped mapping is refused');
 const { mapping } = reading;
 
 export function policyWith(...more: RuleFile[]): Policy {
-  return policyOf(config, [...files, ...more]);
+  return policyOf(config, [...shippedFiles, ...more]);
 }
 
 export function ruleFile(name: string, conditions: object, event: object): RuleFile {
