@@ -60,20 +60,20 @@ function buildTermTable(dueDays: readonly number[], settings: PricingSettings): 
   return table;
 }
 
-/** A map that forgets what was used longest ago. */
+/** A map that forgets what was not used of late, by halves: looking at what is young moves nothing. */
 function createCache<T>(limit: number): (key: string, make: () => T) => T {
-  const entries = new Map<string, T>();
+  let young = new Map<string, T>();
+  let old = new Map<string, T>();
   return (key, make) => {
-    const known = entries.get(key);
-    if (known !== undefined) {
-      entries.delete(key);
-      entries.set(key, known);
-      return known;
+    const known = young.get(key);
+    if (known !== undefined) return known;
+    const found = old.get(key) ?? make();
+    if (young.size >= limit / 2) {
+      old = young;
+      young = new Map();
     }
-    const made = make();
-    if (entries.size >= limit) entries.delete(entries.keys().next().value!);
-    entries.set(key, made);
-    return made;
+    young.set(key, found);
+    return found;
   };
 }
 

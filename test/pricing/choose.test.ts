@@ -308,3 +308,18 @@ test('the chosen offer is inside mask and margin, and as good as the best found 
   );
   assert.ok(offers > 20, `only ${offers} offers`);
 });
+
+test('of the tables, those in use are kept and no more than the limit', () => {
+  const limit = 8;
+  const few = createRateTables(settings, limit);
+  const day = request.releaseDay;
+  const kept = few.terms(day, 24);
+  for (let installments = 1; installments <= 96; installments += 1) {
+    // Between other terms this one is asked for again and again.
+    if (installments % 3 === 0) assert.equal(few.terms(day, 24), kept);
+    if (installments !== 24) few.terms(day, installments);
+  }
+  const made = Array.from({ length: limit + 1 }, (_, index) => few.terms(day, index + 1));
+  assert.notEqual(few.terms(day, 1), made[0]);
+  assert.deepEqual(few.terms(day, 1), made[0]);
+});
