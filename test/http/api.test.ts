@@ -252,6 +252,29 @@ test('the operator API', async (context) => {
     }
   });
 
+  await context.test(
+    'an endorsement that is told to have failed after all is shown, and counted as an alarm',
+    async () => {
+      const [flow] = ((await call('GET', `/v1/contracts?requestId=${requestId}`)).body as { flows: Flow[] }).flows;
+      const endorsement = sandbox.record.of('operation').find(({ operation }) => operation === 'endorsement')!;
+      const alarms = async () =>
+        /lance_alarms_total\{code="flow-refused"\} (\d+)/.exec((await call('GET', '/metrics')).text)?.[1];
+      assert.equal(await alarms(), undefined);
+      const event = {
+        CodigoRequisicao: endorsement.requestCode,
+        Endpoint: '/contrato/oferta-leilao/averbar-contrato',
+        Payload: { Conteudo: {}, Erros: ['margem indisponível'] },
+      };
+      assert.equal((await call('POST', '/webhooks/token-of-the-webhooks', { role: null, body: event })).status, 200);
+      const refused = await until(
+        () => call('GET', `/v1/contracts/${flow!.flowId}`),
+        ({ phase }) => phase === 'endorsement-refused',
+      );
+      assert.ok(refused.errors.some((text) => text.includes('margem')));
+      assert.equal(await alarms(), '1');
+    },
+  );
+
   await context.test('a search finds what the whole list has of it, and nothing else', async () => {
     type Bid = { requestId: string; state: string; code: string | null; batchId: string | null; decidedAt: number };
     const search = async (query: string) => {
