@@ -3,7 +3,6 @@ import type { RequestId } from '../domain/glossary.ts';
 import type { Answered, Passed } from '../domain/records.ts';
 import { deadlineOf } from './evolve.ts';
 import type { Gate } from './gate.ts';
-import { createLateness } from './lateness.ts';
 import type { Ledger } from './ledger.ts';
 import type { LedgerRow } from './ports.ts';
 import { type SendWorld, sendClaim } from './send-claim.ts';
@@ -20,7 +19,7 @@ export type BidSender = {
 };
 
 export function createBidSender(
-  world: Omit<SendWorld, 'gateOpen' | 'over' | 'inFlight' | 'lateMs'> & {
+  world: Omit<SendWorld, 'gateOpen' | 'over' | 'inFlight'> & {
     instance: string;
     gate: Gate;
     ledger: Ledger;
@@ -34,13 +33,11 @@ export function createBidSender(
   /** Claims that this process has begun to send: taken up again, an earlier attempt may have landed. */
   const attempted = new Set<RequestId>();
   const abandoned = new Set<RequestId>();
-  const lateness = createLateness(world.clock, () => sending.size > 0 && !world.stopping());
 
   async function send(row: LedgerRow): Promise<Answered | Passed | null> {
     const { claim, requestId, request } = row.state;
     if (claim === null || sending.has(requestId)) return null;
     sending.add(requestId);
-    lateness.measure();
     observer({ kind: 'step', step: 'reserved' });
     const job = {
       requestId,
@@ -59,7 +56,6 @@ export function createBidSender(
         gateOpen: () => gate.isOpen() && stands() && !abandoned.has(requestId) && world.owns(requestId),
         over: () => world.isLive() && !stands(),
         inFlight: () => sending.size,
-        lateMs: lateness.ms,
       },
       job,
     );

@@ -26,8 +26,6 @@ export type SendWorld = {
   sendLimit: SendLimit;
   /** Claims being carried to the service right now. */
   inFlight: () => number;
-  /** What an answer waits here before it is heard. */
-  lateMs: () => number;
 };
 
 export type SendJob = {
@@ -104,8 +102,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     world.observer({ kind: 'attempt', outcome: answer.kind === 'answered' ? answer.outcome.kind : answer.reason });
     const end = attemptEnd(answer);
     if (end === null) world.sendLimit.withdrawn();
-    // What is slow here must not look like a service with too much to do.
-    else world.sendLimit.heard(end, Math.max(0, durationMs - world.lateMs()), world.inFlight(), clock.now());
+    else world.sendLimit.heard(end, durationMs, world.inFlight(), clock.now());
     if (answer.kind === 'not-landed') return;
     attempts += 1;
     if (firstByteAt === null) {

@@ -14,7 +14,7 @@ const response = { status: 200, body: 'as received' };
 type Script = (now: number, attempt: BidAttempt) => BidAnswer;
 
 /** Plays `script` answer by answer; the last one again and again. */
-function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen = true, lateMs = 0) {
+function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen = true) {
   const clock = createManualClock(at + 10);
   const attempts: { at: number; attempt: BidAttempt }[] = [];
   const events: DeskEvent[] = [];
@@ -40,7 +40,6 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
     over: () => world.over,
     sendLimit: createSendLimit(settings.sendLimit),
     inFlight: () => 1,
-    lateMs: () => lateMs,
   };
   let ending: Answered | Passed | null | undefined;
   void sendClaim(sendWorld, { requestId, claim, deadlineAt, receivedAt: at, inherited: false, ...job }).then(
