@@ -95,7 +95,7 @@ export const snapshotSettings: SnapshotSettings = {
   everyMs: hourMs,
   /** As long as the log is kept: a webhook repeated later must still be known. */
   keepClosedMs: 400 * 24 * hourMs,
-  pieceChars: 262_144,
+  pieceBytes: 262_144,
   retryMs: 500,
 };
 

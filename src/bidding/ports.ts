@@ -137,8 +137,8 @@ export type Views = {
 
 // --- Copies of the views --------------------------------------------------------------------------------------------
 
-/** The views of one partition as they stood when `applied` was the next record to fold in, as opaque pieces of text. */
-export type ViewCopy = { applied: number; pieces: AsyncIterable<string> };
+/** The views of one partition as they stood when `applied` was the next record to fold in, as opaque pieces. */
+export type ViewCopy = { applied: number; pieces: AsyncIterable<Buffer> };
 
 /** `busy`: another process is restoring it just now. `out-of-step`: the views are there (again); nothing was replaced. */
 export type RestoreResult = 'restored' | 'busy' | 'out-of-step';
@@ -148,11 +148,11 @@ export type ViewCopies = {
   /**
    * Begins a copy that folding does not wait for. Closed requests last decided or received before `keepFrom` are left out: a
    * record that comes for one later is folded as for a request never seen, so it has to be longer ago than any can reopen. Null
-   * when there are no views of this partition, or while another copy of it is taken. The pieces, of at most `pieceChars`
-   * characters unless one row is longer, have to be read to their end or left by `return`; they reject with `views-behind` when
+   * when there are no views of this partition, or while another copy of it is taken. The pieces, of at most `pieceBytes`
+   * bytes unless one row is longer, have to be read to their end or left by `return`; they reject with `views-behind` when
    * the views went away meanwhile, and the copy is worth nothing then.
    */
-  take: (partition: number, options: { keepFrom: EpochMs; pieceChars: number }) => Promise<ViewCopy | null>;
+  take: (partition: number, options: { keepFrom: EpochMs; pieceBytes: number }) => Promise<ViewCopy | null>;
   /** Puts a copy where the views of the partition are gone, whole or not at all. `onPut` hears of entries written. */
   restore: (partition: number, copy: ViewCopy, onPut: (entries: number) => void) => Promise<RestoreResult>;
   /** Removes what was left of replaced views and abandoned restores. */

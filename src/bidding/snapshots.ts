@@ -23,8 +23,8 @@ export type SnapshotSettings = {
   everyMs: number;
   /** Closed requests older than this are left out of snapshots: longer than a request can reopen, and than a webhook can be repeated. */
   keepClosedMs: number;
-  /** Longest piece, in characters; has to fit into one message of the transport. */
-  pieceChars: number;
+  /** Longest piece; has to fit into one message of the transport. */
+  pieceBytes: number;
   /** Pause before asking again for views that another process is restoring. */
   retryMs: number;
 };
@@ -82,7 +82,7 @@ export function createSnapshotKeeper(options: {
     const applied = await views.applied(partition);
     if (applied === 0 || takenAt.get(partition) === applied) return null;
     const keepFrom = clock.now() - settings.keepClosedMs;
-    const copy = await copies.take(partition, { keepFrom, pieceChars: settings.pieceChars });
+    const copy = await copies.take(partition, { keepFrom, pieceBytes: settings.pieceBytes });
     if (copy === null) return null;
     await snapshots.write(partition, { ...copy, takenAt: clock.now() });
     takenAt.set(partition, copy.applied);

@@ -21,56 +21,59 @@ function gone(what: string): Fault {
 }
 
 async function* readPages(
-  ask: (step: string, ...args: string[]) => Promise<string[]>,
+  ask: (step: string, ...args: string[]) => Promise<Buffer[]>,
   keepFrom: number,
-): AsyncGenerator<string[]> {
+): AsyncGenerator<Buffer[]> {
   for (const [step, count] of steps) {
     for (let cursor = '0'; ; ) {
       const [kind, next, ...lines] = await ask(step, cursor, String(count), String(keepFrom));
-      if (kind !== 'page') throw gone('The copy of the views was not finished');
+      if (kind?.toString() !== 'page') throw gone('The copy of the views was not finished');
       yield lines;
-      cursor = next ?? '0';
+      cursor = next?.toString() ?? '0';
       if (cursor === '0') break;
     }
   }
 }
 
+const lineEnd = Buffer.from('\n');
+
 /** Pages that a scan found almost empty make one piece, a page of large rows makes several. */
-async function* piecesOf(pages: AsyncIterable<string[]>, pieceChars: number): AsyncGenerator<string> {
-  let lines: string[] = [];
-  let chars = 0;
+async function* piecesOf(pages: AsyncIterable<Buffer[]>, pieceBytes: number): AsyncGenerator<Buffer> {
+  let parts: Buffer[] = [];
+  let bytes = 0;
   for await (const page of pages) {
     for (const line of page) {
-      if (chars > 0 && chars + line.length + 1 > pieceChars) {
-        yield lines.join('\n');
-        lines = [];
-        chars = 0;
+      if (bytes > 0 && bytes + line.length + 1 > pieceBytes) {
+        yield Buffer.concat(parts);
+        parts = [];
+        bytes = 0;
       }
-      lines.push(line);
-      chars += line.length + 1;
+      if (bytes > 0) parts.push(lineEnd);
+      parts.push(line);
+      bytes += line.length + 1;
     }
   }
-  if (lines.length > 0) yield lines.join('\n');
+  if (parts.length > 0) yield Buffer.concat(parts);
 }
 
 export function createViewCopies(connection: Connection, prefix: string): ViewCopies {
   const keys = keysOf(prefix);
 
-  const take: ViewCopies['take'] = async (partition, { keepFrom, pieceChars }): Promise<ViewCopy | null> => {
+  const take: ViewCopies['take'] = async (partition, { keepFrom, pieceBytes }): Promise<ViewCopy | null> => {
     const name = newName();
     let generation = '';
     const ask = (step: string, ...args: string[]) =>
-      connection.run<string[]>(
+      connection.runBytes<Buffer[]>(
         scripts.copy,
         [keys.applied, keys.generations, keys.taking(partition)],
         [prefix, String(partition), name, step, generation, ...args],
       );
     const [kind, applied, begun] = await ask('begin');
-    if (kind !== 'begun' || begun === undefined) return null;
-    generation = begun;
-    async function* pieces(): AsyncGenerator<string> {
+    if (kind?.toString() !== 'begun' || begun === undefined) return null;
+    generation = begun.toString();
+    async function* pieces(): AsyncGenerator<Buffer> {
       try {
-        yield* piecesOf(readPages(ask, keepFrom), pieceChars);
+        yield* piecesOf(readPages(ask, keepFrom), pieceBytes);
       } finally {
         await ask('end');
       }
@@ -80,7 +83,7 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
 
   const restore: ViewCopies['restore'] = async (partition, copy, onPut): Promise<RestoreResult> => {
     const name = newName();
-    const step = (kind: string, ...args: string[]) =>
+    const step = (kind: string, ...args: (string | Buffer)[]) =>
       connection.run<string | number>(
         scripts.restore,
         [keys.applied, keys.generations, keys.restoring(partition)],

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { cursorOf, type LedgerRow, type Reservation, type ViewBatch, type ViewChange } from '../../bidding/ports.ts';
 import { decayFactor, type HalfLives, type Histogram } from '../../domain/histogram.ts';
+import type { CapReservation } from '../../domain/offer.ts';
 import type { RequestState } from '../../domain/states.ts';
 
 export type Keys = {
@@ -80,6 +81,15 @@ export function sumHistograms(parts: readonly StoredHistogram[]): Histogram {
   return { landmarkAt, landmarkCount: count, count, cells };
 }
 
+function isLimiting({ limitAmountCents, limitCount }: CapReservation): boolean {
+  return limitAmountCents !== null || limitCount !== null;
+}
+
+function encodeLimit({ limitAmountCents, limitCount, keys }: CapReservation): string[] {
+  const buckets = [...new Set(keys)];
+  return [String(limitAmountCents ?? ''), String(limitCount ?? ''), String(buckets.length), ...buckets];
+}
+
 function encodeChange(change: ViewChange, args: string[]): void {
   switch (change.kind) {
     case 'state': {
@@ -91,12 +101,9 @@ function encodeChange(change: ViewChange, args: string[]): void {
       const { requestId, at, amountCents, expiresAt, force, caps } = change;
       // Two caps may count in one bucket; a request counts there once.
       const keys = JSON.stringify([...new Set(caps.flatMap((cap) => cap.keys.slice(0, 1)))]);
+      const limits = caps.filter(isLimiting).flatMap(encodeLimit);
       args.push('R', requestId, String(at), String(amountCents), String(expiresAt), force ? '1' : '0', keys);
-      args.push(String(caps.length));
-      for (const cap of caps) {
-        const buckets = [...new Set(cap.keys)];
-        args.push(String(cap.limitAmountCents ?? ''), String(cap.limitCount ?? ''), String(buckets.length), ...buckets);
-      }
+      args.push(String(limits.length), ...limits);
       return;
     }
     case 'release':
@@ -121,9 +128,7 @@ function limitingKeys(changes: readonly ViewChange[]): string[] {
   const keys = new Set<string>();
   for (const change of changes) {
     if (change.kind !== 'reserve' || change.force) continue;
-    for (const cap of change.caps) {
-      if (cap.limitAmountCents !== null || cap.limitCount !== null) for (const key of cap.keys) keys.add(key);
-    }
+    for (const cap of change.caps) if (isLimiting(cap)) for (const key of cap.keys) keys.add(key);
   }
   return [...keys];
 }

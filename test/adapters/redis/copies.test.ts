@@ -80,13 +80,13 @@ async function pictureOf(views: Views): Promise<Map<string, unknown>> {
   ]);
 }
 
-const everything = { keepFrom: 0, pieceChars: 8_000 };
+const everything = { keepFrom: 0, pieceBytes: 8_000 };
 
 async function collect(
-  pieces: AsyncIterable<string>,
+  pieces: AsyncIterable<Buffer>,
   between: (index: number) => Promise<void> = async () => {},
-): Promise<string[]> {
-  const kept: string[] = [];
+): Promise<Buffer[]> {
+  const kept: Buffer[] = [];
   for await (const piece of pieces) {
     kept.push(piece);
     await between(kept.length);
@@ -94,7 +94,7 @@ async function collect(
   return kept;
 }
 
-async function* again(kept: readonly string[]): AsyncGenerator<string> {
+async function* again(kept: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* kept;
 }
 
@@ -125,7 +125,7 @@ await describeOnRedis('redis copies of views', (redis) => {
         rounds += 1;
       });
       assert.ok(rounds === 12, `${kept.length} pieces`);
-      assert.ok(kept.every((piece) => piece.length <= everything.pieceChars));
+      assert.ok(kept.every((piece) => piece.length <= everything.pieceBytes));
       const now = await pictureOf(views);
       assert.notDeepEqual(now, then);
       assert.equal((await admin.keys('{moving}:v:*:undo')).length, 0);
@@ -167,11 +167,11 @@ await describeOnRedis('redis copies of views', (redis) => {
       const copy = (await copies.take(0, everything))!;
       const kept = await collect(copy.pieces);
       await redis.flush();
-      async function* torn(): AsyncGenerator<string> {
+      async function* torn(): AsyncGenerator<Buffer> {
         yield* kept.slice(0, 3);
         throw new Error('the transport broke');
       }
-      const restore = (pieces: AsyncIterable<string>) => copies.restore(0, { applied: copy.applied, pieces }, () => {});
+      const restore = (pieces: AsyncIterable<Buffer>) => copies.restore(0, { applied: copy.applied, pieces }, () => {});
       await assert.rejects(restore(torn()), /the transport broke/);
       assert.deepEqual([await views.applied(0), (await views.read(ids)).size], [0, 0]);
       assert.equal(await restore(again(kept)), 'busy', 'the one that broke off may still live');
@@ -191,15 +191,15 @@ await describeOnRedis('redis copies of views', (redis) => {
       const copy = (await copies.take(0, everything))!;
       const kept = await collect(copy.pieces);
       await redis.flush();
-      const restore = (pieces: AsyncIterable<string>) => copies.restore(0, { applied: copy.applied, pieces }, () => {});
-      async function* slow(): AsyncGenerator<string> {
+      const restore = (pieces: AsyncIterable<Buffer>) => copies.restore(0, { applied: copy.applied, pieces }, () => {});
+      async function* slow(): AsyncGenerator<Buffer> {
         yield* kept.slice(0, 2);
         await admin.del('{dead}:restoring:0');
         const rival = restore(rivals());
         yield* kept.slice(2, 5);
         await rival;
       }
-      async function* rivals(): AsyncGenerator<string> {
+      async function* rivals(): AsyncGenerator<Buffer> {
         yield kept[0]!;
         await outcome;
         yield* kept.slice(1);
@@ -218,7 +218,7 @@ await describeOnRedis('redis copies of views', (redis) => {
       const lost = (await copies.take(0, everything))!;
       await redis.flush();
       await assert.rejects(collect(lost.pieces), { code: 'views-behind' });
-      async function* overtaken(): AsyncGenerator<string> {
+      async function* overtaken(): AsyncGenerator<Buffer> {
         yield kept[0]!;
         await foldRound(views, 0, 0, 100);
         yield* kept.slice(1);
@@ -252,7 +252,7 @@ await describeOnRedis('redis copies of views', (redis) => {
         },
       };
       let sweeping: Promise<void> = Promise.resolve();
-      async function* pieces(): AsyncGenerator<string> {
+      async function* pieces(): AsyncGenerator<Buffer> {
         yield kept[0]!;
         sweeping = createViewCopies(lateReader, '{swept}:').sweep();
         await looked.promise;

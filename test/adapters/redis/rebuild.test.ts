@@ -19,7 +19,7 @@ import { eventually } from '../../conformance/backend.ts';
 import { describeOnRedis } from './redis-server.ts';
 import { createSnapshotsInMemory } from './snapshots-in-memory.ts';
 
-const snapshotSettings = { everyMs: 60_000, keepClosedMs: 1e12, pieceChars: 200_000, retryMs: 20 };
+const snapshotSettings = { everyMs: 60_000, keepClosedMs: 1e12, pieceBytes: 200_000, retryMs: 20 };
 
 /** A request's whole way to a win: four records. */
 function recordsOf(requestId: string): AuctionRecord[] {

@@ -1,9 +1,9 @@
 /** Snapshots as any transport has to keep them: the latest whole one of each partition, nothing of one that broke off. */
 import type { Snapshots } from '../../../src/bidding/ports.ts';
 
-type Kept = { applied: number; takenAt: number; pieces: readonly string[] };
+type Kept = { applied: number; takenAt: number; pieces: readonly Buffer[] };
 
-async function* given(pieces: readonly string[]): AsyncGenerator<string> {
+async function* given(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* pieces;
 }
 

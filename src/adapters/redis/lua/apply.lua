@@ -70,40 +70,29 @@ local function usedElsewhere(key, time)
   return used[1], used[2]
 end
 
--- All buckets of caps that limit anything are asked for at once.
-local function fits(caps, amount, time)
-  local keys, limits, from = {}, {}, {}
-  for _, cap in ipairs(caps) do
-    if cap.amount ~= '' or cap.count ~= '' then
-      limits[#limits + 1] = cap
-      from[#limits] = #keys
-      for _, key in ipairs(cap.keys) do keys[#keys + 1] = key end
-    end
+-- `limits` arguments from here on say what limits a reservation.
+local function fits(limits, amount, time)
+  local caps, keys, stop = {}, {}, at + limits
+  while at < stop do
+    local cap = { amount = take(), count = take(), from = #keys + 1 }
+    for _ = 1, tonumber(take()) do keys[#keys + 1] = take() end
+    cap.upTo = #keys
+    caps[#caps + 1] = cap
   end
   if #keys == 0 then return true end
   if not elsewhere then lookElsewhere() end
   local used = usageOf({ base }, keys, time)
-  for i, cap in ipairs(limits) do
+  for _, cap in ipairs(caps) do
     local sum, count = tonumber(amount), 1
-    for j = from[i] + 1, from[i] + #cap.keys do
-      local sumElsewhere, countElsewhere = usedElsewhere(keys[j], time)
-      sum = sum + used[j][1] + sumElsewhere
-      count = count + used[j][2] + countElsewhere
+    for i = cap.from, cap.upTo do
+      local sumElsewhere, countElsewhere = usedElsewhere(keys[i], time)
+      sum = sum + used[i][1] + sumElsewhere
+      count = count + used[i][2] + countElsewhere
     end
     if cap.amount ~= '' and sum > tonumber(cap.amount) then return false end
     if cap.count ~= '' and count > tonumber(cap.count) then return false end
   end
   return true
-end
-
-local function takeCaps()
-  local caps = {}
-  for i = 1, tonumber(take()) do
-    local cap = { amount = take(), count = take(), keys = {} }
-    for j = 1, tonumber(take()) do cap.keys[j] = take() end
-    caps[i] = cap
-  end
-  return caps
 end
 
 local changes = {}
@@ -115,21 +104,21 @@ function changes.S()
 end
 
 function changes.R()
-  local id, time, amount, expiresAt, force, keys = take(), take(), take(), take(), take() == '1', take()
-  local caps = takeCaps()
+  local id, time, amount, expiresAt, force, keys, limits = take(), take(), take(), take(), take() == '1', take(), tonumber(take())
+  local next = at + limits
   local old = call('HGET', base .. 'exp', id)
   local status = old and string.sub(old, 1, 1)
-  if status == 'h' or status == 'c' then return end
-  if not status or force then
-    if force or fits(caps, amount, time) then
+  if status ~= 'h' and status ~= 'c' and (not status or force) then
+    if force or fits(limits, amount, time) then
       putExposure(id, old, 'h', amount, expiresAt, keys)
       promise(id, amount, expiresAt, keys)
-      return
+    else
+      putExposure(id, old, 'r', '0', '0', '[]')
+      status = 'r'
     end
-    putExposure(id, old, 'r', '0', '0', '[]')
-    status = 'r'
   end
-  if status == 'r' then refused[#refused + 1] = id end
+  at = next
+  if status == 'r' and not force then refused[#refused + 1] = id end
 end
 
 function changes.X()

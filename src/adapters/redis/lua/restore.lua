@@ -28,66 +28,76 @@ end
 
 base = prefix .. 'v:' .. partition .. ':' .. name .. ':'
 
+local find, sub, match = string.find, string.sub, string.match
 local function idOf(json)
-  if not string.find(json, '\\', 1, true) then return string.sub(json, 2, -2) end
+  if not find(json, '\\', 1, true) then return sub(json, 2, -2) end
   return cjson.decode('[' .. json .. ']')[1]
 end
 
 -- Few calls with many arguments, for a restore is as long as the sum of its calls; no more than fit on Lua's stack.
 local lists = {}
-local function add(command, key, ...)
-  local list = lists[command .. key]
-  if not list then
-    list = { command = command, key = key }
-    lists[command .. key] = list
-  end
-  for _, member in ipairs({ ... }) do list[#list + 1] = member end
+local function listOf(command, key)
+  local list = { command = command, key = key }
+  lists[#lists + 1] = list
+  return list
+end
+
+local rows, exposures, bids = listOf('HSET', base .. 'rows'), listOf('HSET', base .. 'exp'), listOf('HSET', base .. 'bids')
+local opens, stats = listOf('SADD', base .. 'open'), listOf('SADD', base .. 'stats')
+local cursors = setmetatable({}, { __index = function(all, phase)
+  all[phase] = listOf('ZADD', base .. 'c:' .. phase)
+  return all[phase]
+end })
+
+local function addPair(list, one, other)
+  local n = #list
+  list[n + 1], list[n + 2] = one, other
 end
 
 local puts = {}
 
-function puts.R(id, row)
-  local phase, isOpen, time = string.match(row, '^([^|]+)|(%d)|(%d+)\t')
-  add('HSET', base .. 'rows', id, row)
-  add('ZADD', base .. 'c:' .. phase, 0, time .. ':' .. id)
-  if isOpen == '1' then add('SADD', base .. 'open', id) end
+puts[string.byte('R')] = function(id, row)
+  local phase, isOpen, time = match(row, '^([^|]+)|(%d)|(%d+)\t')
+  addPair(rows, id, row)
+  addPair(cursors[phase], 0, time .. ':' .. id)
+  if isOpen == '1' then opens[#opens + 1] = id end
 end
 
--- A scan may have shown an entry twice; what is there already is the same.
-function puts.E(id, exposure)
-  if call('HSETNX', base .. 'exp', id, exposure) == 0 then return end
+puts[string.byte('E')] = function(id, exposure)
   local status, amount, expiresAt, keys = splitExposure(exposure)
-  if status ~= 'h' and status ~= 'c' then return end
+  if status ~= 'h' and status ~= 'c' then return addPair(exposures, id, exposure) end
+  -- A scan may have shown an entry twice; what is promised counts once.
+  if call('HSETNX', base .. 'exp', id, exposure) == 0 then return end
   for _, key in ipairs(cjson.decode(keys)) do
     call('HINCRBY', base .. 'amounts', key, amount)
-    add('ZADD', base .. 'z:' .. key, expiresAt, id)
+    call('ZADD', base .. 'z:' .. key, expiresAt, id)
   end
 end
 
-function puts.B(bid, id)
-  add('HSET', base .. 'bids', bid, idOf(id))
+puts[string.byte('B')] = function(bid, id)
+  addPair(bids, bid, idOf(id))
 end
 
-function puts.H(key, text)
+puts[string.byte('H')] = function(key, text)
   local numbers = {}
-  for number in string.gmatch(string.match(text, '^%S+'), '[^|]+') do numbers[#numbers + 1] = tonumber(number) end
+  for number in string.gmatch(match(text, '^%S+'), '[^|]+') do numbers[#numbers + 1] = tonumber(number) end
   local length = 5 + table.remove(numbers)
   for i = 6, length do numbers[i] = 0 end
   for cell, weight in string.gmatch(text, ' (%d+)=(%S+)') do numbers[cell + 6] = tonumber(weight) end
   call('SET', base .. 'h:' .. key, struct.pack('<' .. string.rep('d', length), unpack(numbers)))
-  add('SADD', base .. 'stats', key)
+  stats[#stats + 1] = key
 end
 
 local piece = ARGV[5]
 local count, from = 0, 1
 while from <= #piece do
-  local stop = string.find(piece, '\n', from, true) or #piece + 1
-  local valueAt = string.find(piece, '\t', from + 2, true)
-  puts[string.sub(piece, from, from)](idOf(string.sub(piece, from + 2, valueAt - 1)), string.sub(piece, valueAt + 1, stop - 1))
+  local stop = find(piece, '\n', from, true) or #piece + 1
+  local valueAt = find(piece, '\t', from + 2, true)
+  puts[string.byte(piece, from)](idOf(sub(piece, from + 2, valueAt - 1)), sub(piece, valueAt + 1, stop - 1))
   count = count + 1
   from = stop + 1
 end
-for _, list in pairs(lists) do
+for _, list in ipairs(lists) do
   for i = 1, #list, 2000 do call(list.command, list.key, unpack(list, i, math.min(i + 1999, #list))) end
 end
 return count
