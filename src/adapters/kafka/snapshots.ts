@@ -5,20 +5,34 @@
  */
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
-import { gunzip, gzip } from 'node:zlib';
+import { zstdCompress, zstdDecompress } from 'node:zlib';
 import { type Kafka, Partitioners } from 'kafkajs';
 import type { Snapshots } from '../../bidding/ports.ts';
 import { unavailable } from './client.ts';
 import type { PartitionReader, RawRecord } from './partitions.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
 
-const squeeze = promisify(gzip);
-const unsqueeze = promisify(gunzip);
+const squeeze = promisify(zstdCompress);
+const unsqueeze = promisify(zstdDecompress);
+
+/** How pieces are written. A copy written otherwise is no copy: the log is folded from its beginning. */
+const format = 2;
 
 type Place = 'a' | 'b';
-type Manifest = { id: string; place: Place; count: number; applied: number; takenAt: number };
+type Manifest = {
+  format: number;
+  id: string;
+  place: Place;
+  count: number;
+  /** Offset of the first piece: what stands before it is of other copies. */
+  first: number;
+  applied: number;
+  takenAt: number;
+};
 
 const manifestKey = 'manifest';
+/** A piece is the id of its copy, then the squeezed bytes. */
+const idBytes = 36;
 const readWaitMs = 500;
 const allReplicas = -1;
 
@@ -42,19 +56,22 @@ export async function createSnapshots(
     throw unavailable(cause);
   });
 
-  async function put(partition: number, key: string, value: Buffer | null, id: string): Promise<void> {
-    const messages = [{ partition, key, value, headers: { id } }];
-    await producer.send({ topic, acks: allReplicas, messages }).catch((cause: unknown) => {
+  /** Returns the offset. */
+  async function put(partition: number, key: string, value: Buffer): Promise<number> {
+    try {
+      const [written] = await producer.send({ topic, acks: allReplicas, messages: [{ partition, key, value }] });
+      return Number(written!.baseOffset);
+    } catch (cause) {
       throw unavailable(cause);
-    });
+    }
   }
 
-  /** The whole partition, or only its last record. */
-  async function* scan(partition: number, part: 'whole' | 'last' = 'whole'): AsyncGenerator<RawRecord> {
+  /** The partition from an offset on, or only its last record. */
+  async function* scan(partition: number, from: number | 'last'): AsyncGenerator<RawRecord> {
     const [firsts, ends] = await Promise.all([reader.offsets(topic, 'first'), reader.offsets(topic, 'next')]);
     const end = ends.get(partition) ?? 0;
     const first = firsts.get(partition) ?? 0;
-    for (let next = part === 'last' ? Math.max(first, end - 1) : first; next < end; ) {
+    for (let next = Math.max(first, from === 'last' ? end - 1 : from); next < end; ) {
       const fetched = await reader.fetch(topic, new Map([[partition, next]]), readWaitMs);
       const records = fetched.get(partition)?.records ?? [];
       if (records.length === 0) return;
@@ -65,27 +82,28 @@ export async function createSnapshots(
 
   async function manifestOf(partition: number): Promise<Manifest | null> {
     // Nothing comes after it, unless the copy that was begun next broke off.
-    return (await latestIn(scan(partition, 'last'))) ?? (await latestIn(scan(partition)));
+    return (await latestIn(scan(partition, 'last'))) ?? (await latestIn(scan(partition, 0)));
   }
 
   async function latestIn(records: AsyncIterable<RawRecord>): Promise<Manifest | null> {
     let latest: Manifest | null = null;
     for await (const { key, value } of records) {
-      if (key === manifestKey && value !== null) latest = JSON.parse(value.toString());
+      if (key !== manifestKey || value === null) continue;
+      const manifest: Manifest = JSON.parse(value.toString());
+      latest = manifest.format === format ? manifest : null;
     }
     return latest;
   }
 
   /** Pieces of one copy, in order. Ends early where another writer has overwritten some: the reader then finds too few. */
-  async function* piecesOf(partition: number, { id, place, count }: Manifest): AsyncGenerator<string> {
+  async function* piecesOf(partition: number, { id, place, count, first }: Manifest): AsyncGenerator<Buffer> {
     let wanted = 0;
-    for await (const { key, value } of scan(partition)) {
+    for await (const { key, value } of scan(partition, first)) {
       if (wanted === count) return;
       if (key !== pieceKey(place, wanted) || value === null) continue;
-      const piece: { id: string; text: string } = JSON.parse((await unsqueeze(value)).toString());
-      if (piece.id !== id) continue;
+      if (value.toString('latin1', 0, idBytes) !== id) continue;
       wanted += 1;
-      yield piece.text;
+      yield await unsqueeze(value.subarray(idBytes));
     }
     if (wanted < count) throw unavailable(new Error(`the snapshot of partition ${partition} has lost pieces`));
   }
@@ -96,12 +114,15 @@ export async function createSnapshots(
       const id = randomUUID();
       const place: Place = before?.place === 'a' ? 'b' : 'a';
       let count = 0;
-      for await (const text of pieces) {
-        await put(partition, pieceKey(place, count), await squeeze(JSON.stringify({ id, text })), id);
+      let first = 0;
+      for await (const piece of pieces) {
+        const value = Buffer.concat([Buffer.from(id, 'latin1'), await squeeze(piece)]);
+        const offset = await put(partition, pieceKey(place, count), value);
+        if (count === 0) first = offset;
         count += 1;
       }
-      const manifest: Manifest = { id, place, count, applied, takenAt };
-      await put(partition, manifestKey, Buffer.from(JSON.stringify(manifest)), id);
+      const manifest: Manifest = { format, id, place, count, first, applied, takenAt };
+      await put(partition, manifestKey, Buffer.from(JSON.stringify(manifest)));
     },
     readLatest: async (partition) => {
       const manifest = await manifestOf(partition);

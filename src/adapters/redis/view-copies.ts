@@ -56,6 +56,32 @@ async function* piecesOf(pages: AsyncIterable<Buffer[]>, pieceBytes: number): As
   if (parts.length > 0) yield Buffer.concat(parts);
 }
 
+const [rowMark, tab, lineFeed, backslash] = [...Buffer.from('R\t\n\\')] as [number, number, number, number];
+
+/** Parts a piece: ids and rows in turns, and the lines with the states of the rows left out. */
+function withoutStates(piece: Buffer): { rows: Buffer[]; rest: Buffer } {
+  const rows: Buffer[] = [];
+  const rest: Buffer[] = [];
+  for (let from = 0; from < piece.length; ) {
+    const found = piece.indexOf(lineFeed, from);
+    const stop = found < 0 ? piece.length : found;
+    if (piece[from] === rowMark) {
+      const idEnd = piece.indexOf(tab, from + 2);
+      const headerEnd = piece.indexOf(tab, idEnd + 1);
+      rows.push(idOf(piece.subarray(from + 2, idEnd)), piece.subarray(idEnd + 1, stop));
+      rest.push(piece.subarray(from, headerEnd), lineEnd);
+    } else {
+      rest.push(piece.subarray(from, stop), lineEnd);
+    }
+    from = stop + 1;
+  }
+  return { rows, rest: Buffer.concat(rest) };
+}
+
+function idOf(json: Buffer): Buffer {
+  return json.includes(backslash) ? Buffer.from(JSON.parse(json.toString()) as string) : json.subarray(1, -1);
+}
+
 export function createViewCopies(connection: Connection, prefix: string): ViewCopies {
   const keys = keysOf(prefix);
 
@@ -89,8 +115,21 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
         [keys.applied, keys.generations, keys.restoring(partition)],
         [prefix, String(partition), name, kind, ...args],
       );
+    const put = async (piece: Buffer): Promise<string | number> => {
+      const { rows, rest } = withoutStates(piece);
+      const writing = [step('put', rest)];
+      if (rows.length > 0) writing.push(connection.command('HSET', keys.rows(partition, name), ...rows));
+      const [entries] = await Promise.all(writing);
+      return entries!;
+    };
     const begun = await step('begin');
     if (begun !== 'begun') return begun === 'busy' ? 'busy' : 'out-of-step';
+    const outOfStep = async (): Promise<RestoreResult> => {
+      // Rows may have been written after others had swept up what there was.
+      await connection.command('SADD', keys.garbage, `${partition}:${name}`);
+      await sweep();
+      return 'out-of-step';
+    };
     // One piece is on its way while the server deals with the one before.
     let before: Promise<string | number> = Promise.resolve(0);
     const isPut = async () => {
@@ -99,26 +138,27 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
       return typeof entries === 'number';
     };
     for await (const piece of copy.pieces) {
-      const put = step('put', piece);
+      const putting = put(piece);
       // Asked about after the one before; should that one reject, nobody asks.
-      put.catch(() => {});
-      if (!(await isPut())) return 'out-of-step';
-      before = put;
+      putting.catch(() => {});
+      if (!(await isPut())) return outOfStep();
+      before = putting;
     }
-    if (!(await isPut())) return 'out-of-step';
+    if (!(await isPut())) return outOfStep();
     const ended = await step('end', String(copy.applied));
+    if (ended !== 'ended') return outOfStep();
     await sweep();
-    return ended === 'ended' ? 'restored' : 'out-of-step';
+    return 'restored';
   };
 
   /** Removes what abandoned restores and replaced views left. */
   async function sweep(): Promise<void> {
-    for (const left of await connection.command<string[]>('SMEMBERS', `${prefix}garbage`)) {
+    for (const left of await connection.command<string[]>('SMEMBERS', keys.garbage)) {
       const at = left.indexOf(':');
       const restorer = await connection.command<string | null>('GET', `${prefix}restoring:${left.slice(0, at)}`);
       if (restorer === left.slice(at + 1)) continue;
       // A restore that ended since the list was read is no garbage; what is garbage still when nobody restores it stays so.
-      if ((await connection.command<number>('SISMEMBER', `${prefix}garbage`, left)) === 0) continue;
+      if ((await connection.command<number>('SISMEMBER', keys.garbage, left)) === 0) continue;
       const pattern = `${`${prefix}v:${left}:`.replace(/[\\*?[\]]/g, '\\$&')}*`;
       for (let cursor = '0'; ; ) {
         const [next, found] = await connection.command<[string, string[]]>(
@@ -133,7 +173,7 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
         cursor = next;
         if (cursor === '0') break;
       }
-      await connection.command('SREM', `${prefix}garbage`, left);
+      await connection.command('SREM', keys.garbage, left);
     }
   }
 

@@ -10,6 +10,9 @@ export type Keys = {
   generations: string;
   taking: (partition: number) => string;
   restoring: (partition: number) => string;
+  /** Replaced or unfinished views, `partition:generation`. */
+  garbage: string;
+  rows: (partition: number, generation: string) => string;
 };
 
 export function keysOf(prefix: string): Keys {
@@ -18,6 +21,8 @@ export function keysOf(prefix: string): Keys {
     generations: `${prefix}generations`,
     taking: (partition) => `${prefix}taking:${partition}`,
     restoring: (partition) => `${prefix}restoring:${partition}`,
+    garbage: `${prefix}garbage`,
+    rows: (partition, generation) => `${prefix}v:${partition}:${generation}:rows`,
   };
 }
 

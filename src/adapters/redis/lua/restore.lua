@@ -1,6 +1,8 @@
 -- Puts a copy of one partition's views in the place of views that are gone. It is written beside, under the keys of a
 -- generation of its own, and shown at once when complete: a restore that dies half way leaves nothing but garbage.
 -- KEYS applied, generations, restoring. ARGV prefix, partition, name of the restore (its generation), step, arguments.
+-- A piece comes as lua/copy.lua made it, but for the states of the rows: these are long, every byte of a string costs Lua
+-- something, and so they are written to `rows` beside this, by plain commands.
 
 local prefix, partition, name, step = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local heldMs = 15000
@@ -42,7 +44,7 @@ local function listOf(command, key)
   return list
 end
 
-local rows, exposures, bids = listOf('HSET', base .. 'rows'), listOf('HSET', base .. 'exp'), listOf('HSET', base .. 'bids')
+local exposures, bids = listOf('HSET', base .. 'exp'), listOf('HSET', base .. 'bids')
 local opens, stats = listOf('SADD', base .. 'open'), listOf('SADD', base .. 'stats')
 local cursors = setmetatable({}, { __index = function(all, phase)
   all[phase] = listOf('ZADD', base .. 'c:' .. phase)
@@ -56,9 +58,8 @@ end
 
 local puts = {}
 
-puts[string.byte('R')] = function(id, row)
-  local phase, isOpen, time = match(row, '^([^|]+)|(%d)|(%d+)\t')
-  addPair(rows, id, row)
+puts[string.byte('R')] = function(id, header)
+  local phase, isOpen, time = match(header, '^([^|]+)|(%d)|(%d+)$')
   addPair(cursors[phase], 0, time .. ':' .. id)
   if isOpen == '1' then opens[#opens + 1] = id end
 end
