@@ -35,6 +35,7 @@ const hourMs = 3_600_000;
 const quietMs = 120_000;
 /** Requests folded, or appended, at once. */
 const foldRequests = 500;
+const foldsAtOnce = 3;
 const appendRequests = 400;
 const appendsAtOnce = 4;
 const sampleSize = 2_000;
@@ -81,12 +82,19 @@ async function foldAll(ledger: Ledger, log: EventLog, recordsOf: RecordsOf, coun
   const place = createPlacing();
   const offsets = new Map<number, number>();
   const waiting = new Map<number, AuctionRecord[][]>();
+  const folding = new Map<number, Promise<unknown>>();
   const flush = async (partition: number): Promise<void> => {
     const lives = waiting.get(partition) ?? [];
     waiting.set(partition, []);
     const offset = offsets.get(partition)!;
     const entries = lives.flat().map((record) => ({ partition, offset, key: record.requestId, record }));
-    if (entries.length > 0) await ledger.fold({ partition, first: offset, next: offset, entries });
+    await folding.get(partition);
+    folding.delete(partition);
+    folding.set(partition, ledger.fold({ partition, first: offset, next: offset, entries }));
+    if (folding.size < foldsAtOnce) return;
+    const [oldest, fold] = [...folding][0]!;
+    await fold;
+    folding.delete(oldest);
   };
   for (let index = 0; index < count; index += 1) {
     const records = recordsOf(index);
@@ -107,6 +115,7 @@ async function foldAll(ledger: Ledger, log: EventLog, recordsOf: RecordsOf, coun
     if (index > 0 && index % 100_000 === 0) say(`${index} requests folded`);
   }
   for (const partition of offsets.keys()) await flush(partition);
+  await Promise.all(folding.values());
 }
 
 function entryOf(record: AuctionRecord): NewEntry {

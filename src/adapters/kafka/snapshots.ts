@@ -33,6 +33,8 @@ type Manifest = {
 const manifestKey = 'manifest';
 /** A piece is the id of its copy, then the squeezed bytes. */
 const idBytes = 36;
+/** A piece comes out in one go. */
+const outputBytes = 512 * 1024;
 const readWaitMs = 500;
 const allReplicas = -1;
 
@@ -103,7 +105,7 @@ export async function createSnapshots(
       if (key !== pieceKey(place, wanted) || value === null) continue;
       if (value.toString('latin1', 0, idBytes) !== id) continue;
       wanted += 1;
-      yield await unsqueeze(value.subarray(idBytes));
+      yield await unsqueeze(value.subarray(idBytes), { chunkSize: outputBytes });
     }
     if (wanted < count) throw unavailable(new Error(`the snapshot of partition ${partition} has lost pieces`));
   }
