@@ -19,6 +19,8 @@ export type Run = {
 const lanes = 16;
 /** No bid for so long after the last webhook was answered: there are no more. */
 const quietMs = 400;
+/** Bids that are awaited for so long while none arrives will not come. */
+const patienceMs = 120_000;
 
 export type Generator = {
   /** Keeps `waiting` requests or fewer in the loop, of which `bidShare` are awaited at the sink. */
@@ -78,12 +80,16 @@ export function createGenerator(loop: Loop, sink: Sink): Generator {
   return {
     saturate: (webhooks, { waiting, bidShare }) =>
       measured(webhooks, async () => {
+        const startedAt = performance.now();
         const landedBefore = landed;
         let sent = 0;
         let next = 0;
         const lane = async (): Promise<void> => {
           while (next < webhooks.length && !closed) {
             if (sent - (landed - landedBefore) / bidShare > waiting) {
+              if (performance.now() - Math.max(startedAt, lastBidAt) > patienceMs) {
+                throw new Error(`${loop.name}: of ${sent} requests ${landed - landedBefore} bids arrived, then none`);
+              }
               await Promise.race([sleep(5), new Promise<void>((resolve) => (wake = resolve))]);
               continue;
             }
