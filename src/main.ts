@@ -16,7 +16,6 @@ import { createService } from './adapters/service/service.ts';
 import { createSystemClock } from './adapters/system/clock.ts';
 import { readRuleFiles } from './adapters/system/rule-files.ts';
 import { createVault } from './adapters/vault/vault.ts';
-import type { Step } from './bidding/observer.ts';
 import { registerCommands } from './cli/commands.ts';
 import { type DemoOptions, demoAuction, demoPace, demoSettings, runStream } from './cli/demo.ts';
 import { createFormat } from './cli/format.ts';
@@ -35,13 +34,13 @@ import {
   readPlace,
   readPricing,
 } from './config.ts';
+import { crashAt } from './crash-step.ts';
 import type { Vault } from './domain/vault.ts';
 import { createDoorReader } from './door-reader.ts';
 import { type Engine, type Store, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
 import { bodyReader } from './http/door.ts';
 import { createJournal, type Journal } from './http/journal.ts';
-import type { FlowDurableStep } from './origination/desk.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { createRuleWatch } from './rule-watch.ts';
 import { type modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
@@ -241,21 +240,6 @@ async function openEngine(parts: {
   };
 }
 
-/**
- * `step:n` kills this process the n-th time it comes there, as `npm run crash` asks for; nothing is flushed or closed.
- * `step:n:SIGSTOP` freezes it there.
- */
-function crashAt(text: string | undefined): (step: Step | FlowDurableStep) => void {
-  if (text === undefined) return () => undefined;
-  const [name, times, signal = 'SIGKILL'] = text.split(':');
-  let remaining = Number(times ?? 1);
-  return (step) => {
-    if (step !== name) return;
-    remaining -= 1;
-    if (remaining === 0) process.kill(process.pid, signal);
-  };
-}
-
 /** Resolves with the signal that asked the process to end. */
 function endSignal(): Promise<string> {
   return new Promise((resolve) => {
@@ -266,7 +250,8 @@ function endSignal(): Promise<string> {
 async function run(options: { learning: boolean }): Promise<void> {
   const journal = createJournal('info');
   const config = configuration(process.env);
-  const opened = await openEngine({
+  const asked = endSignal();
+  const opening = openEngine({
     config,
     learning: options.learning,
     journal,
@@ -275,7 +260,10 @@ async function run(options: { learning: boolean }): Promise<void> {
       process.exit(fault.exitCode);
     },
   });
-  const signal = await endSignal();
+  const opened = await Promise.race([opening, asked.then(() => null)]);
+  // Asked to end while it begins, perhaps waiting for a server: there is nothing yet that an end at once could lose.
+  if (opened === null) process.exit(0);
+  const signal = await asked;
   journal.info('stopping', { signal });
   // Nothing is lost by ending early, and what a library has left open does not keep a process that has said goodbye.
   setTimeout(() => {
