@@ -65,8 +65,8 @@ const mutations: readonly Mutation[] = [
   {
     name: '2xx before the commit',
     file: 'src/http/door.ts',
-    search: 'const taken = await appendInTime(entriesOf(reading));',
-    replacement: "void appendInTime(entriesOf(reading));\n      const taken = 'durable' as string;",
+    search: 'const taken = await Promise.race([appended(entriesOf(reading)), tooLate.promise]);',
+    replacement: "void appended(entriesOf(reading));\n      const taken = 'durable' as string;",
     caughtAs: ['ack-before-commit'],
   },
   {
