@@ -8,6 +8,7 @@ import type {
   FastifyBaseLogger,
   FastifyError,
   FastifyInstance,
+  FastifyPluginAsync,
   RawReplyDefaultExpression,
   RawRequestDefaultExpression,
   RawServerDefault,
@@ -45,7 +46,8 @@ const deepest = 64;
 
 /** Ready when the server listens. */
 export function addApi(app: FastifyInstance, parts: ApiParts): void {
-  void app.register(async (scope) => addRoutes(scope, parts), { prefix: '/v1' });
+  const routes: FastifyPluginAsync = (scope) => addRoutes(scope, parts);
+  void app.register(routes, { prefix: '/v1' });
 }
 
 async function addRoutes(scope: FastifyInstance, parts: ApiParts): Promise<void> {
