@@ -22,8 +22,8 @@ export type BodyAnswer = {
 /** A body with memory of its own may be handed over: it is empty afterwards. `up` resolves when the thread reads. */
 export type DoorReader = { read: BodyReader; up: Promise<void>; close: () => Promise<void> };
 
-/** A process that begins has more urgent things to do than to load a thread. */
-const usualRestMs = 2_000;
+/** A process that begins has more urgent things to do than to load a thread: requests that waited for it. */
+const usualRestMs = 10_000;
 
 function readingOf({ reading, topics, keys, texts }: BodyAnswer): WebhookReading {
   const entries = topics.map((topic, index): WebhookEntry => {
