@@ -138,7 +138,7 @@ export function createViewReader(database: DatabaseSync): ViewReader {
       return { state: stored?.state ?? null, open: stored?.open === 1, reservation: reserved?.status ?? 'none' };
     },
     openRows: (partition) => {
-      // Before the rows: they may be further by the time they are read, never less far.
+      // Only this process folds into its file, and nothing while it takes rows up: the rows are exactly as far as this says.
       const applied = appliedOf(partition);
       const rows: LedgerRow[] = [];
       for (let after = ''; ; after = rows.at(-1)!.state.requestId) {
