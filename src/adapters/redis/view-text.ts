@@ -1,6 +1,7 @@
 /** The views as Redis keeps them: names of keys, and values as text. The Lua beside this says what stands where. */
 import { randomBytes } from 'node:crypto';
 import { cursorOf, type LedgerRow, type Reservation, type ViewBatch, type ViewChange } from '../../bidding/ports.ts';
+import type { RequestId } from '../../domain/glossary.ts';
 import { decayFactor, type HalfLives, type Histogram } from '../../domain/histogram.ts';
 import type { CapReservation } from '../../domain/offer.ts';
 import type { RequestState } from '../../domain/states.ts';
@@ -12,7 +13,8 @@ export type Keys = {
   restoring: (partition: number) => string;
   /** Replaced or unfinished views, `partition:generation`. */
   garbage: string;
-  rows: (partition: number, generation: string) => string;
+  /** Of one partition's generation: `rows`, `pages` and the others of lua/rows.lua. */
+  part: (partition: number, generation: string, name: string) => string;
 };
 
 export function keysOf(prefix: string): Keys {
@@ -22,7 +24,7 @@ export function keysOf(prefix: string): Keys {
     taking: (partition) => `${prefix}taking:${partition}`,
     restoring: (partition) => `${prefix}restoring:${partition}`,
     garbage: `${prefix}garbage`,
-    rows: (partition, generation) => `${prefix}v:${partition}:${generation}:rows`,
+    part: (partition, generation, name) => `${prefix}v:${partition}:${generation}:${name}`,
   };
 }
 
@@ -37,6 +39,19 @@ function headerOf(state: RequestState, open: boolean): string {
   return `${state.phase}|${open ? 1 : 0}|${cursorOf(state).slice(0, cursorTimeLength)}`;
 }
 
+export function phaseIn(header: string): string {
+  return header.slice(0, header.indexOf('|'));
+}
+
+export function isOpenHeader(header: string): boolean {
+  return header.at(-cursorTimeLength - 2) === '1';
+}
+
+/** `cursorOf` the state behind it. */
+export function cursorIn(header: string, requestId: RequestId): string {
+  return `${header.slice(-cursorTimeLength)}:${requestId}`;
+}
+
 const statuses: Readonly<Record<string, Reservation>> = {
   h: 'held',
   c: 'committed',
@@ -44,8 +59,8 @@ const statuses: Readonly<Record<string, Reservation>> = {
   r: 'refused',
 };
 
-export function ledgerRow(row: string, exposure: string): LedgerRow {
-  return { state: JSON.parse(row.slice(row.indexOf('\t') + 1)), reservation: statuses[exposure.charAt(0)] ?? 'none' };
+export function ledgerRow(state: string, exposure: string): LedgerRow {
+  return { state: JSON.parse(state), reservation: statuses[exposure.charAt(0)] ?? 'none' };
 }
 
 /** Half-lives may differ between partitions only while a changed setting is rolled out. */
