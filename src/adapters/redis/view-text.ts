@@ -110,18 +110,20 @@ function encodeLimit({ limitAmountCents, limitCount, keys }: CapReservation): st
   return [String(limitAmountCents ?? ''), String(limitCount ?? ''), String(buckets.length), ...buckets];
 }
 
-function encodeChange(change: ViewChange, args: string[]): void {
+/** Lessons are told apart from the rest: `encodeLessons`. */
+function encodeChange(change: ViewChange, args: (string | Buffer)[]): void {
   switch (change.kind) {
     case 'state': {
       const { state, open, bidIds } = change;
-      args.push('S', state.requestId, headerOf(state, open), JSON.stringify(state), String(bidIds.length), ...bidIds);
+      const row = `${headerOf(state, open)}\t${JSON.stringify(state)}`;
+      args.push('S', state.requestId, row, String(bidIds.length), ...bidIds);
       return;
     }
     case 'reserve': {
       const { requestId, at, amountCents, expiresAt, force, caps } = change;
       // Two caps may count in one bucket; a request counts there once.
       const keys = JSON.stringify([...new Set(caps.flatMap((cap) => cap.keys.slice(0, 1)))]);
-      const limits = caps.filter(isLimiting).flatMap(encodeLimit);
+      const limits = force ? [] : caps.filter(isLimiting).flatMap(encodeLimit);
       args.push('R', requestId, String(at), String(amountCents), String(expiresAt), force ? '1' : '0', keys);
       args.push(String(limits.length), ...limits);
       return;
@@ -132,12 +134,8 @@ function encodeChange(change: ViewChange, args: string[]): void {
     case 'commit':
       args.push('C', change.requestId, String(change.expiresAt));
       return;
-    case 'learn': {
-      const { additions, at, halfLives, keys } = change;
-      args.push('L', String(at), String(halfLives.halfLifeMs), String(halfLives.halfLifeResults));
-      args.push(String(additions.length), ...additions.flat().map(String), String(keys.length), ...keys);
+    case 'learn':
       return;
-    }
     default:
       change satisfies never;
   }
@@ -153,11 +151,43 @@ function limitingKeys(changes: readonly ViewChange[]): string[] {
   return [...keys];
 }
 
+/** Requests whose reservations the changes touch. */
+function promisedIds(changes: readonly ViewChange[]): RequestId[] {
+  const ids = new Set<RequestId>();
+  for (const change of changes) {
+    if (change.kind === 'reserve' || change.kind === 'release' || change.kind === 'commit') ids.add(change.requestId);
+  }
+  return [...ids];
+}
+
+/** What is learnt, as numbers: see lua/apply.lua. */
+function encodeLessons(changes: readonly ViewChange[]): { names: string[]; lessons: Buffer } {
+  const places = new Map<string, number>();
+  const numbers: number[] = [];
+  for (const change of changes) {
+    if (change.kind !== 'learn') continue;
+    const { additions, at, halfLives, keys } = change;
+    numbers.push(at, halfLives.halfLifeMs, halfLives.halfLifeResults, additions.length, keys.length);
+    for (const addition of additions) numbers.push(...addition);
+    for (const key of keys) {
+      const place = places.get(key) ?? places.size + 1;
+      places.set(key, place);
+      numbers.push(place);
+    }
+  }
+  const lessons = Buffer.allocUnsafe(numbers.length * 8);
+  for (const [i, number] of numbers.entries()) lessons.writeDoubleLE(number, i * 8);
+  return { names: [...places.keys()], lessons };
+}
+
 /** Arguments of the fold, after the prefix. */
-export function encodeBatch(batch: ViewBatch): string[] {
-  const limiting = limitingKeys(batch.changes);
-  const args = [String(batch.partition), String(batch.first), String(batch.next), newName()];
-  args.push(String(limiting.length), ...limiting);
+export function encodeBatch(batch: ViewBatch): (string | Buffer)[] {
+  const { names, lessons } = encodeLessons(batch.changes);
+  const args: (string | Buffer)[] = [String(batch.partition), String(batch.first), String(batch.next), newName()];
+  for (const list of [limitingKeys(batch.changes), promisedIds(batch.changes), names]) {
+    args.push(String(list.length), ...list);
+  }
+  args.push(lessons);
   for (const change of batch.changes) encodeChange(change, args);
   return args;
 }

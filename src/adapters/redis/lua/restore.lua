@@ -41,7 +41,10 @@ local puts = {}
 puts[string.byte('E')] = function(id, exposure)
   if call('HSETNX', base .. 'exp', id, exposure) == 0 then return end
   local _, amount, expiresAt, keys = splitExposure(exposure)
-  promise(id, amount, expiresAt, keys)
+  for _, key in ipairs(cjson.decode(keys)) do
+    call('HINCRBY', base .. 'amounts', key, amount)
+    call('ZADD', base .. 'z:' .. key, expiresAt, id)
+  end
 end
 
 puts[string.byte('H')] = function(key, text)
