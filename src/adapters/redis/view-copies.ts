@@ -7,7 +7,17 @@ import { Fault } from '../../errors.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
 import { type ClosedRow, closePage, openPage } from './view-pages.ts';
-import { closedHeap, closedRowOf, idOf, lineHeap, pagePiece, partsOf, rowBytes, textPiece } from './view-pieces.ts';
+import {
+  closedHeap,
+  closedRowOf,
+  idIn,
+  lineHeap,
+  pagePiece,
+  partsOf,
+  readPiece,
+  rowBytes,
+  textPiece,
+} from './view-pieces.ts';
 import { isOpenHeader, keysOf, newName } from './view-text.ts';
 import { writesOf } from './view-writes.ts';
 
@@ -46,7 +56,7 @@ async function* piecesOf(ask: Ask, pieceBytes: number): AsyncGenerator<Buffer> {
 
   async function sealed(rows: readonly ClosedRow[]): Promise<Buffer> {
     const page = await closePage(rows);
-    await ask('seal', page, ...rows.flatMap(({ id, header }) => [idOf(id), header]));
+    await ask('seal', page, ...rows.flatMap(({ id, header }) => [idIn(id.toString()), header]));
     return pagePiece(rows, page);
   }
 
@@ -54,7 +64,7 @@ async function* piecesOf(ask: Ask, pieceBytes: number): AsyncGenerator<Buffer> {
     const [bytes] = await ask('page', page);
     if (bytes === undefined) continue;
     const known = await openPage(bytes);
-    const ids = known.map(({ id }) => idOf(id));
+    const ids = known.map(({ id }) => idIn(id.toString()));
     const headers = await ask('headers', page, ...ids);
     const rows = known.map((row, i): ClosedRow => ({ ...row, header: headers[i]! }));
     const left = rows.filter(({ header }) => header.length > 0);
@@ -135,11 +145,10 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
     let page = 0;
     /** How many entries, null when another one has taken over. */
     const put = async (piece: Buffer): Promise<number | null> => {
-      const writes = writesOf(piece, () => {
-        page += 1;
-        return page;
-      });
-      const asked = step('put', ...writes.lines);
+      const read = readPiece(piece);
+      if (read.kind === 'page') page += 1;
+      const writes = writesOf(read, page);
+      const asked = step('put', ...writes.promised);
       const written = writes.commands.map(([command, key, ...args]) =>
         connection.command(command, keys.part(partition, name, key), ...args),
       );

@@ -2,17 +2,16 @@
  * What a copy of the views is made of. A piece is either a page of closed rows, carried squeezed as it is with the ids and
  * headers of its rows before it, or lines of text: a mark, an id as JSON, a value, with tabs between (lua/copy.lua).
  */
-import { type ClosedRow, joined, linesOf } from './view-pages.ts';
+import { type ClosedRow, joined } from './view-pages.ts';
 
-const [pageMark, textMark, tab, backslash] = [...Buffer.from('PT\t\\')] as [number, number, number, number];
+const [pageMark, textMark, tab] = [...Buffer.from('PT\t')] as [number, number, number];
 const markBytes = 1;
 const headLengthBytes = 4;
 /** More than all that is beside the rows of a page, and than squeezing may add. */
 const pageSlack = 256;
 
-export type Piece =
-  /** `header` as text, `id` decoded; in the order in which they stand on the page. */
-  { kind: 'page'; rows: { id: string; header: string }[]; page: Buffer } | { kind: 'text'; text: Buffer };
+/** `text`: the lines, or the ids and headers of the rows of a page in the order in which they stand there. */
+export type Piece = { kind: 'page'; text: string; page: Buffer } | { kind: 'text'; text: string };
 
 export function pagePiece(rows: readonly Pick<ClosedRow, 'id' | 'header'>[], page: Buffer): Buffer {
   const head = joined(rows.map(({ id, header }) => Buffer.concat([id, Buffer.from([tab]), header])));
@@ -27,18 +26,22 @@ export function textPiece(lines: readonly Buffer[]): Buffer {
 }
 
 export function readPiece(piece: Buffer): Piece {
-  if (piece[0] === textMark) return { kind: 'text', text: piece.subarray(markBytes) };
+  if (piece[0] === textMark) return { kind: 'text', text: piece.toString('utf8', markBytes) };
   const headAt = markBytes + headLengthBytes;
   const pageAt = headAt + piece.readUInt32LE(markBytes);
-  const rows = Array.from(linesOf(piece.subarray(headAt, pageAt)), (line) => {
-    const idEnd = line.indexOf(tab);
-    return { id: idOf(line.subarray(0, idEnd)), header: line.toString('utf8', idEnd + 1) };
-  });
-  return { kind: 'page', rows, page: piece.subarray(pageAt) };
+  return { kind: 'page', text: piece.toString('utf8', headAt, pageAt), page: piece.subarray(pageAt) };
 }
 
-export function idOf(json: Buffer): string {
-  return json.includes(backslash) ? (JSON.parse(json.toString()) as string) : json.toString('utf8', 1, json.length - 1);
+export function* linesIn(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    const stop = text.indexOf('\n', from);
+    yield text.slice(from, stop);
+    from = stop + 1;
+  }
+}
+
+export function idIn(json: string): string {
+  return json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1);
 }
 
 /** The parts of a line after its mark. */

@@ -80,6 +80,25 @@ export function readHistogram(bytes: Buffer): StoredHistogram {
   };
 }
 
+/** As lua/copy.lua writes one: head and number of cells with bars between, then each cell that is not empty. */
+export function histogramBytes(text: string): Buffer {
+  const [head = '', ...cells] = text.split(' ');
+  const numbers = head.split('|').map(readDouble);
+  const length = numbers.pop()!;
+  const bytes = Buffer.alloc(headBytes + 8 * length);
+  for (const [i, number] of numbers.entries()) bytes.writeDoubleLE(number, 8 * i);
+  for (const cell of cells) {
+    const valueAt = cell.indexOf('=') + 1;
+    bytes.writeDoubleLE(readDouble(cell.slice(valueAt)), headBytes + 8 * Number(cell.slice(0, valueAt - 1)));
+  }
+  return bytes;
+}
+
+/** The C library's word for what never fades. */
+function readDouble(text: string): number {
+  return text === 'inf' ? Number.POSITIVE_INFINITY : Number(text);
+}
+
 /**
  * What several partitions learnt under one key, as of the latest landmark and of each one's latest result: a half-life in
  * results counts those of a partition. What a single one learnt stays as it is, to the bit.

@@ -1,25 +1,25 @@
 /** What a restore writes for one piece of a copy: few commands with many arguments, for it is as long as their sum. */
-import { linesOf } from './view-pages.ts';
-import { idOf, partsOf, readPiece } from './view-pieces.ts';
-import { cursorIn, isOpenHeader, phaseIn } from './view-text.ts';
+import assert from 'node:assert/strict';
+import { idIn, linesIn, type Piece } from './view-pieces.ts';
+import { cursorIn, histogramBytes, isOpenHeader, phaseIn } from './view-text.ts';
 
 export type Writes = {
   entries: number;
   /** Name, key within the generation, arguments. */
   commands: (readonly [string, string, ...(string | Buffer)[]])[];
-  /** Lines for lua/restore.lua. */
-  lines: Buffer[];
+  /** Requests and the money promised for each, in turns, for lua/restore.lua. */
+  promised: string[];
 };
 
-const [rowMark, exposureMark, bidMark, held, committed] = [...Buffer.from('REBhc')];
-
-export function writesOf(piece: Buffer, nextPage: () => number): Writes {
+/** `page`: what a page of closed rows is called here. */
+export function writesOf(piece: Piece, page: number): Writes {
   const commands: Writes['commands'] = [];
-  const lines: Buffer[] = [];
-  const rows: (string | Buffer)[] = [];
+  const rows: string[] = [];
   const open: string[] = [];
+  const exposures: string[] = [];
+  const promised: string[] = [];
+  const bids: string[] = [];
   const cursors = new Map<string, string[]>();
-  const [exposures, bids]: [(string | Buffer)[], (string | Buffer)[]] = [[], []];
   let entries = 0;
 
   function index(id: string, header: string): void {
@@ -30,44 +30,44 @@ export function writesOf(piece: Buffer, nextPage: () => number): Writes {
     if (isOpenHeader(header)) open.push(id);
   }
 
-  function putLine(line: Buffer): void {
-    const { id, value } = partsOf(line);
+  function putLine(line: string): void {
+    const idEnd = line.indexOf('\t', 2);
+    const [id, value] = [idIn(line.slice(2, idEnd)), line.slice(idEnd + 1)];
     switch (line[0]) {
-      case rowMark:
-        rows.push(idOf(id), value);
-        index(idOf(id), value.toString('utf8', 0, value.indexOf('\t')));
+      case 'R':
+        rows.push(id, value);
+        index(id, value.slice(0, value.indexOf('\t')));
         return;
-      case exposureMark:
-        if (value[0] === held || value[0] === committed) lines.push(line);
-        else exposures.push(idOf(id), value);
+      case 'E':
+        (value.startsWith('h') || value.startsWith('c') ? promised : exposures).push(id, value);
         return;
-      case bidMark:
-        bids.push(idOf(id), idOf(value));
+      case 'B':
+        bids.push(id, idIn(value));
+        return;
+      case 'H':
+        commands.push(['SET', `h:${id}`, histogramBytes(value)], ['SADD', 'stats', id]);
         return;
       default:
-        lines.push(line);
+        assert.fail('a copy has rows, reservations, bids and histograms');
     }
   }
 
-  const read = readPiece(piece);
-  if (read.kind === 'page') {
-    const page = nextPage();
-    commands.push(['HSET', 'pages', String(page), read.page]);
-    for (const [i, { id, header }] of read.rows.entries()) {
-      rows.push(id, `${header}\t@${page}:${i}`);
-      index(id, header);
-    }
-    entries = read.rows.length;
-  } else {
-    for (const line of linesOf(read.text)) {
-      putLine(line);
-      entries += 1;
-    }
+  function putHead(line: string): void {
+    const idEnd = line.indexOf('\t');
+    const [id, header] = [idIn(line.slice(0, idEnd)), line.slice(idEnd + 1)];
+    rows.push(id, `${header}\t@${page}:${entries}`);
+    index(id, header);
   }
-  if (rows.length > 0) commands.push(['HSET', 'rows', ...rows]);
-  if (exposures.length > 0) commands.push(['HSET', 'exp', ...exposures]);
-  if (bids.length > 0) commands.push(['HSET', 'bids', ...bids]);
+
+  const put = piece.kind === 'page' ? putHead : putLine;
+  for (const line of linesIn(piece.text)) {
+    put(line);
+    entries += 1;
+  }
+  if (piece.kind === 'page') commands.push(['HSET', 'pages', String(page), piece.page]);
+  const lists = { rows, exp: exposures, bids };
+  for (const [key, list] of Object.entries(lists)) if (list.length > 0) commands.push(['HSET', key, ...list]);
   if (open.length > 0) commands.push(['SADD', 'open', ...open]);
   for (const [phase, members] of cursors) commands.push(['ZADD', `c:${phase}`, ...members]);
-  return { entries, commands, lines };
+  return { entries, commands, promised: promised };
 }
