@@ -84,46 +84,60 @@ type Rebuild = {
   restoreSeconds: number;
   rowsPerS: number;
   /** Seconds of CPU; null where the system does not tell. They say more than the clock where others use the machine too. */
-  cpuSeconds: { desk: number | null; redis: number | null; broker: number | null };
+  cpuSeconds: CpuSeconds;
+  /** Of it, until the snapshot was back; the rest is the tail's. */
+  restoreCpuSeconds: CpuSeconds;
 };
 
+type CpuSeconds = Record<Processes, number | null>;
+
+type Processes = 'desk' | 'redis' | 'broker';
+/** When, and what each process has used of its CPU by then. */
+type Reading = { at: number; cpuUs: Record<Processes, number | null> };
+type Meter = () => Reading;
+
 /** When the last entry of a snapshot was put back, from what the daemon tells of its progress. */
-function createRestoreWatch(): { hear: (line: string) => void; endedAt: () => number } {
-  let endedAt = 0;
+function createRestoreWatch(meter: Meter): { hear: (line: string) => void; ended: () => Reading } {
+  let ended = meter();
   return {
     hear: (line) => {
       const said = JSON.parse(line) as { count?: number };
-      if (line.includes('rebuilding') && (said.count ?? 0) > 0) endedAt = performance.now();
+      if (line.includes('rebuilding') && (said.count ?? 0) > 0) ended = meter();
     },
-    endedAt: () => endedAt,
+    ended: () => ended,
   };
 }
 
-type Meter = () => { at: number; cpuUs: Record<'desk' | 'redis' | 'broker', number | null> };
-
-function rebuildOf(from: ReturnType<Meter>, to: ReturnType<Meter>, restoredAt: number, requests: number): Rebuild {
-  const used = (name: 'desk' | 'redis' | 'broker'): number | null => {
+function cpuBetween(from: Reading, to: Reading): CpuSeconds {
+  const used = (name: Processes): number | null => {
     const [before, after] = [from.cpuUs[name], to.cpuUs[name]];
     return before === null || after === null ? null : rounded((after - before) / 1_000_000);
   };
+  return { desk: used('desk'), redis: used('redis'), broker: used('broker') };
+}
+
+function rebuildOf(from: Reading, restored: Reading, to: Reading, requests: number): Rebuild {
   return {
     seconds: rounded((to.at - from.at) / 1_000),
-    restoreSeconds: rounded((restoredAt - from.at) / 1_000),
+    restoreSeconds: rounded((restored.at - from.at) / 1_000),
     rowsPerS: rounded((requests / (to.at - from.at)) * 1_000, 0),
-    cpuSeconds: { desk: used('desk'), redis: used('redis'), broker: used('broker') },
+    cpuSeconds: cpuBetween(from, to),
+    restoreCpuSeconds: cpuBetween(from, restored),
   };
 }
 
 async function measure(places: SharedPlaces, stack: RunningStack, requests: number, say: Say) {
-  const watch = createRestoreWatch();
   let desk: LoopProcess | null = null;
   const meter: Meter = () => {
     const [redis, broker] = [cpuUsOf(stack.redis.pid()), cpuUsOf(stack.broker.pid())];
     return { at: performance.now(), cpuUs: { desk: desk === null ? 0 : desk.cpuUs(), redis, broker } };
   };
-  const tell = (name: string, { seconds, restoreSeconds, rowsPerS, cpuSeconds }: Rebuild): void => {
+  const watch = createRestoreWatch(meter);
+  const tell = (name: string, told: Rebuild): void => {
+    const { seconds, restoreSeconds, rowsPerS, cpuSeconds, restoreCpuSeconds } = told;
     say(`${name}: ${seconds} s (target ≤ ${targetS}), of it ${restoreSeconds} s for the snapshot; ${rowsPerS} rows/s`);
-    say(`  CPU: desk ${cpuSeconds.desk} s, Redis ${cpuSeconds.redis} s, broker ${cpuSeconds.broker} s`);
+    const shareOf = (process: Processes) => `${cpuSeconds[process]} s (${restoreCpuSeconds[process]} s)`;
+    say(`  CPU (for the snapshot): desk ${shareOf('desk')}, Redis ${shareOf('redis')}, broker ${shareOf('broker')}`);
   };
   await askRedis(stack.redisUrl, (client) => client.flushall('SYNC'));
   await configure(stack.redisUrl, shipped);
@@ -132,14 +146,14 @@ async function measure(places: SharedPlaces, stack: RunningStack, requests: numb
   try {
     const origin = originOf(desk.port);
     await until(() => isReady(origin));
-    const cold = rebuildOf(begun, meter(), watch.endedAt(), requests);
+    const cold = rebuildOf(begun, watch.ended(), meter(), requests);
     tell('a start with Redis empty, until it bids', cold);
     const flushed = meter();
     // Gone at once, as after a restart: gigabytes take seconds to be given back, which is not what is measured.
     await askRedis(stack.redisUrl, (client) => client.flushall('ASYNC'));
     await until(async () => !(await isReady(origin)));
     await until(() => isReady(origin));
-    const warm = rebuildOf(flushed, meter(), watch.endedAt(), requests);
+    const warm = rebuildOf(flushed, watch.ended(), meter(), requests);
     tell('emptied under the daemon, until it bids again', warm);
     return { cold, warm };
   } finally {

@@ -16,7 +16,7 @@ const squeeze = promisify(zstdCompress);
 const unsqueeze = promisify(zstdDecompress);
 
 /** How pieces are written. A copy written otherwise is no copy: the log is folded from its beginning. */
-const format = 2;
+const format = 3;
 
 type Place = 'a' | 'b';
 type Manifest = {

@@ -32,6 +32,8 @@ export type Connection = {
   /** Answers as bytes. */
   runBytes: <R>(script: Script, keys: readonly string[], args: readonly Argument[]) => Promise<R>;
   command: <R>(name: string, ...args: Argument[]) => Promise<R>;
+  /** `command` with the answer as bytes. */
+  bytes: <R>(name: string, ...args: Argument[]) => Promise<R>;
   close: () => Promise<void>;
 };
 
@@ -131,6 +133,7 @@ export async function connect(settings: RedisSettings): Promise<Connection> {
     run: run('evalsha', 'EVAL'),
     runBytes: run('evalshaBuffer', 'EVAL'),
     command: (name, ...args) => guarded(() => client.call(name, ...args)),
+    bytes: (name, ...args) => guarded(() => client.callBuffer(name, ...args)),
     close: async () => {
       // Answers under way are waited for, as long as any command.
       await guarded(() => client.quit()).catch(() => {});

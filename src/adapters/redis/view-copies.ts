@@ -1,12 +1,25 @@
 /**
  * Copies of the views: one is read out page by page as of one offset while folding goes on, and put back where the views are gone.
- * A piece is lines of text, an entry a line, as lua/copy.lua writes and lua/restore.lua reads them.
+ * Closed rows, which are nearly all of them, go there and back squeezed: a restore writes only where each of them stands.
  */
 import type { RestoreResult, ViewCopies, ViewCopy } from '../../bidding/ports.ts';
 import { Fault } from '../../errors.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
-import { keysOf, newName } from './view-text.ts';
+import { type ClosedRow, closePage, openPage } from './view-pages.ts';
+import {
+  closedHeap,
+  closedRowOf,
+  idIn,
+  lineHeap,
+  pagePiece,
+  partsOf,
+  readPiece,
+  rowBytes,
+  textPiece,
+} from './view-pieces.ts';
+import { isOpenHeader, keysOf, newName } from './view-text.ts';
+import { writesOf } from './view-writes.ts';
 
 /** Entries looked at in one call: a reply of some hundred kilobytes, a few ms of the server's time. */
 const steps = [
@@ -20,14 +33,15 @@ function gone(what: string): Fault {
   return new Fault('views-behind', `${what}: the views changed hands or were lost meanwhile.`);
 }
 
-async function* readPages(
-  ask: (step: string, ...args: string[]) => Promise<Buffer[]>,
-  keepFrom: number,
-): AsyncGenerator<Buffer[]> {
+/** One step of lua/copy.lua; rejects unless the copy is still whole. */
+type Ask = (step: string, ...args: (string | Buffer)[]) => Promise<Buffer[]>;
+
+const [rowMark] = Buffer.from('R');
+
+async function* scanned(ask: Ask): AsyncGenerator<Buffer[]> {
   for (const [step, count] of steps) {
     for (let cursor = '0'; ; ) {
-      const [kind, next, ...lines] = await ask(step, cursor, String(count), String(keepFrom));
-      if (kind?.toString() !== 'page') throw gone('The copy of the views was not finished');
+      const [next, ...lines] = await ask(step, cursor, String(count));
       yield lines;
       cursor = next?.toString() ?? '0';
       if (cursor === '0') break;
@@ -35,51 +49,59 @@ async function* readPages(
   }
 }
 
-const lineEnd = Buffer.from('\n');
+async function* piecesOf(ask: Ask, pieceBytes: number): AsyncGenerator<Buffer> {
+  const closed = closedHeap(pieceBytes);
+  const lines = lineHeap(pieceBytes);
+  const emptied: { page: Buffer; ids: string[] }[] = [];
 
-/** Pages that a scan found almost empty make one piece, a page of large rows makes several. */
-async function* piecesOf(pages: AsyncIterable<Buffer[]>, pieceBytes: number): AsyncGenerator<Buffer> {
-  let parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const page of pages) {
-    for (const line of page) {
-      if (bytes > 0 && bytes + line.length + 1 > pieceBytes) {
-        yield Buffer.concat(parts);
-        parts = [];
-        bytes = 0;
+  async function sealed(rows: readonly ClosedRow[]): Promise<Buffer> {
+    const page = await closePage(rows);
+    await ask('seal', page, ...rows.flatMap(({ id, header }) => [idIn(id.toString()), header]));
+    return pagePiece(rows, page);
+  }
+
+  for (const page of await ask('pages')) {
+    const [bytes] = await ask('page', page);
+    if (bytes === undefined) continue;
+    const known = await openPage(bytes);
+    const ids = known.map(({ id }) => idIn(id.toString()));
+    const headers = await ask('headers', page, ...ids);
+    const rows = known.map((row, i): ClosedRow => ({ ...row, header: headers[i]! }));
+    const left = rows.filter(({ header }) => header.length > 0);
+    const size = left.reduce((sum, row) => sum + rowBytes(row), 0);
+    if (left.length === rows.length && size > pieceBytes / 2 && size <= pieceBytes) {
+      yield pagePiece(rows, bytes);
+      continue;
+    }
+    emptied.push({ page, ids });
+    for (const row of left) {
+      const full = closed.add(row);
+      if (full !== null) yield await sealed(full);
+    }
+  }
+  for await (const found of scanned(ask)) {
+    for (const line of found) {
+      const row = line[0] === rowMark ? closedRowIn(line) : null;
+      if (row !== null) {
+        const full = closed.add(row);
+        if (full !== null) yield await sealed(full);
+        continue;
       }
-      if (bytes > 0) parts.push(lineEnd);
-      parts.push(line);
-      bytes += line.length + 1;
+      const full = lines.add(line);
+      if (full !== null) yield textPiece(full);
     }
   }
-  if (parts.length > 0) yield Buffer.concat(parts);
+  const [rows, rest] = [closed.rest(), lines.rest()];
+  if (rows !== null) yield await sealed(rows);
+  if (rest !== null) yield textPiece(rest);
+  for (const { page, ids } of emptied) await ask('drop', page, ...ids);
 }
 
-const [rowMark, tab, lineFeed, backslash] = [...Buffer.from('R\t\n\\')] as [number, number, number, number];
-
-/** Parts a piece: ids and rows in turns, and the lines with the states of the rows left out. */
-function withoutStates(piece: Buffer): { rows: Buffer[]; rest: Buffer } {
-  const rows: Buffer[] = [];
-  const rest: Buffer[] = [];
-  for (let from = 0; from < piece.length; ) {
-    const found = piece.indexOf(lineFeed, from);
-    const stop = found < 0 ? piece.length : found;
-    if (piece[from] === rowMark) {
-      const idEnd = piece.indexOf(tab, from + 2);
-      const headerEnd = piece.indexOf(tab, idEnd + 1);
-      rows.push(idOf(piece.subarray(from + 2, idEnd)), piece.subarray(idEnd + 1, stop));
-      rest.push(piece.subarray(from, headerEnd), lineEnd);
-    } else {
-      rest.push(piece.subarray(from, stop), lineEnd);
-    }
-    from = stop + 1;
-  }
-  return { rows, rest: Buffer.concat(rest) };
-}
-
-function idOf(json: Buffer): Buffer {
-  return json.includes(backslash) ? Buffer.from(JSON.parse(json.toString()) as string) : json.subarray(1, -1);
+/** Null for an open one: these are read whole at each start. */
+function closedRowIn(line: Buffer): ClosedRow | null {
+  const { id, value } = partsOf(line);
+  const row = closedRowOf(id, value);
+  return isOpenHeader(row.header.toString()) ? null : row;
 }
 
 export function createViewCopies(connection: Connection, prefix: string): ViewCopies {
@@ -88,20 +110,25 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
   const take: ViewCopies['take'] = async (partition, { keepFrom, pieceBytes }): Promise<ViewCopy | null> => {
     const name = newName();
     let generation = '';
-    const ask = (step: string, ...args: string[]) =>
+    const run = (step: string, ...args: (string | Buffer)[]) =>
       connection.runBytes<Buffer[]>(
         scripts.copy,
         [keys.applied, keys.generations, keys.taking(partition)],
         [prefix, String(partition), name, step, generation, ...args],
       );
-    const [kind, applied, begun] = await ask('begin');
+    const ask: Ask = async (step, ...args) => {
+      const [kind, ...answer] = await run(step, String(keepFrom), ...args);
+      if (kind?.toString() !== 'page') throw gone('The copy of the views was not finished');
+      return answer;
+    };
+    const [kind, applied, begun] = await run('begin');
     if (kind?.toString() !== 'begun' || begun === undefined) return null;
     generation = begun.toString();
     async function* pieces(): AsyncGenerator<Buffer> {
       try {
-        yield* piecesOf(readPages(ask, keepFrom), pieceBytes);
+        yield* piecesOf(ask, pieceBytes);
       } finally {
-        await ask('end');
+        await run('end');
       }
     }
     return { applied: Number(applied), pieces: pieces() };
@@ -110,17 +137,23 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
   const restore: ViewCopies['restore'] = async (partition, copy, onPut): Promise<RestoreResult> => {
     const name = newName();
     const step = (kind: string, ...args: (string | Buffer)[]) =>
-      connection.run<string | number>(
+      connection.run<string>(
         scripts.restore,
         [keys.applied, keys.generations, keys.restoring(partition)],
         [prefix, String(partition), name, kind, ...args],
       );
-    const put = async (piece: Buffer): Promise<string | number> => {
-      const { rows, rest } = withoutStates(piece);
-      const writing = [step('put', rest)];
-      if (rows.length > 0) writing.push(connection.command('HSET', keys.rows(partition, name), ...rows));
-      const [entries] = await Promise.all(writing);
-      return entries!;
+    let page = 0;
+    /** How many entries, null when another one has taken over. */
+    const put = async (piece: Buffer): Promise<number | null> => {
+      const read = readPiece(piece);
+      if (read.kind === 'page') page += 1;
+      const writes = writesOf(read, page);
+      const asked = step('put', ...writes.promised);
+      const written = writes.commands.map(([command, key, ...args]) =>
+        connection.command(command, keys.part(partition, name, key), ...args),
+      );
+      const [answer] = await Promise.all([asked, ...written]);
+      return answer === 'put' ? writes.entries : null;
     };
     const begun = await step('begin');
     if (begun !== 'begun') return begun === 'busy' ? 'busy' : 'out-of-step';
@@ -131,11 +164,11 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
       return 'out-of-step';
     };
     // One piece is on its way while the server deals with the one before.
-    let before: Promise<string | number> = Promise.resolve(0);
+    let before: Promise<number | null> = Promise.resolve(0);
     const isPut = async () => {
       const entries = await before;
-      if (typeof entries === 'number') onPut(entries);
-      return typeof entries === 'number';
+      if (entries !== null) onPut(entries);
+      return entries !== null;
     };
     for await (const piece of copy.pieces) {
       const putting = put(piece);
@@ -145,6 +178,7 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
       before = putting;
     }
     if (!(await isPut())) return outOfStep();
+    await connection.command('HSET', keys.part(partition, name, 'pages'), 'last', String(page));
     const ended = await step('end', String(copy.applied));
     if (ended !== 'ended') return outOfStep();
     await sweep();

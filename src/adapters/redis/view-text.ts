@@ -1,6 +1,7 @@
 /** The views as Redis keeps them: names of keys, and values as text. The Lua beside this says what stands where. */
 import { randomBytes } from 'node:crypto';
 import { cursorOf, type LedgerRow, type Reservation, type ViewBatch, type ViewChange } from '../../bidding/ports.ts';
+import type { RequestId } from '../../domain/glossary.ts';
 import { decayFactor, type HalfLives, type Histogram } from '../../domain/histogram.ts';
 import type { CapReservation } from '../../domain/offer.ts';
 import type { RequestState } from '../../domain/states.ts';
@@ -12,7 +13,8 @@ export type Keys = {
   restoring: (partition: number) => string;
   /** Replaced or unfinished views, `partition:generation`. */
   garbage: string;
-  rows: (partition: number, generation: string) => string;
+  /** Of one partition's generation: `rows`, `pages` and the others of lua/rows.lua. */
+  part: (partition: number, generation: string, name: string) => string;
 };
 
 export function keysOf(prefix: string): Keys {
@@ -22,7 +24,7 @@ export function keysOf(prefix: string): Keys {
     taking: (partition) => `${prefix}taking:${partition}`,
     restoring: (partition) => `${prefix}restoring:${partition}`,
     garbage: `${prefix}garbage`,
-    rows: (partition, generation) => `${prefix}v:${partition}:${generation}:rows`,
+    part: (partition, generation, name) => `${prefix}v:${partition}:${generation}:${name}`,
   };
 }
 
@@ -37,6 +39,19 @@ function headerOf(state: RequestState, open: boolean): string {
   return `${state.phase}|${open ? 1 : 0}|${cursorOf(state).slice(0, cursorTimeLength)}`;
 }
 
+export function phaseIn(header: string): string {
+  return header.slice(0, header.indexOf('|'));
+}
+
+export function isOpenHeader(header: string): boolean {
+  return header.at(-cursorTimeLength - 2) === '1';
+}
+
+/** `cursorOf` the state behind it. */
+export function cursorIn(header: string, requestId: RequestId): string {
+  return `${header.slice(-cursorTimeLength)}:${requestId}`;
+}
+
 const statuses: Readonly<Record<string, Reservation>> = {
   h: 'held',
   c: 'committed',
@@ -44,8 +59,8 @@ const statuses: Readonly<Record<string, Reservation>> = {
   r: 'refused',
 };
 
-export function ledgerRow(row: string, exposure: string): LedgerRow {
-  return { state: JSON.parse(row.slice(row.indexOf('\t') + 1)), reservation: statuses[exposure.charAt(0)] ?? 'none' };
+export function ledgerRow(state: string, exposure: string): LedgerRow {
+  return { state: JSON.parse(state), reservation: statuses[exposure.charAt(0)] ?? 'none' };
 }
 
 /** Half-lives may differ between partitions only while a changed setting is rolled out. */
@@ -63,6 +78,25 @@ export function readHistogram(bytes: Buffer): StoredHistogram {
     halfLives: { halfLifeMs: view.getFloat64(24, true), halfLifeResults: view.getFloat64(32, true) },
     cells: new Float64Array(copy.buffer, headBytes),
   };
+}
+
+/** As lua/copy.lua writes one: head and number of cells with bars between, then each cell that is not empty. */
+export function histogramBytes(text: string): Buffer {
+  const [head = '', ...cells] = text.split(' ');
+  const numbers = head.split('|').map(readDouble);
+  const length = numbers.pop()!;
+  const bytes = Buffer.alloc(headBytes + 8 * length);
+  for (const [i, number] of numbers.entries()) bytes.writeDoubleLE(number, 8 * i);
+  for (const cell of cells) {
+    const valueAt = cell.indexOf('=') + 1;
+    bytes.writeDoubleLE(readDouble(cell.slice(valueAt)), headBytes + 8 * Number(cell.slice(0, valueAt - 1)));
+  }
+  return bytes;
+}
+
+/** The C library's word for what never fades. */
+function readDouble(text: string): number {
+  return text === 'inf' ? Number.POSITIVE_INFINITY : Number(text);
 }
 
 /**
@@ -95,18 +129,20 @@ function encodeLimit({ limitAmountCents, limitCount, keys }: CapReservation): st
   return [String(limitAmountCents ?? ''), String(limitCount ?? ''), String(buckets.length), ...buckets];
 }
 
-function encodeChange(change: ViewChange, args: string[]): void {
+/** Lessons are told apart from the rest: `encodeLessons`. */
+function encodeChange(change: ViewChange, args: (string | Buffer)[]): void {
   switch (change.kind) {
     case 'state': {
       const { state, open, bidIds } = change;
-      args.push('S', state.requestId, headerOf(state, open), JSON.stringify(state), String(bidIds.length), ...bidIds);
+      const row = `${headerOf(state, open)}\t${JSON.stringify(state)}`;
+      args.push('S', state.requestId, row, String(bidIds.length), ...bidIds);
       return;
     }
     case 'reserve': {
       const { requestId, at, amountCents, expiresAt, force, caps } = change;
       // Two caps may count in one bucket; a request counts there once.
       const keys = JSON.stringify([...new Set(caps.flatMap((cap) => cap.keys.slice(0, 1)))]);
-      const limits = caps.filter(isLimiting).flatMap(encodeLimit);
+      const limits = force ? [] : caps.filter(isLimiting).flatMap(encodeLimit);
       args.push('R', requestId, String(at), String(amountCents), String(expiresAt), force ? '1' : '0', keys);
       args.push(String(limits.length), ...limits);
       return;
@@ -117,12 +153,8 @@ function encodeChange(change: ViewChange, args: string[]): void {
     case 'commit':
       args.push('C', change.requestId, String(change.expiresAt));
       return;
-    case 'learn': {
-      const { additions, at, halfLives, keys } = change;
-      args.push('L', String(at), String(halfLives.halfLifeMs), String(halfLives.halfLifeResults));
-      args.push(String(additions.length), ...additions.flat().map(String), String(keys.length), ...keys);
+    case 'learn':
       return;
-    }
     default:
       change satisfies never;
   }
@@ -138,11 +170,43 @@ function limitingKeys(changes: readonly ViewChange[]): string[] {
   return [...keys];
 }
 
+/** Requests whose reservations the changes touch. */
+function promisedIds(changes: readonly ViewChange[]): RequestId[] {
+  const ids = new Set<RequestId>();
+  for (const change of changes) {
+    if (change.kind === 'reserve' || change.kind === 'release' || change.kind === 'commit') ids.add(change.requestId);
+  }
+  return [...ids];
+}
+
+/** What is learnt, as numbers: see lua/apply.lua. */
+function encodeLessons(changes: readonly ViewChange[]): { names: string[]; lessons: Buffer } {
+  const places = new Map<string, number>();
+  const numbers: number[] = [];
+  for (const change of changes) {
+    if (change.kind !== 'learn') continue;
+    const { additions, at, halfLives, keys } = change;
+    numbers.push(at, halfLives.halfLifeMs, halfLives.halfLifeResults, additions.length, keys.length);
+    for (const addition of additions) numbers.push(...addition);
+    for (const key of keys) {
+      const place = places.get(key) ?? places.size + 1;
+      places.set(key, place);
+      numbers.push(place);
+    }
+  }
+  const lessons = Buffer.allocUnsafe(numbers.length * 8);
+  for (const [i, number] of numbers.entries()) lessons.writeDoubleLE(number, i * 8);
+  return { names: [...places.keys()], lessons };
+}
+
 /** Arguments of the fold, after the prefix. */
-export function encodeBatch(batch: ViewBatch): string[] {
-  const limiting = limitingKeys(batch.changes);
-  const args = [String(batch.partition), String(batch.first), String(batch.next), newName()];
-  args.push(String(limiting.length), ...limiting);
+export function encodeBatch(batch: ViewBatch): (string | Buffer)[] {
+  const { names, lessons } = encodeLessons(batch.changes);
+  const args: (string | Buffer)[] = [String(batch.partition), String(batch.first), String(batch.next), newName()];
+  for (const list of [limitingKeys(batch.changes), promisedIds(batch.changes), names]) {
+    args.push(String(list.length), ...list);
+  }
+  args.push(lessons);
   for (const change of batch.changes) encodeChange(change, args);
   return args;
 }

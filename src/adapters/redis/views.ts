@@ -5,8 +5,10 @@
 import type { ApplyResult, LedgerRow, RowsAt, Views } from '../../bidding/ports.ts';
 import type { RequestId } from '../../domain/glossary.ts';
 import { phases } from '../../domain/states.ts';
+import { Fault } from '../../errors.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
+import { createPageReader } from './view-pages.ts';
 import { encodeBatch, keysOf, ledgerRow, readHistogram, sumHistograms } from './view-text.ts';
 
 /** Rows asked for in one call: a reply of about a megabyte, and an argument list that Lua's stack can hold. */
@@ -16,16 +18,36 @@ function* pagesOf<T>(list: readonly T[]): Generator<T[]> {
   for (let from = 0; from < list.length; from += rowsAtOnce) yield list.slice(from, from + rowsAtOnce);
 }
 
-function rowsFrom(triples: readonly string[]): LedgerRow[] {
-  const rows: LedgerRow[] = [];
-  for (let i = 0; i + 2 < triples.length; i += 3) rows.push(ledgerRow(triples[i + 1]!, triples[i + 2]!));
-  return rows;
-}
+/** A page of closed rows goes away only when they were put on another one. */
+const attempts = 3;
 
 export function createViews(connection: Connection, prefix: string): Views {
   const keys = keysOf(prefix);
   const ask = (question: string, ...args: string[]): Promise<string[]> =>
     connection.run(scripts.read, [keys.generations, keys.applied], [prefix, question, ...args]);
+  const pages = createPageReader(connection);
+
+  /** Triples of request, row and reservation, after `head` other answers. */
+  async function askRows(
+    head: number,
+    question: string,
+    ...args: string[]
+  ): Promise<{ head: string[]; rows: LedgerRow[] }> {
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await ask(question, ...args);
+      const found: string[] = [];
+      const reservations: string[] = [];
+      for (let i = head; i + 2 < answer.length; i += 3) {
+        found.push(answer[i + 1]!);
+        reservations.push(answer[i + 2]!);
+      }
+      const states = await pages.statesOf(found);
+      if (states !== null) {
+        return { head: answer.slice(0, head), rows: states.map((state, i) => ledgerRow(state, reservations[i]!)) };
+      }
+      if (attempt === attempts) throw new Fault('views-behind', 'The views were lost while they were read.');
+    }
+  }
 
   return {
     applied: async (partition) =>
@@ -41,28 +63,29 @@ export function createViews(connection: Connection, prefix: string): Views {
     read: async (requestIds) => {
       const found = new Map<RequestId, LedgerRow>();
       for (const page of pagesOf(requestIds)) {
-        for (const row of rowsFrom(await ask('read', ...page))) found.set(row.state.requestId, row);
+        for (const row of (await askRows(0, 'read', ...page)).rows) found.set(row.state.requestId, row);
       }
       return found;
     },
     readAt: async (partition, requestIds) => {
-      const pages: RowsAt<LedgerRow>[] = [];
+      const found: RowsAt<LedgerRow>[] = [];
       for (const page of pagesOf(requestIds)) {
-        const [applied, ...rows] = await ask('at', String(partition), ...page);
-        pages.push({ applied: Number(applied), rows: rowsFrom(rows) });
+        const { head, rows } = await askRows(1, 'at', String(partition), ...page);
+        found.push({ applied: Number(head[0]), rows });
       }
-      return pages;
+      return found;
     },
     open: async (partition) => {
-      const pages: RowsAt<LedgerRow>[] = [];
+      const found: RowsAt<LedgerRow>[] = [];
       const seen = new Set<RequestId>();
       for (let cursor = '0'; ; ) {
-        const [applied, next, ...triples] = await ask('open', String(partition), cursor, String(rowsAtOnce));
+        const page = await askRows(2, 'open', String(partition), cursor, String(rowsAtOnce));
+        const [applied, next] = page.head;
         // Pages may overlap.
-        const rows = rowsFrom(triples).filter(({ state }) => !seen.has(state.requestId));
+        const rows = page.rows.filter(({ state }) => !seen.has(state.requestId));
         for (const { state } of rows) seen.add(state.requestId);
-        pages.push({ applied: Number(applied), rows });
-        if (next === undefined || next === '0') return pages;
+        found.push({ applied: Number(applied), rows });
+        if (next === undefined || next === '0') return found;
         cursor = next;
       }
     },
@@ -100,6 +123,6 @@ export function createViews(connection: Connection, prefix: string): Views {
       return new Map([...parts].map(([key, histograms]) => [key, sumHistograms(histograms)]));
     },
     query: async ({ phase, limit, before }) =>
-      rowsFrom(await ask('query', String(limit), before ?? '', ...(phase === null ? phases : [phase]))),
+      (await askRows(0, 'query', String(limit), before ?? '', ...(phase === null ? phases : [phase]))).rows,
   };
 }

@@ -1,6 +1,9 @@
 -- Folds one batch into the views of a partition where they stand at its first record, whole; else changes nothing.
 -- KEYS applied, generations, of all partitions. ARGV prefix, partition, first, next, name for a new generation, how many
--- cap keys any change may be refused by, these, changes.
+-- cap keys any change may be refused by, these, how many requests any change promises money for or takes it back from, these,
+-- how many statistics learn, these, the lessons, changes. A lesson is little-endian doubles: time, half-life in ms, half-life
+-- in results, number of additions, number of statistics, then cell and amount of each addition, then the place of each
+-- statistic among those above. What a batch comes to is written at its end: nearly all that is promised in a long one is taken back in it.
 -- Returns { applied before } where out of step, else { '', refused requests }.
 
 local prefix, partition, first = ARGV[1], ARGV[2], ARGV[3]
@@ -17,7 +20,7 @@ if first == '0' then
   end
   call('DEL', prefix .. 'restoring:' .. partition)
 end
-if not generation and #ARGV > 6 then
+if not generation and #ARGV > 9 then
   generation = ARGV[5]
   call('HSET', KEYS[2], partition, generation)
 end
@@ -37,57 +40,148 @@ local function take()
   return ARGV[at]
 end
 local refused = { '' }
-local limiting = {}
-for i = 1, tonumber(take()) do limiting[i] = take() end
+local function takeList()
+  local list = {}
+  for i = 1, tonumber(take()) do list[i] = take() end
+  return list
+end
+
+-- More than may stand on Lua's stack at once.
+local atOnce = 1000
+local function inParts(list, work)
+  for from = 1, #list, atOnce do work(from, math.min(from + atOnce - 1, #list)) end
+end
+
+local function callAll(command, key, list)
+  inParts(list, function(from, upTo) call(command, key, unpack(list, from, upTo)) end)
+end
+
+-- Calls back with each of the fields and its value or false.
+local function readAll(key, fields, found)
+  inParts(fields, function(from, upTo)
+    for i, value in ipairs(call('HMGET', key, unpack(fields, from, upTo))) do found(fields[from + i - 1], value) end
+  end)
+end
+
+local limiting = takeList()
+
+-- What is promised for a request. `stored`: it stands under its cap keys.
+local exposures = {}
+readAll(base .. 'exp', takeList(), function(id, text)
+  local own = { was = text }
+  if text then own.status, own.amount, own.expiresAt, own.keys = splitExposure(text) end
+  own.stored = own.status == 'h' or own.status == 'c'
+  exposures[id] = own
+end)
+
+local function capKeysOf(own)
+  own.list = own.list or cjson.decode(own.keys)
+  return own.list
+end
+
+-- What this batch adds to a cap key so far: cents, requests, and their expiries by request, false for one that leaves.
+local pending = {}
+local function pendingOf(key)
+  local own = pending[key]
+  if not own then
+    own = { amount = 0, count = 0, members = {} }
+    pending[key] = own
+  end
+  return own
+end
+
+-- In Redis, as far as asked for: cents and requests promised under a limiting key of this partition.
+local amounts, counts = nil, {}
+
+local function flush()
+  local texts = {}
+  for id, own in pairs(exposures) do
+    if own.changed then
+      local text = own.status .. '|' .. own.amount .. '|' .. own.expiresAt .. '|' .. own.keys
+      keep('x' .. id, own.was)
+      texts[#texts + 1], texts[#texts + 2] = id, text
+      own.was, own.changed = text, false
+      own.stored = own.status == 'h' or own.status == 'c'
+    end
+  end
+  callAll('HSET', base .. 'exp', texts)
+  local changed = {}
+  for key, own in pairs(pending) do
+    local z, coming, leaving = base .. 'z:' .. key, {}, {}
+    for id, expiresAt in pairs(own.members) do
+      if expiresAt then coming[#coming + 1], coming[#coming + 2] = expiresAt, id else leaving[#leaving + 1] = id end
+    end
+    callAll('ZADD', z, coming)
+    callAll('ZREM', z, leaving)
+    if #leaving > 0 and #coming == 0 and call('EXISTS', z) == 0 then
+      call('HDEL', base .. 'amounts', key)
+    elseif own.amount ~= 0 then
+      changed[#changed + 1] = key
+    end
+  end
+  local sums = {}
+  readAll(base .. 'amounts', changed, function(key, amount)
+    sums[#sums + 1], sums[#sums + 2] = key, string.format('%.0f', (tonumber(amount or 0)) + pending[key].amount)
+  end)
+  callAll('HSET', base .. 'amounts', sums)
+  pending, amounts, counts = {}, nil, {}
+end
 
 -- What other partitions promised stands still while this runs: it is asked for once, for all keys that limit anything.
 local elsewhere
 local function lookElsewhere()
   elsewhere = {}
   for _, b in ipairs(basesOf(KEYS[2], prefix)) do
-    for from = 1, b == base and 0 or #limiting, 1000 do
-      local upTo = math.min(from + 999, #limiting)
-      for i, amount in ipairs(call('HMGET', b .. 'amounts', unpack(limiting, from, upTo))) do
-        if amount then
-          local key = limiting[from + i - 1]
-          local found = elsewhere[key] or { amount = 0, count = 0, earliest = math.huge, bases = {} }
-          elsewhere[key] = found
-          found.amount = found.amount + tonumber(amount)
-          found.count = found.count + call('ZCARD', b .. 'z:' .. key)
-          found.earliest = math.min(found.earliest, tonumber(call('ZRANGE', b .. 'z:' .. key, 0, 0, 'WITHSCORES')[2]) or math.huge)
-          found.bases[#found.bases + 1] = b
-        end
-      end
+    if b ~= base then
+      readAll(b .. 'amounts', limiting, function(key, amount)
+        if not amount then return end
+        local found = elsewhere[key] or { amount = 0, bases = {} }
+        elsewhere[key] = found
+        found.amount = found.amount + tonumber(amount)
+        found.bases[#found.bases + 1] = b
+      end)
     end
   end
+end
+
+local function countElsewhere(found, key)
+  if not found.count then
+    found.count = 0
+    for _, b in ipairs(found.bases) do found.count = found.count + call('ZCARD', b .. 'z:' .. key) end
+  end
+  return found.count
 end
 
 local function usedElsewhere(key, time)
   local found = elsewhere[key]
   if not found then return 0, 0 end
-  if found.earliest > tonumber(time) then return found.amount, found.count end
+  if not found.earliest then
+    found.earliest = math.huge
+    for _, b in ipairs(found.bases) do
+      found.earliest = math.min(found.earliest, tonumber(call('ZRANGE', b .. 'z:' .. key, 0, 0, 'WITHSCORES')[2]) or math.huge)
+    end
+  end
+  if found.earliest > tonumber(time) then return found.amount, countElsewhere(found, key) end
   local used = usageOf(found.bases, { key }, time)[1]
   return used[1], used[2]
 end
 
--- `limits` arguments from here on say what limits a reservation.
-local function fits(limits, amount, time)
-  local caps, keys, stop = {}, {}, at + limits
-  while at < stop do
-    local cap = { amount = take(), count = take(), from = #keys + 1 }
-    for _ = 1, tonumber(take()) do keys[#keys + 1] = take() end
-    cap.upTo = #keys
-    caps[#caps + 1] = cap
-  end
-  if #keys == 0 then return true end
-  if not elsewhere then lookElsewhere() end
-  local used = usageOf({ base }, keys, time)
+-- Were what has expired still promised: more than is used, and told without looking for it.
+local function atMost(key, isCounted)
+  local there, more = elsewhere[key], pending[key]
+  local amount = amounts[key] + (more and more.amount or 0) + (there and there.amount or 0)
+  if not isCounted then return amount, 0 end
+  counts[key] = counts[key] or call('ZCARD', base .. 'z:' .. key)
+  return amount, counts[key] + (more and more.count or 0) + (there and countElsewhere(there, key) or 0)
+end
+
+local function haveRoom(caps, amount, usedOf)
   for _, cap in ipairs(caps) do
     local sum, count = tonumber(amount), 1
-    for i = cap.from, cap.upTo do
-      local sumElsewhere, countElsewhere = usedElsewhere(keys[i], time)
-      sum = sum + used[i][1] + sumElsewhere
-      count = count + used[i][2] + countElsewhere
+    for _, key in ipairs(cap.keys) do
+      local used, number = usedOf(key, cap.count ~= '')
+      sum = sum + used
+      count = count + number
     end
     if cap.amount ~= '' and sum > tonumber(cap.amount) then return false end
     if cap.count ~= '' and count > tonumber(cap.count) then return false end
@@ -95,25 +189,71 @@ local function fits(limits, amount, time)
   return true
 end
 
+-- `limits` arguments from here on say what limits a reservation.
+local function fits(limits, amount, time)
+  local caps, stop = {}, at + limits
+  while at < stop do caps[#caps + 1] = { amount = take(), count = take(), keys = takeList() } end
+  if #caps == 0 then return true end
+  if not elsewhere then lookElsewhere() end
+  if not amounts then
+    amounts = {}
+    readAll(base .. 'amounts', limiting, function(key, sum) amounts[key] = tonumber(sum or 0) end)
+  end
+  if haveRoom(caps, amount, atMost) then return true end
+  if next(pending) then flush() end
+  return haveRoom(caps, amount, function(key)
+    local used, there, number = usageOf({ base }, { key }, time)[1], usedElsewhere(key, time)
+    return used[1] + there, used[2] + number
+  end)
+end
+
+local function promise(id, own)
+  for _, key in ipairs(capKeysOf(own)) do
+    local sum = pendingOf(key)
+    sum.amount, sum.count = sum.amount + tonumber(own.amount), sum.count + 1
+    sum.members[id] = own.expiresAt
+  end
+end
+
+local function takeBack(id, own)
+  for _, key in ipairs(capKeysOf(own)) do
+    local sum = pendingOf(key)
+    sum.amount, sum.count = sum.amount - tonumber(own.amount), sum.count - 1
+    if own.stored then sum.members[id] = false else sum.members[id] = nil end
+  end
+end
+
+local function put(own, status, amount, expiresAt, keys)
+  own.status, own.amount, own.expiresAt, own.keys, own.list, own.changed = status, amount, expiresAt, keys, nil, true
+end
+
 local changes = {}
 
+-- By request: where it stood before this batch, and the last of its rows. Pairs of bid and request: the last word counts.
+local rows, bids = {}, {}
+
 function changes.S()
-  local id, header, json = take(), take(), take()
-  putRow(id, header, json)
-  for _ = 1, tonumber(take()) do call('HSET', base .. 'bids', take(), id) end
+  local id, row = take(), take()
+  local own = rows[id]
+  if not own then
+    own = { was = call('HGET', base .. 'rows', id) }
+    rows[id] = own
+  end
+  own.row = row
+  for _ = 1, tonumber(take()) do bids[#bids + 1], bids[#bids + 2] = take(), id end
 end
 
 function changes.R()
   local id, time, amount, expiresAt, force, keys, limits = take(), take(), take(), take(), take() == '1', take(), tonumber(take())
   local next = at + limits
-  local old = call('HGET', base .. 'exp', id)
-  local status = old and string.sub(old, 1, 1)
+  local own = exposures[id]
+  local status = own.status
   if status ~= 'h' and status ~= 'c' and (not status or force) then
     if force or fits(limits, amount, time) then
-      putExposure(id, old, 'h', amount, expiresAt, keys)
-      promise(id, amount, expiresAt, keys)
+      put(own, 'h', amount, expiresAt, keys)
+      promise(id, own)
     else
-      putExposure(id, old, 'r', '0', '0', '[]')
+      put(own, 'r', '0', '0', '[]')
       status = 'r'
     end
   end
@@ -123,31 +263,67 @@ end
 
 function changes.X()
   local id = take()
-  local old = call('HGET', base .. 'exp', id)
-  local status, amount, _, keys = splitExposure(old or '')
-  if status ~= 'h' and status ~= 'c' then return end
-  takeBack(id, amount, keys)
-  putExposure(id, old, 'l', '0', '0', '[]')
+  local own = exposures[id]
+  if own.status ~= 'h' and own.status ~= 'c' then return end
+  takeBack(id, own)
+  put(own, 'l', '0', '0', '[]')
 end
 
 function changes.C()
   local id, expiresAt = take(), take()
-  local old = call('HGET', base .. 'exp', id)
-  local status, amount, _, keys = splitExposure(old or '')
-  if status ~= 'h' and status ~= 'c' then return end
-  putExposure(id, old, 'c', amount, expiresAt, keys)
-  for _, key in ipairs(cjson.decode(keys)) do call('ZADD', base .. 'z:' .. key, expiresAt, id) end
+  local own = exposures[id]
+  if own.status ~= 'h' and own.status ~= 'c' then return end
+  own.status, own.expiresAt, own.changed = 'c', expiresAt, true
+  for _, key in ipairs(capKeysOf(own)) do pendingOf(key).members[id] = expiresAt end
+end
+
+local function headerOf(row)
+  return string.sub(row, 1, string.find(row, '\t', 1, true) - 1)
+end
+
+local function phaseOf(header)
+  return string.match(header, '^[^|]+')
+end
+
+local function cursor(header, id)
+  return string.match(header, '|(%d+)$') .. ':' .. id
+end
+
+local function writeRows()
+  local texts, opened, closed = {}, {}, {}
+  local coming, leaving = {}, {}
+  local function add(all, phase, ...)
+    local list = all[phase] or {}
+    all[phase] = list
+    for _, item in ipairs({ ... }) do list[#list + 1] = item end
+  end
+  for id, own in pairs(rows) do
+    keep('r' .. id, own.was)
+    texts[#texts + 1], texts[#texts + 2] = id, own.row
+    local header, before = headerOf(own.row), own.was and headerOf(own.was)
+    if before ~= header then
+      if before then add(leaving, phaseOf(before), cursor(before, id)) end
+      add(coming, phaseOf(header), '0', cursor(header, id))
+      if string.find(header, '|1|', 1, true) then
+        opened[#opened + 1] = id
+      elseif before then
+        closed[#closed + 1] = id
+      end
+    end
+  end
+  callAll('HSET', base .. 'rows', texts)
+  callAll('HSET', base .. 'bids', bids)
+  callAll('SADD', base .. 'open', opened)
+  callAll('SREM', base .. 'open', closed)
+  for phase, cursors in pairs(leaving) do callAll('ZREM', base .. 'c:' .. phase, cursors) end
+  for phase, cursors in pairs(coming) do callAll('ZADD', base .. 'c:' .. phase, cursors) end
 end
 
 local cellCount = 499
 local headBytes = 5 * 8
 
--- Histograms that lessons of this batch touch: read once, written once at the end. By key, and in the order of their coming.
-local open, opened = {}, {}
-
-local function histogramOf(name, time)
-  local known = open[name]
-  if known then return known end
+-- Histograms that lessons of this batch touch: read once, written once at the end.
+local function readHistogram(name, time)
   local key = base .. 'h:' .. name
   local bytes = call('GET', key)
   keep('s' .. name, bytes)
@@ -157,13 +333,12 @@ local function histogramOf(name, time)
     call('SADD', base .. 'stats', name)
   end
   local landmark, landmarkCount, count = struct.unpack('<ddd', bytes)
-  known = { key = key, bytes = bytes, isNew = isNew, landmark = landmark, landmarkCount = landmarkCount, count = count }
-  known.length = (#bytes - headBytes) / 8
-  -- Those that change, by index from 0.
-  known.cells = {}
-  open[name] = known
-  opened[#opened + 1] = known
-  return known
+  local length = (#bytes - headBytes) / 8
+  -- `cells`: those that change, by index from 0.
+  return {
+    key = key, bytes = bytes, isNew = isNew, landmark = landmark, landmarkCount = landmarkCount, count = count,
+    length = length, cells = {},
+  }
 end
 
 local function cellOf(histogram, index)
@@ -174,8 +349,7 @@ local function cellOf(histogram, index)
 end
 
 -- src/domain/histogram.ts, foldSums: the same operations in the same order.
-local function fold(name, lesson)
-  local histogram = histogramOf(name, lesson.time)
+local function fold(histogram, lesson)
   local cells = histogram.cells
   local count = histogram.count + 1
   local exponent = 0.6931471805599453
@@ -229,23 +403,34 @@ local function write(histogram)
   for _, run in ipairs(runs) do call('SETRANGE', h.key, run.from, table.concat(run)) end
 end
 
-local function takeHalfLife()
-  local text = take()
-  return text == 'Infinity' and math.huge or tonumber(text)
-end
-
-function changes.L()
-  local lesson = { time = tonumber(take()), halfLifeMs = takeHalfLife(), halfLifeResults = takeHalfLife() }
-  lesson.indexes, lesson.amounts, lesson.highest = {}, {}, -1
-  for i = 1, tonumber(take()) do
-    local index = tonumber(take())
-    lesson.indexes[i], lesson.amounts[i] = index, tonumber(take())
-    lesson.highest = math.max(lesson.highest, index)
+local function learn(names, lessons)
+  local histograms, formats = {}, {}
+  local from = 1
+  while from <= #lessons do
+    local time, halfLifeMs, halfLifeResults, additions, statistics
+    time, halfLifeMs, halfLifeResults, additions, statistics, from = struct.unpack('<ddddd', lessons, from)
+    local length = 2 * additions + statistics
+    formats[length] = formats[length] or '<' .. string.rep('d', length)
+    local numbers = { struct.unpack(formats[length], lessons, from) }
+    from = numbers[length + 1]
+    local lesson = { time = time, halfLifeMs = halfLifeMs, halfLifeResults = halfLifeResults, highest = -1 }
+    lesson.indexes, lesson.amounts = {}, {}
+    for i = 1, additions do
+      lesson.indexes[i], lesson.amounts[i] = numbers[2 * i - 1], numbers[2 * i]
+      lesson.highest = math.max(lesson.highest, numbers[2 * i - 1])
+    end
+    for i = 2 * additions + 1, length do
+      local place = numbers[i]
+      histograms[place] = histograms[place] or readHistogram(names[place], time)
+      fold(histograms[place], lesson)
+    end
   end
-  for _ = 1, tonumber(take()) do fold(take(), lesson) end
+  for _, histogram in pairs(histograms) do write(histogram) end
 end
 
+learn(takeList(), take())
 while at < #ARGV do changes[take()]() end
-for _, histogram in ipairs(opened) do write(histogram) end
+writeRows()
+flush()
 call('HSET', KEYS[1], partition, ARGV[4])
 return refused

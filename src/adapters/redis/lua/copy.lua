@@ -3,6 +3,7 @@
 -- KEYS applied, generations, taking. ARGV prefix, partition, name of the copy, step, generation, arguments of the step.
 -- A page is lines: a mark, an id as JSON, a value, with tabs between; neither tabs nor line breaks inside.
 --   R request, row   E request, reservation   B bid, request   H key, histogram as text
+-- On the way, closed rows are put on pages: where a row is still what the copy shows of it, its state is replaced by its place.
 
 local prefix, partition, name, step = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local keptMs = 60000
@@ -25,7 +26,10 @@ if step == 'end' then
 end
 redis.call('PEXPIRE', KEYS[3], keptMs)
 
-local cursor, count, keepFrom = ARGV[6], ARGV[7], tonumber(ARGV[8])
+local keepFrom = tonumber(ARGV[6])
+local rest = {}
+for i = 7, #ARGV do rest[i - 6] = ARGV[i] end
+local cursor, count = rest[1], rest[2]
 
 -- The value when the copy began; nil where there was none.
 local function then_(kind, id, now)
@@ -37,6 +41,10 @@ end
 local function isWanted(row)
   local open, time = string.match(row, '^[^|]+|(%d)|(%d+)\t')
   return open == '1' or tonumber(time) >= keepFrom
+end
+
+local function isPlaced(row)
+  return string.find(row, '^[^\t]+\t@') ~= nil
 end
 
 local found = { 'page' }
@@ -58,12 +66,45 @@ local function textOf(histogram)
   return table.concat(parts, ' ')
 end
 
-if step == 'rows' then
+if step == 'pages' then
+  for _, page in ipairs(redis.call('HKEYS', b .. 'pages')) do
+    if page ~= 'last' then found[#found + 1] = page end
+  end
+elseif step == 'page' then
+  found[2] = redis.call('HGET', b .. 'pages', rest[1]) or nil
+elseif step == 'headers' then
+  -- Of the requests of one page in their order: the header of each that the copy shows there, else ''.
+  local page = table.remove(rest, 1)
+  for i, id in ipairs(rest) do
+    local row = then_('r', id, redis.call('HGET', b .. 'rows', id) or nil)
+    local place = '\t@' .. page .. ':' .. (i - 1)
+    local isThere = row and string.sub(row, -#place) == place and isWanted(row)
+    found[i + 1] = isThere and string.sub(row, 1, -#place - 1) or ''
+  end
+elseif step == 'seal' then
+  -- A page, then request and header of each of its rows.
+  local page = redis.call('HINCRBY', b .. 'pages', 'last', 1)
+  redis.call('HSET', b .. 'pages', page, rest[1])
+  for i = 2, #rest, 2 do
+    if redis.call('HEXISTS', b .. 'undo', 'r' .. rest[i]) == 0 then
+      redis.call('HSET', b .. 'rows', rest[i], rest[i + 1] .. '\t@' .. page .. ':' .. (i / 2 - 1))
+    end
+  end
+elseif step == 'drop' then
+  -- A page whose requests have all moved on.
+  local page = table.remove(rest, 1)
+  for i, id in ipairs(rest) do
+    local place = '\t@' .. page .. ':' .. (i - 1)
+    local row = redis.call('HGET', b .. 'rows', id)
+    if row and string.sub(row, -#place) == place then return found end
+  end
+  redis.call('HDEL', b .. 'pages', page)
+elseif step == 'rows' then
   local page = redis.call('HSCAN', b .. 'rows', cursor, 'COUNT', count)
   found[2] = page[1]
   for i = 1, #page[2], 2 do
     local row = then_('r', page[2][i], page[2][i + 1])
-    if row and isWanted(row) then add('R', page[2][i], row) end
+    if row and isWanted(row) and not isPlaced(row) then add('R', page[2][i], row) end
   end
 elseif step == 'exposures' then
   local page = redis.call('HSCAN', b .. 'exp', cursor, 'COUNT', count)

@@ -5,6 +5,12 @@ local prefix, question = ARGV[1], ARGV[2]
 local rest = {}
 for i = 3, #ARGV do rest[i - 2] = ARGV[i] end
 
+-- A row whose state stands on a page says on which one, and of which key; such a row is short.
+local function placed(b, row)
+  if #row < 200 and string.find(row, '\t@', 1, true) then return row .. ':' .. b .. 'pages' end
+  return row
+end
+
 -- Flat triples: request, row, reservation or ''.
 local function rowsOf(b, ids, found)
   if #ids == 0 then return ids end
@@ -23,7 +29,7 @@ local function rowsOf(b, ids, found)
   local exposures = redis.call('HMGET', b .. 'exp', unpack(present))
   for i, id in ipairs(present) do
     found[#found + 1] = id
-    found[#found + 1] = rows[places[i]]
+    found[#found + 1] = placed(b, rows[places[i]])
     found[#found + 1] = exposures[i] or ''
   end
   return absent
