@@ -88,7 +88,8 @@ function shortestHalf(cells: Int32Array, from: number, to: number, loneSum: numb
       inside -= lone[first]!;
       first += 1;
     }
-    shortest = Math.min(shortest, cells[place]! - cells[first]!);
+    const wide = cells[place]! - cells[first]!;
+    if (wide < shortest) shortest = wide;
   }
   return shortest;
 }
@@ -159,45 +160,20 @@ function insideOf({ cells }: Counts, { from, to, loneSum }: Spread, halfWidth: n
 /** Widths at once, each with its share of the mixture. */
 export type Mixture = readonly { smoothing: number; share: number }[];
 
-/** Weights by cell and by the gap below it, and the second difference of what is spread, `margin` before its cell. */
-const kept = new Float64Array(cellCount);
+/** Weights by cell and by the gap below it, as smoothed, and the second difference of what is spread. */
+const here = new Float64Array(cellCount);
 const under = new Float64Array(cellCount);
 let bends = new Float64Array(4 * cellCount);
 
-/** Fills the tables with the counts times `factor`, smoothed by each width of the mixture and times its share. Returns the margin. */
-function smooth(counts: Counts, spread: Spread, mixture: Mixture, factor: number): number {
-  const { cells, on, between, length } = counts;
+/** Adds to `here` what is given away, spread by each width of the mixture. */
+function addSpread(counts: Counts, spread: Spread, mixture: Mixture, factor: number): void {
+  const { cells } = counts;
   const { from, to, loneSum } = spread;
-  let all = 0;
-  let spreading = 0;
-  let margin = 1;
-  for (const { smoothing, share } of mixture) {
-    const halfWidth = halfWidthOf(spread, smoothing);
-    all += share * factor;
-    if (halfWidth === 1) continue;
-    spreading += share * factor;
-    margin = Math.max(margin, halfWidth);
-  }
-  kept.fill(0);
-  under.fill(0);
-  if (bends.length < cellCount + 2 * margin) bends = new Float64Array(cellCount + 2 * margin);
-  bends.fill(0, 0, cellCount + 2 * margin);
-  for (let place = 0; place < length; place += 1) {
-    const cell = cells[place]!;
-    kept[cell] = on[place]! * all;
-    under[cell] = between[place]! * all;
-  }
-  if (margin === 1) return margin;
-  for (let place = from; place < to; place += 1) {
-    const cell = cells[place]!;
-    const share = lone[place]!;
-    if (between[place] === 0) kept[cell] = all * on[place]! - spreading * share;
-    else {
-      const stays = all - spreading * (share / (on[place]! + between[place]!));
-      kept[cell] = on[place]! * stays;
-      under[cell] = between[place]! * stays;
-    }
-  }
+  const margin = halfWidthOf(spread, Math.max(...mixture.map(({ smoothing }) => smoothing)));
+  const [lowest, highest] = [cells[from]!, cells[to - 1]!];
+  const size = cellCount + 2 * margin;
+  if (bends.length < size) bends = new Float64Array(size);
+  bends.fill(0, lowest, highest + 2 * margin + 1);
   // A triangle's second difference has three points, so two running sums make all triangles of all widths in linear time.
   for (const { smoothing, share } of mixture) {
     const halfWidth = halfWidthOf(spread, smoothing);
@@ -211,7 +187,44 @@ function smooth(counts: Counts, spread: Spread, mixture: Mixture, factor: number
       bends[middle + halfWidth]! += bend;
     }
   }
-  return margin;
+  let slope = 0;
+  let height = 0;
+  const last = Math.min(maxRateHundredths, highest + margin - 1);
+  for (let cell = lowest - margin + 1; cell <= last; cell += 1) {
+    slope += bends[cell - 1 + margin]!;
+    height += slope;
+    // Running sums of positive and negative shares may end a rounding below zero.
+    if (cell >= minRateHundredths && height > 0) here[cell]! += height;
+  }
+}
+
+/** Fills `here` and `under` with the counts times `factor`, smoothed by each width of the mixture and times its share. */
+function smooth(counts: Counts, spread: Spread, mixture: Mixture, factor: number): void {
+  const { cells, on, between, length } = counts;
+  let all = 0;
+  let spreading = 0;
+  for (const { smoothing, share } of mixture) {
+    all += share * factor;
+    if (halfWidthOf(spread, smoothing) > 1) spreading += share * factor;
+  }
+  here.fill(0);
+  under.fill(0);
+  for (let place = 0; place < length; place += 1) {
+    here[cells[place]!] = on[place]! * all;
+    under[cells[place]!] = between[place]! * all;
+  }
+  if (spreading === 0) return;
+  for (let place = spread.from; place < spread.to; place += 1) {
+    const cell = cells[place]!;
+    const given = lone[place]! * spreading;
+    if (between[place] === 0) here[cell]! -= given;
+    else {
+      const count = on[place]! + between[place]!;
+      here[cell]! -= given * (on[place]! / count);
+      under[cell]! -= given * (between[place]! / count);
+    }
+  }
+  addSpread(counts, spread, mixture, factor);
 }
 
 /** A win curve to start from, and what it weighs beside the results, which weigh `own` each. */
@@ -223,25 +236,12 @@ export type Start = { win: Float64Array; weight: number; own: number };
  * between two cells beats the upper one, loses to the lower and ties with neither.
  */
 export function smoothedWin(counts: Counts, spread: Spread, mixture: Mixture, start: Start, win: Float64Array): void {
-  const margin = smooth(counts, spread, mixture, start.own);
+  smooth(counts, spread, mixture, start.own);
   const { win: before, weight } = start;
-  let slope = 0;
-  let height = 0;
-  for (let index = cellCount + 2 * margin - 1; index > maxRateHundredths + margin + 1; index -= 1) {
-    slope += bends[index]!;
-    height += slope;
-  }
   let above = 0;
   for (let cell = cellCount - 1; cell >= 0; cell -= 1) {
-    let here = kept[cell]!;
-    if (cell <= maxRateHundredths && cell >= minRateHundredths) {
-      slope += bends[cell + 1 + margin]!;
-      height += slope;
-      // Running sums of positive and negative shares may end a rounding below zero.
-      here += Math.max(height, 0);
-    }
-    // Weights add up to 1 but for rounding.
-    win[cell] = Math.min(1, above + here / 2 + weight * before[cell]!);
-    above += here + under[cell]!;
+    const share = here[cell]!;
+    win[cell] = above + share / 2 + weight * before[cell]!;
+    above += share + under[cell]!;
   }
 }

@@ -120,11 +120,11 @@ export function clearShared(shared: SharedCurves): void {
   shared.used = 0;
 }
 
-/** A curve of zeros. */
+/** Room for a curve, to be filled. */
 function takeRoom(shared: SharedCurves): Float64Array {
   const known = shared.room[shared.used];
   shared.used += 1;
-  if (known !== undefined) return known.fill(0);
+  if (known !== undefined) return known;
   const made = new Float64Array(cellCount);
   shared.room.push(made);
   return made;
@@ -149,22 +149,37 @@ function shrink(
   gather(counts, histogram.cells, decayFactor(histogram, at, { halfLifeMs, halfLifeResults }));
   const weight = parent.weightBeside(counts.results);
   const total = counts.results + weight;
-  if (total === 0) return true;
   const spread = spreadOf(counts);
-  const start = { win: parent.win, weight: weight / total, own: 1 / total };
+  const known = total > 0 ? total : 1;
+  const start = { win: parent.win, weight: weight / known, own: 1 / known };
   for (const [place, mixture] of into.mixtures.entries()) {
     smoothedWin(counts, spread, mixture, start, into.wins[place]!);
   }
   return true;
 }
 
-function addWeighted(sum: Float64Array, weight: number, added: Float64Array): void {
-  for (let cell = 0; cell < cellCount; cell += 1) sum[cell]! += weight * added[cell]!;
+/** Fills `sum` with the weighted sum of the curves, two at a time; where weights add up to 1 but for rounding, so does it. */
+function addUp(sum: Float64Array, curves: readonly Float64Array[], weights: readonly number[]): Float64Array {
+  for (let place = 0; place < curves.length; place += 2) {
+    const [first, firstWeight] = [curves[place]!, weights[place]!];
+    const [second, secondWeight] = [curves[place + 1] ?? first, place + 1 < curves.length ? weights[place + 1]! : 0];
+    if (place === 0) {
+      for (let cell = 0; cell < cellCount; cell += 1) {
+        sum[cell] = firstWeight * first[cell]! + secondWeight * second[cell]!;
+      }
+    } else {
+      for (let cell = 0; cell < cellCount; cell += 1) {
+        sum[cell]! += firstWeight * first[cell]! + secondWeight * second[cell]!;
+      }
+    }
+  }
+  return sum;
 }
 
-/** Weights add up to 1 but for rounding. */
-function atMostOne(win: Float64Array): void {
-  for (let cell = 0; cell < cellCount; cell += 1) win[cell] = Math.min(1, win[cell]!);
+/** Shares add up to 1 but for rounding. The curve never rises. */
+function atMostOne(win: Float64Array): Float64Array {
+  for (let cell = 0; cell < cellCount && win[cell]! > 1; cell += 1) win[cell] = 1;
+  return win;
 }
 
 /** Win curve of a distribution over cells. A rate between two cells beats the upper one, loses to the lower and ties with neither. */
@@ -174,11 +189,10 @@ export function winOf(distribution: Float64Array): Float64Array {
   let above = 0;
   for (let cell = noRivalCell; cell >= 0; cell -= 1) {
     const here = distribution[cell]!;
-    // Weights add up to 1 but for rounding.
-    win[cell] = Math.min(1, above + here / 2);
+    win[cell] = above + here / 2;
     above += gaps ? here + distribution[cellCount + cell]! : here;
   }
-  return win;
+  return atMostOne(win);
 }
 
 /** Place of the segment that one starts from: its key less the last dimension. */
@@ -219,25 +233,28 @@ function readMarket(segment: SegmentEvidence | undefined, input: WinCurveInput, 
   const readingWins = readings.map(() => takeRoom(shared));
   for (const [place, window] of windows.entries()) {
     const wins = readingWins.slice(place * mixtures.length, (place + 1) * mixtures.length);
-    if (shrink(segment?.histograms[place], window, parent, { mixtures, wins }, input)) continue;
-    for (const win of wins) win.set(parent.win);
+    const learnt = shrink(segment?.histograms[place], window, parent, { mixtures, wins }, input);
+    for (const win of wins) {
+      if (!learnt) win.set(parent.win);
+      atMostOne(win);
+    }
   }
   return readingWins;
 }
 
-function mixedIn(byWindow: readonly Float64Array[], win: Float64Array): Mixed {
-  for (const part of byWindow) addWeighted(win, 1, part);
-  atMostOne(win);
-  return { byWindow, win };
+const wholeParts = windows.map(() => 1);
+
+function mixedOf(byWindow: readonly Float64Array[], shared: SharedCurves): Mixed {
+  return { byWindow, win: atMostOne(addUp(takeRoom(shared), byWindow, wholeParts)) };
 }
 
 /** Readings of one window differ in nothing but the smoothing, which is linear: they are mixed before they are shrunk. */
 function mixMarket(readingWins: readonly Float64Array[], byReading: readonly number[], shared: SharedCurves): Mixed {
-  const byWindow = windows.map(() => takeRoom(shared));
-  for (const [row, win] of readingWins.entries()) {
-    addWeighted(byWindow[Math.floor(row / smoothings.length)]!, byReading[row]!, win);
-  }
-  return mixedIn(byWindow, takeRoom(shared));
+  const byWindow = windows.map((_window, place) => {
+    const [from, to] = [place * smoothings.length, (place + 1) * smoothings.length];
+    return addUp(takeRoom(shared), readingWins.slice(from, to), byReading.slice(from, to));
+  });
+  return mixedOf(byWindow, shared);
 }
 
 function mixSegment(
@@ -258,7 +275,7 @@ function mixSegment(
     const into = { mixtures: [mixture], wins: [own] };
     return shrink(segment.histograms[place], window, { win, weightBeside }, into, input) ? own : win;
   });
-  return mixedIn(byWindow, takeRoom(shared));
+  return mixedOf(byWindow, shared);
 }
 
 function knownOr<T>(known: Map<string, T>, name: string, make: () => T): T {
@@ -289,9 +306,7 @@ export function buildWithReadings(input: WinCurveInput): CurveWithReadings {
   }
   const wins = mixed.map((segment) => segment.win);
   const bySegment = weighSegments(wins.length, levels);
-  const win = new Float64Array(cellCount);
-  for (const [place, special] of wins.entries()) addWeighted(win, bySegment[place]!, special);
-  atMostOne(win);
+  const win = atMostOne(addUp(new Float64Array(cellCount), wins, bySegment));
   const trial = tryOut([...readingWins, ...wins, win], input.breakEvens ?? suggestedBreakEvens(win), input.acceptance);
   const weights = { readings: byReading, segments: bySegment };
   return { curve: { ...describe(win, hashOf(win)), trial, weights }, readingWins };
