@@ -2,21 +2,31 @@
 import { readFileSync } from 'node:fs';
 import { readRuleFiles } from '../src/adapters/system/rule-files.ts';
 import { createVault } from '../src/adapters/vault/vault.ts';
-import { assess, checkCaps, type Draft, draftOffer } from '../src/bidding/decide.ts';
+import {
+  type Assessment,
+  assess,
+  checkCaps,
+  choiceInput,
+  type Draft,
+  type DraftInput,
+  draftOffer,
+} from '../src/bidding/decide.ts';
 import { curveOf as learntCurve, lessonsOf } from '../src/bidding/learning.ts';
 import type { Config } from '../src/config.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../src/domain/histogram.ts';
+import type { Trial } from '../src/domain/offer.ts';
 import type { Requested } from '../src/domain/records.ts';
 import type { LoanRequest } from '../src/domain/request.ts';
 import { policyOf } from '../src/policy.ts';
-import type { LearntCurve } from '../src/pricing/win-curve.ts';
+import { type Choice, chooseOffer } from '../src/pricing/choose.ts';
+import { clearShared, createShared, type LearntCurve } from '../src/pricing/win-curve.ts';
 import { chanceOf } from '../src/sandbox/chance.ts';
 import { encodeBid } from '../src/wire/bid.ts';
 import { readRequestMapping } from '../src/wire/mapping-table.ts';
 import { readWebhook } from '../src/wire/webhook.ts';
 import { configOf, environmentOf, shippedRules, webhooksOf } from './workload.ts';
 
-/** Auctions that each segment has learnt from. */
+/** Auctions that each segment has learnt from, half of them with policies on trial. */
 const resultsEach = 60;
 
 /** Requests of the population as the door would write them, received at `at`. */
@@ -39,12 +49,15 @@ function teach(
   statistics: Map<string, Histogram>,
   segmentKeys: readonly string[],
   { halfLifeMs, at }: { halfLifeMs: number; at: number },
+  tryOut: () => Trial,
 ): void {
   const chance = chanceOf('bench', segmentKeys.at(-1) ?? '');
+  let trial: Trial | null = null;
   for (let index = 0; index < resultsEach; index += 1) {
+    if (2 * index === resultsEach) trial = tryOut();
     const bestRivalCell = chance() < 0.05 ? 498 : Math.floor(200 + 150 * chance() + 100 * chance());
     const endedAt = at - 86_400_000 + index * 60_000;
-    const learnt = { segmentKeys, trial: null, bestRivalCell, bestRivalOffGrid: false, at: endedAt, halfLifeMs };
+    const learnt = { segmentKeys, trial, bestRivalCell, bestRivalOffGrid: false, at: endedAt, halfLifeMs };
     for (const lesson of lessonsOf(learnt)) {
       if (lesson.kind !== 'learn') continue;
       for (const key of lesson.keys) {
@@ -64,36 +77,52 @@ export function createDecider(at: number, rulesDir = shippedRules) {
   const { halfLifeMs } = config.bidding;
   const statistics = new Map<string, Histogram>();
   const curves = new Map<string, LearntCurve>();
+  const shared = createShared();
 
   const curveOf = (keys: readonly string[], fresh: boolean): LearntCurve => {
     const name = keys.at(-1) ?? '';
     const known = curves.get(name);
     if (known !== undefined && !fresh) return known;
-    if (known === undefined) teach(statistics, keys, { halfLifeMs, at });
-    const inputs = { prior: policy.prior, priorWeight, shrinkage, smoothing, at, halfLifeMs, breakEvens: null };
-    const curve = learntCurve(keys, statistics, inputs);
+    const make = (): LearntCurve => {
+      clearShared(shared);
+      const inputs = {
+        prior: policy.prior,
+        priorWeight,
+        shrinkage,
+        smoothing,
+        at,
+        halfLifeMs,
+        breakEvens: null,
+        shared,
+      };
+      return learntCurve(keys, statistics, inputs);
+    };
+    if (known === undefined) teach(statistics, keys, { halfLifeMs, at }, () => make().trial);
+    const curve = make();
     curves.set(name, curve);
     return curve;
   };
-  const decide = (request: LoanRequest, freshCurve: boolean): Draft => {
-    const assessment = assess(request, { link: null, ledger: undefined }, policy, at);
+  const assessed = (request: LoanRequest): Assessment => assess(request, { link: null, ledger: undefined }, policy, at);
+  const drafting = (assessment: Assessment, freshCurve: boolean): DraftInput => {
     const { passes, segmentKeys } = assessment.verdict;
     const curve = passes.length > 0 ? null : curveOf(segmentKeys, freshCurve);
-    const settings = config.bidding;
-    const draft = draftOffer({
+    return {
       assessment,
       policy,
-      settings,
+      settings: config.bidding,
       curve,
       trial: curve?.trial ?? null,
       operatorCaps: {},
       shadowPricePerCent: 0,
       shadowPriceVersion: null,
       acceptance: null,
-    });
-    return checkCaps(draft, new Map());
+    };
   };
+  const decide = (request: LoanRequest): Draft => checkCaps(draftOffer(drafting(assessed(request), false)), new Map());
+  /** What the rules have let through, priced: the curve and the choice. */
+  const price = (assessment: Assessment, freshCurve: boolean): Choice =>
+    chooseOffer(choiceInput(drafting(assessment, freshCurve)));
   const encode = (requestId: string, offer: Extract<Draft, { kind: 'offer' }>['offer']): string =>
     encodeBid({ requestId, offer, contacts: config.contacts });
-  return { config, decide, encode, curves, rules: policy.ruleSet };
+  return { config, assessed, decide, price, encode, curves, rules: policy.ruleSet };
 }

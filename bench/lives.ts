@@ -31,7 +31,7 @@ export function createLives(at: number, rulesDir: string): Lives {
   const { config, decide, encode } = createDecider(at, rulesDir);
   const templates = requestsOf(config, templateCount, at).map((requested): Template => {
     const { request, requestId } = requested;
-    const draft = decide(request, false);
+    const draft = decide(request);
     if (draft.kind === 'offer') {
       const { offer, trace } = draft;
       const [instance, body] = ['bench', encode(requestId, offer)];

@@ -102,7 +102,8 @@ function takenAt(acceptance: TrialAcceptance | undefined): Float64Array {
 
 /**
  * For each break-even, in ascending order, the rate with the highest `(r − c) · w(r) · a(r)`. The best rate never falls as
- * the break-even rises, so the middle one bounds the search of the others.
+ * the break-even rises, so the middle one bounds the search of the others. Neither `w` nor `a` rises with the rate, so the
+ * search ends where even the highest rate would not earn more with what is left of them.
  */
 export function bestRates(
   win: Float64Array,
@@ -117,11 +118,12 @@ export function bestRates(
     let best = high;
     let most = Number.NEGATIVE_INFINITY;
     for (let rate = Math.min(high, Math.max(low, Math.ceil(breakEven))); rate <= high; rate += 1) {
-      const earns = (rate - breakEven) * win[rate]! * taken[rate]!;
+      const share = win[rate]! * taken[rate]!;
+      const earns = (rate - breakEven) * share;
       if (earns > most) {
         most = earns;
         best = rate;
-      }
+      } else if ((high - breakEven) * share <= most) break;
     }
     rates[middle] = best;
     search(first, middle - 1, low, best);

@@ -1,0 +1,94 @@
+/** Smoothing against a plain kernel, cell by cell. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { cellCount, maxRateHundredths, minRateHundredths } from '../../src/domain/glossary.ts';
+import { createCounts, gather, type Mixture, smoothedWin, spreadOf } from '../../src/pricing/smoothing.ts';
+import { winOf } from '../../src/pricing/win-curve.ts';
+
+/** Weights by cell, and from `cellCount` on by the gap below it. */
+const weights = fc
+  .array(
+    fc.record({
+      cell: fc.oneof(
+        fc.integer({ min: 0, max: cellCount - 1 }),
+        fc.integer({ min: 190, max: 260 }),
+        fc.constantFrom(2, 3, 199, 497, 498),
+      ),
+      gap: fc.constantFrom(false, false, true),
+      weight: fc.double({ min: 0.01, max: 60, noNaN: true }),
+    }),
+    { minLength: 1, maxLength: 60 },
+  )
+  .map((results) => {
+    const sums = new Float64Array(2 * cellCount);
+    for (const { cell, gap, weight } of results) sums[gap ? cellCount + cell : cell]! += weight;
+    return sums;
+  });
+
+/** What the header of smoothing.ts says, for one width, by going over all pairs of cells. */
+function smoothedByPairs(sums: Float64Array, smoothing: number): Float64Array {
+  const counts = createCounts();
+  gather(counts, sums, 1);
+  const { rivals, deviation, from, to } = spreadOf(counts);
+  const halfWidth = 2 * Math.round(smoothing * deviation * Math.max(rivals, 1) ** -0.2) + 1;
+  if (rivals === 0 || halfWidth === 1) return sums;
+  const inGrid = [...counts.cells.subarray(from, to)];
+  const both = (cell: number) => sums[cell]! + sums[cellCount + cell]!;
+  const alone = inGrid.reduce((sum, cell) => sum + Math.min(1, both(cell)), 0);
+  const most = 1 + 3 * Math.sqrt(alone / Math.max(deviation, 1));
+  const smoothed = Float64Array.from(sums);
+  const spread = new Float64Array(cellCount);
+  let givenSum = 0;
+  for (const cell of inGrid) {
+    const given = Math.min(both(cell), most);
+    givenSum += given;
+    smoothed[cell]! -= (given * sums[cell]!) / both(cell);
+    smoothed[cellCount + cell]! -= (given * sums[cellCount + cell]!) / both(cell);
+    for (let near = minRateHundredths; near <= maxRateHundredths; near += 1) {
+      spread[near]! += given * Math.max(0, halfWidth - Math.abs(near - cell));
+    }
+  }
+  const inside = spread.reduce((sum, share) => sum + share, 0);
+  return smoothed.map((share, place) => share + (place < cellCount ? (spread[place]! * givenSum) / inside : 0));
+}
+
+function winFrom(sums: Float64Array, mixture: Mixture, start: { win: Float64Array; weight: number; own: number }) {
+  const counts = createCounts();
+  gather(counts, sums, 1);
+  const win = new Float64Array(cellCount);
+  smoothedWin(counts, spreadOf(counts), mixture, start, win);
+  return win;
+}
+
+test('several widths at once say what each says alone, which is what a plain kernel says, on top of the start', () => {
+  const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 3, maxLength: 3 });
+  const start = { win: Float64Array.from({ length: cellCount }, (_, cell) => 1 - cell / cellCount), weight: 0.3 };
+  fc.assert(
+    fc.property(weights, shares, fc.constantFrom(0.5, 1, 3), (sums, [plain, narrow, wide], smoothing) => {
+      const total = sums.reduce((sum, weight) => sum + weight, 0);
+      const mixture = [
+        { smoothing: 0, share: plain! },
+        { smoothing, share: narrow! },
+        { smoothing: 2 * smoothing, share: wide! },
+      ];
+      const win = winFrom(sums, mixture, { ...start, own: 1 / total });
+      const each = mixture.map((part) => winOf(smoothedByPairs(sums, part.smoothing).map((share) => share / total)));
+      for (let cell = 0; cell < cellCount; cell += 1) {
+        const expected = mixture.reduce((sum, { share }, place) => sum + share * each[place]![cell]!, 0);
+        const found = win[cell]! - start.weight * start.win[cell]!;
+        assert.ok(Math.abs(found - expected) < 1e-9, `cell ${cell}: ${found}, not ${expected}`);
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('at the ends of the grid nothing is lost and nothing falls outside it', () => {
+  const sums = new Float64Array(cellCount);
+  for (const cell of [2, 6, 11, 480, 490, 497]) sums[cell] = 1;
+  const win = winFrom(sums, [{ smoothing: 1, share: 1 }], { win: new Float64Array(cellCount), weight: 0, own: 1 / 6 });
+  assert.ok(Math.abs(win[1]! - 1) < 1e-12);
+  assert.equal(win[498], 0);
+  assert.ok(win[300]! > 0.3 && win[300]! < 0.7);
+});
