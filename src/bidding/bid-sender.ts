@@ -1,17 +1,22 @@
-/** Sends the claims that were read back, each by one job at a time, and says when it is over. */
+/** Sends the claims that were read back, each by one job at a time and as many at once as the service bears, and says when it is over. */
 import type { RequestId } from '../domain/glossary.ts';
 import type { Answered, Passed } from '../domain/records.ts';
 import { deadlineOf } from './evolve.ts';
 import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';
+import { createMean } from './mean.ts';
 import type { LedgerRow } from './ports.ts';
-import { type SendWorld, sendClaim } from './send-claim.ts';
+import { cutoffOf, type SendWorld, sendClaim } from './send-claim.ts';
+import { createSlots } from './slots.ts';
 
 export type BidSender = {
   /** The record that ends the claim; null when it is being sent already, or is over elsewhere. */
   send: (row: LedgerRow) => Promise<Answered | Passed | null>;
   isSending: (requestId: RequestId) => boolean;
+  /** Being sent, or waiting for a slot. */
   count: () => number;
+  /** How long a claim keeps its slot, a decaying mean; null before the first one was over. */
+  heldMs: () => number | null;
   /** The request is closed: nothing is remembered of it. */
   forget: (requestId: RequestId) => void;
   /** Somebody else goes on with it: no further attempt, and nothing said of those that were made; they are presumed. */
@@ -33,6 +38,8 @@ export function createBidSender(
   /** Claims that this process has begun to send: taken up again, an earlier attempt may have landed. */
   const attempted = new Set<RequestId>();
   const abandoned = new Set<RequestId>();
+  const slots = createSlots(world.clock, world.sendLimit.current);
+  const heldMs = createMean();
 
   async function send(row: LedgerRow): Promise<Answered | Passed | null> {
     const { claim, requestId, request } = row.state;
@@ -49,16 +56,25 @@ export function createBidSender(
     attempted.add(requestId);
     // Nothing is written while it is not known that the claim still stands.
     const stands = () => ledger.get(requestId)?.state.phase === 'claimed';
+    // What a process before this one had under way is not held up by what this one learns anew.
+    let placed = true;
+    if (job.inherited) slots.enter();
+    else placed = await slots.wait(cutoffOf(job.deadlineAt, world.service, world.settings));
+    const enteredAt = world.clock.now();
     const record = await sendClaim(
       {
         ...world,
         stopping: () => world.stopping() || abandoned.has(requestId),
         gateOpen: () => gate.isOpen() && stands() && !abandoned.has(requestId) && world.owns(requestId),
         over: () => world.isLive() && !stands(),
-        inFlight: () => sending.size,
+        inFlight: slots.taken,
       },
       job,
     );
+    if (placed) {
+      heldMs.add(world.clock.now() - enteredAt);
+      slots.leave();
+    }
     sending.delete(requestId);
     abandoned.delete(requestId);
     if (record !== null) observer({ kind: 'step', step: 'answer-received' });
@@ -69,6 +85,7 @@ export function createBidSender(
     send,
     isSending: (requestId) => sending.has(requestId),
     count: () => sending.size,
+    heldMs: heldMs.value,
     forget: (requestId) => {
       attempted.delete(requestId);
     },

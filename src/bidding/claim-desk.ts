@@ -1,4 +1,4 @@
-/** From the queue of offers to claims in the log: appended only while a send slot is free, the most valuable offers first. */
+/** From the queue of offers to claims in the log: appended for the send slots that are free, or will be by then; the most valuable offers first. */
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord, Passed } from '../domain/records.ts';
@@ -6,6 +6,7 @@ import type { Agenda } from './agenda.ts';
 import type { BidSender } from './bid-sender.ts';
 import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';
+import { createMean } from './mean.ts';
 import type { DeskObserver } from './observer.ts';
 import type { OfferQueue, WaitingOffer } from './offer-queue.ts';
 import type { Outbox } from './outbox.ts';
@@ -37,7 +38,7 @@ export function createClaimDesk(world: {
   ledger: Ledger;
   outbox: Outbox;
   agenda: Agenda;
-  sender: Pick<BidSender, 'count'>;
+  sender: Pick<BidSender, 'count' | 'heldMs'>;
   sendLimit: SendLimit;
   owns: (requestId: RequestId) => boolean;
   isEnding: (requestId: RequestId) => boolean;
@@ -45,14 +46,26 @@ export function createClaimDesk(world: {
   spawn: (work: Promise<void>) => void;
 }): ClaimDesk {
   const { queue, gate, ledger, outbox, agenda, sendLimit, clock, settings, observer } = world;
-  const claiming = new Set<RequestId>();
+  /** By request, when its claim was begun. */
+  const claiming = new Map<RequestId, EpochMs>();
+  const claimMs = createMean();
   let sequence = 0;
+
+  /**
+   * Claims for the slots that are free, and for those that will be while they are written (Little's law). More would only
+   * wait with their rates fixed, and would be passed by nothing that is worth more.
+   */
+  function room(): number {
+    const slots = sendLimit.current();
+    const ahead = (claimMs.value() ?? 0) / Math.max(1, world.sender.heldMs() ?? Number.POSITIVE_INFINITY);
+    return slots + Math.ceil(slots * Math.min(1, ahead)) - claiming.size - world.sender.count();
+  }
 
   function pump(): void {
     if (!gate.isOpen()) return;
     const now = clock.now();
     const claims: NewEntry[] = [];
-    while (claiming.size + world.sender.count() < sendLimit.current()) {
+    for (let left = room(); left > 0; ) {
       const waiting = queue.pop();
       if (waiting === null) break;
       const { requestId } = waiting;
@@ -65,7 +78,8 @@ export function createClaimDesk(world: {
         world.end(deskPass(requestId, 'overload', 'no send slot was free before the deadline', now, null));
         continue;
       }
-      claiming.add(requestId);
+      claiming.set(requestId, now);
+      left -= 1;
       claims.push({ topic: 'auctions', key: requestId, record: claimOf(waiting, now) });
     }
     if (claims.length > 0) world.spawn(claim(claims));
@@ -94,6 +108,9 @@ export function createClaimDesk(world: {
     isClaiming: (requestId) => claiming.has(requestId),
     count: () => claiming.size,
     forget: (requestId) => {
+      const begunAt = claiming.get(requestId);
+      if (begunAt === undefined) return;
+      claimMs.add(clock.now() - begunAt);
       claiming.delete(requestId);
     },
     clear: () => claiming.clear(),
