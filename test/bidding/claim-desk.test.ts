@@ -1,0 +1,87 @@
+/** How many claims are begun: for the slots that are free, and for those that will be when the claim is read back. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createAgenda } from '../../src/bidding/agenda.ts';
+import { createClaimDesk } from '../../src/bidding/claim-desk.ts';
+import { createOfferQueue } from '../../src/bidding/offer-queue.ts';
+import { createSendLimit } from '../../src/bidding/send-limit.ts';
+import { createManualClock } from './manual-clock.ts';
+import { at, folded, offer, requested, settings, trace } from './parts.ts';
+
+const slots = 16;
+const offers = 400;
+
+/** Claims take `claimMs` to be read back and `heldMs` to be sent; returns the most of both together, and how many were sent. */
+async function play(claimMs: number, heldMs: number, forMs: number) {
+  const clock = createManualClock(at);
+  const queue = createOfferQueue(offers);
+  let sending = 0;
+  let sent = 0;
+  let mostUnderWay = 0;
+  const waiting: string[] = [];
+  const sendNext = () => {
+    while (sending < slots && waiting.length > 0) {
+      waiting.shift();
+      sending += 1;
+      clock.schedule(clock.now() + heldMs, () => {
+        sending -= 1;
+        sent += 1;
+        sendNext();
+        desk.pump();
+      });
+    }
+  };
+  const desk = createClaimDesk({
+    instance: 'a',
+    clock,
+    service: { networkP99Ms: () => 0, clockSkewMs: () => 0 } as never,
+    settings,
+    observer: () => undefined,
+    queue,
+    gate: { isOpen: () => true } as never,
+    ledger: { get: () => ({ state: folded(requested()), reservation: 'none' }) } as never,
+    outbox: {
+      append: async (entries: readonly { key: string }[]) => {
+        clock.schedule(clock.now() + claimMs, () => {
+          for (const { key } of entries) {
+            desk.forget(key);
+            waiting.push(key);
+          }
+          sendNext();
+          desk.pump();
+        });
+        return true;
+      },
+    } as never,
+    agenda: createAgenda(clock, () => undefined),
+    sender: { count: () => sending + waiting.length, heldMs: () => heldMs },
+    sendLimit: { ...createSendLimit(slots), current: () => slots },
+    owns: () => true,
+    isEnding: () => false,
+    end: () => assert.fail('no offer ends here'),
+    spawn: (work) => void work,
+  });
+  const far = at + 1e9;
+  for (let each = 0; each < offers; each += 1) {
+    queue.push({ requestId: `r${each}`, offer, trace, body: '{}', deadlineAt: far, queuedAt: at });
+  }
+  desk.pump();
+  for (let passed = 0; passed < forMs; passed += 5) {
+    mostUnderWay = Math.max(mostUnderWay, desk.count() + sending + waiting.length);
+    await clock.advance(5);
+  }
+  return { mostUnderWay, sent };
+}
+
+test('a log that is slow beside the service does not leave slots empty', async () => {
+  const { sent, mostUnderWay } = await play(50, 50, 1_000);
+  // One claim after the other would keep half the slots busy: 160.
+  assert.ok(sent > 250, `${sent} sent`);
+  assert.equal(mostUnderWay, 2 * slots);
+});
+
+test('a log that is quick beside the service is not written far ahead', async () => {
+  const { sent, mostUnderWay } = await play(5, 200, 2_000);
+  assert.ok(mostUnderWay <= slots + 1, `${mostUnderWay} under way`);
+  assert.ok(sent >= 8 * slots, `${sent} sent`);
+});
