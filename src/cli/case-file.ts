@@ -1,5 +1,5 @@
 /** Recorded requests for impact from a file of `audit export`, piece by piece, so that two threads can share the reading. */
-import { createReadStream } from 'node:fs';
+import { createReadStream, statSync } from 'node:fs';
 import { deadlineOf } from '../bidding/evolve.ts';
 import type { BiddingSettings } from '../bidding/settings.ts';
 import type { Vault } from '../domain/vault.ts';
@@ -76,11 +76,26 @@ async function* piecesOf(file: string): AsyncGenerator<string> {
 const mostBadLines = 20;
 /** Pieces that wait for the other thread: one in work, one at hand. */
 const mostWaiting = 2;
-/** Fewer lines are read and replayed before a thread has started. */
-export const worthThread = 2_000;
+/** Some 2 000 lines: fewer are read and replayed before a thread has started. */
+const worthThreadBytes = 2_500_000;
+
+function isWorthThread(file: string): boolean {
+  return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) >= worthThreadBytes;
+}
+
+/** The text of every bad line, numbered through the whole file. */
+function badLines(file: string, pieces: readonly PieceRead[]): string[] {
+  const bad: string[] = [];
+  let before = 0;
+  for (const piece of pieces) {
+    for (const { line, text } of piece.bad) bad.push(`${file}:${before + line}: ${text}`);
+    before += piece.lines;
+  }
+  return bad;
+}
 
 /**
- * All requests of the file, in its order. A long file is read by this thread and `apart` together, and both have all of it then.
+ * All requests of the file, in its order. A long one is read by this thread and `apart` together, and both have all of it then.
  * Throws `record-undecodable` with every bad line, up to 20 of them; `not-found` for a file that cannot be read.
  */
 export async function readCaseFile(
@@ -98,16 +113,16 @@ export async function readCaseFile(
     return piece;
   };
   try {
+    const helper = isWorthThread(file) ? apart : null;
     for await (const text of piecesOf(file)) {
       const place = pieces.length;
-      if (apart?.isBegun() === true && apart.waiting() < mostWaiting) {
-        pieces.push(apart.read(place, text).then(note));
+      if (helper !== null && helper.waiting() < mostWaiting) {
+        pieces.push(helper.read(place, text).then(note));
         continue;
       }
-      pieces.push(note(readPiece(text, reading)));
-      if (apart === null || lines < worthThread) continue;
-      // All that was read before it was worth a thread, or this piece alone.
-      for (let own = apart.isBegun() ? place : 0; own <= place; own += 1) apart.take(own, (await pieces[own]!).cases);
+      const piece = note(readPiece(text, reading));
+      helper?.take(place, piece.cases);
+      pieces.push(piece);
     }
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
@@ -115,12 +130,7 @@ export async function readCaseFile(
     throw new Fault('not-found', world.format.texts.impact.unreadable(file, code), cause);
   }
   const read = await Promise.all(pieces);
-  const bad: string[] = [];
-  let before = 0;
-  for (const piece of read) {
-    for (const { line, text } of piece.bad) bad.push(`${file}:${before + line}: ${text}`);
-    before += piece.lines;
-  }
+  const bad = badLines(file, read);
   if (bad.length > 0) throw new Fault('record-undecodable', bad.slice(0, mostBadLines).join('\n'));
   return read.flatMap(({ cases }) => cases);
 }

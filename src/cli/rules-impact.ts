@@ -7,7 +7,7 @@ import { type ImpactReport, measureImpact } from '../impact/impact.ts';
 import type { RecordedCase } from '../impact/recorded-cases.ts';
 import { policyOf } from '../policy.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
-import { type CaseReading, readCaseFile, shippedMapping, worthThread } from './case-file.ts';
+import { type CaseReading, readCaseFile, shippedMapping } from './case-file.ts';
 import { writeHtml } from './html-file.ts';
 import { checkPlace } from './named-file.ts';
 import { readLoggedCases } from './recorded-cases.ts';
@@ -16,6 +16,9 @@ import { impactPage } from './rules-impact-page.ts';
 import { impactText } from './rules-impact-text.ts';
 import { createProgress } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
+
+/** Fewer are replayed before a thread has started. */
+const worthThread = 2_000;
 
 /** Where a candidate stands that decides live requests unsent. */
 const shadowFolder = 'shadow';
