@@ -9,7 +9,7 @@ import { emptyHistogram, foldSums, type Histogram } from '../src/domain/histogra
 import type { Requested } from '../src/domain/records.ts';
 import type { LoanRequest } from '../src/domain/request.ts';
 import { policyOf } from '../src/policy.ts';
-import type { LearntCurve } from '../src/pricing/win-curve.ts';
+import { clearShared, createShared, type LearntCurve } from '../src/pricing/win-curve.ts';
 import { chanceOf } from '../src/sandbox/chance.ts';
 import { encodeBid } from '../src/wire/bid.ts';
 import { readRequestMapping } from '../src/wire/mapping-table.ts';
@@ -64,13 +64,15 @@ export function createDecider(at: number, rulesDir = shippedRules) {
   const { halfLifeMs } = config.bidding;
   const statistics = new Map<string, Histogram>();
   const curves = new Map<string, LearntCurve>();
+  const shared = createShared();
 
   const curveOf = (keys: readonly string[], fresh: boolean): LearntCurve => {
     const name = keys.at(-1) ?? '';
     const known = curves.get(name);
     if (known !== undefined && !fresh) return known;
     if (known === undefined) teach(statistics, keys, { halfLifeMs, at });
-    const inputs = { prior: policy.prior, priorWeight, shrinkage, smoothing, at, halfLifeMs, breakEvens: null };
+    clearShared(shared);
+    const inputs = { prior: policy.prior, priorWeight, shrinkage, smoothing, at, halfLifeMs, breakEvens: null, shared };
     const curve = learntCurve(keys, statistics, inputs);
     curves.set(name, curve);
     return curve;

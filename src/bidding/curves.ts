@@ -2,7 +2,7 @@
 import type { Clock } from '../domain/clock.ts';
 import type { Histogram } from '../domain/histogram.ts';
 import type { StoredInput } from '../domain/records.ts';
-import { encodeWinCurve, type LearntCurve, type WinCurve } from '../pricing/win-curve.ts';
+import { clearShared, createShared, encodeWinCurve, type LearntCurve, type WinCurve } from '../pricing/win-curve.ts';
 import type { Policy } from './decide.ts';
 import { curveOf, statisticKeysOf, weightsOf } from './learning.ts';
 import type { DeskObserver } from './observer.ts';
@@ -42,6 +42,7 @@ export function createCurves(options: {
 }): Curves {
   const { views, clock, settings, learning, observer } = options;
   const known = new Map<string, Known>();
+  const shared = createShared();
   const stored = new Set<string>();
   const breakEvens = new Map<string, number[]>();
 
@@ -71,7 +72,7 @@ export function createCurves(options: {
     const { shrinkage, smoothing, priorWeight } = policy.tables.settings.winCurve;
     const { halfLifeMs } = settings;
     const { acceptanceMidpointPercent: midpointPercent, acceptanceSlope: slope } = policy.economics;
-    const shared = new Map<string, Float64Array[]>();
+    clearShared(shared);
     for (const [name, segmentKeys] of segments) {
       const curve = curveOf(segmentKeys, statistics, {
         prior: policy.prior,

@@ -2,6 +2,7 @@
 import { weightsOf } from '../bidding/learning.ts';
 import type { Trial } from '../domain/offer.ts';
 import { bestRates, readings, surplusOf } from '../pricing/trial.ts';
+import { createShared } from '../pricing/win-curve.ts';
 import { createCalibration } from './calibration.ts';
 import { type createLearner, type createPlain, markedUp } from './learn.ts';
 import type { BestRival, ReplayedAuction } from './recorded-auctions.ts';
@@ -100,7 +101,7 @@ export function createBook(breakEvens: Float64Array, truth: Float64Array, markup
   let scored = 0;
 
   function know(now: readonly ReplayedAuction[], learner: Learner, plain: Plain): Known {
-    const shared = new Map<string, Float64Array[]>();
+    const shared = createShared();
     const desk: Known['desk'] = new Map();
     let readingWeights: readonly number[] = [];
     let readingWins: readonly Float64Array[] = [];

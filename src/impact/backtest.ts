@@ -5,6 +5,7 @@
  */
 import { noRivalCell } from '../domain/glossary.ts';
 import { bestRates } from '../pricing/trial.ts';
+import { createShared } from '../pricing/win-curve.ts';
 import { wholeMarket } from '../rules/keys.ts';
 import {
   type Book,
@@ -151,7 +152,7 @@ function choose(
   segment: string,
   state: { learner: Learner; plain: Plain; breakEvenHundredths: number },
 ): Choice {
-  const { curve, readingWins } = state.learner.withReadings(keys, new Map());
+  const { curve, readingWins } = state.learner.withReadings(keys, createShared());
   const market = marketWin(readingWins, curve.weights.readings);
   const win = segment === wholeMarket ? market : curve.win;
   const inSegment =

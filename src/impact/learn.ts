@@ -9,7 +9,14 @@ import { cellIndex, emptyHistogram, foldSums, type Histogram } from '../domain/h
 import type { Trial } from '../domain/offer.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { bestRates, surplusOf } from '../pricing/trial.ts';
-import { type CurveWithReadings, type LearntCurve, priorDistribution, winOf } from '../pricing/win-curve.ts';
+import {
+  type CurveWithReadings,
+  createShared,
+  type LearntCurve,
+  priorDistribution,
+  type SharedCurves,
+  winOf,
+} from '../pricing/win-curve.ts';
 import { wholeMarket } from '../rules/keys.ts';
 import { chanceOf } from './chance.ts';
 import { type BestRival, dimensionsOf, keysOf, type RecordedAuction } from './recorded-auctions.ts';
@@ -114,8 +121,6 @@ export function fixedMarkup(truth: Float64Array, breakEvens: Float64Array): { ma
   return { markup: best, share: most / expectedSurplus(truth, truth, breakEvens) };
 }
 
-type SharedDistributions = Map<string, Float64Array[]>;
-
 /** The desk's statistics and curves, without its log. */
 export function createLearner(
   winCurve: LearnOptions['winCurve'],
@@ -139,9 +144,9 @@ export function createLearner(
   // To look a million names up takes longer than to fold: those of one list of keys are the same every time.
   const taught = new WeakMap<readonly string[], Histogram[][]>();
   return {
-    curve: (segmentKeys: readonly string[], shared: SharedDistributions): LearntCurve =>
+    curve: (segmentKeys: readonly string[], shared: SharedCurves): LearntCurve =>
       curveOf(segmentKeys, statistics, { ...inputs, shared }),
-    withReadings: (segmentKeys: readonly string[], shared: SharedDistributions): CurveWithReadings =>
+    withReadings: (segmentKeys: readonly string[], shared: SharedCurves): CurveWithReadings =>
       curveWithReadings(segmentKeys, statistics, { ...inputs, shared }),
     learn: (auction: BestRival, segmentKeys: readonly string[], trial: Trial | null) => {
       const { bestRivalCell, bestRivalOffGrid } = auction;
@@ -199,14 +204,14 @@ export function measureLearning(
     const plain = createPlain();
     const learners = grids.map(({ breakEvens }) => createLearner(options.winCurve, breakEvens));
     const fold = (folding: readonly Learner[], from: number, to: number) => {
-      const shared = new Map<string, Float64Array[]>();
+      const shared = createShared();
       for (const learner of folding) {
         const trial = from === 0 ? null : learner.curve(market, shared).trial;
         for (let place = from; place < to; place += 1) learner.learn(auctions[order[place]!]!, market, trial);
       }
     };
     const score = (scored: readonly Learner[], size: number) => {
-      const shared = new Map<string, Float64Array[]>();
+      const shared = createShared();
       const win = plain.win();
       for (const [index, { breakEvens, clairvoyant, found }] of grids.entries()) {
         const { policy, histogram } = found.get(size)!;
@@ -262,7 +267,7 @@ export function measureLive(
     const now = auctions.slice(start, start + batch);
     const scored = start + batch > run.from;
     const plainRates = scored && start > 0 ? bestRates(plain.win(), breakEvens) : null;
-    const shared = new Map<string, Float64Array[]>();
+    const shared = createShared();
     const decided = new Map<string, { trial: Trial; rates: Int32Array | null }>();
     const lessons = now.map((auction, index) => {
       const keys = keysOf(auction, run.dimensions);

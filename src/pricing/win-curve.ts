@@ -7,7 +7,7 @@ import { cellCount, type EpochMs, maxRateHundredths, minRateHundredths, noRivalC
 import { decayFactor, type Histogram } from '../domain/histogram.ts';
 import type { Trial, TrialAcceptance } from '../domain/offer.ts';
 import type { PriorSettings } from './settings.ts';
-import { smoothCounts, spreadOf } from './smoothing.ts';
+import { createCounts, gather, type Mixture, smoothedWin, spreadOf } from './smoothing.ts';
 import { readings, scoreHalfLives, smoothings, tryOut, weighReadings, weighSegments, windows } from './trial.ts';
 
 export type WinCurve = {
@@ -87,8 +87,8 @@ export type WinCurveInput = {
   breakEvens: readonly number[] | null;
   /** By which the bids on trial are chosen and scored; left out: what is won is taken. */
   acceptance?: TrialAcceptance;
-  /** Distributions of segments that other curves made of the same statistics need too. */
-  shared?: Map<string, Float64Array[]>;
+  /** With other curves made of the same statistics. */
+  shared?: SharedCurves;
 };
 
 /** A curve with what it was made of. */
@@ -98,71 +98,73 @@ export type LearntCurve = WinCurve & {
   weights: { readings: readonly number[]; segments: readonly number[] };
 };
 
-const ownCounts = new Float64Array(2 * cellCount);
+/** What is made in one segment in the mean of the readings. What its children start from is by window, times its readings' weights. */
+type Mixed = { byWindow: readonly Float64Array[]; win: Float64Array };
 
-/** Adds to the parent's distributions, by reading, what the segment's own results say. */
+/** What curves made of the same statistics have in common, by segment, and the memory for it, which costs more to get than to fill. */
+export type SharedCurves = {
+  market: Map<string, readonly Float64Array[]>;
+  mixed: Map<string, Mixed>;
+  room: Float64Array[];
+  used: number;
+};
+
+export function createShared(): SharedCurves {
+  return { market: new Map(), mixed: new Map(), room: [], used: 0 };
+}
+
+/** Before curves of other statistics are made: `readingWins` of those made so far are overwritten. */
+export function clearShared(shared: SharedCurves): void {
+  shared.market.clear();
+  shared.mixed.clear();
+  shared.used = 0;
+}
+
+/** A curve of zeros. */
+function takeRoom(shared: SharedCurves): Float64Array {
+  const known = shared.room[shared.used];
+  shared.used += 1;
+  if (known !== undefined) return known.fill(0);
+  const made = new Float64Array(cellCount);
+  shared.room.push(made);
+  return made;
+}
+
+const counts = createCounts();
+
+type Window = (typeof windows)[number];
+
+/**
+ * Fills `wins` with the win curves of `(counts + m · parent) / (n + m)`, one for each mixture, times what its shares add up
+ * to. False where nothing is known: the parent's stand for the segment too.
+ */
 function shrink(
-  segment: SegmentEvidence,
-  parents: readonly Float64Array[],
-  weightBeside: (results: number) => number,
-  size: number,
-  input: WinCurveInput,
-): Float64Array[] {
-  const { at, halfLifeMs, smoothing } = input;
-  const own: Float64Array[] = [];
-  const counts = ownCounts.subarray(0, size);
-  for (const [place, window] of windows.entries()) {
-    const histogram = segment.histograms[place] ?? null;
-    if (histogram === null) {
-      own.push(...parents.slice(own.length, own.length + smoothings.length));
-      continue;
-    }
-    counts.fill(0);
-    const factor = decayFactor(histogram, at, { halfLifeMs, halfLifeResults: window.halfLifeResults });
-    const { cells } = histogram;
-    let results = 0;
-    for (let index = 0; index < cells.length; index += 1) {
-      if (cells[index] === 0) continue;
-      const count = cells[index]! * factor;
-      counts[index] = count;
-      results += count;
-    }
-    const parentWeight = weightBeside(results);
-    const total = results + parentWeight;
-    const spread = spreadOf(mergedCells(counts));
-    // One piece of memory for all: each would cost more to get than to fill.
-    const made = new Float64Array(smoothings.length * size);
-    for (const [step, { factor: width }] of smoothings.entries()) {
-      const parent = parents[own.length]!;
-      const distribution = made.subarray(step * size, (step + 1) * size);
-      distribution.set(counts);
-      smoothCounts(distribution, spread, width * smoothing);
-      if (total > 0) {
-        for (let index = 0; index < size; index += 1) {
-          distribution[index] = (distribution[index]! + parentWeight * parent[index]!) / total;
-        }
-      }
-      own.push(distribution);
-    }
+  histogram: Histogram | null | undefined,
+  { halfLifeResults }: Window,
+  parent: { win: Float64Array; weightBeside: (results: number) => number },
+  into: { mixtures: readonly Mixture[]; wins: readonly Float64Array[] },
+  { at, halfLifeMs }: WinCurveInput,
+): boolean {
+  if (histogram === null || histogram === undefined) return false;
+  gather(counts, histogram.cells, decayFactor(histogram, at, { halfLifeMs, halfLifeResults }));
+  const weight = parent.weightBeside(counts.results);
+  const total = counts.results + weight;
+  if (total === 0) return true;
+  const spread = spreadOf(counts);
+  const start = { win: parent.win, weight: weight / total, own: 1 / total };
+  for (const [place, mixture] of into.mixtures.entries()) {
+    smoothedWin(counts, spread, mixture, start, into.wins[place]!);
   }
-  return own;
+  return true;
 }
 
-/** What lies between two cells, put to the one above. */
-function mergedCells(counts: Float64Array): Float64Array {
-  if (counts.length === cellCount) return counts;
-  const merged = counts.slice(0, cellCount);
-  for (let cell = 0; cell < cellCount; cell += 1) merged[cell]! += counts[cellCount + cell]!;
-  return merged;
+function addWeighted(sum: Float64Array, weight: number, added: Float64Array): void {
+  for (let cell = 0; cell < cellCount; cell += 1) sum[cell]! += weight * added[cell]!;
 }
 
-function meanOf(distributions: readonly Float64Array[], weights: readonly number[]): Float64Array {
-  const mean = new Float64Array(distributions[0]!.length);
-  for (const [place, distribution] of distributions.entries()) {
-    const weight = weights[place]!;
-    for (let index = 0; index < mean.length; index += 1) mean[index]! += weight * distribution[index]!;
-  }
-  return mean;
+/** Weights add up to 1 but for rounding. */
+function atMostOne(win: Float64Array): void {
+  for (let cell = 0; cell < cellCount; cell += 1) win[cell] = Math.min(1, win[cell]!);
 }
 
 /** Win curve of a distribution over cells. A rate between two cells beats the upper one, loses to the lower and ties with neither. */
@@ -207,56 +209,89 @@ export function buildWinCurve(input: WinCurveInput): LearntCurve {
   return buildWithReadings(input).curve;
 }
 
+/** The whole market as each reading alone sees it, by window and by smoothing. */
+function readMarket(segment: SegmentEvidence | undefined, input: WinCurveInput, shared: SharedCurves): Float64Array[] {
+  const { prior, priorWeight, smoothing } = input;
+  // A guess about the whole market gives way to what the market itself says.
+  const weightBeside = (results: number) => (priorWeight === 0 ? 0 : priorWeight ** 2 / (priorWeight + results));
+  const parent = { win: winOf(prior), weightBeside };
+  const mixtures = smoothings.map(({ factor }) => [{ smoothing: factor * smoothing, share: 1 }]);
+  const readingWins = readings.map(() => takeRoom(shared));
+  for (const [place, window] of windows.entries()) {
+    const wins = readingWins.slice(place * mixtures.length, (place + 1) * mixtures.length);
+    if (shrink(segment?.histograms[place], window, parent, { mixtures, wins }, input)) continue;
+    for (const win of wins) win.set(parent.win);
+  }
+  return readingWins;
+}
+
+function mixedIn(byWindow: readonly Float64Array[], win: Float64Array): Mixed {
+  for (const part of byWindow) addWeighted(win, 1, part);
+  atMostOne(win);
+  return { byWindow, win };
+}
+
+/** Readings of one window differ in nothing but the smoothing, which is linear: they are mixed before they are shrunk. */
+function mixMarket(readingWins: readonly Float64Array[], byReading: readonly number[], shared: SharedCurves): Mixed {
+  const byWindow = windows.map(() => takeRoom(shared));
+  for (const [row, win] of readingWins.entries()) {
+    addWeighted(byWindow[Math.floor(row / smoothings.length)]!, byReading[row]!, win);
+  }
+  return mixedIn(byWindow, takeRoom(shared));
+}
+
+function mixSegment(
+  segment: SegmentEvidence,
+  parent: Mixed,
+  byReading: readonly number[],
+  input: WinCurveInput,
+  shared: SharedCurves,
+): Mixed {
+  const weightBeside = () => input.shrinkage;
+  const byWindow = windows.map((window, place) => {
+    const win = parent.byWindow[place]!;
+    const mixture = smoothings.map(({ factor }, step) => ({
+      smoothing: factor * input.smoothing,
+      share: byReading[place * smoothings.length + step]!,
+    }));
+    const own = takeRoom(shared);
+    const into = { mixtures: [mixture], wins: [own] };
+    return shrink(segment.histograms[place], window, { win, weightBeside }, into, input) ? own : win;
+  });
+  return mixedIn(byWindow, takeRoom(shared));
+}
+
+function knownOr<T>(known: Map<string, T>, name: string, make: () => T): T {
+  const found = known.get(name) ?? make();
+  known.set(name, found);
+  return found;
+}
+
 /**
- * Posterior of each segment, by reading, from its decayed counts and its parent's distribution: `(counts + m · parent) / (n + m)`;
- * then the mean over readings and over segments, weighed by what their bids would have earned. Some 10 µs a segment.
+ * Posterior of each segment from its decayed counts and its parent's distribution: `(counts + m · parent) / (n + m)`, in
+ * the mean of the readings; then the mean over segments, weighed by what their bids would have earned.
  */
 export function buildWithReadings(input: WinCurveInput): CurveWithReadings {
-  const { segments, prior, priorWeight, shrinkage, at, shared } = input;
-  const between = segments.some(({ histograms }) => histograms.some((known) => (known?.cells.length ?? 0) > cellCount));
-  const size = between ? 2 * cellCount : cellCount;
-  const start = new Float64Array(size);
-  start.set(prior);
-  const priors = readings.map(() => start);
-  // A guess about the whole market gives way to what the market itself says.
-  const priorBeside = (results: number) => (priorWeight === 0 ? 0 : priorWeight ** 2 / (priorWeight + results));
+  const { segments, at, shared = createShared() } = input;
   const levels = input.scores.map((known) => ({
     sums: known === null ? null : known.cells,
     factor: known === null ? 1 : decayFactor(known, at, scoreHalfLives),
   }));
   const byReading = weighReadings(levels[0]?.sums ?? null, levels[0]?.factor ?? 1);
-  const made: Float64Array[][] = [];
-  for (const [place, segment] of segments.entries()) {
-    const name = `${size}:${segment.key}`;
-    let distributions = shared?.get(name);
-    if (distributions === undefined) {
-      distributions =
-        place === 0
-          ? shrink(segment, priors, priorBeside, size, input)
-          : shrink(segment, made[parentOf(place, segments)]!, () => shrinkage, size, input);
-      shared?.set(name, distributions);
-    }
-    made.push(distributions);
+  const market = segments[0]?.key ?? '';
+  const readingWins = knownOr(shared.market, market, () => readMarket(segments[0], input, shared));
+  const weighed = byReading.join();
+  const mixed = [knownOr(shared.mixed, `${weighed}:${market}`, () => mixMarket(readingWins, byReading, shared))];
+  for (let place = 1; place < segments.length; place += 1) {
+    const segment = segments[place]!;
+    const make = () => mixSegment(segment, mixed[parentOf(place, segments)]!, byReading, input, shared);
+    mixed.push(knownOr(shared.mixed, `${weighed}:${segment.key}`, make));
   }
-  if (made.length === 0) made.push(priors);
-  // Where another curve weighs its readings alike, its means and their wins are these.
-  const weighed = `${size}~${byReading.join()}`;
-  const known = (name: string, make: () => Float64Array) => {
-    const found = shared?.get(name)?.[0] ?? make();
-    shared?.set(name, [found]);
-    return found;
-  };
-  const means = made.map((distributions, place) =>
-    known(`${weighed}:${segments[place]?.key}`, () => meanOf(distributions, byReading)),
-  );
-  const wins = means.map((mean, place) => known(`${weighed}~win:${segments[place]?.key}`, () => winOf(mean)));
-  const bySegment = weighSegments(means.length, levels);
-  const win = winOf(meanOf(means, bySegment));
-  let readingWins = shared?.get(`${size}~win`);
-  if (readingWins === undefined) {
-    readingWins = made[0]!.map(winOf);
-    shared?.set(`${size}~win`, readingWins);
-  }
+  const wins = mixed.map((segment) => segment.win);
+  const bySegment = weighSegments(wins.length, levels);
+  const win = new Float64Array(cellCount);
+  for (const [place, special] of wins.entries()) addWeighted(win, bySegment[place]!, special);
+  atMostOne(win);
   const trial = tryOut([...readingWins, ...wins, win], input.breakEvens ?? suggestedBreakEvens(win), input.acceptance);
   const weights = { readings: byReading, segments: bySegment };
   return { curve: { ...describe(win, hashOf(win)), trial, weights }, readingWins };
