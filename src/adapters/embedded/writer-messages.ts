@@ -19,7 +19,7 @@ export type WriterTask =
 
 export type WriterRequest = { id: number; task: WriterTask } | { id: number; task: { kind: 'close' } };
 
-/** What a task gives back: offsets for `append`, the revision for `control`, where the view stood for `flows`, 1 or 0 for `direct-query`, null for the others. */
+/** What a task gives back: offsets for `append`, the milliseconds it took for `views`, the revision for `control`, where the view stood for `flows`, 1 or 0 for `direct-query`, null for the others. */
 export type TaskResult = number[] | number | null;
 
 export type WriterReply =

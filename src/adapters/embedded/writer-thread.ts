@@ -28,9 +28,11 @@ function serve(port: MessagePort, path: string): void {
     switch (task.kind) {
       case 'append':
         return writeLog(task.entries);
-      case 'views':
+      case 'views': {
+        const startedAt = performance.now();
         writeViews(task.flush);
-        return null;
+        return performance.now() - startedAt;
+      }
       case 'flows':
         return writeFlows(task.flush);
       case 'margins':
