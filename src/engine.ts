@@ -27,7 +27,7 @@ import {
   type SnapshotSettings,
 } from './bidding/snapshots.ts';
 import type { Config } from './config.ts';
-import { type Chance, type Clock, dayOf } from './domain/clock.ts';
+import type { Chance, Clock } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
 import type { Fault } from './errors.ts';
 import type { ApiParts } from './http/api/api.ts';
@@ -40,7 +40,6 @@ import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './originati
 import { createFlowFront } from './origination/front.ts';
 import type { FlowStore, LoanService } from './origination/ports.ts';
 import { createPolicyMaker } from './policy.ts';
-import { prepareCalendar } from './pricing/schedule.ts';
 import { encodeBid } from './wire/bid.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
 
@@ -141,8 +140,6 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     metricsText: () => metricsText({ ...parts, rules, metrics, lagWatch, desk, door }),
     onFault: (text) => journal.error('http-fault', { text }),
   });
-  const { pricing } = config;
-  prepareCalendar(dayOf(parts.clock.now()), pricing.maxInstallments, pricing.payrollCalendar);
   if (desk !== null) await rules.start();
   await desk?.start();
   await flowDesk?.start();

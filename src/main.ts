@@ -35,12 +35,14 @@ import {
   readPricing,
 } from './config.ts';
 import { crashAt } from './crash-step.ts';
+import { dayOf } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
 import { createDoorReader } from './door-reader.ts';
 import { type Engine, type Store, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
 import { bodyReader } from './http/door.ts';
 import { createJournal, type Journal } from './http/journal.ts';
+import { prepareCalendar } from './pricing/schedule.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { createRuleWatch } from './rule-watch.ts';
 import { type modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
@@ -189,7 +191,10 @@ async function openEngine(parts: {
   const outcomes = readOutcomeTable(JSON.parse(readText(packageFile('config/outcomes.json'))));
   if (outcomes.kind === 'refused') throw refusedFile('config/outcomes.json', outcomes.problems);
   const vault = createVault(config.pseudonymKey);
-  const store = await openStore(config, { vault, journal: parts.journal, onFault: parts.onFault });
+  const opening = openStore(config, { vault, journal: parts.journal, onFault: parts.onFault });
+  // Holidays take as long to read as the store's thread or servers to answer.
+  prepareCalendar(dayOf(clock.now()), config.pricing.maxInstallments, config.pricing.payrollCalendar);
+  const store = await opening;
   const service = createService(config.service, {
     outcomes: outcomes.table,
     clock,

@@ -5,7 +5,9 @@
  * The limit follows the gradient of answer times (Netflix, concurrency-limits, Gradient2): answers that take longer than
  * they long have mean a queue over there, and more of ours would only make it longer. So that a queue of our own does not
  * become what is usual, an average that has crept up is checked with half the slots. A 429 cuts it at once, as TCP does
- * on a loss (RFC 5681), and so do failures when they are many.
+ * on a loss (RFC 5681), and so do failures when they are many; afterwards it is soon near where it was cut, goes slowly
+ * past there, and then searches on, as CUBIC does (RFC 9438): one refusal by chance costs little, and a real bound is met
+ * seldom.
  */
 import type { EpochMs } from '../domain/glossary.ts';
 
@@ -43,6 +45,12 @@ const failureShareToCut = 0.3;
 const failureSamples = 20;
 /** Longer by less than this is no queue: it costs no auction, and a process of ours that is busy looks the same. */
 const slackMs = 25;
+/** Below this much of the calm average, the short one shows no queue at all. */
+const steady = 1.05;
+/** Growth in one round of answers without a queue, away from where the limit was last cut. */
+const searchGrowth = 0.25;
+/** So near to where the limit was last cut, it grows slowly. */
+const cautiousShare = 0.1;
 const shortSamples = 10;
 const longSamples = 600;
 
@@ -58,6 +66,7 @@ export function createSendLimit(most: number): SendLimit {
   let check: { until: number; slots: number; totalMs: number; counted: number } | null = null;
   /** Attempts begun before this tell about the time before the last cut. */
   let cutAt = Number.NEGATIVE_INFINITY;
+  let cutFrom = 0;
   let failures = 0;
   let failureShare = 0;
   let restMs = firstRestMs;
@@ -89,14 +98,16 @@ export function createSendLimit(most: number): SendLimit {
       startCheck();
       return;
     }
-    const gradient = Math.max(0.5, Math.min(1, (tolerance * longMs + slackMs) / Math.max(shortMs, 1)));
+    const gradient = Math.max(0.5, Math.min(1, (tolerance * calmMs + slackMs) / Math.max(shortMs, 1)));
     if (slowStart && gradient === 1) {
       limit = Math.min(most, limit + 1);
       return;
     }
     slowStart = false;
+    const searching = shortMs < steady * calmMs + slackMs && Math.abs(limit - cutFrom) > cautiousShare * cutFrom;
+    const growth = searching ? searchGrowth * limit : Math.sqrt(limit) / 2;
     // Each answer moves it by its part of one round of answers.
-    limit = clamped(limit + (limit * (gradient - 1) + Math.sqrt(limit) / 2) / limit);
+    limit = clamped(limit + (limit * (gradient - 1) + growth) / limit);
   }
 
   /** Half the slots for a while: if answers get faster, the queue was of our own making. */
@@ -127,6 +138,7 @@ export function createSendLimit(most: number): SendLimit {
     // One cut for all that was under way together.
     if (now - durationMs < cutAt) return;
     cutAt = now;
+    cutFrom = limit;
     limit = clamped(limit * share);
   }
 

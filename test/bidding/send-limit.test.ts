@@ -113,3 +113,37 @@ test('a network that loses one answer in twenty costs no slots', () => {
     limit.heard(each % 2 === 0 ? 'failed' : 'answered', 40, 64, 2_000 + 50 * each);
   assert.ok(limit.current() < 16, `${limit.current()} slots when every second one fails`);
 });
+
+test('a refusal now and then, and answers of uneven length, keep most of the slots in use', () => {
+  const limit = createSendLimit(128);
+  let used = 0;
+  let now = 0;
+  const answers = 4_000;
+  // A service that could take all, and refuses one bid in two hundred for reasons of its own.
+  for (let each = 0; each < answers; each += 1) {
+    now += 150 / limit.current();
+    used += limit.current();
+    const durationMs = 50 + ((each * 97) % 150);
+    limit.heard(each % 200 === 199 ? 'throttled' : 'answered', durationMs, limit.current(), now);
+  }
+  assert.ok(used / answers > 75, `${Math.round(used / answers)} of 128 slots in the mean`);
+});
+
+test('a service that refuses what is above its capacity is refused little by', () => {
+  const limit = createSendLimit(256);
+  const capacity = 60;
+  let refused = 0;
+  let used = 0;
+  let now = 0;
+  const answers = 20_000;
+  for (let each = 0; each < answers; each += 1) {
+    now += 100 / limit.current();
+    // Those that are over it are told at once; the others take their time.
+    const isOver = each % limit.current() >= capacity;
+    if (isOver) refused += 1;
+    used += Math.min(capacity, limit.current());
+    limit.heard(isOver ? 'throttled' : 'answered', isOver ? 5 : 100, limit.current(), now);
+  }
+  assert.ok(refused < 0.05 * answers, `${refused} refusals of ${answers}`);
+  assert.ok(used / answers > 0.75 * capacity, `${Math.round(used / answers)} of ${capacity} in use`);
+});

@@ -37,7 +37,7 @@ export type CrashRun = {
 const secondsPerKill = 3;
 const warmUpMs = 1_000;
 /** A desk that was slow to start lives longer, so that on a busy machine desks are up for the same share of the time. */
-const usualStartMs = 1_000;
+const usualStartMs = 750;
 const coolDownMs = 1_500;
 const stepPatienceMs = 5_000;
 const startPatienceMs = 20_000;
