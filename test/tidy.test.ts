@@ -13,8 +13,8 @@ const tracked = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: '
 const sources = tracked.filter((path) => path.startsWith('src/') && path.endsWith('.ts'));
 const textOf = (path: string) => readFileSync(join(root, path), 'utf8');
 
-/** Where adapters are put together with the rest: the process, and the threads that read webhooks and the folder of rules. */
-const roots = ['src/main.ts', 'src/rule-thread.ts', 'src/door-thread.ts'];
+/** Where adapters are put together with the rest: the process, and the threads that read webhooks, the folder of rules and recorded requests. */
+const roots = ['src/main.ts', 'src/rule-thread.ts', 'src/door-thread.ts', 'src/replay-thread.ts'];
 
 /** The room of a file: its folder under src, or `top` for the files that put rooms together. */
 function roomOf(path: string): string {

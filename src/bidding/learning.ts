@@ -25,18 +25,32 @@ function dimensionsOf(segmentKey: string): string {
   return segmentKey.replaceAll(/=[^|]*/g, '');
 }
 
-/** Where scores are kept: for all requests with the same dimensions, and for the most special segment. */
-function scoreKeysOf(segmentKeys: readonly string[]): string[] {
+type Keys = {
+  /** By window, then by segment. */
+  windows: readonly (readonly string[])[];
+  /** Where scores are kept: for all requests with the same dimensions, and for the most special segment. */
+  scores: readonly string[];
+};
+
+/** Lists of segment keys are shared among decisions: what stands under them is named once. */
+const keysOfLists = new WeakMap<readonly string[], Keys>();
+
+function keysOf(segmentKeys: readonly string[]): Keys {
+  const known = keysOfLists.get(segmentKeys);
+  if (known !== undefined) return known;
   const special = segmentKeys.at(-1) ?? '';
-  return [...new Set([dimensionsOf(special), special])].map((key) => `${key}~scores`);
+  const keys = {
+    windows: windows.map((_window, place) => segmentKeys.map((key) => windowKey(key, place))),
+    scores: [...new Set([dimensionsOf(special), special])].map((key) => `${key}~scores`),
+  };
+  keysOfLists.set(segmentKeys, keys);
+  return keys;
 }
 
 /** Every key that a curve for these segments is made from. */
 export function statisticKeysOf(segmentKeys: readonly string[]): string[] {
-  return [
-    ...segmentKeys.flatMap((key) => windows.map((_window, place) => windowKey(key, place))),
-    ...scoreKeysOf(segmentKeys),
-  ];
+  const keys = keysOf(segmentKeys);
+  return [...keys.windows.flat(), ...keys.scores];
 }
 
 export type Learnt = {
@@ -51,10 +65,11 @@ export type Learnt = {
 /** What the statistics take up: the rate for every segment, and a score where a decision had noted what policies would bid. */
 export function lessonsOf(learnt: Learnt): ViewChange[] {
   const { segmentKeys, trial, bestRivalCell, bestRivalOffGrid, at, halfLifeMs } = learnt;
+  const keys = keysOf(segmentKeys);
   const seen = [[cellIndex(bestRivalCell, bestRivalOffGrid), 1]] as const;
   const lessons: ViewChange[] = windows.map(({ halfLifeResults }, place) => ({
     kind: 'learn',
-    keys: segmentKeys.map((key) => windowKey(key, place)),
+    keys: keys.windows[place]!,
     additions: seen,
     at,
     halfLives: { halfLifeMs, halfLifeResults },
@@ -62,7 +77,7 @@ export function lessonsOf(learnt: Learnt): ViewChange[] {
   if (trial === null) return lessons;
   const additions = scoreTrial(trial, segmentKeys.length, bestRivalCell, bestRivalOffGrid);
   if (additions.length === 0) return lessons;
-  lessons.push({ kind: 'learn', keys: scoreKeysOf(segmentKeys), additions, at, halfLives: scoreHalfLives });
+  lessons.push({ kind: 'learn', keys: keys.scores, additions, at, halfLives: scoreHalfLives });
   return lessons;
 }
 
@@ -80,13 +95,14 @@ export function curveWithReadings(
   statistics: Statistics,
   inputs: CurveInputs,
 ): CurveWithReadings {
+  const keys = keysOf(segmentKeys);
   return buildWithReadings({
     ...inputs,
-    segments: segmentKeys.map((key) => ({
+    segments: segmentKeys.map((key, segment) => ({
       key,
-      histograms: windows.map((_window, place) => statistics.get(windowKey(key, place)) ?? null),
+      histograms: keys.windows.map((ofWindow) => statistics.get(ofWindow[segment]!) ?? null),
     })),
-    scores: scoreKeysOf(segmentKeys).map((key) => statistics.get(key) ?? null),
+    scores: keys.scores.map((key) => statistics.get(key) ?? null),
   });
 }
 

@@ -5,7 +5,7 @@
 import { chanceOf } from './chance.ts';
 
 /** What one batch adds to one group of requests: a row of numbers. */
-export type BatchRow = { batch: number; group: number; values: Float64Array };
+export type BatchRow = { batch: number; group: number; values: ArrayLike<number> };
 
 export type Interval = { low: number; high: number };
 
@@ -18,6 +18,41 @@ function middleOf(draws: Float64Array): Interval {
   return { low: sorted[place(tail)]!, high: sorted[place(1 - tail)]! };
 }
 
+/** By draw, then by batch: how often the batch is in it. */
+function timesDrawn(batches: number, { draws, seed }: { draws: number; seed: number }): Uint32Array {
+  const chance = chanceOf(seed);
+  const times = new Uint32Array(draws * batches);
+  for (let first = 0; first < times.length; first += batches) {
+    for (let drawn = 0; drawn < batches; drawn += 1) times[first + Math.floor(chance() * batches)]! += 1;
+  }
+  return times;
+}
+
+/** Columns summed at once, so that no sum has to wait for the one before. */
+const together = 3;
+
+/** Sums each of the columns, which stand one behind the other, by these weights. */
+function weighedSums(columns: Float64Array, weights: Float64Array, sums: Float64Array): void {
+  const { length } = weights;
+  for (let part = 0; part < sums.length; part += together) {
+    const first = part * length;
+    const second = first + length;
+    const third = second + length;
+    let one = 0;
+    let two = 0;
+    let three = 0;
+    for (let index = 0; index < length; index += 1) {
+      const weight = weights[index]!;
+      one += weight * columns[first + index]!;
+      two += weight * columns[second + index]!;
+      three += weight * columns[third + index]!;
+    }
+    sums[part] = one;
+    sums[part + 1] = two;
+    sums[part + 2] = three;
+  }
+}
+
 /**
  * For each group and each statistic of its sums, the interval over `draws` resamples of `batches` batches. `statistics` turns the
  * sums of a group's rows into figures. Groups that not one row belongs to have none.
@@ -26,32 +61,29 @@ export function bootstrap(
   rows: readonly BatchRow[],
   shape: { batches: number; groups: number; width: number },
   statistics: readonly ((sums: Float64Array) => number)[],
-  { draws, seed }: { draws: number; seed: number },
+  options: { draws: number; seed: number },
 ): Interval[][] {
   const { batches, groups, width } = shape;
-  const chance = chanceOf(seed);
-  const figures = Array.from({ length: groups }, () => statistics.map(() => new Float64Array(draws)));
-  const times = new Float64Array(batches);
-  const sums = new Float64Array(groups * width);
-  // Flat, so that a draw is one pass over memory.
-  const flat = new Float64Array(rows.length * width);
-  for (const [index, row] of rows.entries()) flat.set(row.values, index * width);
-  for (let draw = 0; draw < draws; draw += 1) {
-    times.fill(0);
-    for (let index = 0; index < batches; index += 1) times[Math.floor(chance() * batches)]! += 1;
-    sums.fill(0);
-    for (let index = 0; index < rows.length; index += 1) {
-      const { batch, group } = rows[index]!;
-      const weight = times[batch]!;
-      if (weight === 0) continue;
-      const to = group * width;
-      const from = index * width;
-      for (let part = 0; part < width; part += 1) sums[to + part]! += weight * flat[from + part]!;
+  const { draws } = options;
+  const times = timesDrawn(batches, options);
+  const rowsOf = Array.from({ length: groups }, (): BatchRow[] => []);
+  for (const row of rows) rowsOf[row.group]!.push(row);
+  const sums = new Float64Array(Math.ceil(width / together) * together);
+  // Group by group: its columns stay close at hand for all draws.
+  return rowsOf.map((own) => {
+    const batchOf = Uint32Array.from(own, ({ batch }) => batch);
+    const weights = new Float64Array(own.length);
+    const columns = new Float64Array(sums.length * own.length);
+    for (const [index, { values }] of own.entries()) {
+      for (let part = 0; part < width; part += 1) columns[part * own.length + index] = values[part]!;
     }
-    for (let group = 0; group < groups; group += 1) {
-      const own = sums.subarray(group * width, (group + 1) * width);
-      for (const [place, statistic] of statistics.entries()) figures[group]![place]![draw] = statistic(own);
+    const figures = statistics.map(() => new Float64Array(draws));
+    for (let draw = 0; draw < draws; draw += 1) {
+      const first = draw * batches;
+      for (let index = 0; index < weights.length; index += 1) weights[index] = times[first + batchOf[index]!]!;
+      weighedSums(columns, weights, sums);
+      for (let place = 0; place < statistics.length; place += 1) figures[place]![draw] = statistics[place]!(sums);
     }
-  }
-  return figures.map((own) => own.map(middleOf));
+    return figures.map(middleOf);
+  });
 }

@@ -67,7 +67,9 @@ function withOwnBid(rivals: readonly PublishedBid[], offer: Offer, placedAt: Epo
 }
 
 function capNameOf({ keys }: CapReservation): string {
-  return (keys[0] ?? '').split('|')[0]!;
+  const key = keys[0] ?? '';
+  const end = key.indexOf('|');
+  return end < 0 ? key : key.slice(0, end);
 }
 
 /** `usage`: another desk's exposure, which this one only looks at and adds nothing to; null: its own. */

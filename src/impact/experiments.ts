@@ -1,6 +1,6 @@
 /** What experiments show: requests of treated workers beside those to compare with, and how sure the difference is. */
 import type { Assignment } from '../rules/evaluate.ts';
-import { type BatchRow, bootstrap, type Interval } from './bootstrap.ts';
+import { bootstrap, type Interval } from './bootstrap.ts';
 
 /** One request in one experiment. */
 export type Trialled = Assignment & {
@@ -72,7 +72,7 @@ export function reportExperiments(
 ): ExperimentReport[] {
   const names = [...new Set(trialled.map(({ layer, name }) => `${layer}/${name}`))].sort();
   const batches = new Map<string, number>();
-  const rows = new Map<string, BatchRow>();
+  const rows = new Map<string, { batch: number; group: number; values: Float64Array }>();
   for (const one of trialled) {
     const batch = batches.get(one.batch) ?? batches.size;
     batches.set(one.batch, batch);

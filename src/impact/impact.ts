@@ -47,13 +47,13 @@ export type ImpactOptions = {
   warmUp: number;
   seed: number;
   draws: number;
-  /** Replays the candidate by itself while this thread has the current set; null: here, too. Not for `shadow`. */
-  elsewhere: ((ordered: readonly RecordedCase[]) => Promise<Replayed>) | null;
+  /** Replays the candidate by itself on the same cases while this thread has the current set; null: here, too. Not for `shadow`. */
+  elsewhere: (() => Promise<Replayed>) | null;
   onProgress: (done: number, of: number) => void;
 };
 
 /** In the order of decision; of two lines about one request the first counts. */
-function inOrder(cases: readonly RecordedCase[]): { ordered: RecordedCase[]; repeated: number } {
+export function inOrder(cases: readonly RecordedCase[]): { ordered: RecordedCase[]; repeated: number } {
   const seen = new Set<RequestId>();
   const ordered = cases.filter(({ request }) => {
     if (seen.has(request.requestId)) return false;
@@ -71,10 +71,7 @@ async function replayBoth(ordered: readonly RecordedCase[], options: ImpactOptio
   if (elsewhere === null || kind === 'shadow') {
     return (await replaySets(ordered, [one, other], settings, onProgress)) as [Replayed, Replayed];
   }
-  const [[current], candidate] = await Promise.all([
-    replaySets(ordered, [one], settings, onProgress),
-    elsewhere(ordered),
-  ]);
+  const [[current], candidate] = await Promise.all([replaySets(ordered, [one], settings, onProgress), elsewhere()]);
   return [current!, candidate];
 }
 

@@ -32,11 +32,14 @@ export function createMemoryViews(onMove: (move: ExposureMove) => void): MemoryV
 
   function add({ requestId, amountCents, keys }: Promised, sign: 1 | -1): void {
     for (const key of keys) {
-      const sum = sums.get(key) ?? { amountCents: 0, count: 0 };
+      let sum = sums.get(key);
+      if (sum === undefined) {
+        sum = { amountCents: 0, count: 0 };
+        sums.set(key, sum);
+      }
       sum.amountCents += sign * amountCents;
       sum.count += sign;
       if (sum.count === 0) sums.delete(key);
-      else sums.set(key, sum);
     }
     onMove({ requestId, amountCents: sign * amountCents });
   }
@@ -51,7 +54,7 @@ export function createMemoryViews(onMove: (move: ExposureMove) => void): MemoryV
   function hasRoom(cap: CapReservation, amountCents: number): boolean {
     let amount = amountCents;
     let count = 1;
-    for (const key of new Set(cap.keys)) {
+    for (const key of cap.keys.length === 1 ? cap.keys : new Set(cap.keys)) {
       const used = sums.get(key) ?? nothing;
       amount += used.amountCents;
       count += used.count;
@@ -75,9 +78,12 @@ export function createMemoryViews(onMove: (move: ExposureMove) => void): MemoryV
 
   function learn({ keys, additions, at, halfLives }: Extract<ViewChange, { kind: 'learn' }>): void {
     for (const key of keys) {
-      const histogram = histograms.get(key) ?? emptyHistogram(at);
+      let histogram = histograms.get(key);
+      if (histogram === undefined) {
+        histogram = emptyHistogram(at);
+        histograms.set(key, histogram);
+      }
       foldSums(histogram, additions, at, halfLives);
-      histograms.set(key, histogram);
     }
   }
 

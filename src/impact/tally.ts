@@ -61,6 +61,9 @@ const sumNames = [
 const width = sumNames.length;
 const [judgedAt, winsAt] = [sumNames.indexOf('judgedBids'), sumNames.indexOf('wins')];
 
+/** What one request adds to the rows that are drawn: by name the candidate's less the current one's, and behind them what win rates are made of. */
+const rowWidth = width + 2;
+
 export type BestRival = { cell: number; offGrid: boolean } | null;
 
 /** What a bid earns against the published bids, in cents, not rounded; a pass earns and costs nothing. */
@@ -70,13 +73,22 @@ export function profitGivenBids(decision: SetDecision, rival: BestRival): number
   return winAgainst(decision.offer.rateHundredths, rival) * acceptance * valueIfReleasedCents - bidCostCents;
 }
 
-function sumsOf(decision: SetDecision, rival: BestRival): number[] {
-  if (decision.kind === 'pass') return sumNames.map(() => 0);
+const nothing: readonly number[] = sumNames.map(() => 0);
+
+function sumsOf(decision: SetDecision, rival: BestRival): readonly number[] {
+  if (decision.kind === 'pass') return nothing;
   const { rateHundredths, amountCents, expectedValueCents } = decision.offer;
   const win = rival === null ? 0 : winAgainst(rateHundredths, rival);
   const judged = rival === null ? 0 : 1;
   const profit = profitGivenBids(decision, rival);
   return [1, judged, win, amountCents, win * amountCents, expectedValueCents, profit];
+}
+
+/** Of the current set only the judged bids and the wins are kept: the candidate's are the differences on top. */
+function rowOf(current: readonly number[], candidate: readonly number[]): number[] {
+  const row = candidate.map((sum, part) => sum - current[part]!);
+  row.push(current[judgedAt]!, current[winsAt]!);
+  return row;
 }
 
 function isOtherBid(one: SetDecision, other: SetDecision): boolean {
@@ -95,6 +107,10 @@ type Group = {
   toBid: number;
   otherBid: number;
   sides: readonly [Side, Side];
+  place: number;
+  /** Its row of the batch that was added to last. */
+  lastBatch: number;
+  lastRow: number[];
 };
 
 export type Tally = {
@@ -115,68 +131,76 @@ function emptySide(): Side {
   return { sums: new Float64Array(width), passes: new Map(), exposureCents: 0, peakCents: 0 };
 }
 
-export function createTally(): Tally {
-  const groups = new Map<string, Group & { place: number }>();
-  const batches = new Map<string, { place: number; rows: Map<number, Float64Array> }>();
+function emptyGroup(key: string, place: number): Group {
+  const sides = [emptySide(), emptySide()] as const;
+  return { key, requests: 0, toPass: 0, toBid: 0, otherBid: 0, sides, place, lastBatch: -1, lastRow: [] };
+}
 
-  function groupOf(key: string): Group & { place: number } {
-    let group = groups.get(key);
-    if (group === undefined) {
-      const sides = [emptySide(), emptySide()] as const;
-      group = { key, requests: 0, toPass: 0, toBid: 0, otherBid: 0, sides, place: groups.size };
-      groups.set(key, group);
-    }
+function addTo(side: Side, decision: SetDecision, sums: readonly number[]): void {
+  if (decision.kind === 'pass') {
+    side.passes.set(decision.code, (side.passes.get(decision.code) ?? 0) + 1);
+    return;
+  }
+  for (let part = 0; part < width; part += 1) side.sums[part]! += sums[part]!;
+}
+
+export function createTally(): Tally {
+  const groups = new Map<string, Group>();
+  const batches = new Map<string, number>();
+  const rows: BatchRow[] = [];
+  /** Lists of keys are shared among decisions. */
+  const known = new WeakMap<readonly string[], readonly Group[]>();
+
+  function groupOf(key: string): Group {
+    const group = groups.get(key) ?? emptyGroup(key, groups.size);
+    groups.set(key, group);
     return group;
   }
 
-  function batchOf(name: string): Map<number, Float64Array> {
-    let batch = batches.get(name);
-    if (batch === undefined) {
-      batch = { place: batches.size, rows: new Map() };
-      batches.set(name, batch);
+  function groupsOf(segmentKeys: readonly string[]): readonly Group[] {
+    const found = known.get(segmentKeys) ?? segmentKeys.map(groupOf);
+    known.set(segmentKeys, found);
+    return found;
+  }
+
+  /** A batch that others came between has a second row: it is drawn as one all the same. */
+  function addRow(group: Group, batch: number, row: readonly number[]): void {
+    if (group.lastBatch === batch) {
+      for (let part = 0; part < rowWidth; part += 1) group.lastRow[part]! += row[part]!;
+      return;
     }
-    return batch.rows;
+    group.lastBatch = batch;
+    group.lastRow = [...row];
+    rows.push({ batch, group: group.place, values: group.lastRow });
   }
 
   return {
     batches: () => batches.size,
-    add: (name, segmentKeys, decisions, rival) => {
-      const rows = batchOf(name);
-      const sums = decisions.map((decision) => sumsOf(decision, rival));
-      const [current, candidate] = decisions;
-      for (const key of segmentKeys) {
-        const group = groupOf(key);
-        let row = rows.get(group.place);
-        if (row === undefined) {
-          row = new Float64Array(2 * width);
-          rows.set(group.place, row);
-        }
+    add: (name, segmentKeys, [current, candidate], rival) => {
+      const batch = batches.get(name) ?? batches.size;
+      batches.set(name, batch);
+      const sums = [sumsOf(current, rival), sumsOf(candidate, rival)] as const;
+      const row = rowOf(sums[0], sums[1]);
+      const isOther = isOtherBid(current, candidate);
+      for (const group of groupsOf(segmentKeys)) {
         group.requests += 1;
         if (current.kind === 'bid' && candidate.kind === 'pass') group.toPass += 1;
         if (current.kind === 'pass' && candidate.kind === 'bid') group.toBid += 1;
-        if (isOtherBid(current, candidate)) group.otherBid += 1;
-        for (const [place, side] of group.sides.entries()) {
-          const decision = decisions[place]!;
-          if (decision.kind === 'pass') side.passes.set(decision.code, (side.passes.get(decision.code) ?? 0) + 1);
-          for (let part = 0; part < width; part += 1) {
-            side.sums[part]! += sums[place]![part]!;
-            row[place * width + part]! += sums[place]![part]!;
-          }
-        }
+        if (isOther) group.otherBid += 1;
+        addTo(group.sides[0], current, sums[0]);
+        addTo(group.sides[1], candidate, sums[1]);
+        addRow(group, batch, row);
       }
     },
     move: (side, segmentKeys, amountCents, counts) => {
-      for (const key of segmentKeys) {
-        const own = groupOf(key).sides[side];
+      for (const group of groupsOf(segmentKeys)) {
+        const own = group.sides[side];
         own.exposureCents += amountCents;
         if (counts && own.exposureCents > own.peakCents) own.peakCents = own.exposureCents;
       }
     },
     close: (options) => {
-      const rows: BatchRow[] = [...batches.values()].flatMap(({ place, rows: own }) =>
-        [...own].map(([group, values]) => ({ batch: place, group, values })),
-      );
-      const shape = { batches: batches.size, groups: groups.size, width: 2 * width };
+      const shape = { batches: batches.size, groups: groups.size, width: rowWidth };
       const intervals = bootstrap(rows, shape, compared.map(statisticOf), options);
       return [...groups.values()]
         .filter(({ requests }) => requests > 0)
@@ -190,15 +214,17 @@ function partsOf(key: string): number {
   return key.split('|').length;
 }
 
-/** Of a row of both sets' sums: the candidate's less the current one's. A rate of no bids counts as 0, so that every draw says something. */
-function statisticOf(name: Compared): (sums: Float64Array) => number {
-  if (name === 'winRate') {
-    const rate = (sums: Float64Array, from: number) =>
-      sums[from + judgedAt]! > 0 ? sums[from + winsAt]! / sums[from + judgedAt]! : 0;
-    return (sums) => rate(sums, width) - rate(sums, 0);
+/** The candidate's less the current one's. A rate of no bids counts as 0, so that every draw says something. */
+function statisticOf(name: Compared): (row: Float64Array) => number {
+  if (name !== 'winRate') {
+    const part = sumNames.indexOf(name);
+    return (row) => row[part]!;
   }
-  const part = sumNames.indexOf(name);
-  return (sums) => sums[width + part]! - sums[part]!;
+  const rate = (wins: number, judged: number) => (judged > 0 ? wins / judged : 0);
+  return (row) => {
+    const [judged, wins] = [row[width]!, row[width + 1]!];
+    return rate(wins + row[winsAt]!, judged + row[judgedAt]!) - rate(wins, judged);
+  };
 }
 
 const inCents: readonly string[] = ['expectedProfitCents', 'profitGivenBidsCents', 'wonCents', 'volumeCents'];

@@ -33,8 +33,8 @@ type MappedItem =
       kind: 'request';
       request: LoanRequest;
       identity: WorkerIdentity;
-      /** The request's own element as JSON text, digits kept. */
-      raw: string;
+      /** The request's own element as JSON text, digits kept; made when it is asked for. */
+      raw: () => string;
       /** Facts that are null because their value could not be read. */
       faults: readonly WireFault[];
     }
@@ -150,7 +150,7 @@ function readElement(element: Element, mapping: RequestMapping, context: Mapping
     ...scoresOf(element, mapping, facts.faults),
     extra: extraFactsOf(element.scope, mapping),
   };
-  return { kind: 'request', request, identity, raw: JSON.stringify(element.own), faults: facts.faults };
+  return { kind: 'request', request, identity, raw: () => JSON.stringify(element.own), faults: facts.faults };
 }
 
 /** Nothing where the mapping names no scores. A score that cannot be read is absent, and a fault. */

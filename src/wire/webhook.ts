@@ -165,8 +165,9 @@ function requestEntries(value: JsonValue, deps: WebhookDeps): WebhookReading {
   for (const item of mapped.items) {
     faults.push(...item.faults);
     if (item.kind === 'request') {
-      const sealed = vault.seal(sealedContent(item.identity, item.raw));
-      const rawHash = vault.pseudonym(item.raw);
+      const raw = item.raw();
+      const sealed = vault.seal(sealedContent(item.identity, raw));
+      const rawHash = vault.pseudonym(raw);
       const { requestId } = item.request;
       entries.push(auctionEntry({ kind: 'requested', requestId, at: now, request: item.request, sealed, rawHash }));
       continue;

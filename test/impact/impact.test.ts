@@ -1,15 +1,23 @@
 /** Impact: the figures against a second, plainly written count; equal sets; a blocked segment; the same bytes again. */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { test } from 'node:test';
-import { Worker } from 'node:worker_threads';
-import type { ReplayTask } from '../../src/cli/replay-thread.ts';
+import { createReplayApart } from '../../src/cli/replay-apart.ts';
 import { bootstrap } from '../../src/impact/bootstrap.ts';
 import type { SetDecision } from '../../src/impact/desk-replay.ts';
 import { type ImpactOptions, measureImpact } from '../../src/impact/impact.ts';
-import type { RecordedCase } from '../../src/impact/recorded-cases.ts';
-import { type Replayed, replaySets } from '../../src/impact/replay-sets.ts';
-import { casesOf, config, policyWith, ruleFile, settings, shippedFiles, startsAt } from './recorded.ts';
+import { replaySets } from '../../src/impact/replay-sets.ts';
+import {
+  casesOf,
+  config,
+  linesOf,
+  mapping,
+  policyWith,
+  pseudonymKey,
+  ruleFile,
+  settings,
+  shippedFiles,
+  startsAt,
+} from './recorded.ts';
 
 const blocksCommerce = ruleFile(
   'No commerce',
@@ -71,17 +79,21 @@ test('the candidate replayed in a thread of its own gives the same bytes', async
   const options = { ...base, current: policyWith(), candidate: policyWith(blocksCommerce) };
   const here = await measureImpact(cases, options);
   const files = [...shippedFiles, blocksCommerce];
-  let threads = 0;
-  const elsewhere = async (ordered: readonly RecordedCase[]) => {
-    threads += 1;
-    const workerData = { model: config, files, ordered } satisfies ReplayTask;
-    const thread = new Worker(new URL('../../src/cli/replay-thread.ts', import.meta.url), { workerData });
-    const [replayed] = (await once(thread, 'message')) as [Replayed];
-    return replayed;
-  };
-  const apart = await measureImpact(cases, { ...options, elsewhere });
-  assert.equal(threads, 1);
-  assert.equal(JSON.stringify(apart), JSON.stringify(here));
+  const { pricing, bidding, economics } = config;
+  const model = { pricing, bidding, economics, settings: config.settings };
+  const thread = createReplayApart({ model, files, mapping, pseudonymKey });
+  try {
+    // The pieces need not come in order.
+    thread.take(1, cases.slice(120));
+    const text = linesOf(300).slice(0, 120).join('');
+    const { cases: read, lines, bad } = await thread.read(0, text);
+    assert.deepEqual(read, cases.slice(0, 120));
+    assert.deepEqual([lines, bad, thread.waiting()], [121, [], 0]);
+    const apart = await measureImpact(cases, { ...options, elsewhere: thread.replay });
+    assert.equal(JSON.stringify(apart), JSON.stringify(here));
+  } finally {
+    await thread.close();
+  }
 });
 
 /** The same figures, counted from the decisions in one plain pass. */

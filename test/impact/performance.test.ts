@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { assess, choiceInput, draftOffer } from '../../src/bidding/decide.ts';
 import { noRivalCell } from '../../src/domain/glossary.ts';
 import { gapOf, type Loan, outcomeOf, readPerformance, reportPerformance } from '../../src/impact/performance.ts';
+import { createRateTables } from '../../src/pricing/terms.ts';
 import { lossMultiplier, lossShare } from '../../src/pricing/value.ts';
 import { buildWinCurve } from '../../src/pricing/win-curve.ts';
 import { configOf, shippedPolicy } from '../bidding/house.ts';
@@ -111,6 +112,23 @@ test('a loan that ends loses what was outstanding; what comes after its end is n
   );
   assert.deepEqual([settled.due, settled.actualLossCents], [2, 0]);
   assert.equal(outcomeOf(loanWith([['2026-12', 'current']])).expectedLossCents, 0);
+});
+
+test('an instalment that falls due on the last day of a month is due in that month, whichever day that is', () => {
+  const payrollCalendar = { ...config.pricing.payrollCalendar, dueDayOfMonth: 31, businessDays: 'ignored' as const };
+  const tables = createRateTables({ ...config.pricing, payrollCalendar }, 8);
+  const due = (...months: string[]) =>
+    outcomeOf(
+      loanWith(
+        months.map((month) => [month, 'current']),
+        { asked: { ...asked, tables } },
+      ),
+    ).due;
+  // Decided on 20 November 2026: due on 31 January, 28 February, 31 March and 30 April 2027.
+  assert.deepEqual(
+    [due('2026-12'), due('2027-01'), due('2027-02'), due('2027-03'), due('2027-02', '2027-04')],
+    [0, 1, 2, 3, 4],
+  );
 });
 
 test('loans are told by vintage, segment and gap, and add up', () => {

@@ -18,11 +18,12 @@ export const config = configOf({
 });
 export const settings = config.bidding;
 export const startsAt = Date.parse('2026-11-20T12:00:00Z');
-const vault = createVault('a key for the tests of impact');
+export const pseudonymKey = 'a key for the tests of impact';
+const vault = createVault(pseudonymKey);
 export const shippedFiles = readRuleFiles(config.rulesDir);
 const reading = readRequestMapping(mappingFile);
 if (reading.kind === 'refused') throw new Error('the shipped mapping is refused');
-const { mapping } = reading;
+export const { mapping } = reading;
 
 export function policyWith(...more: RuleFile[]): Policy {
   return policyOf(config, [...shippedFiles, ...more]);
@@ -33,12 +34,15 @@ export function ruleFile(name: string, conditions: object, event: object): RuleF
 }
 
 /** In batches of 10, every 12 s. */
+export function linesOf(count: number): string[] {
+  return [...auditLines({ count, seed: 'impact-test', startsAt, batchRequests: 10, everyMs: 12_000 })];
+}
+
 export function casesOf(
   count: number,
   change: (recorded: RecordedCase) => RecordedCase = (recorded) => recorded,
 ): RecordedCase[] {
-  const stream = { count, seed: 'impact-test', startsAt, batchRequests: 10, everyMs: 12_000 };
-  return [...auditLines(stream)].map((text) => {
+  return linesOf(count).map((text) => {
     const read = readAuditLine(text, { mapping, vault });
     if (read.kind === 'refused') throw new Error(read.text);
     const { request, link, bids, control, acceptance } = read.line;
