@@ -17,10 +17,13 @@ test('the first come, first let in, and a limit that has grown lets in several',
   await settled();
   assert.deepEqual(entered, ['a', 'b', 'c']);
   limit = 4;
+  void slots.wait(1_000).then(() => entered.push('f'));
+  await settled();
+  assert.deepEqual(entered, ['a', 'b', 'c'], 'nobody overtakes those that wait already');
   slots.leave();
   await settled();
-  assert.deepEqual(entered, ['a', 'b', 'c', 'd', 'e']);
-  assert.equal(slots.taken(), 3);
+  assert.deepEqual(entered, ['a', 'b', 'c', 'd', 'e', 'f']);
+  assert.equal(slots.taken(), 4);
 });
 
 test('a limit that has shrunk lets nobody in until it is kept', async () => {
