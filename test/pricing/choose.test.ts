@@ -190,7 +190,20 @@ function largestFitting(input: ChoiceInput, cell: number, fullCents: number, cap
   return fits;
 }
 
-type Tried = { cell: number; amountCents: number; value: number; expected: number };
+type Tried = {
+  cell: number;
+  amountCents: number;
+  value: number;
+  expected: number;
+  /** The limits are kept by more than the little that rounding may take from the amount. */
+  sure: boolean;
+};
+
+/** The most by which the amount offered is below the largest whose instalment still rounds down. */
+const roundedCents = 120;
+
+/** What rounding may hide: a cent of instalment, which is `annuity` cents of amount and some of value. */
+const slackOf = (input: ChoiceInput) => 3 + input.requestedInstallments * 0.6;
 
 /** Every rate priced exactly, in the plainest way; what breaks a limit is left out. */
 function bruteForce(input: ChoiceInput): Tried[] {
@@ -228,8 +241,13 @@ function bruteForce(input: ChoiceInput): Tried[] {
     if (cell - breakEven < (limits.minSpreadHundredths ?? 0)) continue;
     if (stack.valueIfReleased < (limits.minProfitCents ?? 0)) continue;
     const maxCet = limits.maxCetAnnualHundredths ?? Number.POSITIVE_INFINITY;
-    if (maxCet < Number.POSITIVE_INFINITY && cetOf(loan, terms).cetAnnualHundredths > maxCet) continue;
-    tried.push({ cell, amountCents, value: stack.valueIfReleased, expected: stack.expectedProfit });
+    const isDear = (released: typeof loan) =>
+      maxCet < Number.POSITIVE_INFINITY && cetOf(released, terms).cetAnnualHundredths > maxCet;
+    if (isDear(loan)) continue;
+    const less = { ...loan, releasedCents: amountCents - roundedCents };
+    const isWorth = stack.valueIfReleased - slackOf(input) - 100 >= (limits.minProfitCents ?? 0);
+    const sure = less.releasedCents >= leastCents && !isDear(less) && isWorth;
+    tried.push({ cell, amountCents, value: stack.valueIfReleased, expected: stack.expectedProfit, sure });
   }
   return tried;
 }
@@ -279,29 +297,34 @@ test('the chosen offer is inside mask and margin, and as good as the best found 
     fc.property(anyInput, (input) => {
       const choice = chooseOffer(input);
       const tried = bruteForce(input);
-      // What rounding may hide: a cent of instalment, which is `annuity` cents of amount and some of value.
-      const slack = 3 + input.requestedInstallments * 0.6;
+      const slack = slackOf(input);
+      const sure = tried.filter((each) => each.sure);
       if (choice.kind === 'none') {
-        const missed = Math.max(0, ...tried.map(({ expected }) => expected));
+        const missed = Math.max(0, ...sure.map(({ expected }) => expected));
         assert.ok(missed < slack, `${choice.code} missed ${missed}`);
         return;
       }
       offers += 1;
       const { offer } = choice;
       const same = tried.find(({ cell }) => cell === offer.rateHundredths);
-      const borderline = input.limits.minSpreadHundredths !== null || input.limits.minProfitCents !== null;
+      const { minSpreadHundredths, minProfitCents, maxCetAnnualHundredths } = input.limits;
+      // The largest amount may break by a rounding what a few cents less keep.
+      const borderline = minSpreadHundredths !== null || minProfitCents !== null || maxCetAnnualHundredths !== null;
       assert.ok(same !== undefined || borderline, `the rate ${offer.rateHundredths} is outside the mask`);
       if (same !== undefined) {
-        assert.ok(offer.amountCents <= same.amountCents && same.amountCents - offer.amountCents <= 120);
+        assert.ok(offer.amountCents <= same.amountCents && same.amountCents - offer.amountCents <= roundedCents);
         assert.ok(Math.abs(same.value - choice.valueIfReleasedCents) <= slack + 100);
       }
       const term = tables.terms(input.releaseDay, input.requestedInstallments);
       const quote = quoteReleased(offer.amountCents, tables.loanTerms(term, offer.rateHundredths));
       assert.equal(quote.installmentCents, offer.installmentCents);
+      const loanTerms = tables.loanTerms(term, offer.rateHundredths);
+      const { cetAnnualHundredths } = cetOf(financeReleased(offer.amountCents, loanTerms), loanTerms);
+      assert.ok(cetAnnualHundredths <= (maxCetAnnualHundredths ?? Number.POSITIVE_INFINITY), 'dearer than allowed');
       const share = input.limits.maxMarginShare ?? 1;
       assert.ok(offer.installmentCents + settings.marginBufferCents <= input.availableMarginCents * share + 1e-6);
       assert.ok(offer.expectedValueCents >= 0);
-      const best = Math.max(...tried.map(({ expected }) => expected));
+      const best = Math.max(...sure.map(({ expected }) => expected));
       assert.ok(offer.expectedValueCents >= best - slack, `${offer.expectedValueCents} of ${best}`);
     }),
     { numRuns: 300 },
