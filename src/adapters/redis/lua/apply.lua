@@ -1,7 +1,7 @@
 -- Folds one batch into the views of a partition where they stand at its first record, whole; else changes nothing.
 -- KEYS applied, generations, of all partitions. ARGV prefix, partition, first, next, name for a new generation, how many
 -- cap keys any change may be refused by, these, how many requests any change promises money for or takes it back from, these,
--- how many statistics learn, these, the lessons, changes. A lesson is little-endian doubles: time, half-life in ms, half-life
+-- how many statistics learn, these, the lessons, changes. They are numbers, as a list in JSON; a lesson is: time, half-life in ms, half-life
 -- in results, number of additions, number of statistics, then cell and amount of each addition, then the place of each
 -- statistic among those above. What a batch comes to is written at its end: nearly all that is promised in a long one is taken back in it.
 -- Returns { applied before } where out of step, else { '', refused requests }.
@@ -403,32 +403,30 @@ local function write(histogram)
   for _, run in ipairs(runs) do call('SETRANGE', h.key, run.from, table.concat(run)) end
 end
 
-local function learn(names, lessons)
-  local histograms, formats = {}, {}
+local function learn(names, numbers)
+  local histograms = {}
   local from = 1
-  while from <= #lessons do
-    local time, halfLifeMs, halfLifeResults, additions, statistics
-    time, halfLifeMs, halfLifeResults, additions, statistics, from = struct.unpack('<ddddd', lessons, from)
-    local length = 2 * additions + statistics
-    formats[length] = formats[length] or '<' .. string.rep('d', length)
-    local numbers = { struct.unpack(formats[length], lessons, from) }
-    from = numbers[length + 1]
-    local lesson = { time = time, halfLifeMs = halfLifeMs, halfLifeResults = halfLifeResults, highest = -1 }
+  while from <= #numbers do
+    local additions, statistics = numbers[from + 3], numbers[from + 4]
+    local lesson = { time = numbers[from], halfLifeMs = numbers[from + 1], halfLifeResults = numbers[from + 2], highest = -1 }
     lesson.indexes, lesson.amounts = {}, {}
+    from = from + 5
     for i = 1, additions do
-      lesson.indexes[i], lesson.amounts[i] = numbers[2 * i - 1], numbers[2 * i]
-      lesson.highest = math.max(lesson.highest, numbers[2 * i - 1])
+      lesson.indexes[i], lesson.amounts[i] = numbers[from], numbers[from + 1]
+      lesson.highest = math.max(lesson.highest, numbers[from])
+      from = from + 2
     end
-    for i = 2 * additions + 1, length do
-      local place = numbers[i]
-      histograms[place] = histograms[place] or readHistogram(names[place], time)
+    for _ = 1, statistics do
+      local place = numbers[from]
+      histograms[place] = histograms[place] or readHistogram(names[place], lesson.time)
       fold(histograms[place], lesson)
+      from = from + 1
     end
   end
   for _, histogram in pairs(histograms) do write(histogram) end
 end
 
-learn(takeList(), take())
+learn(takeList(), cjson.decode(take()))
 while at < #ARGV do changes[take()]() end
 writeRows()
 flush()
