@@ -136,7 +136,7 @@ async function measure(places: SharedPlaces, stack: RunningStack, requests: numb
   const tell = (name: string, told: Rebuild): void => {
     const { seconds, restoreSeconds, rowsPerS, cpuSeconds, restoreCpuSeconds } = told;
     say(`${name}: ${seconds} s (target ≤ ${targetS}), of it ${restoreSeconds} s for the snapshot; ${rowsPerS} rows/s`);
-    const shareOf = (process: Processes) => `${cpuSeconds[process]} s (${restoreCpuSeconds[process] ?? 'not known'})`;
+    const shareOf = (process: Processes) => `${cpuSeconds[process]} s (${restoreCpuSeconds[process] ?? '?'} s)`;
     say(`  CPU (for the snapshot): desk ${shareOf('desk')}, Redis ${shareOf('redis')}, broker ${shareOf('broker')}`);
   };
   await askRedis(stack.redisUrl, (client) => client.flushall('SYNC'));

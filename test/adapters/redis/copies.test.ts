@@ -232,8 +232,10 @@ await describeOnRedis('redis copies of views', (redis) => {
     withStore('old', async ({ views, copies }) => {
       await foldRound(views, 0, 0, 100);
       const usage = await views.usage(days, at);
+      await collect((await copies.take(0, everything))!.pieces);
       const copy = (await copies.take(0, { ...everything, keepFrom: at + 50 }))!;
       const kept = await collect(copy.pieces);
+      assert.equal((await views.read(ids)).size, 100, 'here they stay');
       await redis.flush();
       await copies.restore(0, { applied: copy.applied, pieces: given(kept) }, () => {});
       const found = await views.read(ids);
