@@ -85,7 +85,7 @@ type Rebuild = {
   rowsPerS: number;
   /** Seconds of CPU; null where the system does not tell. They say more than the clock where others use the machine too. */
   cpuSeconds: CpuSeconds;
-  /** Of it, until the snapshot was back; the rest is the tail's. */
+  /** Of it, until the snapshot was back; the rest is the tail's. Not known of a desk that has not said yet that it listens. */
   restoreCpuSeconds: CpuSeconds;
 };
 
@@ -130,18 +130,19 @@ async function measure(places: SharedPlaces, stack: RunningStack, requests: numb
   let desk: LoopProcess | null = null;
   const meter: Meter = () => {
     const [redis, broker] = [cpuUsOf(stack.redis.pid()), cpuUsOf(stack.broker.pid())];
-    return { at: performance.now(), cpuUs: { desk: desk === null ? 0 : desk.cpuUs(), redis, broker } };
+    return { at: performance.now(), cpuUs: { desk: desk?.cpuUs() ?? null, redis, broker } };
   };
   const watch = createRestoreWatch(meter);
   const tell = (name: string, told: Rebuild): void => {
     const { seconds, restoreSeconds, rowsPerS, cpuSeconds, restoreCpuSeconds } = told;
     say(`${name}: ${seconds} s (target ≤ ${targetS}), of it ${restoreSeconds} s for the snapshot; ${rowsPerS} rows/s`);
-    const shareOf = (process: Processes) => `${cpuSeconds[process]} s (${restoreCpuSeconds[process]} s)`;
+    const shareOf = (process: Processes) => `${cpuSeconds[process]} s (${restoreCpuSeconds[process] ?? '?'} s)`;
     say(`  CPU (for the snapshot): desk ${shareOf('desk')}, Redis ${shareOf('redis')}, broker ${shareOf('broker')}`);
   };
   await askRedis(stack.redisUrl, (client) => client.flushall('SYNC'));
   await configure(stack.redisUrl, shipped);
-  const begun = meter();
+  const before = meter();
+  const begun = { ...before, cpuUs: { ...before.cpuUs, desk: 0 } };
   desk = await startSharedDesk(places, watch.hear);
   try {
     const origin = originOf(desk.port);

@@ -276,6 +276,24 @@ function testReservations(kind: StoreKind): void {
       assert.equal((await views.usage(['day|a'], at + minuteMs)).get('day|a')?.amountCents, 100);
     }));
 
+  test(`${kind.name}: what one batch promises, takes back and outlives counts for its later reservations`, () =>
+    withBackend(kind, async (backend) => {
+      const { views } = backend;
+      const one = { caps: [{ keys: ['hour|1'], limitAmountCents: null, limitCount: 1 }] };
+      const counted = batch(0, reserve('1', 5, one), reserve('2', 5, one));
+      assert.deepEqual(await views.apply(counted), { kind: 'applied', refused: ['2'] });
+      const release: ViewChange = { kind: 'release', requestId: '1' };
+      const room = batch(1, release, reserve('3', 5, one), reserve('x', 5, one));
+      assert.deepEqual(await views.apply(room), { kind: 'applied', refused: ['x'] });
+      assert.deepEqual((await views.usage(['hour|1'], at)).get('hour|1'), { amountCents: 5, count: 1 });
+      const late = { at: at + minuteMs, expiresAt: at + 2 * minuteMs };
+      const full = batch(2, reserve('4', 100), reserve('5', 40), reserve('6', 40, late), reserve('7', 61, late));
+      assert.deepEqual(await views.apply(full), { kind: 'applied', refused: ['5', '7'] });
+      assert.deepEqual((await views.usage(['day|a'], at)).get('day|a'), { amountCents: 140, count: 2 });
+      await views.apply(batch(3, { kind: 'release', requestId: '6' }, { kind: 'release', requestId: '4' }));
+      assert.equal((await views.usage(['day|a'], at)).get('day|a')?.count ?? 0, 0);
+    }));
+
   test(`${kind.name}: money that is promised already is reserved over a cap, and again after a refusal`, () =>
     withBackend(kind, async (backend) => {
       const { views } = backend;

@@ -31,15 +31,33 @@ type Manifest = {
 };
 
 const manifestKey = 'manifest';
-/** A piece is the id of its copy, then the squeezed bytes. */
+/** A piece is the id of its copy, how long it is once it is unsqueezed or 0 where it stands as it is, and its bytes. */
 const idBytes = 36;
-/** A piece comes out in one go. */
-const outputBytes = 512 * 1024;
+const lengthBytes = 4;
+/** Squeezing has to save this much: what holds squeezed parts already is put back the faster. */
+const worthwhileShare = 0.6;
+/** zlib's own least. */
+const leastOutputBytes = 64;
 const readWaitMs = 500;
 const allReplicas = -1;
 
 function pieceKey(place: Place, index: number): string {
   return `${place}/${String(index).padStart(6, '0')}`;
+}
+
+async function packed(id: string, piece: Buffer): Promise<Buffer> {
+  const squeezed = await squeeze(piece);
+  const isWorthwhile = squeezed.length < piece.length * worthwhileShare;
+  const length = Buffer.alloc(lengthBytes);
+  if (isWorthwhile) length.writeUInt32LE(piece.length);
+  return Buffer.concat([Buffer.from(id, 'latin1'), length, isWorthwhile ? squeezed : piece]);
+}
+
+async function unpacked(value: Buffer): Promise<Buffer> {
+  const length = value.readUInt32LE(idBytes);
+  const bytes = value.subarray(idBytes + lengthBytes);
+  // It comes out in one go.
+  return length === 0 ? bytes : await unsqueeze(bytes, { chunkSize: Math.max(length, leastOutputBytes) });
 }
 
 export async function createSnapshots(
@@ -105,7 +123,7 @@ export async function createSnapshots(
       if (key !== pieceKey(place, wanted) || value === null) continue;
       if (value.toString('latin1', 0, idBytes) !== id) continue;
       wanted += 1;
-      yield await unsqueeze(value.subarray(idBytes), { chunkSize: outputBytes });
+      yield await unpacked(value);
     }
     if (wanted < count) throw unavailable(new Error(`the snapshot of partition ${partition} has lost pieces`));
   }
@@ -118,8 +136,7 @@ export async function createSnapshots(
       let count = 0;
       let first = 0;
       for await (const piece of pieces) {
-        const value = Buffer.concat([Buffer.from(id, 'latin1'), await squeeze(piece)]);
-        const offset = await put(partition, pieceKey(place, count), value);
+        const offset = await put(partition, pieceKey(place, count), await packed(id, piece));
         if (count === 0) first = offset;
         count += 1;
       }

@@ -1,5 +1,5 @@
 /** One connection to Redis: answers within a bounded time or fails with a fault; nothing is ever sent twice by itself. */
-import { Redis } from 'ioredis';
+import { Command, Redis } from 'ioredis';
 import { Fault } from '../../errors.ts';
 import type { Script } from './scripts.ts';
 
@@ -34,6 +34,8 @@ export type Connection = {
   command: <R>(name: string, ...args: Argument[]) => Promise<R>;
   /** `command` with the answer as bytes. */
   bytes: <R>(name: string, ...args: Argument[]) => Promise<R>;
+  /** A command whose `count` arguments after the key are put together already, as the server reads them. */
+  bulk: (command: { name: string; key: string; count: number; bulk: Buffer }) => Promise<unknown>;
   close: () => Promise<void>;
 };
 
@@ -134,6 +136,13 @@ export async function connect(settings: RedisSettings): Promise<Connection> {
     runBytes: run('evalshaBuffer', 'EVAL'),
     command: (name, ...args) => guarded(() => client.call(name, ...args)),
     bytes: (name, ...args) => guarded(() => client.callBuffer(name, ...args)),
+    bulk: ({ name, key, count, bulk }) =>
+      guarded(() => {
+        const command = new Command(name, [key], { replyEncoding: 'utf8' });
+        const head = `*${count + 2}\r\n$${name.length}\r\n${name}\r\n$${Buffer.byteLength(key)}\r\n${key}\r\n`;
+        command.toWritable = () => Buffer.concat([Buffer.from(head), bulk]);
+        return client.sendCommand(command) as Promise<unknown>;
+      }),
     close: async () => {
       // Answers under way are waited for, as long as any command.
       await guarded(() => client.quit()).catch(() => {});

@@ -19,7 +19,7 @@ const writing = '#!lua';
 const reading = '#!lua flags=no-writes';
 
 export const scripts = {
-  apply: read(['rows', 'exposure', 'exp', 'apply'], writing),
+  apply: read(['rows', 'exposure', 'exp', 'learning', 'apply'], writing),
   read: read(['exposure', 'read'], reading),
   copy: read(['copy'], writing),
   restore: read(['rows', 'restore'], writing),

@@ -6,19 +6,9 @@ import type { RestoreResult, ViewCopies, ViewCopy } from '../../bidding/ports.ts
 import { Fault } from '../../errors.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
-import { type ClosedRow, closePage, openPage } from './view-pages.ts';
-import {
-  closedHeap,
-  closedRowOf,
-  idIn,
-  lineHeap,
-  pagePiece,
-  partsOf,
-  readPiece,
-  rowBytes,
-  textPiece,
-} from './view-pieces.ts';
-import { isOpenHeader, keysOf, newName } from './view-text.ts';
+import { type ClosedRow, closePage, joined, openPage } from './view-pages.ts';
+import { closedHeap, closedRowOf, idIn, lineHeap, partsOf, pieceOf, rowBytes, writesIn } from './view-pieces.ts';
+import { histogramBytes, isOpenHeader, keysOf, newName } from './view-text.ts';
 import { writesOf } from './view-writes.ts';
 
 /** Entries looked at in one call: a reply of some hundred kilobytes, a few ms of the server's time. */
@@ -37,6 +27,7 @@ function gone(what: string): Fault {
 type Ask = (step: string, ...args: (string | Buffer)[]) => Promise<Buffer[]>;
 
 const [rowMark] = Buffer.from('R');
+const tab = Buffer.from('\t');
 
 async function* scanned(ask: Ask): AsyncGenerator<Buffer[]> {
   for (const [step, count] of steps) {
@@ -52,12 +43,20 @@ async function* scanned(ask: Ask): AsyncGenerator<Buffer[]> {
 async function* piecesOf(ask: Ask, pieceBytes: number): AsyncGenerator<Buffer> {
   const closed = closedHeap(pieceBytes);
   const lines = lineHeap(pieceBytes);
+  /** A restore calls pages by their number in the copy. */
+  let pages = 0;
   const emptied: { page: Buffer; ids: string[] }[] = [];
 
   async function sealed(rows: readonly ClosedRow[]): Promise<Buffer> {
     const page = await closePage(rows);
     await ask('seal', page, ...rows.flatMap(({ id, header }) => [idIn(id.toString()), header]));
     return pagePiece(rows, page);
+  }
+
+  function pagePiece(rows: readonly ClosedRow[], page: Buffer): Buffer {
+    pages += 1;
+    const heads = rows.map(({ id, header }) => Buffer.concat([id, tab, header]));
+    return pieceOf(writesOf({ kind: 'page', text: joined(heads).toString(), page }, pages));
   }
 
   for (const page of await ask('pages')) {
@@ -95,6 +94,10 @@ async function* piecesOf(ask: Ask, pieceBytes: number): AsyncGenerator<Buffer> {
   if (rows !== null) yield await sealed(rows);
   if (rest !== null) yield textPiece(rest);
   for (const { page, ids } of emptied) await ask('drop', page, ...ids);
+}
+
+function textPiece(lines: readonly Buffer[]): Buffer {
+  return pieceOf(writesOf({ kind: 'text', text: joined(lines).toString() }, 0));
 }
 
 /** Null for an open one: these are read whole at each start. */
@@ -142,18 +145,25 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
         [keys.applied, keys.generations, keys.restoring(partition)],
         [prefix, String(partition), name, kind, ...args],
       );
-    let page = 0;
+    const part = (key: string) => keys.part(partition, name, key);
+    let pages = 0;
     /** How many entries, null when another one has taken over. */
     const put = async (piece: Buffer): Promise<number | null> => {
-      const read = readPiece(piece);
-      if (read.kind === 'page') page += 1;
-      const writes = writesOf(read, page);
-      const asked = step('put', ...writes.promised);
-      const written = writes.commands.map(([command, key, ...args]) =>
-        connection.command(command, keys.part(partition, name, key), ...args),
-      );
-      const [answer] = await Promise.all([asked, ...written]);
-      return answer === 'put' ? writes.entries : null;
+      const { entries, commands, lines } = writesIn(piece);
+      const promised: string[] = [];
+      const written = commands.map(({ key, ...command }) => connection.bulk({ ...command, key: part(key) }));
+      for (const line of lines) {
+        const idEnd = line.indexOf('\t', 2);
+        const [id, value] = [idIn(line.slice(2, idEnd)), line.slice(idEnd + 1)];
+        if (line.startsWith('E')) promised.push(id, value);
+        else {
+          written.push(connection.command('SET', part(`h:${id}`), histogramBytes(value)));
+          written.push(connection.command('SADD', part('stats'), id));
+        }
+      }
+      pages += commands.filter(({ key }) => key === 'pages').length;
+      const [answer] = await Promise.all([step('put', ...promised), ...written]);
+      return answer === 'put' ? entries : null;
     };
     const begun = await step('begin');
     if (begun !== 'begun') return begun === 'busy' ? 'busy' : 'out-of-step';
@@ -178,7 +188,7 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
       before = putting;
     }
     if (!(await isPut())) return outOfStep();
-    await connection.command('HSET', keys.part(partition, name, 'pages'), 'last', String(page));
+    await connection.command('HSET', part('pages'), 'last', String(pages));
     const ended = await step('end', String(copy.applied));
     if (ended !== 'ended') return outOfStep();
     await sweep();

@@ -1,35 +1,38 @@
 /**
- * What a copy of the views is made of. A piece is either a page of closed rows, carried squeezed as it is with the ids and
- * headers of its rows before it, or lines of text: a mark, an id as JSON, a value, with tabs between (lua/copy.lua).
+ * What a copy of the views is made of. A piece is a line of JSON that says what follows: the arguments of commands, and lines of
+ * text (a mark, an id as JSON, a value, with tabs between: lua/copy.lua).
  */
-import { type ClosedRow, joined } from './view-pages.ts';
+import { type ClosedRow, linesOf } from './view-pages.ts';
+import type { Writes } from './view-writes.ts';
 
-const [pageMark, textMark, tab] = [...Buffer.from('PT\t')] as [number, number, number];
-const markBytes = 1;
-const headLengthBytes = 4;
-/** More than all that is beside the rows of a page, and than squeezing may add. */
-const pageSlack = 256;
+const [tab] = [...Buffer.from('\t')] as [number];
 
-/** `text`: the lines, or the ids and headers of the rows of a page in the order in which they stand there. */
-export type Piece = { kind: 'page'; text: string; page: Buffer } | { kind: 'text'; text: string };
+/** Command, key within the generation, number of arguments, their bytes. */
+type Contents = { entries: number; commands: [string, string, number, number][] };
 
-export function pagePiece(rows: readonly Pick<ClosedRow, 'id' | 'header'>[], page: Buffer): Buffer {
-  const head = joined(rows.map(({ id, header }) => Buffer.concat([id, Buffer.from([tab]), header])));
-  const start = Buffer.alloc(markBytes + headLengthBytes);
-  start[0] = pageMark;
-  start.writeUInt32LE(head.length, markBytes);
-  return Buffer.concat([start, head, page]);
+export function pieceOf({ entries, commands, lines }: Writes): Buffer {
+  const contents: Contents = {
+    entries,
+    commands: commands.map(({ name, key, count, bulk }) => [name, key, count, bulk.length]),
+  };
+  const text = lines.map((line) => `${line}\n`).join('');
+  return Buffer.concat([
+    Buffer.from(`${JSON.stringify(contents)}\n`),
+    ...commands.map(({ bulk }) => bulk),
+    Buffer.from(text),
+  ]);
 }
 
-export function textPiece(lines: readonly Buffer[]): Buffer {
-  return Buffer.concat([Buffer.from([textMark]), joined(lines)]);
-}
-
-export function readPiece(piece: Buffer): Piece {
-  if (piece[0] === textMark) return { kind: 'text', text: piece.toString('utf8', markBytes) };
-  const headAt = markBytes + headLengthBytes;
-  const pageAt = headAt + piece.readUInt32LE(markBytes);
-  return { kind: 'page', text: piece.toString('utf8', headAt, pageAt), page: piece.subarray(pageAt) };
+export function writesIn(piece: Buffer): Writes {
+  const [head] = linesOf(piece);
+  const { entries, commands }: Contents = JSON.parse(head!.toString());
+  let at = head!.length + 1;
+  const found = commands.map(([name, key, count, length]) => {
+    const bulk = piece.subarray(at, at + length);
+    at += length;
+    return { name, key, count, bulk };
+  });
+  return { entries, commands: found, lines: [...linesIn(piece.toString('utf8', at))] };
 }
 
 export function* linesIn(text: string): Generator<string> {
@@ -83,15 +86,23 @@ function createHeap<T>(limit: number, bytesOf: (item: T) => number): Heap<T> {
   };
 }
 
-/** At most: what it comes to once it is squeezed is not known before. */
+/** At most, for what comes of a row: its place, its cursor, and what it is squeezed to. */
 export function rowBytes({ id, header, state }: ClosedRow): number {
-  return 2 * id.length + header.length + state.length + 4;
+  return 3 * id.length + 2 * header.length + state.length + 96;
 }
 
+/** An id stands in a line once and may be written three times. */
+function lineBytes(line: Buffer): number {
+  return line.length + 3 * line.indexOf(tab, 2) + 96;
+}
+
+/** More than the contents of a piece take. */
+const contentsBytes = 1_024;
+
 export function closedHeap(pieceBytes: number): Heap<ClosedRow> {
-  return createHeap(pieceBytes - pageSlack, rowBytes);
+  return createHeap(pieceBytes - contentsBytes, rowBytes);
 }
 
 export function lineHeap(pieceBytes: number): Heap<Buffer> {
-  return createHeap(pieceBytes - markBytes, (line) => line.length + 1);
+  return createHeap(pieceBytes - contentsBytes, lineBytes);
 }

@@ -130,7 +130,7 @@ function encodeLimit({ limitAmountCents, limitCount, keys }: CapReservation): st
 }
 
 /** Lessons are told apart from the rest: `encodeLessons`. */
-function encodeChange(change: ViewChange, args: (string | Buffer)[]): void {
+function encodeChange(change: ViewChange, args: string[]): void {
   switch (change.kind) {
     case 'state': {
       const { state, open, bidIds } = change;
@@ -179,8 +179,8 @@ function promisedIds(changes: readonly ViewChange[]): RequestId[] {
   return [...ids];
 }
 
-/** What is learnt, as numbers: see lua/apply.lua. */
-function encodeLessons(changes: readonly ViewChange[]): { names: string[]; lessons: Buffer } {
+/** What is learnt, as a list of numbers in JSON: see lua/apply.lua. JSON has no word for what is without end. */
+function encodeLessons(changes: readonly ViewChange[]): { names: string[]; lessons: string } {
   const places = new Map<string, number>();
   const numbers: number[] = [];
   for (const change of changes) {
@@ -194,15 +194,13 @@ function encodeLessons(changes: readonly ViewChange[]): { names: string[]; lesso
       numbers.push(place);
     }
   }
-  const lessons = Buffer.allocUnsafe(numbers.length * 8);
-  for (const [i, number] of numbers.entries()) lessons.writeDoubleLE(number, i * 8);
-  return { names: [...places.keys()], lessons };
+  return { names: [...places.keys()], lessons: `[${numbers.join(',').replaceAll('Infinity', '1e999')}]` };
 }
 
 /** Arguments of the fold, after the prefix. */
-export function encodeBatch(batch: ViewBatch): (string | Buffer)[] {
+export function encodeBatch(batch: ViewBatch): string[] {
   const { names, lessons } = encodeLessons(batch.changes);
-  const args: (string | Buffer)[] = [String(batch.partition), String(batch.first), String(batch.next), newName()];
+  const args: string[] = [String(batch.partition), String(batch.first), String(batch.next), newName()];
   for (const list of [limitingKeys(batch.changes), promisedIds(batch.changes), names]) {
     args.push(String(list.length), ...list);
   }

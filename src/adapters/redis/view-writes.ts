@@ -1,23 +1,25 @@
-/** What a restore writes for one piece of a copy: few commands with many arguments, for it is as long as their sum. */
-import assert from 'node:assert/strict';
-import { idIn, linesIn, type Piece } from './view-pieces.ts';
-import { cursorIn, histogramBytes, isOpenHeader, phaseIn } from './view-text.ts';
+/**
+ * What a restore writes for one piece of a copy, made when the copy is taken: commands with thousands of arguments that are put
+ * together already, as Redis reads them. Nobody looks at a row then while bidding waits.
+ */
+import { idIn, linesIn } from './view-pieces.ts';
+import { cursorIn, isOpenHeader, phaseIn } from './view-text.ts';
 
-export type Writes = {
-  entries: number;
-  /** Name, key within the generation, arguments. */
-  commands: (readonly [string, string, ...(string | Buffer)[]])[];
-  /** Requests and the money promised for each, in turns, for lua/restore.lua. */
-  promised: string[];
-};
+/** `bulk`: `count` arguments after the key, which is one within the generation. */
+type BulkCommand = { name: string; key: string; count: number; bulk: Buffer };
+
+/** `lines`: those that need a closer look, as they were. */
+export type Writes = { entries: number; commands: BulkCommand[]; lines: string[] };
+
+/** Lines as lua/copy.lua writes them, or ids and headers of the rows of a page in the order in which they stand there. */
+export type Given = { kind: 'text'; text: string } | { kind: 'page'; text: string; page: Buffer };
 
 /** `page`: what a page of closed rows is called here. */
-export function writesOf(piece: Piece, page: number): Writes {
-  const commands: Writes['commands'] = [];
+export function writesOf(given: Given, page: number): Writes {
   const rows: string[] = [];
   const open: string[] = [];
   const exposures: string[] = [];
-  const promised: string[] = [];
+  const lines: string[] = [];
   const bids: string[] = [];
   const cursors = new Map<string, string[]>();
   let entries = 0;
@@ -39,16 +41,14 @@ export function writesOf(piece: Piece, page: number): Writes {
         index(id, value.slice(0, value.indexOf('\t')));
         return;
       case 'E':
-        (value.startsWith('h') || value.startsWith('c') ? promised : exposures).push(id, value);
+        if (value.startsWith('h') || value.startsWith('c')) lines.push(line);
+        else exposures.push(id, value);
         return;
       case 'B':
         bids.push(id, idIn(value));
         return;
-      case 'H':
-        commands.push(['SET', `h:${id}`, histogramBytes(value)], ['SADD', 'stats', id]);
-        return;
       default:
-        assert.fail('a copy has rows, reservations, bids and histograms');
+        lines.push(line);
     }
   }
 
@@ -59,15 +59,36 @@ export function writesOf(piece: Piece, page: number): Writes {
     index(id, header);
   }
 
-  const put = piece.kind === 'page' ? putHead : putLine;
-  for (const line of linesIn(piece.text)) {
+  const put = given.kind === 'page' ? putHead : putLine;
+  for (const line of linesIn(given.text)) {
     put(line);
     entries += 1;
   }
-  if (piece.kind === 'page') commands.push(['HSET', 'pages', String(page), piece.page]);
-  const lists = { rows, exp: exposures, bids };
-  for (const [key, list] of Object.entries(lists)) if (list.length > 0) commands.push(['HSET', key, ...list]);
-  if (open.length > 0) commands.push(['SADD', 'open', ...open]);
-  for (const [phase, members] of cursors) commands.push(['ZADD', `c:${phase}`, ...members]);
-  return { entries, commands, promised: promised };
+  const lists: [string, string, (string | Buffer)[]][] = [
+    ['HSET', 'pages', given.kind === 'page' ? [String(page), given.page] : []],
+    ['HSET', 'rows', rows],
+    ['HSET', 'exp', exposures],
+    ['HSET', 'bids', bids],
+    ['SADD', 'open', open],
+    ...[...cursors].map(([phase, members]): [string, string, string[]] => ['ZADD', `c:${phase}`, members]),
+  ];
+  const commands = lists
+    .filter(([, , list]) => list.length > 0)
+    .map(([name, key, list]) => ({ name, key, count: list.length, bulk: bulkOf(list) }));
+  return { entries, commands, lines };
+}
+
+function bulkOf(list: readonly (string | Buffer)[]): Buffer {
+  const parts: Buffer[] = [];
+  let text = '';
+  for (const item of list) {
+    text += `$${Buffer.byteLength(item)}\r\n`;
+    if (typeof item === 'string') text += item;
+    else {
+      parts.push(Buffer.from(text), item);
+      text = '';
+    }
+    text += '\r\n';
+  }
+  return Buffer.concat([...parts, Buffer.from(text)]);
 }

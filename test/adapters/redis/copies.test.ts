@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { type Connection, connect, redisDefaults } from '../../../src/adapters/redis/connection.ts';
 import { openRedisStore, type RedisStore } from '../../../src/adapters/redis/store.ts';
 import { createViewCopies } from '../../../src/adapters/redis/view-copies.ts';
+import { createViews } from '../../../src/adapters/redis/views.ts';
 import type { ViewChange, Views } from '../../../src/bidding/ports.ts';
 import type { Phase } from '../../../src/domain/states.ts';
 import { eventually } from '../../conformance/backend.ts';
@@ -94,7 +95,7 @@ async function collect(
   return kept;
 }
 
-async function* again(kept: readonly Buffer[]): AsyncGenerator<Buffer> {
+async function* given(kept: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* kept;
 }
 
@@ -110,9 +111,10 @@ await describeOnRedis('redis copies of views', (redis) => {
     }
   };
 
-  test('folding goes on while a copy is taken, and shows in nothing of it', () =>
-    withStore('moving', async ({ views, copies }, admin) => {
+  const moving = (name: string, copiedBefore: boolean) =>
+    withStore(name, async ({ views, copies }, admin) => {
       await foldRound(views, 0, 0, 900);
+      if (copiedBefore) await collect((await copies.take(0, everything))!.pieces);
       const then = await pictureOf(views);
       const copy = (await copies.take(0, everything))!;
       assert.equal(copy.applied, then.get('applied'));
@@ -128,11 +130,11 @@ await describeOnRedis('redis copies of views', (redis) => {
       assert.ok(kept.every((piece) => piece.length <= everything.pieceBytes));
       const now = await pictureOf(views);
       assert.notDeepEqual(now, then);
-      assert.equal((await admin.keys('{moving}:v:*:undo')).length, 0);
+      assert.equal((await admin.keys(`{${name}}:v:*:undo`)).length, 0);
 
       await redis.flush();
       let put = 0;
-      const result = await copies.restore(0, { applied: copy.applied, pieces: again(kept) }, (entries) => {
+      const result = await copies.restore(0, { applied: copy.applied, pieces: given(kept) }, (entries) => {
         put += entries;
       });
       assert.equal(result, 'restored');
@@ -145,16 +147,97 @@ await describeOnRedis('redis copies of views', (redis) => {
         [...(await views.findByBid(bids))],
         bids.map((bid) => [bid, ids[7]]),
       );
+    });
+
+  test('folding goes on while a copy is taken, and shows in nothing of it', () => moving('moving', false));
+
+  test('nor does it when an earlier copy has put the closed rows on pages', () => moving('moved', true));
+
+  test('a copy puts closed rows on pages, where they are read and folded on from', () =>
+    withStore('pages', async ({ views, copies }, admin) => {
+      const takeAll = async () => await collect((await copies.take(0, everything))!.pieces);
+      const stored = async (name: string) => {
+        const generation = await admin.hget('{pages}:generations', '0');
+        return await admin.hgetall(`{pages}:v:0:${generation}:${name}`);
+      };
+      const pagesNamed = async () =>
+        new Set(Object.values(await stored('rows')).flatMap((row) => /\t@(\d+):\d+$/.exec(row)?.[1] ?? []));
+      await foldRound(views, 0, 0, 300);
+      const [then, rows] = [await pictureOf(views), await stored('rows')];
+      await takeAll();
+      assert.deepEqual(await pictureOf(views), then);
+      for (const [id, row] of Object.entries(await stored('rows'))) {
+        assert.equal(row === rows[id], Number(id) % 3 === Number(ids[0]) % 3, 'open rows stay, closed ones are placed');
+      }
+      const before = await pagesNamed();
+      assert.ok(before.size > 5 && before.size < 50, `${before.size} pages`);
+
+      await foldRound(views, 1, 0, 3);
+      const folded = await pictureOf(views);
+      const kept = await takeAll();
+      assert.deepEqual(await pictureOf(views), folded);
+      const { last, ...pages } = await stored('pages');
+      assert.deepEqual(new Set(Object.keys(pages)), await pagesNamed(), 'no page is left that nobody is on');
+      assert.ok(Number(last) > before.size);
+      assert.ok(
+        [...before].some((page) => page in pages),
+        'a page that is whole stays',
+      );
+      const again = await takeAll();
+      assert.deepEqual(
+        again.filter((piece) => piece.toString('latin1', 0, 200).includes('["HSET","pages",')).length,
+        Object.keys(pages).length,
+      );
+      for (const pieces of [kept, again]) {
+        await redis.flush();
+        assert.equal(await copies.restore(0, { applied: 500, pieces: given(pieces) }, () => {}), 'restored');
+        assert.deepEqual(await pictureOf(views), new Map([...folded, ['applied', 500]]));
+      }
+      assert.equal(await copies.take(0, everything).then((copy) => copy!.applied), 500);
+    }));
+
+  test('where a page was given up between a row and its state, the row is asked for again; views that are gone are a fault', () =>
+    withStore('given up', async ({ views, copies }, admin) => {
+      await foldRound(views, 0, 0, 100);
+      const then = await pictureOf(views);
+      await collect((await copies.take(0, everything))!.pieces);
+      const generation = await admin.hget('{given up}:generations', '0');
+      const key = `{given up}:v:0:${generation}:pages`;
+      const pages = await admin.hgetallBuffer(key);
+      const connection = await connect({ ...redisDefaults, url: redis.url });
+      let looks = 0;
+      /** The page is there again from the second look on, or never. */
+      const readerThatMisses = (forGood: boolean): Views => {
+        looks = 0;
+        const bytes = async <R>(name: string, ...args: (string | Buffer)[]): Promise<R> => {
+          looks += 1;
+          if (looks === 1) await admin.del(key);
+          const answer = await connection.bytes<R>(name, ...args);
+          if (!forGood) await admin.hset(key, pages);
+          return answer;
+        };
+        return createViews({ ...connection, bytes }, '{given up}:');
+      };
+      try {
+        assert.deepEqual(await pictureOf(readerThatMisses(false)), then);
+        assert.ok(looks > 1);
+        await assert.rejects(readerThatMisses(true).read(ids), { code: 'views-behind' });
+        assert.equal(looks, 3);
+      } finally {
+        await connection.close();
+      }
     }));
 
   test('closed requests of long ago stay behind; open ones and promised money do not', () =>
     withStore('old', async ({ views, copies }) => {
       await foldRound(views, 0, 0, 100);
       const usage = await views.usage(days, at);
+      await collect((await copies.take(0, everything))!.pieces);
       const copy = (await copies.take(0, { ...everything, keepFrom: at + 50 }))!;
       const kept = await collect(copy.pieces);
+      assert.equal((await views.read(ids)).size, 100, 'here they stay');
       await redis.flush();
-      await copies.restore(0, { applied: copy.applied, pieces: again(kept) }, () => {});
+      await copies.restore(0, { applied: copy.applied, pieces: given(kept) }, () => {});
       const found = await views.read(ids);
       for (let i = 0; i < 100; i += 1) assert.equal(found.has(ids[i]!), i >= 50 || i % 3 === 0, `request ${i}`);
       assert.deepEqual(await views.usage(days, at), usage);
@@ -174,11 +257,11 @@ await describeOnRedis('redis copies of views', (redis) => {
       const restore = (pieces: AsyncIterable<Buffer>) => copies.restore(0, { applied: copy.applied, pieces }, () => {});
       await assert.rejects(restore(torn()), /the transport broke/);
       assert.deepEqual([await views.applied(0), (await views.read(ids)).size], [0, 0]);
-      assert.equal(await restore(again(kept)), 'busy', 'the one that broke off may still live');
+      assert.equal(await restore(given(kept)), 'busy', 'the one that broke off may still live');
       await admin.del('{broken}:restoring:0');
-      assert.equal(await restore(again(kept)), 'restored');
+      assert.equal(await restore(given(kept)), 'restored');
       assert.deepEqual(await pictureOf(views), then);
-      assert.equal(await restore(again(kept)), 'out-of-step');
+      assert.equal(await restore(given(kept)), 'out-of-step');
       const generations = new Set((await admin.keys('{broken}:v:*')).map((key) => key.split(':')[3]));
       assert.equal(generations.size, 1);
       assert.equal(await admin.exists('{broken}:garbage'), 0);
