@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pageAssets } from '../../src/cli/html-file.ts';
-import { htmlPage, type Plot, type PlotUnit } from '../../src/impact/page.ts';
+import { type HtmlPage, htmlPage, type Plot, type PlotUnit } from '../../src/impact/page.ts';
 import { describeInBrowser, domOf } from './browser.ts';
 
 const readText = (path: string) => readFileSync(path, 'utf8');
@@ -40,7 +40,24 @@ function plotOf(unit: PlotUnit, label: string, values: number[]): Plot {
   };
 }
 
-describeInBrowser('plots in a browser', () => {
+/** The page's elements with `script` in front of its own ones. */
+function domWith(page: Pick<HtmlPage, 'figures' | 'sections'>, script: string): string {
+  const texts = { language: 'pt-BR', title: 't', lead: '', withoutScript: '' };
+  const directory = mkdtempSync(join(tmpdir(), 'lance-page-'));
+  const path = join(directory, 'page.html');
+  const html = htmlPage({ ...texts, ...page }, assets);
+  writeFileSync(path, html.replace('<head>', `<head><script>${script}</script>`));
+  const dom = domOf(path);
+  rmSync(directory, { recursive: true });
+  return dom;
+}
+
+/** What a script left at the root element under this name. */
+function leftAt<T>(dom: string, name: string): T[] {
+  return JSON.parse(new RegExp(`data-${name}="([^"]*)"`).exec(dom)![1]!.replaceAll('&quot;', '"')) as T[];
+}
+
+describeInBrowser('a page in a browser', () => {
   test('every label of an axis is whole, however large its figures are', () => {
     const items = [
       plotOf('money', '', [0, 5_000, 40_000]),
@@ -50,21 +67,24 @@ describeInBrowser('plots in a browser', () => {
       plotOf('rate', 'rate', [102, 498]),
       plotOf('share', 'share', [0, 0.001]),
     ];
-    const page = { language: 'pt-BR', title: 't', lead: '', figures: [], withoutScript: '' };
-    const html = htmlPage({ ...page, sections: [{ title: '', text: '', items }] }, assets);
-    const directory = mkdtempSync(join(tmpdir(), 'lance-page-'));
-    const path = join(directory, 'page.html');
-    writeFileSync(path, html.replace('<head>', `<head><script>${probe}</script>`));
-    const dom = domOf(path);
-    rmSync(directory, { recursive: true });
-    const texts = JSON.parse(/data-texts="([^"]*)"/.exec(dom)![1]!.replaceAll('&quot;', '"')) as {
-      text: string;
-      inside: boolean;
-    }[];
+    const dom = domWith({ figures: [], sections: [{ title: '', text: '', items }] }, probe);
+    const texts = leftAt<{ text: string; inside: boolean }>(dom, 'texts');
     assert.ok(texts.some(({ text }) => text.endsWith('1.500.000.000')));
     assert.deepEqual(
       texts.filter(({ inside }) => !inside),
       [],
     );
+  });
+
+  test('a large figure at the head of the page stays in its panel', () => {
+    const figures = [7, 61_690_00, 10_161_690_00, 1_110_161_690_00].map((cents) => {
+      const value = (cents / 100).toLocaleString('pt-BR', { style: 'currency', currency: 'BRL' });
+      return { label: 'profit', value: `\u2212${value}`, note: 'more or less' };
+    });
+    const rooms = `addEventListener('load', () => {
+      const rooms = [...document.querySelectorAll('dd')].map((dd) => dd.clientWidth - dd.scrollWidth);
+      document.documentElement.dataset.rooms = JSON.stringify(rooms);
+    });`;
+    assert.deepEqual(leftAt<number>(domWith({ figures, sections: [] }, rooms), 'rooms'), Array(8).fill(0));
   });
 });
