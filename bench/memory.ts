@@ -14,9 +14,11 @@ import { createSystemClock } from '../src/adapters/system/clock.ts';
 import { createLedger, type Ledger } from '../src/bidding/ledger.ts';
 import { createSnapshotKeeper, type SnapshotKeeper } from '../src/bidding/snapshots.ts';
 import type { AuctionRecord } from '../src/domain/records.ts';
+import type { LinkDetail } from '../src/domain/request.ts';
 import { snapshotSettings } from '../src/engine.ts';
 import { createSnapshotsInMemory } from '../test/adapters/redis/snapshots-in-memory.ts';
 import { steadyPort } from '../test/crash/desk-process.ts';
+import { sampleLink } from '../test/rules/sample-request.ts';
 import { createRedis } from '../test/stack/servers.ts';
 import { createWatchdog } from '../test/stack/watchdog.ts';
 import { type Benchmark, rounded, type Say } from './figures.ts';
@@ -29,6 +31,8 @@ const shipped = { appendonly: 'yes', appendfsync: 'everysec', 'maxmemory-policy'
 /** Requests folded at once, and those of them that are still open where open ones are measured. */
 const foldRequests = 500;
 const openShare = 0.1;
+const marginCount = 10_000;
+const pseudonymLength = 43;
 const samplePollMs = 25;
 const bytesPerMb = 1_048_576;
 
@@ -137,6 +141,11 @@ function keeperOf({ views, copies }: RedisStore): SnapshotKeeper {
   });
 }
 
+function marginOf(_: unknown, index: number): LinkDetail {
+  const key = `${index}`.padStart(pseudonymLength, 'k');
+  return { ...sampleLink, linkKey: key, workerKey: key, receivedAt: Date.now() };
+}
+
 async function measure(url: string, requests: number, rulesDir: string, dataDir: string, say: Say) {
   const client = new Redis(url);
   for (const [name, value] of Object.entries(shipped)) await client.config('SET', name, value);
@@ -159,10 +168,8 @@ async function measure(url: string, requests: number, rulesDir: string, dataDir:
       return { kb: rounded(kb, 2), peak };
     };
 
-    const [empty, closed] = [
-      await memoryOf(client),
-      await added(requests, () => foldAll(ledger, offsets, whole, 0, requests)),
-    ];
+    const empty = await memoryOf(client);
+    const closed = await added(requests, () => foldAll(ledger, offsets, whole, 0, requests));
     say(`${requests} requests folded since the last copy: ${closed.kb} KB each; peak ${JSON.stringify(closed.peak)}`);
     const folded = await byKind(client);
     say(`  MB: ${JSON.stringify(folded)}`);
@@ -180,6 +187,9 @@ async function measure(url: string, requests: number, rulesDir: string, dataDir:
       whole(index).filter(({ kind }) => kind !== 'ended' && kind !== 'contemplated');
     const running = await added(open, () => foldAll(ledger, offsets, unfinished, requests, requests + open));
     say(`${open} open requests: ${running.kb} KB each`);
+    const margins = await added(marginCount, () => store.margins.write(Array.from({ length: marginCount }, marginOf)));
+    say(`${marginCount} margins: ${margins.kb} KB each`);
+
     await everyPartition(keeper.take);
     await client.flushall('SYNC');
     const restored = await added(requests, () => everyPartition(keeper.restore));
@@ -192,6 +202,7 @@ async function measure(url: string, requests: number, rulesDir: string, dataDir:
       kbSinceCopy: closed.kb,
       kbClosed,
       kbOpen: running.kb,
+      kbMargin: margins.kb,
       peaks: { folding: closed.peak, copying: paged.peak, restoring: restored.peak },
       megabytesByKind: { sinceCopy: folded, closed: pages },
     };
