@@ -3,7 +3,7 @@
  * for people. Pure; milliseconds, for display and audit only.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type AmountCents, type Day, noRivalCell, type RateHundredths, type RequestId } from '../domain/glossary.ts';
+import { type AmountCents, noRivalCell, type RateHundredths, type RequestId } from '../domain/glossary.ts';
 import type { DecisionTrace, Offer, Usage } from '../domain/offer.ts';
 import type { Economics } from '../domain/policy.ts';
 import type { Claimed, Passed } from '../domain/records.ts';
@@ -14,10 +14,7 @@ import { type Explanation, explainChoice } from '../pricing/choose.ts';
 import type { ChoiceInput } from '../pricing/mask.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { createRateTables } from '../pricing/terms.ts';
-import { buildWinCurve, decodeWinCurve, priorDistribution, type WinCurve } from '../pricing/win-curve.ts';
-import { candidateValues, factSeen } from '../rules/account.ts';
-import { evaluateRequest } from '../rules/evaluate.ts';
-import type { FactValue } from '../rules/facts.ts';
+import { decodeWinCurve, priorDistribution, type WinCurve } from '../pricing/win-curve.ts';
 import { openRuleSet } from '../rules/rule-set.ts';
 import {
   type Assessment,
@@ -111,7 +108,8 @@ export function replayDecision(options: {
   return { policy, settings, curve, assessment, draft, body };
 }
 
-function draftInput(replay: Omit<Replay, 'draft' | 'body'>, trace: DecisionTrace): DraftInput {
+/** What `draftOffer` was given. */
+export function draftInput(replay: Omit<Replay, 'draft' | 'body'>, trace: DecisionTrace): DraftInput {
   const { policy, settings, curve, assessment } = replay;
   const { shadowPricePerCent, shadowPriceVersion = null, acceptance = null, trial } = trace;
   const operatorCaps = operatorCapsOf(trace);
@@ -128,7 +126,8 @@ function draftInput(replay: Omit<Replay, 'draft' | 'body'>, trace: DecisionTrace
   };
 }
 
-function usageOf(trace: DecisionTrace): ReadonlyMap<string, Usage> {
+/** What stood under each cap key when it was decided. */
+export function usageOf(trace: DecisionTrace): ReadonlyMap<string, Usage> {
   return new Map(Object.entries(trace.usage));
 }
 
@@ -200,184 +199,4 @@ export function hindsightOf(
     bestWinningRate: best?.rateHundredths ?? null,
     forgoneCents: best === null ? 0 : Math.max(0, Math.round(worth(best) - own)),
   };
-}
-
-/** Facts whose change does more than rules see: what the loan costs, and what follows from it. */
-type NamedFact =
-  | 'margin'
-  | 'amount'
-  | 'installments'
-  | 'tenure'
-  | 'age'
-  | 'eligible'
-  | 'exposed'
-  | 'alerts'
-  | 'guarantee';
-
-/** The smallest change of one fact that would have made a bid of a pass, the others unchanged. */
-export type NearestBid = {
-  fact: NamedFact | { catalogue: string };
-  /** Cents, months or years; null for facts that are only true or false. Facts of the catalogue as rules see them. */
-  from: FactValue | null;
-  to: FactValue | null;
-  rateHundredths: RateHundredths;
-  /** No curve had been looked up: judged by what is believed of rivals before any result. */
-  byPrior: boolean;
-};
-
-type Variation = Pick<NearestBid, 'fact' | 'from' | 'to'> & { assessment: () => Assessment };
-
-/** Tries one fact after another, each in steps away from what it was; facts that do not help are left out. */
-export function nearestBids(replay: Replay, trace: DecisionTrace): NearestBid[] {
-  const byPrior = replay.curve === null;
-  const curve = replay.curve ?? priorCurve(replay);
-  const found: NearestBid[] = [];
-  for (const variations of variationsOf(replay)) {
-    for (const { fact, from, to, assessment } of variations) {
-      const draft = draftOffer(draftInput({ ...replay, curve, assessment: assessment() }, trace));
-      const checked = checkCaps(draft, usageOf(trace));
-      if (checked.kind !== 'offer') continue;
-      found.push({ fact, from, to, rateHundredths: checked.offer.rateHundredths, byPrior });
-      break;
-    }
-  }
-  return found;
-}
-
-function priorCurve({ policy, assessment, settings }: Replay): WinCurve {
-  const { halfLifeMs } = settings;
-  const { prior, tables } = policy;
-  return buildWinCurve({
-    ...tables.settings.winCurve,
-    segments: [],
-    scores: [],
-    prior,
-    at: assessment.at,
-    halfLifeMs,
-    breakEvens: null,
-  });
-}
-
-const stepGrowth = 1.05;
-const steps = 90;
-const longestShiftYears = 60;
-const longestTenureMonths = 120;
-
-/** Amounts away from `cents`, in steps of 5 %, rounded to whole reais. */
-function amounts(cents: AmountCents, direction: 1 | -1): AmountCents[] {
-  const whole = direction > 0 ? Math.ceil : Math.floor;
-  const tried = Array.from(
-    { length: steps },
-    (_, step) => whole((Math.max(cents, 1_000) * stepGrowth ** (direction * (step + 1))) / 100) * 100,
-  );
-  return [...new Set(tried)].filter((value) => value > 0);
-}
-
-/** The same day of another month, or its last one where it is shorter. */
-function shiftMonths(day: Day, months: number): Day {
-  const shifted = new Date(`${day.slice(0, 7)}-01T00:00:00Z`);
-  shifted.setUTCMonth(shifted.getUTCMonth() + months + 1, 0);
-  const last = shifted.getUTCDate();
-  return `${shifted.toISOString().slice(0, 8)}${String(Math.min(Number(day.slice(8)), last)).padStart(2, '0')}`;
-}
-
-function variationsOf(replay: Replay): Variation[][] {
-  return [...pricingVariations(replay), ...workerVariations(replay), ...otherVariations(replay)];
-}
-
-/** Facts that the variations above already change. */
-const varied =
-  /^(?:offer\.|desk\.|margin\.availableReais$|request\.|worker\.age|worker\.tenureMonths$|worker\.politicallyExposed$|worker\.key$|employer\.key$|alerts\.|guarantee\.present$)/;
-
-/** Every other fact that some rule looks at, at the values that rules name: these change nothing but what rules say. */
-function otherVariations({ assessment, policy }: Replay): Variation[][] {
-  const { facts, at } = assessment;
-  const { ruleSet } = policy;
-  const variations: Variation[][] = [];
-  for (const [name, values] of candidateValues(ruleSet, facts, {})) {
-    if (varied.test(name)) continue;
-    const changed = (to: FactValue): Variation => ({
-      fact: { catalogue: name },
-      from: factSeen(ruleSet, facts, name),
-      to,
-      assessment: () => {
-        const own = { ...facts, [name]: to };
-        return { ...assessment, facts: own, verdict: evaluateRequest(ruleSet, own, at) };
-      },
-    });
-    variations.push(values.map(changed));
-  }
-  return variations;
-}
-
-function withRequest({ assessment, policy }: Replay, change: Partial<LoanRequest>): () => Assessment {
-  const { request, link, ledger, at } = assessment;
-  return () => assess({ ...request, ...change }, { link, ledger }, policy, at);
-}
-
-function pricingVariations(replay: Replay): Variation[][] {
-  const { assessment, policy } = replay;
-  const { request, link, ledger, marginCents, at } = assessment;
-  const { requestedAmountCents: amount, requestedInstallments: term } = request;
-  const variations: Variation[][] = [];
-  if (marginCents !== null) {
-    const raised = (cents: number) => () => {
-      const detail = link === null ? null : { ...link, availableMarginCents: cents };
-      return assess({ ...request, availableMarginCents: cents }, { link: detail, ledger }, policy, at);
-    };
-    const margins = amounts(marginCents, 1);
-    variations.push(margins.map((to) => ({ fact: 'margin', from: marginCents, to, assessment: raised(to) })));
-  }
-  if (amount !== null) {
-    const changed = (to: number): Variation => {
-      return { fact: 'amount', from: amount, to, assessment: withRequest(replay, { requestedAmountCents: to }) };
-    };
-    variations.push(amounts(amount, -1).map(changed), amounts(amount, 1).map(changed));
-  }
-  if (term !== null) {
-    const most = policy.tables.settings.maxInstallments;
-    const terms = Array.from({ length: most }, (_, index) => index + 1).filter((other) => other !== term);
-    terms.sort((left, right) => Math.abs(left - term) - Math.abs(right - term));
-    const changed = (to: number): Variation => {
-      return { fact: 'installments', from: term, to, assessment: withRequest(replay, { requestedInstallments: to }) };
-    };
-    variations.push(terms.map(changed));
-  }
-  const guarantee = { ...request.guarantee, present: false };
-  variations.push([{ fact: 'guarantee', from: null, to: null, assessment: withRequest(replay, { guarantee }) }]);
-  return variations;
-}
-
-function workerVariations(replay: Replay): Variation[][] {
-  const { request, link, facts } = replay.assessment;
-  const admission = request.admissionDate ?? link?.admissionDate ?? null;
-  const birth = request.birthDate ?? link?.birthDate ?? null;
-  const variations: Variation[][] = [];
-  const tenure = facts['worker.tenureMonths'];
-  if (admission !== null && typeof tenure === 'number') {
-    const earlier = Array.from({ length: longestTenureMonths }, (_, step) => step + 1);
-    const changed = (months: number): Variation => {
-      const assessment = withRequest(replay, { admissionDate: shiftMonths(admission, -months) });
-      return { fact: 'tenure', from: tenure, to: tenure + months, assessment };
-    };
-    variations.push(earlier.map(changed));
-  }
-  const age = facts['worker.ageYears'];
-  if (birth !== null && typeof age === 'number') {
-    const shifts = Array.from({ length: longestShiftYears }, (_, step) => [step + 1, -step - 1]).flat();
-    const changed = (years: number): Variation => {
-      const assessment = withRequest(replay, { birthDate: shiftMonths(birth, -12 * years) });
-      return { fact: 'age', from: age, to: age + years, assessment };
-    };
-    variations.push(shifts.map(changed));
-  }
-  const changes: [NamedFact, Partial<LoanRequest>][] = [
-    ['eligible', { eligible: true }],
-    ['exposed', { politicallyExposed: false }],
-    ['alerts', { alertCodes: [] }],
-  ];
-  for (const [fact, change] of changes) {
-    variations.push([{ fact, from: null, to: null, assessment: withRequest(replay, change) }]);
-  }
-  return variations;
 }

@@ -4,11 +4,10 @@ import {
   explainPrice,
   type Hindsight,
   hindsightOf,
-  type NearestBid,
-  nearestBids,
   type Replay,
   replayDecision,
 } from '../bidding/explain.ts';
+import { type NearestBid, nearestBids } from '../bidding/nearest-bids.ts';
 import type { Reservation } from '../bidding/ports.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { DecisionTrace } from '../domain/offer.ts';
