@@ -20,11 +20,14 @@ export type Intake = {
   owns: (partition: number) => boolean;
   /** What `owns` says yes to, now. */
   owned: () => readonly number[];
+  /** Whether, when last asked, the views held all that is promised, whoever promised it. */
+  viewsWhole: () => boolean;
   /** When the log was last seen to move here, or to have nothing new. */
   progressAt: () => EpochMs;
 };
 
 const progressPollMs = 1_000;
+const wholePollMs = 100;
 /** Records folded at once while a partition is caught up: nothing is decided then, so nothing waits for the batch. */
 const catchUpEntries = 1_000;
 
@@ -59,6 +62,8 @@ export function createIntake(options: {
   let begun = false;
   let progressAt = clock.now();
   let timer: Timer | null = null;
+  let wholeTimer: Timer | null = null;
+  let viewsWhole = false;
 
   async function onBatch(batch: LogBatch<AuctionRecord>): Promise<void> {
     const entries = live.has(batch.partition) ? settings.batchEntries : catchUpEntries;
@@ -141,6 +146,7 @@ export function createIntake(options: {
     if (beginning || options.stopping()) return;
     beginning = true;
     observer({ kind: 'fault', code: fault.code, message: fault.message });
+    if (fault.code === 'views-behind') viewsWhole = false;
     live.clear();
     begun = false;
     for (;;) {
@@ -185,12 +191,24 @@ export function createIntake(options: {
     if (!options.stopping()) timer = clock.schedule(clock.now() + progressPollMs, () => void watch());
   }
 
+  /** What is missing in a partition of somebody else's closes bidding here too: caps are common. */
+  async function watchWhole(): Promise<void> {
+    try {
+      viewsWhole = await views.areWhole(() => log.ends('auctions'));
+    } catch {
+      // No answer is no news.
+    }
+    const pollMs = viewsWhole ? progressPollMs : wholePollMs;
+    if (!options.stopping()) wholeTimer = clock.schedule(clock.now() + pollMs, () => void watchWhole());
+  }
+
   function owns(partition: number): boolean {
     return live.has(partition) && auctions?.owns(partition) === true;
   }
 
   return {
     start: async () => {
+      await watchWhole();
       await begin();
       beginning = false;
       if (early !== null) void restart(early);
@@ -198,11 +216,13 @@ export function createIntake(options: {
     },
     stop: async () => {
       timer?.cancel();
+      wholeTimer?.cancel();
       await Promise.all(consumers.map((consumer) => consumer.stop()));
     },
     isLive: () => begun && [...targets.keys()].every((partition) => live.has(partition)),
     owns,
     owned: () => [...live].filter(owns),
+    viewsWhole: () => viewsWhole,
     progressAt: () => progressAt,
   };
 }

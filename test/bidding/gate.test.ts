@@ -29,6 +29,7 @@ function setUp() {
     settings,
     stopping: () => world.stopping,
     policy: () => (world.hasRules ? {} : null),
+    viewsWhole: () => true,
     onOpen: () => {
       world.opened += 1;
     },

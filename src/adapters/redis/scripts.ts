@@ -19,8 +19,9 @@ const writing = '#!lua';
 const reading = '#!lua flags=no-writes';
 
 export const scripts = {
-  apply: read(['rows', 'exposure', 'exp', 'learning', 'apply'], writing),
-  read: read(['exposure', 'read'], reading),
+  apply: read(['rows', 'exposure', 'whole', 'exp', 'learning', 'apply'], writing),
+  read: read(['exposure', 'whole', 'read'], reading),
+  lookWhole: read(['whole', 'look-whole'], writing),
   copy: read(['copy'], writing),
   restore: read(['rows', 'restore'], writing),
   flows: read(['flows'], writing),

@@ -60,7 +60,8 @@ const statuses: Readonly<Record<string, Reservation>> = {
 };
 
 export function ledgerRow(state: string, exposure: string): LedgerRow {
-  return { state: JSON.parse(state), reservation: statuses[exposure.charAt(0)] ?? 'none' };
+  // Whether others folded the claim while something was missing, these views do not say.
+  return { state: JSON.parse(state), reservation: statuses[exposure.charAt(0)] ?? 'none', hadRoom: false };
 }
 
 /** Half-lives may differ between partitions only while a changed setting is rolled out. */
