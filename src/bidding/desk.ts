@@ -51,7 +51,7 @@ export function createDesk(world: DeskWorld): Desk {
   /** Requests being decided, or with an end on its way into the log. */
   const deciding = new Set<RequestId>();
   const ending = new Set<RequestId>();
-  const underWay = new Set<Promise<void>>();
+  const underWay = new Set<Promise<unknown>>();
   const storedPolicies = new Set<string>();
 
   const common = { ...world, stopping: () => stopping };
@@ -357,7 +357,7 @@ export function createDesk(world: DeskWorld): Desk {
   }
 
   /** Nothing is left to run unwatched: a fault in it is a programmer's and ends the process. */
-  function spawn(work: Promise<void>): void {
+  function spawn(work: Promise<unknown>): void {
     underWay.add(work);
     void work.finally(() => underWay.delete(work));
   }

@@ -192,7 +192,7 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
       const { flush, workMs } = await writtenOut(parts, progress);
       const writerMs = await writer.submit({ kind: 'views', flush });
       parts.stored();
-      restMs = Math.max(limits.flushIntervalMs, Math.min(longestRestMs, restShare * (workMs + Number(writerMs))));
+      restMs = Math.max(limits.flushIntervalMs, Math.min(longestRestMs, restShare * (workMs + writerMs)));
     } catch (cause) {
       parts.failed();
       for (const partition of partitions) dirtyApplied.add(partition);

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openEmbeddedReader } from '../../../src/adapters/embedded/reader.ts';
 import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
@@ -14,11 +14,9 @@ import { timeAlone } from '../../../src/domain/histogram.ts';
 import { Fault, type FaultCode } from '../../../src/errors.ts';
 import { auctionEntry, stateOf } from '../../conformance/samples.ts';
 
-const newDirectory = () => {
-  const directory = mkdtempSync(join(tmpdir(), 'lance-store-'));
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-};
+const places = mkdtempSync(join(tmpdir(), 'lance-store-'));
+after(() => rmSync(places, { recursive: true, force: true }));
+const newDirectory = () => mkdtempSync(join(places, 'desk-'));
 const holder = fileURLToPath(new URL('./hold-directory.ts', import.meta.url));
 const open = (directory: string) =>
   openEmbeddedStore({
