@@ -183,7 +183,9 @@ export function createFollower<T extends Topic>(options: {
     const entries: LogEntry<Topics[T]>[] = [];
     for (const { offset, key, value } of raw) {
       try {
-        entries.push({ partition, offset, key, record: (await codec.decode(value)) as Topics[T] });
+        const decoded = codec.decode(value);
+        const record = decoded instanceof Promise ? await decoded : decoded;
+        entries.push({ partition, offset, key, record: record as Topics[T] });
       } catch (fault) {
         if (fault instanceof Fault) return { entries, fault };
         throw fault;
