@@ -44,7 +44,7 @@ type Followed = {
   movedAt: number;
 };
 
-const pollMs = 500;
+const pollMs = 1_000;
 /** Where a partition is left out because enough of it waits, the others must not keep it out for long. */
 const shortPollMs = 5;
 const aheadRecords = 4_000;

@@ -1,10 +1,13 @@
 /**
- * Three mends of kafkajs 2.2.4 from outside; it has had no release since 2023.
+ * Four mends of kafkajs 2.2.4 from outside; it has had no release since 2023.
  *
  * Idle loop (kafkajs #1704, #1751): once a connection has had an answer, its request queue looks for pending requests every
  * millisecond for ever, because the wait until the end of a throttling that never was is negative. That is 5 % of a core in
  * a daemon that does nothing, and `TimeoutNegativeWarning` since Node 24. Here a look is scheduled only where a request
  * waits: every other change of the queue looks by itself already.
+ *
+ * Timeouts: each connection looks ten times a second, at times of its own, whether a request of its has waited too long. A desk
+ * has a dozen connections, so that alone wakes it a hundred times a second. Here one timer looks for all of them.
  *
  * Lost socket: two requests that find a connection not yet open both open it, and the first socket is forgotten but stays
  * open; the process then never ends by itself. Here the second request waits for the first one's attempt.
@@ -20,6 +23,11 @@ type RequestQueue = {
   throttleCheckTimeoutId: NodeJS.Timeout | null;
   checkPendingRequests: () => void;
   scheduleCheckPendingRequests: () => void;
+  enforceRequestTimeout: boolean;
+  inflight: ReadonlyMap<number, { sentAt: number; requestTimeout: number; timeoutRequest: () => void }>;
+  isConnected: () => boolean;
+  scheduleRequestTimeoutCheck: () => void;
+  destroy: () => void;
 };
 
 type ProduceArguments = ProduceBody & { compression: number; transactionalId?: string | null; producerId: unknown };
@@ -32,6 +40,7 @@ type Encoder = { buf: Buffer; offset: number; ensureAvailable: (length: number) 
 type Connection = { connect: () => Promise<unknown> };
 
 const pendingLookMs = 10;
+const timeoutLookMs = 200;
 
 const require = createRequire(import.meta.url);
 const { prototype: queue } = require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
@@ -46,6 +55,33 @@ queue.scheduleCheckPendingRequests = function scheduleOnlyWhereNeeded(this: Requ
     this.throttleCheckTimeoutId = null;
     this.checkPendingRequests();
   }, waitMs);
+};
+
+const watched = new Set<RequestQueue>();
+let watching: NodeJS.Timeout | null = null;
+
+function lookForTimeouts(): void {
+  for (const each of watched) {
+    for (const request of each.inflight.values()) {
+      if (Date.now() - request.sentAt > request.requestTimeout) request.timeoutRequest();
+    }
+    if (!each.isConnected()) each.destroy();
+  }
+}
+
+queue.scheduleRequestTimeoutCheck = function watchWithOthers(this: RequestQueue): void {
+  if (!this.enforceRequestTimeout) return;
+  watched.add(this);
+  watching ??= setInterval(lookForTimeouts, timeoutLookMs);
+};
+
+const destroyQueue = queue.destroy;
+queue.destroy = function leaveOthers(this: RequestQueue): void {
+  destroyQueue.call(this);
+  watched.delete(this);
+  if (watched.size > 0 || watching === null) return;
+  clearInterval(watching);
+  watching = null;
 };
 
 const openOne = connection.connect;
