@@ -147,11 +147,10 @@ export function createIntake(options: {
 
   /** Views that fell behind while nothing new was written would never be noticed by a batch. */
   async function missViews(): Promise<void> {
-    for (const [partition, position] of [...positions]) {
-      if (!hasBegun() || (await views.applied(partition)) >= position) continue;
-      if (hasBegun()) onFault(new Fault('views-behind', 'the views lost what was folded; folding again'));
-      return;
-    }
+    const standing = [...positions];
+    const applied = await Promise.all(standing.map(([partition]) => views.applied(partition)));
+    if (!hasBegun() || standing.every(([, position], place) => applied[place]! >= position)) return;
+    onFault(new Fault('views-behind', 'the views lost what was folded; folding again'));
   }
 
   /** A consumer that holds its partition and reads nothing must not look alive. */

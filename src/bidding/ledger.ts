@@ -137,7 +137,8 @@ function foldEntries(
   // Only the last state of each request is written, whatever it went through within the batch.
   for (const requestId of new Set(entries.map((entry) => entry.record.requestId))) {
     const { state } = current.get(requestId)!;
-    changes.push({ kind: 'state', state, open: isOpen(state), bidIds: bidIdsOf(state) });
+    const before = known.get(requestId)?.state ?? null;
+    changes.push({ kind: 'state', state, open: isOpen(state), bidIds: bidIdsOf(state), before });
   }
   return { folds, changes };
 }

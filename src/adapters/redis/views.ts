@@ -55,9 +55,26 @@ export function createViews(connection: Connection, prefix: string): Views {
     }
   }
 
+  /** Asked in one turn, answered by one question. */
+  let asking: { partitions: string[]; answer: Promise<(string | null)[]> } | null = null;
+
+  async function askApplied(partitions: readonly string[]): Promise<(string | null)[]> {
+    await Promise.resolve();
+    asking = null;
+    return connection.command('HMGET', keys.applied, ...partitions);
+  }
+
+  async function applied(partition: number): Promise<number> {
+    if (asking === null) {
+      const partitions: string[] = [];
+      asking = { partitions, answer: askApplied(partitions) };
+    }
+    const place = asking.partitions.push(String(partition)) - 1;
+    return Number((await asking.answer)[place] ?? 0);
+  }
+
   return {
-    applied: async (partition) =>
-      Number((await connection.command<string | null>('HGET', keys.applied, String(partition))) ?? 0),
+    applied,
     apply: async (batch): Promise<ApplyResult> => {
       const [applied, whole, ...refused] = await connection.run<string[]>(
         scripts.apply,
