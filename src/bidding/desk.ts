@@ -55,7 +55,11 @@ export function createDesk(world: DeskWorld): Desk {
   const storedPolicies = new Set<string>();
 
   const common = { ...world, stopping: () => stopping };
-  const gate: Gate = createGate({ ...common, onOpen: () => claims.pump() });
+  const gate: Gate = createGate({
+    ...common,
+    viewsWhole: () => intake.viewsWhole(),
+    onOpen: () => claims.pump(),
+  });
   const ledger: Ledger = createLedger(views, settings);
   const curves: Curves = createCurves(world);
   const pricing = { acceptance: createAcceptance(world), pacer: createPacer(settings.demandByHour) };
@@ -186,7 +190,8 @@ export function createDesk(world: DeskWorld): Desk {
     if (rows.length === 0) return;
     const states = rows.map(({ state }) => state);
     const policy = world.policy(now);
-    if (policy === null) {
+    // What is used under the caps is not known either while a part of the views is missing.
+    if (policy === null || !intake.viewsWhole()) {
       for (const { requestId } of states) agenda.set(requestId, now + settings.retryFirstMs);
       return;
     }

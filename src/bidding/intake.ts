@@ -20,11 +20,14 @@ export type Intake = {
   owns: (partition: number) => boolean;
   /** What `owns` says yes to, now. */
   owned: () => readonly number[];
+  /** Whether, when last asked, the views held all that is promised, whoever promised it. */
+  viewsWhole: () => boolean;
   /** When the log was last seen to move here, or to have nothing new. */
   progressAt: () => EpochMs;
 };
 
 const progressPollMs = 1_000;
+const wholePollMs = 100;
 /** Records folded at once while a partition is caught up: nothing is decided then, so nothing waits for the batch. */
 const catchUpEntries = 1_000;
 
@@ -50,7 +53,10 @@ export function createIntake(options: {
   const { log, views, ledger, clock, settings, observer, stopping } = options;
   const { start, onFault, hasBegun } = createRestarts({
     ...{ begin, end, clock, retryMs: settings.retryFirstMs, stopping },
-    observer: ({ code, message }) => observer({ kind: 'fault', code, message }),
+    observer: ({ code, message }) => {
+      if (code === 'views-behind') viewsWhole = false;
+      observer({ kind: 'fault', code, message });
+    },
   });
   let consumers: Consumer[] = [];
   let auctions: Consumer | null = null;
@@ -60,6 +66,8 @@ export function createIntake(options: {
   const live = new Set<number>();
   let progressAt = clock.now();
   let timer: Timer | null = null;
+  let wholeTimer: Timer | null = null;
+  let viewsWhole = false;
 
   async function onBatch(batch: LogBatch<AuctionRecord>): Promise<void> {
     const entries = live.has(batch.partition) ? settings.batchEntries : catchUpEntries;
@@ -139,11 +147,10 @@ export function createIntake(options: {
 
   /** Views that fell behind while nothing new was written would never be noticed by a batch. */
   async function missViews(): Promise<void> {
-    for (const [partition, position] of [...positions]) {
-      if (!hasBegun() || (await views.applied(partition)) >= position) continue;
-      if (hasBegun()) onFault(new Fault('views-behind', 'the views lost what was folded; folding again'));
-      return;
-    }
+    const standing = [...positions];
+    const applied = await Promise.all(standing.map(([partition]) => views.applied(partition)));
+    if (!hasBegun() || standing.every(([, position], place) => applied[place]! >= position)) return;
+    onFault(new Fault('views-behind', 'the views lost what was folded; folding again'));
   }
 
   /** A consumer that holds its partition and reads nothing must not look alive. */
@@ -160,22 +167,36 @@ export function createIntake(options: {
     if (!stopping()) timer = clock.schedule(clock.now() + progressPollMs, () => void watch());
   }
 
+  /** What is missing in a partition of somebody else's closes bidding here too: caps are common. */
+  async function watchWhole(): Promise<void> {
+    try {
+      viewsWhole = await views.areWhole(() => log.ends('auctions'));
+    } catch {
+      // No answer is no news.
+    }
+    const pollMs = viewsWhole ? progressPollMs : wholePollMs;
+    if (!stopping()) wholeTimer = clock.schedule(clock.now() + pollMs, () => void watchWhole());
+  }
+
   function owns(partition: number): boolean {
     return live.has(partition) && auctions?.owns(partition) === true;
   }
 
   return {
     start: async () => {
+      await watchWhole();
       await start();
       await watch();
     },
     stop: async () => {
       timer?.cancel();
+      wholeTimer?.cancel();
       await Promise.all(consumers.map((consumer) => consumer.stop()));
     },
     isLive: () => hasBegun() && [...targets.keys()].every((partition) => live.has(partition)),
     owns,
     owned: () => [...live].filter(owns),
+    viewsWhole: () => viewsWhole,
     progressAt: () => progressAt,
   };
 }

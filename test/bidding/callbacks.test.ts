@@ -35,7 +35,7 @@ function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
       assert.equal(partition, callbackPartition(0));
       assert.equal(first, kept.applied);
       kept.applied = next;
-      return { kind: 'applied', refused: [] };
+      return { kind: 'applied', refused: [], whole: true };
     },
   };
   const callbacks = createCallbacks({

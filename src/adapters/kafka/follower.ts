@@ -44,7 +44,7 @@ type Followed = {
   movedAt: number;
 };
 
-const pollMs = 500;
+const pollMs = 1_000;
 /** Where a partition is left out because enough of it waits, the others must not keep it out for long. */
 const shortPollMs = 5;
 const aheadRecords = 4_000;
@@ -183,7 +183,9 @@ export function createFollower<T extends Topic>(options: {
     const entries: LogEntry<Topics[T]>[] = [];
     for (const { offset, key, value } of raw) {
       try {
-        entries.push({ partition, offset, key, record: (await codec.decode(value)) as Topics[T] });
+        const decoded = codec.decode(value);
+        const record = decoded instanceof Promise ? await decoded : decoded;
+        entries.push({ partition, offset, key, record: record as Topics[T] });
       } catch (fault) {
         if (fault instanceof Fault) return { entries, fault };
         throw fault;

@@ -20,7 +20,7 @@ export type Membership = {
 };
 
 /** How long the idle loop of the group sleeps between looks at the time of the next heartbeat. */
-const loopMs = 250;
+const loopMs = 500;
 
 type JoinOptions = {
   kafka: Kafka;

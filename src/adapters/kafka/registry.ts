@@ -7,18 +7,32 @@ import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-sc
 import type { Topic } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { fromAvro, type RecordSchema, toAvro } from './avro-shape.ts';
+import { createOwnRecords } from './own-records.ts';
 import { type KafkaSettings, recordTopics, topicNameOf } from './settings.ts';
 
-type AvroType = { toBuffer: (value: unknown) => Buffer; fromBuffer: (bytes: Buffer) => unknown };
+type AvroType = {
+  /** Returns where it ended; negative: how far it would have gone past the end of `bytes`. */
+  encode: (value: unknown, bytes: Buffer, from: number) => number;
+  fromBuffer: (bytes: Buffer) => unknown;
+};
 
 export type Codec = {
   encode: (topic: Topic, record: object) => Buffer;
-  /** Rejects with `record-undecodable` where the bytes are at fault, with `log-unavailable` where the registry is. */
-  decode: (bytes: Buffer | null) => Promise<object>;
+  /**
+   * A promise only where the registry is asked. Throws or rejects with `record-undecodable` where the bytes are at fault, rejects
+   * with `log-unavailable` where the registry is.
+   */
+  decode: (bytes: Buffer | null) => object | Promise<object>;
 };
 
 /** Confluent's wire format: a zero byte, the schema's id as a 32-bit integer, the Avro bytes. */
 const headBytes = 5;
+/** Records are put together in one place that grows as they do. */
+const firstRoomBytes = 64 * 1024;
+/** Topics that whoever writes them also reads. */
+const readBack: ReadonlySet<Topic> = new Set(['auctions', 'callbacks', 'flows']);
+/** Of records that were written here and are not read back yet; most come back within a moment. */
+const ownRecordsBytes = 8 * 1024 * 1024;
 const retryMs = 500;
 /** Statuses that the registry itself gave; anything else, 400 included, may be the client's word for no answer. */
 const conflict = 409;
@@ -38,17 +52,21 @@ export async function registerSchemas(settings: KafkaSettings): Promise<Codec> {
   for (const topic of recordTopics) {
     const text = readFileSync(new URL(`./schemas/${topic}.avsc`, import.meta.url), 'utf8');
     const id = await register(registry, `${topicNameOf(settings, topic)}-value`, text, giveUpAt);
-    writers.set(topic, { id, schema: JSON.parse(text), type: (await registry.getSchema(id)) as AvroType });
+    writers.set(topic, { id, schema: JSON.parse(text), type: (await registry.getSchema(id)) as unknown as AvroType });
   }
-  const readers = new Map<number, Promise<AvroType>>();
-  for (const { id, type } of writers.values()) readers.set(id, Promise.resolve(type));
+  const readers = new Map<number, AvroType | Promise<AvroType>>();
+  for (const { id, type } of writers.values()) readers.set(id, type);
 
   /** One question an id at a time. That an id is unknown is remembered, that nobody answered is not. */
-  function readerOf(id: number): Promise<AvroType> {
+  function readerOf(id: number): AvroType | Promise<AvroType> {
     const known = readers.get(id);
     if (known !== undefined) return known;
     const asked = registry.getSchema(id).then(
-      (type) => type as AvroType,
+      (found) => {
+        const type = found as unknown as AvroType;
+        readers.set(id, type);
+        return type;
+      },
       (cause: unknown) => {
         if (statusOf(cause) === 404) throw undecodable(`the registry has no schema ${id}`, cause);
         readers.delete(id);
@@ -59,25 +77,42 @@ export async function registerSchemas(settings: KafkaSettings): Promise<Codec> {
     return asked;
   }
 
+  let room: Buffer = Buffer.allocUnsafe(firstRoomBytes);
+  const ownRecords = createOwnRecords(ownRecordsBytes);
+
   return {
     encode: (topic, record) => {
       const { id, schema, type } = writers.get(topic)!;
-      const head = Buffer.alloc(headBytes);
-      head.writeInt32BE(id, 1);
-      return Buffer.concat([head, type.toBuffer(toAvro(record, schema))]);
+      const shaped = toAvro(record, schema);
+      let end = type.encode(shaped, room, headBytes);
+      if (end < 0) {
+        room = Buffer.allocUnsafe(2 * (room.length - end));
+        end = type.encode(shaped, room, headBytes);
+      }
+      room[0] = 0;
+      room.writeInt32BE(id, 1);
+      const bytes = Buffer.from(room.subarray(0, end));
+      if (readBack.has(topic)) ownRecords.keep(bytes, record);
+      return bytes;
     },
-    decode: async (bytes) => {
+    decode: (bytes) => {
       if (bytes === null || bytes.length < headBytes || bytes[0] !== 0) {
         throw undecodable('it does not begin with the id of a schema');
       }
-      const type = await readerOf(bytes.readInt32BE(1));
-      try {
-        return fromAvro(type.fromBuffer(bytes.subarray(headBytes)));
-      } catch (cause) {
-        throw undecodable('its bytes do not fit its schema', cause);
-      }
+      const own = ownRecords.take(bytes);
+      if (own !== null) return own;
+      const type = readerOf(bytes.readInt32BE(1));
+      return type instanceof Promise ? type.then((known) => read(known, bytes)) : read(type, bytes);
     },
   };
+}
+
+function read(type: AvroType, bytes: Buffer): object {
+  try {
+    return fromAvro(type.fromBuffer(bytes.subarray(headBytes)));
+  } catch (cause) {
+    throw undecodable('its bytes do not fit its schema', cause);
+  }
 }
 
 async function register(registry: SchemaRegistry, subject: string, schema: string, giveUpAt: number): Promise<number> {

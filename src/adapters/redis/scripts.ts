@@ -21,8 +21,9 @@ const reading = '#!lua flags=no-writes';
 const squeezing = '#!lua flags=allow-oom';
 
 export const scripts = {
-  apply: read(['rows', 'exposure', 'exp', 'learning', 'apply'], writing),
-  read: read(['exposure', 'read'], reading),
+  apply: read(['rows', 'exposure', 'whole', 'exp', 'learning', 'apply'], writing),
+  read: read(['exposure', 'whole', 'read'], reading),
+  lookWhole: read(['whole', 'look-whole'], writing),
   copy: read(['copy'], squeezing),
   restore: read(['rows', 'restore'], writing),
   flows: read(['flows'], writing),

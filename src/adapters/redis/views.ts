@@ -4,18 +4,24 @@
  */
 import type { ApplyResult, LedgerRow, RowsAt, Views } from '../../bidding/ports.ts';
 import type { RequestId } from '../../domain/glossary.ts';
+import type { Usage } from '../../domain/offer.ts';
 import { phases } from '../../domain/states.ts';
 import { Fault } from '../../errors.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
 import { createPageReader } from './view-pages.ts';
 import { encodeBatch, keysOf, ledgerRow, readHistogram, sumHistograms } from './view-text.ts';
+import { createWholeness } from './wholeness.ts';
 
 /** Rows asked for in one call: a reply of about a megabyte, and an argument list that Lua's stack can hold. */
 const rowsAtOnce = 500;
 
 function* pagesOf<T>(list: readonly T[]): Generator<T[]> {
   for (let from = 0; from < list.length; from += rowsAtOnce) yield list.slice(from, from + rowsAtOnce);
+}
+
+function usageIn(capKeys: readonly string[], sums: readonly string[]): Map<string, Usage> {
+  return new Map(capKeys.map((key, i) => [key, { amountCents: Number(sums[2 * i]), count: Number(sums[2 * i + 1]) }]));
 }
 
 /** A page of closed rows goes away only when they were put on another one. */
@@ -49,16 +55,34 @@ export function createViews(connection: Connection, prefix: string): Views {
     }
   }
 
+  /** Asked in one turn, answered by one question. */
+  let asking: { partitions: string[]; answer: Promise<(string | null)[]> } | null = null;
+
+  async function askApplied(partitions: readonly string[]): Promise<(string | null)[]> {
+    await Promise.resolve();
+    asking = null;
+    return connection.command('HMGET', keys.applied, ...partitions);
+  }
+
+  async function applied(partition: number): Promise<number> {
+    if (asking === null) {
+      const partitions: string[] = [];
+      asking = { partitions, answer: askApplied(partitions) };
+    }
+    const place = asking.partitions.push(String(partition)) - 1;
+    return Number((await asking.answer)[place] ?? 0);
+  }
+
   return {
-    applied: async (partition) =>
-      Number((await connection.command<string | null>('HGET', keys.applied, String(partition))) ?? 0),
+    applied,
     apply: async (batch): Promise<ApplyResult> => {
-      const [applied, ...refused] = await connection.run<string[]>(
+      const [applied, whole, ...refused] = await connection.run<string[]>(
         scripts.apply,
         [keys.applied, keys.generations],
         [prefix, ...encodeBatch(batch)],
       );
-      return applied === '' ? { kind: 'applied', refused } : { kind: 'out-of-step', applied: Number(applied) };
+      if (applied !== '') return { kind: 'out-of-step', applied: Number(applied) };
+      return { kind: 'applied', refused, whole: whole === '1' };
     },
     read: async (requestIds) => {
       const found = new Map<RequestId, LedgerRow>();
@@ -98,14 +122,17 @@ export function createViews(connection: Connection, prefix: string): Views {
       return found;
     },
     usage: async (capKeys, at) => {
-      const found = new Map();
+      const found = new Map<string, Usage>();
       for (const page of pagesOf(capKeys)) {
-        const sums = await ask('usage', String(at), ...page);
-        for (const [i, key] of page.entries()) {
-          found.set(key, { amountCents: Number(sums[2 * i]), count: Number(sums[2 * i + 1]) });
-        }
+        for (const [key, usage] of usageIn(page, await ask('usage', String(at), ...page))) found.set(key, usage);
       }
       return found;
+    },
+    areWhole: createWholeness(connection, prefix),
+    wholeUsage: async (capKeys, at) => {
+      // One answer, of one moment: caps are few.
+      const sums = await ask('wholeUsage', String(at), ...capKeys);
+      return sums.length === 2 * capKeys.length ? usageIn(capKeys, sums) : null;
     },
     statistics: async (statisticKeys) => {
       const parts = new Map<string, ReturnType<typeof readHistogram>[]>();

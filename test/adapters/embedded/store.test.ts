@@ -135,7 +135,7 @@ test('the command line sees what the daemon stored, and its append soon reaches 
     };
     const changes = [{ kind: 'state' as const, state, open: true, bidIds: ['b'] }, hold, learn];
     await store.views.apply({ partition: 0, first: 0, next: 1, changes });
-    const row = { state, reservation: 'held' };
+    const row = { state, reservation: 'held', hadRoom: true };
     // A query of the daemon stores what is only in memory.
     assert.deepEqual(await store.views.query({ phase: null, limit: 9, before: null }), [row]);
     assert.deepEqual(await reader.views.query({ phase: 'claimed', limit: 9, before: null }), [row]);
