@@ -108,7 +108,7 @@ async function byKind(client: Redis): Promise<Record<string, number>> {
   return Object.fromEntries(kinds.map(([kind, bytes]) => [kind, rounded(bytes / bytesPerMb, 2)]));
 }
 
-/** Folds requests `from` … `to` as if they had come by in the log, spread over the partitions. */
+/** Folds requests `from` … `to` as if they had come by in the log, one step of some hundred lives after the other. */
 async function foldAll(
   ledger: Ledger,
   offsets: Map<number, number>,
@@ -118,11 +118,15 @@ async function foldAll(
 ): Promise<void> {
   for (let first = from; first < to; first += foldRequests) {
     const partition = Math.floor(first / foldRequests) % partitions;
-    const start = offsets.get(partition) ?? 0;
-    const records = Array.from({ length: Math.min(foldRequests, to - first) }, (_, i) => recordsOf(first + i)).flat();
-    const entries = records.map((record, i) => ({ partition, offset: start + i, key: record.requestId, record }));
-    await ledger.fold({ partition, first: start, next: start + records.length, entries });
-    offsets.set(partition, start + records.length);
+    const lives = Array.from({ length: Math.min(foldRequests, to - first) }, (_, i) => recordsOf(first + i));
+    const steps = Math.max(...lives.map(({ length }) => length));
+    for (let step = 0; step < steps; step += 1) {
+      const start = offsets.get(partition) ?? 0;
+      const records = lives.flatMap((life) => life[step] ?? []);
+      const entries = records.map((record, i) => ({ partition, offset: start + i, key: record.requestId, record }));
+      await ledger.fold({ partition, first: start, next: start + records.length, entries });
+      offsets.set(partition, start + records.length);
+    }
   }
 }
 
