@@ -3,7 +3,6 @@
  * text (a mark, an id as JSON, a value, with tabs between: lua/copy.lua).
  */
 import { type ClosedRow, linesOf } from './view-pages.ts';
-import { stateIn } from './view-text.ts';
 import type { Writes } from './view-writes.ts';
 
 const [tab] = [...Buffer.from('\t')] as [number];
@@ -54,12 +53,9 @@ export function partsOf(line: Buffer): { id: Buffer; value: Buffer } {
   return { id: line.subarray(2, idEnd), value: line.subarray(idEnd + 1) };
 }
 
-/** A row that was added to is made whole: much of what it began with is gone by its end, and would fill three times the pages. */
 export function closedRowOf(id: Buffer, row: Buffer): ClosedRow {
   const headerEnd = row.indexOf(tab);
-  const state = row.subarray(headerEnd + 1);
-  const whole = state.includes(tab) ? Buffer.from(JSON.stringify(stateIn(state.toString()))) : state;
-  return { id, header: row.subarray(0, headerEnd), state: whole };
+  return { id, header: row.subarray(0, headerEnd), state: row.subarray(headerEnd + 1) };
 }
 
 /** Collects until no more fits into a piece. */

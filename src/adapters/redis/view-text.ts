@@ -67,7 +67,7 @@ export function ledgerRow(state: string, exposure: string): LedgerRow {
 }
 
 /** A state, and after it what became different, each as JSON. JSON has no tabs. */
-export function stateIn(text: string): RequestState {
+function stateIn(text: string): RequestState {
   const [first = '', ...later] = text.split('\t');
   return Object.assign(JSON.parse(first), ...later.map((each) => JSON.parse(each))) as RequestState;
 }

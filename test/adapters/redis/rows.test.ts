@@ -2,8 +2,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Redis } from 'ioredis';
-import { openRedisStore } from '../../../src/adapters/redis/store.ts';
-import { openPage } from '../../../src/adapters/redis/view-pages.ts';
 import type { ApplyResult, Views } from '../../../src/bidding/ports.ts';
 import type { RequestState } from '../../../src/domain/states.ts';
 import { withBackend } from '../../conformance/backend.ts';
@@ -66,29 +64,6 @@ await describeOnRedis('rows in redis', ({ url }) => {
         redis.disconnect();
       }
     }));
-
-  test('on a page of closed rows its pieces have become one', async () => {
-    const store = await openRedisStore({ url, keyPrefix: '{pieces}:' });
-    const redis = new Redis(url);
-    try {
-      const first: RequestState = { ...stateOf('pieces', 'claimed', at), batchId: 'long and gone'.repeat(100) };
-      const second: RequestState = { ...first, phase: 'accepted', repeats: 7 };
-      const closed: RequestState = { ...second, phase: 'lost', batchId: null };
-      await put(store.views, first, null);
-      await put(store.views, second, first);
-      await put(store.views, closed, second, false);
-      assert.equal((await stored(redis, 'pieces')).row.split('\t').length - 1, 3);
-      const copy = await store.copies.take(0, { keepFrom: 0, pieceBytes: 100_000 });
-      await Array.fromAsync(copy!.pieces);
-      const [key] = await redis.keys('{pieces}:*:pages');
-      const [row] = await openPage((await redis.hgetBuffer(key!, '1'))!);
-      assert.deepEqual(JSON.parse(row!.state.toString()), closed);
-      assert.deepEqual((await store.views.read(['pieces'])).get('pieces')?.state, closed);
-    } finally {
-      redis.disconnect();
-      await store.close();
-    }
-  });
 
   test('a row that is gone is not added to: the views are behind, and stay as they are', () =>
     withBackend(kind, async ({ views }) => {
