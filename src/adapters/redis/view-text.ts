@@ -28,9 +28,13 @@ export function keysOf(prefix: string): Keys {
   };
 }
 
+const ownName = randomBytes(9).toString('base64url');
+let names = 0;
+
 /** Never used before on this server, whatever it forgot since. */
 export function newName(): string {
-  return randomBytes(9).toString('base64url');
+  names += 1;
+  return `${ownName}${names.toString(36)}`;
 }
 
 const cursorTimeLength = 15;
