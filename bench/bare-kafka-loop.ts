@@ -3,9 +3,9 @@
  * size to a topic that is as wide and as durable, reads them back, and sends as many bids. It decides nothing, keeps no state
  * and no view, and imports nothing of ours. Appends are grouped and door and desk have a producer each, as there.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Kafka, logLevel, Partitioners, type Producer } from 'kafkajs';
 import { Pool } from 'undici';
+import { bidOf, createBidSender, serveWebhooks } from './bare-edges.ts';
 
 type Kind = 'requested' | 'claimed' | 'passed' | 'answered';
 
@@ -26,7 +26,6 @@ type Message = { key: string; value: string };
 type Append = (messages: readonly Message[]) => Promise<void>;
 type Read = { kind: Kind; requestId: string; content: unknown };
 
-const bidPath = '/contrato/oferta-leilao/incluir-lance';
 const allReplicas = -1;
 const retentionMs = 400 * 86_400_000;
 const recordLimitBytes = 8 * 1024 * 1024;
@@ -94,50 +93,10 @@ function record(kind: Kind, requestId: string, content: unknown, size: number): 
   return { key: requestId, value: JSON.stringify({ kind, requestId, at: Date.now(), content }).padEnd(size) };
 }
 
-function bidOf(requestId: string): string {
-  const body = {
-    numeroSolicitacao: 0,
-    dataHoraValidadeLance: '2026-11-22T12:00:00',
-    contatos: [{ contato: 'https://parceiro.example/credito', tipo: 0 }],
-    valorLiberado: 6500,
-    numeroParcelas: 24,
-    valorTaxaMensal: 2.89,
-  };
-  // Ids have up to 19 digits, more than a number keeps.
-  return JSON.stringify(body).replace('"numeroSolicitacao":0', `"numeroSolicitacao":${requestId}`);
-}
-
-function sender(pool: Pool): (body: string) => Promise<string> {
-  const headers = [
-    'authorization',
-    'Bearer bench-access-token',
-    'content-type',
-    'application/json',
-    'accept',
-    'application/json',
-  ];
-  return (body) =>
-    new Promise((resolve, reject) => {
-      let text = '';
-      pool.dispatch(
-        { method: 'POST', path: bidPath, headers, body },
-        {
-          onRequestStart: () => undefined,
-          onResponseStart: () => undefined,
-          onResponseData: (_controller, chunk) => {
-            text += chunk.toString();
-          },
-          onResponseEnd: () => resolve(text),
-          onResponseError: (_controller, fault) => reject(fault),
-        },
-      );
-    });
-}
-
 /** What is read back, one list for each batch of the consumer. */
 function createDesk(options: Options, append: Append): (batch: readonly Read[]) => void {
   const pool = new Pool(options.baseUrl, { connections: options.sendLimit, pipelining: 1, allowH2: false });
-  const send = sender(pool);
+  const send = createBidSender(pool);
   const { sizes } = options;
   const queue: string[] = [];
   let busy = 0;
@@ -196,26 +155,9 @@ async function serve(options: Options): Promise<void> {
   await consume(kafka, options.topic, createDesk(options, desk));
   const { sizes } = options;
 
-  const receive = async (text: string): Promise<void> => {
-    const { Payload } = JSON.parse(text) as { Payload: { Solicitacoes: unknown[] } };
-    const ids = [...text.matchAll(/"numeroSolicitacao":(\d+)/g)].map(([, id]) => id!);
-    await atDoor(ids.map((id, index) => record('requested', id, Payload.Solicitacoes[index], sizes.requested)));
-  };
-  const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      void receive(Buffer.concat(chunks).toString()).then(() => {
-        response.setHeader('content-type', 'application/json');
-        response.end('{"status":"taken"}');
-      });
-    });
-  };
-  const server = createServer(answer);
-  server.listen(0, '127.0.0.1', () => {
-    const address = server.address();
-    process.stdout.write(`${JSON.stringify({ port: typeof address === 'object' ? address?.port : null })}\n`);
-  });
+  serveWebhooks((ids, requests) =>
+    atDoor(ids.map((id, index) => record('requested', id, requests[index], sizes.requested))),
+  );
 }
 
 await serve(JSON.parse(process.argv[2]!) as Options);

@@ -1,10 +1,9 @@
 /**
  * The pipeline without its business, to compare with: takes the same webhooks, appends as many records of the same size
  * to one SQLite file through the same kind of worker, keyed and chained alike, and sends as many bids. It decides nothing,
- * keeps no state and no view, and imports nothing of ours. One file: the main thread serves HTTP, the worker thread is the writer.
+ * keeps no state and no view, and imports nothing of ours. The main thread serves HTTP, the worker thread is the writer.
  */
 import { hash } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import {
   isMainThread,
@@ -15,6 +14,7 @@ import {
   workerData,
 } from 'node:worker_threads';
 import { Pool } from 'undici';
+import { bidOf, createBidSender, serveWebhooks } from './bare-edges.ts';
 
 type Options = {
   path: string;
@@ -28,7 +28,6 @@ type Options = {
 
 type Append = { id: number; keys: string[]; values: string[] };
 
-const bidPath = '/contrato/oferta-leilao/incluir-lance';
 const groupLimit = 256;
 
 function serveWriter(port: MessagePort, path: string): void {
@@ -97,50 +96,10 @@ function record(kind: string, requestId: string, content: unknown, size: number)
   return JSON.stringify({ kind, requestId, at: Date.now(), content }).padEnd(size);
 }
 
-function bidOf(requestId: string): string {
-  const body = {
-    numeroSolicitacao: 0,
-    dataHoraValidadeLance: '2026-11-22T12:00:00',
-    contatos: [{ contato: 'https://parceiro.example/credito', tipo: 0 }],
-    valorLiberado: 6500,
-    numeroParcelas: 24,
-    valorTaxaMensal: 2.89,
-  };
-  // Ids have up to 19 digits, more than a number keeps.
-  return JSON.stringify(body).replace('"numeroSolicitacao":0', `"numeroSolicitacao":${requestId}`);
-}
-
-function sender(pool: Pool): (body: string) => Promise<string> {
-  const headers = [
-    'authorization',
-    'Bearer bench-access-token',
-    'content-type',
-    'application/json',
-    'accept',
-    'application/json',
-  ];
-  return (body) =>
-    new Promise((resolve, reject) => {
-      let text = '';
-      pool.dispatch(
-        { method: 'POST', path: bidPath, headers, body },
-        {
-          onRequestStart: () => undefined,
-          onResponseStart: () => undefined,
-          onResponseData: (_controller, chunk) => {
-            text += chunk.toString();
-          },
-          onResponseEnd: () => resolve(text),
-          onResponseError: (_controller, fault) => reject(fault),
-        },
-      );
-    });
-}
-
 async function serve(options: Options): Promise<void> {
   const append = await startLog(options.path);
   const pool = new Pool(options.baseUrl, { connections: options.sendLimit, pipelining: 1, allowH2: false });
-  const send = sender(pool);
+  const send = createBidSender(pool);
   const { sizes } = options;
   const queue: string[] = [];
   let busy = 0;
@@ -167,12 +126,10 @@ async function serve(options: Options): Promise<void> {
     busy += requestIds.length;
     if (requestIds.length > 0) void claim(requestIds);
   };
-  const receive = async (text: string): Promise<void> => {
-    const { Payload } = JSON.parse(text) as { Payload: { Solicitacoes: unknown[] } };
-    const ids = [...text.matchAll(/"numeroSolicitacao":(\d+)/g)].map(([, id]) => id!);
+  const receive = async (ids: readonly string[], requests: readonly unknown[]): Promise<void> => {
     await append(
       ids,
-      ids.map((id, index) => record('requested', id, Payload.Solicitacoes[index], sizes.requested)),
+      ids.map((id, index) => record('requested', id, requests[index], sizes.requested)),
     );
     const passed: string[] = [];
     for (const id of ids) {
@@ -190,21 +147,7 @@ async function serve(options: Options): Promise<void> {
       );
     pump();
   };
-  const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      void receive(Buffer.concat(chunks).toString()).then(() => {
-        response.setHeader('content-type', 'application/json');
-        response.end('{"status":"taken"}');
-      });
-    });
-  };
-  const server = createServer(answer);
-  server.listen(0, '127.0.0.1', () => {
-    const address = server.address();
-    process.stdout.write(`${JSON.stringify({ port: typeof address === 'object' ? address?.port : null })}\n`);
-  });
+  serveWebhooks(receive);
 }
 
 if (!isMainThread && parentPort !== null) serveWriter(parentPort, (workerData as { path: string }).path);

@@ -13,6 +13,7 @@ const benchmarks: Readonly<Record<string, Entry>> = {
   pipeline: { takes: ['backend', 'instances'], load: async () => (await import('./pipeline.ts')).pipeline },
   idle: { takes: [], load: async () => (await import('./idle.ts')).idle },
   rebuild: { takes: ['requests'], load: async () => (await import('./rebuild.ts')).rebuild },
+  memory: { takes: ['requests'], load: async () => (await import('./memory.ts')).memory },
 };
 
 type Given = { backend?: string; instances?: string; requests?: string };

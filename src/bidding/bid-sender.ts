@@ -1,12 +1,18 @@
 /** Sends the claims that were read back, each by one job at a time and as many at once as the service bears, and says when it is over. */
-import type { RequestId } from '../domain/glossary.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { Usage } from '../domain/offer.ts';
 import type { Answered, Passed } from '../domain/records.ts';
+import type { Claim } from '../domain/states.ts';
+import { Fault } from '../errors.ts';
+import { fullCap } from './decide.ts';
 import { deadlineOf } from './evolve.ts';
 import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';
 import { createMean } from './mean.ts';
-import type { LedgerRow } from './ports.ts';
-import { cutoffOf, type SendWorld, sendClaim } from './send-claim.ts';
+import type { LedgerRow, Views } from './ports.ts';
+import { deskPass, unanswered } from './react.ts';
+import { cutoffOf, type SendJob, type SendWorld, sendClaim } from './send-claim.ts';
+import { sleep } from './sleep.ts';
 import { createSlots } from './slots.ts';
 
 export type BidSender = {
@@ -28,6 +34,7 @@ export function createBidSender(
     instance: string;
     gate: Gate;
     ledger: Ledger;
+    views: Pick<Views, 'wholeUsage'>;
     isLive: () => boolean;
     /** This process may act for the request now. */
     owns: (requestId: RequestId) => boolean;
@@ -46,7 +53,7 @@ export function createBidSender(
     if (claim === null || sending.has(requestId)) return null;
     sending.add(requestId);
     observer({ kind: 'step', step: 'reserved' });
-    const job = {
+    const job: SendJob = {
       requestId,
       claim,
       deadlineAt: deadlineOf(row.state, world.settings),
@@ -56,6 +63,11 @@ export function createBidSender(
     attempted.add(requestId);
     // Nothing is written while it is not known that the claim still stands.
     const stands = () => ledger.get(requestId)?.state.phase === 'claimed';
+    if (!row.hadRoom && !(await findsRoom(claim, job.deadlineAt, stands))) {
+      sending.delete(requestId);
+      abandoned.delete(requestId);
+      return withoutRoom(job);
+    }
     // What a process before this one had under way is not held up by what this one learns anew.
     let placed = true;
     if (job.inherited) slots.enter();
@@ -79,6 +91,39 @@ export function createBidSender(
     abandoned.delete(requestId);
     if (record !== null) observer({ kind: 'step', step: 'answer-received' });
     return record;
+  }
+
+  /**
+   * For a claim whose room nobody looked for: its own promise is among what is used by now, and so is that of any other such
+   * claim. Undecided at the deadline it has room, for it is not sent any more.
+   */
+  async function findsRoom({ caps }: Claim, deadlineAt: EpochMs, stands: () => boolean): Promise<boolean> {
+    const keys = [...new Set(caps.flatMap((cap) => cap.keys))];
+    const cutoffAt = cutoffOf(deadlineAt, world.service, world.settings);
+    while (keys.length > 0 && stands() && !world.stopping() && world.clock.now() < cutoffAt) {
+      const usage = await wholeUsage(keys);
+      if (usage !== null) return fullCap(caps, usage, { amountCents: 0, count: 0 }) === null;
+      await sleep(world.clock, world.settings.retryFirstMs);
+    }
+    return true;
+  }
+
+  /** What may be out there stays promised until the auction tells. */
+  function withoutRoom({ requestId, claim, inherited }: SendJob): Answered | Passed {
+    const now = world.clock.now();
+    const text = 'no cap was looked at when the claim was folded, and one has no room now';
+    if (inherited) return unanswered(requestId, claim, text, now);
+    return { ...deskPass(requestId, 'cap', text, now, claim.claimId), maybeSent: true };
+  }
+
+  /** No answer is as good as views that are not whole. */
+  async function wholeUsage(keys: readonly string[]): Promise<ReadonlyMap<string, Usage> | null> {
+    try {
+      return await world.views.wholeUsage(keys, world.clock.now());
+    } catch (fault) {
+      if (!(fault instanceof Fault) || !fault.retryable) throw fault;
+      return null;
+    }
   }
 
   return {

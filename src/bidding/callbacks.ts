@@ -46,6 +46,8 @@ export function createCallbacks(options: {
   const { views, margins, outbox, clock, observer } = options;
   /** Winner events that came before their bid was known, by request code. */
   const orphans = new Map<string, Orphan[]>();
+  /** Those that are being given to their request outside the order of the log. */
+  const givenNow = new Set<Orphan>();
   const dealtWith = new Map<number, number>();
   const lost = new Set<number>();
   let timer: Timer | null = null;
@@ -67,12 +69,13 @@ export function createCallbacks(options: {
     const winners = batch.entries.flatMap(({ record, offset }): Orphan[] =>
       record.kind === 'contemplated' || record.kind === 'proposed' ? [{ offset, event: record, partition }] : [],
     );
-    if (winners.length > 0) await rekey(winners);
+    if (winners.length > 0 && !(await rekey(winners))) return;
     dealtWith.set(batch.partition, batch.next);
     await advance(batch.partition);
   }
 
-  async function rekey(winners: readonly Orphan[]): Promise<void> {
+  /** False: the desk stops, and they are not durable with their requests. */
+  async function rekey(winners: readonly Orphan[]): Promise<boolean> {
     const found = await views.findByBid([...new Set(winners.map(({ event }) => event.requestCode))]);
     const records: AuctionRecord[] = [];
     for (const winner of winners) {
@@ -80,9 +83,11 @@ export function createCallbacks(options: {
       if (requestId === undefined) adopt(winner);
       else records.push(keyed(winner.event, requestId));
     }
-    if (records.length === 0) return;
-    await outbox.keep(records.map((record) => ({ topic: 'auctions', key: record.requestId, record })));
+    if (records.length === 0) return true;
+    const entries = records.map((record) => ({ topic: 'auctions', key: record.requestId, record }) as const);
+    if (!(await outbox.keep(entries))) return false;
     observer({ kind: 'step', step: 'callback-rekeyed' });
+    return true;
   }
 
   function adopt(winner: Orphan): void {
@@ -109,7 +114,7 @@ export function createCallbacks(options: {
     }
   }
 
-  /** Never past an orphan: after a restart it is read again. */
+  /** Never past an orphan, nor past one that is not durable with its request yet: after a restart it is read again. */
   async function advance(partition: number): Promise<void> {
     let next = dealtWith.get(partition) ?? 0;
     for (const [requestCode, waiting] of orphans) {
@@ -119,6 +124,7 @@ export function createCallbacks(options: {
       else orphans.set(requestCode, kept);
       for (const orphan of kept) if (orphan.partition === partition) next = Math.min(next, orphan.offset);
     }
+    for (const orphan of givenNow) if (orphan.partition === partition) next = Math.min(next, orphan.offset);
     const stream = callbackPartition(partition);
     const first = await views.applied(stream);
     if (next > first) await views.apply({ partition: stream, first, next, changes: [] });
@@ -128,10 +134,12 @@ export function createCallbacks(options: {
     const adopted = bidIds.flatMap((bidId) => orphans.get(bidId) ?? []);
     if (adopted.length === 0) return;
     for (const bidId of bidIds) orphans.delete(bidId);
+    for (const orphan of adopted) givenNow.add(orphan);
     // Outside the consumer nobody begins again by itself; after a restart they are read from the log once more.
     while (!options.stopping()) {
       try {
-        await rekey(adopted);
+        if (!(await rekey(adopted))) return;
+        for (const orphan of adopted) givenNow.delete(orphan);
         for (const partition of new Set(adopted.map((orphan) => orphan.partition))) await advance(partition);
         return;
       } catch (fault) {

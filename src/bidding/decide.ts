@@ -221,28 +221,37 @@ export function capKeysOf(caps: readonly CapReservation[]): readonly string[] {
   return caps.flatMap((cap) => cap.keys);
 }
 
+/** The first key of the first cap that has no room for `more` beside what is used; null when all have. */
+export function fullCap(
+  caps: readonly CapReservation[],
+  usage: ReadonlyMap<string, Usage>,
+  more: Usage,
+): string | null {
+  for (const { keys, limitAmountCents, limitCount } of caps) {
+    let { amountCents, count } = more;
+    for (const key of keys) {
+      const usageOfKey = usage.get(key);
+      if (usageOfKey === undefined) continue;
+      amountCents += usageOfKey.amountCents;
+      count += usageOfKey.count;
+    }
+    const over = amountCents > (limitAmountCents ?? Number.POSITIVE_INFINITY);
+    if (over || count > (limitCount ?? Number.POSITIVE_INFINITY)) return keys[0] ?? 'cap';
+  }
+  return null;
+}
+
 /** Last step: an offer that no longer fits under a cap passes. The reservation after the claim checks again. */
 export function checkCaps(draft: Draft, usage: ReadonlyMap<string, Usage>): Draft {
   if (draft.kind === 'pass') return draft;
   const { offer, trace, offerFacts } = draft;
   // Without a prototype it is a table from the start: keys that hardly two requests share would each make a new shape.
   const used: Record<string, Usage> = Object.create(null);
-  let full: string | null = null;
-  for (const cap of trace.caps) {
-    let amountCents = offer.amountCents;
-    let count = 1;
-    for (const key of cap.keys) {
-      const usageOfKey = usage.get(key);
-      if (usageOfKey === undefined) continue;
-      used[key] = usageOfKey;
-      amountCents += usageOfKey.amountCents;
-      count += usageOfKey.count;
-    }
-    const over =
-      (cap.limitAmountCents !== null && amountCents > cap.limitAmountCents) ||
-      (cap.limitCount !== null && count > cap.limitCount);
-    if (over) full ??= cap.keys[0] ?? 'cap';
+  for (const key of capKeysOf(trace.caps)) {
+    const usageOfKey = usage.get(key);
+    if (usageOfKey !== undefined) used[key] = usageOfKey;
   }
+  const full = fullCap(trace.caps, usage, { amountCents: offer.amountCents, count: 1 });
   if (full === null) return { ...draft, trace: { ...trace, usage: used } };
   const reasons = [{ code: 'cap', rule: null, text: `the cap ${full} has no room left for this amount` }];
   return { kind: 'pass', code: 'cap', reasons, trace: { ...trace, usage: used, reasons }, offerFacts };

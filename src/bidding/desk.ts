@@ -51,11 +51,15 @@ export function createDesk(world: DeskWorld): Desk {
   /** Requests being decided, or with an end on its way into the log. */
   const deciding = new Set<RequestId>();
   const ending = new Set<RequestId>();
-  const underWay = new Set<Promise<void>>();
+  const underWay = new Set<Promise<unknown>>();
   const storedPolicies = new Set<string>();
 
   const common = { ...world, stopping: () => stopping };
-  const gate: Gate = createGate({ ...common, onOpen: () => claims.pump() });
+  const gate: Gate = createGate({
+    ...common,
+    viewsWhole: () => intake.viewsWhole(),
+    onOpen: () => claims.pump(),
+  });
   const ledger: Ledger = createLedger(views, settings);
   const curves: Curves = createCurves(world);
   const pricing = { acceptance: createAcceptance(world), pacer: createPacer(settings.demandByHour) };
@@ -186,7 +190,8 @@ export function createDesk(world: DeskWorld): Desk {
     if (rows.length === 0) return;
     const states = rows.map(({ state }) => state);
     const policy = world.policy(now);
-    if (policy === null) {
+    // What is used under the caps is not known either while a part of the views is missing.
+    if (policy === null || !intake.viewsWhole()) {
       for (const { requestId } of states) agenda.set(requestId, now + settings.retryFirstMs);
       return;
     }
@@ -352,7 +357,7 @@ export function createDesk(world: DeskWorld): Desk {
   }
 
   /** Nothing is left to run unwatched: a fault in it is a programmer's and ends the process. */
-  function spawn(work: Promise<void>): void {
+  function spawn(work: Promise<unknown>): void {
     underWay.add(work);
     void work.finally(() => underWay.delete(work));
   }

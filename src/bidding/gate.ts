@@ -26,6 +26,8 @@ export function createGate(options: {
   onControl?: (state: ControlState, readAt: EpochMs) => void;
   /** Null: the rules to follow now are not here. */
   policy: (at: EpochMs) => object | null;
+  /** Nothing that was promised is missing from the views. */
+  viewsWhole: () => boolean;
   onOpen: () => void;
 }): Gate {
   const { control, clock, settings } = options;
@@ -65,6 +67,7 @@ export function createGate(options: {
     if (known === null || clock.now() - known.readAt > settings.controlMaxAgeMs) return 'control-stale';
     if (known.state.pause !== null) return 'paused';
     if (options.policy(clock.now()) === null) return 'rule-set-missing';
+    if (!options.viewsWhole()) return 'views-incomplete';
     return options.service.ready() ? null : 'service-unauthorised';
   }
 

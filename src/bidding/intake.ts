@@ -7,8 +7,8 @@ import type { Callbacks } from './callbacks.ts';
 import type { Fold, Ledger } from './ledger.ts';
 import type { DeskObserver } from './observer.ts';
 import { type Consumer, callbackPartition, type EventLog, type LogBatch, type Views } from './ports.ts';
+import { createRestarts } from './restarts.ts';
 import type { BiddingSettings } from './settings.ts';
-import { sleep } from './sleep.ts';
 import type { RebuildProgress } from './snapshots.ts';
 
 export type Intake = {
@@ -20,11 +20,14 @@ export type Intake = {
   owns: (partition: number) => boolean;
   /** What `owns` says yes to, now. */
   owned: () => readonly number[];
+  /** Whether, when last asked, the views held all that is promised, whoever promised it. */
+  viewsWhole: () => boolean;
   /** When the log was last seen to move here, or to have nothing new. */
   progressAt: () => EpochMs;
 };
 
 const progressPollMs = 1_000;
+const wholePollMs = 100;
 /** Records folded at once while a partition is caught up: nothing is decided then, so nothing waits for the batch. */
 const catchUpEntries = 1_000;
 
@@ -47,18 +50,24 @@ export function createIntake(options: {
   restoreViews?: (partition: number) => Promise<void>;
   onRebuild?: (progress: RebuildProgress) => void;
 }): Intake {
-  const { log, views, ledger, clock, settings, observer } = options;
+  const { log, views, ledger, clock, settings, observer, stopping } = options;
+  const { start, onFault, hasBegun } = createRestarts({
+    ...{ begin, end, clock, retryMs: settings.retryFirstMs, stopping },
+    observer: ({ code, message }) => {
+      if (code === 'views-behind') viewsWhole = false;
+      observer({ kind: 'fault', code, message });
+    },
+  });
   let consumers: Consumer[] = [];
   let auctions: Consumer | null = null;
   /** Ends of the partitions when they came. */
   const targets = new Map<number, number>();
   const positions = new Map<number, number>();
   const live = new Set<number>();
-  let beginning = true;
-  let early: unknown = null;
-  let begun = false;
   let progressAt = clock.now();
   let timer: Timer | null = null;
+  let wholeTimer: Timer | null = null;
+  let viewsWhole = false;
 
   async function onBatch(batch: LogBatch<AuctionRecord>): Promise<void> {
     const entries = live.has(batch.partition) ? settings.batchEntries : catchUpEntries;
@@ -126,48 +135,22 @@ export function createIntake(options: {
     );
     const { lose: onLost, handle: handler } = options.callbacks;
     consumers.push(await log.consume({ ...callbacks, scope: 'owned', onLost, handler }));
-    begun = true;
   }
 
-  /** A fault while it still begins is dealt with when that is over. */
-  function onFault(fault: unknown): void {
-    if (beginning) early = fault;
-    else void restart(fault);
-  }
-
-  /** Programmer errors crash; the world's faults are waited out and everything is read again. */
-  async function restart(fault: unknown): Promise<void> {
-    if (!(fault instanceof Fault) || !fault.retryable) throw fault;
-    if (beginning || options.stopping()) return;
-    beginning = true;
-    observer({ kind: 'fault', code: fault.code, message: fault.message });
+  /** Nobody acts from its first step on. */
+  async function end(): Promise<void> {
     live.clear();
-    begun = false;
-    for (;;) {
-      try {
-        await Promise.all(consumers.map((consumer) => consumer.stop()));
-        for (const partition of [...targets.keys()]) forget(partition);
-        options.onRestart();
-        await sleep(clock, settings.retryFirstMs);
-        early = null;
-        if (!options.stopping()) await begin();
-        if (early !== null) throw early;
-        break;
-      } catch (again) {
-        if (!(again instanceof Fault) || !again.retryable) throw again;
-        live.clear();
-        begun = false;
-      }
-    }
-    beginning = false;
+    await Promise.all(consumers.map((consumer) => consumer.stop()));
+    for (const partition of [...targets.keys()]) forget(partition);
+    options.onRestart();
   }
 
   /** Views that fell behind while nothing new was written would never be noticed by a batch. */
   async function missViews(): Promise<void> {
     const standing = [...positions];
     const applied = await Promise.all(standing.map(([partition]) => views.applied(partition)));
-    if (beginning || standing.every(([, position], place) => applied[place]! >= position)) return;
-    void restart(new Fault('views-behind', 'the views lost what was folded; folding again'));
+    if (!hasBegun() || standing.every(([, position], place) => applied[place]! >= position)) return;
+    onFault(new Fault('views-behind', 'the views lost what was folded; folding again'));
   }
 
   /** A consumer that holds its partition and reads nothing must not look alive. */
@@ -181,7 +164,18 @@ export function createIntake(options: {
     } catch {
       // No answer is no progress.
     }
-    if (!options.stopping()) timer = clock.schedule(clock.now() + progressPollMs, () => void watch());
+    if (!stopping()) timer = clock.schedule(clock.now() + progressPollMs, () => void watch());
+  }
+
+  /** What is missing in a partition of somebody else's closes bidding here too: caps are common. */
+  async function watchWhole(): Promise<void> {
+    try {
+      viewsWhole = await views.areWhole(() => log.ends('auctions'));
+    } catch {
+      // No answer is no news.
+    }
+    const pollMs = viewsWhole ? progressPollMs : wholePollMs;
+    if (!stopping()) wholeTimer = clock.schedule(clock.now() + pollMs, () => void watchWhole());
   }
 
   function owns(partition: number): boolean {
@@ -190,18 +184,19 @@ export function createIntake(options: {
 
   return {
     start: async () => {
-      await begin();
-      beginning = false;
-      if (early !== null) void restart(early);
+      await watchWhole();
+      await start();
       await watch();
     },
     stop: async () => {
       timer?.cancel();
+      wholeTimer?.cancel();
       await Promise.all(consumers.map((consumer) => consumer.stop()));
     },
-    isLive: () => begun && [...targets.keys()].every((partition) => live.has(partition)),
+    isLive: () => hasBegun() && [...targets.keys()].every((partition) => live.has(partition)),
     owns,
     owned: () => [...live].filter(owns),
+    viewsWhole: () => viewsWhole,
     progressAt: () => progressAt,
   };
 }

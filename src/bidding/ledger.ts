@@ -64,10 +64,15 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
     return kept.fold<Fold>(batch, {
       foldOnto: async (position, entries, rows) => {
         const { folds, changes } = foldEntries(entries, rows, settings);
+        const reserved = new Set(changes.flatMap((change) => (change.kind === 'reserve' ? [change.requestId] : [])));
         const result = await views.apply({ partition, first: position, next, changes });
         if (result.kind === 'out-of-step') return result;
         const refused = new Set(result.refused);
-        for (const { row } of folds) if (refused.has(row.state.requestId)) row.reservation = 'refused';
+        for (const { row } of folds) {
+          const { requestId } = row.state;
+          if (refused.has(requestId)) row.reservation = 'refused';
+          if (reserved.has(requestId)) row.hadRoom = result.whole;
+        }
         for (const { row } of folds) kept.put(row, partition, next);
         return folds;
       },
@@ -125,7 +130,7 @@ function foldEntries(
     changes.push(...own);
     const stillRefused = row?.reservation === 'refused' && !own.some((change) => change.kind === 'reserve');
     const reservation = stillRefused && state.exposure === 'held' ? 'refused' : state.exposure;
-    const next: LedgerRow = { state, reservation };
+    const next: LedgerRow = { state, reservation, hadRoom: row?.hadRoom ?? false };
     current.set(record.requestId, next);
     folds.push({ row: next, before, record, readBack: [record] });
   }

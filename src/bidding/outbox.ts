@@ -6,8 +6,8 @@ import { sleep } from './sleep.ts';
 export type Outbox = {
   /** True when durable; false when the log refused, in which case it may or may not have been written. */
   append: (entries: readonly NewEntry[]) => Promise<boolean>;
-  /** Tries until it is durable. A record written twice is absorbed by the fold. */
-  keep: (entries: readonly NewEntry[]) => Promise<void>;
+  /** Tries until it is durable; false when it gave up. A record written twice is absorbed by the fold. */
+  keep: (entries: readonly NewEntry[]) => Promise<boolean>;
   /** Resolves when nothing is under way any more; `keep` gives up from now on. */
   close: () => Promise<void>;
 };
@@ -49,8 +49,12 @@ export function createOutbox(options: {
     });
   }
 
-  async function keep(entries: readonly NewEntry[]): Promise<void> {
-    while (!(await append(entries)) && !closed) await sleep(clock, retryMs);
+  async function keep(entries: readonly NewEntry[]): Promise<boolean> {
+    while (!(await append(entries))) {
+      if (closed) return false;
+      await sleep(clock, retryMs);
+    }
+    return true;
   }
 
   return {

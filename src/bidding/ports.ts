@@ -106,7 +106,8 @@ export function callbackPartition(partition: number): number {
   return -1 - partition;
 }
 
-export type ApplyResult = { kind: 'applied'; refused: readonly RequestId[] } | OutOfStep;
+/** `whole`: what was reserved had the room that was found for it, in views that lacked nothing. Else nobody looked for room. */
+export type ApplyResult = { kind: 'applied'; refused: readonly RequestId[]; whole: boolean } | OutOfStep;
 
 /** The view is at `applied`, not where the batch begins: someone else wrote, or it is gone. Nothing was changed. */
 export type OutOfStep = { kind: 'out-of-step'; applied: number };
@@ -114,7 +115,12 @@ export type OutOfStep = { kind: 'out-of-step'; applied: number };
 /** `refused`: the reservation of this request found no room under a cap. */
 export type Reservation = ExposureStatus | 'refused';
 
-export type LedgerRow = { state: RequestState; reservation: Reservation };
+export type LedgerRow = {
+  state: RequestState;
+  reservation: Reservation;
+  /** The claim, if there is one, is known to have had room under its caps when it was folded. */
+  hadRoom: boolean;
+};
 
 /** Rows of one partition as they stood at one moment, when `applied` was the next record to fold in. */
 export type RowsAt<Row> = { applied: number; rows: readonly Row[] };
@@ -142,6 +148,13 @@ export type Views = {
   findByBid: (bidIds: readonly string[]) => Promise<ReadonlyMap<string, RequestId>>;
   /** Reservations that have not expired at `at`, summed by cap key. */
   usage: (keys: readonly string[], at: EpochMs) => Promise<ReadonlyMap<string, Usage>>;
+  /**
+   * Whether the views of every partition hold all that may have been acted on. Where a part was lost they do not, until each is
+   * folded as far as the log was when the loss was seen: `ends` says how far that is, and is asked only then.
+   */
+  areWhole: (ends: () => Promise<ReadonlyMap<number, number>>) => Promise<boolean>;
+  /** `usage` as of a moment when the views were whole; null when they are not. */
+  wholeUsage: (keys: readonly string[], at: EpochMs) => Promise<ReadonlyMap<string, Usage> | null>;
   /** Absent keys have never learnt. The histograms belong to the caller. */
   statistics: (keys: readonly string[]) => Promise<ReadonlyMap<string, Histogram>>;
   /** Rows by time of decision or receipt, latest first. `before` is the cursor of an earlier page's last row: `cursorOf(state)`. */

@@ -3,7 +3,7 @@
  * restart or a hand-over, so there is one way to go on and nothing to remember beside the log. Pure.
  */
 import type { EpochMs } from '../domain/glossary.ts';
-import type { AuctionRecord, Passed, Resolution } from '../domain/records.ts';
+import type { Answered, AuctionRecord, Passed, Resolution } from '../domain/records.ts';
 import type { Claim, RequestState } from '../domain/states.ts';
 import { deadlineOf, validityEnd } from './evolve.ts';
 import type { Reservation } from './ports.ts';
@@ -93,7 +93,8 @@ function reactToClaim(
     return [pass(state, 'cap', 'a cap had no room left when the claim was read back; nothing was sent', now)];
   }
   const deadlineAt = deadlineOf(state, settings);
-  if (now >= deadlineAt) return [{ kind: 'append', record: unanswered(state.requestId, claim, now) }];
+  if (now >= deadlineAt)
+    return [{ kind: 'append', record: unanswered(state.requestId, claim, 'no answer before the deadline', now) }];
   return [
     { kind: 'send', claim, deadlineAt },
     { kind: 'wait', until: deadlineAt },
@@ -122,14 +123,14 @@ export function deskPass(requestId: string, code: DeskCode, text: string, at: Ep
   return { kind: 'passed', requestId, at, code, claimId, reasons, trace: null };
 }
 
-/** A claim whose deadline passed while nobody watched: it may have been sent by whoever wrote it. */
-function unanswered(requestId: string, claim: Claim, at: EpochMs): AuctionRecord {
+/** A claim that is not sent from here on, and may have been sent by whoever wrote it. */
+export function unanswered(requestId: string, claim: Claim, reason: string, at: EpochMs): Answered {
   return {
     kind: 'answered',
     requestId,
     at,
     claimId: claim.claimId,
-    outcome: { kind: 'unknown', reason: 'no answer before the deadline' },
+    outcome: { kind: 'unknown', reason },
     attempts: 0,
     earlierAttemptPossible: true,
     firstByteAt: null,

@@ -10,6 +10,7 @@
  * seldom.
  */
 import type { EpochMs } from '../domain/glossary.ts';
+import { moved } from './mean.ts';
 
 /** `failed`: no whole answer came, or a 5xx. `throttled`: 429. Whatever else was answered is `answered`. */
 export type AttemptEnd = 'answered' | 'throttled' | 'failed';
@@ -87,8 +88,8 @@ export function createSendLimit(most: number): SendLimit {
       compared(check, durationMs);
       return;
     }
-    shortMs = average(shortMs, durationMs, Math.min(samples, shortSamples));
-    longMs = average(longMs, durationMs, Math.min(samples, longSamples));
+    shortMs = moved(shortMs, durationMs, Math.min(samples, shortSamples));
+    longMs = moved(longMs, durationMs, Math.min(samples, longSamples));
     // A service that became faster for good: the memory of slow days must not hide a queue.
     if (longMs > 2 * shortMs) longMs *= 0.95;
     calmMs = Math.min(calmMs, longMs);
@@ -164,7 +165,7 @@ export function createSendLimit(most: number): SendLimit {
       return now;
     },
     heard: (end, durationMs, inFlight, now) => {
-      failureShare += ((end === 'failed' ? 1 : 0) - failureShare) / failureSamples;
+      failureShare = moved(failureShare, end === 'failed' ? 1 : 0, failureSamples);
       switch (end) {
         case 'answered':
           return answered(durationMs, inFlight);
@@ -186,8 +187,4 @@ export function createSendLimit(most: number): SendLimit {
     },
     circuit: () => circuit,
   };
-}
-
-function average(known: number | null, value: number, samples: number): number {
-  return known === null ? value : known + (value - known) / samples;
 }

@@ -53,7 +53,7 @@ export async function runStream(parts: {
 }
 
 /** Everything told is folded, and nothing awaits an end that could still come. */
-async function isQuiet(desk: Desk, store: { log: EventLog; views: Views }): Promise<boolean> {
+export async function isQuiet(desk: Desk, store: { log: EventLog; views: Views }): Promise<boolean> {
   const { queued, parked, sending, unsettled } = desk.status();
   if (queued + parked + sending + unsettled > 0) return false;
   for (const [partition, end] of await store.log.ends('callbacks')) {

@@ -13,7 +13,7 @@ import type { Terminal } from './terminal.ts';
 /** The store of a desk, beside a running daemon or without one. */
 export type DeskReader = {
   log: Pick<EventLog, 'read' | 'readKey' | 'ends'>;
-  views: Omit<Views, 'apply' | 'readAt'>;
+  views: Omit<Views, 'apply' | 'readAt' | 'areWhole' | 'wholeUsage'>;
   flows: Omit<FlowStore, 'apply'>;
   control: Control;
   house: Pick<House, 'read'>;

@@ -2,6 +2,7 @@
  * Readers of single settings. Each takes the value as it stands in a file and gives the setting, or says what is wrong
  * in words that name the kind of value and the remedy. The caller puts the field's name in front.
  */
+import { nearestWord } from '../domain/nearest-word.ts';
 
 /** `at` is the way from the field to what is wrong inside it: '' for the field itself, `.key` or `[2]` for a part. */
 type FieldFault = { at: string; text: string };
@@ -146,31 +147,9 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Levenshtein distance, for "did you mean". Both texts are short names. */
-function distance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= left.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= right.length; j += 1) {
-      const swap = row[j - 1]! + (left[i - 1] === right[j - 1] ? 0 : 1);
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, swap));
-    }
-    row = next;
-  }
-  return row[right.length]!;
-}
-
 /** The remedy for an unknown name: the nearest known one, if it is near at all. */
 export function nearestName(name: string, known: readonly string[]): string {
-  let best: string | null = null;
-  let least = Math.max(2, Math.floor(name.length / 3)) + 1;
-  for (const candidate of known) {
-    const apart = distance(name.toLowerCase(), candidate.toLowerCase());
-    if (apart < least) {
-      least = apart;
-      best = candidate;
-    }
-  }
+  const best = nearestWord(name, known);
   return best === null ? 'remove it' : `did you mean ${best}?`;
 }
 

@@ -51,15 +51,30 @@
     return series;
   }
 
+  const font = '13px system-ui, sans-serif';
+  const leastAxis = 76;
+
+  /** As wide as its longest figure; asked again while the figures change with the width, but not for ever. */
+  function axisWidth(chart, figures, place, round) {
+    const axis = chart.axes[place];
+    if (round > 1) return axis._size;
+    const { ctx } = chart;
+    ctx.save();
+    ctx.font = font;
+    const widths = (figures ?? []).map((figure) => ctx.measureText(figure).width);
+    ctx.restore();
+    return Math.max(leastAxis, Math.ceil(Math.max(0, ...widths)) + axis.ticks.size + axis.gap);
+  }
+
   function axisOf({ label, unit }, vertical) {
     return {
       label,
       labelSize: 24,
-      size: vertical ? 76 : 40,
+      size: vertical ? axisWidth : 40,
       space: vertical ? 36 : 84,
       stroke: () => colour('--ink'),
-      font: '13px system-ui, sans-serif',
-      labelFont: '13px system-ui, sans-serif',
+      font,
+      labelFont: font,
       grid: { stroke: () => colour('--grid'), width: 1 },
       ticks: { stroke: () => colour('--grid'), width: 1 },
       values: (_plot, splits) => splits.map((value) => (value == null ? '' : axisFormats[unit](value))),

@@ -68,7 +68,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   let sequence = 0;
   /** Flows with something on its way into the log, or being asked for: nothing is begun for them until it is there. */
   const busy = new Set<string>();
-  const underWay = new Set<Promise<void>>();
+  const underWay = new Set<Promise<unknown>>();
 
   const outbox = createOutbox({ log, clock, retryMs: settings.retryMs, onRefused: onFault });
   const ledger = createFlowLedger(flows, settings);
@@ -285,7 +285,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     }
   }
 
-  function spawn(work: Promise<void>): void {
+  function spawn(work: Promise<unknown>): void {
     underWay.add(work);
     void work.finally(() => underWay.delete(work));
   }

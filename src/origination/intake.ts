@@ -1,10 +1,10 @@
 /** Reads the log of flows back, and what the service tells: catches up silently, then lives; begins again after a fault. */
 import { type Consumer, callbackPartition, type EventLog, type LogBatch } from '../bidding/ports.ts';
-import { sleep } from '../bidding/sleep.ts';
+import { createRestarts } from '../bidding/restarts.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowRecord } from '../domain/flow-records.ts';
 import type { CallbackRecord } from '../domain/records.ts';
-import { Fault } from '../errors.ts';
+import type { Fault } from '../errors.ts';
 import type { FlowStore } from './ports.ts';
 
 type FlowIntake = {
@@ -33,13 +33,12 @@ export function createFlowIntake(options: {
   onRestart: () => void;
   onFault: (fault: Fault) => void;
 }): FlowIntake {
-  const { log, flows, clock, maxEntries } = options;
+  const { log, flows, clock, maxEntries, retryMs, stopping } = options;
+  const restarts = createRestarts({ begin, end, clock, retryMs, stopping, observer: options.onFault });
   const targets = new Map<number, number>();
   const live = new Set<number>();
   let consumers: Consumer[] = [];
   let owner: Consumer | null = null;
-  let beginning = true;
-  let early: unknown = null;
 
   async function take(partition: number): Promise<number> {
     const end = (await log.ends('flows')).get(partition) ?? 0;
@@ -67,7 +66,7 @@ export function createFlowIntake(options: {
   }
 
   async function begin(): Promise<void> {
-    const common = { scope: 'owned', maxEntries, onFault } as const;
+    const common = { scope: 'owned', maxEntries, onFault: restarts.onFault } as const;
     owner = await log.consume({ ...common, topic: 'flows', from: take, onLost: lose, handler: onBatch });
     consumers = [owner];
     const told = await log.consume({
@@ -81,48 +80,18 @@ export function createFlowIntake(options: {
     consumers.push(told);
   }
 
-  function onFault(fault: unknown): void {
-    if (beginning) early = fault;
-    else void restart(fault);
-  }
-
-  /** Programmer errors crash; the world's faults are waited out and everything is read again. */
-  async function restart(fault: unknown): Promise<void> {
-    refuseForGood(fault);
-    if (beginning || options.stopping()) return;
-    beginning = true;
-    options.onFault(fault as Fault);
-    for (;;) {
-      try {
-        await Promise.all(consumers.map((consumer) => consumer.stop()));
-        for (const partition of [...targets.keys()]) lose(partition);
-        options.onRestart();
-        await sleep(clock, options.retryMs);
-        early = null;
-        if (!options.stopping()) await begin();
-        if (early !== null) throw early;
-        break;
-      } catch (again) {
-        refuseForGood(again);
-      }
-    }
-    beginning = false;
+  async function end(): Promise<void> {
+    await Promise.all(consumers.map((consumer) => consumer.stop()));
+    for (const partition of [...targets.keys()]) lose(partition);
+    options.onRestart();
   }
 
   return {
-    start: async () => {
-      await begin();
-      beginning = false;
-      if (early !== null) void restart(early);
-    },
+    start: restarts.start,
     stop: async () => {
       await Promise.all(consumers.map((consumer) => consumer.stop()));
     },
     owns: (partition) => live.has(partition) && owner?.owns(partition) === true,
-    isLive: () => !beginning && [...targets.keys()].every((partition) => live.has(partition)),
+    isLive: () => restarts.hasBegun() && [...targets.keys()].every((partition) => live.has(partition)),
   };
-}
-
-function refuseForGood(fault: unknown): void {
-  if (!(fault instanceof Fault) || !fault.retryable) throw fault;
 }

@@ -1,4 +1,5 @@
 /** Where in the rule files the reader stands, and how it refuses what it finds there. */
+import { nearestWord } from '../domain/nearest-word.ts';
 import { type Json, type JsonObject, pointerTo } from './json.ts';
 
 /** One thing to mend: the file, a JSON pointer into it, its line, and a sentence that says what to write instead. */
@@ -42,33 +43,10 @@ export function shown(value: Json): string {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 
-/** Levenshtein's distance. */
-function distance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= left.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= right.length; j += 1) {
-      const swap = row[j - 1]! + (left[i - 1] === right[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, row[j]! + 1, next[j - 1]! + 1));
-    }
-    row = next;
-  }
-  return row[right.length]!;
-}
-
 /** A sentence that names the nearest known word, or all of them when none is near and they are few. */
 export function suggestion(word: string, known: readonly string[]): string {
   let nearest = (word.length >= 3 && known.find((candidate) => candidate.startsWith(word))) || null;
-  if (nearest === null && word.length <= 60) {
-    let least = Math.max(2, Math.floor(word.length / 3)) + 1;
-    for (const candidate of known) {
-      const far = distance(word.toLowerCase(), candidate.toLowerCase());
-      if (far < least) {
-        least = far;
-        nearest = candidate;
-      }
-    }
-  }
+  if (nearest === null && word.length <= 60) nearest = nearestWord(word, known);
   if (nearest !== null) return `Did you mean "${nearest}"?`;
   return known.length > 0 && known.length <= 20 ? `Write one of: ${known.join(', ')}.` : '';
 }

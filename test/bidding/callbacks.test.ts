@@ -21,7 +21,7 @@ type Kept = { applied: number; bids: Map<string, string>; appended: NewEntry[]; 
 
 function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
   const events: DeskEvent[] = [];
-  const world = { failures: 0 };
+  const world = { failures: 0, isKept: Promise.resolve(true) };
   const views: Pick<Views, 'findByBid' | 'applied' | 'apply'> = {
     findByBid: async (bidIds) => {
       if (world.failures > 0) {
@@ -35,13 +35,19 @@ function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
       assert.equal(partition, callbackPartition(0));
       assert.equal(first, kept.applied);
       kept.applied = next;
-      return { kind: 'applied', refused: [] };
+      return { kind: 'applied', refused: [], whole: true };
     },
   };
   const callbacks = createCallbacks({
     views: views as Views,
     margins: { write: async (details: readonly LinkDetail[]) => void kept.details.push(...details) } as MarginCache,
-    outbox: { keep: async (entries: readonly NewEntry[]) => void kept.appended.push(...entries) } as Outbox,
+    outbox: {
+      keep: async (entries: readonly NewEntry[]) => {
+        const isKept = await world.isKept;
+        if (isKept) kept.appended.push(...entries);
+        return isKept;
+      },
+    } as Outbox,
     clock,
     observer: (event) => events.push(event),
     orphanTimeoutMs: settings.graceMs,
@@ -118,6 +124,34 @@ test('a fault while it is given to its request is waited out', async () => {
   await known;
   assert.deepEqual(keysOf(kept), ['r1']);
   assert.equal(events.filter(({ kind }) => kind === 'fault').length, 2);
+});
+
+test('until it is durable with its request, progress does not pass it', async () => {
+  const kept = nothingKept();
+  const { callbacks, clock, read, world } = setUp(kept);
+  await read(0, contemplated('ours'));
+  kept.bids.set('ours', 'r1').set('second', 'r2');
+  const slow = Promise.withResolvers<boolean>();
+  world.isKept = slow.promise;
+  const known = callbacks.bidsKnown(['ours']);
+  await clock.settle();
+  world.isKept = Promise.resolve(true);
+  await read(1, contemplated('second'));
+  assert.deepEqual([keysOf(kept), kept.applied], [['r2'], 0], 'a crash now has to find the first event again');
+  slow.resolve(true);
+  await known;
+  assert.deepEqual([keysOf(kept), kept.applied], [['r2', 'r1'], 2]);
+});
+
+test('one that a stop kept from the log is not dealt with', async () => {
+  const kept = { ...nothingKept(), bids: new Map([['second', 'r2']]) };
+  const { callbacks, read, world } = setUp(kept);
+  await read(0, contemplated('ours'));
+  kept.bids.set('ours', 'r1');
+  world.isKept = Promise.resolve(false);
+  await callbacks.bidsKnown(['ours']);
+  await read(1, contemplated('second'));
+  assert.deepEqual([keysOf(kept), kept.applied], [[], 0]);
 });
 
 test('a bid that stays unknown is given up with an alarm', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { isSettled } from '../../src/bidding/transitions.ts';
+import { isQuiet } from '../../src/cli/demo.ts';
 import { judge } from '../../src/cli/judge.ts';
 import { bidPath } from '../../src/wire/bid.ts';
 import { type House, openHouse } from './house.ts';
@@ -19,15 +20,10 @@ const bidding = {
   retryMaxMs: 200,
 };
 
-/** Until nothing is open that could still end by itself. */
+/** Until nothing is open that could still end by itself, and what the service told is with its request. */
 async function untilSettled({ engine, store }: House): Promise<void> {
   for (let polls = 0; polls < 100; polls += 1) {
-    const { unsettled, queued, parked, sending } = engine.desk!.status();
-    let behind = 0;
-    for (const [partition, end] of await store.log.ends('auctions')) {
-      behind += end - (await store.views.applied(partition));
-    }
-    if (unsettled + queued + parked + sending + behind === 0) return;
+    if (await isQuiet(engine.desk!, store)) return;
     await setTimeout(50);
   }
 }

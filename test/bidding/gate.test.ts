@@ -12,7 +12,15 @@ const paused: ControlState = { ...open, revision: 2, pause: { by: 'ana', reason:
 
 function setUp() {
   const clock = createManualClock(0);
-  const world = { state: open, readable: true, ready: true, stopping: false, hasRules: true, opened: 0 };
+  const world = {
+    state: open,
+    readable: true,
+    ready: true,
+    stopping: false,
+    hasRules: true,
+    viewsWhole: true,
+    opened: 0,
+  };
   const acknowledged: { revision: number; at: number }[] = [];
   const control: Pick<Control, 'read' | 'acknowledge'> = {
     read: async () => {
@@ -29,6 +37,7 @@ function setUp() {
     settings,
     stopping: () => world.stopping,
     policy: () => (world.hasRules ? {} : null),
+    viewsWhole: () => world.viewsWhole,
     onOpen: () => {
       world.opened += 1;
     },
@@ -73,7 +82,7 @@ test('unread for longer than its greatest age, counted from before the last read
   assert.equal(gate.isOpen(), true);
 });
 
-test('closed without a token that works, without the rules to follow, and while stopping', async () => {
+test('closed without a token that works, without the rules to follow or all that is promised, and while stopping', async () => {
   const { clock, world, gate } = setUp();
   await gate.start();
   world.ready = false;
@@ -82,6 +91,9 @@ test('closed without a token that works, without the rules to follow, and while 
   world.hasRules = false;
   assert.equal(gate.closedBecause(), 'rule-set-missing');
   world.hasRules = true;
+  world.viewsWhole = false;
+  assert.equal(gate.closedBecause(), 'views-incomplete');
+  world.viewsWhole = true;
   world.stopping = true;
   assert.equal(gate.closedBecause(), 'stopping');
   gate.stop();

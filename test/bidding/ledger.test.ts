@@ -17,9 +17,10 @@ function plainViews() {
       applied = batch.next;
       changes.push(...batch.changes);
       for (const change of batch.changes) {
-        if (change.kind === 'state') rows.set(change.state.requestId, { state: change.state, reservation: 'none' });
+        if (change.kind === 'state')
+          rows.set(change.state.requestId, { state: change.state, reservation: 'none', hadRoom: true });
       }
-      return { kind: 'applied', refused: [] };
+      return { kind: 'applied', refused: [], whole: true };
     },
     readAt: async (_: number, ids: readonly string[]) => [{ applied, rows: ids.flatMap((id) => rows.get(id) ?? []) }],
   };

@@ -61,8 +61,8 @@ test('a refused append says so to everybody in the group, and to nobody else', a
 test('keep tries until it is durable, then no more', async () => {
   const { clock, appends, outbox } = setUp();
   let kept = false;
-  const keeping = outbox.keep([entry('a')]).then(() => {
-    kept = true;
+  const keeping = outbox.keep([entry('a')]).then((isKept) => {
+    kept = isKept;
   });
   await clock.settle();
   appends[0]!.refuse();
@@ -73,6 +73,7 @@ test('keep tries until it is durable, then no more', async () => {
   assert.equal(kept, false);
   appends[1]!.take();
   await keeping;
+  assert.equal(kept, true);
   await clock.advance(1_000);
   assert.equal(appends.length, 2);
 });
@@ -88,7 +89,8 @@ test('close waits for what is under way and lets keep give up', async () => {
   await clock.settle();
   assert.equal(closed, false);
   appends[0]!.refuse();
-  await Promise.all([keeping, closing]);
+  assert.equal(await keeping, false);
+  await closing;
   await clock.advance(1_000);
   assert.equal(appends.length, 1);
 });

@@ -70,6 +70,7 @@ await describeOnStack('rule sets of several instances', (stack) => {
       stopping: () => stopping,
       onControl: desk.onControl,
       policy: desk.policy,
+      viewsWhole: () => true,
       onOpen: () => undefined,
     });
     await gate.start();

@@ -1,6 +1,5 @@
 /** `lance backtest` as people start it: on files, on the log of a desk, and its page in a real browser. */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +8,7 @@ import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import type { Backtest } from '../../src/impact/backtest.ts';
 import { accepted, answered, at, bid, claimed, ended, folded, requested, trace } from '../bidding/parts.ts';
 import { auctionsOf } from '../impact/auctions.ts';
-import { describeWithProgram } from '../stack/suite.ts';
+import { describeInBrowser, domOf } from '../impact/browser.ts';
 import { type Ended, lance } from './desk.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lance-backtest-'));
@@ -114,23 +113,12 @@ test('the log of a desk is replayed as a file of its rivals would be, in the ord
   assert.match(unknown.stderr, /reading the log: 140/);
 });
 
-const browser = 'chromium';
-
-describeWithProgram('the page in a browser', browser, 'Debian: chromium', () => {
+describeInBrowser('the page in a browser', () => {
   test('draws every plot, in Portuguese too, and reports no fault', async () => {
     const portuguese = pathOf('pagina.html');
     await lance({}, 'backtest', file, '--html', portuguese, '--json');
     for (const path of [html, portuguese]) {
-      const profile = mkdtempSync(join(tmpdir(), 'lance-chromium-'));
-      const switches = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-sync', '--dump-dom'];
-      const quiet = ['--disable-background-networking', '--disable-component-update', `--user-data-dir=${profile}`];
-      const dom = execFileSync(browser, [...switches, ...quiet, `file://${path}`], {
-        encoding: 'utf8',
-        stdio: ['ignore', 'pipe', 'ignore'],
-        timeout: 60_000,
-        maxBuffer: 64_000_000,
-      });
-      rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+      const dom = domOf(path);
       const places = dom.match(/data-plot="\d+"/g)!.length;
       assert.equal(dom.match(/<canvas[ >]/g)!.length, places);
       assert.match(dom, new RegExp(`data-drawn="${places}"`));

@@ -12,13 +12,18 @@ import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import type { EventLog, Views } from '../../src/bidding/ports.ts';
 import type { DeskHeader } from '../../src/cli/desk-file.ts';
 import { type DemoReport, judge } from '../../src/cli/judge.ts';
+import type { DeskReader } from '../../src/cli/world.ts';
 import { policyOf } from '../../src/policy.ts';
 import { configOf } from '../crash/verdict.ts';
 import { describeOnStack, type SuiteStack } from '../stack/suite.ts';
 import { jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
 type Environment = Record<string, string>;
-type DeskRead = { log: Pick<EventLog, 'read' | 'ends'>; views: Omit<Views, 'apply' | 'readAt'>; close: () => unknown };
+type DeskRead = {
+  log: Pick<EventLog, 'read' | 'ends'>;
+  views: DeskReader['views'];
+  close: () => unknown;
+};
 
 const by = ['--by', 'ana', '--reason', 'mudança'];
 const fail = (fault: Error): never => {

@@ -12,14 +12,17 @@ import type { RequestState } from '../../src/domain/states.ts';
 
 type Exposure = { status: Reservation; amountCents: number; keys: Set<string>; expiresAt: number };
 
+/** Whether room was looked for is known to whoever folded it, not to every backend's rows. */
+export type ModelRow = Omit<LedgerRow, 'hadRoom'>;
+
 export type ViewsModel = {
   applied: () => number;
   /** Applies at `applied` and returns the refused ids. */
   apply: (batch: ViewBatch) => string[];
   usage: (key: string, at: number) => Usage;
-  rows: () => LedgerRow[];
-  open: () => LedgerRow[];
-  page: (phase: string | null, limit: number, before: string | null) => LedgerRow[];
+  rows: () => ModelRow[];
+  open: () => ModelRow[];
+  page: (phase: string | null, limit: number, before: string | null) => ModelRow[];
   requestOfBid: (bidId: string) => string | undefined;
   statistic: (key: string) => Histogram | undefined;
 };
@@ -80,7 +83,7 @@ export function createViewsModel(): ViewsModel {
         each satisfies never;
     }
   };
-  const row = ({ state }: { state: RequestState }): LedgerRow => ({
+  const row = ({ state }: { state: RequestState }): ModelRow => ({
     state,
     reservation: exposures.get(state.requestId)?.status ?? 'none',
   });

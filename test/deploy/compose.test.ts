@@ -38,8 +38,14 @@ const serviceKeys = [
   ...['restart', 'init', 'cap_drop', 'security_opt', 'logging', 'read_only', 'tmpfs', 'profiles', 'stop_grace_period'],
 ];
 
+/** What .env.example gives a value. */
+const proposed = Object.fromEntries(
+  [...textOf('.env.example').matchAll(/^(\w+)=(.+)$/gm)].map(([, name, value]) => [name!, value!]),
+);
+
 /** The environment as Docker would have it, with something plain for what .env holds. */
 const given: Readonly<Record<string, string>> = {
+  ...proposed,
   LANCE_PSEUDONYM_KEY: 'k'.repeat(40),
   LANCE_WEBHOOK_TOKENS: 'token-of-the-compose-file',
   LANCE_BASE_URL: 'http://sandbox:9090',
@@ -61,7 +67,7 @@ test('every service is pinned, bounded, watched and without privileges', () => {
     );
     assert.match(service.image, /^[a-z/-]+:v?\d+\.\d+\.\d+(-\w+)?$/, `${name}: an image of one version`);
     assert.match(service.user, /^[1-9]\d*:\d+$/, `${name}: not root`);
-    assert.match(service.deploy.resources.limits.memory, /^\d+[mg]$/, name);
+    assert.match(filled(service.deploy.resources.limits.memory), /^\d+[mg]$/, name);
     const { test: check, ...times } = service.healthcheck;
     assert.equal((check as string[])[0], 'CMD', `${name}: a health check without a shell`);
     assert.deepEqual(Object.keys(times), ['interval', 'timeout', 'retries', 'start_period'], name);
@@ -90,6 +96,17 @@ test('.env.example names what the compose file asks for, and nothing else', () =
   const asked = new Set([...composeText.matchAll(/\$\{(\w+)/g)].map(([, name]) => name!));
   const offered = [...textOf('.env.example').matchAll(/^(\w+)=/gm)].map(([, name]) => name!);
   assert.deepEqual(offered.toSorted(), [...asked].sort());
+});
+
+test('Redis has room for what it holds and for the child that writes its file anew', () => {
+  const { command, deploy } = compose.services.redis!;
+  const megabytesOf = (text: string) => Number(/^(\d+)mb?$/.exec(filled(text))![1]);
+  const mostMb = megabytesOf(command![command!.indexOf('--maxmemory') + 1]!);
+  const limitMb = megabytesOf(deploy.resources.limits.memory);
+  const [millionMb, busyHourMb, marginsMb] = [1_075, 215, 80];
+  assert.ok(mostMb >= 1.1 * (millionMb + busyHourMb + marginsMb), `${mostMb} MB`);
+  assert.ok(limitMb >= 1.5 * mostMb, `${limitMb} MB for ${mostMb} MB`);
+  assert.equal(command![command!.indexOf('--maxmemory-policy') + 1], 'noeviction');
 });
 
 test('two desks are set to what the configuration knows', () => {

@@ -124,18 +124,18 @@ test('recorded rivals come in order or at random, and their distribution is the 
   assert.throws(() => readRecordedRates('{', 'file'), /line 1: not JSON/);
 });
 
+const terms = {
+  amountCents: 380_000,
+  installments: 24,
+  segment: plain,
+  guarantee: null,
+  requestedAmountCents: 380_000,
+  requestedInstallments: 24,
+  releasedOn,
+  rival: countBestRival(world, plain, 0),
+};
+
 test('the truth: break-even inside the market, acceptance falls, selection costs', () => {
-  const rival = countBestRival(world, plain, 0);
-  const terms = {
-    amountCents: 380_000,
-    installments: 24,
-    segment: plain,
-    guarantee: null,
-    requestedAmountCents: 380_000,
-    requestedInstallments: 24,
-    releasedOn,
-    rival,
-  };
   const at = (rateHundredths: number) => trueValue(world, { ...terms, rateHundredths });
   let breakEven = 100;
   while (at(breakEven).valueCents < 0) breakEven += 1;
@@ -157,18 +157,7 @@ test('the truth: break-even inside the market, acceptance falls, selection costs
 });
 
 test('what workers do happens as often as the truth says', () => {
-  const rival = countBestRival(world, plain, 0);
-  const offer = {
-    rateHundredths: 300,
-    amountCents: 380_000,
-    installments: 24,
-    segment: plain,
-    guarantee: null,
-    requestedAmountCents: 380_000,
-    requestedInstallments: 24,
-    releasedOn,
-    rival,
-  };
+  const offer = { ...terms, rateHundredths: 300 };
   const choices = Array.from({ length: 4_000 }, (_, index) => chooseAsWorker(world, '7', index, offer));
   const accepted = choices.filter((choice) => choice.accepted).length / choices.length;
   assert.ok(Math.abs(accepted - trueAcceptance(world, offer)) < 0.03);

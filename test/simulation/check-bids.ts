@@ -115,9 +115,9 @@ function checkReservations({ views, unreserved }: Evidence, report: Report): voi
     report('unreserved', `${requestId}: ${instance} wrote without a reservation`);
 }
 
-/** Money that truly stands under one cap, by the service's record. Forced reservations may go over it, lost views may too. */
+/** Money that truly stands under one cap, by the service's record. Forced reservations may go over it. */
 function checkCap({ views, house, failedWinners }: Evidence, trails: Trails, report: Report): void {
-  if (views.setbacks > 0 || [...views.data.reservations.values()].some((held) => held.forced)) return;
+  if ([...views.data.reservations.values()].some((held) => held.forced)) return;
   const totals = new Map<string, number>();
   for (const request of house.requests.values()) {
     const ours = ranked(request)[0];

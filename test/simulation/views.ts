@@ -45,8 +45,9 @@ export type ViewStore = {
   trails: Map<RequestId, string[]>;
   /** Requests that were released although nothing was held. */
   releasedTwice: RequestId[];
-  /** Reservations without force that went over a cap: a fault of this store, not of the desk. */
   setbacks: number;
+  /** Times that anything was lost before all that is promised was last known to be here; -1 before that was first known. */
+  wholeAfter: number;
 };
 
 function emptyData(): ViewData {
@@ -54,7 +55,7 @@ function emptyData(): ViewData {
 }
 
 export function createViewStore(): ViewStore {
-  return { data: emptyData(), copies: [], trails: new Map(), releasedTwice: [], setbacks: 0 };
+  return { data: emptyData(), copies: [], trails: new Map(), releasedTwice: [], setbacks: 0, wholeAfter: -1 };
 }
 
 function copyOf(data: ViewData): ViewData {
@@ -78,6 +79,10 @@ export function keepCopy(store: ViewStore): void {
 export function setBack(store: ViewStore, copy: ViewData | null): void {
   store.data = copy === null ? emptyData() : copyOf(copy);
   store.setbacks += 1;
+}
+
+function areWhole(store: ViewStore): boolean {
+  return store.wholeAfter === store.setbacks;
 }
 
 export function usageOf(
@@ -126,7 +131,7 @@ function applyChange(store: ViewStore, partition: number, change: ViewChange, re
       const stands =
         known !== undefined && !(change.force && (known.status === 'released' || known.status === 'refused'));
       if (!stands) {
-        const status = change.force || hasRoom(data, change) ? 'held' : 'refused';
+        const status = change.force || !areWhole(store) || hasRoom(data, change) ? 'held' : 'refused';
         data.reservations.set(change.requestId, {
           status,
           amountCents: change.amountCents,
@@ -168,14 +173,14 @@ function applyBatch(store: ViewStore, batch: ViewBatch) {
   const refused: RequestId[] = [];
   for (const change of batch.changes) applyChange(store, batch.partition, change, refused);
   store.data.applied.set(batch.partition, batch.next);
-  return { kind: 'applied' as const, refused };
+  return { kind: 'applied' as const, refused, whole: areWhole(store) };
 }
 
 export function rowOf(data: ViewData, requestId: RequestId): LedgerRow | null {
   const row = data.rows.get(requestId);
   if (row === undefined) return null;
   const state = JSON.parse(row.text) as RequestState;
-  return { state, reservation: data.reservations.get(requestId)?.status ?? 'none' };
+  return { state, reservation: data.reservations.get(requestId)?.status ?? 'none', hadRoom: false };
 }
 
 export type ViewWorld = Remote & {
@@ -239,6 +244,17 @@ export function createViews(world: ViewWorld, process: Process): Views {
           ),
       ),
     usage: (keys, at) => ask(() => usageOf(store.data, keys, at, null)),
+    areWhole: async (readEnds) => {
+      const known = await ask(() => ({ whole: areWhole(store), setbacks: store.setbacks }));
+      if (known.whole) return true;
+      const ends = await readEnds();
+      return ask(() => {
+        const isCaughtUp = [...ends].every(([partition, end]) => (store.data.applied.get(partition) ?? 0) >= end);
+        if (isCaughtUp && store.setbacks === known.setbacks) store.wholeAfter = known.setbacks;
+        return areWhole(store);
+      });
+    },
+    wholeUsage: (keys, at) => ask(() => (areWhole(store) ? usageOf(store.data, keys, at, null) : null)),
     statistics: (keys) =>
       ask(
         () =>

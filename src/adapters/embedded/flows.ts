@@ -40,7 +40,7 @@ export function createFlows(reader: FlowReader, writer: Writer): FlowStore {
     ...readFlows(reader),
     apply: (batch) =>
       guarded(async () => {
-        const stood = Number(await writer.submit({ kind: 'flows', flush: flushOf(batch) }));
+        const stood = await writer.submit({ kind: 'flows', flush: flushOf(batch) });
         return stood === batch.first ? { kind: 'applied' } : { kind: 'out-of-step', applied: stood };
       }),
   };

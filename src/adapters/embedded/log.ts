@@ -81,7 +81,7 @@ export function createLog(options: {
     let nexts: number[];
     submitted += 1;
     try {
-      nexts = [...((await writer.submit({ kind: 'append', entries })) as number[])];
+      nexts = await writer.submit({ kind: 'append', entries });
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
       for (const { reject } of appends) reject(new Fault('log-unavailable', `The log did not take it: ${why}.`, cause));

@@ -89,7 +89,7 @@ export function createQueryBudget(writer: Writer): QueryBudget {
   return {
     take: async (day, limit) => {
       try {
-        return (await writer.submit({ kind: 'direct-query', day, limit })) === 1;
+        return await writer.submit({ kind: 'direct-query', day, limit });
       } catch (cause) {
         throw new Fault('views-unavailable', 'The count of direct queries cannot be stored.', cause);
       }

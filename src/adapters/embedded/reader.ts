@@ -17,7 +17,7 @@ import { createViewReader } from './view-rows.ts';
 export type EmbeddedReader = {
   log: Pick<EventLog, 'read' | 'readKey' | 'ends'>;
   /** What the daemon has stored: at most some hundred ms behind what it knows. */
-  views: Omit<Views, 'apply' | 'readAt'>;
+  views: Omit<Views, 'apply' | 'readAt' | 'areWhole' | 'wholeUsage'>;
   flows: Omit<FlowStore, 'apply'>;
   control: Control;
   house: Pick<House, 'read'>;
@@ -60,7 +60,7 @@ function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader
   const control = createControlRows(database);
   const rowOf = (requestId: string): LedgerRow | null => {
     const { state, reservation } = views.row(requestId);
-    return state === null ? null : { state: JSON.parse(state), reservation };
+    return state === null ? null : { state: JSON.parse(state), reservation, hadRoom: true };
   };
   const writeLog = createLogWriter(database);
 

@@ -58,12 +58,10 @@ function createControl(rows: ControlRows, writer: Writer): Control {
   };
   return {
     read: () => guarded(rows.read),
-    setPause: (pause) =>
-      guarded(async () => Number(await writer.submit({ kind: 'control', change: { kind: 'pause', pause } }))),
+    setPause: (pause) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'pause', pause } })),
     setCap: (name, limitCents) =>
-      guarded(async () => Number(await writer.submit({ kind: 'control', change: { kind: 'cap', name, limitCents } }))),
-    announceRules: (order) =>
-      guarded(async () => Number(await writer.submit({ kind: 'control', change: { kind: 'rules', order } }))),
+      guarded(() => writer.submit({ kind: 'control', change: { kind: 'cap', name, limitCents } })),
+    announceRules: (order) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'rules', order } })),
     acknowledge: (instance, revision, at) =>
       guarded(async () => {
         const before = latest.get(instance);

@@ -92,7 +92,7 @@ export type ViewReader = {
 };
 
 function ledgerRow(row: JoinedRow): LedgerRow {
-  return { state: JSON.parse(row.state!), reservation: row.status ?? 'none' };
+  return { state: JSON.parse(row.state!), reservation: row.status ?? 'none', hadRoom: true };
 }
 
 export function createViewReader(database: DatabaseSync): ViewReader {

@@ -11,7 +11,7 @@ import {
   type ViewChange,
   type Views,
 } from '../../bidding/ports.ts';
-import type { RequestId } from '../../domain/glossary.ts';
+import type { EpochMs, RequestId } from '../../domain/glossary.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../../domain/histogram.ts';
 import type { CapReservation } from '../../domain/offer.ts';
 import { Fault } from '../../errors.ts';
@@ -192,7 +192,7 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
       const { flush, workMs } = await writtenOut(parts, progress);
       const writerMs = await writer.submit({ kind: 'views', flush });
       parts.stored();
-      restMs = Math.max(limits.flushIntervalMs, Math.min(longestRestMs, restShare * (workMs + Number(writerMs))));
+      restMs = Math.max(limits.flushIntervalMs, Math.min(longestRestMs, restShare * (workMs + writerMs)));
     } catch (cause) {
       parts.failed();
       for (const partition of partitions) dirtyApplied.add(partition);
@@ -282,14 +282,17 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
     applied.set(batch.partition, batch.next);
     dirtyApplied.add(batch.partition);
     flushLater(restMs);
-    return { kind: 'applied', refused };
+    return { kind: 'applied', refused, whole: true };
   };
 
   const rowsOf = (requestIds: readonly RequestId[]): LedgerRow[] =>
     requestIds.flatMap((requestId) => {
       const { state, reservation } = guarded(() => cache.row(requestId));
-      return state === null ? [] : [{ state, reservation }];
+      return state === null ? [] : [{ state, reservation, hadRoom: true }];
     });
+
+  const usage = (keys: readonly string[], at: EpochMs) =>
+    new Map(keys.map((key) => [key, exposure.book.usage(key, at)]));
 
   const views: Views = {
     applied: async (partition) => appliedOf(partition),
@@ -309,7 +312,10 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
       }
       return found;
     },
-    usage: async (keys, at) => new Map(keys.map((key) => [key, exposure.book.usage(key, at)])),
+    usage: async (keys, at) => usage(keys, at),
+    // One file, with the log in it: nothing is lost alone.
+    areWhole: async () => true,
+    wholeUsage: async (keys, at) => usage(keys, at),
     statistics: async (keys) => {
       const found = new Map<string, Histogram>();
       for (const key of keys) {

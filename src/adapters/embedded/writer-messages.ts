@@ -19,8 +19,27 @@ export type WriterTask =
 
 export type WriterRequest = { id: number; task: WriterTask } | { id: number; task: { kind: 'close' } };
 
-/** What a task gives back: offsets for `append`, the milliseconds it took for `views`, the revision for `control`, where the view stood for `flows`, 1 or 0 for `direct-query`, null for the others. */
-export type TaskResult = number[] | number | null;
+type Run<K extends WriterTask['kind'], R> = (task: Extract<WriterTask, { kind: K }>) => R;
+
+/** What is done for each task, and what that gives back. */
+export type WriterRuns = {
+  /** For each topic the offset of the task's first entry, -1 without entries. */
+  append: Run<'append', number[]>;
+  /** Milliseconds that storing took. */
+  views: Run<'views', number>;
+  /** Where the view stood. */
+  flows: Run<'flows', number>;
+  margins: Run<'margins', void>;
+  /** One was left of the day's. */
+  'direct-query': Run<'direct-query', boolean>;
+  /** The revision. */
+  control: Run<'control', number>;
+  acknowledge: Run<'acknowledge', void>;
+  house: Run<'house', void>;
+  'rule-book': Run<'rule-book', void>;
+};
+
+export type TaskResult<K extends WriterTask['kind'] = WriterTask['kind']> = ReturnType<WriterRuns[K]>;
 
 export type WriterReply =
   | { kind: 'ready' }

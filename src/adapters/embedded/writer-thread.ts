@@ -9,7 +9,7 @@ import { createFlowWriter } from './flow-rows.ts';
 import { createLogWriter } from './log-rows.ts';
 import { createDirectQueryCounter, createMarginWriter } from './margin-rows.ts';
 import { createViewWriter } from './view-rows.ts';
-import type { TaskResult, WriterReply, WriterRequest, WriterTask } from './writer-messages.ts';
+import type { TaskResult, WriterReply, WriterRequest, WriterRuns, WriterTask } from './writer-messages.ts';
 
 /** Keeps the wait of the first message of a transaction short when the queue is long. */
 const groupLimit = 256;
@@ -24,37 +24,22 @@ function serve(port: MessagePort, path: string): void {
   const takeDirectQuery = createDirectQueryCounter(database);
   const control = createControlRows(database);
 
-  const run = (task: WriterTask): TaskResult => {
-    switch (task.kind) {
-      case 'append':
-        return writeLog(task.entries);
-      case 'views': {
-        const startedAt = performance.now();
-        writeViews(task.flush);
-        return performance.now() - startedAt;
-      }
-      case 'flows':
-        return writeFlows(task.flush);
-      case 'margins':
-        writeMargins(task.flush);
-        return null;
-      case 'direct-query':
-        return takeDirectQuery(task.day, task.limit) ? 1 : 0;
-      case 'control':
-        return control.change(task.change);
-      case 'acknowledge':
-        control.acknowledge(task.acknowledgement);
-        return null;
-      case 'house':
-        control.setHouse(task.mark);
-        return null;
-      case 'rule-book':
-        control.addToRuleBook(task.entry);
-        return null;
-      default:
-        return task satisfies never;
-    }
+  const runs: WriterRuns = {
+    append: ({ entries }) => writeLog(entries),
+    views: ({ flush }) => {
+      const startedAt = performance.now();
+      writeViews(flush);
+      return performance.now() - startedAt;
+    },
+    flows: ({ flush }) => writeFlows(flush),
+    margins: ({ flush }) => writeMargins(flush),
+    'direct-query': ({ day, limit }) => takeDirectQuery(day, limit),
+    control: ({ change }) => control.change(change),
+    acknowledge: ({ acknowledgement }) => control.acknowledge(acknowledgement),
+    house: ({ mark }) => control.setHouse(mark),
+    'rule-book': ({ entry }) => control.addToRuleBook(entry),
   };
+  const run = (task: WriterTask) => (runs[task.kind] as (task: WriterTask) => TaskResult)(task);
 
   const store = (group: { id: number; task: WriterTask }[]) => {
     if (group.length === 0) return;
@@ -75,7 +60,7 @@ function serve(port: MessagePort, path: string): void {
       if (task.kind === 'close') {
         store(group);
         database.close();
-        reply({ kind: 'committed', results: [{ id, result: null }] });
+        reply({ kind: 'committed', results: [{ id, result: undefined }] });
         port.close();
         return;
       }

@@ -5,7 +5,7 @@ import type { TaskResult, WriterReply, WriterRequest, WriterTask } from './write
 
 export type Writer = {
   /** Resolves when the task is durable. Rejects with an Error that says why it was not stored. */
-  submit: (task: WriterTask) => Promise<TaskResult>;
+  submit: <T extends WriterTask>(task: T) => Promise<TaskResult<T['kind']>>;
   /** Transactions committed so far. */
   commits: () => number;
   /** After everything submitted before. */
@@ -76,7 +76,8 @@ export async function startWriter(path: string, onDeath: (fault: Fault) => void)
 
   await opening.promise;
   return {
-    submit: send,
+    // The writer thread answers each kind of task with what `WriterRuns` says.
+    submit: (task) => send(task) as Promise<TaskResult<(typeof task)['kind']>>,
     commits: () => commits,
     close: async () => {
       if (dead !== null || closed) return;

@@ -17,11 +17,14 @@ function read(names: readonly string[], header: string): Script {
 /** A server whose memory is full refuses to begin a script that writes: never half of one. */
 const writing = '#!lua';
 const reading = '#!lua flags=no-writes';
+/** A copy puts closed rows on squeezed pages: where memory is full it is what makes room. */
+const squeezing = '#!lua flags=allow-oom';
 
 export const scripts = {
-  apply: read(['rows', 'exposure', 'exp', 'learning', 'apply'], writing),
-  read: read(['exposure', 'read'], reading),
-  copy: read(['copy'], writing),
+  apply: read(['rows', 'exposure', 'whole', 'exp', 'learning', 'apply'], writing),
+  read: read(['exposure', 'whole', 'read'], reading),
+  lookWhole: read(['whole', 'look-whole'], writing),
+  copy: read(['copy'], squeezing),
   restore: read(['rows', 'restore'], writing),
   flows: read(['flows'], writing),
   flowRows: read(['flow-rows'], reading),

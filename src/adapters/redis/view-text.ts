@@ -66,7 +66,8 @@ const statuses: Readonly<Record<string, Reservation>> = {
 };
 
 export function ledgerRow(state: string, exposure: string): LedgerRow {
-  return { state: stateIn(state), reservation: statuses[exposure.charAt(0)] ?? 'none' };
+  // Whether others folded the claim while something was missing, these views do not say.
+  return { state: stateIn(state), reservation: statuses[exposure.charAt(0)] ?? 'none', hadRoom: false };
 }
 
 /** A state, and after it what became different, each as JSON. JSON has no tabs. */

@@ -4,18 +4,24 @@
  */
 import type { ApplyResult, LedgerRow, RowsAt, Views } from '../../bidding/ports.ts';
 import type { RequestId } from '../../domain/glossary.ts';
+import type { Usage } from '../../domain/offer.ts';
 import { phases } from '../../domain/states.ts';
 import { Fault } from '../../errors.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
 import { createPageReader } from './view-pages.ts';
 import { encodeBatch, keysOf, ledgerRow, readHistogram, sumHistograms } from './view-text.ts';
+import { createWholeness } from './wholeness.ts';
 
 /** Rows asked for in one call: a reply of about a megabyte, and an argument list that Lua's stack can hold. */
 const rowsAtOnce = 500;
 
 function* pagesOf<T>(list: readonly T[]): Generator<T[]> {
   for (let from = 0; from < list.length; from += rowsAtOnce) yield list.slice(from, from + rowsAtOnce);
+}
+
+function usageIn(capKeys: readonly string[], sums: readonly string[]): Map<string, Usage> {
+  return new Map(capKeys.map((key, i) => [key, { amountCents: Number(sums[2 * i]), count: Number(sums[2 * i + 1]) }]));
 }
 
 /** A page of closed rows goes away only when they were put on another one. */
@@ -70,12 +76,13 @@ export function createViews(connection: Connection, prefix: string): Views {
   return {
     applied,
     apply: async (batch): Promise<ApplyResult> => {
-      const [applied, ...refused] = await connection.run<string[]>(
+      const [applied, whole, ...refused] = await connection.run<string[]>(
         scripts.apply,
         [keys.applied, keys.generations],
         [prefix, ...encodeBatch(batch)],
       );
-      return applied === '' ? { kind: 'applied', refused } : { kind: 'out-of-step', applied: Number(applied) };
+      if (applied !== '') return { kind: 'out-of-step', applied: Number(applied) };
+      return { kind: 'applied', refused, whole: whole === '1' };
     },
     read: async (requestIds) => {
       const found = new Map<RequestId, LedgerRow>();
@@ -115,14 +122,17 @@ export function createViews(connection: Connection, prefix: string): Views {
       return found;
     },
     usage: async (capKeys, at) => {
-      const found = new Map();
+      const found = new Map<string, Usage>();
       for (const page of pagesOf(capKeys)) {
-        const sums = await ask('usage', String(at), ...page);
-        for (const [i, key] of page.entries()) {
-          found.set(key, { amountCents: Number(sums[2 * i]), count: Number(sums[2 * i + 1]) });
-        }
+        for (const [key, usage] of usageIn(page, await ask('usage', String(at), ...page))) found.set(key, usage);
       }
       return found;
+    },
+    areWhole: createWholeness(connection, prefix),
+    wholeUsage: async (capKeys, at) => {
+      // One answer, of one moment: caps are few.
+      const sums = await ask('wholeUsage', String(at), ...capKeys);
+      return sums.length === 2 * capKeys.length ? usageIn(capKeys, sums) : null;
     },
     statistics: async (statisticKeys) => {
       const parts = new Map<string, ReturnType<typeof readHistogram>[]>();

@@ -7,6 +7,7 @@ import { checkAcknowledged, checkEnd, checkLedger, checkReasons, checkTruth, che
 import { checkReservations, checkViewsExposure, foldExposure } from './exposure.ts';
 import type { Run } from './run.ts';
 import { checkClaimed, checkDeadline, checkLimits, checkNameless, checkPayloads } from './sending.ts';
+import { checkSharedCaps } from './shared-caps.ts';
 import { checkStatistics, expectedCounts } from './statistics.ts';
 import type { AuditSettings, Report, ViewsRead, Violation } from './violation.ts';
 
@@ -41,7 +42,8 @@ export function audit(run: Run, settings: AuditSettings, views?: ViewsRead): Aud
   checkNameless(run, report);
   checkAcknowledged(run, report);
   const exposure = foldExposure(run, settings.graceMs);
-  checkReservations(run, exposure, report);
+  if (run.partitions > 1) checkSharedCaps(run, exposure.promised, settings.clockToleranceMs, report);
+  else checkReservations(run, exposure, report);
   if (views !== undefined) {
     checkViewsExposure(run, exposure, views, report);
     checkStatistics(run, views, settings.rootSegment, report);

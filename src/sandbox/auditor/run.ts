@@ -7,11 +7,13 @@ import type { ArrivedCall, AuctionEnd, Delivery, EmittedRequest, SandboxRecord, 
 import { absorb, type Evidence, noEvidence, type Standing, standingOf } from './evidence.ts';
 import type { AuditSettings } from './violation.ts';
 
-type LogItem = { offset: number; record: AuctionRecord };
+type LogItem = { partition: number; offset: number; record: AuctionRecord };
 type CallbackItem = { offset: number; record: CallbackRecord };
 
 export type RequestCase = {
   requestId: RequestId;
+  /** Of the log, where all records of the request stand; 0 when there are none. */
+  partition: number;
   truth: EmittedRequest | null;
   /** Bytes that arrived for incluir-lance, in order of arrival. */
   calls: ArrivedCall[];
@@ -33,15 +35,17 @@ export type Run = {
   cases: ReadonlyMap<RequestId, RequestCase>;
   /** Bids whose bytes name no request. */
   nameless: readonly ArrivedCall[];
-  /** All records, in log order. */
+  /** All records, in log order within a partition, one partition after the other. */
   log: readonly AuctionRecord[];
   tellings: readonly Telling[];
   callbacks: readonly CallbackRecord[];
+  /** Partitions that hold any record. */
+  partitions: number;
 };
 
 type RunSources = {
   record: Pick<SandboxRecord, 'entries'>;
-  /** Topic `auctions`, in log order. */
+  /** Topic `auctions`, in log order within a partition, one partition after the other. */
   log: Iterable<LogItem> | AsyncIterable<LogItem>;
   /** Topic `callbacks`, in log order. */
   callbacks: Iterable<CallbackItem> | AsyncIterable<CallbackItem>;
@@ -55,23 +59,36 @@ export async function readRun(sources: RunSources): Promise<Run> {
     if (found === undefined) {
       const evidence = noEvidence();
       const standing = standingOf(evidence);
-      found = { requestId, truth: null, calls: [], records: [], auctionEnd: null, wins: [], evidence, standing };
+      found = {
+        requestId,
+        partition: 0,
+        truth: null,
+        calls: [],
+        records: [],
+        auctionEnd: null,
+        wins: [],
+        evidence,
+        standing,
+      };
       cases.set(requestId, found);
     }
     return found;
   };
   const { nameless, tellings } = readRecord(sources.record, caseOf);
   const log: AuctionRecord[] = [];
-  for await (const { record } of sources.log) {
+  const partitions = new Set<number>();
+  for await (const { partition, record } of sources.log) {
     log.push(record);
-    const { records, evidence } = caseOf(record.requestId);
-    records.push(record);
-    absorb(evidence, record);
+    partitions.add(partition);
+    const known = caseOf(record.requestId);
+    known.partition = partition;
+    known.records.push(record);
+    absorb(known.evidence, record);
   }
   for (const known of cases.values()) known.standing = standingOf(known.evidence);
   const callbacks: CallbackRecord[] = [];
   for await (const { record } of sources.callbacks) callbacks.push(record);
-  return { cases, nameless, log, tellings, callbacks };
+  return { cases, nameless, log, tellings, callbacks, partitions: partitions.size };
 }
 
 function readRecord(record: RunSources['record'], caseOf: (requestId: RequestId) => RequestCase) {

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openEmbeddedReader } from '../../../src/adapters/embedded/reader.ts';
 import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
@@ -14,11 +14,9 @@ import { timeAlone } from '../../../src/domain/histogram.ts';
 import { Fault, type FaultCode } from '../../../src/errors.ts';
 import { auctionEntry, stateOf } from '../../conformance/samples.ts';
 
-const newDirectory = () => {
-  const directory = mkdtempSync(join(tmpdir(), 'lance-store-'));
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-};
+const places = mkdtempSync(join(tmpdir(), 'lance-store-'));
+after(() => rmSync(places, { recursive: true, force: true }));
+const newDirectory = () => mkdtempSync(join(places, 'desk-'));
 const holder = fileURLToPath(new URL('./hold-directory.ts', import.meta.url));
 const open = (directory: string) =>
   openEmbeddedStore({
@@ -137,7 +135,7 @@ test('the command line sees what the daemon stored, and its append soon reaches 
     };
     const changes = [{ kind: 'state' as const, state, open: true, bidIds: ['b'] }, hold, learn];
     await store.views.apply({ partition: 0, first: 0, next: 1, changes });
-    const row = { state, reservation: 'held' };
+    const row = { state, reservation: 'held', hadRoom: true };
     // A query of the daemon stores what is only in memory.
     assert.deepEqual(await store.views.query({ phase: null, limit: 9, before: null }), [row]);
     assert.deepEqual(await reader.views.query({ phase: 'claimed', limit: 9, before: null }), [row]);

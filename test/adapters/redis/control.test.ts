@@ -84,6 +84,7 @@ await describeOnRedis('redis control', (redis) => {
         settings,
         stopping: () => stopping,
         policy: () => ({}),
+        viewsWhole: () => true,
         onOpen: () => {},
       };
       const gates = [a, b].map((store, i) => createGate({ ...common, instance: `i${i}`, control: store.control }));

@@ -61,11 +61,21 @@ await describeOnRedis('redis partitions', ({ url }) => {
 
   test('a cap counts what all partitions promised', () =>
     withBackend(kind, async ({ views }) => {
+      assert.equal(
+        await views.areWhole(
+          async () =>
+            new Map([
+              [0, 0],
+              [1, 0],
+            ]),
+        ),
+        true,
+      );
       await views.apply({ partition: 0, first: 0, next: 1, changes: [row('1'), reserve('1', 60)] });
       const other = await views.apply({ partition: 1, first: 0, next: 1, changes: [row('2'), reserve('2', 41)] });
-      assert.deepEqual(other, { kind: 'applied', refused: ['2'] });
+      assert.deepEqual(other, { kind: 'applied', refused: ['2'], whole: true });
       const fits = await views.apply({ partition: 1, first: 1, next: 2, changes: [row('3'), reserve('3', 40)] });
-      assert.deepEqual(fits, { kind: 'applied', refused: [] });
+      assert.deepEqual(fits, { kind: 'applied', refused: [], whole: true });
       assert.deepEqual((await views.usage(['day'], at)).get('day'), { amountCents: 100, count: 2 });
       assert.deepEqual((await views.usage(['day'], at + 1_000)).get('day'), { amountCents: 0, count: 0 });
     }));

@@ -21,7 +21,7 @@ export function redisKind(url: string): StoreKind {
     },
     burnViews: async (place) => {
       const admin = new Redis(url);
-      await admin.del(`${place}applied`, `${place}generations`, `${place}f:applied`);
+      await admin.del(`${place}applied`, `${place}generations`, `${place}whole`, `${place}f:applied`);
       const left = await admin.keys(`${place}v:*`);
       if (left.length > 0) await admin.del(...left);
       await admin.quit();

@@ -46,7 +46,7 @@ function heardOf({ requestId }: EmittedRequest): AuctionRecord {
 }
 
 function runOf(entries: readonly SandboxEntry[], log: readonly AuctionRecord[]): Promise<Run> {
-  const numbered = log.map((record, offset) => ({ offset, record }));
+  const numbered = log.map((record, offset) => ({ partition: 0, offset, record }));
   return readRun({ record: { entries: () => entries }, log: numbered, callbacks: [] });
 }
 

@@ -59,7 +59,7 @@ export async function playSmallRun(): Promise<SmallRun> {
 }
 
 export function runOf({ entries, log, callbacks }: Pick<Evidence, 'entries' | 'log' | 'callbacks'>): Promise<Run> {
-  const numbered = <R>(records: readonly R[]) => records.map((record, offset) => ({ offset, record }));
+  const numbered = <R>(records: readonly R[]) => records.map((record, offset) => ({ partition: 0, offset, record }));
   return readRun({ record: { entries: () => entries }, log: numbered(log), callbacks: numbered(callbacks) });
 }
 

@@ -3,8 +3,11 @@
 -- cap keys any change may be refused by, these, how many requests any change promises money for or takes it back from, these,
 -- how many statistics learn, these, how many rows are added to, their requests, the lessons, changes. Lessons are numbers, as a
 -- list in JSON; a lesson is: time, half-life in ms, half-life in results, number of additions, number of statistics, then cell
--- and amount of each addition, then the place of each statistic among those above. What a batch comes to is written at its end: nearly all that is promised in a long one is taken back in it.
--- Returns { applied before } where out of step (-1 where a row that is added to is not there), else { '', refused requests }.
+-- and amount of each addition, then the place of each statistic among those above. What a batch comes to is written at its end:
+-- nearly all that is promised in a long one is taken back in it.
+-- Returns { applied before } where out of step (-1 where a row that is added to is not there), else { '', whether the views were
+-- whole ('1', '0'), refused requests }. While they are not, what is promised elsewhere may be missing: then nobody is refused, and
+-- whoever has a claim looks for room later.
 
 local prefix, partition, first = ARGV[1], ARGV[2], ARGV[3]
 local applied = call('HGET', KEYS[1], partition) or '0'
@@ -54,6 +57,7 @@ if lacking then return { '-1' } end
 
 if first == '0' then
   -- Views begun anew: what an earlier fold or an unfinished one left is not built upon.
+  if call('HEXISTS', KEYS[1], partition) == 0 then call('DEL', prefix .. 'whole') end
   if generation then
     call('SADD', prefix .. 'garbage', partition .. ':' .. generation)
     call('HDEL', KEYS[2], partition)
@@ -72,10 +76,12 @@ if taking then
   keep = function(name, old) call('HSETNX', undo, name, old or '') end
 end
 
+local whole = #limiting == 0 or areWhole(prefix, KEYS[1])
+
 -- Should this script die half way, the views of the partition are gone, not wrong.
 call('HDEL', KEYS[1], partition)
 
-local refused = { '' }
+local refused = { '', whole and '1' or '0' }
 
 -- What is promised for a request. `stored`: it stands under its cap keys.
 local exposures = {}
@@ -205,7 +211,7 @@ end
 local function fits(limits, amount, time)
   local caps, stop = {}, at + limits
   while at < stop do caps[#caps + 1] = { amount = take(), count = take(), keys = takeList() } end
-  if #caps == 0 then return true end
+  if #caps == 0 or not whole then return true end
   if not elsewhere then lookElsewhere() end
   if not amounts then
     amounts = {}

@@ -86,6 +86,12 @@ function questions.bids()
   return found
 end
 
+-- The same, where nothing is missing; else nothing.
+function questions.wholeUsage()
+  if not areWhole(prefix, KEYS[2]) then return {} end
+  return questions.usage()
+end
+
 function questions.usage()
   local time = table.remove(rest, 1)
   local found = {}

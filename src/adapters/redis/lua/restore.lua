@@ -21,6 +21,7 @@ if step == 'end' then
   local old = call('HGET', KEYS[2], partition)
   if old then call('SADD', prefix .. 'garbage', partition .. ':' .. old) end
   call('SREM', prefix .. 'garbage', partition .. ':' .. name)
+  call('DEL', prefix .. 'whole')
   call('HSET', KEYS[2], partition, name)
   call('HSET', KEYS[1], partition, ARGV[5])
   call('DEL', KEYS[3])

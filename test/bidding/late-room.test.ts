@@ -1,0 +1,126 @@
+/** A claim that was folded while views lacked something: nothing is written before room was found for it after all. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createBidSender } from '../../src/bidding/bid-sender.ts';
+import type { Gate } from '../../src/bidding/gate.ts';
+import type { Ledger } from '../../src/bidding/ledger.ts';
+import type { LedgerRow, Service } from '../../src/bidding/ports.ts';
+import { createSendLimit } from '../../src/bidding/send-limit.ts';
+import type { Usage } from '../../src/domain/offer.ts';
+import type { Answered, Passed } from '../../src/domain/records.ts';
+import type { RequestState } from '../../src/domain/states.ts';
+import { Fault } from '../../src/errors.ts';
+import { createManualClock } from './manual-clock.ts';
+import { at, claimed, deadlineAt, folded, offer, requested, requestId, settings } from './parts.ts';
+
+const limitAmountCents = 2 * offer.amountCents;
+const caps = [{ keys: ['day|all'], limitAmountCents, limitCount: null }];
+
+function stateBy(instance: string): RequestState {
+  const state = folded(requested(), claimed(`${instance}:1`));
+  return { ...state, claim: { ...state.claim!, instance, caps } };
+}
+
+type Answer = Usage | 'not whole' | 'no answer';
+
+/** `answers`: what the views say of the cap, time after time; the last one again and again. */
+function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: boolean } = {}) {
+  const clock = createManualClock(at + 10);
+  const row: LedgerRow = {
+    state: stateBy(over.instance ?? 'me'),
+    reservation: 'held',
+    hadRoom: over.hadRoom ?? false,
+  };
+  const bytes: string[] = [];
+  let asked = 0;
+  const service: Pick<Service, 'placeBid' | 'networkP99Ms' | 'clockSkewMs'> = {
+    placeBid: async ({ body }) => {
+      bytes.push(body);
+      return {
+        kind: 'answered',
+        outcome: { kind: 'accepted', bidId: 'ours' },
+        response: { status: 200, body: '' },
+        firstByteAt: clock.now(),
+      };
+    },
+    networkP99Ms: () => 40,
+    clockSkewMs: () => 0,
+  };
+  const sender = createBidSender({
+    instance: 'me',
+    service: service as Service,
+    clock,
+    chance: () => 0.5,
+    settings,
+    observer: () => {},
+    soleOwner: false,
+    stopping: () => false,
+    gate: { isOpen: () => true } as Gate,
+    ledger: { get: () => row } as unknown as Ledger,
+    views: {
+      wholeUsage: async (keys) => {
+        assert.deepEqual(keys, ['day|all']);
+        const answer = answers[Math.min(asked, answers.length - 1)]!;
+        asked += 1;
+        if (answer === 'no answer') throw new Fault('views-unavailable', 'no answer');
+        return answer === 'not whole' ? null : new Map([['day|all', answer]]);
+      },
+    },
+    isLive: () => true,
+    owns: () => true,
+    sendLimit: createSendLimit(settings.sendLimit),
+  });
+  let ending: Answered | Passed | null | undefined;
+  void sender.send(row).then((record) => {
+    ending = record;
+  });
+  return { clock, bytes, asked: () => asked, ending: () => ending, sender };
+}
+
+const fits: Usage = { amountCents: limitAmountCents, count: 2 };
+const tooMuch: Usage = { amountCents: limitAmountCents + 1, count: 3 };
+
+test('a claim that had room is sent without another look', async () => {
+  const { clock, bytes, asked } = setUp([tooMuch], { hadRoom: true });
+  await clock.settle();
+  assert.deepEqual([bytes.length, asked()], [1, 0]);
+});
+
+test('while the views are not whole, or do not answer, nothing is written; then it is', async () => {
+  const { clock, bytes, ending } = setUp(['not whole', 'no answer', 'not whole', fits]);
+  await clock.settle();
+  assert.deepEqual(bytes, []);
+  for (let step = 0; step < 2; step += 1) await clock.advance(settings.retryFirstMs);
+  assert.deepEqual(bytes, []);
+  await clock.advance(settings.retryFirstMs);
+  assert.equal(bytes.length, 1);
+  const record = ending();
+  assert.equal(record?.kind === 'answered' && record.outcome.kind, 'accepted');
+});
+
+test('without room a claim of this process passes, and says that others may have sent it', async () => {
+  const { clock, bytes, ending, sender } = setUp([tooMuch]);
+  await clock.settle();
+  assert.deepEqual(bytes, []);
+  const record = ending();
+  assert.ok(record?.kind === 'passed');
+  assert.deepEqual([record.code, record.claimId, record.maybeSent], ['cap', 'me:1', true]);
+  assert.equal(sender.isSending(requestId), false);
+});
+
+test('without room the claim of another process is not sent again, and stays promised', async () => {
+  const { clock, bytes, ending } = setUp([tooMuch], { instance: 'another' });
+  await clock.settle();
+  assert.deepEqual(bytes, []);
+  const record = ending();
+  assert.ok(record?.kind === 'answered');
+  assert.deepEqual([record.outcome.kind, record.earlierAttemptPossible, record.attempts], ['unknown', true, 0]);
+});
+
+test('views that are never whole before the deadline let nothing out', async () => {
+  const { clock, bytes, ending } = setUp(['not whole']);
+  await clock.settle();
+  while (clock.now() < deadlineAt) await clock.advance(settings.retryFirstMs);
+  assert.deepEqual(bytes, []);
+  assert.ok(ending()?.kind === 'answered');
+});

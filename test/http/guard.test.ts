@@ -1,0 +1,24 @@
+/** The README's example of a token is one that the API lets in. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import fastify from 'fastify';
+import { createGuard } from '../../src/http/api/auth.ts';
+
+test('the token of the README, hashed as it says, is known', async () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  const [, name, role, token] = /LANCE_API_TOKENS="(\w+):(operator):\$\(printf %s '([^']+)'/.exec(readme)!;
+  const sha256 = createHash('sha256').update(token!).digest('hex');
+  const guard = createGuard([{ name: name!, role: role as 'operator', sha256 }]);
+  const app = fastify();
+  app.get('/', { onRequest: guard.only('operator') }, (request) => guard.callerOf(request));
+  const headers = [...readme.matchAll(/-H '(authorization): ([^']+)'/g)];
+  assert.ok(headers.length > 0);
+  for (const [, header, value] of headers) {
+    const answer = await app.inject({ url: '/', headers: { [header!]: value! } });
+    assert.deepEqual([answer.statusCode, answer.json()], [200, { name, role }]);
+  }
+  const other = await app.inject({ url: '/', headers: { authorization: `Bearer ${token}-` } });
+  assert.equal(other.statusCode, 401);
+});
