@@ -167,8 +167,10 @@ function encodeChange(change: ViewChange, additions: ReadonlyMap<StateChange, st
     case 'state': {
       const { state, open, bidIds } = change;
       const addition = additions.get(change);
-      const [mark, text] = addition === undefined ? ['S', JSON.stringify(state)] : ['A', addition];
-      args.push(mark, state.requestId, `${headerOf(state, open)}\t${text}`, String(bidIds.length), ...bidIds);
+      const header = headerOf(state, open);
+      if (addition === undefined) args.push('S', state.requestId, `${header}\t${JSON.stringify(state)}`);
+      else args.push('A', state.requestId, header, `\t${addition}`);
+      args.push(String(bidIds.length), ...bidIds);
       return;
     }
     case 'reserve': {

@@ -262,10 +262,10 @@ function changes.S()
 end
 
 function changes.A()
-  local id, addition = take(), take()
+  local id, header, addition = take(), take(), take()
   local own = rows[id]
-  local before, header = own.row or own.was, string.match(addition, '^[^\t]+')
-  own.row = header .. string.sub(before, string.find(before, '\t', 1, true), -1) .. string.sub(addition, #header + 1)
+  local before = own.row or own.was
+  own.row = header .. string.sub(before, string.find(before, '\t', 1, true), -1) .. addition
   takeBids(id)
 end
 
