@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { cellCount, type EpochMs, maxRateHundredths, minRateHundredths, noRivalCell } from '../domain/glossary.ts';
 import { decayFactor, type Histogram } from '../domain/histogram.ts';
 import type { Trial, TrialAcceptance } from '../domain/offer.ts';
+import { type Habits, habitsOf, noHabits } from './habits.ts';
 import type { PriorSettings } from './settings.ts';
 import { createCounts, gather, type Mixture, smoothedWin, spreadOf } from './smoothing.ts';
 import { readings, scoreHalfLives, smoothings, tryOut, weighReadings, weighSegments, windows } from './trial.ts';
@@ -103,6 +104,7 @@ type Mixed = { byWindow: readonly Float64Array[]; win: Float64Array };
 
 /** What curves made of the same statistics have in common, by segment, and the memory for it, which costs more to get than to fill. */
 export type SharedCurves = {
+  habits: Map<string, Habits>;
   market: Map<string, readonly Float64Array[]>;
   mixed: Map<string, Mixed>;
   room: Float64Array[];
@@ -110,11 +112,12 @@ export type SharedCurves = {
 };
 
 export function createShared(): SharedCurves {
-  return { market: new Map(), mixed: new Map(), room: [], used: 0 };
+  return { habits: new Map(), market: new Map(), mixed: new Map(), room: [], used: 0 };
 }
 
 /** Before curves of other statistics are made: `readingWins` of those made so far are overwritten. */
 export function clearShared(shared: SharedCurves): void {
+  shared.habits.clear();
   shared.market.clear();
   shared.mixed.clear();
   shared.used = 0;
@@ -144,6 +147,7 @@ function shrink(
   parent: { win: Float64Array; weightBeside: (results: number) => number },
   into: { mixtures: readonly Mixture[]; wins: readonly Float64Array[] },
   { at, halfLifeMs }: WinCurveInput,
+  habits: Habits,
 ): boolean {
   if (histogram === null || histogram === undefined) return false;
   gather(counts, histogram.cells, decayFactor(histogram, at, { halfLifeMs, halfLifeResults }));
@@ -153,7 +157,7 @@ function shrink(
   const known = total > 0 ? total : 1;
   const start = { win: parent.win, weight: weight / known, own: 1 / known };
   for (const [place, mixture] of into.mixtures.entries()) {
-    smoothedWin(counts, spread, mixture, start, into.wins[place]!);
+    smoothedWin(counts, spread, mixture, { start, habits }, into.wins[place]!);
   }
   return true;
 }
@@ -224,7 +228,12 @@ export function buildWinCurve(input: WinCurveInput): LearntCurve {
 }
 
 /** The whole market as each reading alone sees it, by window and by smoothing. */
-function readMarket(segment: SegmentEvidence | undefined, input: WinCurveInput, shared: SharedCurves): Float64Array[] {
+function readMarket(
+  segment: SegmentEvidence | undefined,
+  input: WinCurveInput,
+  shared: SharedCurves,
+  habits: Habits,
+): Float64Array[] {
   const { prior, priorWeight, smoothing } = input;
   // A guess about the whole market gives way to what the market itself says.
   const weightBeside = (results: number) => (priorWeight === 0 ? 0 : priorWeight ** 2 / (priorWeight + results));
@@ -233,13 +242,24 @@ function readMarket(segment: SegmentEvidence | undefined, input: WinCurveInput, 
   const readingWins = readings.map(() => takeRoom(shared));
   for (const [place, window] of windows.entries()) {
     const wins = readingWins.slice(place * mixtures.length, (place + 1) * mixtures.length);
-    const learnt = shrink(segment?.histograms[place], window, parent, { mixtures, wins }, input);
+    const learnt = shrink(segment?.histograms[place], window, parent, { mixtures, wins }, input, habits);
     for (const win of wins) {
       if (!learnt) win.set(parent.win);
       atMostOne(win);
     }
   }
   return readingWins;
+}
+
+function readHabits(segment: SegmentEvidence | undefined, { at, halfLifeMs }: WinCurveInput): Habits {
+  const histogram = segment?.histograms[0];
+  if (histogram === null || histogram === undefined) return noHabits;
+  gather(
+    counts,
+    histogram.cells,
+    decayFactor(histogram, at, { halfLifeMs, halfLifeResults: windows[0].halfLifeResults }),
+  );
+  return habitsOf(counts);
 }
 
 const wholeParts = windows.map(() => 1);
@@ -263,6 +283,7 @@ function mixSegment(
   byReading: readonly number[],
   input: WinCurveInput,
   shared: SharedCurves,
+  habits: Habits,
 ): Mixed {
   const weightBeside = () => input.shrinkage;
   const byWindow = windows.map((window, place) => {
@@ -273,7 +294,7 @@ function mixSegment(
     }));
     const own = takeRoom(shared);
     const into = { mixtures: [mixture], wins: [own] };
-    return shrink(segment.histograms[place], window, { win, weightBeside }, into, input) ? own : win;
+    return shrink(segment.histograms[place], window, { win, weightBeside }, into, input, habits) ? own : win;
   });
   return mixedOf(byWindow, shared);
 }
@@ -296,12 +317,13 @@ export function buildWithReadings(input: WinCurveInput): CurveWithReadings {
   }));
   const byReading = weighReadings(levels[0]?.sums ?? null, levels[0]?.factor ?? 1);
   const market = segments[0]?.key ?? '';
-  const readingWins = knownOr(shared.market, market, () => readMarket(segments[0], input, shared));
+  const habits = knownOr(shared.habits, market, () => readHabits(segments[0], input));
+  const readingWins = knownOr(shared.market, market, () => readMarket(segments[0], input, shared, habits));
   const weighed = byReading.join();
   const mixed = [knownOr(shared.mixed, `${weighed}:${market}`, () => mixMarket(readingWins, byReading, shared))];
   for (let place = 1; place < segments.length; place += 1) {
     const segment = segments[place]!;
-    const make = () => mixSegment(segment, mixed[parentOf(place, segments)]!, byReading, input, shared);
+    const make = () => mixSegment(segment, mixed[parentOf(place, segments)]!, byReading, input, shared, habits);
     mixed.push(knownOr(shared.mixed, `${weighed}:${segment.key}`, make));
   }
   const wins = mixed.map((segment) => segment.win);
