@@ -49,8 +49,8 @@ const seen = new Float64Array(cellCount);
 
 /**
  * By digit, how many results there are, and how many there would be if all digits were liked the same: what a triangle over
- * two tens makes of the results. What stands in one place alone is an atom and no habit: of each digit the cell with the
- * largest excess is left out.
+ * two tens makes of the results, which gives each digit the same. What stands in one place alone is an atom and no habit: of
+ * each digit the largest excess of a cell over its neighbours is left out.
  */
 function countDigits({ cells, on, between, length }: Counts): { observed: Float64Array; expected: Float64Array } {
   curvature.fill(0);
@@ -78,27 +78,31 @@ function countDigits({ cells, on, between, length }: Counts): { observed: Float6
     const digit = cell % digits;
     observed[digit]! += seen[cell]!;
     expected[digit]! += usual;
-    largest[digit] = Math.max(largest[digit]!, seen[cell]! - usual);
+    // A tenth of the usual is the cell's own.
+    const byOthers = (usual - seen[cell]! / digits) / (1 - 1 / digits);
+    largest[digit] = Math.max(largest[digit]!, seen[cell]! - byOthers);
   }
-  return { observed: observed.map((count, digit) => count - largest[digit]!), expected };
+  const leftOut = sumOf(largest) / digits;
+  return {
+    observed: observed.map((count, digit) => count - largest[digit]!),
+    expected: expected.map((count) => count - leftOut),
+  };
 }
 
 /** Habits of a market from its results. They are drawn towards none as far as chance explains them (James and Stein). */
 export function habitsOf(counts: Counts): Habits {
   const { observed, expected } = countDigits(counts);
-  const scale = sumOf(observed) / sumOf(expected);
-  if (!(scale > 0)) return noHabits;
   let surprise = 0;
   const liked = new Float64Array(digits);
   for (let digit = 0; digit < digits; digit += 1) {
-    const usual = expected[digit]! * scale;
-    if (!(usual > 0)) return noHabits;
-    liked[digit] = observed[digit]! / usual;
+    const usual = expected[digit]!;
+    if (!(usual > 1e-9)) return noHabits;
+    liked[digit] = Math.max(0, observed[digit]!) / usual;
     surprise += (observed[digit]! - usual) ** 2 / usual;
   }
   const trust = 1 - (digits - 1) / surprise;
-  if (!(trust > 0)) return noHabits;
   const mean = sumOf(liked) / digits;
+  if (!(trust > 0 && mean > 0)) return noHabits;
   return habitsFrom(liked.map((ratio) => 1 + trust * (ratio / mean - 1)));
 }
 

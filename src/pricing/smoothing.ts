@@ -46,13 +46,14 @@ export function gather(counts: Counts, sums: Float64Array, factor: number): void
 }
 
 /**
- * Where within the grid results lie, `from` … `to` in the list, how many, and how wide. `lone` is by place in the list what
+ * Where within the grid results lie, `from` … `to` in the list, how many, where and how wide. `lone` is by place in the list what
  * the cell gives away, `loneSum` all of it; it is overwritten with the next spread.
  */
 export type Spread = {
   from: number;
   to: number;
   rivals: number;
+  mean: number;
   deviation: number;
   lone: Float64Array;
   loneSum: number;
@@ -117,14 +118,14 @@ export function spreadOf(counts: Counts): Spread {
     square += moment * cells[place]!;
     alone += Math.min(count, 1);
   }
-  if (!(rivals > 0)) return { from, to: from, rivals: 0, deviation: 0, lone, loneSum: 0 };
+  if (!(rivals > 0)) return { from, to: from, rivals: 0, mean: 0, deviation: 0, lone, loneSum: 0 };
   mean /= rivals;
   const all = Math.sqrt(Math.max(0, square / rivals - mean * mean));
   // An atom says nothing of the width around it.
   const cut = giveAway(counts, from, to, mostByChance(alone, all));
   const deviation = Math.min(all, shortestHalf(cells, from, to, cut) / normalHalf);
   const loneSum = deviation < all ? giveAway(counts, from, to, mostByChance(alone, deviation)) : cut;
-  return { from, to, rivals, deviation, lone, loneSum };
+  return { from, to, rivals, mean, deviation, lone, loneSum };
 }
 
 /**

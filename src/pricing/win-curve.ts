@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import { cellCount, type EpochMs, maxRateHundredths, minRateHundredths, noRivalCell } from '../domain/glossary.ts';
 import { decayFactor, type Histogram } from '../domain/histogram.ts';
 import type { Trial, TrialAcceptance } from '../domain/offer.ts';
+import { moveWin, stepTo } from './alignment.ts';
 import { type Habits, habitsOf, noHabits } from './habits.ts';
 import type { PriorSettings } from './settings.ts';
 import { createCounts, gather, type Mixture, smoothedWin, spreadOf } from './smoothing.ts';
@@ -134,20 +135,23 @@ function takeRoom(shared: SharedCurves): Float64Array {
 }
 
 const counts = createCounts();
+const moved = new Float64Array(cellCount);
+
+/** What all curves of one market are made with. */
+type Making = { input: WinCurveInput; shared: SharedCurves; habits: Habits };
 
 type Window = (typeof windows)[number];
 
 /**
  * Fills `wins` with the win curves of `(counts + m · parent) / (n + m)`, one for each mixture, times what its shares add up
- * to. False where nothing is known: the parent's stand for the segment too.
+ * to; the parent may be moved to the level of the counts. False where nothing is known: the parent's stand for the segment too.
  */
 function shrink(
   histogram: Histogram | null | undefined,
   { halfLifeResults }: Window,
-  parent: { win: Float64Array; weightBeside: (results: number) => number },
+  parent: { win: Float64Array; weightBeside: (results: number) => number; isMoved: boolean },
   into: { mixtures: readonly Mixture[]; wins: readonly Float64Array[] },
-  { at, halfLifeMs }: WinCurveInput,
-  habits: Habits,
+  { input: { at, halfLifeMs }, habits }: Making,
 ): boolean {
   if (histogram === null || histogram === undefined) return false;
   gather(counts, histogram.cells, decayFactor(histogram, at, { halfLifeMs, halfLifeResults }));
@@ -155,7 +159,9 @@ function shrink(
   const total = counts.results + weight;
   const spread = spreadOf(counts);
   const known = total > 0 ? total : 1;
-  const start = { win: parent.win, weight: weight / known, own: 1 / known };
+  const step = parent.isMoved ? stepTo(spread, parent.win, weight) : 0;
+  const win = step === 0 ? parent.win : moveWin(parent.win, step, habits, moved);
+  const start = { win, weight: weight / known, own: 1 / known };
   for (const [place, mixture] of into.mixtures.entries()) {
     smoothedWin(counts, spread, mixture, { start, habits }, into.wins[place]!);
   }
@@ -228,21 +234,16 @@ export function buildWinCurve(input: WinCurveInput): LearntCurve {
 }
 
 /** The whole market as each reading alone sees it, by window and by smoothing. */
-function readMarket(
-  segment: SegmentEvidence | undefined,
-  input: WinCurveInput,
-  shared: SharedCurves,
-  habits: Habits,
-): Float64Array[] {
-  const { prior, priorWeight, smoothing } = input;
+function readMarket(segment: SegmentEvidence | undefined, making: Making): Float64Array[] {
+  const { prior, priorWeight, smoothing } = making.input;
   // A guess about the whole market gives way to what the market itself says.
   const weightBeside = (results: number) => (priorWeight === 0 ? 0 : priorWeight ** 2 / (priorWeight + results));
-  const parent = { win: winOf(prior), weightBeside };
+  const parent = { win: winOf(prior), weightBeside, isMoved: false };
   const mixtures = smoothings.map(({ factor }) => [{ smoothing: factor * smoothing, share: 1 }]);
-  const readingWins = readings.map(() => takeRoom(shared));
+  const readingWins = readings.map(() => takeRoom(making.shared));
   for (const [place, window] of windows.entries()) {
     const wins = readingWins.slice(place * mixtures.length, (place + 1) * mixtures.length);
-    const learnt = shrink(segment?.histograms[place], window, parent, { mixtures, wins }, input, habits);
+    const learnt = shrink(segment?.histograms[place], window, parent, { mixtures, wins }, making);
     for (const win of wins) {
       if (!learnt) win.set(parent.win);
       atMostOne(win);
@@ -251,14 +252,12 @@ function readMarket(
   return readingWins;
 }
 
+/** The digits that the whole market likes, from all that is remembered of it. */
 function readHabits(segment: SegmentEvidence | undefined, { at, halfLifeMs }: WinCurveInput): Habits {
   const histogram = segment?.histograms[0];
   if (histogram === null || histogram === undefined) return noHabits;
-  gather(
-    counts,
-    histogram.cells,
-    decayFactor(histogram, at, { halfLifeMs, halfLifeResults: windows[0].halfLifeResults }),
-  );
+  const [{ halfLifeResults }] = windows;
+  gather(counts, histogram.cells, decayFactor(histogram, at, { halfLifeMs, halfLifeResults }));
   return habitsOf(counts);
 }
 
@@ -277,14 +276,8 @@ function mixMarket(readingWins: readonly Float64Array[], byReading: readonly num
   return mixedOf(byWindow, shared);
 }
 
-function mixSegment(
-  segment: SegmentEvidence,
-  parent: Mixed,
-  byReading: readonly number[],
-  input: WinCurveInput,
-  shared: SharedCurves,
-  habits: Habits,
-): Mixed {
+function mixSegment(segment: SegmentEvidence, parent: Mixed, byReading: readonly number[], making: Making): Mixed {
+  const { input, shared } = making;
   const weightBeside = () => input.shrinkage;
   const byWindow = windows.map((window, place) => {
     const win = parent.byWindow[place]!;
@@ -294,7 +287,7 @@ function mixSegment(
     }));
     const own = takeRoom(shared);
     const into = { mixtures: [mixture], wins: [own] };
-    return shrink(segment.histograms[place], window, { win, weightBeside }, into, input, habits) ? own : win;
+    return shrink(segment.histograms[place], window, { win, weightBeside, isMoved: true }, into, making) ? own : win;
   });
   return mixedOf(byWindow, shared);
 }
@@ -318,12 +311,13 @@ export function buildWithReadings(input: WinCurveInput): CurveWithReadings {
   const byReading = weighReadings(levels[0]?.sums ?? null, levels[0]?.factor ?? 1);
   const market = segments[0]?.key ?? '';
   const habits = knownOr(shared.habits, market, () => readHabits(segments[0], input));
-  const readingWins = knownOr(shared.market, market, () => readMarket(segments[0], input, shared, habits));
+  const making = { input, shared, habits };
+  const readingWins = knownOr(shared.market, market, () => readMarket(segments[0], making));
   const weighed = byReading.join();
   const mixed = [knownOr(shared.mixed, `${weighed}:${market}`, () => mixMarket(readingWins, byReading, shared))];
   for (let place = 1; place < segments.length; place += 1) {
     const segment = segments[place]!;
-    const make = () => mixSegment(segment, mixed[parentOf(place, segments)]!, byReading, input, shared, habits);
+    const make = () => mixSegment(segment, mixed[parentOf(place, segments)]!, byReading, making);
     mixed.push(knownOr(shared.mixed, `${weighed}:${segment.key}`, make));
   }
   const wins = mixed.map((segment) => segment.win);
