@@ -15,8 +15,11 @@ export type Habits = {
   bends: Float64Array;
 };
 
+/** More tens than any triangle reaches below the grid: so many more, and the remainder of a cell below 0 is its last digit too. */
+const farAbove = 1e6;
+
 function lastDigit(cell: number): number {
-  return ((cell % digits) + digits) % digits;
+  return (cell + farAbove) % digits;
 }
 
 /** `byDigit` is 1 on average. */
@@ -26,7 +29,9 @@ export function habitsFrom(byDigit: Float64Array): Habits {
   const slope = slopes.reduce((sum, each) => sum + each, 0) / digits;
   const bends = new Float64Array(digits);
   for (let digit = 1; digit < digits; digit += 1) bends[digit] = bends[digit - 1]! + slopes[digit - 1]! - slope;
-  return { factors: Float64Array.from({ length: cellCount }, (_, cell) => byDigit[lastDigit(cell)]!), bends };
+  const factors = new Float64Array(cellCount);
+  for (let cell = 0; cell < cellCount; cell += 1) factors[cell] = byDigit[cell % digits]!;
+  return { factors, bends };
 }
 
 export const noHabits = habitsFrom(new Float64Array(digits).fill(1));
@@ -69,7 +74,8 @@ function countDigits({ cells, on, between, length }: Counts): { observed: Float6
   const largest = new Float64Array(digits);
   let slope = 0;
   let height = 0;
-  for (let place = 0; place < maxRateHundredths + digits; place += 1) {
+  const end = Math.min(maxRateHundredths + digits, (cells[length - 1] ?? 0) + 2 * digits);
+  for (let place = cells[0] ?? 0; place < end; place += 1) {
     slope += curvature[place]!;
     height += slope;
     const cell = place - digits + 1;

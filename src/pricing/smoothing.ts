@@ -137,20 +137,22 @@ function halfWidthOf({ rivals, deviation }: Spread, smoothing: number): number {
   return 2 * Math.round(smoothing * deviation * Math.max(rivals, 1) ** -0.2) + 1;
 }
 
-/** What is left within the grid of triangles over all that is given away, of each of which 1 was spread. */
+/** By digit: 1 over all that lies under a triangle around it. */
+const inverses = new Float64Array(digits);
+const digitOf = Uint8Array.from({ length: cellCount }, (_, cell) => cell % digits);
+
+/** What is left within the grid of triangles over all that is given away, of each of which 1 was spread; see `inverses`. */
 function insideOf({ cells }: Counts, { from, to, loneSum }: Spread, halfWidth: number, habits: Habits): number {
   let inside = loneSum;
   for (let place = from; place < to; place += 1) {
     const cut = halfWidth - (cells[place]! - minRateHundredths + 1);
     if (cut <= 0) break;
-    const all = underTriangle(habits, cells[place]!, halfWidth);
-    inside -= (lone[place]! * underEnd(habits, minRateHundredths - 1, cut, -1)) / all;
+    inside -= lone[place]! * inverses[digitOf[cells[place]!]!]! * underEnd(habits, minRateHundredths - 1, cut, -1);
   }
   for (let place = to - 1; place >= from; place -= 1) {
     const cut = halfWidth - (maxRateHundredths + 1 - cells[place]!);
     if (cut <= 0) break;
-    const all = underTriangle(habits, cells[place]!, halfWidth);
-    inside -= (lone[place]! * underEnd(habits, maxRateHundredths + 1, cut, 1)) / all;
+    inside -= lone[place]! * inverses[digitOf[cells[place]!]!]! * underEnd(habits, maxRateHundredths + 1, cut, 1);
   }
   return inside;
 }
@@ -162,7 +164,6 @@ export type Mixture = readonly { smoothing: number; share: number }[];
 const here = new Float64Array(cellCount);
 const under = new Float64Array(cellCount);
 let bends = new Float64Array(4 * cellCount);
-const scales = new Float64Array(digits);
 
 /** Adds to `here` what is given away, spread by each width of the mixture and by what the market likes. */
 function addSpread(counts: Counts, spread: Spread, mixture: Mixture, factor: number, habits: Habits): void {
@@ -178,11 +179,11 @@ function addSpread(counts: Counts, spread: Spread, mixture: Mixture, factor: num
   for (const { smoothing, share } of mixture) {
     const halfWidth = halfWidthOf(spread, smoothing);
     if (halfWidth === 1) continue;
+    for (let digit = 0; digit < digits; digit += 1) inverses[digit] = 1 / underTriangle(habits, digit, halfWidth);
     const scale = (factor * share * loneSum) / insideOf(counts, spread, halfWidth, habits);
-    for (let digit = 0; digit < digits; digit += 1) scales[digit] = scale / underTriangle(habits, digit, halfWidth);
     for (let place = from; place < to; place += 1) {
       const cell = cells[place]!;
-      const bend = lone[place]! * scales[cell % digits]!;
+      const bend = lone[place]! * scale * inverses[digitOf[cell]!]!;
       const middle = cell + margin;
       bends[middle - halfWidth]! += bend;
       bends[middle]! -= 2 * bend;

@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { cellCount, type EpochMs, maxRateHundredths, minRateHundredths, noRivalCell } from '../domain/glossary.ts';
 import { decayFactor, type Histogram } from '../domain/histogram.ts';
 import type { Trial, TrialAcceptance } from '../domain/offer.ts';
-import { moveWin, stepTo } from './alignment.ts';
+import { levelOf, moveWin, stepTo } from './alignment.ts';
 import { type Habits, habitsOf, noHabits } from './habits.ts';
 import type { PriorSettings } from './settings.ts';
 import { createCounts, gather, type Mixture, smoothedWin, spreadOf } from './smoothing.ts';
@@ -101,7 +101,12 @@ export type LearntCurve = WinCurve & {
 };
 
 /** What is made in one segment in the mean of the readings. What its children start from is by window, times its readings' weights. */
-type Mixed = { byWindow: readonly Float64Array[]; win: Float64Array };
+type Mixed = {
+  byWindow: readonly Float64Array[];
+  win: Float64Array;
+  /** Where the rates of each window lie; null until a child asks. */
+  levels: readonly (number | null)[] | null;
+};
 
 /** What curves made of the same statistics have in common, by segment, and the memory for it, which costs more to get than to fill. */
 export type SharedCurves = {
@@ -144,12 +149,12 @@ type Window = (typeof windows)[number];
 
 /**
  * Fills `wins` with the win curves of `(counts + m · parent) / (n + m)`, one for each mixture, times what its shares add up
- * to; the parent may be moved to the level of the counts. False where nothing is known: the parent's stand for the segment too.
+ * to; a parent whose level is told is moved towards the counts. False where nothing is known: the parent's stand for the segment too.
  */
 function shrink(
   histogram: Histogram | null | undefined,
   { halfLifeResults }: Window,
-  parent: { win: Float64Array; weightBeside: (results: number) => number; isMoved: boolean },
+  parent: { win: Float64Array; weightBeside: (results: number) => number; level: number | null },
   into: { mixtures: readonly Mixture[]; wins: readonly Float64Array[] },
   { input: { at, halfLifeMs }, habits }: Making,
 ): boolean {
@@ -159,7 +164,7 @@ function shrink(
   const total = counts.results + weight;
   const spread = spreadOf(counts);
   const known = total > 0 ? total : 1;
-  const step = parent.isMoved ? stepTo(spread, parent.win, weight) : 0;
+  const step = stepTo(spread, parent.level, weight);
   const win = step === 0 ? parent.win : moveWin(parent.win, step, habits, moved);
   const start = { win, weight: weight / known, own: 1 / known };
   for (const [place, mixture] of into.mixtures.entries()) {
@@ -238,7 +243,7 @@ function readMarket(segment: SegmentEvidence | undefined, making: Making): Float
   const { prior, priorWeight, smoothing } = making.input;
   // A guess about the whole market gives way to what the market itself says.
   const weightBeside = (results: number) => (priorWeight === 0 ? 0 : priorWeight ** 2 / (priorWeight + results));
-  const parent = { win: winOf(prior), weightBeside, isMoved: false };
+  const parent = { win: winOf(prior), weightBeside, level: null };
   const mixtures = smoothings.map(({ factor }) => [{ smoothing: factor * smoothing, share: 1 }]);
   const readingWins = readings.map(() => takeRoom(making.shared));
   for (const [place, window] of windows.entries()) {
@@ -264,7 +269,7 @@ function readHabits(segment: SegmentEvidence | undefined, { at, halfLifeMs }: Wi
 const wholeParts = windows.map(() => 1);
 
 function mixedOf(byWindow: readonly Float64Array[], shared: SharedCurves): Mixed {
-  return { byWindow, win: atMostOne(addUp(takeRoom(shared), byWindow, wholeParts)) };
+  return { byWindow, win: atMostOne(addUp(takeRoom(shared), byWindow, wholeParts)), levels: null };
 }
 
 /** Readings of one window differ in nothing but the smoothing, which is linear: they are mixed before they are shrunk. */
@@ -279,6 +284,8 @@ function mixMarket(readingWins: readonly Float64Array[], byReading: readonly num
 function mixSegment(segment: SegmentEvidence, parent: Mixed, byReading: readonly number[], making: Making): Mixed {
   const { input, shared } = making;
   const weightBeside = () => input.shrinkage;
+  parent.levels ??= parent.byWindow.map(levelOf);
+  const { levels } = parent;
   const byWindow = windows.map((window, place) => {
     const win = parent.byWindow[place]!;
     const mixture = smoothings.map(({ factor }, step) => ({
@@ -287,7 +294,9 @@ function mixSegment(segment: SegmentEvidence, parent: Mixed, byReading: readonly
     }));
     const own = takeRoom(shared);
     const into = { mixtures: [mixture], wins: [own] };
-    return shrink(segment.histograms[place], window, { win, weightBeside, isMoved: true }, into, making) ? own : win;
+    return shrink(segment.histograms[place], window, { win, weightBeside, level: levels[place]! }, into, making)
+      ? own
+      : win;
   });
   return mixedOf(byWindow, shared);
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { cellCount } from '../../src/domain/glossary.ts';
-import { moveWin, stepTo } from '../../src/pricing/alignment.ts';
+import { levelOf, moveWin, stepTo } from '../../src/pricing/alignment.ts';
 import { habitsFrom, noHabits } from '../../src/pricing/habits.ts';
 import { bestRates } from '../../src/pricing/trial.ts';
 import { buildWinCurve, winOf } from '../../src/pricing/win-curve.ts';
@@ -69,17 +69,21 @@ test('a curve that is moved is a curve with the same sum, and liked digits stay 
 });
 
 test('a step grows with the results towards the whole gap; without rivals there is none', () => {
-  const win = winOf(
-    distributionOf([
-      [240, 0.4],
-      [260, 0.4],
-      [498, 0.2],
-    ]),
+  const level = levelOf(
+    winOf(
+      distributionOf([
+        [240, 0.4],
+        [260, 0.4],
+        [498, 0.2],
+      ]),
+    ),
   );
-  assert.equal(stepTo({ rivals: 8, mean: 290 }, win, 16), 20);
-  assert.equal(stepTo({ rivals: 10_000, mean: 290 }, win, 16), 40);
-  assert.equal(stepTo({ rivals: 0, mean: 0 }, win, 16), 0);
-  assert.equal(stepTo({ rivals: 8, mean: 290 }, winOf(distributionOf([[498, 1]])), 16), 0);
+  assert.ok(level !== null && Math.abs(level - 250) < 1e-9);
+  assert.equal(stepTo({ rivals: 8, mean: 290 }, level, 16), 20);
+  assert.equal(stepTo({ rivals: 10_000, mean: 290 }, level, 16), 40);
+  assert.equal(stepTo({ rivals: 0, mean: 0 }, level, 16), 0);
+  assert.equal(stepTo({ rivals: 8, mean: 290 }, null, 16), 0);
+  assert.equal(levelOf(winOf(distributionOf([[498, 1]]))), null);
 });
 
 test('twenty results of a dear segment earn there nearly what they would in a market that is as dear', (t) => {
