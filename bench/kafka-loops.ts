@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import '../src/adapters/kafka/kafkajs-mends.ts';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
+import { Redis } from 'ioredis';
 import { Kafka, logLevel } from 'kafkajs';
 import { type RunningStack, startStack } from '../test/stack/stack.ts';
 import { createKept, daemonArguments, type Kept, type Loop, originOf, type RecordKind, webhookPath } from './loops.ts';
@@ -19,6 +20,18 @@ export async function runningStack(): Promise<RunningStack> {
   const stack = await startStack({ tell: (text) => process.stderr.write(`${text}\n`) });
   if (stack.kind === 'missing') throw new Error(stack.sentence);
   return stack;
+}
+
+/**
+ * Redis writes what it is told to a file, as shipped (docker-compose.yml). The stack's own way, all of it anew every five seconds,
+ * is there for crash runs, and is done by a process that nobody counts.
+ */
+export async function keepAsShipped({ redisUrl }: RunningStack): Promise<void> {
+  const redis = new Redis(redisUrl);
+  await redis.config('SET', 'save', '');
+  await redis.config('SET', 'appendfsync', 'everysec');
+  await redis.config('SET', 'appendonly', 'yes');
+  await redis.quit();
 }
 
 /** CPU that broker and Redis have used so far, in microseconds. */

@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import { createBatches, duel, perS, saturate, sendLimit, sideOf, verify } from './duel.ts';
 import { median, type Report, rounded, type Say } from './figures.ts';
 import {
+  keepAsShipped,
   keptByDesk,
   runningStack,
   type SharedPlaces,
@@ -30,6 +31,7 @@ const pacedS = 4;
 export async function sharedPipeline(say: Say, instances: readonly number[]): Promise<Report> {
   const { directory, rulesDir } = roomyRules();
   const stack = await runningStack();
+  await keepAsShipped(stack);
   const cores = availableParallelism();
   say(`${cores} cores for the loops, broker, Redis, generator and sinks together`);
   try {

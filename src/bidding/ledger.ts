@@ -137,8 +137,7 @@ function foldEntries(
   // Only the last state of each request is written, whatever it went through within the batch.
   for (const requestId of new Set(entries.map((entry) => entry.record.requestId))) {
     const { state } = current.get(requestId)!;
-    const before = known.get(requestId)?.state ?? null;
-    changes.push({ kind: 'state', state, open: isOpen(state), bidIds: bidIdsOf(state), before });
+    changes.push({ kind: 'state', state, open: isOpen(state), bidIds: bidIdsOf(state) });
   }
   return { folds, changes };
 }

@@ -78,8 +78,7 @@ export type EventLog = {
 
 /** One change of the views. A batch's changes are applied in order, all or none. */
 export type ViewChange =
-  /** `before`: what stands there until then, where the caller knows it; only what differs need be written then. */
-  | { kind: 'state'; state: RequestState; open: boolean; bidIds: readonly string[]; before?: RequestState | null }
+  | { kind: 'state'; state: RequestState; open: boolean; bidIds: readonly string[] }
   /** Reserves under every cap or, where one has no room, none: then the request id is in `refused`, now and whenever asked. Doing it twice changes nothing. */
   | {
       kind: 'reserve';

@@ -4,6 +4,7 @@
  * says "about here". So of each cell only what chance would put there is spread over its neighbours, the rest stays.
  */
 import { cellCount, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
+import { digits, type Habits, underEnd, underTriangle } from './habits.ts';
 
 /** Standard deviations that chance may add to a cell; what is more is an atom. */
 const chanceFactor = 3;
@@ -45,13 +46,14 @@ export function gather(counts: Counts, sums: Float64Array, factor: number): void
 }
 
 /**
- * Where within the grid results lie, `from` … `to` in the list, how many, and how wide. `lone` is by place in the list what
+ * Where within the grid results lie, `from` … `to` in the list, how many, where and how wide. `lone` is by place in the list what
  * the cell gives away, `loneSum` all of it; it is overwritten with the next spread.
  */
 export type Spread = {
   from: number;
   to: number;
   rivals: number;
+  mean: number;
   deviation: number;
   lone: Float64Array;
   loneSum: number;
@@ -116,14 +118,14 @@ export function spreadOf(counts: Counts): Spread {
     square += moment * cells[place]!;
     alone += Math.min(count, 1);
   }
-  if (!(rivals > 0)) return { from, to: from, rivals: 0, deviation: 0, lone, loneSum: 0 };
+  if (!(rivals > 0)) return { from, to: from, rivals: 0, mean: 0, deviation: 0, lone, loneSum: 0 };
   mean /= rivals;
   const all = Math.sqrt(Math.max(0, square / rivals - mean * mean));
   // An atom says nothing of the width around it.
   const cut = giveAway(counts, from, to, mostByChance(alone, all));
   const deviation = Math.min(all, shortestHalf(cells, from, to, cut) / normalHalf);
   const loneSum = deviation < all ? giveAway(counts, from, to, mostByChance(alone, deviation)) : cut;
-  return { from, to, rivals, deviation, lone, loneSum };
+  return { from, to, rivals, mean, deviation, lone, loneSum };
 }
 
 /**
@@ -135,24 +137,22 @@ function halfWidthOf({ rivals, deviation }: Spread, smoothing: number): number {
   return 2 * Math.round(smoothing * deviation * Math.max(rivals, 1) ** -0.2) + 1;
 }
 
-/** Part of a triangle of this half-width, the outermost cell 1, that lies beyond an end so many cells away. */
-function beyond(halfWidth: number, distance: number): number {
-  const cut = halfWidth - distance;
-  return (cut * (cut + 1)) / 2;
-}
+/** By digit: 1 over all that lies under a triangle around it. */
+const inverses = new Float64Array(digits);
+const digitOf = Uint8Array.from({ length: cellCount }, (_, cell) => cell % digits);
 
-/** What is left within the grid of triangles over all that is given away. */
-function insideOf({ cells }: Counts, { from, to, loneSum }: Spread, halfWidth: number): number {
-  let inside = halfWidth * halfWidth * loneSum;
+/** What is left within the grid of triangles over all that is given away, of each of which 1 was spread; see `inverses`. */
+function insideOf({ cells }: Counts, { from, to, loneSum }: Spread, halfWidth: number, habits: Habits): number {
+  let inside = loneSum;
   for (let place = from; place < to; place += 1) {
-    const distance = cells[place]! - minRateHundredths + 1;
-    if (distance >= halfWidth) break;
-    inside -= lone[place]! * beyond(halfWidth, distance);
+    const cut = halfWidth - (cells[place]! - minRateHundredths + 1);
+    if (cut <= 0) break;
+    inside -= lone[place]! * inverses[digitOf[cells[place]!]!]! * underEnd(habits, minRateHundredths - 1, cut, -1);
   }
   for (let place = to - 1; place >= from; place -= 1) {
-    const distance = maxRateHundredths + 1 - cells[place]!;
-    if (distance >= halfWidth) break;
-    inside -= lone[place]! * beyond(halfWidth, distance);
+    const cut = halfWidth - (maxRateHundredths + 1 - cells[place]!);
+    if (cut <= 0) break;
+    inside -= lone[place]! * inverses[digitOf[cells[place]!]!]! * underEnd(habits, maxRateHundredths + 1, cut, 1);
   }
   return inside;
 }
@@ -165,9 +165,10 @@ const here = new Float64Array(cellCount);
 const under = new Float64Array(cellCount);
 let bends = new Float64Array(4 * cellCount);
 
-/** Adds to `here` what is given away, spread by each width of the mixture. */
-function addSpread(counts: Counts, spread: Spread, mixture: Mixture, factor: number): void {
+/** Adds to `here` what is given away, spread by each width of the mixture and by what the market likes. */
+function addSpread(counts: Counts, spread: Spread, mixture: Mixture, factor: number, habits: Habits): void {
   const { cells } = counts;
+  const { factors } = habits;
   const { from, to, loneSum } = spread;
   const margin = halfWidthOf(spread, Math.max(...mixture.map(({ smoothing }) => smoothing)));
   const [lowest, highest] = [cells[from]!, cells[to - 1]!];
@@ -178,10 +179,12 @@ function addSpread(counts: Counts, spread: Spread, mixture: Mixture, factor: num
   for (const { smoothing, share } of mixture) {
     const halfWidth = halfWidthOf(spread, smoothing);
     if (halfWidth === 1) continue;
-    const scale = (factor * share * loneSum) / insideOf(counts, spread, halfWidth);
+    for (let digit = 0; digit < digits; digit += 1) inverses[digit] = 1 / underTriangle(habits, digit, halfWidth);
+    const scale = (factor * share * loneSum) / insideOf(counts, spread, halfWidth, habits);
     for (let place = from; place < to; place += 1) {
-      const bend = lone[place]! * scale;
-      const middle = cells[place]! + margin;
+      const cell = cells[place]!;
+      const bend = lone[place]! * scale * inverses[digitOf[cell]!]!;
+      const middle = cell + margin;
       bends[middle - halfWidth]! += bend;
       bends[middle]! -= 2 * bend;
       bends[middle + halfWidth]! += bend;
@@ -194,12 +197,12 @@ function addSpread(counts: Counts, spread: Spread, mixture: Mixture, factor: num
     slope += bends[cell - 1 + margin]!;
     height += slope;
     // Running sums of positive and negative shares may end a rounding below zero.
-    if (cell >= minRateHundredths && height > 0) here[cell]! += height;
+    if (cell >= minRateHundredths && height > 0) here[cell]! += height * factors[cell]!;
   }
 }
 
 /** Fills `here` and `under` with the counts times `factor`, smoothed by each width of the mixture and times its share. */
-function smooth(counts: Counts, spread: Spread, mixture: Mixture, factor: number): void {
+function smooth(counts: Counts, spread: Spread, mixture: Mixture, factor: number, habits: Habits): void {
   const { cells, on, between, length } = counts;
   let all = 0;
   let spreading = 0;
@@ -224,7 +227,7 @@ function smooth(counts: Counts, spread: Spread, mixture: Mixture, factor: number
       under[cell]! -= given * (between[place]! / count);
     }
   }
-  addSpread(counts, spread, mixture, factor);
+  addSpread(counts, spread, mixture, factor, habits);
 }
 
 /** A win curve to start from, and what it weighs beside the results, which weigh `own` each. */
@@ -235,8 +238,14 @@ export type Start = { win: Float64Array; weight: number; own: number };
  * what lies between two cells with the cell above; what would fall beyond the grid's ends is put back in proportion. A rate
  * between two cells beats the upper one, loses to the lower and ties with neither.
  */
-export function smoothedWin(counts: Counts, spread: Spread, mixture: Mixture, start: Start, win: Float64Array): void {
-  smooth(counts, spread, mixture, start.own);
+export function smoothedWin(
+  counts: Counts,
+  spread: Spread,
+  mixture: Mixture,
+  { start, habits }: { start: Start; habits: Habits },
+  win: Float64Array,
+): void {
+  smooth(counts, spread, mixture, start.own, habits);
   const { win: before, weight } = start;
   let above = 0;
   for (let cell = cellCount - 1; cell >= 0; cell -= 1) {

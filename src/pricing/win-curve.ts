@@ -6,6 +6,8 @@ import { hash } from 'node:crypto';
 import { cellCount, type EpochMs, maxRateHundredths, minRateHundredths, noRivalCell } from '../domain/glossary.ts';
 import { decayFactor, type Histogram } from '../domain/histogram.ts';
 import type { Trial, TrialAcceptance } from '../domain/offer.ts';
+import { levelOf, moveWin, stepTo } from './alignment.ts';
+import { type Habits, habitsOf, noHabits } from './habits.ts';
 import type { PriorSettings } from './settings.ts';
 import { createCounts, gather, type Mixture, smoothedWin, spreadOf } from './smoothing.ts';
 import { readings, scoreHalfLives, smoothings, tryOut, weighReadings, weighSegments, windows } from './trial.ts';
@@ -99,10 +101,16 @@ export type LearntCurve = WinCurve & {
 };
 
 /** What is made in one segment in the mean of the readings. What its children start from is by window, times its readings' weights. */
-type Mixed = { byWindow: readonly Float64Array[]; win: Float64Array };
+type Mixed = {
+  byWindow: readonly Float64Array[];
+  win: Float64Array;
+  /** Where the rates of each window lie; null until a child asks. */
+  levels: readonly (number | null)[] | null;
+};
 
 /** What curves made of the same statistics have in common, by segment, and the memory for it, which costs more to get than to fill. */
 export type SharedCurves = {
+  habits: Map<string, Habits>;
   market: Map<string, readonly Float64Array[]>;
   mixed: Map<string, Mixed>;
   room: Float64Array[];
@@ -110,11 +118,12 @@ export type SharedCurves = {
 };
 
 export function createShared(): SharedCurves {
-  return { market: new Map(), mixed: new Map(), room: [], used: 0 };
+  return { habits: new Map(), market: new Map(), mixed: new Map(), room: [], used: 0 };
 }
 
 /** Before curves of other statistics are made: `readingWins` of those made so far are overwritten. */
 export function clearShared(shared: SharedCurves): void {
+  shared.habits.clear();
   shared.market.clear();
   shared.mixed.clear();
   shared.used = 0;
@@ -131,19 +140,23 @@ function takeRoom(shared: SharedCurves): Float64Array {
 }
 
 const counts = createCounts();
+const moved = new Float64Array(cellCount);
+
+/** What all curves of one market are made with. */
+type Making = { input: WinCurveInput; shared: SharedCurves; habits: Habits };
 
 type Window = (typeof windows)[number];
 
 /**
  * Fills `wins` with the win curves of `(counts + m · parent) / (n + m)`, one for each mixture, times what its shares add up
- * to. False where nothing is known: the parent's stand for the segment too.
+ * to; a parent whose level is told is moved towards the counts. False where nothing is known: the parent's stand for the segment too.
  */
 function shrink(
   histogram: Histogram | null | undefined,
   { halfLifeResults }: Window,
-  parent: { win: Float64Array; weightBeside: (results: number) => number },
+  parent: { win: Float64Array; weightBeside: (results: number) => number; level: number | null },
   into: { mixtures: readonly Mixture[]; wins: readonly Float64Array[] },
-  { at, halfLifeMs }: WinCurveInput,
+  { input: { at, halfLifeMs }, habits }: Making,
 ): boolean {
   if (histogram === null || histogram === undefined) return false;
   gather(counts, histogram.cells, decayFactor(histogram, at, { halfLifeMs, halfLifeResults }));
@@ -151,9 +164,11 @@ function shrink(
   const total = counts.results + weight;
   const spread = spreadOf(counts);
   const known = total > 0 ? total : 1;
-  const start = { win: parent.win, weight: weight / known, own: 1 / known };
+  const step = stepTo(spread, parent.level, weight);
+  const win = step === 0 ? parent.win : moveWin(parent.win, step, habits, moved);
+  const start = { win, weight: weight / known, own: 1 / known };
   for (const [place, mixture] of into.mixtures.entries()) {
-    smoothedWin(counts, spread, mixture, start, into.wins[place]!);
+    smoothedWin(counts, spread, mixture, { start, habits }, into.wins[place]!);
   }
   return true;
 }
@@ -224,16 +239,16 @@ export function buildWinCurve(input: WinCurveInput): LearntCurve {
 }
 
 /** The whole market as each reading alone sees it, by window and by smoothing. */
-function readMarket(segment: SegmentEvidence | undefined, input: WinCurveInput, shared: SharedCurves): Float64Array[] {
-  const { prior, priorWeight, smoothing } = input;
+function readMarket(segment: SegmentEvidence | undefined, making: Making): Float64Array[] {
+  const { prior, priorWeight, smoothing } = making.input;
   // A guess about the whole market gives way to what the market itself says.
   const weightBeside = (results: number) => (priorWeight === 0 ? 0 : priorWeight ** 2 / (priorWeight + results));
-  const parent = { win: winOf(prior), weightBeside };
+  const parent = { win: winOf(prior), weightBeside, level: null };
   const mixtures = smoothings.map(({ factor }) => [{ smoothing: factor * smoothing, share: 1 }]);
-  const readingWins = readings.map(() => takeRoom(shared));
+  const readingWins = readings.map(() => takeRoom(making.shared));
   for (const [place, window] of windows.entries()) {
     const wins = readingWins.slice(place * mixtures.length, (place + 1) * mixtures.length);
-    const learnt = shrink(segment?.histograms[place], window, parent, { mixtures, wins }, input);
+    const learnt = shrink(segment?.histograms[place], window, parent, { mixtures, wins }, making);
     for (const win of wins) {
       if (!learnt) win.set(parent.win);
       atMostOne(win);
@@ -242,10 +257,19 @@ function readMarket(segment: SegmentEvidence | undefined, input: WinCurveInput, 
   return readingWins;
 }
 
+/** The digits that the whole market likes, from all that is remembered of it. */
+function readHabits(segment: SegmentEvidence | undefined, { at, halfLifeMs }: WinCurveInput): Habits {
+  const histogram = segment?.histograms[0];
+  if (histogram === null || histogram === undefined) return noHabits;
+  const [{ halfLifeResults }] = windows;
+  gather(counts, histogram.cells, decayFactor(histogram, at, { halfLifeMs, halfLifeResults }));
+  return habitsOf(counts);
+}
+
 const wholeParts = windows.map(() => 1);
 
 function mixedOf(byWindow: readonly Float64Array[], shared: SharedCurves): Mixed {
-  return { byWindow, win: atMostOne(addUp(takeRoom(shared), byWindow, wholeParts)) };
+  return { byWindow, win: atMostOne(addUp(takeRoom(shared), byWindow, wholeParts)), levels: null };
 }
 
 /** Readings of one window differ in nothing but the smoothing, which is linear: they are mixed before they are shrunk. */
@@ -257,14 +281,11 @@ function mixMarket(readingWins: readonly Float64Array[], byReading: readonly num
   return mixedOf(byWindow, shared);
 }
 
-function mixSegment(
-  segment: SegmentEvidence,
-  parent: Mixed,
-  byReading: readonly number[],
-  input: WinCurveInput,
-  shared: SharedCurves,
-): Mixed {
+function mixSegment(segment: SegmentEvidence, parent: Mixed, byReading: readonly number[], making: Making): Mixed {
+  const { input, shared } = making;
   const weightBeside = () => input.shrinkage;
+  parent.levels ??= parent.byWindow.map(levelOf);
+  const { levels } = parent;
   const byWindow = windows.map((window, place) => {
     const win = parent.byWindow[place]!;
     const mixture = smoothings.map(({ factor }, step) => ({
@@ -273,7 +294,9 @@ function mixSegment(
     }));
     const own = takeRoom(shared);
     const into = { mixtures: [mixture], wins: [own] };
-    return shrink(segment.histograms[place], window, { win, weightBeside }, into, input) ? own : win;
+    return shrink(segment.histograms[place], window, { win, weightBeside, level: levels[place]! }, into, making)
+      ? own
+      : win;
   });
   return mixedOf(byWindow, shared);
 }
@@ -296,12 +319,14 @@ export function buildWithReadings(input: WinCurveInput): CurveWithReadings {
   }));
   const byReading = weighReadings(levels[0]?.sums ?? null, levels[0]?.factor ?? 1);
   const market = segments[0]?.key ?? '';
-  const readingWins = knownOr(shared.market, market, () => readMarket(segments[0], input, shared));
+  const habits = knownOr(shared.habits, market, () => readHabits(segments[0], input));
+  const making = { input, shared, habits };
+  const readingWins = knownOr(shared.market, market, () => readMarket(segments[0], making));
   const weighed = byReading.join();
   const mixed = [knownOr(shared.mixed, `${weighed}:${market}`, () => mixMarket(readingWins, byReading, shared))];
   for (let place = 1; place < segments.length; place += 1) {
     const segment = segments[place]!;
-    const make = () => mixSegment(segment, mixed[parentOf(place, segments)]!, byReading, input, shared);
+    const make = () => mixSegment(segment, mixed[parentOf(place, segments)]!, byReading, making);
     mixed.push(knownOr(shared.mixed, `${weighed}:${segment.key}`, make));
   }
   const wins = mixed.map((segment) => segment.win);

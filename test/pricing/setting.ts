@@ -78,3 +78,12 @@ export function plainWin(cells: readonly number[]): Float64Array {
   }
   return win;
 }
+
+/** Uniform numbers in [0, 1) that are the same in every run (Park and Miller). */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { cellCount, maxRateHundredths, minRateHundredths } from '../../src/domain/glossary.ts';
+import { type Habits, habitsFrom, noHabits } from '../../src/pricing/habits.ts';
 import { createCounts, gather, type Mixture, smoothedWin, spreadOf } from '../../src/pricing/smoothing.ts';
 import { winOf } from '../../src/pricing/win-curve.ts';
 
@@ -27,7 +28,7 @@ const weights = fc
   });
 
 /** What the header of smoothing.ts says, for one width, by going over all pairs of cells. */
-function smoothedByPairs(sums: Float64Array, smoothing: number): Float64Array {
+function smoothedByPairs(sums: Float64Array, smoothing: number, { factors }: Habits): Float64Array {
   const counts = createCounts();
   gather(counts, sums, 1);
   const { rivals, deviation, from, to } = spreadOf(counts);
@@ -45,41 +46,67 @@ function smoothedByPairs(sums: Float64Array, smoothing: number): Float64Array {
     givenSum += given;
     smoothed[cell]! -= (given * sums[cell]!) / both(cell);
     smoothed[cellCount + cell]! -= (given * sums[cellCount + cell]!) / both(cell);
+    const height = (near: number) =>
+      Math.max(0, halfWidth - Math.abs(near - cell)) * factors[200 + ((near + 400) % 10)]!;
+    let all = 0;
+    for (let near = cell - halfWidth; near <= cell + halfWidth; near += 1) all += height(near);
     for (let near = minRateHundredths; near <= maxRateHundredths; near += 1) {
-      spread[near]! += given * Math.max(0, halfWidth - Math.abs(near - cell));
+      spread[near]! += (given * height(near)) / all;
     }
   }
   const inside = spread.reduce((sum, share) => sum + share, 0);
   return smoothed.map((share, place) => share + (place < cellCount ? (spread[place]! * givenSum) / inside : 0));
 }
 
-function winFrom(sums: Float64Array, mixture: Mixture, start: { win: Float64Array; weight: number; own: number }) {
+function winFrom(
+  sums: Float64Array,
+  mixture: Mixture,
+  start: { win: Float64Array; weight: number; own: number },
+  habits: Habits,
+) {
   const counts = createCounts();
   gather(counts, sums, 1);
   const win = new Float64Array(cellCount);
-  smoothedWin(counts, spreadOf(counts), mixture, start, win);
+  smoothedWin(counts, spreadOf(counts), mixture, { start, habits }, win);
   return win;
 }
+
+/** Factors by digit, 1 on average, or none. */
+const habits = fc.oneof(
+  fc.constant(noHabits),
+  fc.array(fc.double({ min: 0.02, max: 8, noNaN: true }), { minLength: 10, maxLength: 10 }).map((liked) => {
+    const sum = liked.reduce((all, each) => all + each, 0);
+    return habitsFrom(Float64Array.from(liked, (each) => (10 * each) / sum));
+  }),
+);
 
 test('several widths at once say what each says alone, which is what a plain kernel says, on top of the start', () => {
   const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 3, maxLength: 3 });
   const start = { win: Float64Array.from({ length: cellCount }, (_, cell) => 1 - cell / cellCount), weight: 0.3 };
   fc.assert(
-    fc.property(weights, shares, fc.constantFrom(0.5, 1, 3), (sums, [plain, narrow, wide], smoothing) => {
-      const total = sums.reduce((sum, weight) => sum + weight, 0);
-      const mixture = [
-        { smoothing: 0, share: plain! },
-        { smoothing, share: narrow! },
-        { smoothing: 2 * smoothing, share: wide! },
-      ];
-      const win = winFrom(sums, mixture, { ...start, own: 1 / total });
-      const each = mixture.map((part) => winOf(smoothedByPairs(sums, part.smoothing).map((share) => share / total)));
-      for (let cell = 0; cell < cellCount; cell += 1) {
-        const expected = mixture.reduce((sum, { share }, place) => sum + share * each[place]![cell]!, 0);
-        const found = win[cell]! - start.weight * start.win[cell]!;
-        assert.ok(Math.abs(found - expected) < 1e-9, `cell ${cell}: ${found}, not ${expected}`);
-      }
-    }),
+    fc.property(
+      weights,
+      habits,
+      shares,
+      fc.constantFrom(0.5, 1, 3),
+      (sums, liked, [plain, narrow, wide], smoothing) => {
+        const total = sums.reduce((sum, weight) => sum + weight, 0);
+        const mixture = [
+          { smoothing: 0, share: plain! },
+          { smoothing, share: narrow! },
+          { smoothing: 2 * smoothing, share: wide! },
+        ];
+        const win = winFrom(sums, mixture, { ...start, own: 1 / total }, liked);
+        const each = mixture.map((part) =>
+          winOf(smoothedByPairs(sums, part.smoothing, liked).map((share) => share / total)),
+        );
+        for (let cell = 0; cell < cellCount; cell += 1) {
+          const expected = mixture.reduce((sum, { share }, place) => sum + share * each[place]![cell]!, 0);
+          const found = win[cell]! - start.weight * start.win[cell]!;
+          assert.ok(Math.abs(found - expected) < 1e-9, `cell ${cell}: ${found}, not ${expected}`);
+        }
+      },
+    ),
     { numRuns: 150 },
   );
 });
@@ -87,8 +114,14 @@ test('several widths at once say what each says alone, which is what a plain ker
 test('at the ends of the grid nothing is lost and nothing falls outside it', () => {
   const sums = new Float64Array(cellCount);
   for (const cell of [2, 6, 11, 480, 490, 497]) sums[cell] = 1;
-  const win = winFrom(sums, [{ smoothing: 1, share: 1 }], { win: new Float64Array(cellCount), weight: 0, own: 1 / 6 });
-  assert.ok(Math.abs(win[1]! - 1) < 1e-12);
-  assert.equal(win[498], 0);
-  assert.ok(win[300]! > 0.3 && win[300]! < 0.7);
+  const start = { win: new Float64Array(cellCount), weight: 0, own: 1 / 6 };
+  fc.assert(
+    fc.property(habits, (liked) => {
+      const win = winFrom(sums, [{ smoothing: 1, share: 1 }], start, liked);
+      assert.ok(Math.abs(win[1]! - 1) < 1e-12);
+      assert.equal(win[498], 0);
+      assert.ok(win[300]! > 0.3 && win[300]! < 0.7);
+    }),
+    { numRuns: 50 },
+  );
 });

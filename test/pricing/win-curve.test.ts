@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { cellCount, noRivalCell } from '../../src/domain/glossary.ts';
 import { emptyHistogram, foldSums } from '../../src/domain/histogram.ts';
 import { buildWinCurve, decodeWinCurve, encodeWinCurve, priorDistribution } from '../../src/pricing/win-curve.ts';
-import { evidenceOf, histogramOf, plainWin, settings } from './setting.ts';
+import { evidenceOf, histogramOf, plainWin, seeded, settings } from './setting.ts';
 
 const prior = priorDistribution(settings.winCurve.prior);
 const timeless = { prior, at: 0, halfLifeMs: Number.POSITIVE_INFINITY };
@@ -124,15 +124,6 @@ test('a stored curve comes back with its hash, and a damaged one is refused', ()
   assert.throws(() => decodeWinCurve(text.replace(/^..../, 'AAAB'), curve.hash), /hash/);
   assert.throws(() => decodeWinCurve('', curve.hash), /length/);
 });
-
-/** Uniform numbers in [0, 1) that are the same in every run (Park and Miller). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-}
 
 /** Share of the best possible surplus that a bidder earns who trusts `believed` where `truth` holds. */
 function surplusShare(believed: Float64Array, truth: Float64Array): number {

@@ -3,7 +3,7 @@
  * buffer of its own and copies it into the next larger one six times, and takes its checksum byte by byte.
  */
 
-export type ProducedMessage = {
+type ProducedMessage = {
   key?: string | Buffer | null;
   value: string | Buffer | null;
   headers?: Readonly<Record<string, string | Buffer | null>>;

@@ -28,9 +28,13 @@ export function keysOf(prefix: string): Keys {
   };
 }
 
+const ownName = randomBytes(9).toString('base64url');
+let names = 0;
+
 /** Never used before on this server, whatever it forgot since. */
 export function newName(): string {
-  return randomBytes(9).toString('base64url');
+  names += 1;
+  return `${ownName}${names.toString(36)}`;
 }
 
 const cursorTimeLength = 15;
@@ -52,8 +56,6 @@ export function cursorIn(header: string, requestId: RequestId): string {
   return `${header.slice(-cursorTimeLength)}:${requestId}`;
 }
 
-type StateChange = Extract<ViewChange, { kind: 'state' }>;
-
 const statuses: Readonly<Record<string, Reservation>> = {
   h: 'held',
   c: 'committed',
@@ -63,32 +65,7 @@ const statuses: Readonly<Record<string, Reservation>> = {
 
 export function ledgerRow(state: string, exposure: string): LedgerRow {
   // Whether others folded the claim while something was missing, these views do not say.
-  return { state: stateIn(state), reservation: statuses[exposure.charAt(0)] ?? 'none', hadRoom: false };
-}
-
-/** A state, and after it what became different, each as JSON. JSON has no tabs. */
-function stateIn(text: string): RequestState {
-  const [first = '', ...later] = text.split('\t');
-  return Object.assign(JSON.parse(first), ...later.map((each) => JSON.parse(each))) as RequestState;
-}
-
-/** How many pieces the row of a state has that was made here. */
-const piecesOf = new WeakMap<RequestState, number>();
-/** A row that changes more often than nearly all do is written anew. */
-const mostPieces = 6;
-
-/**
- * What is to be added to the row: the fields that changed. Null where the whole has to be written: the row may stand on a page, or was
- * made by others, or has been added to often.
- */
-function additionTo({ state, before, open }: StateChange): string | null {
-  const pieces = (before && piecesOf.get(before)) ?? mostPieces;
-  const isAdded = pieces < mostPieces;
-  // What is closed may be put on a page, and nothing is added there.
-  if (open) piecesOf.set(state, isAdded ? pieces + 1 : 1);
-  if (!isAdded) return null;
-  const fields = Object.entries(state).filter(([name, value]) => value !== before![name as keyof RequestState]);
-  return JSON.stringify(Object.fromEntries(fields));
+  return { state: JSON.parse(state), reservation: statuses[exposure.charAt(0)] ?? 'none', hadRoom: false };
 }
 
 /** Half-lives may differ between partitions only while a changed setting is rolled out. */
@@ -158,13 +135,12 @@ function encodeLimit({ limitAmountCents, limitCount, keys }: CapReservation): st
 }
 
 /** Lessons are told apart from the rest: `encodeLessons`. */
-function encodeChange(change: ViewChange, additions: ReadonlyMap<StateChange, string>, args: string[]): void {
+function encodeChange(change: ViewChange, args: string[]): void {
   switch (change.kind) {
     case 'state': {
       const { state, open, bidIds } = change;
-      const addition = additions.get(change);
-      const [mark, text] = addition === undefined ? ['S', JSON.stringify(state)] : ['A', addition];
-      args.push(mark, state.requestId, `${headerOf(state, open)}\t${text}`, String(bidIds.length), ...bidIds);
+      const row = `${headerOf(state, open)}\t${JSON.stringify(state)}`;
+      args.push('S', state.requestId, row, String(bidIds.length), ...bidIds);
       return;
     }
     case 'reserve': {
@@ -226,26 +202,14 @@ function encodeLessons(changes: readonly ViewChange[]): { names: string[]; lesso
   return { names: [...places.keys()], lessons: `[${numbers.join(',').replaceAll('Infinity', '1e999')}]` };
 }
 
-function additionsIn(changes: readonly ViewChange[]): Map<StateChange, string> {
-  const additions = new Map<StateChange, string>();
-  for (const change of changes) {
-    if (change.kind !== 'state') continue;
-    const addition = additionTo(change);
-    if (addition !== null) additions.set(change, addition);
-  }
-  return additions;
-}
-
 /** Arguments of the fold, after the prefix. */
 export function encodeBatch(batch: ViewBatch): string[] {
   const { names, lessons } = encodeLessons(batch.changes);
   const args: string[] = [String(batch.partition), String(batch.first), String(batch.next), newName()];
-  const additions = additionsIn(batch.changes);
-  const addedTo = Array.from(additions.keys(), ({ state }) => state.requestId);
-  for (const list of [limitingKeys(batch.changes), promisedIds(batch.changes), names, addedTo]) {
+  for (const list of [limitingKeys(batch.changes), promisedIds(batch.changes), names]) {
     args.push(String(list.length), ...list);
   }
   args.push(lessons);
-  for (const change of batch.changes) encodeChange(change, additions, args);
+  for (const change of batch.changes) encodeChange(change, args);
   return args;
 }

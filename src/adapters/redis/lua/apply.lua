@@ -1,29 +1,54 @@
 -- Folds one batch into the views of a partition where they stand at its first record, whole; else changes nothing.
 -- KEYS applied, generations, of all partitions. ARGV prefix, partition, first, next, name for a new generation, how many
 -- cap keys any change may be refused by, these, how many requests any change promises money for or takes it back from, these,
--- how many statistics learn, these, how many rows are added to, their requests, the lessons, changes. Lessons are numbers, as a
--- list in JSON; a lesson is: time, half-life in ms, half-life in results, number of additions, number of statistics, then cell
--- and amount of each addition, then the place of each statistic among those above. What a batch comes to is written at its end:
--- nearly all that is promised in a long one is taken back in it.
--- Returns { applied before } where out of step (-1 where a row that is added to is not there), else { '', whether the views were
--- whole ('1', '0'), refused requests }. While they are not, what is promised elsewhere may be missing: then nobody is refused, and
--- whoever has a claim looks for room later.
+-- how many statistics learn, these, the lessons, changes. They are numbers, as a list in JSON; a lesson is: time, half-life in ms, half-life
+-- in results, number of additions, number of statistics, then cell and amount of each addition, then the place of each
+-- statistic among those above. What a batch comes to is written at its end: nearly all that is promised in a long one is taken back in it.
+-- Returns { applied before } where out of step, else { '', whether the views were whole ('1', '0'), refused requests }. While
+-- they are not, what is promised elsewhere may be missing: then nobody is refused, and whoever has a claim looks for room later.
 
 local prefix, partition, first = ARGV[1], ARGV[2], ARGV[3]
 local applied = call('HGET', KEYS[1], partition) or '0'
 if applied ~= first then return { applied } end
+
+local generation = call('HGET', KEYS[2], partition)
+if first == '0' then
+  -- Views begun anew: what an earlier fold or an unfinished one left is not built upon.
+  if call('HEXISTS', KEYS[1], partition) == 0 then call('DEL', prefix .. 'whole') end
+  if generation then
+    call('SADD', prefix .. 'garbage', partition .. ':' .. generation)
+    call('HDEL', KEYS[2], partition)
+    generation = false
+  end
+  call('DEL', prefix .. 'restoring:' .. partition)
+end
+if not generation and #ARGV > 9 then
+  generation = ARGV[5]
+  call('HSET', KEYS[2], partition, generation)
+end
+base = prefix .. 'v:' .. partition .. ':' .. (generation or '') .. ':'
+local taking = call('EXISTS', prefix .. 'taking:' .. partition) == 1
+if taking then
+  local undo = base .. 'undo'
+  keep = function(name, old) call('HSETNX', undo, name, old or '') end
+end
+
+local whole = ARGV[6] == '0' or areWhole(prefix, KEYS[1])
+
+-- Should this script die half way, the views of the partition are gone, not wrong.
+call('HDEL', KEYS[1], partition)
 
 local at = 5
 local function take()
   at = at + 1
   return ARGV[at]
 end
+local refused = { '', whole and '1' or '0' }
 local function takeList()
   local list = {}
   for i = 1, tonumber(take()) do list[i] = take() end
   return list
 end
-local limiting, promised, learning, addedTo = takeList(), takeList(), takeList(), takeList()
 
 -- More than may stand on Lua's stack at once.
 local atOnce = 1000
@@ -42,50 +67,11 @@ local function readAll(key, fields, found)
   end)
 end
 
-local generation = call('HGET', KEYS[2], partition)
-
--- By request: where it stood before this batch, and the last of its rows.
-local rows = {}
-local lacking = #addedTo > 0 and (not generation or first == '0')
-if not lacking then
-  readAll(prefix .. 'v:' .. partition .. ':' .. (generation or '') .. ':rows', addedTo, function(id, row)
-    rows[id] = { was = row }
-    lacking = lacking or not row or not string.find(row, '^[^|]+|1|')
-  end)
-end
-if lacking then return { '-1' } end
-
-if first == '0' then
-  -- Views begun anew: what an earlier fold or an unfinished one left is not built upon.
-  if call('HEXISTS', KEYS[1], partition) == 0 then call('DEL', prefix .. 'whole') end
-  if generation then
-    call('SADD', prefix .. 'garbage', partition .. ':' .. generation)
-    call('HDEL', KEYS[2], partition)
-    generation = false
-  end
-  call('DEL', prefix .. 'restoring:' .. partition)
-end
-if not generation and #ARGV > 10 then
-  generation = ARGV[5]
-  call('HSET', KEYS[2], partition, generation)
-end
-base = prefix .. 'v:' .. partition .. ':' .. (generation or '') .. ':'
-local taking = call('EXISTS', prefix .. 'taking:' .. partition) == 1
-if taking then
-  local undo = base .. 'undo'
-  keep = function(name, old) call('HSETNX', undo, name, old or '') end
-end
-
-local whole = #limiting == 0 or areWhole(prefix, KEYS[1])
-
--- Should this script die half way, the views of the partition are gone, not wrong.
-call('HDEL', KEYS[1], partition)
-
-local refused = { '', whole and '1' or '0' }
+local limiting = takeList()
 
 -- What is promised for a request. `stored`: it stands under its cap keys.
 local exposures = {}
-readAll(base .. 'exp', promised, function(id, text)
+readAll(base .. 'exp', takeList(), function(id, text)
   local own = { was = text }
   if text then own.status, own.amount, own.expiresAt, own.keys = splitExposure(text) end
   own.stored = own.status == 'h' or own.status == 'c'
@@ -247,26 +233,18 @@ end
 
 local changes = {}
 
--- Pairs of bid and request: the last word counts.
-local bids = {}
-
-local function takeBids(id)
-  for _ = 1, tonumber(take()) do bids[#bids + 1], bids[#bids + 2] = take(), id end
-end
+-- By request: where it stood before this batch, and the last of its rows. Pairs of bid and request: the last word counts.
+local rows, bids = {}, {}
 
 function changes.S()
   local id, row = take(), take()
-  rows[id] = rows[id] or { was = call('HGET', base .. 'rows', id) }
-  rows[id].row = row
-  takeBids(id)
-end
-
-function changes.A()
-  local id, addition = take(), take()
   local own = rows[id]
-  local before, header = own.row or own.was, string.match(addition, '^[^\t]+')
-  own.row = header .. string.sub(before, string.find(before, '\t', 1, true), -1) .. string.sub(addition, #header + 1)
-  takeBids(id)
+  if not own then
+    own = { was = call('HGET', base .. 'rows', id) }
+    rows[id] = own
+  end
+  own.row = row
+  for _ = 1, tonumber(take()) do bids[#bids + 1], bids[#bids + 2] = take(), id end
 end
 
 function changes.R()
@@ -345,7 +323,7 @@ local function writeRows()
   for phase, cursors in pairs(coming) do callAll('ZADD', base .. 'c:' .. phase, cursors) end
 end
 
-learn(learning, cjson.decode(take()))
+learn(takeList(), cjson.decode(take()))
 while at < #ARGV do changes[take()]() end
 writeRows()
 flush()

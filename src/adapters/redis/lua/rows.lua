@@ -1,8 +1,8 @@
 -- What both the fold and a restore write: rows, reservations and statistics of one partition, under the keys of one
 -- generation. Whoever uses this sets `base`, and `keep` where an older value has to be kept for a copy being taken.
 --
---   rows     hash  request -> "phase|open|time\tJSON of the state", with further JSON behind tabs for fields that changed
---                  since, or "phase|open|time\t@PAGE:INDEX" for a closed one whose state stands on a page, INDEX from 0
+--   rows     hash  request -> "phase|open|time\tJSON of the state", or "phase|open|time\t@PAGE:INDEX" for a closed one whose
+--                  state stands on a page, INDEX from 0
 --   pages    hash  page -> squeezed states, as view-pages.ts writes them; page "last": the number given last
 --   open     set   requests with a next step or a timer
 --   c:PHASE  zset  by text: "time:request", the cursors of the rows in a phase

@@ -11,10 +11,15 @@ local function areWhole(prefix, appliedKey)
   local key = prefix .. 'whole'
   local known = redis.call('HMGET', key, 'run', 'partitions')
   if not known[2] or known[1] ~= runOfServer() then return false end
-  for partition = 0, tonumber(known[2]) - 1 do
-    if redis.call('HEXISTS', key, 'p:' .. partition) == 0 then return false end
-    -- A fold that broke off half way leaves none.
-    if redis.call('HEXISTS', appliedKey, partition) == 0 then return false end
+  local seen, partitions = {}, {}
+  for i = 1, tonumber(known[2]) do seen[i], partitions[i] = 'p:' .. (i - 1), i - 1 end
+  if #seen == 0 then return true end
+  for _, value in ipairs(redis.call('HMGET', key, unpack(seen))) do
+    if not value then return false end
+  end
+  -- A fold that broke off half way leaves none.
+  for _, value in ipairs(redis.call('HMGET', appliedKey, unpack(partitions))) do
+    if not value then return false end
   end
   return true
 end

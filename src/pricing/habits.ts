@@ -1,0 +1,117 @@
+/**
+ * Last digits that lenders like. Who writes 2.49 for one loan writes 2.19 or 2.79 for the next, so the habit is the whole
+ * market's, while where the rates lie belongs to a segment and a time: a segment with few results borrows the digits.
+ */
+import { cellCount, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
+import type { Counts } from './smoothing.ts';
+
+export const digits = 10;
+
+/** How much likelier a rate is than its neighbours, which depends on its last digit alone: 1 on average. */
+export type Habits = {
+  /** By cell. */
+  factors: Float64Array;
+  /** By digit: what has the factors less 1 as its second difference. Their sums under straight lines are sums of a few of these. */
+  bends: Float64Array;
+};
+
+/** More tens than any triangle reaches below the grid: so many more, and the remainder of a cell below 0 is its last digit too. */
+const farAbove = 1e6;
+
+function lastDigit(cell: number): number {
+  return (cell + farAbove) % digits;
+}
+
+/** `byDigit` is 1 on average. */
+export function habitsFrom(byDigit: Float64Array): Habits {
+  const slopes = new Float64Array(digits);
+  for (let digit = 1; digit < digits; digit += 1) slopes[digit] = slopes[digit - 1]! + byDigit[digit]! - 1;
+  const slope = slopes.reduce((sum, each) => sum + each, 0) / digits;
+  const bends = new Float64Array(digits);
+  for (let digit = 1; digit < digits; digit += 1) bends[digit] = bends[digit - 1]! + slopes[digit - 1]! - slope;
+  const factors = new Float64Array(cellCount);
+  for (let cell = 0; cell < cellCount; cell += 1) factors[cell] = byDigit[cell % digits]!;
+  return { factors, bends };
+}
+
+export const noHabits = habitsFrom(new Float64Array(digits).fill(1));
+
+/** Sum of the factors under a triangle that is `halfWidth` high at `middle` and 1 at its outermost cells. */
+export function underTriangle({ bends }: Habits, middle: number, halfWidth: number): number {
+  const both = bends[lastDigit(middle + halfWidth)]! + bends[lastDigit(middle - halfWidth)]!;
+  return halfWidth * halfWidth + both - 2 * bends[lastDigit(middle)]!;
+}
+
+/** The same under the end of a triangle from `cell` outwards, `height` high there; `step` is 1 upwards, −1 downwards. */
+export function underEnd({ bends }: Habits, cell: number, height: number, step: 1 | -1): number {
+  const first = bends[lastDigit(cell)]!;
+  const rise = first - bends[lastDigit(cell - step)]!;
+  return (height * (height + 1)) / 2 + bends[lastDigit(cell + step * height)]! - first - height * rise;
+}
+
+const curvature = new Float64Array(cellCount + 2 * digits);
+const seen = new Float64Array(cellCount);
+
+/**
+ * By digit, how many results there are, and how many there would be if all digits were liked the same: what a triangle over
+ * two tens makes of the results, which gives each digit the same. What stands in one place alone is an atom and no habit: of
+ * each digit the largest excess of a cell over its neighbours is left out.
+ */
+function countDigits({ cells, on, between, length }: Counts): { observed: Float64Array; expected: Float64Array } {
+  curvature.fill(0);
+  seen.fill(0);
+  for (let place = 0; place < length; place += 1) {
+    const cell = cells[place]!;
+    if (cell < minRateHundredths || cell > maxRateHundredths) continue;
+    const count = on[place]! + between[place]!;
+    seen[cell] = count;
+    curvature[cell]! += count;
+    curvature[cell + digits]! -= 2 * count;
+    curvature[cell + 2 * digits]! += count;
+  }
+  const observed = new Float64Array(digits);
+  const expected = new Float64Array(digits);
+  const largest = new Float64Array(digits);
+  let slope = 0;
+  let height = 0;
+  const end = Math.min(maxRateHundredths + digits, (cells[length - 1] ?? 0) + 2 * digits);
+  for (let place = cells[0] ?? 0; place < end; place += 1) {
+    slope += curvature[place]!;
+    height += slope;
+    const cell = place - digits + 1;
+    if (cell < minRateHundredths) continue;
+    const usual = height / digits ** 2;
+    const digit = cell % digits;
+    observed[digit]! += seen[cell]!;
+    expected[digit]! += usual;
+    // A tenth of the usual is the cell's own.
+    const byOthers = (usual - seen[cell]! / digits) / (1 - 1 / digits);
+    largest[digit] = Math.max(largest[digit]!, seen[cell]! - byOthers);
+  }
+  const leftOut = sumOf(largest) / digits;
+  return {
+    observed: observed.map((count, digit) => count - largest[digit]!),
+    expected: expected.map((count) => count - leftOut),
+  };
+}
+
+/** Habits of a market from its results. They are drawn towards none as far as chance explains them (James and Stein). */
+export function habitsOf(counts: Counts): Habits {
+  const { observed, expected } = countDigits(counts);
+  let surprise = 0;
+  const liked = new Float64Array(digits);
+  for (let digit = 0; digit < digits; digit += 1) {
+    const usual = expected[digit]!;
+    if (!(usual > 1e-9)) return noHabits;
+    liked[digit] = Math.max(0, observed[digit]!) / usual;
+    surprise += (observed[digit]! - usual) ** 2 / usual;
+  }
+  const trust = 1 - (digits - 1) / surprise;
+  const mean = sumOf(liked) / digits;
+  if (!(trust > 0 && mean > 0)) return noHabits;
+  return habitsFrom(liked.map((ratio) => 1 + trust * (ratio / mean - 1)));
+}
+
+function sumOf(values: Float64Array): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
