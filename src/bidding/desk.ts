@@ -55,11 +55,7 @@ export function createDesk(world: DeskWorld): Desk {
   const storedPolicies = new Set<string>();
 
   const common = { ...world, stopping: () => stopping };
-  const gate: Gate = createGate({
-    ...common,
-    viewsWhole: () => intake.viewsWhole(),
-    onOpen: () => claims.pump(),
-  });
+  const gate: Gate = createGate({ ...common, viewsWhole: () => intake.viewsWhole(), onOpen: () => claims.pump() });
   const ledger: Ledger = createLedger(views, settings);
   const curves: Curves = createCurves(world);
   const pricing = { acceptance: createAcceptance(world), pacer: createPacer(settings.demandByHour) };
