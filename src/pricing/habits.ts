@@ -15,11 +15,10 @@ export type Habits = {
   bends: Float64Array;
 };
 
-/** More tens than any triangle reaches below the grid: so many more, and the remainder of a cell below 0 is its last digit too. */
-const farAbove = 1e6;
-
-function lastDigit(cell: number): number {
-  return (cell + farAbove) % digits;
+/** Of a digit that at most one ten was added to or taken from. */
+function lastDigit(digit: number): number {
+  if (digit < 0) return digit + digits;
+  return digit < digits ? digit : digit - digits;
 }
 
 /** `byDigit` is 1 on average. */
@@ -36,17 +35,25 @@ export function habitsFrom(byDigit: Float64Array): Habits {
 
 export const noHabits = habitsFrom(new Float64Array(digits).fill(1));
 
-/** Sum of the factors under a triangle that is `halfWidth` high at `middle` and 1 at its outermost cells. */
-export function underTriangle({ bends }: Habits, middle: number, halfWidth: number): number {
-  const both = bends[lastDigit(middle + halfWidth)]! + bends[lastDigit(middle - halfWidth)]!;
-  return halfWidth * halfWidth + both - 2 * bends[lastDigit(middle)]!;
+/**
+ * Fills `sums`, by last digit of the middle, with the sum of the factors under a triangle that is `halfWidth` high there and 1
+ * at its outermost cells.
+ */
+export function underTriangles({ bends }: Habits, halfWidth: number, sums: Float64Array): void {
+  const reach = halfWidth % digits;
+  for (let digit = 0; digit < digits; digit += 1) {
+    const ends = bends[lastDigit(digit + reach)]! + bends[lastDigit(digit - reach)]!;
+    sums[digit] = halfWidth * halfWidth + ends - 2 * bends[digit]!;
+  }
 }
 
 /** The same under the end of a triangle from `cell` outwards, `height` high there; `step` is 1 upwards, −1 downwards. */
 export function underEnd({ bends }: Habits, cell: number, height: number, step: 1 | -1): number {
-  const first = bends[lastDigit(cell)]!;
-  const rise = first - bends[lastDigit(cell - step)]!;
-  return (height * (height + 1)) / 2 + bends[lastDigit(cell + step * height)]! - first - height * rise;
+  const digit = cell % digits;
+  const first = bends[digit]!;
+  const rise = first - bends[lastDigit(digit - step)]!;
+  const end = bends[lastDigit(digit + step * (height % digits))]!;
+  return (height * (height + 1)) / 2 + end - first - height * rise;
 }
 
 const curvature = new Float64Array(cellCount + 2 * digits);

@@ -4,7 +4,7 @@
  * says "about here". So of each cell only what chance would put there is spread over its neighbours, the rest stays.
  */
 import { cellCount, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
-import { digits, type Habits, underEnd, underTriangle } from './habits.ts';
+import { digits, type Habits, underEnd, underTriangles } from './habits.ts';
 
 /** Standard deviations that chance may add to a cell; what is more is an atom. */
 const chanceFactor = 3;
@@ -179,7 +179,8 @@ function addSpread(counts: Counts, spread: Spread, mixture: Mixture, factor: num
   for (const { smoothing, share } of mixture) {
     const halfWidth = halfWidthOf(spread, smoothing);
     if (halfWidth === 1) continue;
-    for (let digit = 0; digit < digits; digit += 1) inverses[digit] = 1 / underTriangle(habits, digit, halfWidth);
+    underTriangles(habits, halfWidth, inverses);
+    for (let digit = 0; digit < digits; digit += 1) inverses[digit] = 1 / inverses[digit]!;
     const scale = (factor * share * loneSum) / insideOf(counts, spread, halfWidth, habits);
     for (let place = from; place < to; place += 1) {
       const cell = cells[place]!;
