@@ -1,8 +1,7 @@
 /** Sends the claims that were read back, each by one job at a time and as many at once as the service bears, and says when it is over. */
-import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { RequestId } from '../domain/glossary.ts';
 import type { Usage } from '../domain/offer.ts';
 import type { Answered, Passed } from '../domain/records.ts';
-import type { Claim } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { fullCap } from './decide.ts';
 import { deadlineOf } from './evolve.ts';
@@ -63,7 +62,7 @@ export function createBidSender(
     attempted.add(requestId);
     // Nothing is written while it is not known that the claim still stands.
     const stands = () => ledger.get(requestId)?.state.phase === 'claimed';
-    if (!row.hadRoom && !(await findsRoom(claim, job.deadlineAt, stands))) {
+    if (!row.hadRoom && !(await findsRoom(job, stands))) {
       sending.delete(requestId);
       abandoned.delete(requestId);
       return withoutRoom(job);
@@ -95,12 +94,15 @@ export function createBidSender(
 
   /**
    * For a claim whose room nobody looked for: its own promise is among what is used by now, and so is that of any other such
-   * claim. Undecided at the deadline it has room, for it is not sent any more.
+   * claim. While everything is read again it is not known whether the claim stands: that is no end. Undecided at an end it has
+   * room, for it is not sent any more.
    */
-  async function findsRoom({ caps }: Claim, deadlineAt: EpochMs, stands: () => boolean): Promise<boolean> {
+  async function findsRoom({ requestId, claim, deadlineAt }: SendJob, stands: () => boolean): Promise<boolean> {
+    const { caps } = claim;
     const keys = [...new Set(caps.flatMap((cap) => cap.keys))];
     const cutoffAt = cutoffOf(deadlineAt, world.service, world.settings);
-    while (keys.length > 0 && stands() && !world.stopping() && world.clock.now() < cutoffAt) {
+    const isOver = () => world.stopping() || abandoned.has(requestId) || (world.isLive() && !stands());
+    while (keys.length > 0 && !isOver() && world.clock.now() < cutoffAt) {
       const usage = await wholeUsage(keys);
       if (usage !== null) return fullCap(caps, usage, { amountCents: 0, count: 0 }) === null;
       await sleep(world.clock, world.settings.retryFirstMs);

@@ -31,6 +31,8 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
     reservation: 'held',
     hadRoom: over.hadRoom ?? false,
   };
+  /** `reading`: everything is read again, and nothing is at hand. */
+  const world = { reading: false };
   const bytes: string[] = [];
   let asked = 0;
   const service: Pick<Service, 'placeBid' | 'networkP99Ms' | 'clockSkewMs'> = {
@@ -56,7 +58,7 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
     soleOwner: false,
     stopping: () => false,
     gate: { isOpen: () => true } as Gate,
-    ledger: { get: () => row } as unknown as Ledger,
+    ledger: { get: () => (world.reading ? null : row) } as unknown as Ledger,
     views: {
       wholeUsage: async (keys) => {
         assert.deepEqual(keys, ['day|all']);
@@ -66,7 +68,7 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
         return answer === 'not whole' ? null : new Map([['day|all', answer]]);
       },
     },
-    isLive: () => true,
+    isLive: () => !world.reading,
     owns: () => true,
     sendLimit: createSendLimit(settings.sendLimit),
   });
@@ -74,7 +76,7 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
   void sender.send(row).then((record) => {
     ending = record;
   });
-  return { clock, bytes, asked: () => asked, ending: () => ending, sender };
+  return { clock, world, bytes, asked: () => asked, ending: () => ending, sender };
 }
 
 const fits: Usage = { amountCents: limitAmountCents, count: 2 };
@@ -123,4 +125,15 @@ test('views that are never whole before the deadline let nothing out', async () 
   while (clock.now() < deadlineAt) await clock.advance(settings.retryFirstMs);
   assert.deepEqual(bytes, []);
   assert.ok(ending()?.kind === 'answered');
+});
+
+test('read again meanwhile, a claim still needs the room that nobody has found for it', async () => {
+  const { clock, world, bytes, ending } = setUp(['not whole', 'not whole', 'not whole', tooMuch]);
+  await clock.settle();
+  world.reading = true;
+  await clock.advance(settings.retryFirstMs);
+  world.reading = false;
+  await clock.advance(3 * settings.retryFirstMs);
+  assert.deepEqual(bytes, []);
+  assert.ok(ending()?.kind === 'passed');
 });
