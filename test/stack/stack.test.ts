@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import '../../src/adapters/kafka/kafkajs-mends.ts';
 import { SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
 import { Redis } from 'ioredis';
 import { Kafka, logLevel } from 'kafkajs';
