@@ -1,9 +1,9 @@
 /** Judges a run of the demo: the auditor's verdict and the figures, from the sandbox's record, the log and the views. */
 import type { Policy } from '../bidding/decide.ts';
-import type { EventLog, LogEntry, Views } from '../bidding/ports.ts';
+import type { EventLog, Views } from '../bidding/ports.ts';
+import { readTopic } from '../bidding/read-topic.ts';
 import type { Config } from '../config.ts';
 import type { Limits } from '../domain/policy.ts';
-import type { Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import { evaluateRequest } from '../rules/evaluate.ts';
 import { factsOf } from '../rules/facts-of.ts';
@@ -15,24 +15,6 @@ import { auditSettings, type Violation } from '../sandbox/auditor/violation.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 
 export type DemoReport = RunSummary & { ruleSet: string; violations: readonly Violation[] };
-
-const pageEntries = 1_000;
-
-/** A whole topic, page by page. */
-async function* readTopic<T extends Topic>(
-  log: Pick<EventLog, 'read' | 'ends'>,
-  topic: T,
-): AsyncGenerator<LogEntry<Topics[T]>> {
-  for (const [partition, end] of await log.ends(topic)) {
-    let from = 0;
-    while (from < end) {
-      const page = await log.read(topic, partition, from, pageEntries);
-      if (page.length === 0) break;
-      yield* page;
-      from = page.at(-1)!.offset + 1;
-    }
-  }
-}
 
 export async function judge(parts: {
   sandbox: Sandbox;

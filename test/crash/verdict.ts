@@ -1,10 +1,9 @@
 /** Judges a crash run: the auditor over the sandbox's record, the log and the views, and the hash chain. */
 import { readFileSync } from 'node:fs';
 import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
-import type { EventLog, LogEntry } from '../../src/bidding/ports.ts';
+import { readTopic } from '../../src/bidding/read-topic.ts';
 import { type Config, type Environment, readConfig } from '../../src/config.ts';
 import type { Limits } from '../../src/domain/policy.ts';
-import type { Topic, Topics } from '../../src/domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../../src/domain/request.ts';
 import { policyOf } from '../../src/policy.ts';
 import { evaluateRequest } from '../../src/rules/evaluate.ts';
@@ -34,22 +33,6 @@ export function configOf(environment: Environment): Config {
   const result = readConfig(environment, (path) => readFileSync(path, 'utf8'));
   if (result.kind === 'refused') throw new Error(`the desk's settings are refused: ${result.faults.join('; ')}`);
   return result.config;
-}
-
-const pageEntries = 1_000;
-
-export async function* readTopic<T extends Topic>(
-  log: Pick<EventLog, 'read' | 'ends'>,
-  topic: T,
-): AsyncGenerator<LogEntry<Topics[T]>> {
-  for (const [partition, end] of await log.ends(topic)) {
-    for (let from = 0; from < end; ) {
-      const page = await log.read(topic, partition, from, pageEntries);
-      if (page.length === 0) break;
-      yield* page;
-      from = page.at(-1)!.offset + 1;
-    }
-  }
 }
 
 /** All desks have to have ended: their views are read as they stored them. */
