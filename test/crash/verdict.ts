@@ -2,12 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import { readTopic } from '../../src/bidding/read-topic.ts';
+import { limitsBy } from '../../src/cli/judge.ts';
 import { type Config, type Environment, readConfig } from '../../src/config.ts';
-import type { Limits } from '../../src/domain/policy.ts';
-import type { LinkDetail, LoanRequest } from '../../src/domain/request.ts';
 import { policyOf } from '../../src/policy.ts';
-import { evaluateRequest } from '../../src/rules/evaluate.ts';
-import { factsOf } from '../../src/rules/facts-of.ts';
 import { audit, viewKeysOf } from '../../src/sandbox/auditor/audit.ts';
 import { type Run, readRun } from '../../src/sandbox/auditor/run.ts';
 import { auditSettings, type Violation } from '../../src/sandbox/auditor/violation.ts';
@@ -38,13 +35,7 @@ export function configOf(environment: Environment): Config {
 /** All desks have to have ended: their views are read as they stored them. */
 export async function judgeRun(sandbox: Sandbox, environment: Environment): Promise<Verdict> {
   const config = configOf(environment);
-  const { ruleSet } = policyOf(config, readRuleFiles(config.rulesDir));
-  const limitsOf = (_truth: unknown, requested: LoanRequest | null, link: LinkDetail | null): Limits => {
-    if (requested === null) return evaluateRequest(ruleSet, {}, 0).limits;
-    const { receivedAt: at, availableMarginCents } = requested;
-    const marginCents = availableMarginCents ?? link?.availableMarginCents ?? null;
-    return evaluateRequest(ruleSet, factsOf({ request: requested, link, marginCents, at }), at).limits;
-  };
+  const limitsOf = limitsBy(policyOf(config, readRuleFiles(config.rulesDir)));
   const reader = await openStoreReader(config);
   try {
     const run = await readRun({
