@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line and composition root: the only file that knows the adapters. */
+/** The command line and composition root: but for the threads (`*-thread.ts`), the only file that knows the adapters. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -58,6 +58,7 @@ const storeRetryMs = 1_000;
 const stopTimeoutMs = 9_000;
 
 const clock = createSystemClock();
+const format = createFormat(languageOf(process.argv, process.env));
 const packageFile = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
 const readText = (path: string) => readFileSync(path, 'utf8');
 const version: string = JSON.parse(readText(packageFile('package.json'))).version;
@@ -313,11 +314,11 @@ async function demo(options: DemoOptions & { learning: boolean; rivals?: string 
     const { desk } = opened.engine;
     const policy = opened.engine.policy();
     assert(desk !== null && policy !== null);
-    await runStream({ ...opened, desk, options, sandbox, clock, terminal });
+    await runStream({ ...opened, desk, options, sandbox, clock, terminal, format });
     const report = await judge({ sandbox, store: opened.store, config, policy, now: clock.now() });
-    terminal.write(options.json ? JSON.stringify(report) : reportText(report));
+    terminal.write(options.json ? JSON.stringify(report) : reportText(report, format));
     if (!options.exit) {
-      terminal.say(`\n${opened.engine.url} goes on; end it with Ctrl-C.`);
+      terminal.say(`\n${format.texts.demo.stays(opened.engine.url)}`);
       await endSignal();
     }
     return report.violations.length === 0 ? 0 : 1;
@@ -365,7 +366,7 @@ program
 registerCommands(program, {
   clock,
   terminal: createTerminal(),
-  format: createFormat(languageOf(process.argv, process.env)),
+  format,
   place: () => place(process.env),
   pricing: () => pricing(process.env),
   model: () => model(process.env),

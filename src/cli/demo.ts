@@ -4,6 +4,7 @@ import type { Desk } from '../bidding/desk.ts';
 import { callbackPartition, type EventLog, type Views } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { Format } from './format.ts';
 import { createProgress, type Terminal } from './terminal.ts';
 
 export type DemoOptions = { requests: number; seed: string; exit: boolean; json: boolean };
@@ -35,14 +36,15 @@ export async function runStream(parts: {
   store: { log: EventLog; views: Views };
   clock: Clock;
   terminal: Terminal;
+  format: Format;
 }): Promise<void> {
-  const { options, sandbox, desk, clock, terminal } = parts;
+  const { options, sandbox, desk, clock, terminal, format } = parts;
   const progress = createProgress(terminal, 'lance demo');
   await sandbox.run(options.requests, {
     planned: options.requests,
     onBatch: ({ emitted, of }) => {
       const { open, queued, sending } = desk.status();
-      progress.show(emitted, of, `open ${open}, queued ${queued}, sending ${sending}`);
+      progress.show(emitted, of, format.texts.demo.progress(open, queued, sending));
     },
   });
   progress.end();

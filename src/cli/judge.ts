@@ -10,6 +10,7 @@ import { readRun } from '../sandbox/auditor/run.ts';
 import { type RunSummary, summarise } from '../sandbox/auditor/run-summary.ts';
 import { type AuditSettings, auditSettings, type Violation } from '../sandbox/auditor/violation.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { Format } from './format.ts';
 
 export type DemoReport = RunSummary & { ruleSet: string; violations: readonly Violation[] };
 
@@ -59,28 +60,29 @@ export function limitsBy(policy: Policy): AuditSettings['limitsOf'] {
   };
 }
 
-const money = new Intl.NumberFormat('pt-BR', { style: 'currency', currency: 'BRL' });
-
-/** The report for people. */
-export function reportText(report: DemoReport): string {
+/** The report for people; codes and the auditor's sentences are the same in every language. */
+export function reportText(report: DemoReport, format: Format): string {
   const { surplus, latencyMs, violations } = report;
-  const share = surplus.clairvoyant > 0 ? `${((100 * surplus.realised) / surplus.clairvoyant).toFixed(1)} %` : 'n/a';
+  const { demo, none } = format.texts;
+  const { labels } = demo;
+  const width = Math.max(...Object.values(labels).map(({ length }) => length)) + 2;
+  const line = (label: keyof typeof labels, text: string) => `${labels[label].padEnd(width)}${text}`;
+  const time = (ms: number | null) => (ms === null ? none : format.number(ms));
+  const share = surplus.clairvoyant > 0 ? format.share(surplus.realised / surplus.clairvoyant) : none;
   const passes = Object.entries(report.passed)
     .sort(([, left], [, right]) => right - left)
     .map(([code, count]) => `  ${String(count).padStart(6)}  ${code}`);
+  const outcomes = Object.entries(report.outcomes).map(([outcome, count]) => `${count} ${outcome}`);
   return [
-    `Requests    ${report.requests}`,
-    `Bids        ${report.bids} (${Object.entries(report.outcomes)
-      .map(([outcome, count]) => `${count} ${outcome}`)
-      .join(', ')})`,
-    `Won, lost   ${report.won}, ${report.lost}; unsettled ${report.unsettled}`,
-    `Passed      ${report.requests - report.bids}`,
+    line('requests', String(report.requests)),
+    line('bids', `${report.bids} (${outcomes.join(', ')})`),
+    line('ends', demo.ends(report.won, report.lost, report.unsettled)),
+    line('passed', String(report.requests - report.bids)),
     ...passes,
-    `Latency     p50 ${latencyMs.p50 ?? '–'} ms, p99 ${latencyMs.p99 ?? '–'} ms from webhook to first byte`,
-    `Surplus     ${money.format(surplus.realised / 100)}: ${share} of what a clairvoyant would have earned`,
-    `Rule set    ${report.ruleSet.slice(0, 12)}`,
-    violations.length === 0
-      ? 'Auditor     no violations'
-      : `Auditor     ${violations.length} violations\n${violations.map(({ code, requestId, text }) => `  ${code} ${requestId ?? ''} ${text}`).join('\n')}`,
+    line('latency', demo.latency(time(latencyMs.p50), time(latencyMs.p99))),
+    line('surplus', demo.share(format.money(surplus.realised), share)),
+    line('ruleSet', report.ruleSet.slice(0, 12)),
+    line('auditor', demo.violations(violations.length)),
+    ...violations.map(({ code, requestId, text }) => `  ${code} ${requestId ?? ''} ${text}`),
   ].join('\n');
 }

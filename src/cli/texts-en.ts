@@ -1,5 +1,6 @@
 /** The catalogue in English. */
 import { backtestEn } from './backtest-texts-en.ts';
+import { demoEn } from './demo-texts-en.ts';
 import { doctorEn } from './doctor-texts-en.ts';
 import { flowsEn } from './flows-texts-en.ts';
 import { impactEn } from './impact-texts-en.ts';
@@ -355,6 +356,7 @@ export const en: Texts = {
       givenUp: 'given up',
     },
   },
+  demo: demoEn,
   doctor: doctorEn,
   quote: quoteEn,
   rules: rulesEn,
