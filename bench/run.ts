@@ -1,5 +1,5 @@
 /** `npm run bench -- NAME [options]`: runs one benchmark beside its baseline; the last line on stdout is its JSON object. */
-import { parseArgs } from 'node:util';
+import { readOptions, refuse } from '../test/command-line.ts';
 import type { Benchmark, BenchmarkOptions } from './figures.ts';
 
 type Option = keyof BenchmarkOptions;
@@ -34,7 +34,10 @@ function optionsOf(name: string, { takes }: Entry, given: Given): BenchmarkOptio
   return { backend, instances: counts, requests: size };
 }
 
-const { values, positionals } = parseArgs({
+const usage =
+  'usage: npm run bench -- NAME [--backend embedded|kafka] [--instances 1,2] [--requests 1000000] [--json]\n' +
+  `NAME is one of ${Object.keys(benchmarks).join(', ')}`;
+const { values, positionals } = readOptions(usage, {
   options: {
     json: { type: 'boolean', default: false },
     backend: { type: 'string' },
@@ -46,17 +49,13 @@ const { values, positionals } = parseArgs({
 const { json, ...given } = values;
 const [name = ''] = positionals;
 const entry = Object.hasOwn(benchmarks, name) && positionals.length === 1 ? benchmarks[name] : undefined;
-const options =
-  entry === undefined
-    ? `usage: npm run bench -- NAME [--json]; NAME is one of ${Object.keys(benchmarks).join(', ')}`
-    : optionsOf(name, entry, given);
-if (entry === undefined || typeof options === 'string') {
-  process.stderr.write(`${String(options)}\n`);
-  process.exitCode = 64;
-} else {
-  const { run } = await entry.load();
-  const say = (line: string): void => {
-    if (!json) process.stdout.write(`${line}\n`);
-  };
-  process.stdout.write(`${JSON.stringify({ bench: name, ...(await run(say, options)) })}\n`);
+if (entry === undefined) {
+  refuse(usage, name === '' ? 'Name one benchmark.' : `There is no benchmark ${positionals.join(' ')}.`);
 }
+const options = optionsOf(name, entry, given);
+if (typeof options === 'string') refuse(usage, options);
+const { run } = await entry.load();
+const say = (line: string): void => {
+  if (!json) process.stdout.write(`${line}\n`);
+};
+process.stdout.write(`${JSON.stringify({ bench: name, ...(await run(say, options)) })}\n`);

@@ -7,17 +7,19 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { chanceOf } from '../../src/sandbox/chance.ts';
+import { readOptions, wholeNumber } from '../command-line.ts';
 import { type Row, readRows, withoutCheck } from './rows.ts';
 
-const { values } = parseArgs({
+const usage = 'usage: npm run mutate -- [--rows 30|all] [--seed 1] [--kind KIND]';
+const { values } = readOptions(usage, {
   options: {
     rows: { type: 'string', default: '30' },
     seed: { type: 'string', default: '1' },
     kind: { type: 'string' },
   },
 });
+const count = values.rows === 'all' ? null : wholeNumber(usage, '--rows', values.rows, 1);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const longestTestMs = 60_000;
 
@@ -48,7 +50,7 @@ try {
   }
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   const all = readRows().filter(({ kind }) => values.kind === undefined || kind === values.kind);
-  const drawn = values.rows === 'all' ? all : draw(all, Number(values.rows), values.seed);
+  const drawn = count === null ? all : draw(all, count, values.seed);
   const sound = new Map<string, string>();
   let caught = 0;
   for (const row of drawn) {

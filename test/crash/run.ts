@@ -8,7 +8,7 @@
  * desks take 20 s from the receipt for it: a session of 6 s and a hand-over fit
  * into the one, and a broker that starts anew into the other.
  */
-import { parseArgs } from 'node:util';
+import { oneOf, readOptions, wholeNumber } from '../command-line.ts';
 import { startStack } from '../stack/stack.ts';
 import { runCrashes } from './crash-run.ts';
 import { figuresOf, summaryText, tableHead, tableRow } from './report.ts';
@@ -16,7 +16,8 @@ import { sharedFiguresOf, sharedSummary, sharedTableHead, sharedTableRow } from 
 import { runSharedCrashes } from './shared-run.ts';
 import type { Verdict } from './verdict.ts';
 
-const { values } = parseArgs({
+const usage = 'usage: npm run crash -- [--kills 50] [--backend embedded|kafka] [--seed 1] [--json]';
+const { values } = readOptions(usage, {
   options: {
     kills: { type: 'string', default: '50' },
     seed: { type: 'string', default: '1' },
@@ -24,14 +25,14 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-const kills = Number(values.kills);
-if (!Number.isInteger(kills) || kills < 1) throw new Error('--kills: write a whole number of at least 1');
+const kills = wholeNumber(usage, '--kills', values.kills, 1);
+const backend = oneOf(usage, '--backend', values.backend, ['embedded', 'kafka']);
 
 const startedAt = performance.now();
 /** Violations that are printed. */
 const shown = 20;
 const onStage = (text: string) => void process.stderr.write(`${text}\n`);
-switch (values.backend) {
+switch (backend) {
   case 'embedded':
     await onOneMachine();
     break;
@@ -39,7 +40,7 @@ switch (values.backend) {
     await onServers();
     break;
   default:
-    throw new Error('--backend: write embedded or kafka');
+    backend satisfies never;
 }
 
 async function onOneMachine(): Promise<void> {

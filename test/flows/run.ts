@@ -4,11 +4,13 @@
  * twice and out of order, tokens that run out, and kills. The last line is the summary. Exits 1 when one flow has not ended as
  * it has to, or the service has executed one operation twice.
  */
-import { parseArgs } from 'node:util';
+import { oneOf, readOptions, wholeNumber } from '../command-line.ts';
 import { startStack } from '../stack/stack.ts';
 import { type FlowsRun, runFlows } from './flows-run.ts';
 
-const { values } = parseArgs({
+const usage =
+  'usage: npm run flows -- [--count 1000] [--kills 0] [--backend embedded|kafka] [--seed 1] [--calm] [--json]';
+const { values } = readOptions(usage, {
   options: {
     count: { type: 'string', default: '1000' },
     kills: { type: 'string', default: '0' },
@@ -18,10 +20,9 @@ const { values } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-const count = Number(values.count);
-const kills = Number(values.kills);
-if (!Number.isInteger(count) || count < 1) throw new Error('--count: write a whole number of at least 1');
-if (!Number.isInteger(kills) || kills < 0) throw new Error('--kills: write a whole number from 0');
+const count = wholeNumber(usage, '--count', values.count, 1);
+const kills = wholeNumber(usage, '--kills', values.kills, 0);
+const backend = oneOf(usage, '--backend', values.backend, ['embedded', 'kafka']);
 
 const onStage = (text: string) => void process.stderr.write(`${text}\n`);
 const common = { count, kills, seed: values.seed, faults: !values.calm, onStage };
@@ -37,7 +38,7 @@ async function onServers(): Promise<FlowsRun> {
   }
 }
 
-const run = values.backend === 'kafka' ? await onServers() : await runFlows({ ...common, place: null });
+const run = backend === 'kafka' ? await onServers() : await runFlows({ ...common, place: null });
 for (const text of run.wrong.slice(0, shown)) console.log(text);
 if (values.json) console.log(JSON.stringify(run));
 else {

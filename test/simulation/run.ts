@@ -3,13 +3,15 @@
  * violation. `--until late,lost` ends at the first violation of these kinds. `--from 17 --show 4711` plays seed 17 alone and tells what befell the requests with 4711 in their id.
  */
 import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
+import { readOptions, wholeNumber } from '../command-line.ts';
 import { playInParallel } from './play.ts';
 import { showHistory } from './show.ts';
 import { describe, summarise } from './summary.ts';
 import { type History, playHistory } from './world.ts';
 
-const { values } = parseArgs({
+const usage =
+  'usage: npm run simulate -- [--seeds 2000] [--from 1] [--jobs 2] [--until KIND,KIND] [--show PART_OF_AN_ID] [--json]';
+const { values } = readOptions(usage, {
   options: {
     seeds: { type: 'string', default: '2000' },
     from: { type: 'string', default: '1' },
@@ -21,9 +23,10 @@ const { values } = parseArgs({
 });
 
 const summary = summarise();
-const from = Number(values.from);
+const from = wholeNumber(usage, '--from', values.from, 0);
+const jobs = wholeNumber(usage, '--jobs', values.jobs, 1);
 const awaited = new Set<string>(values.until?.split(','));
-let left = Number(values.seeds);
+let left = wholeNumber(usage, '--seeds', values.seeds, 1);
 
 function take(history: History): void {
   summary.add(history);
@@ -38,7 +41,7 @@ if (values.show === undefined) {
     seed += 1;
     return left < 0 ? null : seed - 1;
   };
-  await playInParallel(nextSeed, Number(values.jobs), take);
+  await playInParallel(nextSeed, jobs, take);
 } else {
   const part = values.show;
   take(await playHistory(from, (evidence) => console.log(showHistory(evidence, part).join('\n'))));
