@@ -90,7 +90,7 @@ const seeds = 120;
 
 function copyOfSource(mutation: Mutation): string {
   const folder = mkdtempSync(join(tmpdir(), 'lance-mutation-'));
-  for (const part of ['src', 'config', 'package.json', 'test/simulation']) {
+  for (const part of ['src', 'config', 'package.json', 'test/command-line.ts', 'test/simulation']) {
     cpSync(join(root, part), join(folder, part), { recursive: true });
   }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
