@@ -10,10 +10,7 @@ import { createPartitionReader, type RawRecord } from './partitions.ts';
 import type { Codec } from './registry.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
 
-/**
- * Views that are gone are put back while a partition is taken up: reading one copy overlaps with writing another, and both with
- * folding the records of partitions that are taken up already.
- */
+/** Views that are gone are put back while a partition is taken up: reading one copy overlaps with writing another. */
 const takenUpAtOnce = 3;
 
 export type KafkaConsumer = Consumer & {
@@ -74,9 +71,9 @@ export async function createConsumer<T extends Topic>(
       if (held.delete(partition)) onLost(partition);
     }
     if (outdated()) return;
-    follower.resume();
     const gained = partitions.filter((partition) => !held.has(partition) && !follower.isClosed(partition));
     const firsts = gained.length === 0 ? new Map<number, number>() : await reader.offsets(topicName, 'first');
+    const starts = new Map<number, number>();
     const lane = async (): Promise<void> => {
       for (let partition = gained.shift(); partition !== undefined && !outdated(); partition = gained.shift()) {
         const first = firsts.get(partition) ?? 0;
@@ -87,12 +84,14 @@ export async function createConsumer<T extends Topic>(
           await options.handler({ partition, first: 0, next: first, entries: [] });
           position = first;
         }
-        follower.add(partition, position);
+        starts.set(partition, position);
       }
     };
     // A fault waits for the other lanes: none of them may take up anything after it was told.
     const lanes = await Promise.allSettled(Array.from({ length: takenUpAtOnce }, lane));
     for (const result of lanes) if (result.status === 'rejected') throw result.reason;
+    follower.add(starts);
+    if (!outdated()) follower.resume();
   }
 
   function assign(partitions: readonly number[], afresh: boolean): void {

@@ -20,8 +20,8 @@ export type PartitionLag = {
 };
 
 export type Follower = {
-  /** A partition is read on from there. */
-  add: (partition: number, from: number) => void;
+  /** Partitions and where each is read on from. */
+  add: (starts: ReadonlyMap<number, number>) => void;
   /** Resolves when the batch in hand is done. */
   remove: (partition: number) => Promise<void>;
   /** No further batch is handed on until `resume`: who owns what is being settled. */
@@ -197,9 +197,11 @@ export function createFollower<T extends Topic>(options: {
   const polling = poll().catch(fail);
 
   return {
-    add: (partition, from) => {
-      const start = { position: from, fetchFrom: from, end: from, movedAt: Date.now() };
-      followed.set(partition, { partition, ...start, waiting: [], running: null, closed: false });
+    add: (starts) => {
+      for (const [partition, from] of starts) {
+        const start = { position: from, fetchFrom: from, end: from, movedAt: Date.now() };
+        followed.set(partition, { partition, ...start, waiting: [], running: null, closed: false });
+      }
       wake();
     },
     remove: async (partition) => {
