@@ -51,7 +51,7 @@ export type Assessment = {
 };
 
 /** The careful side: where request and link both name a margin, the smaller one counts. */
-function marginOf(request: LoanRequest, link: LinkDetail | null): AmountCents | null {
+export function marginOf(request: LoanRequest, link: LinkDetail | null): AmountCents | null {
   const told = request.availableMarginCents;
   const asked = link?.availableMarginCents ?? null;
   if (told === null || asked === null) return told ?? asked;

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { deadlineOf } from '../bidding/evolve.ts';
 import { callbackPartition, type EventLog, type LogEntry } from '../bidding/ports.ts';
+import { readSpan, type Span } from '../bidding/read-topic.ts';
 import type { StorePlace } from '../config/store-place.ts';
 import type { Topic, Topics } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
@@ -113,8 +114,6 @@ async function refuseUnknown(world: CommandWorld, { log, views }: WholeStore): P
   }
 }
 
-type Span = { partition: number; from: number; end: number };
-
 async function writeDesk(
   world: CommandWorld,
   store: WholeStore,
@@ -219,17 +218,4 @@ async function* mergedPages<T extends Topic>(
 
 function writtenAt(record: object): number {
   return 'at' in record && typeof record.at === 'number' ? record.at : 0;
-}
-
-async function* readSpan<T extends Topic>(
-  log: Pick<EventLog, 'read'>,
-  topic: T,
-  { partition, from, end }: Span,
-): AsyncGenerator<LogEntry<Topics[T]>> {
-  for (let next = from; next < end; ) {
-    const page = await log.read(topic, partition, next, Math.min(pageEntries, end - next));
-    if (page.length === 0) return;
-    for (const entry of page) if (entry.offset < end) yield entry;
-    next = page.at(-1)!.offset + 1;
-  }
 }

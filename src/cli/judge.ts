@@ -1,38 +1,17 @@
 /** Judges a run of the demo: the auditor's verdict and the figures, from the sandbox's record, the log and the views. */
-import type { Policy } from '../bidding/decide.ts';
-import type { EventLog, LogEntry, Views } from '../bidding/ports.ts';
+import { assess, type Policy } from '../bidding/decide.ts';
+import type { EventLog, Views } from '../bidding/ports.ts';
+import { readTopic } from '../bidding/read-topic.ts';
 import type { Config } from '../config.ts';
-import type { Limits } from '../domain/policy.ts';
-import type { Topic, Topics } from '../domain/records.ts';
-import type { LinkDetail, LoanRequest } from '../domain/request.ts';
 import { evaluateRequest } from '../rules/evaluate.ts';
-import { factsOf } from '../rules/facts-of.ts';
 import { audit, viewKeysOf } from '../sandbox/auditor/audit.ts';
 import { defaultClairvoyant } from '../sandbox/auditor/clairvoyant.ts';
 import { readRun } from '../sandbox/auditor/run.ts';
 import { type RunSummary, summarise } from '../sandbox/auditor/run-summary.ts';
-import { auditSettings, type Violation } from '../sandbox/auditor/violation.ts';
+import { type AuditSettings, auditSettings, type Violation } from '../sandbox/auditor/violation.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 
 export type DemoReport = RunSummary & { ruleSet: string; violations: readonly Violation[] };
-
-const pageEntries = 1_000;
-
-/** A whole topic, page by page. */
-async function* readTopic<T extends Topic>(
-  log: Pick<EventLog, 'read' | 'ends'>,
-  topic: T,
-): AsyncGenerator<LogEntry<Topics[T]>> {
-  for (const [partition, end] of await log.ends(topic)) {
-    let from = 0;
-    while (from < end) {
-      const page = await log.read(topic, partition, from, pageEntries);
-      if (page.length === 0) break;
-      yield* page;
-      from = page.at(-1)!.offset + 1;
-    }
-  }
-}
 
 export async function judge(parts: {
   sandbox: Sandbox;
@@ -48,8 +27,7 @@ export async function judge(parts: {
     callbacks: readTopic(store.log, 'callbacks'),
   });
   // The limits are the risk team's, so they are read from its rules; whether they were kept is judged without them.
-  const limitsOf = (_truth: unknown, requested: LoanRequest | null, link: LinkDetail | null): Limits =>
-    limitsFor(policy, requested, link);
+  const limitsOf = limitsBy(policy);
   const settings = auditSettings(sandbox.settings, { graceMs: config.bidding.graceMs, limitsOf });
   const keys = viewKeysOf(run, settings);
   const rows = await store.views.read(keys.requestIds);
@@ -72,11 +50,13 @@ export async function judge(parts: {
   return { ...figures, ruleSet: policy.ruleSet.hash, violations };
 }
 
-function limitsFor(policy: Policy, requested: LoanRequest | null, link: LinkDetail | null): Limits {
-  if (requested === null) return evaluateRequest(policy.ruleSet, {}, 0).limits;
-  const marginCents = requested.availableMarginCents ?? link?.availableMarginCents ?? null;
-  const at = requested.receivedAt;
-  return evaluateRequest(policy.ruleSet, factsOf({ request: requested, link, marginCents, at }), at).limits;
+/** What the risk team's rules allow for a request, from the facts that it was decided by. */
+export function limitsBy(policy: Policy): AuditSettings['limitsOf'] {
+  return (_truth, requested, trace) => {
+    if (requested === null) return evaluateRequest(policy.ruleSet, {}, 0).limits;
+    const surroundings = { link: trace?.link ?? null, ledger: trace?.ledger };
+    return assess(requested, surroundings, policy, trace?.decidedAt ?? requested.receivedAt).verdict.limits;
+  };
 }
 
 const money = new Intl.NumberFormat('pt-BR', { style: 'currency', currency: 'BRL' });

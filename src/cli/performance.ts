@@ -76,17 +76,17 @@ export async function importPerformance(world: CommandWorld, file: string, json:
       rows.map((row) => rowText(row, nameOf(row.key), format));
     const parts = [
       tableText(
-        performance.vintageHeader,
+        [performance.vintage, ...performance.columns],
         named([total, ...vintages], (key) => (key === 'all' ? format.texts.impact.all : key)),
         right,
       ),
       tableText(
-        performance.gapHeader,
+        [performance.gap, ...performance.columns],
         named(gaps, (key) => gapText(key, format)),
         right,
       ),
       tableText(
-        performance.segmentHeader,
+        [performance.segment, ...performance.columns],
         named(segments, (key) => segmentText(key, format)),
         right,
       ),

@@ -1,4 +1,5 @@
 /** `lance rules try RULE --last N`: what one rule would hit among the latest decisions of the desk. */
+import { marginOf } from '../bidding/decide.ts';
 import type { LedgerRow } from '../bidding/ports.ts';
 import { cursorOf } from '../bidding/ports.ts';
 import type { DecisionTrace } from '../domain/offer.ts';
@@ -40,8 +41,7 @@ async function tryOn(ruleSet: RuleSet, log: DeskReader['log'], { state }: Ledger
   if (request === null) return null;
   const trace = await traceOf(log, requestId);
   const link = trace?.link ?? null;
-  const told = [request.availableMarginCents, link?.availableMarginCents ?? null].filter((cents) => cents !== null);
-  const marginCents = told.length === 0 ? null : Math.min(...told);
+  const marginCents = marginOf(request, link);
   const at = trace?.decidedAt ?? request.receivedAt;
   const facts = factsOf({ request, link, marginCents, ...(trace?.ledger && { ledger: trace.ledger }), at });
   // What the loan was worth is not in the claim: rules on it are undecided here.

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import type { NewEntry } from '../../src/bidding/ports.ts';
+import { readTopic } from '../../src/bidding/read-topic.ts';
 import { announce, propose } from '../../src/bidding/rule-book.ts';
 import type { DecisionTrace } from '../../src/domain/offer.ts';
 import { eventually } from '../conformance/backend.ts';
@@ -41,14 +42,9 @@ function requests(from: number, count: number): NewEntry[] {
 /** What every decision in the log was made from. */
 async function traces({ store }: House): Promise<(DecisionTrace & { at: number })[]> {
   const found: (DecisionTrace & { at: number })[] = [];
-  const end = (await store.log.ends('auctions')).get(0)!;
-  for (let from = 0; from < end; ) {
-    const page = await store.log.read('auctions', 0, from, 1_000);
-    for (const { record } of page) {
-      if ((record.kind === 'passed' || record.kind === 'claimed') && record.trace !== null)
-        found.push({ ...record.trace, at: record.at });
-    }
-    from = page.at(-1)!.offset + 1;
+  for await (const { record } of readTopic(store.log, 'auctions')) {
+    if ((record.kind === 'passed' || record.kind === 'claimed') && record.trace !== null)
+      found.push({ ...record.trace, at: record.at });
   }
   return found;
 }

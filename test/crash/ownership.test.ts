@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { readTopic } from '../../src/bidding/read-topic.ts';
 import type { AuctionRecord } from '../../src/domain/records.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { bidPath } from '../../src/wire/bid.ts';
@@ -20,7 +21,7 @@ import { type LogWatch, watchLog } from './log-watch.ts';
 import { crashSandbox, prepareDesk } from './scenario.ts';
 import { openSharedReader, type SharedReader } from './store-reader.ts';
 import { withinTime } from './stream.ts';
-import { configOf, readTopic } from './verdict.ts';
+import { configOf } from './verdict.ts';
 
 const run = promisify(execFile);
 

@@ -1,14 +1,10 @@
 /** Judges a crash run: the auditor over the sandbox's record, the log and the views, and the hash chain. */
 import { readFileSync } from 'node:fs';
 import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
-import type { EventLog, LogEntry } from '../../src/bidding/ports.ts';
+import { readTopic } from '../../src/bidding/read-topic.ts';
+import { limitsBy } from '../../src/cli/judge.ts';
 import { type Config, type Environment, readConfig } from '../../src/config.ts';
-import type { Limits } from '../../src/domain/policy.ts';
-import type { Topic, Topics } from '../../src/domain/records.ts';
-import type { LinkDetail, LoanRequest } from '../../src/domain/request.ts';
 import { policyOf } from '../../src/policy.ts';
-import { evaluateRequest } from '../../src/rules/evaluate.ts';
-import { factsOf } from '../../src/rules/facts-of.ts';
 import { audit, viewKeysOf } from '../../src/sandbox/auditor/audit.ts';
 import { type Run, readRun } from '../../src/sandbox/auditor/run.ts';
 import { auditSettings, type Violation } from '../../src/sandbox/auditor/violation.ts';
@@ -36,32 +32,10 @@ export function configOf(environment: Environment): Config {
   return result.config;
 }
 
-const pageEntries = 1_000;
-
-export async function* readTopic<T extends Topic>(
-  log: Pick<EventLog, 'read' | 'ends'>,
-  topic: T,
-): AsyncGenerator<LogEntry<Topics[T]>> {
-  for (const [partition, end] of await log.ends(topic)) {
-    for (let from = 0; from < end; ) {
-      const page = await log.read(topic, partition, from, pageEntries);
-      if (page.length === 0) break;
-      yield* page;
-      from = page.at(-1)!.offset + 1;
-    }
-  }
-}
-
 /** All desks have to have ended: their views are read as they stored them. */
 export async function judgeRun(sandbox: Sandbox, environment: Environment): Promise<Verdict> {
   const config = configOf(environment);
-  const { ruleSet } = policyOf(config, readRuleFiles(config.rulesDir));
-  const limitsOf = (_truth: unknown, requested: LoanRequest | null, link: LinkDetail | null): Limits => {
-    if (requested === null) return evaluateRequest(ruleSet, {}, 0).limits;
-    const { receivedAt: at, availableMarginCents } = requested;
-    const marginCents = availableMarginCents ?? link?.availableMarginCents ?? null;
-    return evaluateRequest(ruleSet, factsOf({ request: requested, link, marginCents, at }), at).limits;
-  };
+  const limitsOf = limitsBy(policyOf(config, readRuleFiles(config.rulesDir)));
   const reader = await openStoreReader(config);
   try {
     const run = await readRun({

@@ -33,10 +33,10 @@ test('a log that refuses is 503 with Retry-After', async () => {
 test('a log that takes more than 3 s is 503, on the clock that was passed in', async () => {
   const { door, clock, reports } = createTestDoor({ append: () => new Promise(() => {}) });
   const answer = door.receive(requestBody(1));
-  clock.moveTo(1_000 + limits.appendTimeoutMs - 1);
+  clock.advance(limits.appendTimeoutMs - 1);
   await new Promise(setImmediate);
   assert.equal(reports.length, 0);
-  clock.moveTo(1_000 + limits.appendTimeoutMs);
+  clock.advance(1);
   assert.equal((await answer).status, 503);
   assert.deepEqual(
     reports.map(({ problem, durationMs }) => ({ problem, durationMs })),

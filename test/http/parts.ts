@@ -2,39 +2,15 @@
 import assert from 'node:assert/strict';
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
 import type { NewEntry } from '../../src/bidding/ports.ts';
-import type { Clock } from '../../src/domain/clock.ts';
 import type { DoorReport } from '../../src/http/door.ts';
 import { bodyReader, createDoor, type DoorParts } from '../../src/http/door.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
+import { manualClock } from '../sandbox/clocks.ts';
 import { createTestVault } from '../wire/vault.ts';
 
 const read = readRequestMapping(mappingFile);
 assert.equal(read.kind, 'read');
 export const { mapping } = read as Extract<typeof read, { kind: 'read' }>;
-
-export type MovedClock = Clock & { moveTo: (at: number) => void };
-
-export function createMovedClock(start: number): MovedClock {
-  let now = start;
-  let timers: { at: number; run: () => void }[] = [];
-  return {
-    now: () => now,
-    schedule: (at, run) => {
-      const timer = { at, run };
-      timers.push(timer);
-      const cancel = (): void => {
-        timers = timers.filter((other) => other !== timer);
-      };
-      return { cancel };
-    },
-    moveTo: (at) => {
-      now = at;
-      const due = timers.filter((timer) => timer.at <= at);
-      timers = timers.filter((timer) => timer.at > at);
-      for (const timer of due) timer.run();
-    },
-  };
-}
 
 /** A log in memory. `answer` decides when an append is durable. */
 export function createLog(answer: () => Promise<void> = async () => {}) {
@@ -52,7 +28,7 @@ export const limits = { bodyLimitBytes: 100_000, depthLimit: 64, doorQueueLimit:
 
 export function createTestDoor(parts: Partial<DoorParts> = {}) {
   const log = createLog();
-  const clock = createMovedClock(1_000);
+  const clock = manualClock(1_000);
   const reports: DoorReport[] = [];
   const observer = (report: DoorReport): void => void reports.push(report);
   const readBody = bodyReader({ vault: createTestVault(), mapping, limits });

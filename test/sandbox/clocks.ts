@@ -1,4 +1,5 @@
 /** Clocks for the sandbox's tests: one that is moved by hand, one that runs. */
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import type { Clock, Timer } from '../../src/domain/clock.ts';
 
 export type ManualClock = Clock & { advance: (ms: number) => void };
@@ -30,10 +31,4 @@ export function manualClock(startAt: number): ManualClock {
   };
 }
 
-export const runningClock: Clock = {
-  now: () => Date.now(),
-  schedule: (at, run) => {
-    const timer = setTimeout(run, Math.max(0, at - Date.now()));
-    return { cancel: () => clearTimeout(timer) };
-  },
-};
+export const runningClock = createSystemClock();

@@ -30,6 +30,23 @@ export type ExposureFold = {
   promised: readonly Promised[];
 };
 
+export const noUsage: Usage = { amountCents: 0, count: 0 };
+
+/** The bucket of the first cap that has no room for `own` beside what is used; null when all have. */
+export function fullCap(caps: readonly CapReservation[], own: Usage, usedOf: (key: string) => Usage): string | null {
+  for (const { keys, limitAmountCents, limitCount } of caps) {
+    let { amountCents, count } = own;
+    for (const key of new Set(keys)) {
+      const used = usedOf(key);
+      amountCents += used.amountCents;
+      count += used.count;
+    }
+    const over = limitAmountCents !== null && amountCents > limitAmountCents;
+    if (over || (limitCount !== null && count > limitCount)) return keys[0] ?? 'a cap without a key';
+  }
+  return null;
+}
+
 /** One cap has one bucket to write to, and sums others for its check; two caps may share a bucket. */
 function bucketsOf(caps: readonly CapReservation[]): string[] {
   return [...new Set(caps.flatMap((cap) => cap.keys.slice(0, 1)))];
@@ -42,7 +59,7 @@ function createBook() {
 
   const count = ({ keys, amountCents }: Reservation, sign: 1 | -1) => {
     for (const key of keys) {
-      const sum = sums.get(key) ?? { amountCents: 0, count: 0 };
+      const sum = sums.get(key) ?? noUsage;
       sums.set(key, { amountCents: sum.amountCents + sign * amountCents, count: sum.count + sign });
     }
   };
@@ -70,20 +87,6 @@ function createBook() {
       reserved.set(requestId, reservation);
       count(reservation, 1);
       nextExpiry = Math.min(nextExpiry, reservation.expiresAt);
-    },
-    /** The bucket of the first cap that has no room for so much more; null when all have. */
-    fullCap: (caps: readonly CapReservation[], amountCents: number): string | null => {
-      for (const cap of caps) {
-        let amount = amountCents;
-        let bids = 1;
-        for (const key of new Set(cap.keys)) {
-          amount += sums.get(key)?.amountCents ?? 0;
-          bids += sums.get(key)?.count ?? 0;
-        }
-        const over = cap.limitAmountCents !== null && amount > cap.limitAmountCents;
-        if (over || (cap.limitCount !== null && bids > cap.limitCount)) return cap.keys[0] ?? 'a cap without a key';
-      }
-      return null;
     },
   };
 }
@@ -117,7 +120,9 @@ export function foldExposure(run: Run, graceMs: number): ExposureFold {
     ended.push(at < own.until.at ? { ...own, until: { position, at } } : own);
   };
   const fullCapOf = ({ requestId, trace, offer }: Claimed): string | null => {
-    if (run.partitions < 2) return book.fullCap(trace.caps, offer.amountCents);
+    if (run.partitions < 2) {
+      return fullCap(trace.caps, { amountCents: offer.amountCents, count: 1 }, (key) => book.sums.get(key) ?? noUsage);
+    }
     return run.cases.get(requestId)?.evidence.unsent?.code === 'cap' ? 'a cap' : null;
   };
   const claim = (claimed: Claimed, position: number) => {
@@ -192,8 +197,8 @@ export function checkViewsExposure(run: Run, fold: ExposureFold, views: ViewsRea
   }
   const expected = fold.usageAt(views.usageAt);
   for (const key of new Set([...expected.keys(), ...views.usage.keys()])) {
-    const own = expected.get(key) ?? { amountCents: 0, count: 0 };
-    const told = views.usage.get(key) ?? { amountCents: 0, count: 0 };
+    const own = expected.get(key) ?? noUsage;
+    const told = views.usage.get(key) ?? noUsage;
     if (own.amountCents === told.amountCents && own.count === told.count) continue;
     const text = `under ${key} the views hold ${told.amountCents} cents for ${told.count} bids, the log adds up to ${own.amountCents} for ${own.count}`;
     report('exposure', null, text);

@@ -135,12 +135,12 @@ export function landedBid(known: RequestCase): ArrivedCall | null {
   return known.calls.find((call) => call.outcome === 'accepted' || call.outcome === 'accepted-outside') ?? null;
 }
 
-/** What the risk team allows for a request: by the request as it was understood and the link that it was decided by. */
+/** What the risk team allows for a request: by the request as it was understood and what else it was decided by. */
 export function limitsFor(
   { evidence }: RequestCase,
   truth: EmittedRequest,
   { limitsOf }: Pick<AuditSettings, 'limitsOf'>,
 ): Limits {
-  const link = (evidence.claim ?? evidence.pass)?.trace?.link ?? null;
-  return limitsOf(truth, evidence.requested?.request ?? null, link);
+  const trace = (evidence.claim ?? evidence.pass)?.trace ?? null;
+  return limitsOf(truth, evidence.requested?.request ?? null, trace);
 }

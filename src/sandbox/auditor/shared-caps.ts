@@ -4,8 +4,8 @@
  * when all that may have been promised at that time leaves some.
  */
 import type { EpochMs, RequestId } from '../../domain/glossary.ts';
-import type { CapReservation, Usage } from '../../domain/offer.ts';
-import type { Promised } from './exposure.ts';
+import type { Usage } from '../../domain/offer.ts';
+import { fullCap, noUsage, type Promised } from './exposure.ts';
 import type { RequestCase, Run } from './run.ts';
 import type { Report } from './violation.ts';
 
@@ -113,23 +113,6 @@ function firstCallAt(calls: RequestCase['calls']): EpochMs {
   return Math.min(...calls.map(({ arrivedAt }) => arrivedAt));
 }
 
-/** The first key of the first cap that has no room beside what is used; null when all have. */
-function fullCap(caps: readonly CapReservation[], own: Usage, usedOf: (key: string) => Usage): string | null {
-  for (const { keys, limitAmountCents, limitCount } of caps) {
-    let { amountCents, count } = own;
-    for (const key of new Set(keys)) {
-      const used = usedOf(key);
-      amountCents += used.amountCents;
-      count += used.count;
-    }
-    const over = limitAmountCents !== null && amountCents > limitAmountCents;
-    if (over || (limitCount !== null && count > limitCount)) return keys[0] ?? 'a cap without a key';
-  }
-  return null;
-}
-
-const nothing: Usage = { amountCents: 0, count: 0 };
-
 /** What has to be true of a log of several partitions by itself. `toleranceMs`: how far two clocks may differ. */
 export function checkSharedCaps(run: Run, promised: readonly Promised[], toleranceMs: number, report: Report): void {
   const boundsFor = boundsOf(run, promised, toleranceMs);
@@ -139,13 +122,13 @@ export function checkSharedCaps(run: Run, promised: readonly Promised[], toleran
     const own = { amountCents: claim.offer.amountCents, count: 1 };
     if (calls.length > 0) {
       const sentAt = firstCallAt(calls) + toleranceMs;
-      const usedOf = (key: string) => boundsFor(key)?.least(claim.at - toleranceMs, sentAt) ?? nothing;
+      const usedOf = (key: string) => boundsFor(key)?.least(claim.at - toleranceMs, sentAt) ?? noUsage;
       const full = fullCap(claim.trace.caps, own, usedOf);
       if (full !== null) {
         report('exposure', requestId, `the cap ${full} had no room between the claim and its bid, which went out`);
       }
     } else if (unsent?.code === 'cap') {
-      const usedOf = (key: string) => boundsFor(key)?.most(claim.at - toleranceMs, unsent.at + toleranceMs) ?? nothing;
+      const usedOf = (key: string) => boundsFor(key)?.most(claim.at - toleranceMs, unsent.at + toleranceMs) ?? noUsage;
       if (fullCap(claim.trace.caps, own, usedOf) === null) {
         report(
           'exposure',

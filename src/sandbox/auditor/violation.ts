@@ -1,8 +1,8 @@
 /** What the auditor finds, and what it is told beforehand. */
 import type { RequestId } from '../../domain/glossary.ts';
-import type { Usage } from '../../domain/offer.ts';
+import type { DecisionTrace, Usage } from '../../domain/offer.ts';
 import { type Limits, noLimits } from '../../domain/policy.ts';
-import type { LinkDetail, LoanRequest } from '../../domain/request.ts';
+import type { LoanRequest } from '../../domain/request.ts';
 import type { RequestState } from '../../domain/states.ts';
 import type { EmittedRequest } from '../record.ts';
 import type { SandboxSettings } from '../settings.ts';
@@ -45,10 +45,11 @@ export type AuditSettings = {
   /** Bids that the service took outside the auction are not late. */
   allowOutside: boolean;
   /**
-   * What the risk team allows for a request, as the desk knew it and with the link that it decided by; judged on the bytes and kept by the clairvoyant too. CET, spread and profit
-   * are the desk's own figures: only the clairvoyant heeds the least profit.
+   * What the risk team allows for a request, as the desk knew it and with what its decision notes (null: none was found); judged
+   * on the bytes and kept by the clairvoyant too. CET, spread and profit are the desk's own figures: only the clairvoyant heeds
+   * the least profit.
    */
-  limitsOf: (request: EmittedRequest, requested: LoanRequest | null, link: LinkDetail | null) => Limits;
+  limitsOf: (request: EmittedRequest, requested: LoanRequest | null, trace: DecisionTrace | null) => Limits;
   /** Longest validity of a bid, counted from its arrival (contract, incluir-lance). */
   maxValidityMs: number;
   /** How far a link's margin may lie above that of the world, as a share. */

@@ -1,22 +1,15 @@
-/** What the client's tests share: a real clock, a scripted HTTP server, a raw TCP server, and a client of either. */
+/** What the client's tests share: a scripted HTTP server, a raw TCP server, and a client of either. */
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { ServiceEvent } from '../../../src/adapters/service/sender.ts';
 import { createService, type ServiceOptions } from '../../../src/adapters/service/service.ts';
+import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import type { BidAttempt, Service } from '../../../src/bidding/ports.ts';
 import type { Clock } from '../../../src/domain/clock.ts';
 import type { LoanService } from '../../../src/origination/ports.ts';
 import { type OutcomeTable, readOutcomeTable } from '../../../src/wire/outcomes.ts';
-
-export const realClock: Clock = {
-  now: () => Date.now(),
-  schedule: (at, run) => {
-    const timer = setTimeout(run, Math.max(0, at - Date.now()));
-    return { cancel: () => clearTimeout(timer) };
-  },
-};
 
 function readOutcomes(): OutcomeTable {
   const file = new URL('../../../config/outcomes.json', import.meta.url);
@@ -101,7 +94,7 @@ export function startClient(
   test: TestContext,
   baseUrl: string,
   given: Partial<ServiceOptions> = {},
-  clock: Clock = realClock,
+  clock: Clock = createSystemClock(),
 ): { service: Service & LoanService; events: ServiceEvent[] } {
   const events: ServiceEvent[] = [];
   const options: ServiceOptions = {
