@@ -29,7 +29,8 @@ export function habitsFrom(byDigit: Float64Array): Habits {
   const bends = new Float64Array(digits);
   for (let digit = 1; digit < digits; digit += 1) bends[digit] = bends[digit - 1]! + slopes[digit - 1]! - slope;
   const factors = new Float64Array(cellCount);
-  for (let cell = 0; cell < cellCount; cell += 1) factors[cell] = byDigit[cell % digits]!;
+  factors.set(byDigit);
+  for (let cell = digits; cell < cellCount; cell += 1) factors[cell] = factors[cell - digits]!;
   return { factors, bends };
 }
 
@@ -82,13 +83,17 @@ function countDigits({ cells, on, between, length }: Counts): { observed: Float6
   let slope = 0;
   let height = 0;
   const end = Math.min(maxRateHundredths + digits, (cells[length - 1] ?? 0) + 2 * digits);
-  for (let place = cells[0] ?? 0; place < end; place += 1) {
+  const start = cells[0] ?? 0;
+  // The next digit is counted on: remainders cost more than all the rest.
+  let next = (start + 1) % digits;
+  for (let place = start; place < end; place += 1) {
+    const digit = next;
+    next = digit + 1 === digits ? 0 : digit + 1;
     slope += curvature[place]!;
     height += slope;
     const cell = place - digits + 1;
     if (cell < minRateHundredths) continue;
     const usual = height / digits ** 2;
-    const digit = cell % digits;
     observed[digit]! += seen[cell]!;
     expected[digit]! += usual;
     // A tenth of the usual is the cell's own.
