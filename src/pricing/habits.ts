@@ -65,13 +65,13 @@ const seen = new Float64Array(cellCount);
  * two tens makes of the results, which gives each digit the same. What stands in one place alone is an atom and no habit: of
  * each digit the largest excess of a cell over its neighbours is left out.
  */
-function countDigits({ cells, on, between, length }: Counts): { observed: Float64Array; expected: Float64Array } {
+function countDigits({ cells, both, length }: Counts): { observed: Float64Array; expected: Float64Array } {
   curvature.fill(0);
   seen.fill(0);
   for (let place = 0; place < length; place += 1) {
     const cell = cells[place]!;
     if (cell < minRateHundredths || cell > maxRateHundredths) continue;
-    const count = on[place]! + between[place]!;
+    const count = both[place]!;
     seen[cell] = count;
     curvature[cell]! += count;
     curvature[cell + digits]! -= 2 * count;

@@ -100,10 +100,13 @@ function takenAt(acceptance: TrialAcceptance | undefined): Float64Array {
   return lately.taken;
 }
 
+/** Rates looked at together, or none of them. */
+const stride = 16;
+
 /**
  * For each break-even, in ascending order, the rate with the highest `(r − c) · w(r) · a(r)`. The best rate never falls as
- * the break-even rises, so the middle one bounds the search of the others. Neither `w` nor `a` rises with the rate, so the
- * search ends where even the highest rate would not earn more with what is left of them.
+ * the break-even rises, so the middle one bounds the search of the others. Neither `w` nor `a` rises with the rate: a stride
+ * is left out whose highest rate would not earn more even with what its lowest has of them, and so is all the rest.
  */
 export function bestRates(
   win: Float64Array,
@@ -117,13 +120,18 @@ export function bestRates(
     const breakEven = breakEvens[middle]!;
     let best = high;
     let most = Number.NEGATIVE_INFINITY;
-    for (let rate = Math.min(high, Math.max(low, Math.ceil(breakEven))); rate <= high; rate += 1) {
-      const share = win[rate]! * taken[rate]!;
-      const earns = (rate - breakEven) * share;
-      if (earns > most) {
-        most = earns;
-        best = rate;
-      } else if ((high - breakEven) * share <= most) break;
+    for (let from = Math.min(high, Math.max(low, Math.ceil(breakEven))); from <= high; from += stride) {
+      const atMost = win[from]! * taken[from]!;
+      if ((high - breakEven) * atMost <= most) break;
+      const to = Math.min(high, from + stride - 1);
+      if ((to - breakEven) * atMost <= most) continue;
+      for (let rate = from; rate <= to; rate += 1) {
+        const earns = (rate - breakEven) * (win[rate]! * taken[rate]!);
+        if (earns > most) {
+          most = earns;
+          best = rate;
+        }
+      }
     }
     rates[middle] = best;
     search(first, middle - 1, low, best);

@@ -108,22 +108,23 @@ type Mixed = {
   levels: readonly (number | null)[] | null;
 };
 
+/** The whole market as each reading alone sees it, by window and by smoothing, and the digits that it likes. */
+type Market = { readingWins: readonly Float64Array[]; habits: Habits };
+
 /** What curves made of the same statistics have in common, by segment, and the memory for it, which costs more to get than to fill. */
 export type SharedCurves = {
-  habits: Map<string, Habits>;
-  market: Map<string, readonly Float64Array[]>;
+  market: Map<string, Market>;
   mixed: Map<string, Mixed>;
   room: Float64Array[];
   used: number;
 };
 
 export function createShared(): SharedCurves {
-  return { habits: new Map(), market: new Map(), mixed: new Map(), room: [], used: 0 };
+  return { market: new Map(), mixed: new Map(), room: [], used: 0 };
 }
 
 /** Before curves of other statistics are made: `readingWins` of those made so far are overwritten. */
 export function clearShared(shared: SharedCurves): void {
-  shared.habits.clear();
   shared.market.clear();
   shared.mixed.clear();
   shared.used = 0;
@@ -142,25 +143,36 @@ function takeRoom(shared: SharedCurves): Float64Array {
 const counts = createCounts();
 const moved = new Float64Array(cellCount);
 
-/** What all curves of one market are made with. */
-type Making = { input: WinCurveInput; shared: SharedCurves; habits: Habits };
-
 type Window = (typeof windows)[number];
 
-/**
- * Fills `wins` with the win curves of `(counts + m · parent) / (n + m)`, one for each mixture, times what its shares add up
- * to; a parent whose level is told is moved towards the counts. False where nothing is known: the parent's stand for the segment too.
- */
-function shrink(
+/** Fills `counts` with what is known of a segment. False where that is nothing: what is known of the parent stands for it too. */
+function countIn(
   histogram: Histogram | null | undefined,
   { halfLifeResults }: Window,
-  parent: { win: Float64Array; weightBeside: (results: number) => number; level: number | null },
-  into: { mixtures: readonly Mixture[]; wins: readonly Float64Array[] },
-  { input: { at, halfLifeMs }, habits }: Making,
+  { at, halfLifeMs }: WinCurveInput,
 ): boolean {
   if (histogram === null || histogram === undefined) return false;
   gather(counts, histogram.cells, decayFactor(histogram, at, { halfLifeMs, halfLifeResults }));
-  const weight = parent.weightBeside(counts.results);
+  return true;
+}
+
+type Parent = {
+  win: Float64Array;
+  /** In results. */
+  weight: number;
+  level: number | null;
+};
+
+/**
+ * Fills `wins` with the win curves of `(counts + m · parent) / (n + m)`, one for each mixture, times what its shares add up
+ * to; a parent whose level is told is moved towards the counts.
+ */
+function shrink(
+  parent: Parent,
+  habits: Habits,
+  into: { mixtures: readonly Mixture[]; wins: readonly Float64Array[] },
+): void {
+  const { weight } = parent;
   const total = counts.results + weight;
   const spread = spreadOf(counts);
   const known = total > 0 ? total : 1;
@@ -170,7 +182,6 @@ function shrink(
   for (const [place, mixture] of into.mixtures.entries()) {
     smoothedWin(counts, spread, mixture, { start, habits }, into.wins[place]!);
   }
-  return true;
 }
 
 /** Fills `sum` with the weighted sum of the curves, two at a time; where weights add up to 1 but for rounding, so does it. */
@@ -238,32 +249,36 @@ export function buildWinCurve(input: WinCurveInput): LearntCurve {
   return buildWithReadings(input).curve;
 }
 
-/** The whole market as each reading alone sees it, by window and by smoothing. */
-function readMarket(segment: SegmentEvidence | undefined, making: Making): Float64Array[] {
-  const { prior, priorWeight, smoothing } = making.input;
-  // A guess about the whole market gives way to what the market itself says.
-  const weightBeside = (results: number) => (priorWeight === 0 ? 0 : priorWeight ** 2 / (priorWeight + results));
-  const parent = { win: winOf(prior), weightBeside, level: null };
-  const mixtures = smoothings.map(({ factor }) => [{ smoothing: factor * smoothing, share: 1 }]);
-  const readingWins = readings.map(() => takeRoom(making.shared));
-  for (const [place, window] of windows.entries()) {
-    const wins = readingWins.slice(place * mixtures.length, (place + 1) * mixtures.length);
-    const learnt = shrink(segment?.histograms[place], window, parent, { mixtures, wins }, making);
-    for (const win of wins) {
-      if (!learnt) win.set(parent.win);
-      atMostOne(win);
-    }
-  }
-  return readingWins;
+/** The win curve of the prior, which is the same for all curves of a desk. */
+let lately: { prior: Float64Array; win: Float64Array } = { prior: new Float64Array(0), win: new Float64Array(0) };
+
+function winOfPrior(prior: Float64Array): Float64Array {
+  if (lately.prior !== prior) lately = { prior, win: winOf(prior) };
+  return lately.win;
 }
 
-/** The digits that the whole market likes, from all that is remembered of it. */
-function readHabits(segment: SegmentEvidence | undefined, { at, halfLifeMs }: WinCurveInput): Habits {
-  const histogram = segment?.histograms[0];
-  if (histogram === null || histogram === undefined) return noHabits;
-  const [{ halfLifeResults }] = windows;
-  gather(counts, histogram.cells, decayFactor(histogram, at, { halfLifeMs, halfLifeResults }));
-  return habitsOf(counts);
+function readMarket(segment: SegmentEvidence | undefined, input: WinCurveInput, shared: SharedCurves): Market {
+  const { priorWeight, smoothing } = input;
+  const win = winOfPrior(input.prior);
+  const mixtures = smoothings.map(({ factor }) => [{ smoothing: factor * smoothing, share: 1 }]);
+  const readingWins = readings.map(() => takeRoom(shared));
+  let habits = noHabits;
+  for (const [place, window] of windows.entries()) {
+    const wins = readingWins.slice(place * mixtures.length, (place + 1) * mixtures.length);
+    const learnt = countIn(segment?.histograms[place], window, input);
+    if (learnt) {
+      // Digits are learnt from all that is remembered.
+      if (place === 0) habits = habitsOf(counts);
+      // A guess about the whole market gives way to what the market itself says.
+      const weight = priorWeight === 0 ? 0 : priorWeight ** 2 / (priorWeight + counts.results);
+      shrink({ win, weight, level: null }, habits, { mixtures, wins });
+    }
+    for (const made of wins) {
+      if (!learnt) made.set(win);
+      atMostOne(made);
+    }
+  }
+  return { readingWins, habits };
 }
 
 const wholeParts = windows.map(() => 1);
@@ -281,22 +296,23 @@ function mixMarket(readingWins: readonly Float64Array[], byReading: readonly num
   return mixedOf(byWindow, shared);
 }
 
-function mixSegment(segment: SegmentEvidence, parent: Mixed, byReading: readonly number[], making: Making): Mixed {
-  const { input, shared } = making;
-  const weightBeside = () => input.shrinkage;
+/** What all curves of one market are mixed with. */
+type Making = { input: WinCurveInput; shared: SharedCurves; habits: Habits; byReading: readonly number[] };
+
+function mixSegment(segment: SegmentEvidence, parent: Mixed, { input, shared, habits, byReading }: Making): Mixed {
   parent.levels ??= parent.byWindow.map(levelOf);
   const { levels } = parent;
   const byWindow = windows.map((window, place) => {
     const win = parent.byWindow[place]!;
+    if (!countIn(segment.histograms[place], window, input)) return win;
     const mixture = smoothings.map(({ factor }, step) => ({
       smoothing: factor * input.smoothing,
       share: byReading[place * smoothings.length + step]!,
     }));
     const own = takeRoom(shared);
     const into = { mixtures: [mixture], wins: [own] };
-    return shrink(segment.histograms[place], window, { win, weightBeside, level: levels[place]! }, into, making)
-      ? own
-      : win;
+    shrink({ win, weight: input.shrinkage, level: levels[place]! }, habits, into);
+    return own;
   });
   return mixedOf(byWindow, shared);
 }
@@ -319,14 +335,13 @@ export function buildWithReadings(input: WinCurveInput): CurveWithReadings {
   }));
   const byReading = weighReadings(levels[0]?.sums ?? null, levels[0]?.factor ?? 1);
   const market = segments[0]?.key ?? '';
-  const habits = knownOr(shared.habits, market, () => readHabits(segments[0], input));
-  const making = { input, shared, habits };
-  const readingWins = knownOr(shared.market, market, () => readMarket(segments[0], making));
+  const { readingWins, habits } = knownOr(shared.market, market, () => readMarket(segments[0], input, shared));
+  const making = { input, shared, habits, byReading };
   const weighed = byReading.join();
   const mixed = [knownOr(shared.mixed, `${weighed}:${market}`, () => mixMarket(readingWins, byReading, shared))];
   for (let place = 1; place < segments.length; place += 1) {
     const segment = segments[place]!;
-    const make = () => mixSegment(segment, mixed[parentOf(place, segments)]!, byReading, making);
+    const make = () => mixSegment(segment, mixed[parentOf(place, segments)]!, making);
     mixed.push(knownOr(shared.mixed, `${weighed}:${segment.key}`, make));
   }
   const wins = mixed.map((segment) => segment.win);
