@@ -57,48 +57,40 @@ export function underEnd({ bends }: Habits, cell: number, height: number, step: 
   return (height * (height + 1)) / 2 + end - first - height * rise;
 }
 
-const curvature = new Float64Array(cellCount + 2 * digits);
-const seen = new Float64Array(cellCount);
+/** Results by cell, two tens further on: what a triangle reaches below the grid is none. */
+const seen = new Float64Array(cellCount + 4 * digits);
+const pairs = digits * digits;
 
 /**
  * By digit, how many results there are, and how many there would be if all digits were liked the same: what a triangle over
  * two tens makes of the results, which gives each digit the same. What stands in one place alone is an atom and no habit: of
  * each digit the largest excess of a cell over its neighbours is left out.
  */
-function countDigits({ cells, both, length }: Counts): { observed: Float64Array; expected: Float64Array } {
-  curvature.fill(0);
+function countDigits({ both, lowest, highest }: Counts): { observed: Float64Array; expected: Float64Array } {
   seen.fill(0);
-  for (let place = 0; place < length; place += 1) {
-    const cell = cells[place]!;
-    if (cell < minRateHundredths || cell > maxRateHundredths) continue;
-    const count = both[place]!;
-    seen[cell] = count;
-    curvature[cell]! += count;
-    curvature[cell + digits]! -= 2 * count;
-    curvature[cell + 2 * digits]! += count;
-  }
+  for (let cell = lowest; cell <= highest; cell += 1) seen[cell + 2 * digits] = both[cell]!;
   const observed = new Float64Array(digits);
   const expected = new Float64Array(digits);
   const largest = new Float64Array(digits);
   let slope = 0;
   let height = 0;
-  const end = Math.min(maxRateHundredths + digits, (cells[length - 1] ?? 0) + 2 * digits);
-  const start = cells[0] ?? 0;
   // The next digit is counted on: remainders cost more than all the rest.
-  let next = (start + 1) % digits;
-  for (let place = start; place < end; place += 1) {
+  let next = (lowest + 1) % digits;
+  const end = Math.min(maxRateHundredths + digits, highest + 2 * digits);
+  for (let place = lowest; place < end; place += 1) {
     const digit = next;
     next = digit + 1 === digits ? 0 : digit + 1;
-    slope += curvature[place]!;
+    slope += seen[place + 2 * digits]! - 2 * seen[place + digits]! + seen[place]!;
     height += slope;
     const cell = place - digits + 1;
     if (cell < minRateHundredths) continue;
-    const usual = height / digits ** 2;
-    observed[digit]! += seen[cell]!;
+    const usual = height / pairs;
+    const here = seen[cell + 2 * digits]!;
+    observed[digit]! += here;
     expected[digit]! += usual;
     // A tenth of the usual is the cell's own.
-    const byOthers = (usual - seen[cell]! / digits) / (1 - 1 / digits);
-    largest[digit] = Math.max(largest[digit]!, seen[cell]! - byOthers);
+    const byOthers = (usual - here / digits) / (1 - 1 / digits);
+    largest[digit] = Math.max(largest[digit]!, here - byOthers);
   }
   const leftOut = sumOf(largest) / digits;
   return {
