@@ -12,7 +12,7 @@ export type Habits = {
   /** By cell. */
   factors: Float64Array;
   /** By digit: what has the factors less 1 as its second difference. Their sums under straight lines are sums of a few of these. */
-  bends: Float64Array;
+  bends: readonly number[];
 };
 
 /** Of a digit that at most one ten was added to or taken from. */
@@ -21,12 +21,17 @@ function lastDigit(digit: number): number {
   return digit < digits ? digit : digit - digits;
 }
 
+/** Zeros by digit. Memory for a typed array costs more than all that is done with ten numbers. */
+function zeros(): number[] {
+  return [0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+}
+
 /** `byDigit` is 1 on average. */
-export function habitsFrom(byDigit: Float64Array): Habits {
-  const slopes = new Float64Array(digits);
+export function habitsFrom(byDigit: readonly number[]): Habits {
+  const slopes = zeros();
   for (let digit = 1; digit < digits; digit += 1) slopes[digit] = slopes[digit - 1]! + byDigit[digit]! - 1;
-  const slope = slopes.reduce((sum, each) => sum + each, 0) / digits;
-  const bends = new Float64Array(digits);
+  const slope = sumOf(slopes) / digits;
+  const bends = zeros();
   for (let digit = 1; digit < digits; digit += 1) bends[digit] = bends[digit - 1]! + slopes[digit - 1]! - slope;
   const factors = new Float64Array(cellCount);
   factors.set(byDigit);
@@ -34,7 +39,7 @@ export function habitsFrom(byDigit: Float64Array): Habits {
   return { factors, bends };
 }
 
-export const noHabits = habitsFrom(new Float64Array(digits).fill(1));
+export const noHabits = habitsFrom(zeros().fill(1));
 
 /**
  * Fills `sums`, by last digit of the middle, with the sum of the factors under a triangle that is `halfWidth` high there and 1
@@ -59,19 +64,19 @@ export function underEnd({ bends }: Habits, cell: number, height: number, step: 
 
 /** Results by cell, two tens further on: what a triangle reaches below the grid is none. */
 const seen = new Float64Array(cellCount + 4 * digits);
-const pairs = digits * digits;
+const pairs = digits ** 2;
 
 /**
  * By digit, how many results there are, and how many there would be if all digits were liked the same: what a triangle over
  * two tens makes of the results, which gives each digit the same. What stands in one place alone is an atom and no habit: of
  * each digit the largest excess of a cell over its neighbours is left out.
  */
-function countDigits({ both, lowest, highest }: Counts): { observed: Float64Array; expected: Float64Array } {
+function countDigits({ both, lowest, highest }: Counts): { observed: number[]; expected: number[] } {
   seen.fill(0);
   for (let cell = lowest; cell <= highest; cell += 1) seen[cell + 2 * digits] = both[cell]!;
-  const observed = new Float64Array(digits);
-  const expected = new Float64Array(digits);
-  const largest = new Float64Array(digits);
+  const observed = zeros();
+  const expected = zeros();
+  const largest = zeros();
   let slope = 0;
   let height = 0;
   // The next digit is counted on: remainders cost more than all the rest.
@@ -103,7 +108,7 @@ function countDigits({ both, lowest, highest }: Counts): { observed: Float64Arra
 export function habitsOf(counts: Counts): Habits {
   const { observed, expected } = countDigits(counts);
   let surprise = 0;
-  const liked = new Float64Array(digits);
+  const liked = zeros();
   for (let digit = 0; digit < digits; digit += 1) {
     const usual = expected[digit]!;
     if (!(usual > 1e-9)) return noHabits;
@@ -116,6 +121,8 @@ export function habitsOf(counts: Counts): Habits {
   return habitsFrom(liked.map((ratio) => 1 + trust * (ratio / mean - 1)));
 }
 
-function sumOf(values: Float64Array): number {
-  return values.reduce((sum, value) => sum + value, 0);
+function sumOf(values: readonly number[]): number {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum;
 }

@@ -186,8 +186,9 @@ function bend(
   underTriangles(habits, halfWidth, inverses);
   for (let digit = 0; digit < digits; digit += 1) inverses[digit] = 1 / inverses[digit]!;
   const scale = (0.5 * factor * loneSum) / insideOf(counts, loneSum, halfWidth, habits);
+  for (let digit = 0; digit < digits; digit += 1) inverses[digit]! *= scale;
   for (let cell = lowest; cell <= highest; cell += 1) {
-    const steep = lone[cell]! * scale * inverses[digitOf[cell]!]!;
+    const steep = lone[cell]! * inverses[digitOf[cell]!]!;
     const middle = cell + margin;
     changes[middle - halfWidth]! += steep;
     changes[middle]! -= 2 * steep;
@@ -251,7 +252,7 @@ function addSpread(
     const kept = both[cell]! * all - lone[cell]! * spreading;
     const between = kept * gapShares[cell]!;
     // Running sums of positive and negative shares may end a rounding below zero.
-    const tied = (kept - between) / 2 + (height > 0 ? height * factors[cell]! : 0);
+    const tied = (kept - between) / 2 + Math.max(0, height) * factors[cell]!;
     reached += below + tied;
     win[cell] = reached + weight * before[cell]!;
     below = between + tied;

@@ -79,7 +79,7 @@ export function weighSegments(
   segmentCount: number,
   levels: readonly { sums: Float64Array | null; factor: number }[],
 ): readonly number[] {
-  let weights: readonly number[] = Array.from({ length: segmentCount }, () => 1 / segmentCount);
+  let weights: readonly number[] = new Array<number>(segmentCount).fill(1 / segmentCount);
   if (segmentCount === 1) return weights;
   for (const { sums, factor } of levels) weights = weigh(weights, sums, 2 * readings.length, factor);
   return weights;
@@ -101,33 +101,36 @@ function takenAt(acceptance: TrialAcceptance | undefined): Float64Array {
 }
 
 /** Rates looked at together, or none of them. */
-const stride = 16;
+const stride = 8;
 
 /**
- * For each break-even, in ascending order, the rate with the highest `(r − c) · w(r) · a(r)`. The best rate never falls as
- * the break-even rises, so the middle one bounds the search of the others. Neither `w` nor `a` rises with the rate: a stride
- * is left out whose highest rate would not earn more even with what its lowest has of them, and so is all the rest.
+ * For each break-even, in ascending order, the lowest rate with the highest `(r − c) · w(r) · a(r)`. The best rate never falls
+ * as the break-even rises, so the middle one bounds the search of the others. Neither `w` nor `a` rises with the rate: a stride
+ * is left out whose highest rate would earn less even with what its lowest has of them, and so is all the rest. `near` are
+ * rates that may be as good, like those of a curve much the same: the more they earn, the more is left out.
  */
 export function bestRates(
   win: Float64Array,
   breakEvens: ArrayLike<number>,
   taken: Float64Array = alwaysTaken,
+  near: ArrayLike<number> = [],
 ): Int32Array {
   const rates = new Int32Array(breakEvens.length);
   const search = (first: number, last: number, low: number, high: number) => {
     if (first > last) return;
     const middle = (first + last) >> 1;
     const breakEven = breakEvens[middle]!;
-    let best = high;
-    let most = Number.NEGATIVE_INFINITY;
-    for (let from = Math.min(high, Math.max(low, Math.ceil(breakEven))); from <= high; from += stride) {
+    const lowest = Math.min(high, Math.max(low, Math.ceil(breakEven)));
+    let best = Math.min(high, Math.max(lowest, near[middle] ?? lowest));
+    let most = (best - breakEven) * (win[best]! * taken[best]!);
+    for (let from = lowest; from <= high; from += stride) {
       const atMost = win[from]! * taken[from]!;
-      if ((high - breakEven) * atMost <= most) break;
+      if ((high - breakEven) * atMost < most) break;
       const to = Math.min(high, from + stride - 1);
-      if ((to - breakEven) * atMost <= most) continue;
+      if ((to - breakEven) * atMost < most) continue;
       for (let rate = from; rate <= to; rate += 1) {
         const earns = (rate - breakEven) * (win[rate]! * taken[rate]!);
-        if (earns > most) {
+        if (earns > most || (earns === most && rate < best)) {
           most = earns;
           best = rate;
         }
@@ -156,8 +159,9 @@ export function tryOut(
   const taken = takenAt(acceptance);
   const rates: number[] = [];
   let scale = 0;
+  let bids: Int32Array | undefined;
   for (const curve of curves) {
-    const bids = bestRates(curve, breakEvens, taken);
+    bids = bestRates(curve, breakEvens, taken, bids);
     scale = 0;
     for (let index = 0; index < bids.length; index += 1) {
       const rate = bids[index]!;

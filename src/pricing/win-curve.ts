@@ -35,7 +35,7 @@ function describe(win: Float64Array, curveHash: string): WinCurve {
 }
 
 function hashOf(win: Float64Array): string {
-  return hash('sha256', new Uint8Array(win.buffer, win.byteOffset, win.byteLength), 'hex');
+  return hash('sha256', win, 'hex');
 }
 
 /** Quantile of one lender's rates at which `share` of them lie below; linear between those given and beyond them. */
@@ -114,19 +114,20 @@ type Market = { readingWins: readonly Float64Array[]; habits: Habits };
 /** What curves made of the same statistics have in common, by segment, and the memory for it, which costs more to get than to fill. */
 export type SharedCurves = {
   market: Map<string, Market>;
-  mixed: Map<string, Mixed>;
+  /** For each list of weights of the readings. */
+  mixed: { byReading: readonly number[]; bySegment: Map<string, Mixed> }[];
   room: Float64Array[];
   used: number;
 };
 
 export function createShared(): SharedCurves {
-  return { market: new Map(), mixed: new Map(), room: [], used: 0 };
+  return { market: new Map(), mixed: [], room: [], used: 0 };
 }
 
 /** Before curves of other statistics are made: `readingWins` of those made so far are overwritten. */
 export function clearShared(shared: SharedCurves): void {
   shared.market.clear();
-  shared.mixed.clear();
+  shared.mixed.length = 0;
   shared.used = 0;
 }
 
@@ -184,19 +185,17 @@ function shrink(
   }
 }
 
-/** Fills `sum` with the weighted sum of the curves, two at a time; where weights add up to 1 but for rounding, so does it. */
+const nothing = new Float64Array(cellCount);
+
+/** Fills `sum` with the weighted sum of the curves, three at a time; where weights add up to 1 but for rounding, so does it. */
 function addUp(sum: Float64Array, curves: readonly Float64Array[], weights: readonly number[]): Float64Array {
-  for (let place = 0; place < curves.length; place += 2) {
-    const [first, firstWeight] = [curves[place]!, weights[place]!];
-    const [second, secondWeight] = [curves[place + 1] ?? first, place + 1 < curves.length ? weights[place + 1]! : 0];
-    if (place === 0) {
-      for (let cell = 0; cell < cellCount; cell += 1) {
-        sum[cell] = firstWeight * first[cell]! + secondWeight * second[cell]!;
-      }
-    } else {
-      for (let cell = 0; cell < cellCount; cell += 1) {
-        sum[cell]! += firstWeight * first[cell]! + secondWeight * second[cell]!;
-      }
+  for (let place = 0; place < curves.length; place += 3) {
+    const [first, second = nothing, third = nothing] = [curves[place]!, curves[place + 1], curves[place + 2]];
+    const [firstWeight, secondWeight = 0, thirdWeight = 0] = [weights[place]!, weights[place + 1], weights[place + 2]];
+    const before = place === 0 ? nothing : sum;
+    for (let cell = 0; cell < cellCount; cell += 1) {
+      sum[cell] =
+        before[cell]! + firstWeight * first[cell]! + secondWeight * second[cell]! + thirdWeight * third[cell]!;
     }
   }
   return sum;
@@ -296,6 +295,15 @@ function mixMarket(readingWins: readonly Float64Array[], byReading: readonly num
   return mixedOf(byWindow, shared);
 }
 
+/** Curves mixed by the same weights, by segment. */
+function mixedBy(byReading: readonly number[], { mixed }: SharedCurves): Map<string, Mixed> {
+  const known = mixed.find((each) => each.byReading.every((weight, place) => weight === byReading[place]));
+  if (known !== undefined) return known.bySegment;
+  const bySegment = new Map<string, Mixed>();
+  mixed.push({ byReading, bySegment });
+  return bySegment;
+}
+
 /** What all curves of one market are mixed with. */
 type Making = { input: WinCurveInput; shared: SharedCurves; habits: Habits; byReading: readonly number[] };
 
@@ -337,12 +345,12 @@ export function buildWithReadings(input: WinCurveInput): CurveWithReadings {
   const market = segments[0]?.key ?? '';
   const { readingWins, habits } = knownOr(shared.market, market, () => readMarket(segments[0], input, shared));
   const making = { input, shared, habits, byReading };
-  const weighed = byReading.join();
-  const mixed = [knownOr(shared.mixed, `${weighed}:${market}`, () => mixMarket(readingWins, byReading, shared))];
+  const known = mixedBy(byReading, shared);
+  const mixed = [knownOr(known, market, () => mixMarket(readingWins, byReading, shared))];
   for (let place = 1; place < segments.length; place += 1) {
     const segment = segments[place]!;
     const make = () => mixSegment(segment, mixed[parentOf(place, segments)]!, making);
-    mixed.push(knownOr(shared.mixed, `${weighed}:${segment.key}`, make));
+    mixed.push(knownOr(known, segment.key, make));
   }
   const wins = mixed.map((segment) => segment.win);
   const bySegment = weighSegments(wins.length, levels);

@@ -43,7 +43,7 @@ test('where no digit is liked, the rates are moved and the share without rivals 
 });
 
 test('a curve that is moved is a curve with the same sum, and liked digits stay where they are', () => {
-  const byDigit = Float64Array.from([2, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 4]);
+  const byDigit = [2, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 4];
   const habits = habitsFrom(byDigit);
   fc.assert(
     fc.property(

@@ -106,7 +106,7 @@ const habits = fc.oneof(
   fc.constant(noHabits),
   fc.array(fc.double({ min: 0.02, max: 8, noNaN: true }), { minLength: 10, maxLength: 10 }).map((liked) => {
     const sum = liked.reduce((all, each) => all + each, 0);
-    return habitsFrom(Float64Array.from(liked, (each) => (10 * each) / sum));
+    return habitsFrom(liked.map((each) => (10 * each) / sum));
   }),
 );
 
