@@ -10,6 +10,8 @@ import { digits, type Habits, underEnd, underTriangles } from './habits.ts';
 const chanceFactor = 3;
 /** Shortest interval that holds half of a normal distribution, in its standard deviations. */
 const normalHalf = 1.349;
+/** Half-width at most, in cells: more than the settings can ask for. */
+const widest = 20 * cellCount;
 
 /**
  * Decayed weights by cell, of what lies on it and between it and the one below. Within the grid there are none below `lowest`
@@ -144,7 +146,7 @@ export function spreadOf(counts: Counts): Spread {
  */
 function halfWidthOf({ rivals, deviation, narrowing }: Spread, smoothing: number): number {
   if (!(rivals > 0) || smoothing <= 0) return 1;
-  return 2 * Math.round(smoothing * deviation * narrowing) + 1;
+  return Math.min(widest, 2 * Math.round(smoothing * deviation * narrowing) + 1);
 }
 
 /** By digit: 1 over all that lies under a triangle around it. */
@@ -171,7 +173,7 @@ function insideOf({ lowest, highest }: Counts, loneSum: number, halfWidth: numbe
 export type Mixture = readonly { smoothing: number; share: number }[];
 
 /** Second difference of half of what is spread, `margin` places beyond the cell's. */
-let bends = new Float64Array(4 * cellCount);
+const bends = new Float64Array(cellCount + 2 * widest + 1);
 
 /** Adds to `bends` what half of what is given away, times `factor`, is under triangles of this width. */
 function bend(
@@ -182,7 +184,6 @@ function bend(
   habits: Habits,
 ): void {
   const { lowest, highest } = counts;
-  const changes = bends;
   underTriangles(habits, halfWidth, inverses);
   for (let digit = 0; digit < digits; digit += 1) inverses[digit] = 1 / inverses[digit]!;
   const scale = (0.5 * factor * loneSum) / insideOf(counts, loneSum, halfWidth, habits);
@@ -190,9 +191,9 @@ function bend(
   for (let cell = lowest; cell <= highest; cell += 1) {
     const steep = lone[cell]! * inverses[digitOf[cell]!]!;
     const middle = cell + margin;
-    changes[middle - halfWidth]! += steep;
-    changes[middle]! -= 2 * steep;
-    changes[middle + halfWidth]! += steep;
+    bends[middle - halfWidth]! += steep;
+    bends[middle]! -= 2 * steep;
+    bends[middle + halfWidth]! += steep;
   }
 }
 
@@ -237,17 +238,16 @@ function addSpread(
   const { both, gapShares, highest } = counts;
   const { win: before, weight } = base.start;
   const { factors } = base.habits;
-  const changes = bends;
   let slope = 0;
   let height = 0;
   for (let cell = highest + margin - 1; cell > top; cell -= 1) {
-    slope += changes[cell + 1 + margin]!;
+    slope += bends[cell + 1 + margin]!;
     height += slope;
   }
   let reached = above;
   let below = 0;
   for (let cell = top; cell >= bottom; cell -= 1) {
-    slope += changes[cell + 1 + margin]!;
+    slope += bends[cell + 1 + margin]!;
     height += slope;
     const kept = both[cell]! * all - lone[cell]! * spreading;
     const between = kept * gapShares[cell]!;
@@ -262,10 +262,7 @@ function addSpread(
 
 /** Fills `bends` for all widths of the mixture; the widest half is `margin`. */
 function bendAll(counts: Counts, spread: Spread, mixture: Mixture, margin: number, { start, habits }: Base): void {
-  const { lowest, highest } = counts;
-  const size = highest + 2 * margin + 1;
-  if (bends.length < size) bends = new Float64Array(size + cellCount);
-  bends.fill(0, lowest, size);
+  bends.fill(0, counts.lowest, counts.highest + 2 * margin + 1);
   for (const { smoothing, share } of mixture) {
     const halfWidth = halfWidthOf(spread, smoothing);
     if (halfWidth > 1) bend(counts, spread.loneSum, { halfWidth, margin }, share * start.own, habits);

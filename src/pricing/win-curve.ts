@@ -185,17 +185,19 @@ function shrink(
   }
 }
 
-const nothing = new Float64Array(cellCount);
-
-/** Fills `sum` with the weighted sum of the curves, three at a time; where weights add up to 1 but for rounding, so does it. */
+/** Fills `sum` with the weighted sum of the curves, two at a time; where weights add up to 1 but for rounding, so does it. */
 function addUp(sum: Float64Array, curves: readonly Float64Array[], weights: readonly number[]): Float64Array {
-  for (let place = 0; place < curves.length; place += 3) {
-    const [first, second = nothing, third = nothing] = [curves[place]!, curves[place + 1], curves[place + 2]];
-    const [firstWeight, secondWeight = 0, thirdWeight = 0] = [weights[place]!, weights[place + 1], weights[place + 2]];
-    const before = place === 0 ? nothing : sum;
-    for (let cell = 0; cell < cellCount; cell += 1) {
-      sum[cell] =
-        before[cell]! + firstWeight * first[cell]! + secondWeight * second[cell]! + thirdWeight * third[cell]!;
+  for (let place = 0; place < curves.length; place += 2) {
+    const [first, firstWeight] = [curves[place]!, weights[place]!];
+    const [second, secondWeight] = [curves[place + 1] ?? first, place + 1 < curves.length ? weights[place + 1]! : 0];
+    if (place === 0) {
+      for (let cell = 0; cell < cellCount; cell += 1) {
+        sum[cell] = firstWeight * first[cell]! + secondWeight * second[cell]!;
+      }
+    } else {
+      for (let cell = 0; cell < cellCount; cell += 1) {
+        sum[cell]! += firstWeight * first[cell]! + secondWeight * second[cell]!;
+      }
     }
   }
   return sum;
