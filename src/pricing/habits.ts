@@ -71,9 +71,9 @@ const pairs = digits ** 2;
  * two tens makes of the results, which gives each digit the same. What stands in one place alone is an atom and no habit: of
  * each digit the largest excess of a cell over its neighbours is left out.
  */
-function countDigits({ both, lowest, highest }: Counts): { observed: number[]; expected: number[] } {
+function countDigits({ byCell, lowest, highest }: Counts): { observed: number[]; expected: number[] } {
   seen.fill(0);
-  for (let cell = lowest; cell <= highest; cell += 1) seen[cell + 2 * digits] = both[cell]!;
+  for (let cell = lowest; cell <= highest; cell += 1) seen[cell + 2 * digits] = byCell[cell]!;
   const observed = zeros();
   const expected = zeros();
   const largest = zeros();

@@ -13,26 +13,20 @@ const normalHalf = 1.349;
 /** Half-width at most, in cells: more than the settings can ask for. */
 const widest = 20 * cellCount;
 
-/**
- * Decayed weights by cell, of what lies on it and between it and the one below. Within the grid there are none below `lowest`
- * and above `highest`, which are the wrong way round where there are none at all.
- */
-export type Counts = {
-  both: Float64Array;
-  /** How much of it lies between the cell and the one below. */
-  gapShares: Float64Array;
-  lowest: number;
-  highest: number;
-  results: number;
-};
+// The arrays of this file are its own, and not passed along: compiled code reaches a fixed array at half the cost.
 
-export function createCounts(): Counts {
-  const column = () => new Float64Array(cellCount);
-  return { both: column(), gapShares: column(), lowest: maxRateHundredths + 1, highest: maxRateHundredths, results: 0 };
-}
+/** Decayed weight on each cell with that between it and the one below, and how much of it lies between. */
+const both = new Float64Array(cellCount);
+const gapShares = new Float64Array(cellCount);
+
+/**
+ * What was gathered last. Within the grid there is nothing below `lowest` and above `highest`, which are the wrong way round
+ * where there is nothing at all.
+ */
+export type Counts = { byCell: Float64Array; lowest: number; highest: number; results: number };
 
 /** Copies what a histogram has from one cell to another, each weight times `factor`; returns its sum. */
-function copy({ both, gapShares }: Counts, sums: Float64Array, factor: number, from: number, to: number): number {
+function copy(sums: Float64Array, factor: number, from: number, to: number): number {
   const gaps = sums.length > cellCount;
   let results = 0;
   for (let cell = from; cell <= to; cell += 1) {
@@ -48,21 +42,20 @@ function copy({ both, gapShares }: Counts, sums: Float64Array, factor: number, f
   return results;
 }
 
-/** Fills `counts` from a histogram's cells, each weight times `factor`. */
-export function gather(counts: Counts, sums: Float64Array, factor: number): void {
+/** What a histogram's cells hold, each weight times `factor`. */
+export function gather(sums: Float64Array, factor: number): Counts {
   const gaps = sums.length > cellCount;
   let lowest = minRateHundredths;
   let highest = maxRateHundredths;
   while (lowest <= highest && sums[lowest] === 0 && !(gaps && sums[cellCount + lowest] !== 0)) lowest += 1;
   while (highest >= lowest && sums[highest] === 0 && !(gaps && sums[cellCount + highest] !== 0)) highest -= 1;
-  counts.lowest = lowest;
-  counts.highest = highest;
-  counts.both.fill(0);
-  if (!gaps) counts.gapShares.fill(0);
-  counts.results =
-    copy(counts, sums, factor, 0, minRateHundredths - 1) +
-    copy(counts, sums, factor, lowest, highest) +
-    copy(counts, sums, factor, noRivalCell, noRivalCell);
+  both.fill(0);
+  if (!gaps) gapShares.fill(0);
+  const results =
+    copy(sums, factor, 0, minRateHundredths - 1) +
+    copy(sums, factor, lowest, highest) +
+    copy(sums, factor, noRivalCell, noRivalCell);
+  return { byCell: both, lowest, highest, results };
 }
 
 /** How many results lie within the grid, where and how wide; widths narrow with `narrowing`. `loneSum` of them are given away. */
@@ -77,7 +70,7 @@ function mostByChance(alone: number, deviation: number): number {
 }
 
 /** Fills `lone` with at most `most` of each cell; returns their sum. */
-function giveAway({ both, lowest, highest }: Counts, most: number): number {
+function giveAway({ lowest, highest }: Counts, most: number): number {
   lone.fill(0);
   let sum = 0;
   for (let cell = lowest; cell <= highest; cell += 1) {
@@ -115,7 +108,7 @@ function shortestHalf({ lowest, highest }: Counts, loneSum: number): number {
  * two humps each is smoothed by its own width, not by their distance. What lies between two cells counts with the one above.
  */
 export function spreadOf(counts: Counts): Spread {
-  const { both, lowest, highest } = counts;
+  const { lowest, highest } = counts;
   let rivals = 0;
   let mean = 0;
   let square = 0;
@@ -214,8 +207,7 @@ function addNone({ base: { start }, win }: Sum, { top, bottom }: Range, above: n
 }
 
 /** Fills a range in which nothing is spread; returns what lies above the rest. */
-function addPlain({ counts, all, base: { start }, win }: Sum, { top, bottom }: Range, above: number): number {
-  const { both, gapShares } = counts;
+function addPlain({ all, base: { start }, win }: Sum, { top, bottom }: Range, above: number): number {
   const { win: before, weight } = start;
   let reached = above;
   for (let cell = top; cell >= bottom; cell -= 1) {
@@ -235,12 +227,11 @@ function addSpread(
   { top, bottom, margin }: Range & { margin: number },
   above: number,
 ): number {
-  const { both, gapShares, highest } = counts;
   const { win: before, weight } = base.start;
   const { factors } = base.habits;
   let slope = 0;
   let height = 0;
-  for (let cell = highest + margin - 1; cell > top; cell -= 1) {
+  for (let cell = counts.highest + margin - 1; cell > top; cell -= 1) {
     slope += bends[cell + 1 + margin]!;
     height += slope;
   }

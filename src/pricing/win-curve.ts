@@ -9,7 +9,7 @@ import type { Trial, TrialAcceptance } from '../domain/offer.ts';
 import { levelOf, moveWin, stepTo } from './alignment.ts';
 import { type Habits, habitsOf, noHabits } from './habits.ts';
 import type { PriorSettings } from './settings.ts';
-import { createCounts, gather, type Mixture, smoothedWin, spreadOf } from './smoothing.ts';
+import { type Counts, gather, type Mixture, smoothedWin, spreadOf } from './smoothing.ts';
 import { readings, scoreHalfLives, smoothings, tryOut, weighReadings, weighSegments, windows } from './trial.ts';
 
 export type WinCurve = {
@@ -141,20 +141,18 @@ function takeRoom(shared: SharedCurves): Float64Array {
   return made;
 }
 
-const counts = createCounts();
 const moved = new Float64Array(cellCount);
 
 type Window = (typeof windows)[number];
 
-/** Fills `counts` with what is known of a segment. False where that is nothing: what is known of the parent stands for it too. */
+/** What is known of a segment. Null where that is nothing: what is known of the parent stands for it too. */
 function countIn(
   histogram: Histogram | null | undefined,
   { halfLifeResults }: Window,
   { at, halfLifeMs }: WinCurveInput,
-): boolean {
-  if (histogram === null || histogram === undefined) return false;
-  gather(counts, histogram.cells, decayFactor(histogram, at, { halfLifeMs, halfLifeResults }));
-  return true;
+): Counts | null {
+  if (histogram === null || histogram === undefined) return null;
+  return gather(histogram.cells, decayFactor(histogram, at, { halfLifeMs, halfLifeResults }));
 }
 
 type Parent = {
@@ -169,6 +167,7 @@ type Parent = {
  * to; a parent whose level is told is moved towards the counts.
  */
 function shrink(
+  counts: Counts,
   parent: Parent,
   habits: Habits,
   into: { mixtures: readonly Mixture[]; wins: readonly Float64Array[] },
@@ -266,16 +265,16 @@ function readMarket(segment: SegmentEvidence | undefined, input: WinCurveInput, 
   let habits = noHabits;
   for (const [place, window] of windows.entries()) {
     const wins = readingWins.slice(place * mixtures.length, (place + 1) * mixtures.length);
-    const learnt = countIn(segment?.histograms[place], window, input);
-    if (learnt) {
+    const counts = countIn(segment?.histograms[place], window, input);
+    if (counts !== null) {
       // Digits are learnt from all that is remembered.
       if (place === 0) habits = habitsOf(counts);
       // A guess about the whole market gives way to what the market itself says.
       const weight = priorWeight === 0 ? 0 : priorWeight ** 2 / (priorWeight + counts.results);
-      shrink({ win, weight, level: null }, habits, { mixtures, wins });
+      shrink(counts, { win, weight, level: null }, habits, { mixtures, wins });
     }
     for (const made of wins) {
-      if (!learnt) made.set(win);
+      if (counts === null) made.set(win);
       atMostOne(made);
     }
   }
@@ -314,14 +313,15 @@ function mixSegment(segment: SegmentEvidence, parent: Mixed, { input, shared, ha
   const { levels } = parent;
   const byWindow = windows.map((window, place) => {
     const win = parent.byWindow[place]!;
-    if (!countIn(segment.histograms[place], window, input)) return win;
+    const counts = countIn(segment.histograms[place], window, input);
+    if (counts === null) return win;
     const mixture = smoothings.map(({ factor }, step) => ({
       smoothing: factor * input.smoothing,
       share: byReading[place * smoothings.length + step]!,
     }));
     const own = takeRoom(shared);
     const into = { mixtures: [mixture], wins: [own] };
-    shrink({ win, weight: input.shrinkage, level: levels[place]! }, habits, into);
+    shrink(counts, { win, weight: input.shrinkage, level: levels[place]! }, habits, into);
     return own;
   });
   return mixedOf(byWindow, shared);

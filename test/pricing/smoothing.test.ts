@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { cellCount, maxRateHundredths, minRateHundredths } from '../../src/domain/glossary.ts';
 import { type Habits, habitsFrom, noHabits } from '../../src/pricing/habits.ts';
-import { createCounts, gather, type Mixture, smoothedWin, spreadOf } from '../../src/pricing/smoothing.ts';
+import { gather, type Mixture, smoothedWin, spreadOf } from '../../src/pricing/smoothing.ts';
 import { winOf } from '../../src/pricing/win-curve.ts';
 
 /** Weights by cell, and from `cellCount` on by the gap below it. */
@@ -94,8 +94,7 @@ function winFrom(
   start: { win: Float64Array; weight: number; own: number },
   habits: Habits,
 ) {
-  const counts = createCounts();
-  gather(counts, sums, 1);
+  const counts = gather(sums, 1);
   const win = new Float64Array(cellCount);
   smoothedWin(counts, spreadOf(counts), mixture, { start, habits }, win);
   return win;
