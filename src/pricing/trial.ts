@@ -101,7 +101,7 @@ function takenAt(acceptance: TrialAcceptance | undefined): Float64Array {
 }
 
 /** Rates looked at together, or none of them. */
-const stride = 8;
+const stride = 16;
 
 /**
  * For each break-even, in ascending order, the lowest rate with the highest `(r − c) · w(r) · a(r)`. The best rate never falls

@@ -141,8 +141,6 @@ function takeRoom(shared: SharedCurves): Float64Array {
   return made;
 }
 
-const moved = new Float64Array(cellCount);
-
 type Window = (typeof windows)[number];
 
 /** What is known of a segment. Null where that is nothing: what is known of the parent stands for it too. */
@@ -177,7 +175,7 @@ function shrink(
   const spread = spreadOf(counts);
   const known = total > 0 ? total : 1;
   const step = stepTo(spread, parent.level, weight);
-  const win = step === 0 ? parent.win : moveWin(parent.win, step, habits, moved);
+  const win = step === 0 ? parent.win : moveWin(parent.win, step, habits);
   const start = { win, weight: weight / known, own: 1 / known };
   for (const [place, mixture] of into.mixtures.entries()) {
     smoothedWin(counts, spread, mixture, { start, habits }, into.wins[place]!);
@@ -187,8 +185,11 @@ function shrink(
 /** Fills `sum` with the weighted sum of the curves, two at a time; where weights add up to 1 but for rounding, so does it. */
 function addUp(sum: Float64Array, curves: readonly Float64Array[], weights: readonly number[]): Float64Array {
   for (let place = 0; place < curves.length; place += 2) {
-    const [first, firstWeight] = [curves[place]!, weights[place]!];
-    const [second, secondWeight] = [curves[place + 1] ?? first, place + 1 < curves.length ? weights[place + 1]! : 0];
+    const isPair = place + 1 < curves.length;
+    const first = curves[place]!;
+    const firstWeight = weights[place]!;
+    const second = isPair ? curves[place + 1]! : first;
+    const secondWeight = isPair ? weights[place + 1]! : 0;
     if (place === 0) {
       for (let cell = 0; cell < cellCount; cell += 1) {
         sum[cell] = firstWeight * first[cell]! + secondWeight * second[cell]!;
