@@ -26,14 +26,13 @@ function zeros(): number[] {
   return [0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 }
 
-/** `byDigit` is 1 on average. */
-export function habitsFrom(byDigit: readonly number[]): Habits {
+/** `byDigit` is 1 on average. `factors` is filled. */
+export function habitsFrom(byDigit: readonly number[], factors: Float64Array = new Float64Array(cellCount)): Habits {
   const slopes = zeros();
   for (let digit = 1; digit < digits; digit += 1) slopes[digit] = slopes[digit - 1]! + byDigit[digit]! - 1;
   const slope = sumOf(slopes) / digits;
   const bends = zeros();
   for (let digit = 1; digit < digits; digit += 1) bends[digit] = bends[digit - 1]! + slopes[digit - 1]! - slope;
-  const factors = new Float64Array(cellCount);
   factors.set(byDigit);
   for (let cell = digits; cell < cellCount; cell += 1) factors[cell] = factors[cell - digits]!;
   return { factors, bends };
@@ -104,8 +103,11 @@ function countDigits({ byCell, lowest, highest }: Counts): { observed: number[];
   };
 }
 
-/** Habits of a market from its results. They are drawn towards none as far as chance explains them (James and Stein). */
-export function habitsOf(counts: Counts): Habits {
+/**
+ * Habits of a market from its results, in `room`. They are drawn towards none as far as chance explains them (James and
+ * Stein).
+ */
+export function habitsOf(counts: Counts, room: Float64Array): Habits {
   const { observed, expected } = countDigits(counts);
   let surprise = 0;
   const liked = zeros();
@@ -118,7 +120,8 @@ export function habitsOf(counts: Counts): Habits {
   const trust = 1 - (digits - 1) / surprise;
   const mean = sumOf(liked) / digits;
   if (!(trust > 0 && mean > 0)) return noHabits;
-  return habitsFrom(liked.map((ratio) => 1 + trust * (ratio / mean - 1)));
+  const byDigit = liked.map((ratio) => 1 + trust * (ratio / mean - 1));
+  return habitsFrom(byDigit, room);
 }
 
 function sumOf(values: readonly number[]): number {

@@ -36,6 +36,9 @@ export const scoreHalfLives: HalfLives = {
 /** No policy falls below this share of its prior mass, so that it can come back. */
 const fixedShare = 0.02;
 
+/** By policy and rate of learning; overwritten with the next weights. */
+const evidence: number[] = [];
+
 /** Rates of learning, mixed: no horizon and no scale of the scores has to be known. */
 const learningRates = [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2] as const;
 
@@ -51,18 +54,25 @@ export function weigh(
   factor: number,
 ): readonly number[] {
   if (sums === null) return masses;
-  const evidence = (policy: number, rate: number) => {
+  let highest = Number.NEGATIVE_INFINITY;
+  let place = 0;
+  for (let policy = 0; policy < masses.length; policy += 1) {
     const excess = (sums[offset + 2 * policy] ?? 0) * factor;
     const square = (sums[offset + 2 * policy + 1] ?? 0) * factor;
-    return rate * excess - rate * rate * square;
-  };
-  let highest = Number.NEGATIVE_INFINITY;
-  for (let policy = 0; policy < masses.length; policy += 1) {
-    for (const rate of learningRates) highest = Math.max(highest, evidence(policy, rate));
+    for (const rate of learningRates) {
+      const found = rate * excess - rate * rate * square;
+      evidence[place] = found;
+      if (found > highest) highest = found;
+      place += 1;
+    }
   }
-  const weights = masses.map((mass, policy) => {
+  place = 0;
+  const weights = masses.map((mass) => {
     let likely = 0;
-    for (const rate of learningRates) likely += rate * Math.exp(evidence(policy, rate) - highest);
+    for (const rate of learningRates) {
+      likely += rate * Math.exp(evidence[place]! - highest);
+      place += 1;
+    }
     return mass * likely;
   });
   const total = weights.reduce((sum, weight) => sum + weight, 0);

@@ -269,7 +269,7 @@ function readMarket(segment: SegmentEvidence | undefined, input: WinCurveInput, 
     const counts = countIn(segment?.histograms[place], window, input);
     if (counts !== null) {
       // Digits are learnt from all that is remembered.
-      if (place === 0) habits = habitsOf(counts);
+      if (place === 0) habits = habitsOf(counts, takeRoom(shared));
       // A guess about the whole market gives way to what the market itself says.
       const weight = priorWeight === 0 ? 0 : priorWeight ** 2 / (priorWeight + counts.results);
       shrink(counts, { win, weight, level: null }, habits, { mixtures, wins });

@@ -9,7 +9,7 @@ import { buildWinCurve } from '../../src/pricing/win-curve.ts';
 import { evidenceOf, histogramOf, plainWin, seeded, settings } from './setting.ts';
 
 function habitsIn(cells: readonly number[]): Habits {
-  return habitsOf(gather(histogramOf(cells).cells, 1));
+  return habitsOf(gather(histogramOf(cells).cells, 1), new Float64Array(cellCount));
 }
 
 function byDigit({ factors }: Habits): number[] {
