@@ -191,7 +191,7 @@ function bend(
 }
 
 /** A win curve to start from, and what it weighs beside the results, which weigh `own` each. */
-export type Start = { win: Float64Array; weight: number; own: number };
+type Start = { win: Float64Array; weight: number; own: number };
 type Base = { start: Start; habits: Habits };
 
 /** What a win curve is added up from, and where to. Of the counts `all` times are taken, less `spreading` times what is given away. */
