@@ -9,6 +9,7 @@ import { Kafka, logLevel } from 'kafkajs';
 import { type RunningStack, startStack } from '../test/stack/stack.ts';
 import { createKept, daemonArguments, type Kept, type Loop, originOf, type RecordKind, webhookPath } from './loops.ts';
 import { cpuUsOf, type LoopProcess, sourceOf, startProcess } from './processes.ts';
+import { setAsShipped } from './shipped-redis.ts';
 import { environmentOf } from './workload.ts';
 
 /** As shipped, but for the copies of each partition: the stack has one broker. */
@@ -28,9 +29,7 @@ export async function runningStack(): Promise<RunningStack> {
  */
 export async function keepAsShipped({ redisUrl }: RunningStack): Promise<void> {
   const redis = new Redis(redisUrl);
-  await redis.config('SET', 'save', '');
-  await redis.config('SET', 'appendfsync', 'everysec');
-  await redis.config('SET', 'appendonly', 'yes');
+  await setAsShipped(redis);
   await redis.quit();
 }
 

@@ -24,10 +24,9 @@ import { createWatchdog } from '../test/stack/watchdog.ts';
 import { type Benchmark, rounded, type Say } from './figures.ts';
 import { partitions } from './kafka-loops.ts';
 import { createLives } from './lives.ts';
+import { setAsShipped } from './shipped-redis.ts';
 import { configOf, environmentOf, roomyRules } from './workload.ts';
 
-/** As docker-compose.yml has it. */
-const shipped = { appendonly: 'yes', appendfsync: 'everysec', 'maxmemory-policy': 'noeviction' };
 /** Requests folded at once, and those of them that are still open where open ones are measured. */
 const foldRequests = 500;
 const openShare = 0.1;
@@ -152,7 +151,7 @@ function marginOf(_: unknown, index: number): LinkDetail {
 
 async function measure(url: string, requests: number, rulesDir: string, dataDir: string, say: Say) {
   const client = new Redis(url);
-  for (const [name, value] of Object.entries(shipped)) await client.config('SET', name, value);
+  await setAsShipped(client);
   const store = await openRedisStore({ url, keyPrefix: '{memory}:', commandTimeoutMs: 60_000 });
   try {
     const now = Date.now();

@@ -18,6 +18,7 @@ import { createLives } from './lives.ts';
 import { originOf } from './loops.ts';
 import { cpuUsOf, type LoopProcess } from './processes.ts';
 import { type Filled, fill, type OpenStore, settledIn } from './rebuild-fill.ts';
+import { setAsShipped } from './shipped-redis.ts';
 import { configOf, roomyRules } from './workload.ts';
 
 /** Of all requests: what a busy hour brings. */
@@ -26,20 +27,16 @@ const targetS = 60;
 const pollMs = 100;
 const patienceMs = 1_200_000;
 
-/** As docker-compose.yml has it, while it is measured; the stack itself dumps everything every few seconds, for its tests. */
-const shipped = { appendonly: 'yes', appendfsync: 'everysec' };
-const nothingKept = { save: '', appendonly: 'no' };
-
 async function askRedis(url: string, ask: (client: Redis) => Promise<unknown>): Promise<void> {
   const client = new Redis(url);
   await ask(client);
   client.disconnect();
 }
 
-async function configure(url: string, settings: Readonly<Record<string, string>>): Promise<void> {
-  await askRedis(url, async (client) => {
-    for (const [name, value] of Object.entries(settings)) await client.config('SET', name, value);
-  });
+/** The stack itself dumps everything every few seconds, for its tests. */
+async function keepNothing(client: Redis): Promise<void> {
+  await client.config('SET', 'save', '');
+  await client.config('SET', 'appendonly', 'no');
 }
 
 async function openStore(config: Config): Promise<OpenStore> {
@@ -140,7 +137,7 @@ async function measure(places: SharedPlaces, stack: RunningStack, requests: numb
     say(`  CPU (for the snapshot): desk ${shareOf('desk')}, Redis ${shareOf('redis')}, broker ${shareOf('broker')}`);
   };
   await askRedis(stack.redisUrl, (client) => client.flushall('SYNC'));
-  await configure(stack.redisUrl, shipped);
+  await askRedis(stack.redisUrl, setAsShipped);
   const before = meter();
   const begun = { ...before, cpuUs: { ...before.cpuUs, desk: 0 } };
   desk = await startSharedDesk(places, watch.hear);
@@ -179,7 +176,7 @@ export const rebuild: Benchmark = {
     const cores = availableParallelism();
     const places = { stack, directory, rulesDir, baseUrl: 'http://127.0.0.1:1', sendLimit: 64, name: 'rebuild' };
     const config = configOf(sharedEnvironment(places));
-    await configure(stack.redisUrl, nothingKept);
+    await askRedis(stack.redisUrl, keepNothing);
     const store = await openStore(config);
     try {
       const lives = createLives(Date.now(), rulesDir);

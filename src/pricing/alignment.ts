@@ -2,7 +2,7 @@
  * Segments of one market have much the same shape, but not the same level: rivals quote all of a dear segment higher. So a
  * segment starts from its parent's curve moved to where its own results lie, as far as there are enough of them to tell.
  */
-import { noRivalCell } from '../domain/glossary.ts';
+import { cellCount, noRivalCell } from '../domain/glossary.ts';
 import { digits, type Habits } from './habits.ts';
 
 /** A level is known from fewer results than a shape: beside them a parent has this part of its weight. */
@@ -33,17 +33,19 @@ export function stepTo(results: { rivals: number; mean: number }, level: number 
 
 /** By digit, how a pair of neighbours is liked against the pair that comes to it. */
 const liked = new Float64Array(digits);
+const moved = new Float64Array(cellCount);
 
 /**
- * Fills `into` with the curve moved up by `step` cells. Liked digits stay where they are: what comes to a cell is weighed by
- * how that cell is liked against the one it came from. What falls outside the grid is put back in proportion; the share
- * without rivals stays.
+ * The curve moved up by `step` cells; overwritten with the next one. Liked digits stay where they are: what comes to a cell is
+ * weighed by how that cell is liked against the one it came from. What falls outside the grid is put back in proportion; the
+ * share without rivals stays.
  */
-export function moveWin(win: Float64Array, step: number, { factors }: Habits, into: Float64Array): Float64Array {
+export function moveWin(win: Float64Array, step: number, { factors }: Habits): Float64Array {
   // Between the middles of two cells lie halves of both.
+  let from = ((-step % digits) + digits) % digits;
   for (let digit = 0; digit < digits; digit += 1) {
-    const from = (((digit - step) % digits) + digits) % digits;
     liked[digit] = (factors[digit]! + factors[digit + 1]!) / (factors[from]! + factors[from + 1]!);
+    from = from + 1 === digits ? 0 : from + 1;
   }
   const none = 2 * win[noRivalCell]!;
   const first = Math.max(0, step);
@@ -51,17 +53,17 @@ export function moveWin(win: Float64Array, step: number, { factors }: Habits, in
   let reached = 0;
   let above = step > 0 ? win[Math.max(0, noRivalCell - step)]! : none;
   let digit = last % digits;
-  into.fill(0, Math.max(0, last + 1));
+  moved.fill(0, Math.max(0, last + 1));
   for (let cell = last; cell >= first; cell -= 1) {
     const here = win[cell - step]!;
     reached += (here - above) * liked[digit]!;
     above = here;
-    into[cell] = reached;
+    moved[cell] = reached;
     digit = digit === 0 ? digits - 1 : digit - 1;
   }
-  into.fill(reached, 0, Math.min(first, noRivalCell));
+  moved.fill(reached, 0, Math.min(first, noRivalCell));
   const scale = reached > 0 ? (win[0]! - none) / reached : 0;
-  for (let cell = 0; cell < noRivalCell; cell += 1) into[cell] = none + into[cell]! * scale;
-  into[noRivalCell] = none / 2;
-  return into;
+  for (let cell = 0; cell < noRivalCell; cell += 1) moved[cell] = none + moved[cell]! * scale;
+  moved[noRivalCell] = none / 2;
+  return moved;
 }

@@ -12,7 +12,7 @@ export type Habits = {
   /** By cell. */
   factors: Float64Array;
   /** By digit: what has the factors less 1 as its second difference. Their sums under straight lines are sums of a few of these. */
-  bends: Float64Array;
+  bends: readonly number[];
 };
 
 /** Of a digit that at most one ten was added to or taken from. */
@@ -21,19 +21,24 @@ function lastDigit(digit: number): number {
   return digit < digits ? digit : digit - digits;
 }
 
-/** `byDigit` is 1 on average. */
-export function habitsFrom(byDigit: Float64Array): Habits {
-  const slopes = new Float64Array(digits);
+/** Zeros by digit. Memory for a typed array costs more than all that is done with ten numbers. */
+function zeros(): number[] {
+  return [0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+}
+
+/** `byDigit` is 1 on average. `factors` is filled. */
+export function habitsFrom(byDigit: readonly number[], factors: Float64Array = new Float64Array(cellCount)): Habits {
+  const slopes = zeros();
   for (let digit = 1; digit < digits; digit += 1) slopes[digit] = slopes[digit - 1]! + byDigit[digit]! - 1;
-  const slope = slopes.reduce((sum, each) => sum + each, 0) / digits;
-  const bends = new Float64Array(digits);
+  const slope = sumOf(slopes) / digits;
+  const bends = zeros();
   for (let digit = 1; digit < digits; digit += 1) bends[digit] = bends[digit - 1]! + slopes[digit - 1]! - slope;
-  const factors = new Float64Array(cellCount);
-  for (let cell = 0; cell < cellCount; cell += 1) factors[cell] = byDigit[cell % digits]!;
+  factors.set(byDigit);
+  for (let cell = digits; cell < cellCount; cell += 1) factors[cell] = factors[cell - digits]!;
   return { factors, bends };
 }
 
-export const noHabits = habitsFrom(new Float64Array(digits).fill(1));
+export const noHabits = habitsFrom(zeros().fill(1));
 
 /**
  * Fills `sums`, by last digit of the middle, with the sum of the factors under a triangle that is `halfWidth` high there and 1
@@ -56,44 +61,40 @@ export function underEnd({ bends }: Habits, cell: number, height: number, step: 
   return (height * (height + 1)) / 2 + end - first - height * rise;
 }
 
-const curvature = new Float64Array(cellCount + 2 * digits);
-const seen = new Float64Array(cellCount);
+/** Results by cell, two tens further on: what a triangle reaches below the grid is none. */
+const seen = new Float64Array(cellCount + 4 * digits);
+const pairs = digits ** 2;
 
 /**
  * By digit, how many results there are, and how many there would be if all digits were liked the same: what a triangle over
  * two tens makes of the results, which gives each digit the same. What stands in one place alone is an atom and no habit: of
  * each digit the largest excess of a cell over its neighbours is left out.
  */
-function countDigits({ cells, on, between, length }: Counts): { observed: Float64Array; expected: Float64Array } {
-  curvature.fill(0);
+function countDigits({ byCell, lowest, highest }: Counts): { observed: number[]; expected: number[] } {
   seen.fill(0);
-  for (let place = 0; place < length; place += 1) {
-    const cell = cells[place]!;
-    if (cell < minRateHundredths || cell > maxRateHundredths) continue;
-    const count = on[place]! + between[place]!;
-    seen[cell] = count;
-    curvature[cell]! += count;
-    curvature[cell + digits]! -= 2 * count;
-    curvature[cell + 2 * digits]! += count;
-  }
-  const observed = new Float64Array(digits);
-  const expected = new Float64Array(digits);
-  const largest = new Float64Array(digits);
+  for (let cell = lowest; cell <= highest; cell += 1) seen[cell + 2 * digits] = byCell[cell]!;
+  const observed = zeros();
+  const expected = zeros();
+  const largest = zeros();
   let slope = 0;
   let height = 0;
-  const end = Math.min(maxRateHundredths + digits, (cells[length - 1] ?? 0) + 2 * digits);
-  for (let place = cells[0] ?? 0; place < end; place += 1) {
-    slope += curvature[place]!;
+  // The next digit is counted on: remainders cost more than all the rest.
+  let next = (lowest + 1) % digits;
+  const end = Math.min(maxRateHundredths + digits, highest + 2 * digits);
+  for (let place = lowest; place < end; place += 1) {
+    const digit = next;
+    next = digit + 1 === digits ? 0 : digit + 1;
+    slope += seen[place + 2 * digits]! - 2 * seen[place + digits]! + seen[place]!;
     height += slope;
     const cell = place - digits + 1;
     if (cell < minRateHundredths) continue;
-    const usual = height / digits ** 2;
-    const digit = cell % digits;
-    observed[digit]! += seen[cell]!;
+    const usual = height / pairs;
+    const here = seen[cell + 2 * digits]!;
+    observed[digit]! += here;
     expected[digit]! += usual;
     // A tenth of the usual is the cell's own.
-    const byOthers = (usual - seen[cell]! / digits) / (1 - 1 / digits);
-    largest[digit] = Math.max(largest[digit]!, seen[cell]! - byOthers);
+    const byOthers = (usual - here / digits) / (1 - 1 / digits);
+    largest[digit] = Math.max(largest[digit]!, here - byOthers);
   }
   const leftOut = sumOf(largest) / digits;
   return {
@@ -102,11 +103,14 @@ function countDigits({ cells, on, between, length }: Counts): { observed: Float6
   };
 }
 
-/** Habits of a market from its results. They are drawn towards none as far as chance explains them (James and Stein). */
-export function habitsOf(counts: Counts): Habits {
+/**
+ * Habits of a market from its results, in `room`. They are drawn towards none as far as chance explains them (James and
+ * Stein).
+ */
+export function habitsOf(counts: Counts, room: Float64Array): Habits {
   const { observed, expected } = countDigits(counts);
   let surprise = 0;
-  const liked = new Float64Array(digits);
+  const liked = zeros();
   for (let digit = 0; digit < digits; digit += 1) {
     const usual = expected[digit]!;
     if (!(usual > 1e-9)) return noHabits;
@@ -116,9 +120,12 @@ export function habitsOf(counts: Counts): Habits {
   const trust = 1 - (digits - 1) / surprise;
   const mean = sumOf(liked) / digits;
   if (!(trust > 0 && mean > 0)) return noHabits;
-  return habitsFrom(liked.map((ratio) => 1 + trust * (ratio / mean - 1)));
+  const byDigit = liked.map((ratio) => 1 + trust * (ratio / mean - 1));
+  return habitsFrom(byDigit, room);
 }
 
-function sumOf(values: Float64Array): number {
-  return values.reduce((sum, value) => sum + value, 0);
+function sumOf(values: readonly number[]): number {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum;
 }

@@ -3,62 +3,65 @@
  * floors; a kernel over everything smears them and the best bid sits just below one. But a result that stands alone
  * says "about here". So of each cell only what chance would put there is spread over its neighbours, the rest stays.
  */
-import { cellCount, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
+import { cellCount, maxRateHundredths, minRateHundredths, noRivalCell } from '../domain/glossary.ts';
 import { digits, type Habits, underEnd, underTriangles } from './habits.ts';
 
 /** Standard deviations that chance may add to a cell; what is more is an atom. */
 const chanceFactor = 3;
 /** Shortest interval that holds half of a normal distribution, in its standard deviations. */
 const normalHalf = 1.349;
+/** Half-width at most, in cells: more than the settings can ask for. */
+const widest = 20 * cellCount;
 
-/** The cells alone that hold any results, ascending: decayed weight on the cell, and between it and the one below. */
-export type Counts = {
-  length: number;
-  cells: Int32Array;
-  on: Float64Array;
-  between: Float64Array;
-  results: number;
-};
+// The arrays of this file are its own, and not passed along: compiled code reaches a fixed array at half the cost.
 
-export function createCounts(): Counts {
-  const column = () => new Float64Array(cellCount);
-  return { length: 0, cells: new Int32Array(cellCount), on: column(), between: column(), results: 0 };
-}
-
-/** Fills `counts` from a histogram's cells, each weight times `factor`. */
-export function gather(counts: Counts, sums: Float64Array, factor: number): void {
-  const { cells, on, between } = counts;
-  const gaps = sums.length > cellCount;
-  let length = 0;
-  let results = 0;
-  for (let cell = 0; cell < cellCount; cell += 1) {
-    const onCell = sums[cell]! * factor;
-    const below = gaps ? sums[cellCount + cell]! * factor : 0;
-    if (onCell + below === 0) continue;
-    cells[length] = cell;
-    on[length] = onCell;
-    between[length] = below;
-    results += onCell + below;
-    length += 1;
-  }
-  counts.length = length;
-  counts.results = results;
-}
+/** Decayed weight on each cell with that between it and the one below, and how much of it lies between. */
+const both = new Float64Array(cellCount);
+const gapShares = new Float64Array(cellCount);
 
 /**
- * Where within the grid results lie, `from` … `to` in the list, how many, where and how wide. `lone` is by place in the list what
- * the cell gives away, `loneSum` all of it; it is overwritten with the next spread.
+ * What was gathered last. Within the grid there is nothing below `lowest` and above `highest`, which are the wrong way round
+ * where there is nothing at all.
  */
-export type Spread = {
-  from: number;
-  to: number;
-  rivals: number;
-  mean: number;
-  deviation: number;
-  lone: Float64Array;
-  loneSum: number;
-};
+export type Counts = { byCell: Float64Array; lowest: number; highest: number; results: number };
 
+/** Copies what a histogram has from one cell to another, each weight times `factor`; returns its sum. */
+function copy(sums: Float64Array, factor: number, from: number, to: number): number {
+  const gaps = sums.length > cellCount;
+  let results = 0;
+  for (let cell = from; cell <= to; cell += 1) {
+    let count = sums[cell]! * factor;
+    if (gaps) {
+      const below = sums[cellCount + cell]! * factor;
+      count += below;
+      gapShares[cell] = below === 0 ? 0 : below / count;
+    }
+    both[cell] = count;
+    results += count;
+  }
+  return results;
+}
+
+/** What a histogram's cells hold, each weight times `factor`. */
+export function gather(sums: Float64Array, factor: number): Counts {
+  const gaps = sums.length > cellCount;
+  let lowest = minRateHundredths;
+  let highest = maxRateHundredths;
+  while (lowest <= highest && sums[lowest] === 0 && !(gaps && sums[cellCount + lowest] !== 0)) lowest += 1;
+  while (highest >= lowest && sums[highest] === 0 && !(gaps && sums[cellCount + highest] !== 0)) highest -= 1;
+  both.fill(0);
+  if (!gaps) gapShares.fill(0);
+  const results =
+    copy(sums, factor, 0, minRateHundredths - 1) +
+    copy(sums, factor, lowest, highest) +
+    copy(sums, factor, noRivalCell, noRivalCell);
+  return { byCell: both, lowest, highest, results };
+}
+
+/** How many results lie within the grid, where and how wide; widths narrow with `narrowing`. `loneSum` of them are given away. */
+export type Spread = { rivals: number; mean: number; deviation: number; narrowing: number; loneSum: number };
+
+/** What each cell within the grid gives away; overwritten with the next spread. */
 const lone = new Float64Array(cellCount);
 
 /** What a cell may hold before it is an atom: about one result, and what chance adds where `alone` of them spread over σ cells. */
@@ -67,33 +70,37 @@ function mostByChance(alone: number, deviation: number): number {
 }
 
 /** Fills `lone` with at most `most` of each cell; returns their sum. */
-function giveAway({ on, between }: Counts, from: number, to: number, most: number): number {
+function giveAway({ lowest, highest }: Counts, most: number): number {
+  lone.fill(0);
   let sum = 0;
-  for (let place = from; place < to; place += 1) {
-    const share = Math.min(on[place]! + between[place]!, most);
-    lone[place] = share;
+  for (let cell = lowest; cell <= highest; cell += 1) {
+    const share = Math.min(both[cell]!, most);
+    lone[cell] = share;
     sum += share;
   }
   return sum;
 }
 
 /** Cells across which the shortest half of what is given away lies. */
-function shortestHalf(cells: Int32Array, from: number, to: number, loneSum: number): number {
+function shortestHalf({ lowest, highest }: Counts, loneSum: number): number {
   const half = loneSum * (0.5 - 1e-9);
-  let shortest = maxRateHundredths;
   let inside = 0;
-  let first = from;
-  for (let place = from; place < to; place += 1) {
-    inside += lone[place]!;
-    if (inside < half) continue;
-    while (first < place && inside - lone[first]! >= half) {
-      inside -= lone[first]!;
-      first += 1;
-    }
-    const wide = cells[place]! - cells[first]!;
-    if (wide < shortest) shortest = wide;
+  let cell = lowest;
+  while (cell < highest && inside + lone[cell]! < half) {
+    inside += lone[cell]!;
+    cell += 1;
   }
-  return shortest;
+  // From here on a window of that many cells, and of fewer where fewer do, goes up.
+  let across = cell - lowest;
+  for (; cell <= highest; cell += 1) {
+    inside += lone[cell]!;
+    while (across > 0 && inside - lone[cell - across]! >= half) {
+      inside -= lone[cell - across]!;
+      across -= 1;
+    }
+    inside -= lone[cell - across]!;
+  }
+  return across;
 }
 
 /**
@@ -101,40 +108,38 @@ function shortestHalf(cells: Int32Array, from: number, to: number, loneSum: numb
  * two humps each is smoothed by its own width, not by their distance. What lies between two cells counts with the one above.
  */
 export function spreadOf(counts: Counts): Spread {
-  const { cells, on, between } = counts;
-  let from = 0;
-  let to = counts.length;
-  while (from < to && cells[from]! < minRateHundredths) from += 1;
-  while (to > from && cells[to - 1]! > maxRateHundredths) to -= 1;
+  const { lowest, highest } = counts;
   let rivals = 0;
   let mean = 0;
   let square = 0;
   let alone = 0;
-  for (let place = from; place < to; place += 1) {
-    const count = on[place]! + between[place]!;
-    const moment = count * cells[place]!;
+  for (let cell = lowest; cell <= highest; cell += 1) {
+    const count = both[cell]!;
+    const moment = count * cell;
     rivals += count;
     mean += moment;
-    square += moment * cells[place]!;
+    square += moment * cell;
     alone += Math.min(count, 1);
   }
-  if (!(rivals > 0)) return { from, to: from, rivals: 0, mean: 0, deviation: 0, lone, loneSum: 0 };
+  if (!(rivals > 0)) return { rivals: 0, mean: 0, deviation: 0, narrowing: 1, loneSum: 0 };
   mean /= rivals;
   const all = Math.sqrt(Math.max(0, square / rivals - mean * mean));
   // An atom says nothing of the width around it.
-  const cut = giveAway(counts, from, to, mostByChance(alone, all));
-  const deviation = Math.min(all, shortestHalf(cells, from, to, cut) / normalHalf);
-  const loneSum = deviation < all ? giveAway(counts, from, to, mostByChance(alone, deviation)) : cut;
-  return { from, to, rivals, mean, deviation, lone, loneSum };
+  const cut = giveAway(counts, mostByChance(alone, all));
+  const deviation = Math.min(all, shortestHalf(counts, cut) / normalHalf);
+  const loneSum = deviation < all ? giveAway(counts, mostByChance(alone, deviation)) : cut;
+  // The fifth root of their number (Silverman's rule).
+  const narrowing = Math.max(rivals, 1) ** -0.2;
+  return { rivals, mean, deviation, narrowing, loneSum };
 }
 
 /**
  * Half-width in cells of the triangle, 1 for none. `smoothing` is half of it for one result in standard deviations of the
- * rates; it narrows with the fifth root of their number (Silverman's rule).
+ * rates; it narrows with their number.
  */
-function halfWidthOf({ rivals, deviation }: Spread, smoothing: number): number {
+function halfWidthOf({ rivals, deviation, narrowing }: Spread, smoothing: number): number {
   if (!(rivals > 0) || smoothing <= 0) return 1;
-  return 2 * Math.round(smoothing * deviation * Math.max(rivals, 1) ** -0.2) + 1;
+  return Math.min(widest, 2 * Math.round(smoothing * deviation * narrowing) + 1);
 }
 
 /** By digit: 1 over all that lies under a triangle around it. */
@@ -142,17 +147,17 @@ const inverses = new Float64Array(digits);
 const digitOf = Uint8Array.from({ length: cellCount }, (_, cell) => cell % digits);
 
 /** What is left within the grid of triangles over all that is given away, of each of which 1 was spread; see `inverses`. */
-function insideOf({ cells }: Counts, { from, to, loneSum }: Spread, halfWidth: number, habits: Habits): number {
+function insideOf({ lowest, highest }: Counts, loneSum: number, halfWidth: number, habits: Habits): number {
   let inside = loneSum;
-  for (let place = from; place < to; place += 1) {
-    const cut = halfWidth - (cells[place]! - minRateHundredths + 1);
+  for (let cell = lowest; cell <= highest; cell += 1) {
+    const cut = halfWidth - (cell - minRateHundredths + 1);
     if (cut <= 0) break;
-    inside -= lone[place]! * inverses[digitOf[cells[place]!]!]! * underEnd(habits, minRateHundredths - 1, cut, -1);
+    inside -= lone[cell]! * inverses[digitOf[cell]!]! * underEnd(habits, minRateHundredths - 1, cut, -1);
   }
-  for (let place = to - 1; place >= from; place -= 1) {
-    const cut = halfWidth - (maxRateHundredths + 1 - cells[place]!);
+  for (let cell = highest; cell >= lowest; cell -= 1) {
+    const cut = halfWidth - (maxRateHundredths + 1 - cell);
     if (cut <= 0) break;
-    inside -= lone[place]! * inverses[digitOf[cells[place]!]!]! * underEnd(habits, maxRateHundredths + 1, cut, 1);
+    inside -= lone[cell]! * inverses[digitOf[cell]!]! * underEnd(habits, maxRateHundredths + 1, cut, 1);
   }
   return inside;
 }
@@ -160,98 +165,127 @@ function insideOf({ cells }: Counts, { from, to, loneSum }: Spread, halfWidth: n
 /** Widths at once, each with its share of the mixture. */
 export type Mixture = readonly { smoothing: number; share: number }[];
 
-/** Weights by cell and by the gap below it, as smoothed, and the second difference of what is spread. */
-const here = new Float64Array(cellCount);
-const under = new Float64Array(cellCount);
-let bends = new Float64Array(4 * cellCount);
+/** Second difference of half of what is spread, `margin` places beyond the cell's. */
+const bends = new Float64Array(cellCount + 2 * widest + 1);
 
-/** Adds to `here` what is given away, spread by each width of the mixture and by what the market likes. */
-function addSpread(counts: Counts, spread: Spread, mixture: Mixture, factor: number, habits: Habits): void {
-  const { cells } = counts;
-  const { factors } = habits;
-  const { from, to, loneSum } = spread;
-  const margin = halfWidthOf(spread, Math.max(...mixture.map(({ smoothing }) => smoothing)));
-  const [lowest, highest] = [cells[from]!, cells[to - 1]!];
-  const size = cellCount + 2 * margin;
-  if (bends.length < size) bends = new Float64Array(size);
-  bends.fill(0, lowest, highest + 2 * margin + 1);
-  // A triangle's second difference has three points, so two running sums make all triangles of all widths in linear time.
-  for (const { smoothing, share } of mixture) {
-    const halfWidth = halfWidthOf(spread, smoothing);
-    if (halfWidth === 1) continue;
-    underTriangles(habits, halfWidth, inverses);
-    for (let digit = 0; digit < digits; digit += 1) inverses[digit] = 1 / inverses[digit]!;
-    const scale = (factor * share * loneSum) / insideOf(counts, spread, halfWidth, habits);
-    for (let place = from; place < to; place += 1) {
-      const cell = cells[place]!;
-      const bend = lone[place]! * scale * inverses[digitOf[cell]!]!;
-      const middle = cell + margin;
-      bends[middle - halfWidth]! += bend;
-      bends[middle]! -= 2 * bend;
-      bends[middle + halfWidth]! += bend;
-    }
+/** Adds to `bends` what half of what is given away, times `factor`, is under triangles of this width. */
+function bend(
+  counts: Counts,
+  loneSum: number,
+  { halfWidth, margin }: { halfWidth: number; margin: number },
+  factor: number,
+  habits: Habits,
+): void {
+  const { lowest, highest } = counts;
+  underTriangles(habits, halfWidth, inverses);
+  for (let digit = 0; digit < digits; digit += 1) inverses[digit] = 1 / inverses[digit]!;
+  const scale = (0.5 * factor * loneSum) / insideOf(counts, loneSum, halfWidth, habits);
+  for (let digit = 0; digit < digits; digit += 1) inverses[digit]! *= scale;
+  for (let cell = lowest; cell <= highest; cell += 1) {
+    const steep = lone[cell]! * inverses[digitOf[cell]!]!;
+    const middle = cell + margin;
+    bends[middle - halfWidth]! += steep;
+    bends[middle]! -= 2 * steep;
+    bends[middle + halfWidth]! += steep;
   }
-  let slope = 0;
-  let height = 0;
-  const last = Math.min(maxRateHundredths, highest + margin - 1);
-  for (let cell = lowest - margin + 1; cell <= last; cell += 1) {
-    slope += bends[cell - 1 + margin]!;
-    height += slope;
-    // Running sums of positive and negative shares may end a rounding below zero.
-    if (cell >= minRateHundredths && height > 0) here[cell]! += height * factors[cell]!;
-  }
-}
-
-/** Fills `here` and `under` with the counts times `factor`, smoothed by each width of the mixture and times its share. */
-function smooth(counts: Counts, spread: Spread, mixture: Mixture, factor: number, habits: Habits): void {
-  const { cells, on, between, length } = counts;
-  let all = 0;
-  let spreading = 0;
-  for (const { smoothing, share } of mixture) {
-    all += share * factor;
-    if (halfWidthOf(spread, smoothing) > 1) spreading += share * factor;
-  }
-  here.fill(0);
-  under.fill(0);
-  for (let place = 0; place < length; place += 1) {
-    here[cells[place]!] = on[place]! * all;
-    under[cells[place]!] = between[place]! * all;
-  }
-  if (spreading === 0) return;
-  for (let place = spread.from; place < spread.to; place += 1) {
-    const cell = cells[place]!;
-    const given = lone[place]! * spreading;
-    if (between[place] === 0) here[cell]! -= given;
-    else {
-      const count = on[place]! + between[place]!;
-      here[cell]! -= given * (on[place]! / count);
-      under[cell]! -= given * (between[place]! / count);
-    }
-  }
-  addSpread(counts, spread, mixture, factor, habits);
 }
 
 /** A win curve to start from, and what it weighs beside the results, which weigh `own` each. */
-export type Start = { win: Float64Array; weight: number; own: number };
+type Start = { win: Float64Array; weight: number; own: number };
+type Base = { start: Start; habits: Habits };
+
+/** What a win curve is added up from, and where to. Of the counts `all` times are taken, less `spreading` times what is given away. */
+type Sum = { counts: Counts; all: number; spreading: number; base: Base; win: Float64Array };
+
+/** Cells from `top` down to `bottom`. */
+type Range = { top: number; bottom: number };
+
+/** Fills a range of the win curve in which there is nothing but the start. `above` is what lies above it. */
+function addNone({ base: { start }, win }: Sum, { top, bottom }: Range, above: number): void {
+  const { win: before, weight } = start;
+  for (let cell = top; cell >= bottom; cell -= 1) win[cell] = above + weight * before[cell]!;
+}
+
+/** Fills a range in which nothing is spread; returns what lies above the rest. */
+function addPlain({ all, base: { start }, win }: Sum, { top, bottom }: Range, above: number): number {
+  const { win: before, weight } = start;
+  let reached = above;
+  for (let cell = top; cell >= bottom; cell -= 1) {
+    const count = both[cell]! * all;
+    win[cell] = reached + (count - count * gapShares[cell]!) / 2 + weight * before[cell]!;
+    reached += count;
+  }
+  return reached;
+}
+
+/**
+ * The same where something is. A triangle's second difference has three points, so two running sums make all triangles of all
+ * widths in linear time. What is spread of a cell is taken from it and from the gap below in proportion.
+ */
+function addSpread(
+  { counts, all, spreading, base, win }: Sum,
+  { top, bottom, margin }: Range & { margin: number },
+  above: number,
+): number {
+  const { win: before, weight } = base.start;
+  const { factors } = base.habits;
+  let slope = 0;
+  let height = 0;
+  for (let cell = counts.highest + margin - 1; cell > top; cell -= 1) {
+    slope += bends[cell + 1 + margin]!;
+    height += slope;
+  }
+  let reached = above;
+  let below = 0;
+  for (let cell = top; cell >= bottom; cell -= 1) {
+    slope += bends[cell + 1 + margin]!;
+    height += slope;
+    const kept = both[cell]! * all - lone[cell]! * spreading;
+    const between = kept * gapShares[cell]!;
+    // Running sums of positive and negative shares may end a rounding below zero.
+    const tied = (kept - between) / 2 + Math.max(0, height) * factors[cell]!;
+    reached += below + tied;
+    win[cell] = reached + weight * before[cell]!;
+    below = between + tied;
+  }
+  return reached + below;
+}
+
+/** Fills `bends` for all widths of the mixture; the widest half is `margin`. */
+function bendAll(counts: Counts, spread: Spread, mixture: Mixture, margin: number, { start, habits }: Base): void {
+  bends.fill(0, counts.lowest, counts.highest + 2 * margin + 1);
+  for (const { smoothing, share } of mixture) {
+    const halfWidth = halfWidthOf(spread, smoothing);
+    if (halfWidth > 1) bend(counts, spread.loneSum, { halfWidth, margin }, share * start.own, habits);
+  }
+}
 
 /**
  * Fills `win` with the win curve of the smoothed counts on top of `start`. Of each cell at most `mostByChance` is spread,
  * what lies between two cells with the cell above; what would fall beyond the grid's ends is put back in proportion. A rate
- * between two cells beats the upper one, loses to the lower and ties with neither.
+ * between two cells beats the upper one, loses to the lower and ties with neither. `spread` is the last one made.
  */
-export function smoothedWin(
-  counts: Counts,
-  spread: Spread,
-  mixture: Mixture,
-  { start, habits }: { start: Start; habits: Habits },
-  win: Float64Array,
-): void {
-  smooth(counts, spread, mixture, start.own, habits);
-  const { win: before, weight } = start;
-  let above = 0;
-  for (let cell = cellCount - 1; cell >= 0; cell -= 1) {
-    const share = here[cell]!;
-    win[cell] = above + share / 2 + weight * before[cell]!;
-    above += share + under[cell]!;
+export function smoothedWin(counts: Counts, spread: Spread, mixture: Mixture, base: Base, win: Float64Array): void {
+  let all = 0;
+  let spreading = 0;
+  let margin = 1;
+  for (const { smoothing, share } of mixture) {
+    const halfWidth = halfWidthOf(spread, smoothing);
+    all += share * base.start.own;
+    if (halfWidth > 1) spreading += share * base.start.own;
+    margin = Math.max(margin, halfWidth);
   }
+  const sum = { counts, all, spreading, base, win };
+  // Beyond the outermost triangles nothing is spread, and no counts lie between them and the ends of the grid.
+  const top = Math.min(maxRateHundredths, counts.highest + margin - 1);
+  const bottom = Math.max(minRateHundredths, counts.lowest - margin + 1);
+  let above = addPlain(sum, { top: noRivalCell, bottom: noRivalCell }, 0);
+  addNone(sum, { top: maxRateHundredths, bottom: top + 1 }, above);
+  if (spreading === 0) above = addPlain(sum, { top, bottom }, above);
+  else {
+    bendAll(counts, spread, mixture, margin, base);
+    above = addSpread(sum, { top, bottom, margin }, above);
+  }
+  addNone(sum, { top: bottom - 1, bottom: minRateHundredths }, above);
+  addPlain(sum, { top: minRateHundredths - 1, bottom: 0 }, above);
 }

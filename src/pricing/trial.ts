@@ -36,6 +36,9 @@ export const scoreHalfLives: HalfLives = {
 /** No policy falls below this share of its prior mass, so that it can come back. */
 const fixedShare = 0.02;
 
+/** By policy and rate of learning; overwritten with the next weights. */
+const evidence: number[] = [];
+
 /** Rates of learning, mixed: no horizon and no scale of the scores has to be known. */
 const learningRates = [1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2] as const;
 
@@ -51,18 +54,25 @@ export function weigh(
   factor: number,
 ): readonly number[] {
   if (sums === null) return masses;
-  const evidence = (policy: number, rate: number) => {
+  let highest = Number.NEGATIVE_INFINITY;
+  let place = 0;
+  for (let policy = 0; policy < masses.length; policy += 1) {
     const excess = (sums[offset + 2 * policy] ?? 0) * factor;
     const square = (sums[offset + 2 * policy + 1] ?? 0) * factor;
-    return rate * excess - rate * rate * square;
-  };
-  let highest = Number.NEGATIVE_INFINITY;
-  for (let policy = 0; policy < masses.length; policy += 1) {
-    for (const rate of learningRates) highest = Math.max(highest, evidence(policy, rate));
+    for (const rate of learningRates) {
+      const found = rate * excess - rate * rate * square;
+      evidence[place] = found;
+      if (found > highest) highest = found;
+      place += 1;
+    }
   }
-  const weights = masses.map((mass, policy) => {
+  place = 0;
+  const weights = masses.map((mass) => {
     let likely = 0;
-    for (const rate of learningRates) likely += rate * Math.exp(evidence(policy, rate) - highest);
+    for (const rate of learningRates) {
+      likely += rate * Math.exp(evidence[place]! - highest);
+      place += 1;
+    }
     return mass * likely;
   });
   const total = weights.reduce((sum, weight) => sum + weight, 0);
@@ -79,7 +89,7 @@ export function weighSegments(
   segmentCount: number,
   levels: readonly { sums: Float64Array | null; factor: number }[],
 ): readonly number[] {
-  let weights: readonly number[] = Array.from({ length: segmentCount }, () => 1 / segmentCount);
+  let weights: readonly number[] = new Array<number>(segmentCount).fill(1 / segmentCount);
   if (segmentCount === 1) return weights;
   for (const { sums, factor } of levels) weights = weigh(weights, sums, 2 * readings.length, factor);
   return weights;
@@ -100,30 +110,41 @@ function takenAt(acceptance: TrialAcceptance | undefined): Float64Array {
   return lately.taken;
 }
 
+/** Rates looked at together, or none of them. */
+const stride = 16;
+
 /**
- * For each break-even, in ascending order, the rate with the highest `(r − c) · w(r) · a(r)`. The best rate never falls as
- * the break-even rises, so the middle one bounds the search of the others. Neither `w` nor `a` rises with the rate, so the
- * search ends where even the highest rate would not earn more with what is left of them.
+ * For each break-even, in ascending order, the lowest rate with the highest `(r − c) · w(r) · a(r)`. The best rate never falls
+ * as the break-even rises, so the middle one bounds the search of the others. Neither `w` nor `a` rises with the rate: a stride
+ * is left out whose highest rate would earn less even with what its lowest has of them, and so is all the rest. `near` are
+ * rates that may be as good, like those of a curve much the same: the more they earn, the more is left out.
  */
 export function bestRates(
   win: Float64Array,
   breakEvens: ArrayLike<number>,
   taken: Float64Array = alwaysTaken,
+  near: ArrayLike<number> = [],
 ): Int32Array {
   const rates = new Int32Array(breakEvens.length);
   const search = (first: number, last: number, low: number, high: number) => {
     if (first > last) return;
     const middle = (first + last) >> 1;
     const breakEven = breakEvens[middle]!;
-    let best = high;
-    let most = Number.NEGATIVE_INFINITY;
-    for (let rate = Math.min(high, Math.max(low, Math.ceil(breakEven))); rate <= high; rate += 1) {
-      const share = win[rate]! * taken[rate]!;
-      const earns = (rate - breakEven) * share;
-      if (earns > most) {
-        most = earns;
-        best = rate;
-      } else if ((high - breakEven) * share <= most) break;
+    const lowest = Math.min(high, Math.max(low, Math.ceil(breakEven)));
+    let best = Math.min(high, Math.max(lowest, near[middle] ?? lowest));
+    let most = (best - breakEven) * (win[best]! * taken[best]!);
+    for (let from = lowest; from <= high; from += stride) {
+      const atMost = win[from]! * taken[from]!;
+      if ((high - breakEven) * atMost < most) break;
+      const to = Math.min(high, from + stride - 1);
+      if ((to - breakEven) * atMost < most) continue;
+      for (let rate = from; rate <= to; rate += 1) {
+        const earns = (rate - breakEven) * (win[rate]! * taken[rate]!);
+        if (earns > most || (earns === most && rate < best)) {
+          most = earns;
+          best = rate;
+        }
+      }
     }
     rates[middle] = best;
     search(first, middle - 1, low, best);
@@ -148,8 +169,9 @@ export function tryOut(
   const taken = takenAt(acceptance);
   const rates: number[] = [];
   let scale = 0;
+  let bids: Int32Array | undefined;
   for (const curve of curves) {
-    const bids = bestRates(curve, breakEvens, taken);
+    bids = bestRates(curve, breakEvens, taken, bids);
     scale = 0;
     for (let index = 0; index < bids.length; index += 1) {
       const rate = bids[index]!;

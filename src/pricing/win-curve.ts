@@ -9,7 +9,7 @@ import type { Trial, TrialAcceptance } from '../domain/offer.ts';
 import { levelOf, moveWin, stepTo } from './alignment.ts';
 import { type Habits, habitsOf, noHabits } from './habits.ts';
 import type { PriorSettings } from './settings.ts';
-import { createCounts, gather, type Mixture, smoothedWin, spreadOf } from './smoothing.ts';
+import { type Counts, gather, type Mixture, smoothedWin, spreadOf } from './smoothing.ts';
 import { readings, scoreHalfLives, smoothings, tryOut, weighReadings, weighSegments, windows } from './trial.ts';
 
 export type WinCurve = {
@@ -35,7 +35,7 @@ function describe(win: Float64Array, curveHash: string): WinCurve {
 }
 
 function hashOf(win: Float64Array): string {
-  return hash('sha256', new Uint8Array(win.buffer, win.byteOffset, win.byteLength), 'hex');
+  return hash('sha256', win, 'hex');
 }
 
 /** Quantile of one lender's rates at which `share` of them lie below; linear between those given and beyond them. */
@@ -108,24 +108,26 @@ type Mixed = {
   levels: readonly (number | null)[] | null;
 };
 
+/** The whole market as each reading alone sees it, by window and by smoothing, and the digits that it likes. */
+type Market = { readingWins: readonly Float64Array[]; habits: Habits };
+
 /** What curves made of the same statistics have in common, by segment, and the memory for it, which costs more to get than to fill. */
 export type SharedCurves = {
-  habits: Map<string, Habits>;
-  market: Map<string, readonly Float64Array[]>;
-  mixed: Map<string, Mixed>;
+  market: Map<string, Market>;
+  /** For each list of weights of the readings. */
+  mixed: { byReading: readonly number[]; bySegment: Map<string, Mixed> }[];
   room: Float64Array[];
   used: number;
 };
 
 export function createShared(): SharedCurves {
-  return { habits: new Map(), market: new Map(), mixed: new Map(), room: [], used: 0 };
+  return { market: new Map(), mixed: [], room: [], used: 0 };
 }
 
 /** Before curves of other statistics are made: `readingWins` of those made so far are overwritten. */
 export function clearShared(shared: SharedCurves): void {
-  shared.habits.clear();
   shared.market.clear();
-  shared.mixed.clear();
+  shared.mixed.length = 0;
   shared.used = 0;
 }
 
@@ -139,45 +141,55 @@ function takeRoom(shared: SharedCurves): Float64Array {
   return made;
 }
 
-const counts = createCounts();
-const moved = new Float64Array(cellCount);
-
-/** What all curves of one market are made with. */
-type Making = { input: WinCurveInput; shared: SharedCurves; habits: Habits };
-
 type Window = (typeof windows)[number];
+
+/** What is known of a segment. Null where that is nothing: what is known of the parent stands for it too. */
+function countIn(
+  histogram: Histogram | null | undefined,
+  { halfLifeResults }: Window,
+  { at, halfLifeMs }: WinCurveInput,
+): Counts | null {
+  if (histogram === null || histogram === undefined) return null;
+  return gather(histogram.cells, decayFactor(histogram, at, { halfLifeMs, halfLifeResults }));
+}
+
+type Parent = {
+  win: Float64Array;
+  /** In results. */
+  weight: number;
+  level: number | null;
+};
 
 /**
  * Fills `wins` with the win curves of `(counts + m · parent) / (n + m)`, one for each mixture, times what its shares add up
- * to; a parent whose level is told is moved towards the counts. False where nothing is known: the parent's stand for the segment too.
+ * to; a parent whose level is told is moved towards the counts.
  */
 function shrink(
-  histogram: Histogram | null | undefined,
-  { halfLifeResults }: Window,
-  parent: { win: Float64Array; weightBeside: (results: number) => number; level: number | null },
+  counts: Counts,
+  parent: Parent,
+  habits: Habits,
   into: { mixtures: readonly Mixture[]; wins: readonly Float64Array[] },
-  { input: { at, halfLifeMs }, habits }: Making,
-): boolean {
-  if (histogram === null || histogram === undefined) return false;
-  gather(counts, histogram.cells, decayFactor(histogram, at, { halfLifeMs, halfLifeResults }));
-  const weight = parent.weightBeside(counts.results);
+): void {
+  const { weight } = parent;
   const total = counts.results + weight;
   const spread = spreadOf(counts);
   const known = total > 0 ? total : 1;
   const step = stepTo(spread, parent.level, weight);
-  const win = step === 0 ? parent.win : moveWin(parent.win, step, habits, moved);
+  const win = step === 0 ? parent.win : moveWin(parent.win, step, habits);
   const start = { win, weight: weight / known, own: 1 / known };
   for (const [place, mixture] of into.mixtures.entries()) {
     smoothedWin(counts, spread, mixture, { start, habits }, into.wins[place]!);
   }
-  return true;
 }
 
 /** Fills `sum` with the weighted sum of the curves, two at a time; where weights add up to 1 but for rounding, so does it. */
 function addUp(sum: Float64Array, curves: readonly Float64Array[], weights: readonly number[]): Float64Array {
   for (let place = 0; place < curves.length; place += 2) {
-    const [first, firstWeight] = [curves[place]!, weights[place]!];
-    const [second, secondWeight] = [curves[place + 1] ?? first, place + 1 < curves.length ? weights[place + 1]! : 0];
+    const isPair = place + 1 < curves.length;
+    const first = curves[place]!;
+    const firstWeight = weights[place]!;
+    const second = isPair ? curves[place + 1]! : first;
+    const secondWeight = isPair ? weights[place + 1]! : 0;
     if (place === 0) {
       for (let cell = 0; cell < cellCount; cell += 1) {
         sum[cell] = firstWeight * first[cell]! + secondWeight * second[cell]!;
@@ -238,32 +250,36 @@ export function buildWinCurve(input: WinCurveInput): LearntCurve {
   return buildWithReadings(input).curve;
 }
 
-/** The whole market as each reading alone sees it, by window and by smoothing. */
-function readMarket(segment: SegmentEvidence | undefined, making: Making): Float64Array[] {
-  const { prior, priorWeight, smoothing } = making.input;
-  // A guess about the whole market gives way to what the market itself says.
-  const weightBeside = (results: number) => (priorWeight === 0 ? 0 : priorWeight ** 2 / (priorWeight + results));
-  const parent = { win: winOf(prior), weightBeside, level: null };
-  const mixtures = smoothings.map(({ factor }) => [{ smoothing: factor * smoothing, share: 1 }]);
-  const readingWins = readings.map(() => takeRoom(making.shared));
-  for (const [place, window] of windows.entries()) {
-    const wins = readingWins.slice(place * mixtures.length, (place + 1) * mixtures.length);
-    const learnt = shrink(segment?.histograms[place], window, parent, { mixtures, wins }, making);
-    for (const win of wins) {
-      if (!learnt) win.set(parent.win);
-      atMostOne(win);
-    }
-  }
-  return readingWins;
+/** The win curve of the prior, which is the same for all curves of a desk. */
+let lately: { prior: Float64Array; win: Float64Array } = { prior: new Float64Array(0), win: new Float64Array(0) };
+
+function winOfPrior(prior: Float64Array): Float64Array {
+  if (lately.prior !== prior) lately = { prior, win: winOf(prior) };
+  return lately.win;
 }
 
-/** The digits that the whole market likes, from all that is remembered of it. */
-function readHabits(segment: SegmentEvidence | undefined, { at, halfLifeMs }: WinCurveInput): Habits {
-  const histogram = segment?.histograms[0];
-  if (histogram === null || histogram === undefined) return noHabits;
-  const [{ halfLifeResults }] = windows;
-  gather(counts, histogram.cells, decayFactor(histogram, at, { halfLifeMs, halfLifeResults }));
-  return habitsOf(counts);
+function readMarket(segment: SegmentEvidence | undefined, input: WinCurveInput, shared: SharedCurves): Market {
+  const { priorWeight, smoothing } = input;
+  const win = winOfPrior(input.prior);
+  const mixtures = smoothings.map(({ factor }) => [{ smoothing: factor * smoothing, share: 1 }]);
+  const readingWins = readings.map(() => takeRoom(shared));
+  let habits = noHabits;
+  for (const [place, window] of windows.entries()) {
+    const wins = readingWins.slice(place * mixtures.length, (place + 1) * mixtures.length);
+    const counts = countIn(segment?.histograms[place], window, input);
+    if (counts !== null) {
+      // Digits are learnt from all that is remembered.
+      if (place === 0) habits = habitsOf(counts, takeRoom(shared));
+      // A guess about the whole market gives way to what the market itself says.
+      const weight = priorWeight === 0 ? 0 : priorWeight ** 2 / (priorWeight + counts.results);
+      shrink(counts, { win, weight, level: null }, habits, { mixtures, wins });
+    }
+    for (const made of wins) {
+      if (counts === null) made.set(win);
+      atMostOne(made);
+    }
+  }
+  return { readingWins, habits };
 }
 
 const wholeParts = windows.map(() => 1);
@@ -281,22 +297,33 @@ function mixMarket(readingWins: readonly Float64Array[], byReading: readonly num
   return mixedOf(byWindow, shared);
 }
 
-function mixSegment(segment: SegmentEvidence, parent: Mixed, byReading: readonly number[], making: Making): Mixed {
-  const { input, shared } = making;
-  const weightBeside = () => input.shrinkage;
+/** Curves mixed by the same weights, by segment. */
+function mixedBy(byReading: readonly number[], { mixed }: SharedCurves): Map<string, Mixed> {
+  const known = mixed.find((each) => each.byReading.every((weight, place) => weight === byReading[place]));
+  if (known !== undefined) return known.bySegment;
+  const bySegment = new Map<string, Mixed>();
+  mixed.push({ byReading, bySegment });
+  return bySegment;
+}
+
+/** What all curves of one market are mixed with. */
+type Making = { input: WinCurveInput; shared: SharedCurves; habits: Habits; byReading: readonly number[] };
+
+function mixSegment(segment: SegmentEvidence, parent: Mixed, { input, shared, habits, byReading }: Making): Mixed {
   parent.levels ??= parent.byWindow.map(levelOf);
   const { levels } = parent;
   const byWindow = windows.map((window, place) => {
     const win = parent.byWindow[place]!;
+    const counts = countIn(segment.histograms[place], window, input);
+    if (counts === null) return win;
     const mixture = smoothings.map(({ factor }, step) => ({
       smoothing: factor * input.smoothing,
       share: byReading[place * smoothings.length + step]!,
     }));
     const own = takeRoom(shared);
     const into = { mixtures: [mixture], wins: [own] };
-    return shrink(segment.histograms[place], window, { win, weightBeside, level: levels[place]! }, into, making)
-      ? own
-      : win;
+    shrink(counts, { win, weight: input.shrinkage, level: levels[place]! }, habits, into);
+    return own;
   });
   return mixedOf(byWindow, shared);
 }
@@ -319,15 +346,14 @@ export function buildWithReadings(input: WinCurveInput): CurveWithReadings {
   }));
   const byReading = weighReadings(levels[0]?.sums ?? null, levels[0]?.factor ?? 1);
   const market = segments[0]?.key ?? '';
-  const habits = knownOr(shared.habits, market, () => readHabits(segments[0], input));
-  const making = { input, shared, habits };
-  const readingWins = knownOr(shared.market, market, () => readMarket(segments[0], making));
-  const weighed = byReading.join();
-  const mixed = [knownOr(shared.mixed, `${weighed}:${market}`, () => mixMarket(readingWins, byReading, shared))];
+  const { readingWins, habits } = knownOr(shared.market, market, () => readMarket(segments[0], input, shared));
+  const making = { input, shared, habits, byReading };
+  const known = mixedBy(byReading, shared);
+  const mixed = [knownOr(known, market, () => mixMarket(readingWins, byReading, shared))];
   for (let place = 1; place < segments.length; place += 1) {
     const segment = segments[place]!;
-    const make = () => mixSegment(segment, mixed[parentOf(place, segments)]!, byReading, making);
-    mixed.push(knownOr(shared.mixed, `${weighed}:${segment.key}`, make));
+    const make = () => mixSegment(segment, mixed[parentOf(place, segments)]!, making);
+    mixed.push(knownOr(known, segment.key, make));
   }
   const wins = mixed.map((segment) => segment.win);
   const bySegment = weighSegments(wins.length, levels);

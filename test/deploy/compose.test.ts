@@ -109,6 +109,15 @@ test('Redis has room for what it holds and for the child that writes its file an
   assert.equal(command![command!.indexOf('--maxmemory-policy') + 1], 'noeviction');
 });
 
+test('Redis keeps one file, which is not written anew while the views of a million requests are put back', () => {
+  const [, ...words] = compose.services.redis!.command!;
+  const settings = new Map(words.flatMap((word, place) => (place % 2 === 0 ? [[word, words[place + 1]]] : [])));
+  assert.equal(settings.get('--save'), '', 'nothing is dumped beside it');
+  assert.equal(settings.get('--appendonly'), 'yes');
+  assert.equal(settings.get('--appendfsync'), 'everysec');
+  assert.equal(settings.get('--auto-aof-rewrite-min-size'), '1gb');
+});
+
 test('two desks are set to what the configuration knows', () => {
   assert.equal(desks.length, 2);
   for (const [, desk] of desks) {

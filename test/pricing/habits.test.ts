@@ -3,15 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cellCount } from '../../src/domain/glossary.ts';
 import { type Habits, habitsOf } from '../../src/pricing/habits.ts';
-import { createCounts, gather } from '../../src/pricing/smoothing.ts';
+import { gather } from '../../src/pricing/smoothing.ts';
 import { bestRates } from '../../src/pricing/trial.ts';
 import { buildWinCurve } from '../../src/pricing/win-curve.ts';
 import { evidenceOf, histogramOf, plainWin, seeded, settings } from './setting.ts';
 
 function habitsIn(cells: readonly number[]): Habits {
-  const counts = createCounts();
-  gather(counts, histogramOf(cells).cells, 1);
-  return habitsOf(counts);
+  return habitsOf(gather(histogramOf(cells).cells, 1), new Float64Array(cellCount));
 }
 
 function byDigit({ factors }: Habits): number[] {

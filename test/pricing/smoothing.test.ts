@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { cellCount, maxRateHundredths, minRateHundredths } from '../../src/domain/glossary.ts';
 import { type Habits, habitsFrom, noHabits } from '../../src/pricing/habits.ts';
-import { createCounts, gather, type Mixture, smoothedWin, spreadOf } from '../../src/pricing/smoothing.ts';
+import { gather, type Mixture, smoothedWin, spreadOf } from '../../src/pricing/smoothing.ts';
 import { winOf } from '../../src/pricing/win-curve.ts';
 
 /** Weights by cell, and from `cellCount` on by the gap below it. */
@@ -27,25 +27,55 @@ const weights = fc
     return sums;
   });
 
+/** Rates of the grid with results on them or in the gap below, and how many. */
+function rivalsIn(sums: Float64Array): { cell: number; count: number }[] {
+  return Array.from(sums.subarray(0, cellCount), (on, cell) => ({ cell, count: on + sums[cellCount + cell]! })).filter(
+    ({ cell, count }) => count > 0 && cell >= minRateHundredths && cell <= maxRateHundredths,
+  );
+}
+
+const total = (counts: readonly number[]) => counts.reduce((sum, count) => sum + count, 0);
+
+/** The standard deviation, or what the shortest of all intervals with half of what chance would put into them says of it. */
+function deviationOf(rivals: readonly { cell: number; count: number }[]): number {
+  const all = total(rivals.map(({ count }) => count));
+  const mean = total(rivals.map(({ cell, count }) => cell * count)) / all;
+  const deviation = Math.sqrt(total(rivals.map(({ cell, count }) => count * (cell - mean) ** 2)) / all);
+  const given = rivals.map(({ count }) => Math.min(count, mostByChance(rivals, deviation)));
+  const half = total(given) * (0.5 - 1e-9);
+  let shortest = Number.POSITIVE_INFINITY;
+  for (const [first, { cell: low }] of rivals.entries()) {
+    let inside = 0;
+    for (const [place, { cell: high }] of rivals.entries()) {
+      if (place >= first) inside += given[place]!;
+      if (inside >= half) shortest = Math.min(shortest, high - low);
+    }
+  }
+  return Math.min(deviation, shortest / 1.349);
+}
+
+function mostByChance(rivals: readonly { count: number }[], deviation: number): number {
+  const alone = total(rivals.map(({ count }) => Math.min(1, count)));
+  return 1 + 3 * Math.sqrt(alone / Math.max(deviation, 1));
+}
+
 /** What the header of smoothing.ts says, for one width, by going over all pairs of cells. */
 function smoothedByPairs(sums: Float64Array, smoothing: number, { factors }: Habits): Float64Array {
-  const counts = createCounts();
-  gather(counts, sums, 1);
-  const { rivals, deviation, from, to } = spreadOf(counts);
-  const halfWidth = 2 * Math.round(smoothing * deviation * Math.max(rivals, 1) ** -0.2) + 1;
-  if (rivals === 0 || halfWidth === 1) return sums;
-  const inGrid = [...counts.cells.subarray(from, to)];
-  const both = (cell: number) => sums[cell]! + sums[cellCount + cell]!;
-  const alone = inGrid.reduce((sum, cell) => sum + Math.min(1, both(cell)), 0);
-  const most = 1 + 3 * Math.sqrt(alone / Math.max(deviation, 1));
+  const inGrid = rivalsIn(sums);
+  if (inGrid.length === 0) return sums;
+  const deviation = deviationOf(inGrid);
+  const results = total(inGrid.map(({ count }) => count));
+  const halfWidth = 2 * Math.round(smoothing * deviation * Math.max(results, 1) ** -0.2) + 1;
+  if (halfWidth === 1) return sums;
+  const most = mostByChance(inGrid, deviation);
   const smoothed = Float64Array.from(sums);
   const spread = new Float64Array(cellCount);
   let givenSum = 0;
-  for (const cell of inGrid) {
-    const given = Math.min(both(cell), most);
+  for (const { cell, count } of inGrid) {
+    const given = Math.min(count, most);
     givenSum += given;
-    smoothed[cell]! -= (given * sums[cell]!) / both(cell);
-    smoothed[cellCount + cell]! -= (given * sums[cellCount + cell]!) / both(cell);
+    smoothed[cell]! -= (given * sums[cell]!) / count;
+    smoothed[cellCount + cell]! -= (given * sums[cellCount + cell]!) / count;
     const height = (near: number) =>
       Math.max(0, halfWidth - Math.abs(near - cell)) * factors[200 + ((near + 400) % 10)]!;
     let all = 0;
@@ -64,8 +94,7 @@ function winFrom(
   start: { win: Float64Array; weight: number; own: number },
   habits: Habits,
 ) {
-  const counts = createCounts();
-  gather(counts, sums, 1);
+  const counts = gather(sums, 1);
   const win = new Float64Array(cellCount);
   smoothedWin(counts, spreadOf(counts), mixture, { start, habits }, win);
   return win;
@@ -76,7 +105,7 @@ const habits = fc.oneof(
   fc.constant(noHabits),
   fc.array(fc.double({ min: 0.02, max: 8, noNaN: true }), { minLength: 10, maxLength: 10 }).map((liked) => {
     const sum = liked.reduce((all, each) => all + each, 0);
-    return habitsFrom(Float64Array.from(liked, (each) => (10 * each) / sum));
+    return habitsFrom(liked.map((each) => (10 * each) / sum));
   }),
 );
 
@@ -90,15 +119,15 @@ test('several widths at once say what each says alone, which is what a plain ker
       shares,
       fc.constantFrom(0.5, 1, 3),
       (sums, liked, [plain, narrow, wide], smoothing) => {
-        const total = sums.reduce((sum, weight) => sum + weight, 0);
+        const results = sums.reduce((sum, weight) => sum + weight, 0);
         const mixture = [
           { smoothing: 0, share: plain! },
           { smoothing, share: narrow! },
           { smoothing: 2 * smoothing, share: wide! },
         ];
-        const win = winFrom(sums, mixture, { ...start, own: 1 / total }, liked);
+        const win = winFrom(sums, mixture, { ...start, own: 1 / results }, liked);
         const each = mixture.map((part) =>
-          winOf(smoothedByPairs(sums, part.smoothing, liked).map((share) => share / total)),
+          winOf(smoothedByPairs(sums, part.smoothing, liked).map((share) => share / results)),
         );
         for (let cell = 0; cell < cellCount; cell += 1) {
           const expected = mixture.reduce((sum, { share }, place) => sum + share * each[place]![cell]!, 0);

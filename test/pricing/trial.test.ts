@@ -47,6 +47,31 @@ test('the best rates of many break-evens are those that a full search finds', ()
   );
 });
 
+test('rates to look near make no difference to the best rates, of which the lowest is taken', () => {
+  const cells = fc.array(fc.integer({ min: 2, max: 498 }), { minLength: 1, maxLength: 40 });
+  const desk = fc.array(
+    fc.record({ breakEven: fc.integer({ min: 1, max: 490 }), near: fc.integer({ min: 2, max: 497 }) }),
+    {
+      minLength: 1,
+      maxLength: 12,
+    },
+  );
+  fc.assert(
+    fc.property(cells, desk, (rivals, given) => {
+      const win = plainWin(rivals);
+      const breakEvens = given.map(({ breakEven }) => breakEven).sort((left, right) => left - right);
+      const near = given.map((each) => each.near);
+      const found = bestRates(win, breakEvens, undefined, near);
+      assert.deepEqual(found, bestRates(win, breakEvens));
+      const [breakEven, rate] = [breakEvens[0]!, found[0]!];
+      for (let lower = Math.max(minRateHundredths, breakEven); lower < rate; lower += 1) {
+        assert.ok((lower - breakEven) * win[lower]! < (rate - breakEven) * win[rate]!);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
 test('a rate between two cells beats the upper one, loses to the lower and ties with neither', () => {
   assert.deepEqual(
     [244, 245, 246].map((rate) => surplusOf(rate, 200, 245, true)),

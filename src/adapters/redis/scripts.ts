@@ -25,7 +25,7 @@ export const scripts = {
   read: read(['exposure', 'whole', 'read'], reading),
   lookWhole: read(['whole', 'look-whole'], writing),
   copy: read(['copy'], squeezing),
-  restore: read(['rows', 'restore'], writing),
+  restore: read(['rows', 'exposure', 'restore'], writing),
   flows: read(['flows'], writing),
   flowRows: read(['flow-rows'], reading),
   margins: read(['margins'], writing),

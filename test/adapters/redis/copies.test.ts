@@ -239,7 +239,13 @@ await describeOnRedis('redis copies of views', (redis) => {
       await redis.flush();
       await copies.restore(0, { applied: copy.applied, pieces: given(kept) }, () => {});
       const found = await views.read(ids);
-      for (let i = 0; i < 100; i += 1) assert.equal(found.has(ids[i]!), i >= 50 || i % 3 === 0, `request ${i}`);
+      const bidOf = (i: number) => `bid ${i}\t"0`;
+      const bids = await views.findByBid(Array.from({ length: 100 }, (_, i) => bidOf(i)));
+      for (let i = 0; i < 100; i += 1) {
+        const stays = i >= 50 || i % 3 === 0;
+        assert.equal(found.has(ids[i]!), stays, `request ${i}`);
+        assert.equal(bids.has(bidOf(i)), stays, `the bid of request ${i}`);
+      }
       assert.deepEqual(await views.usage(days, at), usage);
     }));
 

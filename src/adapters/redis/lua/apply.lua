@@ -94,8 +94,8 @@ local function pendingOf(key)
   return own
 end
 
--- In Redis, as far as asked for: cents and requests promised under a limiting key of this partition.
-local amounts, counts = nil, {}
+-- What stands under the limiting keys of this partition and of the others: each is asked for once, when it is first needed.
+local sumsHere, sumsElsewhere
 
 local function flush()
   local texts = {}
@@ -110,80 +110,80 @@ local function flush()
   end
   callAll('HSET', base .. 'exp', texts)
   local changed = {}
-  for key, own in pairs(pending) do
+  for key, sum in pairs(pending) do
     local z, coming, leaving = base .. 'z:' .. key, {}, {}
-    for id, expiresAt in pairs(own.members) do
+    for id, expiresAt in pairs(sum.members) do
       if expiresAt then coming[#coming + 1], coming[#coming + 2] = expiresAt, id else leaving[#leaving + 1] = id end
     end
     callAll('ZADD', z, coming)
     callAll('ZREM', z, leaving)
-    if #leaving > 0 and #coming == 0 and call('EXISTS', z) == 0 then
-      call('HDEL', base .. 'amounts', key)
-    elseif own.amount ~= 0 then
-      changed[#changed + 1] = key
-    end
+    if next(sum.members) then changed[#changed + 1] = key end
   end
-  local sums = {}
-  readAll(base .. 'amounts', changed, function(key, amount)
-    sums[#sums + 1], sums[#sums + 2] = key, string.format('%.0f', (tonumber(amount or 0)) + pending[key].amount)
+  local sums, gone = {}, {}
+  readAll(base .. 'sums', changed, function(key, text)
+    local amount, count = 0, 0
+    if text then amount, count = splitSum(text) end
+    amount, count = amount + pending[key].amount, count + pending[key].count
+    if count == 0 then
+      gone[#gone + 1] = key
+    else
+      local first = call('ZRANGE', base .. 'z:' .. key, 0, 0, 'WITHSCORES')
+      sums[#sums + 1], sums[#sums + 2] = key, sumText(amount, count, tonumber(first[2]))
+    end
   end)
-  callAll('HSET', base .. 'amounts', sums)
-  pending, amounts, counts = {}, nil, {}
+  callAll('HSET', base .. 'sums', sums)
+  callAll('HDEL', base .. 'sums', gone)
+  pending, sumsHere = {}, nil
 end
 
--- What other partitions promised stands still while this runs: it is asked for once, for all keys that limit anything.
-local elsewhere
-local function lookElsewhere()
-  elsewhere = {}
+-- Adds what some partitions promised under the limiting keys, expired ones too; `bases` are those that did.
+local function lookAt(bases)
+  local found = {}
+  for _, b in ipairs(bases) do
+    readAll(b .. 'sums', limiting, function(key, text)
+      if not text then return end
+      local amount, count, earliest = splitSum(text)
+      local sum = found[key] or { amount = 0, count = 0, earliest = math.huge, bases = {} }
+      found[key] = sum
+      sum.amount, sum.count, sum.earliest = sum.amount + amount, sum.count + count, math.min(sum.earliest, earliest)
+      sum.bases[#sum.bases + 1] = b
+    end)
+  end
+  return found
+end
+
+local function lookEverywhere()
+  sumsHere = sumsHere or lookAt({ base })
+  if sumsElsewhere then return end
+  local others = {}
   for _, b in ipairs(basesOf(KEYS[2], prefix)) do
-    if b ~= base then
-      readAll(b .. 'amounts', limiting, function(key, amount)
-        if not amount then return end
-        local found = elsewhere[key] or { amount = 0, bases = {} }
-        elsewhere[key] = found
-        found.amount = found.amount + tonumber(amount)
-        found.bases[#found.bases + 1] = b
-      end)
-    end
+    if b ~= base then others[#others + 1] = b end
   end
+  sumsElsewhere = lookAt(others)
 end
 
-local function countElsewhere(found, key)
-  if not found.count then
-    found.count = 0
-    for _, b in ipairs(found.bases) do found.count = found.count + call('ZCARD', b .. 'z:' .. key) end
-  end
-  return found.count
-end
-
-local function usedElsewhere(key, time)
-  local found = elsewhere[key]
-  if not found then return 0, 0 end
-  if not found.earliest then
-    found.earliest = math.huge
-    for _, b in ipairs(found.bases) do
-      found.earliest = math.min(found.earliest, tonumber(call('ZRANGE', b .. 'z:' .. key, 0, 0, 'WITHSCORES')[2]) or math.huge)
-    end
-  end
-  if found.earliest > tonumber(time) then return found.amount, countElsewhere(found, key) end
-  local used = usageOf(found.bases, { key }, time)[1]
+local function usedAt(sum, key, time)
+  if not sum then return 0, 0 end
+  if sum.earliest > tonumber(time) then return sum.amount, sum.count end
+  local used = usageOf(sum.bases, { key }, time)[1]
   return used[1], used[2]
 end
 
 -- Were what has expired still promised: more than is used, and told without looking for it.
-local function atMost(key, isCounted)
-  local there, more = elsewhere[key], pending[key]
-  local amount = amounts[key] + (more and more.amount or 0) + (there and there.amount or 0)
-  if not isCounted then return amount, 0 end
-  counts[key] = counts[key] or call('ZCARD', base .. 'z:' .. key)
-  return amount, counts[key] + (more and more.count or 0) + (there and countElsewhere(there, key) or 0)
+local function atMost(key)
+  local amount, count = 0, 0
+  for _, sums in ipairs({ sumsHere, pending, sumsElsewhere }) do
+    local sum = sums[key]
+    if sum then amount, count = amount + sum.amount, count + sum.count end
+  end
+  return amount, count
 end
 
 local function haveRoom(caps, amount, usedOf)
   for _, cap in ipairs(caps) do
     local sum, count = tonumber(amount), 1
     for _, key in ipairs(cap.keys) do
-      local used, number = usedOf(key, cap.count ~= '')
+      local used, number = usedOf(key)
       sum = sum + used
       count = count + number
     end
@@ -198,16 +198,14 @@ local function fits(limits, amount, time)
   local caps, stop = {}, at + limits
   while at < stop do caps[#caps + 1] = { amount = take(), count = take(), keys = takeList() } end
   if #caps == 0 or not whole then return true end
-  if not elsewhere then lookElsewhere() end
-  if not amounts then
-    amounts = {}
-    readAll(base .. 'amounts', limiting, function(key, sum) amounts[key] = tonumber(sum or 0) end)
-  end
+  lookEverywhere()
   if haveRoom(caps, amount, atMost) then return true end
   if next(pending) then flush() end
+  lookEverywhere()
   return haveRoom(caps, amount, function(key)
-    local used, there, number = usageOf({ base }, { key }, time)[1], usedElsewhere(key, time)
-    return used[1] + there, used[2] + number
+    local here, number = usedAt(sumsHere[key], key, time)
+    local there, more = usedAt(sumsElsewhere[key], key, time)
+    return here + there, number + more
   end)
 end
 

@@ -122,10 +122,14 @@ elseif step == 'exposures' then
     end
   end
 elseif step == 'bids' then
-  -- Bids that became known since are true as well; the tail makes them known again.
+  -- Of the requests that the copy shows; those that became known since are true as well.
   local page = redis.call('HSCAN', b .. 'bids', cursor, 'COUNT', count)
   found[2] = page[1]
-  for i = 1, #page[2], 2 do add('B', page[2][i], cjson.encode(page[2][i + 1])) end
+  for i = 1, #page[2], 2 do
+    local id = page[2][i + 1]
+    local row = then_('r', id, redis.call('HGET', b .. 'rows', id) or nil)
+    if row and isWanted(row) then add('B', page[2][i], cjson.encode(id)) end
+  end
 elseif step == 'statistics' then
   local page = redis.call('SSCAN', b .. 'stats', cursor, 'COUNT', count)
   found[2] = page[1]

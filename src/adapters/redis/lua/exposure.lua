@@ -9,22 +9,38 @@ local function basesOf(generations, prefix)
   return bases
 end
 
--- Sums of `keys` at `at`, one pair for each. Only what expired and was not released yet is looked at one by one.
+-- Cents, requests, and when the first of them expires: an entry of `sums`.
+local function splitSum(text)
+  local amount, count, earliest = string.match(text, '^(%d+)|(%d+)|(%-?%d+)$')
+  return tonumber(amount), tonumber(count), tonumber(earliest)
+end
+
+local function sumText(amount, count, earliest)
+  return string.format('%.0f|%.0f|%.0f', amount, count, earliest)
+end
+
+-- What of `key` expired and was not released yet: looked at one by one.
+local function expiredOf(b, key, at)
+  local expired = redis.call('ZRANGEBYSCORE', b .. 'z:' .. key, '-inf', at)
+  local amount = 0
+  for _, id in ipairs(expired) do
+    amount = amount + tonumber(string.match(redis.call('HGET', b .. 'exp', id), '^%a|(%d+)|'))
+  end
+  return amount, #expired
+end
+
+-- Sums of `keys` at `at`, one pair for each.
 local function usageOf(bases, keys, at)
-  local sums = {}
+  local sums, time = {}, tonumber(at)
   for i = 1, #keys do sums[i] = { 0, 0 } end
   for _, b in ipairs(bases) do
-    local amounts = redis.call('HMGET', b .. 'amounts', unpack(keys))
-    for i, key in ipairs(keys) do
-      if amounts[i] then
+    for i, text in ipairs(redis.call('HMGET', b .. 'sums', unpack(keys))) do
+      if text then
         local sum = sums[i]
-        local z = b .. 'z:' .. key
-        local expired = redis.call('ZRANGEBYSCORE', z, '-inf', at)
-        sum[1] = sum[1] + tonumber(amounts[i])
-        sum[2] = sum[2] + redis.call('ZCARD', z) - #expired
-        for _, id in ipairs(expired) do
-          sum[1] = sum[1] - tonumber(string.match(redis.call('HGET', b .. 'exp', id), '^%a|(%d+)|'))
-        end
+        local amount, count, earliest = splitSum(text)
+        local gone, goneCount = 0, 0
+        if earliest <= time then gone, goneCount = expiredOf(b, keys[i], at) end
+        sum[1], sum[2] = sum[1] + amount - gone, sum[2] + count - goneCount
       end
     end
   end

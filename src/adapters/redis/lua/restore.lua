@@ -37,21 +37,33 @@ local function callAll(command, key, list)
 end
 
 -- Money that is promised: a request, and what is said of it, in turns. A scan may have shown an entry twice: it counts once.
-local sums, members = {}, {}
+local sums, order = {}, {}
 for i = 5, #ARGV, 2 do
   local id, exposure = ARGV[i], ARGV[i + 1]
   if call('HSETNX', base .. 'exp', id, exposure) == 1 then
     local _, amount, expiresAt, keys = splitExposure(exposure)
     for _, key in ipairs(cjson.decode(keys)) do
-      sums[key] = (sums[key] or 0) + tonumber(amount)
-      local own = members[key] or {}
-      members[key] = own
-      own[#own + 1], own[#own + 2] = expiresAt, id
+      local sum = sums[key]
+      if not sum then
+        sum = { amount = 0, count = 0, earliest = math.huge, members = {} }
+        sums[key] = sum
+        order[#order + 1] = key
+      end
+      sum.amount, sum.count = sum.amount + tonumber(amount), sum.count + 1
+      sum.earliest = math.min(sum.earliest, tonumber(expiresAt))
+      sum.members[#sum.members + 1], sum.members[#sum.members + 2] = expiresAt, id
     end
   end
 end
-for key, own in pairs(members) do
-  call('HINCRBY', base .. 'amounts', key, string.format('%.0f', sums[key]))
-  callAll('ZADD', base .. 'z:' .. key, own)
+for from = 1, #order, atOnce do
+  local upTo, texts = math.min(from + atOnce - 1, #order), {}
+  for i, text in ipairs(call('HMGET', base .. 'sums', unpack(order, from, upTo))) do
+    local key = order[from + i - 1]
+    local sum, amount, count, earliest = sums[key], 0, 0, math.huge
+    if text then amount, count, earliest = splitSum(text) end
+    texts[2 * i - 1], texts[2 * i] = key, sumText(amount + sum.amount, count + sum.count, math.min(earliest, sum.earliest))
+    callAll('ZADD', base .. 'z:' .. key, sum.members)
+  end
+  callAll('HSET', base .. 'sums', texts)
 end
 return 'put'

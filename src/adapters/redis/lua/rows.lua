@@ -8,7 +8,8 @@
 --   c:PHASE  zset  by text: "time:request", the cursors of the rows in a phase
 --   bids     hash  bid -> request
 --   exp      hash  request -> "status|amount|expiry|JSON of the cap keys"; h held, c committed, l released, r refused
---   amounts  hash  cap key -> cents promised, expired ones too; z:KEY zset: those requests by expiry
+--   sums     hash  cap key -> "cents|requests|first expiry" of what is promised, expired ones too; z:KEY zset: those
+--                  requests by expiry
 --   h:KEY    histogram as little-endian doubles: landmark, its count, count, half-life in ms, half-life in results, then
 --            499 cells, or 998 once one of the second half was needed; stats: set of their keys
 local call = redis.call
