@@ -160,8 +160,9 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       close: async () => {
         await log.close();
         await views.close();
-        await running.close();
+        // Whoever closes last, and may write, puts what stands beside the file into it.
         database.close();
+        await running.close();
         lock.release();
       },
     };

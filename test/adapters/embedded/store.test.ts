@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -44,6 +44,17 @@ test('a second daemon on one directory is refused, until the first one is killed
   await assert.rejects(open(directory), isFault('data-directory-in-use', 73));
   await store.close();
   await (await open(directory)).close();
+});
+
+test('a desk that ended leaves one file with all of it', async () => {
+  const directory = newDirectory();
+  const store = await open(directory);
+  await store.log.append([auctionEntry('1', 'kept')]);
+  await store.close();
+  assert.ok(!existsSync(join(directory, 'lance.sqlite-wal')));
+  const database = new DatabaseSync(join(directory, 'lance.sqlite'), { readOnly: true });
+  assert.deepEqual({ ...database.prepare('SELECT count(*) AS kept FROM auctions').get() }, { kept: 1 });
+  database.close();
 });
 
 test('a directory that cannot be used is named, with a remedy', async () => {
