@@ -13,12 +13,11 @@ import { openRedisStore } from '../src/adapters/redis/store.ts';
 import type { Config } from '../src/config.ts';
 import type { RunningStack } from '../test/stack/stack.ts';
 import { type Benchmark, rounded, type Say } from './figures.ts';
-import { runningStack, type SharedPlaces, sharedEnvironment, startSharedDesk } from './kafka-loops.ts';
+import { keepAsShipped, runningStack, type SharedPlaces, sharedEnvironment, startSharedDesk } from './kafka-loops.ts';
 import { createLives } from './lives.ts';
 import { originOf } from './loops.ts';
 import { cpuUsOf, type LoopProcess } from './processes.ts';
 import { type Filled, fill, type OpenStore, settledIn } from './rebuild-fill.ts';
-import { setAsShipped } from './shipped-redis.ts';
 import { configOf, roomyRules } from './workload.ts';
 
 /** Of all requests: what a busy hour brings. */
@@ -137,7 +136,7 @@ async function measure(places: SharedPlaces, stack: RunningStack, requests: numb
     say(`  CPU (for the snapshot): desk ${shareOf('desk')}, Redis ${shareOf('redis')}, broker ${shareOf('broker')}`);
   };
   await askRedis(stack.redisUrl, (client) => client.flushall('SYNC'));
-  await askRedis(stack.redisUrl, setAsShipped);
+  await keepAsShipped(stack);
   const before = meter();
   const begun = { ...before, cpuUs: { ...before.cpuUs, desk: 0 } };
   desk = await startSharedDesk(places, watch.hear);
