@@ -1,4 +1,4 @@
-/** The house's own rules, held by a test: who may import whom, how long things are, what never stands in a tracked file. */
+/** The house's own rules, held by a test: who may import whom, what never stands in a tracked file. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -85,51 +85,6 @@ test('files import only what their room may import', () => {
 test('every source file says in its first lines what it is for', () => {
   const silent = sources.filter((path) => !/^(#!.*\n)?\/\*\*/.test(textOf(path)));
   assert.deepEqual(silent, []);
-});
-
-test('no source file is longer than 400 lines', () => {
-  const long = tracked
-    .filter((path) => /^(src|test|bench)\/.*\.ts$/.test(path))
-    .filter((path) => textOf(path).split('\n').length - 1 > 400);
-  assert.deepEqual(long, []);
-});
-
-/**
- * Functions by their own lines: what stands in a function nested in them counts for that one alone, so that a factory is
- * as long as its wiring. Relies on the formatter: a function's first and last line have the same indentation.
- */
-function longFunctions(text: string, limit: number): string[] {
-  const lines = text.split('\n');
-  const begins =
-    /^(\s*)(?:export )?(?:async )?(?:function\*? (\w+)|(?:const )?(\w+)(?:: [^=]+)?(?: =|:) (?:async )?(?:<[^>]*>)?\([^;]*=> \{$)/;
-  const open: { name: string; indent: string; own: number }[] = [];
-  const long: string[] = [];
-  for (const line of lines) {
-    const begin = begins.exec(line);
-    if (begin !== null && !line.trimEnd().endsWith(';')) {
-      open.push({ name: begin[2] ?? begin[3] ?? '?', indent: begin[1] ?? '', own: 0 });
-    }
-    const inner = open.at(-1);
-    if (inner === undefined) continue;
-    inner.own += 1;
-    if (line === `${inner.indent}}` || line === `${inner.indent}};` || line === `${inner.indent}},`) {
-      open.pop();
-      if (inner.own > limit) long.push(`${inner.name}: ${inner.own} lines`);
-    }
-  }
-  return long;
-}
-
-test('the measure of functions sees a long one and leaves a factory alone', () => {
-  const body = Array.from({ length: 80 }, () => '  work();');
-  assert.equal(longFunctions(['function long() {', ...body, '}'].join('\n'), 70).length, 1);
-  const inner = ['  function inner() {', ...body.slice(0, 60).map((line) => `  ${line}`), '  }'];
-  assert.equal(longFunctions(['function factory() {', ...inner, ...inner, '}'].join('\n'), 70).length, 0);
-});
-
-test('no function has more than 70 lines of its own', () => {
-  const long = sources.flatMap((path) => longFunctions(textOf(path), 70).map((found) => `${path} ${found}`));
-  assert.deepEqual(long, []);
 });
 
 test('Portuguese stays in wire and in texts for people', () => {

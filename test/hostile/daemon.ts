@@ -1,0 +1,82 @@
+/** The real daemon on a data directory of its own, for hostile scenarios: started, asked, stopped. */
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Exit, startDesk, steadyPort } from '../crash/desk-process.ts';
+
+export const webhookToken = 'webhook-token-of-the-hostile-runs';
+export const adminToken = 'admin-token-of-the-hostile-runs';
+
+export type Daemon = {
+  pid: number;
+  /** `http://127.0.0.1:PORT` */
+  url: string;
+  /** Milliseconds until `/readyz` answered 200; null when the process ended before. */
+  ready: Promise<number | null>;
+  /** All that this and earlier processes of the directory have written. */
+  output: () => string;
+  exited: Promise<Exit>;
+  signal: (name: NodeJS.Signals) => void;
+  /** SIGTERM; resolves when the process is gone. */
+  stop: () => Promise<Exit>;
+};
+
+const running = new Set<Daemon>();
+
+/** Kills what a scenario that failed has left running. */
+export async function endDaemons(): Promise<void> {
+  for (const daemon of running) {
+    daemon.signal('SIGKILL');
+    await daemon.exited;
+  }
+}
+
+/**
+ * Starts `lance run` with its data under `directory`/data. `environment` is laid over defaults that need no service:
+ * nobody listens at the service's address. `command` runs the main file; node unless said otherwise.
+ */
+export async function startDaemon(options: {
+  directory: string;
+  environment?: Readonly<Record<string, string>>;
+  command?: readonly string[];
+}): Promise<Daemon> {
+  const { directory, environment = {}, command } = options;
+  const port = await steadyPort(Math.random);
+  const outputPath = join(directory, 'daemon.log');
+  const output = openSync(outputPath, 'a');
+  const adminDigest = createHash('sha256').update(adminToken).digest('hex');
+  const child = startDesk({
+    environment: {
+      LANCE_DATA_DIR: join(directory, 'data'),
+      LANCE_HTTP_PORT: String(port),
+      LANCE_WEBHOOK_TOKENS: webhookToken,
+      LANCE_API_TOKENS: `root:admin:${adminDigest}`,
+      LANCE_BASE_URL: 'http://127.0.0.1:9',
+      LANCE_ACCESS_TOKEN: 'not-used',
+      LANCE_CONTACT_URL: 'https://parceiro.example/credito',
+      LANCE_PSEUDONYM_KEY: 'a key of the hostile runs and of nothing else',
+      ...environment,
+    },
+    port,
+    output,
+    ...(command === undefined ? {} : { command }),
+  });
+  const exited = child.exited.finally(() => {
+    closeSync(output);
+    running.delete(daemon);
+  });
+  const daemon: Daemon = {
+    pid: child.pid,
+    url: `http://127.0.0.1:${port}`,
+    ready: child.ready,
+    output: () => readFileSync(outputPath, 'utf8'),
+    exited,
+    signal: child.signal,
+    stop: () => {
+      child.signal('SIGTERM');
+      return exited;
+    },
+  };
+  running.add(daemon);
+  return daemon;
+}
