@@ -111,7 +111,7 @@ export function endWebhook(lot: Lot, ranked: (requestId: string) => readonly Auc
         NumeroSolicitacao: requestId,
         Lances: ranked(requestId).map((bid, index) => ({
           CodigoLanceLeilao: bid.bidId,
-          TaxaDeJurosMensal: numberOfDigits(String(bid.rateHundredths / 100)),
+          TaxaDeJurosMensal: bid.rateHundredths / 100,
           ValorLiberado: reais(bid.amountCents),
           NumeroParcelas: bid.installments,
           Posicao: index + 1,

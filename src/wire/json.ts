@@ -172,9 +172,20 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !json.isRawJSON(value);
 }
 
-/** Writes decimal digits as a JSON number, every one of them. `digits` has no leading zero. */
+/** Digits as JSON writes a whole number: without leading zeros. Other texts stay as they are. */
+export function canonicalDigits(text: string): string {
+  return /^0+\d+$/.test(text) ? text.replace(/^0+(?=\d)/, '') : text;
+}
+
+/**
+ * Writes decimal digits as a JSON number, every one of them except leading zeros, which a JSON number cannot have. Throws a
+ * `RangeError`, which does not quote the text, for anything else: a stored record may hold what its writer should have refused.
+ */
 export function numberOfDigits(digits: string): RawNumber {
-  return json.rawJSON(digits);
+  if (typeof digits !== 'string' || !/^\d+$/.test(digits)) {
+    throw new RangeError('an id that is written as a number holds other characters than decimal digits');
+  }
+  return json.rawJSON(canonicalDigits(digits));
 }
 
 /** What kind of value it is, for an error text that must not quote it. */

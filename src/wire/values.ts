@@ -2,7 +2,7 @@
 import { cpf as cpfRules } from 'cpf-cnpj-validator';
 import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, Day, EpochMs, RateHundredths } from '../domain/glossary.ts';
-import { isRawNumber, kindOf } from './json.ts';
+import { canonicalDigits, isRawNumber, kindOf } from './json.ts';
 import { fromWallClock } from './local-time.ts';
 
 /** `wrong.problem` names what was found and the remedy; it never repeats the value, which may be personal. */
@@ -82,7 +82,7 @@ export function readDigits(value: unknown): Reading<string> {
   const text = typeof value === 'number' ? null : plainText(value);
   if (text === null || !/^\d{1,40}$/.test(text))
     return wrong(value, 'send a whole number of at most 40 decimal digits');
-  return read(text.replace(/^0+(?=\d)/, ''));
+  return read(canonicalDigits(text));
 }
 
 /** A whole number, 0 … 999 999 999. */

@@ -175,6 +175,36 @@ test('the operator API', async (context) => {
       assert.equal((await call('GET', `${path}/results/simulation`, { role })).status, 403);
   });
 
+  await context.test('digits with leading zeros go out as the number that they name (defect line 9)', async () => {
+    const { birthDate } = sandbox.withdrawals.holder(cpf);
+    const begun = await call('POST', '/v1/withdrawals', { key: 'z1', body: { cpf, birthDate } });
+    const path = `/v1/withdrawals/${flowOf(begun).flowId}`;
+    const simulation = (credential: string, key: string) =>
+      call('POST', `${path}/simulation`, { key, body: { birthDay: birthDate, credential } });
+    const taken = await simulation('007', 'z2');
+    assert.equal(taken.status, 202, taken.text);
+    await until(
+      () => call('GET', path),
+      ({ phase }) => phase === 'simulated',
+    );
+    const refused = await simulation('7e2', 'z3');
+    assert.equal(refused.status, 422);
+    assert.match(refused.text, /"field":"body.credential".*send 1 to 40 decimal digits/);
+    const started = await call('POST', '/v1/renegotiations', {
+      key: 'z4',
+      body: {
+        ...{ closedContract: 'zeros', cpf, registration: 'm', employerId: '12345678', employerIdType: 1, agentCpf },
+        ...{ contractType: 'CLT', installments: 12, rateHundredths: 300, originalRateHundredths: 498 },
+        authorisationNumber: '0123',
+      },
+    });
+    assert.equal(started.status, 201, started.text);
+    await until(
+      () => call('GET', `/v1/renegotiations/${flowOf(started).flowId}`),
+      () => /"nsuAutorizacaoDigital\\*":123\b/.test(JSON.stringify(sandbox.record.of('call'))),
+    );
+  });
+
   await context.test('no CPF is shown where it may not be', async () => {
     const known = new Set([cpf, agentCpf]);
     const cpfsInWebhooks = [

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type JsonValue, parseJson } from '../../src/wire/json.ts';
+import { type JsonValue, numberOfDigits, parseJson } from '../../src/wire/json.ts';
 
 function parsed(text: string | Buffer): JsonValue {
   const result = parseJson(text);
@@ -105,4 +105,17 @@ test('with long numbers too, a body is JSON exactly when the platform says so', 
     }),
     { numRuns: 5_000 },
   );
+});
+
+test('digits are written as the number that they name, or not at all (defect line 9)', () => {
+  fc.assert(
+    fc.property(fc.stringMatching(/^\d{1,60}$/), (digits) => {
+      const written = JSON.stringify({ id: numberOfDigits(digits) });
+      assert.equal(BigInt(/:(.*)\}$/.exec(written)![1]!), BigInt(digits));
+      assert.doesNotThrow(() => JSON.parse(written));
+    }),
+  );
+  for (const text of ['', ' 1', '-1', '1.5', '1e9', '0x1', 'abc', '1\n', '٣']) {
+    assert.throws(() => numberOfDigits(text), RangeError);
+  }
 });

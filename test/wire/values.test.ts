@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { numberOfDigits } from '../../src/wire/json.ts';
+import { numberOfDigits, parseJson } from '../../src/wire/json.ts';
 import { formatDigits, formatWallClock } from '../../src/wire/local-time.ts';
 import {
   formatDayDigits,
@@ -69,7 +69,9 @@ test('ids keep every digit', () => {
     }),
   );
   assert.equal(got(readDigits('007')), '7');
-  for (const value of [1.5, -1, 1e21, '12a', 'b6f3c9e', true, {}, numberOfDigits('1234567890123456.5')]) {
+  const fraction = parseJson('1234567890123456.5');
+  assert.ok(fraction.kind === 'parsed');
+  for (const value of [1.5, -1, 1e21, '12a', 'b6f3c9e', true, {}, fraction.value]) {
     assert.equal(readDigits(value).kind, 'wrong', JSON.stringify(value));
   }
 });

@@ -77,7 +77,7 @@ export function answerError(
     const errors = error.validation.map((each) => ({
       field: [context, ...each.instancePath.split('/').slice(1)].join('.'),
       rule: each.keyword,
-      detail: ruleText(each.params),
+      detail: ruleText(each.params, each.message),
     }));
     return problem(reply, 'invalid', 'Some fields are missing or are not what the schema says.', errors);
   }
@@ -92,8 +92,10 @@ export function answerError(
 }
 
 /** zod's own words, without what was given. */
-function ruleText(params: unknown): string {
+function ruleText(params: unknown, text: string | undefined): string {
   const { message, expected, format } = params as { message?: unknown; expected?: unknown; format?: unknown };
+  // The words of a pattern are those of the schema, or the pattern itself.
+  if (format === 'regex' && text !== undefined) return text.slice(0, 200);
   if (typeof format === 'string') return `send a text of the form ${format}`;
   if (typeof expected === 'string') return `send ${expected}`;
   return typeof message === 'string' ? message.slice(0, 200) : 'see the schema';

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { flowKinds, flowSteps } from '../../domain/flow-records.ts';
 import { phases } from '../../domain/states.ts';
+import { canonicalDigits } from '../../wire/json.ts';
 
 const cents = z.int().min(0).max(1e12).describe('whole cents of a real');
 const positiveCents = z.int().min(1).max(1e12).describe('whole cents of a real');
@@ -11,7 +12,12 @@ const cpf = z
   .string()
   .regex(/^\d{11}$/)
   .describe('11 digits');
-const digits = z.string().regex(/^\d{1,40}$/);
+/** Ids that the service takes as JSON numbers: leading zeros are left out, for a JSON number has none. */
+const digits = z
+  .string()
+  .regex(/^\d{1,40}$/, 'send 1 to 40 decimal digits, as a text')
+  .overwrite(canonicalDigits)
+  .describe('1 to 40 decimal digits; leading zeros do not count');
 const short = z.string().min(1).max(200);
 const long = z.string().min(1).max(2_000);
 const day = z.iso.date();
