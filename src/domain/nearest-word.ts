@@ -19,6 +19,8 @@ export function nearestWord(word: string, known: readonly string[]): string | nu
   let nearest: string | null = null;
   let least = Math.max(2, Math.floor(word.length / 3)) + 1;
   for (const candidate of known) {
+    // So many letters are too many or missing at the least: nothing is gained by comparing them all.
+    if (Math.abs(word.length - candidate.length) >= least) continue;
     const far = distance(word.toLowerCase(), candidate.toLowerCase());
     if (far < least) {
       least = far;

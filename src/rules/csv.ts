@@ -16,12 +16,19 @@ export function parseCsv(given: string): { rows: readonly CsvRow[]; bad: readonl
   const rows: CsvRow[] = [];
   let cells: string[] = [];
   let cell = '';
+  /** Whether `cell` holds nothing but blanks; asked of the text itself it would be read again for each character. */
+  let blank = true;
   let quotedFrom: number | null = null;
   let line = 1;
   let begunOn = 1;
+  const add = (character: string) => {
+    cell += character;
+    blank &&= character.trim() === '';
+  };
   const endCell = () => {
     cells.push(cell.trim());
     cell = '';
+    blank = true;
   };
   const endRow = () => {
     endCell();
@@ -32,19 +39,19 @@ export function parseCsv(given: string): { rows: readonly CsvRow[]; bad: readonl
     const character = text[index]!;
     if (character === '\n') line += 1;
     if (quotedFrom !== null) {
-      if (character !== '"') cell += character;
+      if (character !== '"') add(character);
       else if (text[index + 1] === '"') {
-        cell += '"';
+        add('"');
         index += 1;
       } else quotedFrom = null;
-    } else if (character === '"' && cell.trim() === '') {
+    } else if (character === '"' && blank) {
       cell = '';
       quotedFrom = line;
     } else if (character === separator) endCell();
     else if (character === '\n') {
       endRow();
       begunOn = line;
-    } else if (character !== '\r') cell += character;
+    } else if (character !== '\r') add(character);
   }
   if (quotedFrom !== null) {
     return { rows, bad: [{ line: quotedFrom, text: 'a quote is opened here and never closed' }], separator };

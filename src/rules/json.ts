@@ -150,12 +150,29 @@ export function linesOf(text: string, pointers: readonly string[]): ReadonlyMap<
   const onValue = (pointer: string, index: number) => void (wanted.has(pointer) && starts.set(pointer, index));
   parse({ text, index: 0, fault: null, onValue });
   const lines = new Map<string, number>();
+  const lineAt = lineCounter(text);
   for (const pointer of pointers) {
     let known = pointer;
     while (known !== '' && !starts.has(known)) known = known.slice(0, known.lastIndexOf('/'));
-    lines.set(pointer, text.slice(0, starts.get(known) ?? 0).split('\n').length);
+    lines.set(pointer, lineAt(starts.get(known) ?? 0));
   }
   return lines;
+}
+
+/** Which line a place of the text is on; the text is read once for all places. */
+function lineCounter(text: string): (index: number) => number {
+  const ends: number[] = [];
+  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', end + 1)) ends.push(end);
+  return (index) => {
+    let low = 0;
+    let high = ends.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (ends[middle]! < index) low = middle + 1;
+      else high = middle;
+    }
+    return low + 1;
+  };
 }
 
 function parse(cursor: Cursor): ParsedJson {

@@ -183,6 +183,13 @@ export function fieldOf(object: JsonObject, name: string): JsonObject[string] | 
   return undefined;
 }
 
+/** A list of a million wrong values would make a text far longer than the list. */
+const faultsTold = 20;
+
 export function describeFaults(faults: readonly WireFault[]): string {
-  return faults.map((fault) => `${fault.pointer === '' ? 'the body' : fault.pointer} ${fault.problem}`).join('; ');
+  const told = faults
+    .slice(0, faultsTold)
+    .map((fault) => `${fault.pointer === '' ? 'the body' : fault.pointer} ${fault.problem}`);
+  const more = faults.length - told.length;
+  return (more > 0 ? [...told, `and ${more} more`] : told).join('; ');
 }

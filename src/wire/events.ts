@@ -24,6 +24,7 @@ import {
   readRate,
   readTerm,
   readText,
+  withoutTrailing,
 } from './values.ts';
 
 export type EventKind =
@@ -37,19 +38,22 @@ export type EventKind =
   | 'operation';
 
 const endOfAuctionEndpoint = '/contrato/oferta-leilao/fim-lote-solicitacoes';
-const endpoints: Readonly<Record<string, EventKind | 'winner'>> = {
-  [endOfAuctionEndpoint]: 'end-of-auction',
-  '/trabalhadores/listar-autorizados': 'link-list',
-  '/trabalhador/listar-autorizados': 'link-list',
-  '/trabalhador/consultar-dados-vinculo': 'link-detail',
-  [bidPath]: 'winner',
-  '/oferta-leilao/gerar-contrato': 'contract',
-  '/contrato/oferta-leilao/gerar-contrato': 'contract',
-  '/contrato/renegociacao/gerar-contrato': 'renegotiation',
-  '/renegociacao/gerar-contrato': 'renegotiation',
-  '/contrato/oferta-leilao/averbar-contrato': 'operation',
-  '/oferta-leilao/averbar-contrato': 'operation',
-};
+/** A map: what is asked comes from outside, and every object knows `constructor`. */
+const endpoints: ReadonlyMap<string, EventKind | 'winner'> = new Map(
+  Object.entries<EventKind | 'winner'>({
+    [endOfAuctionEndpoint]: 'end-of-auction',
+    '/trabalhadores/listar-autorizados': 'link-list',
+    '/trabalhador/listar-autorizados': 'link-list',
+    '/trabalhador/consultar-dados-vinculo': 'link-detail',
+    [bidPath]: 'winner',
+    '/oferta-leilao/gerar-contrato': 'contract',
+    '/contrato/oferta-leilao/gerar-contrato': 'contract',
+    '/contrato/renegociacao/gerar-contrato': 'renegotiation',
+    '/renegociacao/gerar-contrato': 'renegotiation',
+    '/contrato/oferta-leilao/averbar-contrato': 'operation',
+    '/oferta-leilao/averbar-contrato': 'operation',
+  }),
+);
 
 /** Which event a body is, by the value of `Endpoint`, else by its shape; null: perhaps new requests, perhaps nothing we know. */
 export function recogniseEvent(value: JsonValue): EventKind | null {
@@ -57,7 +61,7 @@ export function recogniseEvent(value: JsonValue): EventKind | null {
   const endpoint = fieldOf(value, 'Endpoint');
   const payload = fieldOf(value, 'Payload');
   if (typeof endpoint === 'string') {
-    const known = endpoints[endpoint.trim().toLowerCase().replace(/\/+$/, '')];
+    const known = endpoints.get(withoutTrailing(endpoint.trim().toLowerCase(), '/'));
     if (known === 'winner') return winnerKind(payload);
     if (known !== undefined) return known;
   }

@@ -8,6 +8,8 @@ import { readCpf } from './values.ts';
 const maxFacts = 100;
 const maxTextLength = 200;
 const maxDepth = 6;
+/** A longer key is no fact's name: written before each value of a list it would cost as much as the body, each time. */
+const maxKeyLength = 200;
 /** Nothing may be written through these names when facts are copied about. */
 const reservedKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
@@ -48,7 +50,8 @@ function add(
   budget: { left: number },
   depth: number,
 ): void {
-  if (budget.left <= 0 || reservedKeys.has(key) || mapping.mapped.has(lowerPath) || isPersonalKey(mapping, key)) return;
+  if (budget.left <= 0 || key.length > maxKeyLength || reservedKeys.has(key)) return;
+  if (mapping.mapped.has(lowerPath) || isPersonalKey(mapping, key)) return;
   if (Array.isArray(value) || isJsonObject(value)) {
     if (depth >= maxDepth) return;
     for (const [inner, item] of Object.entries<JsonValue>(value as JsonObject)) {

@@ -15,6 +15,7 @@ import {
   readMessage,
   readTerm,
   readText,
+  withoutTrailing,
 } from './values.ts';
 
 function plain(value: unknown): string {
@@ -32,7 +33,7 @@ const decimal = /^(-?)(\d{1,13})(?:\.(\d+))?$/;
 const readMoney: Reader<AmountCents> = (value) => {
   if (isMissing(value)) return { kind: 'missing' };
   const parts = decimal.exec(plain(value));
-  const decimals = (parts?.[3] ?? '').replace(/0+$/, '');
+  const decimals = withoutTrailing(parts?.[3] ?? '', '0');
   if (parts === null || decimals.length > 2) {
     return { kind: 'wrong', problem: 'cannot be used; send reais as a number with at most 2 decimals' };
   }

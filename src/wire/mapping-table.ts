@@ -1,5 +1,6 @@
 /** The mapping file (`config/request-mapping.json`), checked and prepared for reading. Integrators edit it; code does not change. */
 import { z } from 'zod';
+import { withoutAccents } from './accents.ts';
 
 export const factNames = [
   'requestId',
@@ -109,26 +110,26 @@ export function readRequestMapping(
 }
 
 function bareKey(key: string): string {
-  return key
-    .normalize('NFD')
+  return withoutAccents(key)
     .toLowerCase()
     .replace(/[^a-z0-9]/g, '');
 }
 
 const maxPersonalKeys = 2_000;
+/** Longer ones are not kept: a key may be as long as the body. */
+const longestKept = 100;
 
 /** Whether a key's name says that its value is about a person. Marks of two letters must be a word of their own. */
 export function isPersonalKey(mapping: RequestMapping, key: string): boolean {
   const known = mapping.personalKeys.get(key);
   if (known !== undefined) return known;
   const bare = bareKey(key);
-  const words = key
-    .normalize('NFD')
-    .replace(/\p{M}/gu, '')
+  const words = withoutAccents(key)
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z0-9]+/);
   const personal = mapping.personal.some((mark) => (mark.length <= 2 ? words.includes(mark) : bare.includes(mark)));
+  if (key.length > longestKept) return personal;
   if (mapping.personalKeys.size >= maxPersonalKeys) mapping.personalKeys.clear();
   mapping.personalKeys.set(key, personal);
   return personal;

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import type { BidOutcome } from '../domain/offer.ts';
+import { withoutAccents } from './accents.ts';
 import { fieldOf } from './casing.ts';
 import { isJsonObject, type JsonValue, parseJson } from './json.ts';
 
@@ -73,18 +74,21 @@ const accented = /[^\0-\x7f]/;
 /** Case and accents do not matter: services change them between versions. Most keys and texts have no accent to take off. */
 function fold(text: string): string {
   if (!accented.test(text)) return text.toLowerCase();
-  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+  return withoutAccents(text).toLowerCase();
 }
 
 const foldedKeys = new Map<string, string>();
 const maxFoldedKeys = 500;
+/** Longer ones are not kept: a key may be as long as the answer. */
+const longestKept = 100;
 
 /** The same keys come with every answer. */
 function foldedKey(key: string): string {
   const known = foldedKeys.get(key);
   if (known !== undefined) return known;
-  if (foldedKeys.size >= maxFoldedKeys) foldedKeys.clear();
   const folded = fold(key);
+  if (key.length > longestKept) return folded;
+  if (foldedKeys.size >= maxFoldedKeys) foldedKeys.clear();
   foldedKeys.set(key, folded);
   return folded;
 }

@@ -101,13 +101,16 @@ function agree(one: JsonValue, other: JsonValue): boolean {
 
 const lowered = new Map<string, string>();
 const maxLowered = 2_000;
+/** Longer ones are not kept: a key may be as long as the body. */
+const longestKept = 100;
 
 /** The same keys come with every request; lower case is worked out once. */
 export function lowerOf(key: string): string {
   const known = lowered.get(key);
   if (known !== undefined) return known;
-  if (lowered.size >= maxLowered) lowered.clear();
   const lower = key.toLowerCase();
+  if (key.length > longestKept) return lower;
+  if (lowered.size >= maxLowered) lowered.clear();
   lowered.set(key, lower);
   return lower;
 }

@@ -30,6 +30,13 @@ function isMissing(value: unknown): boolean {
   return value === null || value === undefined || (typeof value === 'string' && value.trim() === '');
 }
 
+/** Without the `character`s at its end. A pattern such as `0+$` would try again at each of a long run that something follows. */
+export function withoutTrailing(text: string, character: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === character) end -= 1;
+  return text.slice(0, end);
+}
+
 const decimalPattern = /^(\d{1,13})(?:\.(\d+))?$/;
 
 /** Reais, as a number or as a text with a decimal point, to integer cents. */
@@ -38,7 +45,7 @@ export function readAmount(value: unknown): Reading<AmountCents> {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 1e13) return read(value * 100);
   const parts = decimalPattern.exec(plainText(value) ?? '');
   if (parts === null) return wrong(value, 'send reais as a number from 0, with a decimal point and no thousands mark');
-  const decimals = (parts[2] ?? '').replace(/0+$/, '');
+  const decimals = withoutTrailing(parts[2] ?? '', '0');
   if (decimals.length > 2) {
     return { kind: 'wrong', problem: 'has more than 2 decimals; send reais rounded to whole cents' };
   }

@@ -7,6 +7,7 @@ import type { BidAnswer, QueryAnswer, QueryRefusal, Service } from '../../biddin
 import type { Clock } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 import type { LoanService } from '../../origination/ports.ts';
+import { withoutAccents } from '../../wire/accents.ts';
 import { bidPath } from '../../wire/bid.ts';
 import {
   decodeRequestCode,
@@ -65,7 +66,7 @@ export type ServiceSurroundings = {
 const queryLimit = 1_000;
 
 function fold(text: string): string {
-  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+  return withoutAccents(text).toLowerCase();
 }
 
 /** Finds whole words only: "nsu" must not be found in "consulta". */

@@ -20,6 +20,7 @@ import {
   type ZodTypeProvider,
 } from 'fastify-type-provider-zod';
 import type { ApiToken } from '../../domain/roles.ts';
+import { nestsDeeper } from '../../wire/json.ts';
 import { createGuard } from './auth.ts';
 import { addBidRoutes, type BidRouteParts } from './bid-routes.ts';
 import { addFlowRoutes, type FlowRouteParts } from './flow-routes.ts';
@@ -90,13 +91,7 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts): Promise<void>
 
 /** Undefined: no JSON, or nested deeper than anything that is meant. */
 function readJson(text: string): unknown {
-  let depth = 0;
-  let most = 0;
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/gs)) {
-    if (token === '[' || token === '{') most = Math.max(most, ++depth);
-    else if (token === ']' || token === '}') depth -= 1;
-  }
-  if (most > deepest) return undefined;
+  if (nestsDeeper(text, deepest)) return undefined;
   try {
     return JSON.parse(text);
   } catch {
