@@ -46,7 +46,7 @@ async function openStore(config: Config): Promise<OpenStore> {
   };
   const { log, snapshots, close } = await openKafkaLog({
     settings: { ...kafka, appendTimeoutMs: 60_000 },
-    seal: (text) => text,
+    seal: (_place, text) => text,
     onClosed: fail,
     onStalled: fail,
   });

@@ -6,7 +6,7 @@ import type { Clock } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Link, WorkerIdentity } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
-import type { Vault } from '../domain/vault.ts';
+import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { LinkQuery, QueryAnswer, QueryRefusal, Service } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 import { sleep } from './sleep.ts';
@@ -42,7 +42,9 @@ export function createLinkDesk(options: {
   const chosen = new Map<RequestId, string>();
 
   function identityOf(state: RequestState): WorkerIdentity {
-    const sealed: { identity: WorkerIdentity } = JSON.parse(vault.open(state.sealed!));
+    const sealed: { identity: WorkerIdentity } = JSON.parse(
+      vault.open(sealedPlaces.request(state.requestId), state.sealed!),
+    );
     return sealed.identity;
   }
 
@@ -129,7 +131,9 @@ export function createLinkDesk(options: {
         }
         wait(entry.state, link.linkKey, entry.since);
         chosen.set(requestId, link.linkKey);
-        const identity: WorkerIdentity = JSON.parse(vault.open(link.sealedIdentity));
+        const identity: WorkerIdentity = JSON.parse(
+          vault.open(sealedPlaces.link(workerKey, link.linkKey), link.sealedIdentity),
+        );
         askDetail(link.linkKey, identity, entry.state.request?.authorisationNumber ?? null);
       }
       return undecidable;

@@ -3,6 +3,7 @@ import type { Chance, Clock } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Answered, Passed } from '../domain/records.ts';
 import type { Claim } from '../domain/states.ts';
+import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { DeskObserver } from './observer.ts';
 import type { BidAnswer, Service } from './ports.ts';
 import { deskPass } from './react.ts';
@@ -12,6 +13,7 @@ import { sleep } from './sleep.ts';
 
 export type SendWorld = {
   service: Service;
+  vault: Pick<Vault, 'seal'>;
   clock: Clock;
   chance: Chance;
   settings: BiddingSettings;
@@ -115,6 +117,9 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   }
 
   function answered(answer: Extract<BidAnswer, { kind: 'answered' }>): Answered {
+    const { status, body } = answer.response;
+    // What the service writes may name the worker.
+    const sealedBody = world.vault.seal(sealedPlaces.bidAnswer(job.requestId), body);
     return {
       kind: 'answered',
       requestId: job.requestId,
@@ -124,7 +129,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       attempts,
       earlierAttemptPossible: landingPossible,
       firstByteAt,
-      response: answer.response,
+      response: { status, body: null, sealedBody },
     };
   }
 

@@ -1,6 +1,7 @@
 /** `lance audit export FILE`: the latest requests with margin and published bids, one JSON object a line. */
 import { existsSync, writeFileSync } from 'node:fs';
-import type { Vault } from '../domain/vault.ts';
+import type { RequestId } from '../domain/glossary.ts';
+import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import type { RecordedCase, RecordedEnd } from '../impact/recorded-cases.ts';
 import { encodeAuditLine } from '../wire/audit-line.ts';
@@ -10,8 +11,8 @@ import { createProgress } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
 /** The element of the webhook as it was received, every digit kept. */
-function rawOf(vault: Vault, { sealed }: RecordedEnd): JsonValue {
-  const parsed = parseJson(vault.open(sealed));
+function rawOf(vault: Vault, requestId: RequestId, { sealed }: RecordedEnd): JsonValue {
+  const parsed = parseJson(vault.open(sealedPlaces.request(requestId), sealed));
   return parsed.kind === 'parsed' && isJsonObject(parsed.value) ? ((parsed.value as JsonObject).raw ?? null) : null;
 }
 
@@ -29,7 +30,7 @@ function lineOf(recorded: RecordedCase & { end: RecordedEnd }, vault: Vault): st
     control,
     acceptance,
   };
-  return encodeAuditLine(line, rawOf(vault, end), request.availableMarginCents);
+  return encodeAuditLine(line, rawOf(vault, request.requestId, end), request.availableMarginCents);
 }
 
 export async function exportAudit(

@@ -80,7 +80,8 @@ export function sendingSection(page: Page, report: BidReport, format: Format): v
     page.field(show.firstByte, format.time(firstByteAt));
     const status = response === null ? show.noAnswer : show.httpStatus(response.status);
     page.field(show.answer, `${outcome.kind}, ${status}`);
-    if (response !== null && response.body !== '') page.line(`  ${report.scrubber.text(response.body)}`);
+    const body = response === null ? '' : report.scrubber.answer(response);
+    if (body !== '') page.line(`  ${body}`);
   }
 }
 

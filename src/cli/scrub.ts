@@ -1,12 +1,18 @@
 /** Takes the worker's name and CPF out of texts that the service wrote, before anybody sees them. */
 import type { RequestId } from '../domain/glossary.ts';
+import type { Answered } from '../domain/records.ts';
+import { sealedPlaces } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import type { CommandWorld } from './world.ts';
 
 export type Scrubber = {
   /** Text of the service without personal data; a sentence instead of it when that cannot be told. */
   text: (text: string) => string;
+  /** The same of the service's answer to the bid. */
+  answer: (response: Response) => string;
 };
+
+type Response = NonNullable<Answered['response']>;
 
 const shortestPart = 3;
 const maxLength = 600;
@@ -19,23 +25,27 @@ export function createScrubber(
   pseudonymKey: string | null,
 ): Scrubber {
   const { withheld, unreadable } = world.format.texts.show;
-  if (pseudonymKey === null) return { text: () => withheld };
-  if (sealed === null) return { text: () => withheld };
+  const saying = (sentence: string): Scrubber => ({ text: () => sentence, answer: () => sentence });
+  if (pseudonymKey === null || sealed === null) return saying(withheld);
+  const vault = world.createVault(pseudonymKey);
   let parts: string[];
   try {
-    parts = personalParts(world.createVault(pseudonymKey).open(sealed));
+    parts = personalParts(vault.open(sealedPlaces.request(requestId), sealed));
   } catch (fault) {
-    if (fault instanceof Fault && fault.code === 'sealed-unreadable') return { text: () => unreadable };
+    if (fault instanceof Fault && fault.code === 'sealed-unreadable') return saying(unreadable);
     throw fault;
   }
+  function scrubbed(text: string): string {
+    let shown = text
+      .slice(0, maxLength)
+      .replace(/(?<!\d)\d{3}\.?\d{3}\.?\d{3}-?\d{2}(?!\d)/g, (digits) => (digits === requestId ? digits : '***'));
+    for (const part of parts) shown = shown.replaceAll(new RegExp(RegExp.escape(part), 'giu'), '***');
+    return text.length > maxLength ? `${shown} …` : shown;
+  }
   return {
-    text: (text) => {
-      let shown = text
-        .slice(0, maxLength)
-        .replace(/(?<!\d)\d{3}\.?\d{3}\.?\d{3}-?\d{2}(?!\d)/g, (digits) => (digits === requestId ? digits : '***'));
-      for (const part of parts) shown = shown.replaceAll(new RegExp(RegExp.escape(part), 'giu'), '***');
-      return text.length > maxLength ? `${shown} …` : shown;
-    },
+    text: scrubbed,
+    answer: ({ body, sealedBody }) =>
+      scrubbed(sealedBody ? vault.open(sealedPlaces.bidAnswer(requestId), sealedBody) : (body ?? '')),
   };
 }
 

@@ -48,7 +48,13 @@ export type Answered = OfRequest & {
   earlierAttemptPossible: boolean;
   firstByteAt: EpochMs | null;
   /** Status and body as received, for the auditor; null when no answer came. */
-  response: { status: number; body: string } | null;
+  response: {
+    status: number;
+    /** In clear only in records of earlier versions. */
+    body: string | null;
+    /** Absent in records of earlier versions. */
+    sealedBody?: string | null;
+  } | null;
 };
 
 export type Ended = OfRequest & {

@@ -2,7 +2,7 @@
 import type { EventLog, NewEntry } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import type { Vault } from '../domain/vault.ts';
+import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { JsonLimits } from '../wire/json.ts';
 import type { RequestMapping } from '../wire/mapping-table.ts';
 import { readWebhook } from '../wire/webhook.ts';
@@ -49,8 +49,8 @@ export async function replayLetters(parts: ReplayParts, range: LetterRange): Pro
   const { entries: letters, next } = await readRange(log, range);
   const entries: NewEntry[] = [];
   let understood = 0;
-  for (const { record } of letters) {
-    const body = Buffer.from(vault.open(record.sealedPayload));
+  for (const { key, record } of letters) {
+    const body = Buffer.from(vault.open(sealedPlaces.letter(key), record.sealedPayload));
     const reading = readWebhook(body, { mapping, vault, receivedAt: record.receivedAt, now: clock.now(), limits });
     if (reading.kind !== 'entries' || reading.deadLetters > 0) continue;
     understood += 1;

@@ -9,7 +9,7 @@ import type { Clock } from '../domain/clock.ts';
 import type { FlowOperation, FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import type { Vault } from '../domain/vault.ts';
+import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { MarginFact } from '../wire/checks/worker-credit.ts';
@@ -211,7 +211,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     busy.add(flowId);
     const record: FlowRecord = {
       ...{ kind: 'intended', flowId, at: now, intentId: `${instance}:${sequence}`, instance, operation, slot },
-      ...{ idempotencyKey, path, sealedBody: vault.seal(body), expected },
+      ...{ idempotencyKey, path, sealedBody: vault.seal(sealedPlaces.flowBody(flowId), body), expected },
     };
     spawn(outbox.keep([entryOf(record)]).then(() => observer({ kind: 'step', step: 'flow-intended' })));
   }
@@ -234,7 +234,9 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
 
   async function askMargin(state: FlowState): Promise<void> {
     const { flowId } = state;
-    const { link } = JSON.parse(vault.open(state.sealed!)) as ContractOrder | RenegotiationOrder;
+    const { link } = JSON.parse(vault.open(sealedPlaces.flowOrder(flowId), state.sealed!)) as
+      | ContractOrder
+      | RenegotiationOrder;
     const record = (refusal: string | null): FlowRecord => ({ kind: 'margin-asked', flowId, at: clock.now(), refusal });
     if (link === null) {
       await outbox.keep([entryOf(record('link-unknown'))]);

@@ -10,7 +10,7 @@ import type { FlowAsked, FlowBreach, FlowStarted, FlowStep, FlowSubject, FlowTer
 import type { FlowState } from '../domain/flow-states.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
-import type { Vault } from '../domain/vault.ts';
+import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { withoutCpf } from '../wire/extra-facts.ts';
 import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
@@ -134,7 +134,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const { subject, terms, sealed, asked } = order;
     return start({
       ...{ kind: 'started', flowId, at: clock.now(), flow, by, key, requestHash: hashOf(asked), subject, terms },
-      sealed: vault.seal(JSON.stringify(sealed)),
+      sealed: vault.seal(sealedPlaces.flowOrder(flowId), JSON.stringify(sealed)),
     });
   }
 
@@ -171,7 +171,9 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const entries = await world.log.readKey('auctions', requestId);
     const requested = entries.map(({ record }) => record).find((record) => record.kind === 'requested');
     if (requested === undefined) return null;
-    const { identity } = JSON.parse(vault.open(requested.sealed)) as { identity: WorkerIdentity };
+    const { identity } = JSON.parse(vault.open(sealedPlaces.request(requestId), requested.sealed)) as {
+      identity: WorkerIdentity;
+    };
     return keyOfLink(identity) === null ? null : { identity, authorisationNumber };
   }
 
@@ -278,7 +280,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         sealed: null,
       },
     };
-    const seal = (content: unknown) => vault.seal(JSON.stringify(content));
+    const seal = (content: unknown) => vault.seal(sealedPlaces.flowStep(state.flowId), JSON.stringify(content));
     switch (asked.step) {
       case 'amend':
         return amendment(state, base, asked);
@@ -322,17 +324,18 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     base: FlowAsked,
     { contract, renegotiation }: Extract<StepAsked, { step: 'amend' }>,
   ): FlowAsked | FrontResult {
-    const order = JSON.parse(vault.open(state.sealed!)) as ContractOrder & RenegotiationOrder;
+    const place = sealedPlaces.flowOrder(state.flowId);
+    const order = JSON.parse(vault.open(place, state.sealed!)) as ContractOrder & RenegotiationOrder;
     if (state.flow === 'contract' && contract !== undefined) {
       const whole: ContractRequest = { ...contract, requestId: state.subject.requestId! };
       const amended: ContractOrder = { ...order, contract: whole };
-      return { ...base, terms: termsOf(whole), sealed: vault.seal(JSON.stringify(amended)) };
+      return { ...base, terms: termsOf(whole), sealed: vault.seal(place, JSON.stringify(amended)) };
     }
     if (state.flow === 'renegotiation' && renegotiation !== undefined) {
       const whole: RenegotiationRequest = { ...order.renegotiation, ...renegotiation };
       const amended: RenegotiationOrder = { ...order, renegotiation: whole };
       const terms = renegotiationTerms(whole, state.terms?.installmentCents ?? null);
-      return { ...base, terms, sealed: vault.seal(JSON.stringify(amended)) };
+      return { ...base, terms, sealed: vault.seal(place, JSON.stringify(amended)) };
     }
     return { ...base, terms: null, sealed: null };
   }

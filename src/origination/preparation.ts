@@ -6,6 +6,7 @@ import type { ExpectedLoan, FlowOperation } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { Day, EpochMs } from '../domain/glossary.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
+import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { Preparation } from '../wire/checks/breach.ts';
 import {
@@ -72,7 +73,7 @@ export type StepRequests = {
 type PreparationFacts = {
   now: EpochMs;
   margin: MarginFact | null;
-  open: (sealed: string) => string;
+  open: Vault['open'];
   pseudonym: (cpf: string) => string;
   pricing: PricingSettings;
   settings: FlowSettings;
@@ -104,7 +105,7 @@ function unpriced(preparation: Preparation<OperationName>): PreparedStep {
 }
 
 function contract(state: FlowState, operationId: string, facts: PreparationFacts): PreparedStep {
-  const order = JSON.parse(facts.open(state.sealed!)) as ContractOrder;
+  const order = JSON.parse(facts.open(sealedPlaces.flowOrder(state.flowId), state.sealed!)) as ContractOrder;
   const expected = expectedLoan(state.terms!, facts.now, facts.pricing);
   const preparation = prepareContract(operationId, order.contract, {
     now: facts.now,
@@ -117,7 +118,7 @@ function contract(state: FlowState, operationId: string, facts: PreparationFacts
 }
 
 function renegotiation(state: FlowState, operationId: string, facts: PreparationFacts): PreparedStep {
-  const order = JSON.parse(facts.open(state.sealed!)) as RenegotiationOrder;
+  const order = JSON.parse(facts.open(sealedPlaces.flowOrder(state.flowId), state.sealed!)) as RenegotiationOrder;
   const preparation = prepareRenegotiation(operationId, order.renegotiation, {
     now: facts.now,
     original: { ...order.original, rateHundredths: state.subject.rateLimitHundredths! },
@@ -131,7 +132,9 @@ function renegotiation(state: FlowState, operationId: string, facts: Preparation
 function endorsement(state: FlowState, operationId: string, facts: PreparationFacts): Preparation<'endorsement'> {
   const { signature, note, generatedAt } = state;
   const request: EndorsementRequest =
-    signature === null ? { content: {} } : { content: JSON.parse(facts.open(signature.sealed)) };
+    signature === null
+      ? { content: {} }
+      : { content: JSON.parse(facts.open(sealedPlaces.flowStep(state.flowId), signature.sealed)) };
   return prepareEndorsement(operationId, request, {
     now: facts.now,
     generatedAt,
@@ -147,9 +150,9 @@ function withdrawal(
   operationId: string,
   facts: PreparationFacts,
 ): Preparation<OperationName> {
-  const order = JSON.parse(facts.open(state.sealed!)) as WithdrawalOrder;
+  const order = JSON.parse(facts.open(sealedPlaces.flowOrder(state.flowId), state.sealed!)) as WithdrawalOrder;
   const read = <O extends keyof StepRequests>(_of: O) =>
-    JSON.parse(facts.open(state.operation!.sealedRequest!)) as StepRequests[O];
+    JSON.parse(facts.open(sealedPlaces.flowStep(state.flowId), state.operation!.sealedRequest!)) as StepRequests[O];
   const { cpf, birthDate } = order;
   const dto: ProposalLocator = { proposalCode: state.proposalCode };
   switch (operation) {

@@ -2,7 +2,7 @@
 import type { Clock } from '../domain/clock.ts';
 import type { FlowAnswered, FlowResult } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
-import type { Vault } from '../domain/vault.ts';
+import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { withoutCpf } from '../wire/extra-facts.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
 import type { ServiceError } from '../wire/service-errors.ts';
@@ -37,7 +37,7 @@ export function createFlowSender(parts: {
     tried.add(intentId);
     const prepared: Prepared = {
       ...{ operation, operationId: `${state.flowId}:${slot}`, path, idempotencyKey },
-      body: vault.open(sealedBody),
+      body: vault.open(sealedPlaces.flowBody(state.flowId), sealedBody),
     };
     const result = await service.perform(prepared, mayWrite);
     sending.delete(intentId);
@@ -49,7 +49,10 @@ export function createFlowSender(parts: {
       earlierAttemptPossible: before,
       firstByteAt: heard?.firstByteAt ?? null,
       status: heard?.response?.status ?? null,
-      sealedAnswer: heard === null || heard.response === null ? null : vault.seal(heard.response.body),
+      sealedAnswer:
+        heard === null || heard.response === null
+          ? null
+          : vault.seal(sealedPlaces.flowAnswer(state.flowId), heard.response.body),
     };
   }
 

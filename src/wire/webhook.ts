@@ -5,7 +5,7 @@
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord, CallbackRecord, Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
-import type { Vault } from '../domain/vault.ts';
+import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { type Decoded, describeFaults, type WireFault } from './casing.ts';
 import { decodeCreditNote, decodeOperationEvent } from './credit-notes.ts';
 import {
@@ -104,7 +104,7 @@ function readValue(value: JsonValue, deps: WebhookDeps): WebhookReading {
           of,
           note,
           errors: errors.map(errorLine),
-          sealed: deps.vault.seal(JSON.stringify(value)),
+          sealed: sealedCallback(requestCode, value, deps),
         }),
       );
     case 'operation':
@@ -115,7 +115,7 @@ function readValue(value: JsonValue, deps: WebhookDeps): WebhookReading {
           requestCode,
           endpoint,
           errors: errors.map(errorLine),
-          sealed: deps.vault.seal(JSON.stringify(value)),
+          sealed: sealedCallback(requestCode, value, deps),
         }),
       );
     case null:
@@ -142,10 +142,11 @@ function wholeDeadLetter(reason: string, pointer: string | null, value: JsonValu
 /** Keyed by a pseudonym of what it holds, so that the same letter twice is seen to be the same. */
 function deadLetter(reason: string, pointer: string | null, payload: string, deps: WebhookDeps): WebhookEntry {
   const { vault, now, receivedAt } = deps;
+  const key = vault.pseudonym(payload);
   return {
     topic: 'dead-letters',
-    key: vault.pseudonym(payload),
-    record: { at: now, receivedAt, reason, pointer, sealedPayload: vault.seal(payload) },
+    key,
+    record: { at: now, receivedAt, reason, pointer, sealedPayload: vault.seal(sealedPlaces.letter(key), payload) },
   };
 }
 
@@ -166,9 +167,9 @@ function requestEntries(value: JsonValue, deps: WebhookDeps): WebhookReading {
     faults.push(...item.faults);
     if (item.kind === 'request') {
       const raw = item.raw();
-      const sealed = vault.seal(sealedContent(item.identity, raw));
-      const rawHash = vault.pseudonym(raw);
       const { requestId } = item.request;
+      const sealed = vault.seal(sealedPlaces.request(requestId), sealedContent(item.identity, raw));
+      const rawHash = vault.pseudonym(raw);
       entries.push(auctionEntry({ kind: 'requested', requestId, at: now, request: item.request, sealed, rawHash }));
       continue;
     }
@@ -233,6 +234,11 @@ function callbackEntries(event: EventKind, key: string, record: CallbackRecord):
   return { kind: 'entries', event, entries: [{ topic: 'callbacks', key, record }], deadLetters: 0, faults: [] };
 }
 
+/** The whole body, under the key of its record. */
+function sealedCallback(key: string, value: JsonValue, { vault }: WebhookDeps): string {
+  return vault.seal(sealedPlaces.callback(key), JSON.stringify(value));
+}
+
 /** One line for people, with nothing in it that looks like a CPF. */
 function errorLine({ code, text }: ServiceError): string {
   const said = [code, text].filter((part) => part !== null).join(': ');
@@ -263,7 +269,7 @@ function linkDetailEntries(link: LinkDetailMessage, value: JsonValue, deps: Webh
     activeLoans: link.activeLoans,
     alertCount: link.alerts?.length ?? null,
   };
-  const sealed = vault.seal(JSON.stringify(value));
+  const sealed = sealedCallback(workerKey, value, deps);
   return callbackEntries('link-detail', workerKey, {
     kind: 'link-detail',
     at: now,
@@ -287,8 +293,8 @@ function linkListEntries(list: LinkList, value: JsonValue, deps: WebhookDeps): W
         at: deps.now,
         requestCode: list.requestCode,
         workerKey,
-        links: rows.map((row) => toLink(row, deps.vault)),
-        sealed: deps.vault.seal(JSON.stringify(value)),
+        links: rows.map((row) => toLink(row, workerKey, deps.vault)),
+        sealed: sealedCallback(workerKey, value, deps),
       },
     }),
   );
@@ -299,14 +305,15 @@ function linkListEntries(list: LinkList, value: JsonValue, deps: WebhookDeps): W
   return { kind: 'entries', event: 'link-list', entries, deadLetters: list.unreadable.length, faults };
 }
 
-function toLink(row: LinkRow, vault: Vault) {
+function toLink(row: LinkRow, workerKey: string, vault: Vault) {
   const { cpf, registration, employerId, employerIdType, eligible } = row;
   const identity: WorkerIdentity = { cpf, name: null, registration, employerId, employerIdType };
+  const linkKey = linkKeyOf(vault, cpf, registration, employerIdType, employerId);
   return {
-    linkKey: linkKeyOf(vault, cpf, registration, employerIdType, employerId),
+    linkKey,
     eligible,
     employerId,
     employerIdType,
-    sealedIdentity: vault.seal(JSON.stringify(identity)),
+    sealedIdentity: vault.seal(sealedPlaces.link(workerKey, linkKey), JSON.stringify(identity)),
   };
 }

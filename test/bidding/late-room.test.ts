@@ -10,6 +10,7 @@ import type { Usage } from '../../src/domain/offer.ts';
 import type { Answered, Passed } from '../../src/domain/records.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 import { Fault } from '../../src/errors.ts';
+import { createTestVault } from '../wire/vault.ts';
 import { createManualClock } from './manual-clock.ts';
 import { at, claimed, deadlineAt, folded, offer, requested, requestId, settings } from './parts.ts';
 
@@ -51,6 +52,7 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
   const sender = createBidSender({
     instance: 'me',
     service: service as Service,
+    vault: createTestVault(),
     clock,
     chance: () => 0.5,
     settings,

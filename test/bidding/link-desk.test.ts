@@ -5,6 +5,7 @@ import { createLinkDesk } from '../../src/bidding/link-desk.ts';
 import type { LinkQuery, QueryAnswer, Service } from '../../src/bidding/ports.ts';
 import type { Link, LoanRequest, WorkerIdentity } from '../../src/domain/request.ts';
 import type { RequestState } from '../../src/domain/states.ts';
+import { sealedPlaces } from '../../src/domain/vault.ts';
 import { sampleRequest } from '../rules/sample-request.ts';
 import { createTestVault } from '../wire/vault.ts';
 import { createManualClock } from './manual-clock.ts';
@@ -18,9 +19,9 @@ const identity: WorkerIdentity = {
   employerId: sampleRequest.employerId,
   employerIdType: 1,
 };
-const sealed = vault.seal(JSON.stringify({ identity }));
 
 function waiting(requestId: string, change: Partial<LoanRequest> = {}): RequestState {
+  const sealed = vault.seal(sealedPlaces.request(requestId), JSON.stringify({ identity }));
   return folded({ ...requested({ sealed, request: { ...sampleRequest, requestId, ...change } }), requestId });
 }
 
@@ -99,7 +100,10 @@ test('a request that names no link: the list is asked, then the one link that fi
     eligible: true,
     employerId: sampleRequest.employerId,
     employerIdType: 1,
-    sealedIdentity: vault.seal(JSON.stringify({ ...identity, registration: linkKey })),
+    sealedIdentity: vault.seal(
+      sealedPlaces.link(sampleRequest.workerKey!, linkKey),
+      JSON.stringify({ ...identity, registration: linkKey }),
+    ),
     ...change,
   });
   for (const requestId of ['1', '2']) desk.park(waiting(requestId, { linkKey: null }));

@@ -35,7 +35,7 @@ await describeOnStack('rule sets of several instances', (stack) => {
         partitions: 1,
         replication: 1,
       },
-      seal: (text) => text,
+      seal: (_place, text) => text,
       onClosed: () => undefined,
       onStalled: () => undefined,
     });

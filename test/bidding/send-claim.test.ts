@@ -6,8 +6,12 @@ import type { BidAnswer, BidAttempt, Service } from '../../src/bidding/ports.ts'
 import { cutoffOf, type SendJob, type SendWorld, sendClaim } from '../../src/bidding/send-claim.ts';
 import { createSendLimit } from '../../src/bidding/send-limit.ts';
 import type { Answered, Passed } from '../../src/domain/records.ts';
+import { sealedPlaces } from '../../src/domain/vault.ts';
+import { createTestVault } from '../wire/vault.ts';
 import { createManualClock } from './manual-clock.ts';
 import { accepted, at, claimed, deadlineAt, folded, requested, requestId, settings } from './parts.ts';
+
+const vault = createTestVault();
 
 const claim = folded(requested(), claimed('a:1')).claim!;
 const response = { status: 200, body: 'as received' };
@@ -30,6 +34,7 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
   };
   const sendWorld: SendWorld = {
     service: service as Service,
+    vault,
     clock,
     chance: () => 0.5,
     settings,
@@ -80,7 +85,10 @@ test('an answer ends the claim with what was received', async () => {
   const record = asAnswered(ended());
   assert.deepEqual(record.outcome, accepted);
   assert.deepEqual([record.claimId, record.attempts, record.earlierAttemptPossible], ['a:1', 1, false]);
-  assert.deepEqual([record.firstByteAt, record.response], [at + 10, response]);
+  assert.equal(record.firstByteAt, at + 10);
+  const { status, body, sealedBody } = record.response!;
+  assert.deepEqual([status, body], [response.status, null]);
+  assert.equal(vault.open(sealedPlaces.bidAnswer(requestId), sealedBody!), response.body);
   assert.deepEqual([attempts[0]!.attempt.body, attempts[0]!.attempt.deadlineAt], [claim.body, cutoff]);
 });
 
@@ -195,4 +203,21 @@ test('after the cutoff not one attempt is made', async () => {
   await clock.settle();
   assert.equal(attempts.length, 0);
   assert.equal((ended() as Passed).code, 'deadline');
+});
+
+test("the service's answer to a bid is stored sealed, and opens in its own record alone (defect line 12)", async () => {
+  const { clock, ended } = setUp([
+    (now): BidAnswer => ({
+      kind: 'answered',
+      outcome: { kind: 'rejected', code: 'unclassified' },
+      response: { status: 400, body: '{"mensagem":"Planted Name, CPF 015.049.010-02"}' },
+      firstByteAt: now,
+    }),
+  ]);
+  await clock.settle();
+  const record = asAnswered(ended());
+  assert.doesNotMatch(JSON.stringify(record), /Planted|015\.?049/);
+  const { sealedBody } = record.response!;
+  assert.match(vault.open(sealedPlaces.bidAnswer(requestId), sealedBody!), /Planted Name, CPF 015/);
+  assert.throws(() => vault.open(sealedPlaces.bidAnswer(`${requestId}1`), sealedBody!), { code: 'sealed-unreadable' });
 });

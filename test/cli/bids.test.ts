@@ -10,6 +10,7 @@ import { readBidReport, replayOf, reportJson } from '../../src/cli/bid-report.ts
 import { reportText } from '../../src/cli/bid-text.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import type { CommandWorld } from '../../src/cli/world.ts';
+import { sealedPlaces } from '../../src/domain/vault.ts';
 import { runningClock } from '../sandbox/clocks.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, pseudonymKey, startDaemon } from './desk.ts';
 
@@ -180,7 +181,9 @@ test('no name and no CPF is shown of anybody, in either language or in JSON', as
     for (const { requestId } of listed) {
       const report = await readBidReport(world('pt'), reader, requestId, pseudonymKey);
       const received = report.history.find((record) => record.kind === 'requested')!;
-      const { identity } = JSON.parse(vault.open(received.sealed)) as { identity: { cpf: string; name: string } };
+      const { identity } = JSON.parse(vault.open(sealedPlaces.request(requestId), received.sealed)) as {
+        identity: { cpf: string; name: string };
+      };
       assert.ok(identity.cpf.length === 11 && identity.name.length > 3);
       const shown = [
         reportText(report, createFormat('pt')),

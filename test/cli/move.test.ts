@@ -50,7 +50,12 @@ async function openDesk(environment: Environment): Promise<DeskRead> {
   if (store.backend === 'embedded') return openEmbeddedReader({ directory: store.dataDir });
   const settings = { ...store.kafka, appendTimeoutMs: http.appendTimeoutMs };
   const redis = await openRedisStore(store.redis);
-  const { log, close } = await openKafkaLog({ settings, seal: (text) => text, onClosed: fail, onStalled: fail });
+  const { log, close } = await openKafkaLog({
+    settings,
+    seal: (_place, text) => text,
+    onClosed: fail,
+    onStalled: fail,
+  });
   return { log, views: redis.views, close: () => Promise.all([close(), redis.close()]) };
 }
 

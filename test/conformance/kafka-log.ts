@@ -13,7 +13,7 @@ const fail = (fault: Error): never => {
 
 async function openLog(place: string) {
   const settings = JSON.parse(place) as Place;
-  const opened = await openKafkaLog({ settings, seal: (text) => text, onClosed: fail, onStalled: fail });
+  const opened = await openKafkaLog({ settings, seal: (_place, text) => text, onClosed: fail, onStalled: fail });
   return { ...opened, commits: opened.sends };
 }
 

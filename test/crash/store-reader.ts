@@ -33,7 +33,7 @@ export async function openSharedReader({ store, http }: Config): Promise<SharedR
   const redis = await openRedisStore(store.redis);
   const kafka = await openKafkaLog({
     settings: { ...store.kafka, appendTimeoutMs: http.appendTimeoutMs },
-    seal: (text) => text,
+    seal: (_place, text) => text,
     onClosed: (fault) => {
       throw fault;
     },

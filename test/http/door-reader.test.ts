@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createVault } from '../../src/adapters/vault/vault.ts';
+import { type SealedPlace, sealedPlaces } from '../../src/domain/vault.ts';
 import { createDoorReader } from '../../src/door-reader.ts';
 import { type BodyReader, bodyReader } from '../../src/http/door.ts';
 import type { WebhookReading } from '../../src/wire/webhook.ts';
@@ -13,9 +14,18 @@ const vault = createVault(pseudonymKey);
 /** Each sealing draws a nonce of its own: what was sealed is compared. */
 function opened(reading: WebhookReading): unknown {
   const isSealed = (key: string) => key === 'sealed' || key === 'sealedPayload';
+  const places = new Map<string, SealedPlace>();
+  const seen = (place: SealedPlace, sealed: string) => places.set(sealed, place);
+  for (const entry of reading.kind === 'entries' ? reading.entries : []) {
+    if (entry.topic === 'auctions' && entry.record.kind === 'requested')
+      seen(sealedPlaces.request(entry.key), entry.record.sealed);
+    if (entry.topic === 'dead-letters') seen(sealedPlaces.letter(entry.key), entry.record.sealedPayload);
+  }
+  if (reading.kind === 'dead-letter' && reading.letter.topic === 'dead-letters')
+    seen(sealedPlaces.letter(reading.letter.key), reading.letter.record.sealedPayload);
   return JSON.parse(
     JSON.stringify(reading, (key, value) =>
-      isSealed(key) ? vault.open(value) : key === 'text' ? undefined : (value as unknown),
+      isSealed(key) ? vault.open(places.get(value)!, value) : key === 'text' ? undefined : (value as unknown),
     ),
   );
 }

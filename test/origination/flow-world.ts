@@ -60,7 +60,7 @@ export function createFlowWorld(start: FlowRecord) {
     world.codes += 1;
     const requestCode = `code-${world.codes}`;
     if (!known) {
-      const body = plainVault.open(intent!.sealedBody);
+      const body = plainVault.open(null, intent!.sealedBody);
       executed.push({ operation, intentId: intent!.intentId, key, body, at: world.now });
       if (operation === 'contract' || operation === 'renegotiation') events.push(noteOf(operation, requestCode));
     }
@@ -93,7 +93,7 @@ export function createFlowWorld(start: FlowRecord) {
         const { body, path, idempotencyKey } = preparation.prepared;
         world.intents += 1;
         const intentId = `${named(process)}:${world.intents}`;
-        const sealedBody = plainVault.seal(body);
+        const sealedBody = plainVault.seal(null, body);
         append({
           ...{ kind: 'intended', flowId, at: world.now, intentId, instance: named(process), operation, slot },
           ...{ idempotencyKey, path, sealedBody, expected },

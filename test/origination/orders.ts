@@ -1,6 +1,7 @@
 /** Orders, steps and settings for tests of the flows. Names and numbers are made up. */
 import { readFileSync } from 'node:fs';
 import type { FlowAsked, FlowStarted, FlowStep } from '../../src/domain/flow-records.ts';
+import type { SealedPlace } from '../../src/domain/vault.ts';
 import type { ContractOrder, RenegotiationOrder, WithdrawalOrder } from '../../src/origination/preparation.ts';
 import type { FlowSettings } from '../../src/origination/settings.ts';
 import type { PricingSettings } from '../../src/pricing/settings.ts';
@@ -62,8 +63,8 @@ export type Terms = FlowStarted['terms'] & object;
 
 /** Seals nothing: tests look into it. */
 export const plainVault = {
-  seal: (text: string) => text,
-  open: (sealed: string) => sealed,
+  seal: (_place: SealedPlace | null, text: string) => text,
+  open: (_place: SealedPlace | null, sealed: string) => sealed,
   pseudonym: (text: string) => `p(${text})`,
 };
 
@@ -123,7 +124,7 @@ export function started(flow: FlowStarted['flow'], terms: Terms = goodTerms, at 
     ...{ kind: 'started', flowId, at, flow, by: 'ana', key: 'start', requestHash: 'h' },
     subject: { ...subject, workerKey, linkKey: 'l' },
     terms: flow === 'withdrawal' ? null : terms,
-    sealed: plainVault.seal(JSON.stringify(orders[flow])),
+    sealed: plainVault.seal(null, JSON.stringify(orders[flow])),
   };
 }
 
@@ -135,7 +136,7 @@ export function asked(
   more: { request?: object; terms?: Terms; requestCode?: string | null; signedAt?: number; personKeys?: string[] } = {},
 ): FlowAsked {
   const { request, terms = null, requestCode = null, signedAt = null, personKeys = [] } = more;
-  const sealed = request === undefined ? null : plainVault.seal(JSON.stringify(request));
+  const sealed = request === undefined ? null : plainVault.seal(null, JSON.stringify(request));
   return {
     ...{ kind: 'asked', flowId, at, stepId, by: 'ana', step, requestHash: stepId },
     ...{ terms, signedAt, requestCode, personKeys, reason: null, sealed },

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { createVault } from '../../src/adapters/vault/vault.ts';
 import type { AuctionRecord, CallbackRecord, Requested } from '../../src/domain/records.ts';
+import { sealedPlaces } from '../../src/domain/vault.ts';
 import { encodeLinkDetailQuery, linkDetailPath } from '../../src/wire/link-queries.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { readWebhook, type WebhookEntry } from '../../src/wire/webhook.ts';
@@ -40,7 +41,7 @@ test('every webhook of a run with wins and link queries is understood', async ()
     for (const record of reading.entries.flatMap(toldBy)) {
       if (record.kind !== 'requested') continue;
       void partner.call('/contrato/oferta-leilao/incluir-lance', bidBody(record.requestId, { rate: 2 }));
-      const identity = JSON.parse(vault.open(record.sealed)).identity;
+      const identity = JSON.parse(vault.open(sealedPlaces.request(record.requestId), record.sealed)).identity;
       const query = encodeLinkDetailQuery({
         identity,
         authorisationNumber: record.request.authorisationNumber,

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
 import type { LoanRequest } from '../../src/domain/request.ts';
+import { sealedPlaces } from '../../src/domain/vault.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { readWebhook, type WebhookReading } from '../../src/wire/webhook.ts';
 import { createTestVault } from './vault.ts';
@@ -70,7 +71,7 @@ test('the sealed part opens to the identity and the raw element, and the same el
   const [first, second] = [entriesOf([element])[0]!, entriesOf({ Payload: [element] })[0]!];
   assert.ok(first.topic === 'auctions' && first.record.kind === 'requested');
   assert.ok(second.topic === 'auctions' && second.record.kind === 'requested');
-  assert.deepEqual(JSON.parse(vault.open(first.record.sealed)), {
+  assert.deepEqual(JSON.parse(vault.open(sealedPlaces.request('1'), first.record.sealed)), {
     identity: {
       cpf: '01504901002',
       name: 'Fulana',
@@ -89,7 +90,7 @@ test('a dead letter read again gives the same request with its wrapper once it i
   const letter = entriesOf(body).find((entry) => entry.topic === 'dead-letters');
   assert.ok(letter?.topic === 'dead-letters');
   assert.equal(letter.record.receivedAt, receivedAt);
-  const payload = vault.open(letter.record.sealedPayload);
+  const payload = vault.open(sealedPlaces.letter(letter.key), letter.record.sealedPayload);
   assert.deepEqual(JSON.parse(payload), { CodigoLote: 'L', Payload: { Solicitacoes: [bad], outro: 1 } });
   const mended = requestOf(payload.replace('logo', '2026-11-21T10:31:00'));
   assert.equal(mended.batchId, 'L');

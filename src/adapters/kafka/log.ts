@@ -1,6 +1,7 @@
 /** The event log on Kafka: topics made, schemas registered, appended and read, watched over. */
 import type { EventLog, House, LogEntry, RuleBook, Snapshots } from '../../bidding/ports.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
+import { sealedPlaces, type Vault } from '../../domain/vault.ts';
 import { Fault } from '../../errors.ts';
 import { createAppender } from './appender.ts';
 import { createClient, type LogLine, unavailable, withoutRepeats } from './client.ts';
@@ -38,7 +39,7 @@ const prepareRetryMs = 200;
 export async function openKafkaLog(options: {
   settings: KafkaSettings;
   /** Encrypts what is kept of a record that cannot be decoded. */
-  seal: (text: string) => string;
+  seal: Vault['seal'];
   /** A partition was closed: it cannot be read any further, the others go on. */
   onClosed: (fault: Fault) => void;
   /** Nothing moves any more: the process is to end. */
@@ -60,12 +61,13 @@ export async function openKafkaLog(options: {
   /** What cannot be decoded is kept as a dead letter, so that somebody who has the schema can still read it. */
   function keepUnread(topic: Topic, partition: number, fault: Fault, { value, offset, timestamp }: RawRecord): void {
     const origin = topicNameOf(settings, topic);
+    const key = `${origin}/${partition}/${offset}`;
     const record = {
       at: Date.now(),
       receivedAt: timestamp,
       reason: fault.message,
       pointer: null,
-      sealedPayload: options.seal((value ?? Buffer.alloc(0)).toString('base64')),
+      sealedPayload: options.seal(sealedPlaces.letter(key), (value ?? Buffer.alloc(0)).toString('base64')),
     };
     const headers = {
       'lance-origin-topic': origin,
@@ -75,7 +77,7 @@ export async function openKafkaLog(options: {
     };
     // The record itself stays where it is; a letter that is lost is written again at the next start.
     desk
-      .append([{ topic: 'dead-letters', key: `${origin}/${partition}/${offset}`, record }], headers)
+      .append([{ topic: 'dead-letters', key, record }], headers)
       .catch((refused: Fault) => onLine('error', refused.message));
   }
 

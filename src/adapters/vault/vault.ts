@@ -1,11 +1,14 @@
 /** Pseudonyms and sealed text, from one secret. Losing the secret loses the identities; changing it does too. */
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
-import type { Vault } from '../../domain/vault.ts';
+import type { SealedPlace, Vault } from '../../domain/vault.ts';
 import { Fault } from '../../errors.ts';
 
 const cipher = 'aes-256-gcm';
 const nonceBytes = 12;
 const tagBytes = 16;
+const keyIdBytes = 6;
+/** Stands between the id of the key and what was sealed; base64url has none. */
+const afterKeyId = '.';
 /** Drawn at once: the call costs more than the bytes. */
 const noncesAtOnce = 128;
 
@@ -22,39 +25,62 @@ function randomNonces(): () => Uint8Array {
   };
 }
 
+/** Authenticated and not stored. The key comes last: topic and field never hold a line break, so no two places read alike. */
+function boundTo({ topic, key, field }: SealedPlace): Buffer {
+  return Buffer.from(`${topic}\n${field}\n${key}`);
+}
+
 /**
  * `nonce` gives 12 bytes that never repeat under one secret (NIST SP 800-38D); a simulation passes its own.
- * Sealed form: base64url of nonce ‖ ciphertext ‖ tag.
+ * Sealed form: the key's id, a dot, base64url of nonce ‖ ciphertext ‖ tag. What earlier versions sealed has neither id nor dot and
+ * is bound to no place.
  */
 export function createVault(secret: string, nonce: () => Uint8Array = randomNonces()): Vault {
   // Key objects: a key given as bytes is checked and copied anew at each call, which costs three times the HMAC.
   const derive = (purpose: string) => createSecretKey(Buffer.from(hkdfSync('sha256', secret, 'lance', purpose, 32)));
   const sealKey = derive('seal');
   const pseudonymKey = derive('pseudonym');
+  const keyId = Buffer.from(hkdfSync('sha256', secret, 'lance', 'key-id', keyIdBytes)).toString('base64url');
+  const prefix = keyId + afterKeyId;
+
+  function opened(sealed: string, place: SealedPlace | null): string {
+    const bytes = Buffer.from(sealed, 'base64url');
+    try {
+      const opener = createDecipheriv(cipher, sealKey, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
+      if (place !== null) opener.setAAD(boundTo(place));
+      opener.setAuthTag(bytes.subarray(bytes.length - tagBytes));
+      const text = opener.update(bytes.subarray(nonceBytes, bytes.length - tagBytes), undefined, 'utf8');
+      return text + opener.final('utf8');
+    } catch (cause) {
+      throw unreadable(
+        'it was sealed with another LANCE_PSEUDONYM_KEY, was moved from another record, or is damaged',
+        cause,
+      );
+    }
+  }
 
   return {
     pseudonym: (text) => createHmac('sha256', pseudonymKey).update(text).digest('base64url'),
-    seal: (text) => {
+    seal: (place, text) => {
       const iv = nonce();
       const sealer = createCipheriv(cipher, sealKey, iv);
-      return Buffer.concat([iv, sealer.update(text, 'utf8'), sealer.final(), sealer.getAuthTag()]).toString(
-        'base64url',
-      );
+      sealer.setAAD(boundTo(place));
+      const bytes = Buffer.concat([iv, sealer.update(text, 'utf8'), sealer.final(), sealer.getAuthTag()]);
+      return prefix + bytes.toString('base64url');
     },
-    open: (sealed) => {
-      const bytes = Buffer.from(sealed, 'base64url');
-      try {
-        const opener = createDecipheriv(cipher, sealKey, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes });
-        opener.setAuthTag(bytes.subarray(bytes.length - tagBytes));
-        const text = opener.update(bytes.subarray(nonceBytes, bytes.length - tagBytes), undefined, 'utf8');
-        return text + opener.final('utf8');
-      } catch (cause) {
-        throw new Fault(
-          'sealed-unreadable',
-          'A sealed value does not open: it was sealed with another LANCE_PSEUDONYM_KEY, or was damaged. Run with the key that sealed it.',
-          cause,
-        );
-      }
+    open: (place, sealed) => {
+      if (sealed.startsWith(prefix)) return opened(sealed.slice(prefix.length), place);
+      if (sealed.includes(afterKeyId))
+        throw unreadable('it was sealed with another LANCE_PSEUDONYM_KEY, or is damaged');
+      return opened(sealed, null);
     },
   };
+}
+
+function unreadable(why: string, cause?: unknown): Fault {
+  return new Fault(
+    'sealed-unreadable',
+    `A sealed value does not open: ${why}. Run with the key that sealed it; where that is the one, restore the record.`,
+    cause,
+  );
 }

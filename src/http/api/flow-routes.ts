@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { EventLog } from '../../bidding/ports.ts';
 import { type FlowStep, flowSteps } from '../../domain/flow-records.ts';
 import type { FlowState } from '../../domain/flow-states.ts';
-import type { Vault } from '../../domain/vault.ts';
+import { sealedPlaces, type Vault } from '../../domain/vault.ts';
 import type { FlowFront, FrontResult } from '../../origination/front.ts';
 import { requestIndex } from '../../origination/ledger.ts';
 import { plainRecord } from '../../origination/orders.ts';
@@ -185,7 +185,10 @@ function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { p
       const state = await find(request.params.flowId);
       const kept = Object.entries(state?.results ?? {}).find(([name]) => name === request.params.operation)?.[1];
       if (!kept?.sealedAnswer) return notFound(reply);
-      return { at: kept.at, answer: readable(vault.open(kept.sealedAnswer)) };
+      return {
+        at: kept.at,
+        answer: readable(vault.open(sealedPlaces.flowAnswer(request.params.flowId), kept.sealedAnswer)),
+      };
     },
   );
 }

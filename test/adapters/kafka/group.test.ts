@@ -34,7 +34,7 @@ async function join(settings: KafkaSettings, applied: Map<number, number>): Prom
   const fail = (fault: unknown): never => {
     throw fault;
   };
-  const opened = await openKafkaLog({ settings, seal: (text) => text, onClosed: fail, onStalled: fail });
+  const opened = await openKafkaLog({ settings, seal: (_place, text) => text, onClosed: fail, onStalled: fail });
   const [froms, lost, read]: [number[], number[], string[]] = [[], [], []];
   const consumer = await opened.log.consume({
     topic: 'auctions',

@@ -7,7 +7,7 @@ const sayMs = 20;
 
 const opened = await openKafkaLog({
   settings,
-  seal: (text) => text,
+  seal: (_place, text) => text,
   onClosed: (fault) => process.stderr.write(`${fault.message}\n`),
   onStalled: (fault) => process.stderr.write(`${fault.message}\n`),
 });

@@ -16,7 +16,7 @@ import { describeOnStack, type SuiteStack } from '../../stack/suite.ts';
 const open = (settings: KafkaSettings, closed: Fault[] = []) =>
   openKafkaLog({
     settings,
-    seal: (text) => `sealed:${text}`,
+    seal: ({ key }, text) => `sealed:${key}:${text}`,
     onClosed: (fault) => closed.push(fault),
     onStalled: (fault) => {
       throw fault;
@@ -162,7 +162,7 @@ function testRecords(stack: SuiteStack): void {
     const ends = await opened.log.ends('dead-letters');
     const partition = [...ends].find(([, end]) => end > 0)![0];
     const [kept] = await opened.log.read('dead-letters', partition, 0, 1);
-    assert.equal(kept!.record.sealedPayload, `sealed:${Buffer.from('no Avro').toString('base64')}`);
+    assert.equal(kept!.record.sealedPayload, `sealed:${kept!.key}:${Buffer.from('no Avro').toString('base64')}`);
     await opened.close();
   });
 

@@ -36,7 +36,12 @@ async function latestOf(snapshots: Snapshots, partition: number) {
 await describeOnStack('kafka snapshots', (stack) => {
   test('each whole copy takes the place of the one before, one that broke off does not', async () => {
     const settings = settingsOn(stack, `${stack.prefix}copies.`);
-    const { snapshots, close } = await openKafkaLog({ settings, seal: String, onClosed: fail, onStalled: fail });
+    const { snapshots, close } = await openKafkaLog({
+      settings,
+      seal: (_place, text) => text,
+      onClosed: fail,
+      onStalled: fail,
+    });
     try {
       assert.equal(await snapshots.readLatest(1), null);
       for (const applied of [10, 20, 30]) {
@@ -54,7 +59,12 @@ await describeOnStack('kafka snapshots', (stack) => {
 
   test('a copy in another form is none', async () => {
     const settings = settingsOn(stack, `${stack.prefix}form.`);
-    const { snapshots, close } = await openKafkaLog({ settings, seal: String, onClosed: fail, onStalled: fail });
+    const { snapshots, close } = await openKafkaLog({
+      settings,
+      seal: (_place, text) => text,
+      onClosed: fail,
+      onStalled: fail,
+    });
     const producer = new Kafka({ brokers: [...settings.brokers], logLevel: kafkajs.logLevel.NOTHING }).producer({
       createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
     });

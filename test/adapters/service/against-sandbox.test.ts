@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { createVault } from '../../../src/adapters/vault/vault.ts';
 import type { CallbackRecord, Requested } from '../../../src/domain/records.ts';
 import type { WorkerIdentity } from '../../../src/domain/request.ts';
+import { sealedPlaces } from '../../../src/domain/vault.ts';
 import type { Breach, Preparation } from '../../../src/wire/checks/breach.ts';
 import { prepareInclusion, prepareSigners, prepareSimulation } from '../../../src/wire/checks/withdrawals.ts';
 import { prepareContract, prepareEndorsement, prepareRenegotiation } from '../../../src/wire/checks/worker-credit.ts';
@@ -79,7 +80,7 @@ test('fourteen endpoints and eight events, from the won bid to the renegotiated 
   assert.ok(summary.won > 0);
   const { requestId } = sandbox.record.of('won')[0]!;
   const requested = entries.find(({ topic, key }) => topic === 'auctions' && key === requestId)!.record as Requested;
-  const identity = JSON.parse(vault.open(requested.sealed)).identity as WorkerIdentity;
+  const identity = JSON.parse(vault.open(sealedPlaces.request(requestId), requested.sealed)).identity as WorkerIdentity;
   const query = { identity, authorisationNumber: requested.request.authorisationNumber, cached: false };
 
   const list = await service.listLinks(query);

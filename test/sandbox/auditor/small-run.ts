@@ -10,6 +10,7 @@ import { createLedger } from '../../../src/bidding/ledger.ts';
 import type { BiddingSettings } from '../../../src/bidding/settings.ts';
 import type { DecisionTrace } from '../../../src/domain/offer.ts';
 import type { AuctionRecord, CallbackRecord, Requested } from '../../../src/domain/records.ts';
+import { sealedPlaces } from '../../../src/domain/vault.ts';
 import { viewKeysOf } from '../../../src/sandbox/auditor/audit.ts';
 import { type Run, readRun } from '../../../src/sandbox/auditor/run.ts';
 import { type AuditSettings, auditSettings, type ViewsRead } from '../../../src/sandbox/auditor/violation.ts';
@@ -98,7 +99,7 @@ function createSmallDesk(call: (path: string, body: string) => Promise<{ status:
     const { availableMarginCents: marginCents, requestedAmountCents: amountCents, requestedInstallments } = request;
     if (request.eligible !== true) return pass(requestId, 'not-eligible');
     if (marginCents === null) {
-      const { identity } = JSON.parse(vault.open(sealed));
+      const { identity } = JSON.parse(vault.open(sealedPlaces.request(requestId), sealed));
       const query = encodeLinkDetailQuery({
         identity,
         authorisationNumber: request.authorisationNumber,
