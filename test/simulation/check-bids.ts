@@ -3,14 +3,7 @@ import { ranked, readBody, type Written } from './auction-house.ts';
 import type { Report } from './checker.ts';
 import { type Entry, ofKind, type Trails } from './log-trails.ts';
 import { dayNumber, installmentOf } from './own-arithmetic.ts';
-import {
-  employerDayCents,
-  highestRate,
-  leastRate,
-  leastRateGuaranteed,
-  marginBufferCents,
-  settings,
-} from './policy.ts';
+import { type Limits, marginBufferCents, settings } from './policy.ts';
 import type { HouseRequest } from './workload.ts';
 import type { Evidence } from './world.ts';
 
@@ -29,9 +22,11 @@ export function checkBids(evidence: Evidence, trails: Trails, report: Report): v
     const trail = trails.get(requestId);
     checkClaim(evidence, written, trail, report);
     checkTime(evidence, written, request, trail, report);
-    if (known === undefined) checkLimits(written, request, trail, report);
+    if (known === undefined) checkLimits(evidence, written, request, trail, report);
   }
   checkReservations(evidence, report);
+  for (const { requestId, instance, writtenAt } of evidence.unowned)
+    report('not-owner', `${requestId}: ${instance} wrote at ${writtenAt}, and knew that the partition was not its own`);
   checkCap(evidence, trails, report);
 }
 
@@ -80,7 +75,14 @@ function checkTime(
   }
 }
 
+/** The limits of the rule set that operators had put in force by then, as the process's clock said. */
+function limitsAt({ control, rules }: Evidence, at: number): Limits {
+  const order = control.state.ruleOrders.findLast(({ liveAt }) => liveAt <= at);
+  return rules.ofHash(order!.hash).limits;
+}
+
 function checkLimits(
+  evidence: Evidence,
   { requestId, body, writtenAt }: Written,
   request: HouseRequest,
   trail: readonly Entry[] | undefined,
@@ -93,6 +95,8 @@ function checkLimits(
     return;
   }
   const { rate, amountCents, installments, validUntil } = content;
+  const decidedAt = ofKind(trail, 'claimed')[0]?.record.trace.decidedAt ?? writtenAt;
+  const { leastRate, leastRateGuaranteed, highestRate } = limitsAt(evidence, decidedAt);
   const least = request.guaranteed ? leastRateGuaranteed : leastRate;
   if (!(rate >= least && rate <= highestRate)) wrong(`rate ${rate} is outside ${least} to ${highestRate}`);
   if (!(amountCents > 0 && amountCents <= request.amountCents))
@@ -100,7 +104,6 @@ function checkLimits(
   if (installments !== request.installments) wrong(`${installments} instalments of ${request.installments} asked`);
   if (request.worker.exposed) wrong('the worker is politically exposed');
   if (!(validUntil > writtenAt && validUntil <= writtenAt + 7 * 86_400_000)) wrong(`valid until ${validUntil}`);
-  const decidedAt = ofKind(trail, 'claimed')[0]?.record.trace.decidedAt ?? writtenAt;
   const installment = installmentOf(amountCents, rate, installments, decidedAt);
   // Rounding of the exact schedule moves an instalment by less than a cent.
   if (installment > request.worker.marginCents - marginBufferCents + 1) {
@@ -115,18 +118,25 @@ function checkReservations({ views, unreserved }: Evidence, report: Report): voi
     report('unreserved', `${requestId}: ${instance} wrote without a reservation`);
 }
 
-/** Money that truly stands under one cap, by the service's record. Forced reservations may go over it. */
-function checkCap({ views, house, failedWinners }: Evidence, trails: Trails, report: Report): void {
+/**
+ * Money that truly stands under one cap, by the service's record: whichever claim was folded last found room for all of it, by
+ * the limit of the set that it was decided by. Forced reservations may go over it.
+ */
+function checkCap(evidence: Evidence, trails: Trails, report: Report): void {
+  const { views, house, failedWinners } = evidence;
   if ([...views.data.reservations.values()].some((held) => held.forced)) return;
-  const totals = new Map<string, number>();
+  const totals = new Map<string, { totalCents: number; limitCents: number }>();
   for (const request of house.requests.values()) {
     const ours = ranked(request)[0];
     if (ours?.by !== 'us' || failedWinners.has(ours.bidId)) continue;
     const claim = ofKind(trails.get(request.requestId), 'claimed')[0];
-    const key = `${request.worker.employer}/${dayNumber(claim?.record.trace.decidedAt ?? ours.placedAt)}`;
-    totals.set(key, (totals.get(key) ?? 0) + ours.amountCents);
+    const decidedAt = claim?.record.trace.decidedAt ?? ours.placedAt;
+    const key = `${request.worker.employer}/${dayNumber(decidedAt)}`;
+    const { totalCents, limitCents } = totals.get(key) ?? { totalCents: 0, limitCents: 0 };
+    const limit = Math.max(limitCents, limitsAt(evidence, decidedAt).employerDayCents);
+    totals.set(key, { totalCents: totalCents + ours.amountCents, limitCents: limit });
   }
-  for (const [key, total] of totals) {
-    if (total > employerDayCents) report('over-cap', `${key}: ${total} cents won under a cap of ${employerDayCents}`);
+  for (const [key, { totalCents, limitCents }] of totals) {
+    if (totalCents > limitCents) report('over-cap', `${key}: ${totalCents} cents won under a cap of ${limitCents}`);
   }
 }

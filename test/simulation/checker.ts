@@ -17,6 +17,7 @@ export const violationKinds = [
   'late',
   'limit',
   'paused',
+  'not-owner',
   'ack-before-commit',
   'lost',
   'unended',

@@ -8,6 +8,7 @@ import type { EpochMs } from '../../src/domain/glossary.ts';
 import type { Topic, Topics } from '../../src/domain/records.ts';
 import { Fault } from '../../src/errors.ts';
 import type { Faults } from './faults.ts';
+import { createGroup, type Group, type Membership } from './group.ts';
 import { call, never, type Remote } from './remote.ts';
 import { mixText, type SeededChance } from './seeded-chance.ts';
 import type { Process } from './virtual-time.ts';
@@ -19,14 +20,18 @@ export type LogStore = {
   topics: Record<Topic, Stored[][]>;
   /** Consumers that have read everything; called when a partition of a topic grows. */
   waiting: { topic: Topic; wake: (partition: number) => void }[];
+  /** By topic, who owns which partition; null: every process believes that it owns all of them. */
+  groups: Map<Topic, Group> | null;
+  /** By process, whether it may act for a partition of `auctions` as far as it knows; of consumers that share partitions. */
+  owners: Map<string, (partition: number) => boolean>;
 };
 
 const topicNames: readonly Topic[] = ['auctions', 'callbacks', 'dead-letters', 'inputs', 'flows'];
 
-export function createLogStore(partitions: number): LogStore {
+export function createLogStore(partitions: number, shared: boolean): LogStore {
   const lists = () => Array.from({ length: partitions }, (): Stored[] => []);
   const topics = Object.fromEntries(topicNames.map((topic) => [topic, lists()])) as Record<Topic, Stored[][]>;
-  return { partitions, topics, waiting: [] };
+  return { partitions, topics, waiting: [], groups: shared ? new Map() : null, owners: new Map() };
 }
 
 export function partitionOf(store: LogStore, key: string): number {
@@ -117,43 +122,70 @@ function append(world: LogWorld, process: Process, entries: readonly NewEntry[])
   });
 }
 
-type Following = { stopped: boolean; busy: number; onIdle: (() => void)[] };
+type Following = { stopped: boolean; suspended: boolean; busy: number; onIdle: (() => void)[] };
 
-/** One partition of one consumer: reads, hands on, waits for the handler, reads on. Returns what wakes it. */
+type Part = {
+  begin: () => Promise<void>;
+  wake: () => void;
+  /** No batch after the one in hand. */
+  end: () => Promise<void>;
+};
+
+function createFollowing(): Following {
+  return { stopped: false, suspended: false, busy: 0, onIdle: [] };
+}
+
+/** Resolves when the batch in hand is done. */
+function halt(following: Following): Promise<void> {
+  following.stopped = true;
+  if (following.busy === 0) return Promise.resolve();
+  return new Promise<void>((resolve) => {
+    following.onIdle.push(resolve);
+  });
+}
+
+/** One partition of one consumer: reads, hands on, waits for the handler, reads on. */
 function follow<T extends Topic>(
   world: LogWorld,
   process: Process,
   options: ConsumeOptions<T>,
   partition: number,
-  following: Following,
-): { begin: () => Promise<void>; wake: () => void } {
+  whole: Following,
+): Part {
   const { chance, faults, time, store } = world;
   const list = store.topics[options.topic][partition]!;
+  const own = createFollowing();
   let position: number | null = null;
   let scheduled = false;
 
   function fail(fault: unknown): void {
-    if (following.stopped) return;
-    following.stopped = true;
+    if (whole.stopped) return;
+    whole.stopped = true;
     options.onFault(fault);
   }
 
+  function isOver(): boolean {
+    return whole.stopped || own.stopped || !process.alive;
+  }
+
   function wake(): void {
-    if (scheduled || following.stopped || !process.alive || position === null || position >= list.length) return;
+    if (scheduled || isOver() || whole.suspended || position === null || position >= list.length) return;
     scheduled = true;
     const paused = faults.strikes('consumer-paused', 0.008);
     time.after(paused ? chance.between(300, 6_000) : chance.between(0, 12), process, () => void deliver());
   }
 
   async function deliver(): Promise<void> {
-    if (following.stopped || position === null) return;
+    scheduled = false;
+    if (isOver() || whole.suspended || position === null) return;
+    scheduled = true;
     const first = position;
     const count = Math.min(options.maxEntries, chance.between(1, 40), list.length - first);
     const entries = list
       .slice(first, first + count)
       .map((stored, index) => decode<T>(stored, partition, first + index));
     for (const entry of entries) world.onDelivered(process, options.topic, entry);
-    following.busy += 1;
+    enter();
     try {
       await options.handler({ partition, first, next: first + count, entries });
       position = first + count;
@@ -161,26 +193,33 @@ function follow<T extends Topic>(
       fail(fault);
     }
     scheduled = false;
-    leave(following);
+    leave();
     wake();
   }
 
   async function begin(): Promise<void> {
-    following.busy += 1;
+    enter();
     try {
       position = await options.from(partition);
     } finally {
-      leave(following);
+      leave();
     }
     wake();
   }
 
-  return { begin, wake };
-}
+  function enter(): void {
+    whole.busy += 1;
+    own.busy += 1;
+  }
 
-function leave(following: Following): void {
-  following.busy -= 1;
-  if (following.busy === 0) for (const tell of following.onIdle.splice(0)) tell();
+  function leave(): void {
+    for (const following of [own, whole]) {
+      following.busy -= 1;
+      if (following.busy === 0) for (const tell of following.onIdle.splice(0)) tell();
+    }
+  }
+
+  return { begin, wake, end: () => halt(own) };
 }
 
 async function consume<T extends Topic>(
@@ -188,27 +227,99 @@ async function consume<T extends Topic>(
   process: Process,
   options: ConsumeOptions<T>,
 ): Promise<Consumer> {
-  const following: Following = { stopped: false, busy: 0, onIdle: [] };
-  const parts = world.store.topics[options.topic].map((_, partition) =>
+  const { store } = world;
+  if (store.groups !== null && options.scope === 'owned')
+    return consumeShare(world, process, options, groupOf(world, store.groups, options.topic));
+  const following = createFollowing();
+  const parts = store.topics[options.topic].map((_, partition) =>
     follow(world, process, options, partition, following),
   );
-  world.store.waiting.push({ topic: options.topic, wake: (partition) => parts[partition]!.wake() });
+  store.waiting.push({ topic: options.topic, wake: (partition) => parts[partition]!.wake() });
   const begun = await Promise.allSettled(parts.map(({ begin }) => begin()));
   const refused = begun.find((result) => result.status === 'rejected');
   if (refused !== undefined) {
     following.stopped = true;
     throw refused.reason;
   }
-  return {
-    owns: () => !following.stopped,
-    stop: () => {
+  return { owns: () => !following.stopped, stop: () => halt(following) };
+}
+
+function groupOf(world: LogWorld, groups: Map<Topic, Group>, topic: Topic): Group {
+  const group = groups.get(topic) ?? createGroup(world, world.store.partitions);
+  groups.set(topic, group);
+  return group;
+}
+
+/** The partitions that the group gives this process; they come and go. */
+async function consumeShare<T extends Topic>(
+  world: LogWorld,
+  process: Process,
+  options: ConsumeOptions<T>,
+  group: Group,
+): Promise<Consumer> {
+  const following = createFollowing();
+  const held = new Map<number, Part>();
+  const first = Promise.withResolvers<void>();
+  let latest = 0;
+  let taking: Promise<void> = Promise.resolve();
+  let begun = false;
+
+  async function takeUp(partitions: readonly number[], afresh: boolean, assignment: number): Promise<void> {
+    const isOutdated = () => following.stopped || assignment !== latest;
+    for (const [partition, part] of [...held]) {
+      if (partitions.includes(partition) && !afresh) continue;
+      await part.end();
+      if (held.delete(partition)) options.onLost(partition);
+    }
+    for (const partition of partitions) {
+      if (isOutdated()) return;
+      if (held.has(partition)) continue;
+      const part = follow(world, process, options, partition, following);
+      held.set(partition, part);
+      await part.begin();
+    }
+    if (isOutdated()) return;
+    following.suspended = false;
+    for (const part of held.values()) part.wake();
+  }
+
+  function fail(fault: unknown): void {
+    if (!begun) first.reject(fault);
+    else if (!following.stopped) {
       following.stopped = true;
-      if (following.busy === 0) return Promise.resolve();
-      return new Promise<void>((resolve) => {
-        following.onIdle.push(resolve);
-      });
+      options.onFault(fault);
+    }
+  }
+
+  const membership: Membership = group.join({
+    process,
+    onUnsettled: () => {
+      latest += 1;
+      following.suspended = true;
     },
+    onAssigned: (partitions, afresh) => {
+      latest += 1;
+      const assignment = latest;
+      taking = taking.then(() => takeUp(partitions, afresh, assignment)).then(() => first.resolve(), fail);
+    },
+  });
+  world.store.waiting.push({ topic: options.topic, wake: (partition) => held.get(partition)?.wake() });
+  const stop = async (): Promise<void> => {
+    membership.leave();
+    await halt(following);
+    await taking;
   };
+  try {
+    await first.promise;
+  } catch (fault) {
+    following.stopped = true;
+    membership.leave();
+    throw fault;
+  }
+  begun = true;
+  const owns = (partition: number) => !following.stopped && held.has(partition) && membership.holds(partition);
+  if (options.topic === 'auctions') world.store.owners.set(process.id, owns);
+  return { owns, stop };
 }
 
 /** The port of one process. */

@@ -56,6 +56,8 @@ export const faultKinds = [
   'crash-in-port-call',
   'graceful-restart',
   'clock-skew',
+  'partitions-moved',
+  'rules-changed',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 

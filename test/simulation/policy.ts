@@ -1,4 +1,4 @@
-/** The policy of the simulated desk: a small rule set of its own, with limits that the checker knows by heart. */
+/** The policies of the simulated desk: small rule sets of its own, with limits that the checker knows by heart. */
 import type { Policy } from '../../src/bidding/decide.ts';
 import type { BiddingSettings } from '../../src/bidding/settings.ts';
 import type { Offer } from '../../src/domain/offer.ts';
@@ -6,19 +6,37 @@ import type { Economics } from '../../src/domain/policy.ts';
 import type { PricingSettings } from '../../src/pricing/settings.ts';
 import { createRateTables } from '../../src/pricing/terms.ts';
 import { priorDistribution } from '../../src/pricing/win-curve.ts';
-import { compileRuleSet } from '../../src/rules/rule-set.ts';
+import { compileRuleSet, type RuleSet } from '../../src/rules/rule-set.ts';
 import { encodeBid } from '../../src/wire/bid.ts';
 import { sha256 } from './auction-house.ts';
 import { windowMs } from './workload.ts';
 
-/** Lowest rate that the rules allow; the checker holds every bid to it. */
-export const leastRate = 195;
-export const leastRateGuaranteed = 180;
-export const highestRate = 450;
+/** What one rule set allows; the checker holds every bid to the set that was in force when it was decided. */
+export type Limits = {
+  leastRate: number;
+  leastRateGuaranteed: number;
+  highestRate: number;
+  employerDayCents: number;
+  /** In any two hours. */
+  deskHoursCount: number;
+  workerDayCount: number;
+};
+
+const wide: Limits = {
+  leastRate: 195,
+  leastRateGuaranteed: 180,
+  highestRate: 450,
+  employerDayCents: 3_500_000,
+  deskHoursCount: 18,
+  workerDayCount: 3,
+};
+/** The first one is in force when a history begins. */
+const variants: readonly Limits[] = [
+  wide,
+  { ...wide, leastRate: 240, leastRateGuaranteed: 220, employerDayCents: 1_800_000, deskHoursCount: 10 },
+  { ...wide, highestRate: 380, workerDayCount: 2, deskHoursCount: 14 },
+];
 export const marginBufferCents = 1;
-export const employerDayCents = 3_500_000;
-export const deskHoursCount = 18;
-export const workerDayCount = 3;
 
 const always = { all: [{ fact: 'desk.always', operator: 'equal', value: true }] };
 
@@ -34,24 +52,33 @@ const exposed = { all: [{ fact: 'worker.politicallyExposed', operator: 'equal', 
 const guaranteed = { all: [{ fact: 'guarantee.present', operator: 'equal', value: true }] };
 const plain = { all: [{ fact: 'guarantee.present', operator: 'notEqual', value: true }] };
 
-const rules = [
-  rule('exposed', exposed, { type: 'pass', params: { code: 'politically-exposed', reason: 'decided by hand' } }),
-  rule('rates', always, { type: 'limit', params: { maxRatePercent: highestRate / 100 } }),
-  rule('rates-plain', plain, { type: 'limit', params: { minRatePercent: leastRate / 100 } }),
-  rule('rates-guaranteed', guaranteed, { type: 'limit', params: { minRatePercent: leastRateGuaranteed / 100 } }),
-  rule('segments', always, {
-    type: 'segment',
-    params: { dimensions: ['guarantee.present', { fact: 'request.installments', cuts: [12, 24] }] },
-  }),
-  cap('employer-day', { keyFacts: ['employer.key'], window: 'day', maxAmountReais: employerDayCents / 100 }),
-  cap('worker-day', { keyFacts: ['worker.key'], window: 'day', maxCount: workerDayCount }),
-  cap('desk-hours', { keyFacts: [], window: { hours: 2 }, maxCount: deskHoursCount }),
-];
+function rulesOf(limits: Limits): object[] {
+  return [
+    rule('exposed', exposed, { type: 'pass', params: { code: 'politically-exposed', reason: 'decided by hand' } }),
+    rule('rates', always, { type: 'limit', params: { maxRatePercent: limits.highestRate / 100 } }),
+    rule('rates-plain', plain, { type: 'limit', params: { minRatePercent: limits.leastRate / 100 } }),
+    rule('rates-guaranteed', guaranteed, {
+      type: 'limit',
+      params: { minRatePercent: limits.leastRateGuaranteed / 100 },
+    }),
+    rule('segments', always, {
+      type: 'segment',
+      params: { dimensions: ['guarantee.present', { fact: 'request.installments', cuts: [12, 24] }] },
+    }),
+    cap('employer-day', { keyFacts: ['employer.key'], window: 'day', maxAmountReais: limits.employerDayCents / 100 }),
+    cap('worker-day', { keyFacts: ['worker.key'], window: 'day', maxCount: limits.workerDayCount }),
+    cap('desk-hours', { keyFacts: [], window: { hours: 2 }, maxCount: limits.deskHoursCount }),
+  ];
+}
 
-const files = [
-  { path: 'codes.json', text: JSON.stringify({ codes: { 'politically-exposed': 'Decided by hand.' } }) },
-  { path: 'rules.json', text: JSON.stringify({ rules }) },
-];
+function compile(limits: Limits): RuleSet {
+  const compiled = compileRuleSet([
+    { path: 'codes.json', text: JSON.stringify({ codes: { 'politically-exposed': 'Decided by hand.' } }) },
+    { path: 'rules.json', text: JSON.stringify({ rules: rulesOf(limits) }) },
+  ]);
+  if (compiled.kind === 'refused') throw new Error(JSON.stringify(compiled.faults));
+  return compiled.ruleSet;
+}
 
 /** Fixed here, so that a change of the configuration does not change what a seed plays. */
 const economics: Economics = {
@@ -124,21 +151,38 @@ export const settings: BiddingSettings = {
   halfLifeMs: Number.POSITIVE_INFINITY,
 };
 
-export function createPolicy(): Policy {
-  const compiled = compileRuleSet(files);
-  if (compiled.kind === 'refused') throw new Error(JSON.stringify(compiled.faults));
+export type RuleVariant = { limits: Limits; hash: string; source: string; policy: Policy };
+
+export type RuleVariants = {
+  all: readonly RuleVariant[];
+  /** Throws for a hash that no variant has. */
+  ofHash: (hash: string) => RuleVariant;
+};
+
+export function createRuleVariants(): RuleVariants {
   const content = JSON.stringify({ bidding: settings, economics, pricing });
-  const { ruleSet } = compiled;
-  return {
-    ruleSet,
+  const common = {
     economics,
     tables: createRateTables(pricing, 200),
     prior: priorDistribution(pricing.winCurve.prior),
     settingsHash: sha256(content),
-    stored: [
-      { kind: 'rule-set', hash: ruleSet.hash, content: ruleSet.source },
+  };
+  const all = variants.map((limits): RuleVariant => {
+    const ruleSet = compile(limits);
+    const { hash, source } = ruleSet;
+    const stored: Policy['stored'] = [
+      { kind: 'rule-set', hash, content: source },
       { kind: 'settings', hash: sha256(content), content },
-    ],
+    ];
+    return { limits, hash, source, policy: { ...common, ruleSet, stored } };
+  });
+  return {
+    all,
+    ofHash: (hash) => {
+      const found = all.find((variant) => variant.hash === hash);
+      if (found === undefined) throw new Error(`no rule set of the simulation has the hash ${hash}`);
+      return found;
+    },
   };
 }
 

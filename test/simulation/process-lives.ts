@@ -1,19 +1,26 @@
 /** The instances of the desk: two slots, each with one life after the other; freezes, crashes and orderly restarts. */
 
-import type { Policy } from '../../src/bidding/decide.ts';
 import { createDesk, type Desk } from '../../src/bidding/desk.ts';
+import type { RuleBookEntry, RuleWatch } from '../../src/bidding/ports.ts';
+import { createRuleDesk, type RuleDesk } from '../../src/bidding/rule-desk.ts';
 import type { Vault } from '../../src/domain/vault.ts';
 import { bodyReader, createDoor, type Door } from '../../src/http/door.ts';
 import type { RequestMapping } from '../../src/wire/mapping-table.ts';
 import { createEventLog, type LogWorld } from './event-log.ts';
-import { encode, settings } from './policy.ts';
+import { encode, type RuleVariants, settings } from './policy.ts';
 import type { Remote } from './remote.ts';
 import { createService, type ServiceWorld } from './service-port.ts';
-import { type ControlStore, createControl, createMarginCache, type MarginStore } from './small-ports.ts';
+import {
+  type ControlStore,
+  createControl,
+  createMarginCache,
+  createRuleBook,
+  type MarginStore,
+} from './small-ports.ts';
 import { createViews, type ViewWorld } from './views.ts';
 import type { Process } from './virtual-time.ts';
 
-type Life = { process: Process; desk: Desk; door: Door };
+type Life = { process: Process; desk: Desk; rules: RuleDesk; door: Door };
 
 export type LivesWorld = {
   remote: Remote;
@@ -24,7 +31,8 @@ export type LivesWorld = {
   margins: MarginStore;
   vault: Vault;
   mapping: RequestMapping;
-  policy: Policy;
+  ruleBook: RuleBookEntry[];
+  rules: RuleVariants;
 };
 
 export type Lives = {
@@ -43,6 +51,18 @@ type Slot = (typeof slots)[number];
 
 const doorLimits = { bodyLimitBytes: 1_000_000, depthLimit: 64, doorQueueLimit: 6, appendTimeoutMs: 3_000 };
 
+/** Nobody changes the folder of rules here: sets are announced by operators. */
+function watchOf(rules: RuleVariants): RuleWatch {
+  return {
+    start: () => {},
+    check: async (source) => {
+      const { hash } = rules.all.find((variant) => variant.source === source)!;
+      return { kind: 'good', hash, source };
+    },
+    stop: async () => {},
+  };
+}
+
 export function createLives(world: LivesWorld): Lives {
   const { remote } = world;
   const { chance, faults, time } = remote;
@@ -55,25 +75,38 @@ export function createLives(world: LivesWorld): Lives {
     const process: Process = {
       id: `${slot}${births}`,
       alive: true,
+      diedAt: 0,
+      frozenAt: 0,
       frozenUntil: 0,
       skewMs: skewed ? chance.between(-200, 200) : 0,
     };
     const clock = time.clockOf(process);
     const log = createEventLog(world.log, process);
+    const control = createControl(remote, world.control, process);
+    const rules = createRuleDesk({
+      watch: watchOf(world.rules),
+      ruleBook: createRuleBook(remote, world.ruleBook, process),
+      control,
+      clock,
+      approval: false,
+      policyOf: ({ hash }) => world.rules.ofHash(hash).policy,
+      onEvent: () => {},
+    });
     const desk = createDesk({
       instance: process.id,
       soleOwner: false,
       log,
       views: createViews(world.views, process),
       margins: createMarginCache(remote, world.margins, process),
-      control: createControl(remote, world.control, process),
+      control,
       service: createService(world.service, process),
       vault: world.vault,
       clock,
       chance: chance.fork(process.id).unit,
       settings,
       learning: true,
-      policy: () => world.policy,
+      policy: rules.policy,
+      onControl: rules.onControl,
       encodeBid: encode,
       observer: () => {},
     });
@@ -84,9 +117,12 @@ export function createLives(world: LivesWorld): Lives {
       limits: doorLimits,
       observer: () => {},
     });
-    lives.set(slot, { process, desk, door });
+    lives.set(slot, { process, desk, rules, door });
     // A desk that cannot start ends its process; whoever watches over it starts it again.
-    desk.start().catch(() => crash(process));
+    rules
+      .start()
+      .then(desk.start)
+      .catch(() => crash(process));
   }
 
   function slotOf(process: Process): Slot {
@@ -96,6 +132,7 @@ export function createLives(world: LivesWorld): Lives {
   function crash(process: Process): void {
     if (!process.alive) return;
     process.alive = false;
+    process.diedAt = time.now();
     const slot = slotOf(process);
     time.after(faults.over() ? 50 : chance.between(50, 4_000), null, () => bear(slot));
   }
@@ -103,7 +140,8 @@ export function createLives(world: LivesWorld): Lives {
   function restart(process: Process): void {
     const life = lives.get(slotOf(process));
     if (life === undefined || life.process !== process || !process.alive) return;
-    life.desk.stop().then(
+    const stopped = life.desk.stop().then(life.rules.stop);
+    stopped.then(
       () => crash(process),
       () => crash(process),
     );
@@ -118,11 +156,12 @@ export function createLives(world: LivesWorld): Lives {
     },
     crash,
     freeze: (process, durationMs) => {
+      if (process.frozenUntil <= time.now()) process.frozenAt = time.now();
       process.frozenUntil = Math.max(process.frozenUntil, time.now() + durationMs);
     },
     restart,
     thaw: () => {
-      for (const { process } of lives.values()) process.frozenUntil = 0;
+      for (const { process } of lives.values()) process.frozenUntil = Math.min(process.frozenUntil, time.now());
     },
   };
 }

@@ -1,5 +1,13 @@
-/** Margin cache and control, one of each for the cluster: a cache that forgets, and a control that may be slow to read. */
-import { type Control, type ControlState, type MarginCache, type Pause, withOrder } from '../../src/bidding/ports.ts';
+/** Margin cache, control and rule book, one of each for the cluster: a cache that forgets, and a control that may be slow to read. */
+import {
+  type Control,
+  type ControlState,
+  type MarginCache,
+  type Pause,
+  type RuleBook,
+  type RuleBookEntry,
+  withOrder,
+} from '../../src/bidding/ports.ts';
 import type { EpochMs } from '../../src/domain/glossary.ts';
 import type { LinkDetail } from '../../src/domain/request.ts';
 import { Fault } from '../../src/errors.ts';
@@ -41,15 +49,20 @@ export type ControlStore = {
   acknowledged: Map<string, { revision: number; at: EpochMs }>;
   /** True times at which a process acknowledged a pause, and at which the pause was lifted; for the checker. */
   obeyed: { instance: string; from: EpochMs; until: EpochMs | null }[];
+  /** Every state that operators brought about, with its true time; the first one is from the beginning. */
+  history: { at: EpochMs; state: ControlState }[];
 };
 
-export function createControlStore(): ControlStore {
-  return { state: { revision: 1, pause: null, caps: {}, ruleOrders: [] }, acknowledged: new Map(), obeyed: [] };
+/** `hash`: of the rule set in force from the beginning. */
+export function createControlStore(startAt: EpochMs, hash: string): ControlStore {
+  const state: ControlState = { revision: 1, pause: null, caps: {}, ruleOrders: [{ hash, liveAt: startAt - 60_000 }] };
+  return { state, acknowledged: new Map(), obeyed: [], history: [{ at: startAt, state }] };
 }
 
 /** What an operator does from outside. */
 export function operate(store: ControlStore, at: EpochMs, change: Partial<Omit<ControlState, 'revision'>>): number {
   store.state = { ...store.state, ...change, revision: store.state.revision + 1 };
+  store.history.push({ at, state: store.state });
   if (change.pause === null) for (const span of store.obeyed) span.until ??= at;
   return store.state.revision;
 }
@@ -90,5 +103,15 @@ export function createControl(remote: Remote, store: ControlStore, process: Proc
       call(remote, process, journey(), () =>
         [...store.acknowledged].map(([instance, { revision, at }]) => ({ instance, revision, at })),
       ),
+  };
+}
+
+/** What became of rule sets, as the log keeps it. */
+export function createRuleBook(remote: Remote, entries: RuleBookEntry[], process: Process): RuleBook {
+  const { chance } = remote;
+  const journey = () => ({ thereMs: chance.between(0, 4), backMs: chance.between(0, 4) });
+  return {
+    read: () => call(remote, process, journey(), () => structuredClone(entries)),
+    append: (entry) => call(remote, process, journey(), () => void entries.push(structuredClone(entry))),
   };
 }

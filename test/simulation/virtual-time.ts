@@ -12,6 +12,9 @@ export type Process = {
   /** Also the name of the instance: drawn anew at each start. */
   id: string;
   alive: boolean;
+  diedAt: EpochMs;
+  /** When the freeze that ends at `frozenUntil` began. */
+  frozenAt: EpochMs;
   frozenUntil: EpochMs;
   /** How far its clock is ahead of true time. */
   skewMs: number;

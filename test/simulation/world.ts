@@ -2,17 +2,16 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createVault } from '../../src/adapters/vault/vault.ts';
-import type { Policy } from '../../src/bidding/decide.ts';
-import type { LedgerRow, LinkQuery } from '../../src/bidding/ports.ts';
+import { type LedgerRow, type LinkQuery, type RuleBookEntry, withOrder } from '../../src/bidding/ports.ts';
 import type { EpochMs } from '../../src/domain/glossary.ts';
 import type { Vault } from '../../src/domain/vault.ts';
 import { type RequestMapping, readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { type AuctionHouse, createAuctionHouse, ranked, readBody, type Written } from './auction-house.ts';
 import { checkAtRest, checkInTheEnd, type Violation } from './checker.ts';
-import { createLogStore, type LogStore } from './event-log.ts';
+import { createLogStore, type LogStore, partitionOf } from './event-log.ts';
 import { createFaults, type FaultCounts, type Faults } from './faults.ts';
 import * as messages from './messages.ts';
-import { createPolicy, settings } from './policy.ts';
+import { createRuleVariants, type RuleVariants, settings } from './policy.ts';
 import { createLives, type Lives } from './process-lives.ts';
 import type { Remote } from './remote.ts';
 import { type SeededChance, seededChance } from './seeded-chance.ts';
@@ -46,12 +45,15 @@ export type Evidence = {
   seen: ReadonlyMap<string, EpochMs>;
   /** Bids written while the views held nothing for them. */
   unreserved: readonly Written[];
+  /** Bids written by a process that knew that the request's partition was not its own. */
+  unowned: readonly Written[];
+  rules: RuleVariants;
   /** Winner events with errors, by bid id. */
   failedWinners: ReadonlySet<string>;
 };
 
 const mapping: RequestMapping = loadMapping();
-let policy: Policy | null = null;
+let rules: RuleVariants | null = null;
 
 function loadMapping(): RequestMapping {
   const file = new URL('../../config/request-mapping.json', import.meta.url);
@@ -69,7 +71,13 @@ type Stage = {
   faults: Faults;
   time: VirtualTime;
   remote: Remote;
-  evidence: Omit<Evidence, 'now'> & { seen: Map<string, EpochMs>; unreserved: Written[]; failedWinners: Set<string> };
+  evidence: Omit<Evidence, 'now'> & {
+    seen: Map<string, EpochMs>;
+    unreserved: Written[];
+    unowned: Written[];
+    failedWinners: Set<string>;
+  };
+  ruleBook: RuleBookEntry[];
   lives: Lives;
   batches: readonly Batch[];
   endsAt: EpochMs;
@@ -94,10 +102,16 @@ function build(seed: number): Stage {
   const time = createVirtualTime(startAt);
   const { batches, endsAt } = drawWorkload(chance.fork('workload'), startAt);
   const remote: Remote = { chance, faults, time, crash: (process) => stage.lives.crash(process) };
-  const log = createLogStore(chance.between(1, 4));
+  const log = createLogStore(chance.between(1, 4), chance.fork('ownership').happens(0.6));
   const views = createViewStore();
   const house = createAuctionHouse(chance.fork('house'));
-  const control = createControlStore();
+  rules ??= createRuleVariants();
+  const first = rules.all[0]!;
+  const control = createControlStore(startAt, first.hash);
+  const ruleBook: RuleBookEntry[] = rules.all.map(({ hash, source }) => {
+    return { kind: 'proposed', hash, at: startAt - 90_000, by: null, against: null, changes: [], source };
+  });
+  ruleBook.push({ kind: 'activated', hash: first.hash, at: startAt - 60_000, by: null });
   const vault = createVault('a secret for the simulation only', countedNonces());
   const seen = new Map<string, EpochMs>();
   const see = (instance: string, claimId: string) => {
@@ -109,7 +123,6 @@ function build(seed: number): Stage {
     processes: () => stage.lives.processes(),
     knock: (process, body) => stage.lives.doorOf(process)?.receive(body) ?? null,
   });
-  policy ??= createPolicy();
   const lives = createLives({
     remote,
     log: {
@@ -129,7 +142,10 @@ function build(seed: number): Stage {
     service: {
       ...remote,
       house,
-      onWritten: (written) => noteReservation(stage, written),
+      onWritten: (written) => {
+        noteReservation(stage, written);
+        noteOwner(stage, written);
+      },
       onLanded: (written) => maybeCopyBid(stage, written),
       onQuery: (kind, query) => answerQuery(stage, kind, query),
     },
@@ -137,7 +153,8 @@ function build(seed: number): Stage {
     margins: new Map(),
     vault,
     mapping,
-    policy,
+    ruleBook,
+    rules,
   });
   const evidence = {
     log,
@@ -148,9 +165,11 @@ function build(seed: number): Stage {
     vault,
     seen,
     unreserved: [],
+    unowned: [],
+    rules,
     failedWinners: new Set<string>(),
   };
-  const stage: Stage = { seed, chance, faults, time, remote, evidence, lives, batches, endsAt, threw: [] };
+  const stage: Stage = { seed, chance, faults, time, remote, evidence, ruleBook, lives, batches, endsAt, threw: [] };
   return stage;
 }
 
@@ -158,6 +177,13 @@ function noteReservation({ evidence }: Stage, written: Written): void {
   const held = evidence.views.data.reservations.get(written.requestId ?? '');
   // Released is not counted: another instance may have folded an end that this one has not read yet.
   if (held === undefined || held.status === 'refused') evidence.unreserved.push(written);
+}
+
+function noteOwner({ evidence }: Stage, written: Written): void {
+  const { log } = evidence;
+  const owns = log.owners.get(written.instance);
+  if (log.groups === null || written.requestId === null) return;
+  if (owns?.(partitionOf(log, written.requestId)) !== true) evidence.unowned.push(written);
 }
 
 /** A rival that offers exactly what we do, right after us: who is who is then told by ids only. */
@@ -265,9 +291,21 @@ function chaos(stage: Stage): void {
     operate(control, time.now(), { pause: { by: 'operator', reason: 'trial', at: time.now() } });
     time.after(chance.between(500, 5_000), null, () => operate(control, time.now(), { pause: null }));
   }
+  for (const group of evidence.log.groups?.values() ?? []) {
+    if (faults.strikes('partitions-moved', 0.02)) group.move(chance);
+  }
+  if (faults.strikes('rules-changed', 0.02)) changeRules(stage, chance.pick(evidence.rules.all).hash);
   if (faults.strikes('control-cap', 0.006)) {
     operate(control, time.now(), { caps: { book: chance.between(500_000, 4_000_000) } });
   }
+}
+
+/** As `lance rules activate` does it: the book first, then the order, live in two seconds. */
+function changeRules({ time, evidence, ruleBook }: Stage, hash: string): void {
+  const { control } = evidence;
+  const at = time.now();
+  ruleBook.push({ kind: 'activated', hash, at, by: 'operator' });
+  operate(control, at, { ruleOrders: withOrder(control.state.ruleOrders, { hash, liveAt: at + 2_000 }) });
 }
 
 function calm(stage: Stage): void {
