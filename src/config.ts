@@ -88,6 +88,8 @@ const variables: Readonly<Record<string, { path: string; read?: (value: string) 
   LANCE_ROLES: { path: 'roles', read: listOf },
   LANCE_DATA_DIR: { path: 'dataDir' },
   LANCE_KAFKA_BROKERS: { path: 'kafka.brokers', read: listOf },
+  LANCE_KAFKA_PARTITIONS: { path: 'kafka.partitions', read: numberOf },
+  LANCE_KAFKA_REPLICATION: { path: 'kafka.replication', read: numberOf },
   LANCE_SCHEMA_REGISTRY_URL: { path: 'kafka.registryUrl' },
   LANCE_REDIS_URL: { path: 'redis.url' },
   LANCE_RULES_DIR: { path: 'rulesDir' },

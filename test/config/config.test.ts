@@ -52,6 +52,22 @@ test('a complete environment and the defaults make a config', () => {
   assert.match(config.rulesDir, /[\\/]rules$/);
 });
 
+test('copies and partitions of topics are set by the environment, and a mistake names the variable (defect line 1)', () => {
+  const kafka = {
+    ...complete,
+    LANCE_BACKEND: 'kafka',
+    LANCE_KAFKA_BROKERS: 'one:9092',
+    LANCE_SCHEMA_REGISTRY_URL: 'http://registry:8081',
+    LANCE_REDIS_URL: 'redis://redis:6379',
+  };
+  const { store } = configOf({ ...kafka, LANCE_KAFKA_REPLICATION: '1', LANCE_KAFKA_PARTITIONS: '24' });
+  assert(store.backend === 'kafka');
+  assert.equal(store.kafka.replication, 1);
+  assert.equal(store.kafka.partitions, 24);
+  assertOneFault(faultsOf({ ...kafka, LANCE_KAFKA_REPLICATION: '0' }), /^LANCE_KAFKA_REPLICATION .*from 1 to 9/);
+  assertOneFault(faultsOf({ ...kafka, LANCE_KAFKA_PARTITIONS: 'many' }), /^LANCE_KAFKA_PARTITIONS .*whole number/);
+});
+
 test('the config is frozen all the way down', () => {
   const open: string[] = [];
   const look = (value: unknown, path: string): void => {

@@ -2,33 +2,23 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
 import { shippedSettings } from '../../bench/shipped-redis.ts';
 import { readConfig } from '../../src/config.ts';
 import { sandboxSettings } from '../../src/sandbox/settings.ts';
 import { lance } from '../cli/desk.ts';
 import { versions } from '../stack/cache.ts';
 import { brokerSettings, registrySettings } from '../stack/servers.ts';
+import {
+  type ComposeService,
+  compose,
+  composeText,
+  envExample,
+  projectFile as file,
+  interpolate,
+  textOf,
+  yamlOf,
+} from './compose-file.ts';
 
-const file = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
-const textOf = (path: string) => readFileSync(file(path), 'utf8');
-const yamlOf = (text: string) => parse(text, { merge: true, strict: true, uniqueKeys: true });
-
-type Service = {
-  image: string;
-  user: string;
-  environment?: Record<string, string>;
-  command?: string[];
-  depends_on?: Record<string, { condition: string }>;
-  healthcheck: Record<string, unknown>;
-  volumes?: string[];
-  ports?: string[];
-  deploy: { resources: { limits: { memory: string } } };
-};
-
-const composeText = textOf('docker-compose.yml');
-const compose = yamlOf(composeText) as { services: Record<string, Service>; volumes: Record<string, null> };
 const services = Object.entries(compose.services);
 const desks = services.filter(([name]) => name.startsWith('lance-'));
 
@@ -39,21 +29,17 @@ const serviceKeys = [
   ...['restart', 'init', 'cap_drop', 'security_opt', 'logging', 'read_only', 'tmpfs', 'profiles', 'stop_grace_period'],
 ];
 
-/** What .env.example gives a value. */
-const proposed = Object.fromEntries(
-  [...textOf('.env.example').matchAll(/^(\w+)=(.+)$/gm)].map(([, name, value]) => [name!, value!]),
-);
-
 /** The environment as Docker would have it, with something plain for what .env holds. */
 const given: Readonly<Record<string, string>> = {
-  ...proposed,
+  ...Object.fromEntries(envExample),
   LANCE_PSEUDONYM_KEY: 'k'.repeat(40),
   LANCE_WEBHOOK_TOKENS: 'token-of-the-compose-file',
   LANCE_BASE_URL: 'http://sandbox:9090',
   LANCE_ACCESS_TOKEN: 'bearer',
   LANCE_CONTACT_URL: 'https://parceiro.example/credito',
+  GRAFANA_PASSWORD: 'password',
 };
-const filled = (text: string) => text.replace(/\$\{(\w+)[^}]*\}/g, (_all, name: string) => given[name] ?? '1000');
+const filled = (text: string) => interpolate(text, given);
 
 test('every service is pinned, bounded, watched and without privileges', () => {
   assert.deepEqual(
@@ -144,7 +130,7 @@ test('broker and registry are the ones that the tests start, set the same way', 
   const { kafka, registry } = compose.services;
   assert.equal(kafka!.image.split(':')[1], versions.kafka);
   assert.equal(registry!.image.split(':')[1], versions.registry);
-  const expect = (service: Service, prefix: string, settings: Readonly<Record<string, string>>) => {
+  const expect = (service: ComposeService, prefix: string, settings: Readonly<Record<string, string>>) => {
     for (const [name, value] of Object.entries(settings)) {
       const variable = `${prefix}${name.toUpperCase().replaceAll(/[.-]/g, '_')}`;
       assert.equal(service.environment![variable], value, variable);

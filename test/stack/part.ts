@@ -23,8 +23,11 @@ export type PartPlan = {
   name: string;
   program: string;
   args: readonly string[];
-  /** Where it runs and where `NAME.log` is written. */
+  /** Where `NAME.log` is written, and where it runs unless `workingDirectory` says otherwise. */
   directory: string;
+  workingDirectory?: string;
+  /** All of its environment; left out, it inherits ours. */
+  environment?: Readonly<Record<string, string>>;
   /** Whether it answers now. `logged` is what it has written since this start. */
   answers: (logged: string) => boolean | Promise<boolean>;
 };
@@ -82,7 +85,12 @@ export function createPart(plan: PartPlan, changed: () => void): Part {
 function spawnLogged(plan: PartPlan, logFile: string): ChildProcess {
   const log = openSync(logFile, 'w');
   try {
-    return spawn(plan.program, plan.args, { cwd: plan.directory, detached: true, stdio: ['ignore', log, log] });
+    return spawn(plan.program, plan.args, {
+      cwd: plan.workingDirectory ?? plan.directory,
+      detached: true,
+      stdio: ['ignore', log, log],
+      ...(plan.environment === undefined ? {} : { env: plan.environment }),
+    });
   } finally {
     closeSync(log);
   }

@@ -170,14 +170,14 @@ export async function createRedis(plan: { directory: string; port: number; chang
       program: 'redis-server',
       args: [...network, '--save', '5', '1', '--appendonly', 'no', '--dir', plan.directory],
       directory: plan.directory,
-      answers: async () => (await ask(plan.port, 'PING').catch(() => '')) === '+PONG',
+      answers: async () => (await askRedis(plan.port, 'PING').catch(() => '')) === '+PONG',
     },
     plan.changed,
   );
   const command = async (text: string): Promise<void> => {
-    let answer = await ask(plan.port, text);
+    let answer = await askRedis(plan.port, text);
     // Redis dumps once at a time, and by itself too.
-    for (; answer.endsWith('save already in progress'); answer = await ask(plan.port, text)) await sleep(50);
+    for (; answer.endsWith('save already in progress'); answer = await askRedis(plan.port, text)) await sleep(50);
     if (answer !== '+OK') throw new Error(`redis answered ${text} with ${answer}`);
   };
   const dump = join(plan.directory, 'dump.rdb');
@@ -198,7 +198,7 @@ export async function createRedis(plan: { directory: string; port: number; chang
 }
 
 /** The first line of the answer to one command without arguments. */
-function ask(port: number, command: string): Promise<string> {
+export function askRedis(port: number, command: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, timeout: 5_000 }, () => void socket.write(`${command}\r\n`));
     let answer = '';

@@ -34,7 +34,7 @@ export type Stack = RunningStack | { kind: 'missing'; sentence: string };
 export async function startStack(
   options: { tell?: (text: string) => void; lastingRegistry?: boolean } = {},
 ): Promise<Stack> {
-  const sentence = (await lacksJava()) ?? (await lacksRedis());
+  const sentence = await stackLacks();
   if (sentence !== null) return { kind: 'missing', sentence };
   const jars = await findJars(options.tell ?? (() => undefined));
   if (jars.kind === 'missing') return jars;
@@ -86,10 +86,15 @@ async function allStarted(parts: readonly Part[]): Promise<void> {
   if (failed !== undefined) throw failed.reason;
 }
 
-async function freePorts(count: number): Promise<readonly number[]> {
+export async function freePorts(count: number): Promise<readonly number[]> {
   const ports = new Set<number>();
   while (ports.size < count) ports.add(await steadyPort(Math.random));
   return [...ports];
+}
+
+/** What this machine lacks to run the servers, with its remedy. */
+export async function stackLacks(): Promise<string | null> {
+  return (await lacksJava()) ?? (await lacksRedis());
 }
 
 const leastJava = 17;
