@@ -96,6 +96,13 @@ const variables: Readonly<Record<string, { path: string; read?: (value: string) 
   LANCE_PSEUDONYM_KEY: { path: 'pseudonymKey' },
   LANCE_HTTP_HOST: { path: 'http.host' },
   LANCE_HTTP_PORT: { path: 'http.port', read: numberOf },
+  LANCE_WEBHOOK_HOST: { path: 'http.webhookHost' },
+  LANCE_WEBHOOK_PORT: { path: 'http.webhookPort', read: numberOf },
+  LANCE_API_HOST: { path: 'http.apiHost' },
+  LANCE_API_PORT: { path: 'http.apiPort', read: numberOf },
+  LANCE_METRICS_HOST: { path: 'http.metricsHost' },
+  LANCE_METRICS_PORT: { path: 'http.metricsPort', read: numberOf },
+  LANCE_TRUSTED_PROXIES: { path: 'http.trustedProxies', read: listOf },
   LANCE_WEBHOOK_TOKENS: { path: 'http.webhookTokens', read: listOf },
   LANCE_API_TOKENS: { path: 'api.tokens', read: apiTokensIn },
   LANCE_BASE_URL: { path: 'service.baseUrl' },
@@ -201,11 +208,16 @@ function biddingFaults(bidding: BiddingSettings): string[] {
 }
 
 /** What only several settings together can get wrong, of the sections that are right in themselves. */
-function crossFaults({ backend, roles, service, contacts, bidding, pricing }: Partial<Sections>): string[] {
+function crossFaults({ backend, roles, http, service, contacts, bidding, pricing }: Partial<Sections>): string[] {
   const faults: string[] = [];
   if (backend === 'embedded' && roles !== undefined && !(roles.includes('door') && roles.includes('desk'))) {
     faults.push(
       `${nameOf('roles')} names one role: on the embedded backend one process has both; leave it out, or set LANCE_BACKEND to kafka`,
+    );
+  }
+  if (http !== undefined && http.bodiesLimitBytes < http.bodyLimitBytes) {
+    faults.push(
+      'http.bodiesLimitBytes is below http.bodyLimitBytes: a body of the allowed size would find no room; raise it',
     );
   }
   if (contacts !== undefined) {

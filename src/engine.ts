@@ -35,7 +35,7 @@ import { type BodyReader, createDoor, type Door } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
 import { createLagWatch, type LagWatch } from './http/lag.ts';
 import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
-import { createServer, type ReadinessCheck } from './http/server.ts';
+import { type Addresses, createServer, type ReadinessCheck } from './http/server.ts';
 import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './origination/desk.ts';
 import { createFlowFront } from './origination/front.ts';
 import type { FlowStore, LoanService } from './origination/ports.ts';
@@ -133,22 +133,31 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const server = createServer({
     door,
     webhookTokens: config.http.webhookTokens,
-    bodyLimitBytes: config.http.bodyLimitBytes,
+    limits: config.http,
+    trustedProxies: config.http.trustedProxies,
+    monotonicMs: () => performance.now(),
     progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
     checks: desk === null ? [] : readinessChecks(desk, rules),
     api: config.api.tokens.length === 0 ? null : apiOf(parts),
     metricsText: () => metricsText({ ...parts, rules, metrics, lagWatch, desk, door }),
     onFault: (text) => journal.error('http-fault', { text }),
+    onRefusal: (report) => {
+      metrics.observeRefusal(report);
+      const { problem, at, address, isNews } = report;
+      if (isNews) journal.warn('request-refused', { problem, kind: at, address });
+    },
   });
   if (desk !== null) await rules.start();
   await desk?.start();
   await flowDesk?.start();
   keeper?.start();
-  const port = await server.listen(config.http.host, config.http.port);
+  const addresses = addressesOf(config);
+  const ports = await server.listen(addresses);
+  const port = ports.common;
   const house = parts.soleOwner ? null : watchHouse({ ...parts, ...parts.store, shows: desk === null });
   journal.info('started', { instance: parts.instance, port, ruleSet: rules.status().hash });
   return {
-    url: `http://${config.http.host}:${port}`,
+    url: `http://${(addresses.webhooks ?? addresses.common).host}:${ports.webhooks}`,
     desk,
     flowDesk,
     policy: () => rules.policy(parts.clock.now()),
@@ -161,6 +170,16 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
       await rules.stop();
       journal.info('stopped', { instance: parts.instance });
     },
+  };
+}
+
+function addressesOf({ http }: Config): Addresses {
+  const own = (host: string | null, port: number | null) => (port === null ? null : { host: host ?? http.host, port });
+  return {
+    common: { host: http.host, port: http.port },
+    webhooks: own(http.webhookHost, http.webhookPort),
+    api: own(http.apiHost, http.apiPort),
+    metrics: own(http.metricsHost, http.metricsPort),
   };
 }
 

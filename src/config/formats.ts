@@ -1,4 +1,5 @@
 /** What is wrong with an address, a secret or a command: null when nothing is. No answer repeats the text it judges. */
+import { isIPv4, isIPv6 } from 'node:net';
 
 /** Root of a service: http or https, no credentials, no query. */
 export function addressProblem(value: string): string | null {
@@ -73,4 +74,14 @@ export function redisAddressProblem(value: string): string | null {
   return scheme === 'redis:' || scheme === 'rediss:'
     ? null
     : 'is not an address of Redis: write it like redis://host:6379/0, with rediss:// for TLS';
+}
+
+/** An IP address, or a network as address/bits. */
+export function networkProblem(value: string): string | null {
+  const [address = '', bits, ...rest] = value.split('/');
+  const most = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
+  const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);
+  return most > 0 && fits && rest.length === 0
+    ? null
+    : 'is not an address or a network: write it like 10.0.0.7 or 10.0.0.0/8, several separated by commas';
 }

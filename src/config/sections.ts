@@ -24,6 +24,7 @@ import {
   apiTokenHashProblem,
   brokerProblem,
   commandProblem,
+  networkProblem,
   pseudonymKeyProblem,
   redisAddressProblem,
   tokenProblem,
@@ -41,9 +42,26 @@ export type HttpSettings = {
   host: string;
   /** 0 takes any free port. */
   port: number;
+  /** With a port of its own each of these is served there and nowhere else; without a host, on the common one. */
+  webhookHost: string | null;
+  webhookPort: number | null;
+  apiHost: string | null;
+  apiPort: number | null;
+  metricsHost: string | null;
+  metricsPort: number | null;
+  /** Addresses or networks (CIDR) of proxies whose `X-Forwarded-For` is believed. */
+  trustedProxies: readonly string[];
   /** The last part of the webhook's path. Several are valid at once, so that one can be replaced without a gap. */
   webhookTokens: readonly string[];
   bodyLimitBytes: number;
+  /** Of all bodies that are being read or worked on, together. */
+  bodiesLimitBytes: number;
+  /** Open connections at each address that is listened on. */
+  connectionLimit: number;
+  /** Requests without a valid token that one address may make in a minute. */
+  tokenlessRequestsPerMinute: number;
+  /** Wrong tokens that one address may show in a minute. */
+  failedLoginsPerMinute: number;
   /** Deepest nesting of a webhook's JSON. */
   depthLimit: number;
   /** Webhooks that may wait for the log. */
@@ -156,14 +174,28 @@ export type Sections = {
 
 const anyText = text((value) => (value.trim() === '' ? 'is blank' : null));
 
+const host = text((value) => (/^[\w.:-]+$/.test(value) ? null : 'is not a host name or an IP address'));
+const port = wholeNumber('count', 0, 65_535);
+
 const http: Fields<HttpSettings> = {
-  host: text((value) => (/^[\w.:-]+$/.test(value) ? null : 'is not a host name or an IP address')),
-  port: wholeNumber('count', 0, 65_535),
+  host,
+  port,
+  webhookHost: optional(host),
+  webhookPort: optional(port),
+  apiHost: optional(host),
+  apiPort: optional(port),
+  metricsHost: optional(host),
+  metricsPort: optional(port),
+  trustedProxies: list(text(networkProblem), 0),
   webhookTokens: required(
     list(text(webhookTokenProblem), 1),
     'choose one or several tokens of at least 16 letters and digits, separated by commas',
   ),
   bodyLimitBytes: wholeNumber('bytes', 1_024, 100_000_000),
+  bodiesLimitBytes: wholeNumber('bytes', 1_024, 10_000_000_000),
+  connectionLimit: wholeNumber('count', 10, 1_000_000),
+  tokenlessRequestsPerMinute: wholeNumber('count', 1, 1_000_000),
+  failedLoginsPerMinute: wholeNumber('count', 1, 1_000_000),
   depthLimit: wholeNumber('count', 8, 1_000),
   doorQueueLimit: wholeNumber('count', 1, 1_000_000),
   appendTimeoutMs: wholeNumber('ms', 100, minuteMs),

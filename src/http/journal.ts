@@ -22,6 +22,7 @@ const fields = {
   instance: 'word',
   ruleSet: 'word',
   host: 'word',
+  address: 'word',
   pointer: 'word',
   path: 'word',
   version: 'word',

@@ -3,6 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { DeskEvent } from '../bidding/observer.ts';
 import type { FlowAlarm } from '../origination/react.ts';
 import type { DoorReport } from './door.ts';
+import type { RefusalReport } from './server.ts';
 
 /** Measured when `/metrics` is asked for. Ages and lags are 0 when nothing waits. */
 export type GaugeSample = {
@@ -30,6 +31,7 @@ export type Metrics = {
   /** Of what follows a won bid. */
   countAlarm: (code: FlowAlarm) => void;
   observeDoor: (report: DoorReport) => void;
+  observeRefusal: (report: RefusalReport) => void;
   observeAppend: (durationMs: number) => void;
   setGauges: (sample: GaugeSample) => void;
   /** The exposition format of Prometheus. */
@@ -63,6 +65,12 @@ export function createMetrics(): Metrics {
       counters.unreadableFacts.inc(report.faults.length);
       if (report.status < 300) durations.stages.observe({ stage: 'received-to-durable' }, report.durationMs / 1_000);
     },
+    observeRefusal: ({ problem, at }) => {
+      counters.refusals.inc({ problem });
+      if (problem === 'failed-login' || problem === 'too-many-failed-logins') {
+        counters.failedLogins.inc({ at: at ?? 'none' });
+      }
+    },
     observeAppend: (durationMs) => durations.appends.observe(durationMs / 1_000),
     setGauges: (sample) => setGauges(gauges, sample),
     text: () => {
@@ -83,6 +91,8 @@ function makeCounters(registry: Registry) {
   return {
     webhooks: counter('webhooks', 'Webhooks received, by event and status of our answer.', ['event', 'status']),
     webhookProblems: counter('webhook_problems', 'Webhooks refused or kept unread, by problem.', ['problem']),
+    refusals: counter('http_refusals', 'HTTP requests and connections turned away, by problem.', ['problem']),
+    failedLogins: counter('failed_logins', 'Requests with a token that is not known, by where it was shown.', ['at']),
     requests: counter('requests_received', 'Loan requests received and durable, repeats included.', []),
     deadLetters: counter('dead_letters', 'Webhooks or elements of them that were kept and not understood.', []),
     unreadableFacts: counter('unreadable_facts', 'Facts of requests that are null because they could not be read.', []),

@@ -1,8 +1,17 @@
-/** HTTP in: the webhook's route, liveness, readiness, metrics. Bad input is answered with 4xx and never leaks or quotes anything. */
+/**
+ * HTTP in: the webhook's route, liveness, readiness, metrics. Bad input is answered with 4xx and never leaks or quotes anything.
+ * Whoever has no valid token is answered before the body is read, and only so often.
+ */
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { type ApiParts, addApi } from './api/api.ts';
+import { type ApiParts, addApi, apiPrefix } from './api/api.ts';
+import { createGuard, type Guard } from './api/auth.ts';
+import { problem as apiProblem } from './api/problems.ts';
+import { type Bodies, createBodies, drain } from './bodies.ts';
+import { type Connections, limitConnections } from './connections.ts';
 import type { Door } from './door.ts';
+import { createVisitors, type VisitorLimits, type Visitors } from './visitors.ts';
 
 export type ReadinessCheck = {
   /** Kebab-case, shown by `/readyz?verbose`. */
@@ -13,12 +22,36 @@ export type ReadinessCheck = {
   note?: () => string;
 };
 
+export type ServerLimits = VisitorLimits & {
+  /** Of one webhook. */
+  bodyLimitBytes: number;
+  /** Of all bodies that are being read or worked on. */
+  bodiesLimitBytes: number;
+  /** Of each address that is listened on. */
+  connectionLimit: number;
+};
+
+/** What is told of a request that was turned away, for metrics and journal. Carries no token. */
+export type RefusalReport = {
+  problem: 'failed-login' | 'too-many-failed-logins' | 'too-many-requests' | 'bodies-full' | 'connection-limit';
+  /** Where a token was shown. */
+  at: 'webhooks' | 'api' | null;
+  /** Of the sender; null where it is not told one by one. */
+  address: string | null;
+  /** False for those that follow the first of their kind in a minute. */
+  isNews: boolean;
+};
+
 export type ServerParts = {
   /** Null in a process that takes no webhooks: the route does not exist there. */
   door: Door | null;
   /** Several are valid at once, so that one can be replaced without a gap. */
   webhookTokens: readonly string[];
-  bodyLimitBytes: number;
+  limits: ServerLimits;
+  /** Addresses or networks whose `X-Forwarded-For` is believed. */
+  trustedProxies: readonly string[];
+  /** Never goes back. */
+  monotonicMs: () => number;
   /** Progress of the desk: a process that runs and does nothing is not alive. */
   progress: () => { alive: boolean; detail: string };
   checks: readonly ReadinessCheck[];
@@ -27,51 +60,167 @@ export type ServerParts = {
   api: ApiParts | null;
   /** Hears of failures of our own; the text quotes no input. */
   onFault: (text: string) => void;
+  onRefusal: (report: RefusalReport) => void;
 };
 
+type Address = { host: string; port: number };
+/** Where each is served; null: at the common address. Health is served everywhere. */
+export type Addresses = { common: Address; webhooks: Address | null; api: Address | null; metrics: Address | null };
+type Purpose = Exclude<keyof Addresses, 'common'>;
+const purposes: readonly Purpose[] = ['webhooks', 'api', 'metrics'];
+
 export type Server = {
-  /** Resolves to the port that was taken. */
-  listen: (host: string, port: number) => Promise<number>;
+  /** Resolves to the ports that were taken. */
+  listen: (addresses: Addresses) => Promise<Record<keyof Addresses, number>>;
   /** Takes no new requests and waits for those under way. */
   close: () => Promise<void>;
 };
 
 const requestTimeoutMs = 10_000;
+/** How often it is looked who is too slow: by default every 30 s, which is far longer than the timeout. */
+const timeoutLookMs = 1_000;
 const webhookRoute = '/webhooks/:token';
+const healthPaths: ReadonlySet<string> = new Set(['/livez', '/readyz']);
+
+/** What all listeners have in common. */
+type Common = ServerParts & {
+  bodies: Bodies;
+  visitors: Visitors;
+  isWebhookToken: (token: string) => boolean;
+  guard: Guard | null;
+};
 
 export function createServer(parts: ServerParts): Server {
-  const app = fastify({
-    logger: false,
-    bodyLimit: parts.bodyLimitBytes,
-    requestTimeout: requestTimeoutMs,
-    routerOptions: { maxParamLength: 500 },
-    // A path that cannot be decoded is like one that does not exist.
-    frameworkErrors: (_error, _request, reply) => notFound(reply as FastifyReply),
-  });
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-  app.setNotFoundHandler((_request, reply) => notFound(reply));
-  app.setErrorHandler((error: FastifyError, _request, reply) => answerError(error, reply, parts.onFault));
-  if (parts.door !== null) addWebhooks(app, parts.door, parts);
-  addHealth(app, parts);
-  if (parts.api !== null) addApi(app, parts.api);
+  const common: Common = {
+    ...parts,
+    bodies: createBodies(parts.limits.bodiesLimitBytes),
+    visitors: createVisitors(parts.limits, parts.monotonicMs),
+    isWebhookToken: tokenCheck(parts.webhookTokens),
+    guard: parts.api === null ? null : createGuard(parts.api.tokens),
+  };
+  const open: FastifyInstance[] = [];
+
+  async function listenAt({ host, port }: Address, serves: readonly Purpose[]): Promise<number> {
+    const app = createApp(common, new Set(serves));
+    open.push(app);
+    await app.listen({ host, port });
+    const address = app.server.address();
+    return typeof address === 'object' && address !== null ? address.port : port;
+  }
+
   return {
-    listen: async (host, port) => {
-      await app.listen({ host, port });
-      const address = app.server.address();
-      return typeof address === 'object' && address !== null ? address.port : port;
+    listen: async (addresses) => {
+      const shared = purposes.filter((purpose) => addresses[purpose] === null);
+      const port = await listenAt(addresses.common, shared);
+      const ports = { common: port, webhooks: port, api: port, metrics: port };
+      for (const purpose of purposes) {
+        const own = addresses[purpose];
+        if (own !== null) ports[purpose] = await listenAt(own, [purpose]);
+      }
+      return ports;
     },
-    close: () => app.close(),
+    close: async () => {
+      await Promise.all(open.map((app) => app.close()));
+    },
   };
 }
 
-function addWebhooks(app: FastifyInstance, door: Door, parts: ServerParts): void {
-  const isToken = tokenCheck(parts.webhookTokens);
-  app.post(webhookRoute, {
-    // Before the body is read: a wrong token learns nothing, not even the limit of the body.
-    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
+function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstance {
+  const { limits, trustedProxies, onFault, onRefusal, door, api, guard, bodies } = common;
+  const app = fastify({
+    logger: false,
+    bodyLimit: limits.bodyLimitBytes,
+    requestTimeout: requestTimeoutMs,
+    http: { connectionsCheckingInterval: timeoutLookMs },
+    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+    routerOptions: { maxParamLength: 500 },
+    // A path that cannot be decoded is like one that does not exist.
+    frameworkErrors: (_error, request, reply) => {
+      drain(request.raw as IncomingMessage);
+      notFound(reply as FastifyReply);
+    },
+  });
+  const connections = limitConnections(app.server, limits.connectionLimit, () =>
+    onRefusal({ problem: 'connection-limit', at: null, address: null, isNews: false }),
+  );
+  addAdmission(app, common, connections);
+  app.addHook('onSend', (request, _reply, _payload, done) => {
+    drain(request.raw);
+    done();
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (request: FastifyRequest) => bodies.read(request.raw, limits.bodyLimitBytes));
+  app.setNotFoundHandler((_request, reply) => notFound(reply));
+  app.setErrorHandler((error: FastifyError, _request, reply) => {
+    if (error.statusCode === 503) onRefusal({ problem: 'bodies-full', at: null, address: null, isNews: false });
+    return answerError(error, reply, onFault);
+  });
+  if (door !== null && serves.has('webhooks')) addWebhooks(app, door, bodies);
+  addHealth(app, common);
+  if (serves.has('metrics')) addMetrics(app, common);
+  if (api !== null && guard !== null && serves.has('api')) addApi(app, { ...api, guard, bodies });
+  return app;
+}
+
+/**
+ * Before anything of the body is read: who has a valid token goes on, from whatever address. All others are counted by their
+ * address, and what does not exist is answered at once.
+ */
+function addAdmission(app: FastifyInstance, common: Common, connections: Connections): void {
+  const { visitors, isWebhookToken, guard, onRefusal } = common;
+
+  function loginOf(request: FastifyRequest): { login: 'valid' | 'wrong' | 'none'; at: RefusalReport['at'] } {
+    if (request.routeOptions.url === webhookRoute) {
       const { token } = request.params as { token: string };
-      if (!isToken(token)) return notFound(reply);
+      return { login: isWebhookToken(token) ? 'valid' : 'wrong', at: 'webhooks' };
+    }
+    if (guard === null || !isOfApi(request)) return { login: 'none', at: null };
+    if (request.headers.authorization === undefined) return { login: 'none', at: 'api' };
+    // Not even looked at, so that nobody tries one after the other.
+    if (visitors.isLocked(request.ip)) return { login: 'wrong', at: 'api' };
+    return { login: guard.identify(request) === null ? 'wrong' : 'valid', at: 'api' };
+  }
+
+  app.addHook('onRequest', async (request, reply) => {
+    const path = request.routeOptions.url;
+    if (path !== undefined && (healthPaths.has(path) || path === '/metrics')) return undefined;
+    const { login, at } = loginOf(request);
+    const address = request.ip;
+    if (login === 'valid') connections.prove(request.raw.socket);
+    else {
+      const admission = login === 'wrong' ? visitors.failed(address) : visitors.came(address);
+      const isNews = admission !== 'refused';
+      if (admission !== 'answered') {
+        const problem = login === 'wrong' ? 'too-many-failed-logins' : 'too-many-requests';
+        onRefusal({ problem, at, address, isNews });
+        return tooMany(request, reply);
+      }
+      if (login === 'wrong') onRefusal({ problem: 'failed-login', at, address, isNews });
+    }
+    if (request.is404) return isOfApi(request) ? undefinedOfApi(reply) : notFound(reply);
+    if (at === 'webhooks' && login !== 'valid') return notFound(reply);
+    return undefined;
+  });
+}
+
+function isOfApi(request: FastifyRequest): boolean {
+  const path = request.routeOptions.url ?? request.url;
+  return path === apiPrefix || path.startsWith(`${apiPrefix}/`);
+}
+
+function undefinedOfApi(reply: FastifyReply): FastifyReply {
+  return apiProblem(reply, 'not-found', 'There is nothing here.');
+}
+
+function tooMany(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const detail = 'Too many requests without a valid token came from this address; wait a minute.';
+  void reply.header('retry-after', '60');
+  return isOfApi(request) ? apiProblem(reply, 'too-many', detail) : problem(reply, 429, 'too-many', detail);
+}
+
+function addWebhooks(app: FastifyInstance, door: Door, bodies: Bodies): void {
+  app.post(webhookRoute, {
+    onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       if (door.isFull()) {
         return problem(
           reply.header('retry-after', '2'),
@@ -87,10 +236,14 @@ function addWebhooks(app: FastifyInstance, door: Door, parts: ServerParts): void
       return undefined;
     },
     handler: async (request, reply) => {
-      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-      const answer = await door.receive(body);
-      if (answer.retryAfterS !== undefined) reply.header('retry-after', String(answer.retryAfterS));
-      return reply.code(answer.status).type('application/json').send(answer.body);
+      try {
+        const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+        const answer = await door.receive(body);
+        if (answer.retryAfterS !== undefined) reply.header('retry-after', String(answer.retryAfterS));
+        return reply.code(answer.status).type('application/json').send(answer.body);
+      } finally {
+        bodies.release(request.raw);
+      }
     },
   });
 }
@@ -125,9 +278,16 @@ function addHealth(app: FastifyInstance, parts: ServerParts): void {
         : [];
     return plain(reply, ready ? 200 : 503, `${lines.join('')}${ready ? 'ready' : 'not ready'}\n`);
   });
+}
+
+/** Those who ask at the same time get the same text: it asks the log and the views. */
+function addMetrics(app: FastifyInstance, { metricsText }: ServerParts): void {
+  let asked: Promise<string> | null = null;
   app.get('/metrics', async (_request, reply) => {
-    const text = await parts.metricsText();
-    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(text);
+    asked ??= metricsText().finally(() => {
+      asked = null;
+    });
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await asked);
   });
 }
 
@@ -150,6 +310,10 @@ function notFound(reply: FastifyReply): FastifyReply {
 function answerError(error: FastifyError, reply: FastifyReply, onFault: (text: string) => void): FastifyReply {
   const status = error.statusCode ?? 500;
   if (status === 413) return problem(reply, 413, 'too-large', 'the body is larger than allowed; send it in parts');
+  if (status === 503) {
+    const detail = 'too many bodies are being read; send it again';
+    return problem(reply.header('retry-after', '2'), 503, 'unavailable', detail);
+  }
   if (status >= 400 && status < 500) return problem(reply, status, 'refused', 'the request could not be read');
   // The message of an unforeseen error may quote what was sent; its name does not.
   onFault(`an HTTP request failed: ${error.name}`);

@@ -292,3 +292,30 @@ test('stopping needs only to know where the data is', () => {
   assert(refused.kind === 'refused');
   assertOneFault(refused.faults, /LANCE_DATA_DIR \(dataDir\) is missing/);
 });
+
+test('addresses of their own and trusted proxies come from the environment (defect line 7)', () => {
+  const { http } = configOf({
+    ...complete,
+    LANCE_METRICS_PORT: '9100',
+    LANCE_API_HOST: '10.0.0.1',
+    LANCE_API_PORT: '9101',
+    LANCE_TRUSTED_PROXIES: '10.0.0.7, 2001:db8::/32',
+  });
+  const { webhookPort, apiHost, apiPort, metricsHost, metricsPort, trustedProxies } = http;
+  assert.deepEqual(
+    { webhookPort, apiHost, apiPort, metricsHost, metricsPort, trustedProxies },
+    {
+      webhookPort: null,
+      apiHost: '10.0.0.1',
+      apiPort: 9_101,
+      metricsHost: null,
+      metricsPort: 9_100,
+      trustedProxies: ['10.0.0.7', '2001:db8::/32'],
+    },
+  );
+  for (const wrong of ['proxy', '10.0.0.0/33', '10.0.0.0/8/8', '2001:db8::/129']) {
+    const refused = readConfig({ ...complete, LANCE_TRUSTED_PROXIES: wrong }, readingOf());
+    assert.equal(refused.kind, 'refused');
+    assert.match(refused.faults.join(' '), /LANCE_TRUSTED_PROXIES \(http\.trustedProxies\)/);
+  }
+});

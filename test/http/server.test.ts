@@ -4,8 +4,16 @@ import { request as httpRequest } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { createJournal } from '../../src/http/journal.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
-import { createServer, type ServerParts } from '../../src/http/server.ts';
+import { createServer, type RefusalReport, type ServerParts } from '../../src/http/server.ts';
 import { createTestDoor, limits, plantedCpf, plantedName, requestBody } from './parts.ts';
+
+const serverLimits = {
+  bodyLimitBytes: limits.bodyLimitBytes,
+  bodiesLimitBytes: 1_000_000,
+  connectionLimit: 100,
+  tokenlessRequestsPerMinute: 1_000,
+  failedLoginsPerMinute: 1_000,
+};
 
 const tokens = ['old-token-0123456789abcdef', 'new-token-0123456789abcdef'];
 
@@ -18,6 +26,7 @@ async function start(
   const journal = createJournal('info', { write: (line: string) => void lines.push(line) });
   const metrics = createMetrics();
   const faults: string[] = [];
+  const refusals: RefusalReport[] = [];
   const tools = createTestDoor({
     ...doorParts,
     observer: (report) => {
@@ -30,17 +39,24 @@ async function start(
   const server = createServer({
     door: tools.door,
     webhookTokens: tokens,
-    bodyLimitBytes: limits.bodyLimitBytes,
+    limits: serverLimits,
+    trustedProxies: [],
+    monotonicMs: () => performance.now(),
     progress: () => ({ alive: true, detail: 'folding' }),
     checks: [],
     metricsText: metrics.text,
     api: null,
     onFault: (text) => faults.push(text),
+    onRefusal: (report) => {
+      refusals.push(report);
+      metrics.observeRefusal(report);
+    },
     ...parts,
   });
-  const port = await server.listen('127.0.0.1', 0);
+  const here = { host: '127.0.0.1', port: 0 };
+  const { common: port } = await server.listen({ common: here, webhooks: null, api: null, metrics: null });
   context.after(() => server.close());
-  return { ...tools, lines, faults, root: `http://127.0.0.1:${port}`, port };
+  return { ...tools, lines, faults, refusals, metrics, root: `http://127.0.0.1:${port}`, port };
 }
 
 function post(

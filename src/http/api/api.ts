@@ -9,6 +9,7 @@ import type {
   FastifyError,
   FastifyInstance,
   FastifyPluginAsync,
+  FastifyRequest,
   RawReplyDefaultExpression,
   RawRequestDefaultExpression,
   RawServerDefault,
@@ -21,7 +22,8 @@ import {
 } from 'fastify-type-provider-zod';
 import type { ApiToken } from '../../domain/roles.ts';
 import { nestsDeeper } from '../../wire/json.ts';
-import { createGuard } from './auth.ts';
+import type { Bodies } from '../bodies.ts';
+import type { Guard } from './auth.ts';
 import { addBidRoutes, type BidRouteParts } from './bid-routes.ts';
 import { addFlowRoutes, type FlowRouteParts } from './flow-routes.ts';
 import { answerError, problem } from './problems.ts';
@@ -34,6 +36,8 @@ export type ApiApp = FastifyInstance<
   ZodTypeProvider
 >;
 
+export const apiPrefix = '/v1';
+
 export type ApiParts = Omit<BidRouteParts, 'guard'> &
   Omit<FlowRouteParts, 'guard'> & {
     tokens: readonly ApiToken[];
@@ -45,23 +49,24 @@ const bodyLimitBytes = 1_000_000;
 /** What is passed through whole is written again, by functions that call themselves. */
 const deepest = 64;
 
+/** What the server has for all its routes. */
+type Shared = { guard: Guard; bodies: Bodies };
+
 /** Ready when the server listens. */
-export function addApi(app: FastifyInstance, parts: ApiParts): void {
+export function addApi(app: FastifyInstance, parts: ApiParts & Shared): void {
   const routes: FastifyPluginAsync = (scope) => addRoutes(scope, parts);
-  void app.register(routes, { prefix: '/v1' });
+  void app.register(routes, { prefix: apiPrefix });
 }
 
-async function addRoutes(scope: FastifyInstance, parts: ApiParts): Promise<void> {
+async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Promise<void> {
   scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser(
-    'application/json',
-    { parseAs: 'string', bodyLimit: bodyLimitBytes },
-    (_request, body, done) => {
-      const value = readJson(String(body));
-      if (value === undefined) done(Object.assign(new Error('no JSON'), { statusCode: 400 }));
-      else done(null, value);
-    },
-  );
+  scope.addContentTypeParser('application/json', async (request: FastifyRequest) => {
+    const body = await parts.bodies.read(request.raw, bodyLimitBytes);
+    parts.bodies.release(request.raw);
+    const value = readJson(body.toString());
+    if (value === undefined) throw Object.assign(new Error('no JSON'), { statusCode: 400 });
+    return value;
+  });
   scope.setValidatorCompiler(validatorCompiler);
   scope.setSerializerCompiler(serializerCompiler);
   scope.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, parts.onFault));
@@ -83,10 +88,9 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts): Promise<void>
   const css = [{ filename: 'page.css', content: '.swagger-ui .topbar { display: none }' }];
   await scope.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, theme: { title: 'Lance: API', css } });
   const app = scope.withTypeProvider<ZodTypeProvider>();
-  const guard = createGuard(parts.tokens);
   app.get('/openapi.json', { schema: { hide: true } }, async () => scope.swagger());
-  addFlowRoutes(app, { ...parts, guard });
-  addBidRoutes(app, { ...parts, guard });
+  addFlowRoutes(app, parts);
+  addBidRoutes(app, parts);
 }
 
 /** Undefined: no JSON, or nested deeper than anything that is meant. */

@@ -13,6 +13,7 @@ const titles = {
   'not-allowed': [409, 'It is not possible where things stand'],
   'too-large': [413, 'The body is too large'],
   unsupported: [415, 'The body is of a kind that is not read'],
+  'too-many': [429, 'Too many requests'],
   invalid: [422, 'The request is not what the schema says'],
   breach: [422, 'The request would break a rule of the contract'],
   unavailable: [503, 'Try again with the same key'],
@@ -84,6 +85,7 @@ export function answerError(
   if (error instanceof Fault && error.retryable)
     return problem(reply, 'unavailable', 'The log or the views do not answer.');
   const status = isResponseSerializationError(error) ? 500 : (error.statusCode ?? 500);
+  if (status === 503) return problem(reply, 'unavailable', 'Too many requests are being read.');
   if (status === 413) return problem(reply, 'too-large', 'Send less at once.');
   if (status === 415) return problem(reply, 'unsupported', 'Send JSON, as application/json.');
   if (status >= 400 && status < 500) return problem(reply, 'malformed', 'The request could not be read.');
