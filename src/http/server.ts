@@ -22,7 +22,7 @@ export type ReadinessCheck = {
   note?: () => string;
 };
 
-export type ServerLimits = VisitorLimits & {
+type ServerLimits = VisitorLimits & {
   /** Of one webhook. */
   bodyLimitBytes: number;
   /** Of all bodies that are being read or worked on. */

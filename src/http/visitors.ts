@@ -8,7 +8,7 @@ export type VisitorLimits = {
 };
 
 /** `answered`: as usual. `first-refused`: the limit is reached with this one. `refused`: it was reached before. */
-export type Admission = 'answered' | 'first-refused' | 'refused';
+type Admission = 'answered' | 'first-refused' | 'refused';
 
 export type Visitors = {
   /** A request without a token. */
