@@ -73,6 +73,18 @@ function checkTime(
       report('paused', `${requestId}: ${instance} wrote ${writtenAt - span.from} ms after it had acknowledged a pause`);
     }
   }
+  const pausedMs = pausedSince(control, writtenAt);
+  if (pausedMs > settings.controlMaxAgeMs + 1) {
+    report('paused', `${requestId}: ${instance} wrote ${pausedMs} ms after a pause was ordered, and it was not lifted`);
+  }
+}
+
+/** For how long a pause has been ordered without a break, by the orders alone; 0 where none is in force. */
+function pausedSince({ history }: Evidence['control'], at: number): number {
+  const before = history.filter((entry) => entry.at < at);
+  const lifted = before.findLastIndex(({ state }) => state.pause === null);
+  const ordered = before[lifted + 1];
+  return ordered === undefined ? 0 : at - ordered.at;
 }
 
 /** The limits of the rule set that operators had put in force by then, as the process's clock said. */

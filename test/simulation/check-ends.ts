@@ -1,12 +1,17 @@
 /** Promise 2: nothing acknowledged is lost, every request ends once and explained, and its end agrees with the truth. */
+import type { AuctionRecord } from '../../src/domain/records.ts';
 import type { Claim, RequestState } from '../../src/domain/states.ts';
 import { ranked } from './auction-house.ts';
 import type { Report } from './checker.ts';
-import { ofKind, type Trails } from './log-trails.ts';
+import { type Entry, ofKind, type Trails } from './log-trails.ts';
+import { settings } from './policy.ts';
 import { rowOf } from './views.ts';
 import type { Acknowledged } from './webhook-sender.ts';
 import type { HouseRequest } from './workload.ts';
 import type { Evidence } from './world.ts';
+
+/** A process looks for the bids of waiting winner events this often, after what befalls it meanwhile. */
+const orphanLookMs = 15_000;
 
 const ends = ['passed', 'rejected', 'lost', 'not-landed', 'winner-failed', 'cancelled', 'expired', 'foreign-bid'];
 
@@ -15,10 +20,12 @@ export function checkEnds(evidence: Evidence, trails: Trails, report: Report): v
   const toldEnd = new Set<string>();
   for (const acknowledged of evidence.sender.acknowledged) {
     checkDurable(evidence, trails, acknowledged, report);
+    checkWinner(evidence, trails, acknowledged, report);
     const { content } = acknowledged.webhook;
     if (content.kind === 'requests') for (const requestId of content.requestIds) promised.add(requestId);
     if (content.kind === 'ended') for (const requestId of content.requestIds) toldEnd.add(requestId);
   }
+  for (const [requestId, trail] of trails) checkEarlier(evidence, requestId, trail, report);
   for (const requestId of promised) {
     const row = rowOf(evidence.views.data, requestId);
     if (row === null) {
@@ -29,6 +36,50 @@ export function checkEnds(evidence: Evidence, trails: Trails, report: Report): v
     const request = evidence.house.requests.get(requestId)!;
     checkTruth(evidence, request, row.state, toldEnd.has(requestId), report);
   }
+}
+
+/**
+ * An answer that takes bytes sent earlier for impossible, given by a process that found the claim of another: that one, or whoever
+ * had the request in between, may have sent them. Here the service says that somebody had.
+ */
+function checkEarlier({ house }: Evidence, requestId: string, trail: readonly Entry[], report: Report): void {
+  const claim = ofKind(trail, 'claimed')[0]?.record;
+  for (const { record, by } of ofKind(trail, 'answered')) {
+    const { kind } = record.outcome;
+    if (record.earlierAttemptPossible || (kind !== 'duplicate' && kind !== 'rejected')) continue;
+    if (claim?.claimId !== record.claimId || claim.instance === by) continue;
+    const written = house.written.filter((entry) => entry.requestId === requestId);
+    const own = written.find((entry) => entry.instance === by);
+    const other = written.find((entry) => entry.instance !== by && entry.writtenAt < (own?.writtenAt ?? 0));
+    if (other === undefined) continue;
+    report(
+      'truth',
+      `${requestId}: ${by} ruled out an earlier attempt for the claim of ${claim.instance}; ${other.instance} had written it`,
+    );
+  }
+}
+
+/** A winner event that was acknowledged reaches its request when the log names the bid before the desk may give it up. */
+function checkWinner(evidence: Evidence, trails: Trails, { webhook }: Acknowledged, report: Report): void {
+  const { content } = webhook;
+  if (content.kind !== 'winner') return;
+  const { bidId, event } = content;
+  const told = evidence.log.topics.callbacks
+    .flat()
+    .find(({ key, text }) => key === bidId && text.includes(`"${event}"`));
+  if (told === undefined) return;
+  const giveUpAt = told.landedAt + settings.graceMs - orphanLookMs;
+  for (const [requestId, trail] of trails) {
+    const naming = trail.find(({ record }) => namesBid(record, bidId));
+    if (naming === undefined || naming.landedAt > giveUpAt) continue;
+    const reached = ofKind(trail, event).some(({ record }) => record.requestCode === bidId);
+    if (!reached) report('lost', `${requestId}: its ${event} event was acknowledged and never reached it`);
+  }
+}
+
+function namesBid(record: AuctionRecord, bidId: string): boolean {
+  if (record.kind === 'ended') return record.bids.some((bid) => bid.bidId === bidId);
+  return record.kind === 'answered' && record.outcome.kind === 'accepted' && record.outcome.bidId === bidId;
 }
 
 /** When each thing that a webhook holds came into the log; null: never. */

@@ -13,7 +13,8 @@ import { call, never, type Remote } from './remote.ts';
 import { mixText, type SeededChance } from './seeded-chance.ts';
 import type { Process } from './virtual-time.ts';
 
-export type Stored = { key: string; text: string; landedAt: EpochMs };
+/** `by`: the process that appended it. */
+export type Stored = { key: string; text: string; landedAt: EpochMs; by: string };
 
 export type LogStore = {
   partitions: number;
@@ -42,15 +43,15 @@ export function decode<T extends Topic>(stored: Stored, partition: number, offse
   return { partition, offset, key: stored.key, record: JSON.parse(stored.text) as Topics[T] };
 }
 
-type Chunk = { topic: Topic; partition: number; entries: { key: string; text: string }[] };
+type Chunk = { topic: Topic; partition: number; entries: { key: string; text: string; by: string }[] };
 
-function chunksOf(store: LogStore, entries: readonly NewEntry[]): Chunk[] {
+function chunksOf(store: LogStore, entries: readonly NewEntry[], by: string): Chunk[] {
   const chunks = new Map<string, Chunk>();
   for (const { topic, key, record } of entries) {
     const partition = partitionOf(store, key);
     const name = `${topic}/${partition}`;
     const chunk = chunks.get(name) ?? { topic, partition, entries: [] };
-    chunk.entries.push({ key, text: JSON.stringify(record) });
+    chunk.entries.push({ key, text: JSON.stringify(record), by });
     chunks.set(name, chunk);
   }
   return [...chunks.values()];
@@ -105,7 +106,7 @@ function land(world: LogWorld, chunk: Chunk): void {
 function append(world: LogWorld, process: Process, entries: readonly NewEntry[]): Promise<void> {
   if (!process.alive) return never();
   const { chance, faults, time, store } = world;
-  const chunks = chunksOf(store, entries);
+  const chunks = chunksOf(store, entries, process.id);
   const fate = fateOf(chance, faults, chunks.length);
   chunks.forEach((chunk, index) => {
     const at = fate.landsMs[index] ?? null;

@@ -5,16 +5,16 @@ import type { LogStore } from './event-log.ts';
 type Kind = AuctionRecord['kind'];
 type OfKind<K extends Kind> = Extract<AuctionRecord, { kind: K }>;
 
-export type Entry<R extends AuctionRecord = AuctionRecord> = { record: R; landedAt: number };
+export type Entry<R extends AuctionRecord = AuctionRecord> = { record: R; landedAt: number; by: string };
 
 export type Trails = ReadonlyMap<string, readonly Entry[]>;
 
 export function readTrails(log: LogStore): Trails {
   const trails = new Map<string, Entry[]>();
   for (const partition of log.topics.auctions) {
-    for (const { key, text, landedAt } of partition) {
+    for (const { key, text, landedAt, by } of partition) {
       const trail = trails.get(key) ?? [];
-      trail.push({ record: JSON.parse(text), landedAt });
+      trail.push({ record: JSON.parse(text), landedAt, by });
       trails.set(key, trail);
     }
   }

@@ -83,10 +83,31 @@ const mutations: readonly Mutation[] = [
     replacement: 'presumedOurs: false',
     caughtAs: ['truth'],
   },
+  {
+    name: 'an inherited claim not taken for attempted (defect line 26)',
+    file: 'src/bidding/bid-sender.ts',
+    search: 'inherited: claim.instance !== world.instance || attempted.has(requestId),',
+    replacement: 'inherited: false,',
+    caughtAs: ['truth'],
+  },
+  {
+    name: 'callback offset past an orphan (defect line 26)',
+    file: 'src/bidding/callbacks.ts',
+    search: 'for (const orphan of kept) if (orphan.partition === partition) next = Math.min(next, orphan.offset);',
+    replacement: '',
+    caughtAs: ['lost'],
+  },
+  {
+    name: 'stale control obeyed for ever (defect line 26)',
+    file: 'src/bidding/gate.ts',
+    search: "if (known === null || clock.now() - known.readAt > settings.controlMaxAgeMs) return 'control-stale';",
+    replacement: "if (known === null) return 'control-stale';",
+    caughtAs: ['paused'],
+  },
 ];
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const seeds = 120;
+const seeds = 150;
 
 function copyOfSource(mutation: Mutation): string {
   const folder = mkdtempSync(join(tmpdir(), 'lance-mutation-'));

@@ -51,12 +51,15 @@ export type ControlStore = {
   obeyed: { instance: string; from: EpochMs; until: EpochMs | null }[];
   /** Every state that operators brought about, with its true time; the first one is from the beginning. */
   history: { at: EpochMs; state: ControlState }[];
+  /** Until when a process cannot reach the control. */
+  cutUntil: Map<string, EpochMs>;
 };
 
 /** `hash`: of the rule set in force from the beginning. */
 export function createControlStore(startAt: EpochMs, hash: string): ControlStore {
   const state: ControlState = { revision: 1, pause: null, caps: {}, ruleOrders: [{ hash, liveAt: startAt - 60_000 }] };
-  return { state, acknowledged: new Map(), obeyed: [], history: [{ at: startAt, state }] };
+  const history = [{ at: startAt, state }];
+  return { state, acknowledged: new Map(), obeyed: [], history, cutUntil: new Map() };
 }
 
 /** What an operator does from outside. */
@@ -76,7 +79,8 @@ export function createControl(remote: Remote, store: ControlStore, process: Proc
   return {
     read: () =>
       call(remote, process, journey(), () => {
-        if (faults.strikes('control-failed', 0.01)) throw new Fault('views-unavailable', 'no control');
+        const isCut = time.now() < (store.cutUntil.get(process.id) ?? 0) && !faults.over();
+        if (isCut || faults.strikes('control-failed', 0.01)) throw new Fault('views-unavailable', 'no control');
         return structuredClone(store.state);
       }),
     setPause: (pause: Pause | null) => call(remote, process, journey(), () => operate(store, time.now(), { pause })),

@@ -239,16 +239,29 @@ function announce(stage: Stage, batch: Batch): void {
 }
 
 function conclude(stage: Stage, batch: Batch, group: readonly HouseRequest[]): void {
-  const { faults, evidence } = stage;
+  const { chance, faults, time, evidence } = stage;
   const requestIds = group.map((request) => request.requestId);
   if (!faults.strikes('result-missing', 0.03)) {
-    evidence.sender.send({ text: messages.endOfAuction(batch, group), content: { kind: 'ended', requestIds } });
+    // A bid that was sent twice may have no id in the log yet: winner events then come before their bid is known.
+    const sentTwice = (id: string) => evidence.house.written.filter(({ requestId }) => requestId === id).length > 1;
+    const isLate = faults.strikes('end-told-late', requestIds.some(sentTwice) ? 0.4 : 0.02);
+    const lateMs = isLate ? chance.between(5_000, 12_000) : 0;
+    const tell = () =>
+      evidence.sender.send({ text: messages.endOfAuction(batch, group), content: { kind: 'ended', requestIds } });
+    if (isLate) time.after(lateMs, null, tell);
+    else tell();
+    if (isLate && chance.happens(0.4)) time.after(lateMs - chance.between(200, 2_000), null, () => crashAll(stage));
   }
   for (const request of group) {
     const best = ranked(request)[0];
     const bidId = best?.by === 'us' ? best.bidId : request.outside?.bidId;
     if (bidId !== undefined) crown(stage, bidId);
   }
+}
+
+function crashAll({ faults, lives }: Stage): void {
+  if (!faults.strikes('all-crash', 0.9)) return;
+  for (const process of lives.processes()) lives.crash(process);
 }
 
 function crown({ chance, faults, time, evidence }: Stage, bidId: string): void {
@@ -287,9 +300,11 @@ function chaos(stage: Stage): void {
   if (views.copies.length > 0 && faults.strikes('views-restored-older', 0.006))
     setBack(views, chance.pick(views.copies));
   if (faults.strikes('views-lost', 0.004)) setBack(views, null);
-  if (control.state.pause === null && faults.strikes('control-paused', 0.012)) {
-    operate(control, time.now(), { pause: { by: 'operator', reason: 'trial', at: time.now() } });
-    time.after(chance.between(500, 5_000), null, () => operate(control, time.now(), { pause: null }));
+  if (control.state.pause === null && faults.strikes('control-paused', 0.012)) pause(stage);
+  if (faults.strikes('control-cut', 0.012)) {
+    control.cutUntil.set(process.id, time.now() + chance.pick([1_500, 6_000, 12_000]));
+    // Operators pause when something is wrong: a process that does not hear them must not go on.
+    if (chance.happens(0.5)) time.after(chance.between(0, 1_500), null, () => pause(stage));
   }
   for (const group of evidence.log.groups?.values() ?? []) {
     if (faults.strikes('partitions-moved', 0.02)) group.move(chance);
@@ -306,6 +321,12 @@ function changeRules({ time, evidence, ruleBook }: Stage, hash: string): void {
   const at = time.now();
   ruleBook.push({ kind: 'activated', hash, at, by: 'operator' });
   operate(control, at, { ruleOrders: withOrder(control.state.ruleOrders, { hash, liveAt: at + 2_000 }) });
+}
+
+function pause({ chance, faults, time, evidence: { control } }: Stage): void {
+  if (faults.over() || control.state.pause !== null) return;
+  operate(control, time.now(), { pause: { by: 'operator', reason: 'trial', at: time.now() } });
+  time.after(chance.pick([500, 2_000, 5_000, 10_000]), null, () => operate(control, time.now(), { pause: null }));
 }
 
 function calm(stage: Stage): void {
