@@ -9,7 +9,15 @@ import { drawId, type HouseBid, type HouseRequest } from './workload.ts';
 
 export type HouseAnswer = { status: number; body: string };
 
-export type Verdict = 'accepted' | 'outside' | 'duplicate' | 'not-found' | 'expired' | 'too-long' | 'unreadable';
+export type Verdict =
+  | 'accepted'
+  | 'outside'
+  | 'duplicate'
+  | 'not-found'
+  | 'expired'
+  | 'too-long'
+  | 'unreadable'
+  | 'refused';
 
 /** One body on its way: first byte written by a process, and each time it reached the house. */
 export type Written = {
@@ -26,6 +34,8 @@ export type AuctionHouse = {
   written: Written[];
   write: (instance: string, body: string, at: EpochMs) => Written;
   receive: (written: Written, at: EpochMs) => HouseAnswer;
+  /** Turned away by a check in front of the auctions, which does not know what bids there are. */
+  refuse: (written: Written, at: EpochMs) => HouseAnswer;
 };
 
 export function sha256(text: string): string {
@@ -70,6 +80,7 @@ const answers: Record<Exclude<Verdict, 'accepted' | 'outside'>, HouseAnswer> = {
   expired: refusal(422, 'Solicitação expirada'),
   'too-long': refusal(422, 'Data de validade superior a 7 dias'),
   unreadable: refusal(400, 'Corpo inválido'),
+  refused: refusal(422, 'Trabalhador inelegível'),
 };
 
 const sevenDaysMs = 7 * 86_400_000;
@@ -107,6 +118,10 @@ export function createAuctionHouse(chance: SeededChance): AuctionHouse {
       const entry = { requestId: requestIdIn(body), instance, body, hash: sha256(body), writtenAt, arrivals: [] };
       written.push(entry);
       return entry;
+    },
+    refuse: (entry, at) => {
+      entry.arrivals.push({ at, verdict: 'refused' });
+      return answers.refused;
     },
     receive: (entry, at) => {
       const { verdict, bidId } = judge(entry, at);

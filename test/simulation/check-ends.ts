@@ -3,6 +3,7 @@ import type { AuctionRecord } from '../../src/domain/records.ts';
 import type { Claim, RequestState } from '../../src/domain/states.ts';
 import { ranked } from './auction-house.ts';
 import type { Report } from './checker.ts';
+import { partitionOf } from './event-log.ts';
 import { type Entry, ofKind, type Trails } from './log-trails.ts';
 import { settings } from './policy.ts';
 import { rowOf } from './views.ts';
@@ -25,7 +26,10 @@ export function checkEnds(evidence: Evidence, trails: Trails, report: Report): v
     if (content.kind === 'requests') for (const requestId of content.requestIds) promised.add(requestId);
     if (content.kind === 'ended') for (const requestId of content.requestIds) toldEnd.add(requestId);
   }
-  for (const [requestId, trail] of trails) checkEarlier(evidence, requestId, trail, report);
+  for (const [requestId, trail] of trails) {
+    checkEarlier(evidence, requestId, trail, report);
+    checkEnder(evidence, requestId, trail, report);
+  }
   for (const requestId of promised) {
     const row = rowOf(evidence.views.data, requestId);
     if (row === null) {
@@ -56,6 +60,29 @@ function checkEarlier({ house }: Evidence, requestId: string, trail: readonly En
       'truth',
       `${requestId}: ${by} ruled out an earlier attempt for the claim of ${claim.instance}; ${other.instance} had written it`,
     );
+  }
+}
+
+/**
+ * A process that has lost the partition says nothing of a claim but what the service answered: its owner goes on with it, and
+ * would stop at an end that it did not bring about.
+ */
+function checkEnder({ log }: Evidence, requestId: string, trail: readonly Entry[], report: Report): void {
+  const partition = partitionOf(log, requestId);
+  for (const { record, by, triedAt } of trail) {
+    const isUnsent = record.kind === 'passed' && record.claimId !== null;
+    const isUnanswered = record.kind === 'answered' && record.outcome.kind === 'unknown';
+    if (!isUnsent && !isUnanswered) continue;
+    const lost = log.lost.find(
+      (span) =>
+        span.instance === by &&
+        span.partition === partition &&
+        span.from < triedAt &&
+        triedAt < (span.until ?? Number.POSITIVE_INFINITY),
+    );
+    if (lost === undefined) continue;
+    const text = `${by} ended the claim ${triedAt - lost.from} ms after it had lost the partition`;
+    report('not-owner', `${requestId}: ${text}`);
   }
 }
 

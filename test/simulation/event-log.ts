@@ -13,8 +13,8 @@ import { call, never, type Remote } from './remote.ts';
 import { mixText, type SeededChance } from './seeded-chance.ts';
 import type { Process } from './virtual-time.ts';
 
-/** `by`: the process that appended it. */
-export type Stored = { key: string; text: string; landedAt: EpochMs; by: string };
+/** `by`: the process that appended it. `triedAt`: when that process first tried to. */
+export type Stored = { key: string; text: string; landedAt: EpochMs; by: string; triedAt: EpochMs };
 
 export type LogStore = {
   partitions: number;
@@ -25,6 +25,10 @@ export type LogStore = {
   groups: Map<Topic, Group> | null;
   /** By process, whether it may act for a partition of `auctions` as far as it knows; of consumers that share partitions. */
   owners: Map<string, (partition: number) => boolean>;
+  /** Times during which a process had been told that a partition of `auctions` is somebody else's; `until` null: ever since. */
+  lost: { instance: string; partition: number; from: EpochMs; until: EpochMs | null }[];
+  /** When a process first tried to append the end of a claim: by process and text. */
+  tried: Map<string, EpochMs>;
 };
 
 const topicNames: readonly Topic[] = ['auctions', 'callbacks', 'dead-letters', 'inputs', 'flows'];
@@ -32,7 +36,15 @@ const topicNames: readonly Topic[] = ['auctions', 'callbacks', 'dead-letters', '
 export function createLogStore(partitions: number, shared: boolean): LogStore {
   const lists = () => Array.from({ length: partitions }, (): Stored[] => []);
   const topics = Object.fromEntries(topicNames.map((topic) => [topic, lists()])) as Record<Topic, Stored[][]>;
-  return { partitions, topics, waiting: [], groups: shared ? new Map() : null, owners: new Map() };
+  return {
+    partitions,
+    topics,
+    waiting: [],
+    groups: shared ? new Map() : null,
+    owners: new Map(),
+    lost: [],
+    tried: new Map(),
+  };
 }
 
 export function partitionOf(store: LogStore, key: string): number {
@@ -43,15 +55,19 @@ export function decode<T extends Topic>(stored: Stored, partition: number, offse
   return { partition, offset, key: stored.key, record: JSON.parse(stored.text) as Topics[T] };
 }
 
-type Chunk = { topic: Topic; partition: number; entries: { key: string; text: string; by: string }[] };
+type Chunk = { topic: Topic; partition: number; entries: Omit<Stored, 'landedAt'>[] };
 
-function chunksOf(store: LogStore, entries: readonly NewEntry[], by: string): Chunk[] {
+function chunksOf(store: LogStore, entries: readonly NewEntry[], by: string, now: EpochMs): Chunk[] {
   const chunks = new Map<string, Chunk>();
   for (const { topic, key, record } of entries) {
     const partition = partitionOf(store, key);
     const name = `${topic}/${partition}`;
     const chunk = chunks.get(name) ?? { topic, partition, entries: [] };
-    chunk.entries.push({ key, text: JSON.stringify(record), by });
+    const text = JSON.stringify(record);
+    const triedAt = store.tried.get(`${by}|${text}`) ?? now;
+    if (topic === 'auctions' && 'claimId' in record && record.kind !== 'claimed')
+      store.tried.set(`${by}|${text}`, triedAt);
+    chunk.entries.push({ key, text, by, triedAt });
     chunks.set(name, chunk);
   }
   return [...chunks.values()];
@@ -106,7 +122,7 @@ function land(world: LogWorld, chunk: Chunk): void {
 function append(world: LogWorld, process: Process, entries: readonly NewEntry[]): Promise<void> {
   if (!process.alive) return never();
   const { chance, faults, time, store } = world;
-  const chunks = chunksOf(store, entries, process.id);
+  const chunks = chunksOf(store, entries, process.id, time.now());
   const fate = fateOf(chance, faults, chunks.length);
   chunks.forEach((chunk, index) => {
     const at = fate.landsMs[index] ?? null;
@@ -270,18 +286,32 @@ async function consumeShare<T extends Topic>(
     for (const [partition, part] of [...held]) {
       if (partitions.includes(partition) && !afresh) continue;
       await part.end();
-      if (held.delete(partition)) options.onLost(partition);
+      if (!held.delete(partition)) continue;
+      noteLost(partition);
+      options.onLost(partition);
     }
     for (const partition of partitions) {
       if (isOutdated()) return;
       if (held.has(partition)) continue;
       const part = follow(world, process, options, partition, following);
       held.set(partition, part);
+      noteBack(partition);
       await part.begin();
     }
     if (isOutdated()) return;
     following.suspended = false;
     for (const part of held.values()) part.wake();
+  }
+
+  function noteLost(partition: number): void {
+    if (options.topic !== 'auctions') return;
+    world.store.lost.push({ instance: process.id, partition, from: world.time.now(), until: null });
+  }
+
+  function noteBack(partition: number): void {
+    if (options.topic !== 'auctions') return;
+    const spans = world.store.lost.filter((span) => span.instance === process.id && span.partition === partition);
+    for (const span of spans) span.until ??= world.time.now();
   }
 
   function fail(fault: unknown): void {

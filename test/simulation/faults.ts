@@ -32,6 +32,7 @@ export const faultKinds = [
   'bid-500-landed',
   'bid-500-not-landed',
   'bid-garbage-answer',
+  'bid-refused',
   'bid-429',
   'bid-401',
   'bid-unreachable',

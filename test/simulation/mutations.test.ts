@@ -84,6 +84,20 @@ const mutations: readonly Mutation[] = [
     caughtAs: ['truth'],
   },
   {
+    name: 'ownership not asked before a write (defect line 26)',
+    file: 'src/bidding/bid-sender.ts',
+    search: ' && world.owns(requestId),',
+    replacement: ',',
+    caughtAs: ['not-owner'],
+  },
+  {
+    name: '`abandon` does nothing (defect line 26)',
+    file: 'src/bidding/bid-sender.ts',
+    search: 'if (sending.has(requestId)) abandoned.add(requestId);',
+    replacement: '',
+    caughtAs: ['not-owner', 'truth'],
+  },
+  {
     name: 'an inherited claim not taken for attempted (defect line 26)',
     file: 'src/bidding/bid-sender.ts',
     search: 'inherited: claim.instance !== world.instance || attempted.has(requestId),',
@@ -103,6 +117,13 @@ const mutations: readonly Mutation[] = [
     search: "if (known === null || clock.now() - known.readAt > settings.controlMaxAgeMs) return 'control-stale';",
     replacement: "if (known === null) return 'control-stale';",
     caughtAs: ['paused'],
+  },
+  {
+    name: 'a rejection believed after an attempt (defect line 26)',
+    file: 'src/bidding/evolve.ts',
+    search: "record.outcome.kind === 'rejected' && earlier",
+    replacement: "record.outcome.kind === 'rejected' && earlier && Date.now() < 0",
+    caughtAs: ['truth', 'exposure'],
   },
 ];
 

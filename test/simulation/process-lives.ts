@@ -33,6 +33,8 @@ export type LivesWorld = {
   mapping: RequestMapping;
   ruleBook: RuleBookEntry[];
   rules: RuleVariants;
+  /** The rules are those of the beginning for good, and no rule desk looks after them. */
+  fixedRules: boolean;
 };
 
 export type Lives = {
@@ -105,8 +107,8 @@ export function createLives(world: LivesWorld): Lives {
       chance: chance.fork(process.id).unit,
       settings,
       learning: true,
-      policy: rules.policy,
-      onControl: rules.onControl,
+      policy: world.fixedRules ? () => world.rules.all[0]!.policy : rules.policy,
+      ...(world.fixedRules ? {} : { onControl: rules.onControl }),
       encodeBid: encode,
       observer: () => {},
     });

@@ -24,6 +24,8 @@ const table = loadTable();
 
 export type ServiceWorld = Remote & {
   house: AuctionHouse;
+  /** One process at a time may write for a request: no other one's bytes can be out unawares. */
+  exclusive: boolean;
   /** The first byte is out. */
   onWritten: (written: Written) => void;
   /** A bid has landed: rivals may answer it. */
@@ -46,11 +48,17 @@ const fates: readonly (readonly [FaultKind, number])[] = [
   ['bid-garbage-answer', 0.02],
 ];
 
-function drawFate({ chance, faults }: ServiceWorld): Fate {
+function drawFate({ chance, faults, house, exclusive }: ServiceWorld, { requestId }: Written): Fate {
   const slow = faults.strikes('bid-latency', 0.06) ? chance.between(100, 2_500) : 0;
   const thereMs = chance.between(2, 30);
+  const backMs = chance.between(2, 60) + slow;
+  const attempts = house.written.filter((other) => other.requestId === requestId).length;
+  // Mostly of attempts that are not the first: an earlier one may have landed, and the refusal does not say so.
+  if (exclusive && faults.strikes('bid-refused', attempts > 1 ? 0.4 : 0.02)) {
+    return { kind: 'bid-refused', thereMs, backMs };
+  }
   const kind = fates.find(([candidate, probability]) => faults.strikes(candidate, probability))?.[0] ?? null;
-  return { kind, thereMs, backMs: chance.between(2, 60) + slow };
+  return { kind, thereMs, backMs };
 }
 
 export function createService(world: ServiceWorld, process: Process): Service {
@@ -82,7 +90,7 @@ export function createService(world: ServiceWorld, process: Process): Service {
 
   /** Bytes are out. Whatever happens now, the process learns of it only by its own events. */
   function carry(written: Written, firstByteAt: number, resolve: (answer: BidAnswer) => void): void {
-    const fate = drawFate(world);
+    const fate = drawFate(world, written);
     const tell = (delayMs: number, answer: BidAnswer) => time.after(delayMs, process, () => resolve(answer));
     const timeoutMs = chance.between(300, 2_500);
     const { thereMs, backMs } = fate;
@@ -107,6 +115,10 @@ export function createService(world: ServiceWorld, process: Process): Service {
         tell(timeoutMs, unknown('timeout', firstByteAt));
         return;
       default:
+    }
+    if (fate.kind === 'bid-refused') {
+      time.after(thereMs, null, () => tell(backMs, answered(house.refuse(written, time.now()), firstByteAt)));
+      return;
     }
     time.after(thereMs, null, () => {
       const first = land(written);

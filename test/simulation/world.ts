@@ -78,6 +78,7 @@ type Stage = {
     failedWinners: Set<string>;
   };
   ruleBook: RuleBookEntry[];
+  fixedRules: boolean;
   lives: Lives;
   batches: readonly Batch[];
   endsAt: EpochMs;
@@ -107,6 +108,7 @@ function build(seed: number): Stage {
   const house = createAuctionHouse(chance.fork('house'));
   rules ??= createRuleVariants();
   const first = rules.all[0]!;
+  const fixedRules = chance.fork('rules').happens(0.4);
   const control = createControlStore(startAt, first.hash);
   const ruleBook: RuleBookEntry[] = rules.all.map(({ hash, source }) => {
     return { kind: 'proposed', hash, at: startAt - 90_000, by: null, against: null, changes: [], source };
@@ -142,6 +144,7 @@ function build(seed: number): Stage {
     service: {
       ...remote,
       house,
+      exclusive: log.groups !== null,
       onWritten: (written) => {
         noteReservation(stage, written);
         noteOwner(stage, written);
@@ -155,6 +158,7 @@ function build(seed: number): Stage {
     mapping,
     ruleBook,
     rules,
+    fixedRules,
   });
   const evidence = {
     log,
@@ -169,7 +173,20 @@ function build(seed: number): Stage {
     rules,
     failedWinners: new Set<string>(),
   };
-  const stage: Stage = { seed, chance, faults, time, remote, evidence, ruleBook, lives, batches, endsAt, threw: [] };
+  const stage: Stage = {
+    seed,
+    chance,
+    faults,
+    time,
+    remote,
+    evidence,
+    ruleBook,
+    fixedRules,
+    lives,
+    batches,
+    endsAt,
+    threw: [],
+  };
   return stage;
 }
 
@@ -301,15 +318,16 @@ function chaos(stage: Stage): void {
     setBack(views, chance.pick(views.copies));
   if (faults.strikes('views-lost', 0.004)) setBack(views, null);
   if (control.state.pause === null && faults.strikes('control-paused', 0.012)) pause(stage);
-  if (faults.strikes('control-cut', 0.012)) {
+  if (faults.strikes('control-cut', 0.02)) {
     control.cutUntil.set(process.id, time.now() + chance.pick([1_500, 6_000, 12_000]));
     // Operators pause when something is wrong: a process that does not hear them must not go on.
-    if (chance.happens(0.5)) time.after(chance.between(0, 1_500), null, () => pause(stage));
+    if (chance.happens(0.7)) time.after(chance.between(0, 1_500), null, () => pause(stage));
   }
   for (const group of evidence.log.groups?.values() ?? []) {
     if (faults.strikes('partitions-moved', 0.02)) group.move(chance);
   }
-  if (faults.strikes('rules-changed', 0.02)) changeRules(stage, chance.pick(evidence.rules.all).hash);
+  if (!stage.fixedRules && faults.strikes('rules-changed', 0.02))
+    changeRules(stage, chance.pick(evidence.rules.all).hash);
   if (faults.strikes('control-cap', 0.006)) {
     operate(control, time.now(), { caps: { book: chance.between(500_000, 4_000_000) } });
   }
