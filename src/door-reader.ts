@@ -1,4 +1,5 @@
 /** The thread that reads webhooks, seen from the door: bodies go out, entries of the log come back. */
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Topic } from './domain/records.ts';
 import type { BodyReader, DoorLimits } from './http/door.ts';
@@ -56,7 +57,7 @@ export function createDoorReader(data: DoorThreadData, here: BodyReader, restMs 
     waiting.delete(word.id);
   };
   const timer = setTimeout(() => {
-    worker = new Worker(new URL('./door-thread.ts', import.meta.url), { workerData: data });
+    worker = new Worker(new URL(`./door-thread${extname(import.meta.url)}`, import.meta.url), { workerData: data });
     worker.on('message', hear);
     worker.on('error', (fault) => {
       throw fault;

@@ -1,4 +1,5 @@
 /** The thread of the rules, seen from the desk: started, asked, started anew when a file was too much for it. */
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { RuleReport, RuleWatch } from './bidding/ports.ts';
 import { Fault } from './errors.ts';
@@ -29,7 +30,7 @@ export function createRuleWatch(data: RuleThreadData): RuleWatch {
   function run(): void {
     if (later !== null) clearTimeout(later);
     fresh = false;
-    const begun = new Worker(new URL('./rule-thread.ts', import.meta.url), {
+    const begun = new Worker(new URL(`./rule-thread${extname(import.meta.url)}`, import.meta.url), {
       workerData: data,
       resourceLimits: { maxOldGenerationSizeMb: memoryMb },
     });

@@ -1,4 +1,5 @@
 /** The thread that replays the candidate of an impact, seen from the command: it helps to read the file, so that it has the requests by then. */
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Model } from '../config.ts';
 import type { RecordedCase } from '../impact/recorded-cases.ts';
@@ -53,7 +54,9 @@ export function createReplayApart(task: ReplayTask): ReplayApart {
   };
   const ask = (question: ReplayQuestion) => {
     if (worker === null) {
-      worker = new Worker(new URL('../replay-thread.ts', import.meta.url), { workerData: task });
+      worker = new Worker(new URL(`../replay-thread${extname(import.meta.url)}`, import.meta.url), {
+        workerData: task,
+      });
       worker.on('message', hear);
       worker.on('error', fail);
     }

@@ -38,6 +38,12 @@ function hashOf(win: Float64Array): string {
   return hash('sha256', win, 'hex');
 }
 
+/** The curve of a distribution over cells, as `priorDistribution` makes them. */
+export function curveOf(distribution: Float64Array): WinCurve {
+  const win = winOf(distribution);
+  return describe(win, hashOf(win));
+}
+
 /** Quantile of one lender's rates at which `share` of them lie below; linear between those given and beyond them. */
 function shareBelow(rateHundredths: number, quantiles: PriorSettings['quantiles']): number {
   let index = 1;

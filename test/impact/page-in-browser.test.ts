@@ -9,8 +9,7 @@ import { type HtmlPage, htmlPage, type Plot, type PlotUnit } from '../../src/imp
 import { describeInBrowser, domOf } from './browser.ts';
 
 const readText = (path: string) => readFileSync(path, 'utf8');
-const readPackageFile = (path: string) => readText(join(import.meta.dirname, '../..', path));
-const assets = pageAssets({ readText, readPackageFile });
+const assets = pageAssets({ readText });
 
 /** Notes each text that is drawn, with the sides of its box in pixels of the canvas. */
 const probe = `

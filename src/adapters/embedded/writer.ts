@@ -1,4 +1,5 @@
 /** The main thread's side of the writer thread: tasks go out, promises come back. */
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Fault } from '../../errors.ts';
 import type { TaskResult, WriterReply, WriterRequest, WriterTask } from './writer-messages.ts';
@@ -16,7 +17,9 @@ type Waiting = { resolve: (result: TaskResult) => void; reject: (fault: Error) =
 
 /** Rejects when the file cannot be opened. `onDeath` hears when the thread ends unasked; nothing can be stored after that. */
 export async function startWriter(path: string, onDeath: (fault: Fault) => void): Promise<Writer> {
-  const worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: { path } });
+  const worker = new Worker(new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url), {
+    workerData: { path },
+  });
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
   let commits = 0;
