@@ -11,13 +11,15 @@ export function describeInBrowser(name: string, body: () => void): void {
   describeWithProgram(name, program, 'Debian: chromium', body);
 }
 
-/** The page's elements after its scripts have run. */
-export function domOf(path: string): string {
+const switches = [
+  ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-sync', '--no-first-run'],
+  ...['--disable-background-networking', '--disable-component-update'],
+];
+
+function run(address: string, words: readonly string[]): string {
   const profile = mkdtempSync(join(tmpdir(), 'lance-chromium-'));
-  const switches = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-sync', '--dump-dom'];
-  const quiet = ['--disable-background-networking', '--disable-component-update', `--user-data-dir=${profile}`];
   try {
-    return execFileSync(program, [...switches, ...quiet, `file://${path}`], {
+    return execFileSync(program, [...switches, ...words, `--user-data-dir=${profile}`, address], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
       timeout: 60_000,
@@ -26,4 +28,14 @@ export function domOf(path: string): string {
   } finally {
     rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+/** The elements of the page in this file after its scripts have run. */
+export function domOf(path: string): string {
+  return run(`file://${path}`, ['--dump-dom']);
+}
+
+/** The same for a page of a server, when it has fetched what it needs; the server must run in another process. `words` are further switches. */
+export function domAt(url: string, ...words: readonly string[]): string {
+  return run(url, ['--dump-dom', '--virtual-time-budget=20000', ...words]);
 }

@@ -49,6 +49,10 @@ const bodyLimitBytes = 1_000_000;
 /** What is passed through whole is written again, by functions that call themselves. */
 const deepest = 64;
 
+/** The page loads from here and nowhere else, by the protocol it came by: TLS is the proxy's, and there may be none. */
+const pagePolicy =
+  "default-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'; img-src 'self' data:; object-src 'none'";
+
 /** What the server has for all its routes. */
 type Shared = { guard: Guard; bodies: Bodies };
 
@@ -86,7 +90,14 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
     transform: jsonSchemaTransform,
   });
   const css = [{ filename: 'page.css', content: '.swagger-ui .topbar { display: none }' }];
-  await scope.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, theme: { title: 'Lance: API', css } });
+  await scope.register(swaggerUi, {
+    routePrefix: '/docs',
+    // Without a slash at its end the page refers to its files from the root, where the prefix of the scope counts.
+    indexPrefix: apiPrefix,
+    staticCSP: pagePolicy,
+    theme: { title: 'Lance: API', css },
+    uiConfig: { validatorUrl: null },
+  });
   const app = scope.withTypeProvider<ZodTypeProvider>();
   app.get('/openapi.json', { schema: { hide: true } }, async () => scope.swagger());
   addFlowRoutes(app, parts);
