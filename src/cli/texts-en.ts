@@ -274,6 +274,8 @@ export const en: Texts = {
     answer: 'answer',
     httpStatus: (status) => `HTTP ${status}`,
     noAnswer: 'none',
+    replaySealed:
+      'not made again: the rules look at facts that are sealed; set LANCE_PSEUDONYM_KEY to the key of the desk',
     withheld: 'body not shown: without LANCE_PSEUDONYM_KEY it is not known which name to take out of it',
     unreadable: 'body not shown: LANCE_PSEUDONYM_KEY is not the key that the desk ran with',
     published: 'Published bids',

@@ -277,6 +277,8 @@ export const pt = {
     answer: 'resposta',
     httpStatus: (status: number) => `HTTP ${status}`,
     noAnswer: 'nenhuma',
+    replaySealed:
+      'não refeita: as regras olham fatos que estão lacrados; defina LANCE_PSEUDONYM_KEY com a chave da mesa',
     withheld: 'corpo não mostrado: sem LANCE_PSEUDONYM_KEY não se sabe que nome tirar dele',
     unreadable: 'corpo não mostrado: LANCE_PSEUDONYM_KEY não é a chave com que a mesa rodou',
     published: 'Lances publicados',
