@@ -10,6 +10,7 @@ import { type Fields, isPlain, nearestName, optional } from './config/fields.ts'
 import { splitCommand } from './config/formats.ts';
 import {
   type ApiSection,
+  type AuditSection,
   type ContactSection,
   type HttpSettings,
   type Role,
@@ -44,6 +45,7 @@ export type Config = {
   flows: FlowSettings;
   api: ApiSection;
   pseudonymKey: string;
+  audit: AuditSection;
   /** What decisions depend on, as canonical JSON without secrets, and its SHA-256 in hex: a stored input of every decision. */
   settings: { hash: string; content: string };
 };
@@ -51,7 +53,13 @@ export type Config = {
 export type ConfigResult = { kind: 'config'; config: Config } | { kind: 'refused'; faults: readonly string[] };
 
 /** Where the data is: all that reading and stopping need, so that a fault elsewhere never keeps anybody from pausing. */
-export type Place = { store: StorePlace; rulesDir: string; rules: RulesSection; pseudonymKey: string | null };
+export type Place = {
+  store: StorePlace;
+  rulesDir: string;
+  rules: RulesSection;
+  pseudonymKey: string | null;
+  audit: AuditSection;
+};
 export type PlaceResult = { kind: 'place'; place: Place } | { kind: 'refused'; faults: readonly string[] };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -94,6 +102,8 @@ const variables: Readonly<Record<string, { path: string; read?: (value: string) 
   LANCE_REDIS_URL: { path: 'redis.url' },
   LANCE_RULES_DIR: { path: 'rulesDir' },
   LANCE_PSEUDONYM_KEY: { path: 'pseudonymKey' },
+  LANCE_AUDIT_ANCHOR: { path: 'audit.anchorFile' },
+  LANCE_AUDIT_KEY: { path: 'audit.key' },
   LANCE_HTTP_HOST: { path: 'http.host' },
   LANCE_HTTP_PORT: { path: 'http.port', read: numberOf },
   LANCE_WEBHOOK_HOST: { path: 'http.webhookHost' },
@@ -267,6 +277,7 @@ function configOf(read: Sections, store: StorePlace): Config {
     flows: read.flows,
     api: read.api,
     pseudonymKey: read.pseudonymKey,
+    audit: read.audit,
     settings: Object.freeze({ hash: createHash('sha256').update(content).digest('hex'), content }),
   });
 }
@@ -314,20 +325,26 @@ export function readConfig(environment: Environment, readFile: ReadFile): Config
 export function readPlace(environment: Environment, readFile: ReadFile): PlaceResult {
   const faults: string[] = [];
   const layers = readLayers(environment, readFile, faults);
-  const { backend, dataDir, kafka, redis, rulesDir, rules, pseudonymKey } = sections;
-  const wanted = { backend, dataDir, kafka, redis, rulesDir, rules, pseudonymKey: optional(pseudonymKey) };
+  const { backend, dataDir, kafka, redis, rulesDir, rules, pseudonymKey, audit } = sections;
+  const wanted = { backend, dataDir, kafka, redis, rulesDir, rules, audit, pseudonymKey: optional(pseudonymKey) };
   const read = readFields<Wanted>(wanted, layers, faults);
   const store = placeOf(read as Partial<Sections>, faults);
   if (faults.length > 0 || store === null) return { kind: 'refused', faults };
   const found = read as Wanted;
-  const { pseudonymKey: key, rules: own } = found;
+  const { pseudonymKey: key, rules: own, audit: anchors } = found;
   return {
     kind: 'place',
-    place: Object.freeze({ store, rulesDir: found.rulesDir ?? defaultRulesDir, rules: own, pseudonymKey: key }),
+    place: Object.freeze({
+      store,
+      rulesDir: found.rulesDir ?? defaultRulesDir,
+      rules: own,
+      pseudonymKey: key,
+      audit: anchors,
+    }),
   };
 }
 
-type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir' | 'rules'> & {
+type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir' | 'rules' | 'audit'> & {
   pseudonymKey: string | null;
 };
 

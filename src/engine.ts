@@ -3,7 +3,7 @@
 import type { Policy } from './bidding/decide.ts';
 import { createDesk, type Desk } from './bidding/desk.ts';
 import type { DeskStatus } from './bidding/desk-world.ts';
-import { enterHouse, watchHouse } from './bidding/house.ts';
+import { enterHouse, noBidReceivedBefore, watchHouse } from './bidding/house.ts';
 import type { DeskObserver, Step } from './bidding/observer.ts';
 import type {
   Control,
@@ -28,6 +28,7 @@ import {
 } from './bidding/snapshots.ts';
 import type { Config } from './config.ts';
 import type { Chance, Clock } from './domain/clock.ts';
+import type { EpochMs } from './domain/glossary.ts';
 import type { Vault } from './domain/vault.ts';
 import type { Fault } from './errors.ts';
 import type { ApiParts } from './http/api/api.ts';
@@ -117,6 +118,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const queries = withinBudget({ ...given, budget, perDay: config.bidding.directQueriesPerDay });
   const parts: EngineParts = { ...given, service: { ...given.service, ...queries } };
   await enterHouse({ ...parts, ...parts.store });
+  const restored = await noBidReceivedBefore(parts.store);
   const metrics = createMetrics();
   const lagWatch = createLagWatch();
   const rules = createRuleDesk({
@@ -127,7 +129,9 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     policyOf: createPolicyMaker(config),
     onEvent: ruleJournal(journal),
   });
-  const { desk, keeper } = config.roles.includes('desk') ? deskOf(parts, metrics, rules) : { desk: null, keeper: null };
+  const { desk, keeper } = config.roles.includes('desk')
+    ? deskOf(parts, metrics, rules, restored)
+    : { desk: null, keeper: null };
   const flowDesk = desk === null ? null : flowDeskOf(parts, desk, metrics);
   const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, metrics);
   const server = createServer({
@@ -200,7 +204,12 @@ function doorOf(parts: EngineParts, readBody: BodyReader, metrics: Metrics): Doo
   });
 }
 
-function deskOf(parts: EngineParts, metrics: Metrics, rules: RuleDesk): { desk: Desk; keeper: SnapshotKeeper | null } {
+function deskOf(
+  parts: EngineParts,
+  metrics: Metrics,
+  rules: RuleDesk,
+  restored: EpochMs,
+): { desk: Desk; keeper: SnapshotKeeper | null } {
   const { config, store, journal, clock } = parts;
   const onProgress = ({ partition, applied, restored }: RebuildProgress) =>
     journal.info('rebuilding', { partition, offset: applied, count: restored });
@@ -221,6 +230,7 @@ function deskOf(parts: EngineParts, metrics: Metrics, rules: RuleDesk): { desk: 
     ...parts,
     ...store,
     settings: config.bidding,
+    noBidReceivedBefore: restored,
     policy: rules.policy,
     onControl: rules.onControl,
     encodeBid: (requestId, offer) => encodeBid({ requestId, offer, contacts: config.contacts }),

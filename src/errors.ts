@@ -7,6 +7,10 @@ const table = {
   'sealed-unreadable': { retryable: false, exitCode: 78 },
   'data-directory-in-use': { retryable: false, exitCode: 73 },
   'data-directory-unusable': { retryable: false, exitCode: 73 },
+  /** It holds less than is known to have been stored, or something else. */
+  'store-set-back': { retryable: false, exitCode: 65 },
+  'store-damaged': { retryable: false, exitCode: 65 },
+  'anchor-unusable': { retryable: false, exitCode: 73 },
   'configuration-invalid': { retryable: false, exitCode: 78 },
   'rules-refused': { retryable: false, exitCode: 78 },
   'rules-unchecked': { retryable: true, exitCode: 75 },

@@ -7,14 +7,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError } from 'commander';
+import { type AnchorPlace, anchorFileOf } from './adapters/embedded/anchor.ts';
 import { isHeld } from './adapters/embedded/database.ts';
+import { quickCheck } from './adapters/embedded/quick-check.ts';
 import { openEmbeddedReader } from './adapters/embedded/reader.ts';
-import { openEmbeddedStore } from './adapters/embedded/store.ts';
+import { openSetBack as openEmbeddedSetBack, openEmbeddedStore } from './adapters/embedded/store.ts';
 import { openKafkaLog } from './adapters/kafka/log.ts';
 import { openRedisStore } from './adapters/redis/store.ts';
 import { createService } from './adapters/service/service.ts';
 import { createSystemClock } from './adapters/system/clock.ts';
 import { readRuleFiles } from './adapters/system/rule-files.ts';
+import { createAuditKey } from './adapters/vault/audit-key.ts';
 import { createVault } from './adapters/vault/vault.ts';
 import { registerCommands } from './cli/commands.ts';
 import { type DemoOptions, demoAuction, demoPace, demoSettings, runStream } from './cli/demo.ts';
@@ -22,7 +25,7 @@ import { createFormat } from './cli/format.ts';
 import { judge, reportText } from './cli/judge.ts';
 import { createTerminal } from './cli/terminal.ts';
 import { languageOf } from './cli/texts.ts';
-import type { DeskReader } from './cli/world.ts';
+import type { DeskReader, SetBackStore } from './cli/world.ts';
 import type { StorePlace } from './config/store-place.ts';
 import {
   type Config,
@@ -72,6 +75,8 @@ function configuration(environment: Environment, readFile = readText): Config {
   );
 }
 
+const here = (): Place => place(process.env);
+
 function place(environment: Environment): Place {
   const result = readPlace(environment, readText);
   if (result.kind === 'place') return result.place;
@@ -102,12 +107,37 @@ async function openStore(
 ): Promise<OpenStore> {
   switch (config.store.backend) {
     case 'embedded':
-      return openEmbeddedStore({ directory: config.store.dataDir, onFault: watchers.onFault });
+      return openEmbeddedStore({
+        directory: config.store.dataDir,
+        onFault: watchers.onFault,
+        anchor: anchorOf(config.store.dataDir, config, watchers.journal),
+        onAnchorFault: (text) => watchers.journal.error('anchor-unwritten', { text }),
+      });
     case 'kafka':
       return whenThere(config.store, { ...watchers, appendTimeoutMs: config.http.appendTimeoutMs });
     default:
       return config.store satisfies never;
   }
+}
+
+/** Where the heads of an embedded log are kept. `journal` hears when that is where a restore would put them back too. */
+function anchorOf(
+  dataDir: string,
+  { audit, pseudonymKey }: Pick<Config, 'audit' | 'pseudonymKey'>,
+  journal: Journal | null,
+): AnchorPlace {
+  const { file, inside } = anchorFileOf(dataDir, audit.anchorFile);
+  if (inside) {
+    const text = `the anchor of the log is ${file}: an older copy of the whole directory put back would not be noticed; name a file elsewhere in LANCE_AUDIT_ANCHOR`;
+    journal?.warn('anchor-inside', { text });
+  }
+  return { file, key: createAuditKey(audit.key ?? pseudonymKey), everyMs: audit.anchorMs };
+}
+
+/** Null where no key was given. */
+function anchorAt(dataDir: string, { audit, pseudonymKey }: Place): AnchorPlace | null {
+  const secret = audit.key ?? pseudonymKey;
+  return secret === null ? null : anchorOf(dataDir, { audit, pseudonymKey: secret }, null);
 }
 
 /** Servers may come up after the desk: it waits for them, and says for what. */
@@ -166,15 +196,36 @@ async function openWhole(place: StorePlace): Promise<OpenStore> {
   const onFault = (fault: Fault) => {
     throw fault;
   };
-  if (place.backend === 'embedded') return openEmbeddedStore({ directory: place.dataDir, onFault });
+  if (place.backend === 'embedded') {
+    return openEmbeddedStore({ directory: place.dataDir, onFault, anchor: anchorAt(place.dataDir, here()) });
+  }
   const journal = createJournal('error', process.stderr);
   const nobody = createVault(randomUUID() + randomUUID());
   return openSharedStore(place, { vault: nobody, journal, onFault, appendTimeoutMs: commandTimeoutMs });
 }
 
+/** The store of a command that accepts what became of it. */
+async function openSetBack(place: StorePlace): Promise<SetBackStore> {
+  const onFault = (fault: Fault) => {
+    throw fault;
+  };
+  if (place.backend === 'kafka') throw new Fault('not-allowed', 'TODO');
+  const anchor = anchorAt(place.dataDir, here());
+  if (anchor === null) {
+    throw new Fault('configuration-invalid', 'LANCE_PSEUDONYM_KEY is missing: it signs what the log holds from now on');
+  }
+  return openEmbeddedSetBack({ directory: place.dataDir, onFault, anchor });
+}
+
 /** For commands beside running desks. */
 async function openReader(place: StorePlace): Promise<DeskReader> {
-  if (place.backend === 'embedded') return openEmbeddedReader({ directory: place.dataDir });
+  if (place.backend === 'embedded') {
+    const { audit, pseudonymKey } = here();
+    const secret = audit.key ?? pseudonymKey;
+    const { file } = anchorFileOf(place.dataDir, audit.anchorFile);
+    const key = secret === null ? null : createAuditKey(secret);
+    return openEmbeddedReader({ directory: place.dataDir, anchor: { file, key } });
+  }
   const { log, views, flows, control, house, ruleBook, close } = await openWhole(place);
   return { log, views, flows, control, house, ruleBook, appendBeside: log.append, verifyChain: null, close };
 }
@@ -284,6 +335,7 @@ async function run(options: { learning: boolean }): Promise<void> {
 async function demo(options: DemoOptions & { learning: boolean; rivals?: string }): Promise<number> {
   const terminal = createTerminal();
   const directory = mkdtempSync(join(tmpdir(), 'lance-demo-'));
+  const dataDir = join(directory, 'data');
   const token = randomUUID();
   const settings = sandboxSettings({ auction: demoAuction, pace: demoPace });
   const sandbox = createSandbox({ settings, seed: options.seed, clock, ...rivalsOption(options, settings.world) });
@@ -293,7 +345,7 @@ async function demo(options: DemoOptions & { learning: boolean; rivals?: string 
     const config = configuration(
       {
         LANCE_CONFIG: 'demo',
-        LANCE_DATA_DIR: directory,
+        LANCE_DATA_DIR: dataDir,
         LANCE_HTTP_PORT: '0',
         LANCE_WEBHOOK_TOKENS: token,
         LANCE_BASE_URL: service.url,
@@ -315,11 +367,7 @@ async function demo(options: DemoOptions & { learning: boolean; rivals?: string 
     const policy = opened.engine.policy();
     assert(desk !== null && policy !== null);
     await runStream({ ...opened, desk, options, sandbox, clock, terminal, format });
-    const report = await judge({
-      ...{ sandbox, store: opened.store, config, policy },
-      vault: createVault(config.pseudonymKey),
-      now: clock.now(),
-    });
+    const report = await judge({ sandbox, store: opened.store, config, policy, now: clock.now() });
     terminal.write(options.json ? JSON.stringify(report) : reportText(report, format));
     if (!options.exit) {
       terminal.say(`\n${format.texts.demo.stays(opened.engine.url)}`);
@@ -376,6 +424,8 @@ registerCommands(program, {
   model: () => model(process.env),
   openReader,
   openWhole,
+  openSetBack,
+  quickCheck: async (store, timeoutMs) => (store.backend === 'embedded' ? quickCheck(store.dataDir, timeoutMs) : null),
   readConfig: () => readConfig(process.env, readText),
   createVault,
   readRules: readRuleFiles,
@@ -390,5 +440,6 @@ try {
 } catch (fault) {
   if (!(fault instanceof Fault)) throw fault;
   process.stderr.write(`lance: ${fault.message}\n`);
-  process.exitCode = fault.exitCode;
+  // What a start has left open would keep a process alive that has refused to run.
+  process.exit(fault.exitCode);
 }

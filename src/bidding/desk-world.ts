@@ -11,6 +11,8 @@ import type { BiddingSettings } from './settings.ts';
 import type { RebuildProgress } from './snapshots.ts';
 
 export type DeskWorld = {
+  /** After an accepted restore: see `react`. */
+  noBidReceivedBefore?: EpochMs;
   /** Drawn anew at each start of a process. */
   instance: string;
   /** True where the backend lets in one process at a time. */

@@ -1,5 +1,6 @@
 /** Who may run where: a desk that was moved must never run in two places. */
 import type { Clock, Timer } from '../domain/clock.ts';
+import type { EpochMs } from '../domain/glossary.ts';
 import { Fault } from '../errors.ts';
 import type { Control, House, HouseMark } from './ports.ts';
 
@@ -40,6 +41,12 @@ export async function enterHouse(visitor: Visitor): Promise<void> {
   await show(visitor);
   const mark = await visitor.house.read();
   if (mark !== null) throw away(mark);
+}
+
+/** After accepted restores: a request received before this time is not bid for. */
+export async function noBidReceivedBefore({ house }: { house: Pick<House, 'origins'> }): Promise<EpochMs> {
+  const origins = await house.origins();
+  return Math.max(0, ...origins.map((origin) => (origin.kind === 'restored' ? origin.noBidReceivedBefore : 0)));
 }
 
 async function show({ control, instance, clock }: Visitor): Promise<void> {

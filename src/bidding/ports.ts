@@ -3,6 +3,7 @@
  * before it is read back, a claim may lose to an earlier one, a view may be behind or gone. Two backends and the
  * simulation implement these; one conformance suite (`test/conformance/`) holds them to it.
  */
+import type { OriginEntry } from '../domain/audit.ts';
 import type { Day, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Addition, HalfLives, Histogram } from '../domain/histogram.ts';
 import type { BidOutcome, CapReservation, Usage } from '../domain/offer.ts';
@@ -309,6 +310,10 @@ export type House = {
   read: () => Promise<HouseMark | null>;
   /** Durable when it resolves. */
   write: (mark: HouseMark | null) => Promise<void>;
+  /** Accepted restores and imports, in the order in which they were written. */
+  origins: () => Promise<readonly OriginEntry[]>;
+  /** Durable when it resolves. */
+  addOrigin: (entry: OriginEntry) => Promise<void>;
 };
 
 // --- Service --------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ const deskCodes = [
   'overload',
   'paused',
   'request-unusable',
+  'restored',
   'term-missing',
 ] as const;
 export type DeskCode = (typeof deskCodes)[number];
@@ -53,9 +54,16 @@ export function react(
   reservation: Reservation,
   now: EpochMs,
   settings: BiddingSettings,
+  /** After a restore: what was received before this time may have been bid for in the part of the log that was lost. */
+  noBidReceivedBefore: EpochMs = 0,
 ): readonly Command[] {
   const { phase, timer } = state;
-  if (phase === 'requested') return reactToRequest(state, now, settings);
+  if (phase === 'requested') {
+    if ((state.request?.receivedAt ?? now) < noBidReceivedBefore) {
+      return [{ kind: 'append', record: restoredPass(state.requestId, now) }];
+    }
+    return reactToRequest(state, now, settings);
+  }
   if (phase === 'claimed') return reactToClaim(state, reservation, now, settings);
   if (timer === null) return [];
   if (now < timer.at) return [{ kind: 'wait', until: timer.at }];
@@ -121,6 +129,12 @@ function pass(state: RequestState, code: DeskCode, text: string, at: EpochMs): C
 export function deskPass(requestId: string, code: DeskCode, text: string, at: EpochMs, claimId: string | null): Passed {
   const reasons = [{ code, rule: null, text }];
   return { kind: 'passed', requestId, at, code, claimId, reasons, trace: null };
+}
+
+/** A request that may have been bid for in a part of the log that was lost. */
+export function restoredPass(requestId: string, at: EpochMs): Passed {
+  const text = 'the log was set back and restored: the request may have been bid for in the part that was lost';
+  return { ...deskPass(requestId, 'restored', text, at, null), maybeSent: true };
 }
 
 /** A claim that is not sent from here on, and may have been sent by whoever wrote it. */

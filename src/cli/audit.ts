@@ -1,9 +1,10 @@
-/** `lance audit verify`: walks the hash chain of the log. */
+/** `lance audit verify`: walks the hash chains of the log, and compares them with the heads anchored outside of it. */
+import type { ChainVerdict, Unverified } from '../domain/audit.ts';
 import { Fault } from '../errors.ts';
 import { createProgress } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
-/** Resolves to the exit code: 1 when the chain is broken. */
+/** Resolves to the exit code: 1 when a chain is broken. */
 export async function verifyLog(world: CommandWorld, json: boolean): Promise<number> {
   const { terminal, format } = world;
   const { texts } = format;
@@ -15,10 +16,57 @@ export async function verifyLog(world: CommandWorld, json: boolean): Promise<num
     const verdict = await reader.verifyChain((verified) => {
       if (!json) progress.show(verified, Math.max(end, verified), '');
     });
+    const origins = await reader.house.origins();
     if (!json) progress.end();
-    if (json) terminal.write(JSON.stringify(verdict));
-    else if (verdict.kind === 'intact') terminal.write(texts.audit.intact(verdict.entries, verdict.head));
-    else terminal.write(texts.audit.broken(verdict.offset));
+    if (json) terminal.write(JSON.stringify({ ...verdict, origins }));
+    else {
+      terminal.write(verdictText(world, verdict));
+      for (const each of verdict.unverified) terminal.write(texts.audit.unverified(unverifiedText(world, each)));
+      for (const origin of origins) {
+        const at = format.time(origin.at);
+        if (origin.kind === 'restored') terminal.write(texts.audit.restored(at, origin.by, origin.reason));
+        else terminal.write(texts.audit.imported(at, origin.source, origin.hash));
+      }
+    }
     return verdict.kind === 'intact' ? 0 : 1;
   });
+}
+
+function verdictText({ format }: CommandWorld, verdict: ChainVerdict): string {
+  const { audit } = format.texts;
+  switch (verdict.kind) {
+    case 'intact': {
+      const all = Object.values(verdict.tables).reduce((sum, { entries }) => sum + entries, 0);
+      const anchors = verdict.anchoredAt === null ? null : format.time(verdict.anchoredAt);
+      return audit.intact(verdict.entries, verdict.head, all, verdict.anchors, anchors);
+    }
+    case 'broken': {
+      const { table, offset, what, until = null } = verdict;
+      return audit.broken(table, offset, audit.tampering[what], until);
+    }
+    case 'anchor-broken':
+      return audit.anchorBroken(verdict.place, verdict.line);
+    default:
+      return verdict satisfies never;
+  }
+}
+
+function unverifiedText({ format }: CommandWorld, each: Unverified): string {
+  const { notVerified } = format.texts.audit;
+  switch (each.kind) {
+    case 'no-key':
+      return notVerified.noKey;
+    case 'other-key':
+      return notVerified.otherKey(each.anchors);
+    case 'no-anchor':
+      return notVerified.noAnchor(each.place);
+    case 'before-chain':
+      return notVerified.beforeChain(each.table, each.until);
+    case 'lost-part':
+      return notVerified.lostPart(each.anchors, format.time(each.at));
+    case 'expired':
+      return notVerified.expired(each.table, each.until);
+    default:
+      return each satisfies never;
+  }
 }

@@ -5,6 +5,7 @@ import { Fault } from '../errors.ts';
 import { type BreakEven, breakEvenNames } from '../impact/learn.ts';
 import { verifyLog } from './audit.ts';
 import { exportAudit } from './audit-export.ts';
+import { acceptRestore } from './audit-restore.ts';
 import { backtestAuctions } from './backtest.ts';
 import { listBids } from './bids-list.ts';
 import { operatorResolutions, resolveBid } from './bids-resolve.ts';
@@ -249,6 +250,16 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .action(async ({ json }: { json: boolean }) => {
       process.exitCode = await verifyLog(world, json);
     });
+  add(
+    audit,
+    'accept-restore',
+    format.texts.audit.help.accept,
+    'lance audit accept-restore --by ana --reason "cópia de ontem restaurada"',
+  )
+    .requiredOption('--by <name>', help.by, read.text)
+    .requiredOption('--reason <text>', help.reason, read.text)
+    .option('--json', help.json, false)
+    .action((options: { by: string; reason: string; json: boolean }) => acceptRestore(world, options));
   add(audit, 'export', format.texts.impact.help.export, 'lance audit export leiloes.ndjson --last 20000')
     .argument('<file>', format.texts.impact.help.target)
     .option('--last <n>', format.texts.impact.help.last, read.count, defaultExport)

@@ -43,7 +43,22 @@ export const doctorEn: Texts['doctor'] = {
     'file-refused': ({ text }) => [String(text), 'mend the file that is named'],
     'chain-none': () => ['kept by the servers of the log, not chained'],
     'chain-intact': ({ count }) => [`intact, ${count} records`],
-    'chain-broken': ({ offset }) => [`broken at record ${offset}`, 'stop the desk and go back to an earlier copy'],
+    'chain-broken': ({ table, offset, text }) => [
+      `broken at record ${table}/${offset}: ${text}`,
+      'stop the desk and go back to an earlier copy',
+    ],
+    'anchor-broken': ({ path, line }) => [
+      `the anchors ${path} were edited (line ${line})`,
+      'see lance audit verify; put a copy of the anchors back',
+    ],
+    'file-damaged': ({ text }) => [
+      `lance.sqlite is damaged: ${text}`,
+      'keep a copy, put back a backup of the whole directory, then lance audit accept-restore',
+    ],
+    'file-unchecked': ({ durationMs }) => [
+      `the pages of lance.sqlite were not all looked at within ${durationMs} ms`,
+      'let doctor run while the machine is idle',
+    ],
     'views-current': ({ count }) => [`up to date, ${count} records`],
     'views-behind': ({ count }) => [
       `${count} records behind the log`,

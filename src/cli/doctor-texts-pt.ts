@@ -46,9 +46,21 @@ export const doctorPt = {
     'file-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o arquivo nomeado'],
     'chain-none': () => ['guardado pelos servidores do registro, sem cadeia'],
     'chain-intact': ({ count }: DoctorFigures) => [`intacta, ${count} registros`],
-    'chain-broken': ({ offset }: DoctorFigures) => [
-      `quebrada no registro ${offset}`,
+    'chain-broken': ({ table, offset, text }: DoctorFigures) => [
+      `quebrada no registro ${table}/${offset}: ${text}`,
       'pare a mesa e volte a uma cópia anterior',
+    ],
+    'anchor-broken': ({ path, line }: DoctorFigures) => [
+      `as âncoras ${path} foram editadas (linha ${line})`,
+      'veja lance audit verify; reponha uma cópia das âncoras',
+    ],
+    'file-damaged': ({ text }: DoctorFigures) => [
+      `lance.sqlite está danificado: ${text}`,
+      'guarde uma cópia, reponha um backup do diretório inteiro e depois lance audit accept-restore',
+    ],
+    'file-unchecked': ({ durationMs }: DoctorFigures) => [
+      `nem todas as páginas de lance.sqlite foram vistas em ${durationMs} ms`,
+      'rode o doctor com a máquina ociosa',
     ],
     'views-current': ({ count }: DoctorFigures) => [`em dia, ${count} registros`],
     'views-behind': ({ count }: DoctorFigures) => [

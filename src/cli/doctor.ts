@@ -19,6 +19,8 @@ type Finding = { check: Check; level: Level; finding: FindingName; figures: Doct
 
 const leastNode: readonly [major: number, minor: number] = [24, 12];
 const connectTimeoutMs = 3_000;
+/** Enough for some gigabytes on a disk of today. */
+const quickCheckTimeoutMs = 30_000;
 const hashLength = 12;
 const databaseFile = 'lance.sqlite';
 const earliestYear = 2025;
@@ -88,7 +90,15 @@ async function checkDirectory(world: CommandWorld, directory: string): Promise<F
   } catch {
     return [found('data-directory', 'fail', 'directory-unwritable', { path: directory })];
   }
-  return examineStore(world, { backend: 'embedded', dataDir: directory }, directory);
+  const store: StorePlace = { backend: 'embedded', dataDir: directory };
+  return [...(await checkFilePages(world, store)), ...(await examineStore(world, store, directory))];
+}
+
+async function checkFilePages(world: CommandWorld, store: StorePlace): Promise<Finding[]> {
+  const checked = await world.quickCheck(store, quickCheckTimeoutMs);
+  if (checked?.kind === 'damaged') return [found('data-directory', 'fail', 'file-damaged', { text: checked.text })];
+  if (checked?.kind !== 'unfinished') return [];
+  return [found('data-directory', 'warn', 'file-unchecked', { durationMs: quickCheckTimeoutMs })];
 }
 
 async function examineStore(world: CommandWorld, store: StorePlace, path: string): Promise<Finding[]> {
@@ -130,7 +140,11 @@ async function checkLog(world: CommandWorld, reader: DeskReader): Promise<Findin
   const verdict = reader.verifyChain === null ? null : await reader.verifyChain(() => undefined);
   if (verdict === null) findings.push(found('chain', 'ok', 'chain-none'));
   else if (verdict.kind === 'intact') findings.push(found('chain', 'ok', 'chain-intact', { count: verdict.entries }));
-  else findings.push(found('chain', 'fail', 'chain-broken', { offset: verdict.offset }));
+  else if (verdict.kind === 'broken') {
+    const { table, offset, what } = verdict;
+    const text = world.format.texts.audit.tampering[what];
+    findings.push(found('chain', 'fail', 'chain-broken', { table, offset, text }));
+  } else findings.push(found('chain', 'fail', 'anchor-broken', { path: verdict.place, line: verdict.line }));
   let dead = 0;
   for (const count of (await reader.log.ends('dead-letters')).values()) dead += count;
   if (dead === 0) findings.push(found('dead-letters', 'ok', 'dead-letters-none'));

@@ -114,6 +114,7 @@ export const en: Texts = {
     overload: 'the queue was full; the offers of most value stayed',
     paused: 'the desk was paused until the deadline',
     'request-unusable': 'the request could not be read',
+    restored: 'the log was set back; the request may have been bid for in the part that was lost',
     'term-missing': 'the request names no number of instalments',
     'installments-out-of-range': 'the term asked for is outside the limits',
     'amount-out-of-range': 'the amount asked for is outside the limits',
@@ -274,8 +275,6 @@ export const en: Texts = {
     answer: 'answer',
     httpStatus: (status) => `HTTP ${status}`,
     noAnswer: 'none',
-    replaySealed:
-      'not made again: the rules look at facts that are sealed; set LANCE_PSEUDONYM_KEY to the key of the desk',
     withheld: 'body not shown: without LANCE_PSEUDONYM_KEY it is not known which name to take out of it',
     unreadable: 'body not shown: LANCE_PSEUDONYM_KEY is not the key that the desk ran with',
     published: 'Published bids',
@@ -332,9 +331,39 @@ export const en: Texts = {
   audit: {
     progress: 'chain',
     none: 'The log of this backend keeps no hash chain; its servers hold it.',
-    intact: (entries, head) => `The chain is intact: ${entries} records, head ${head}.`,
-    broken: (offset) =>
-      `The chain is broken at record ${offset}: it was changed, removed or put in later. Stop the desk and go back to an earlier copy.`,
+    intact: (entries, head, all, anchors, anchoredAt) =>
+      `The chain is intact: ${entries} records, head ${head}. With the other tables: ${all} records. ${anchoredAt === null ? 'No anchor was compared.' : `${anchors} anchors fit, the last one of ${anchoredAt}.`}`,
+    broken: (table, offset, what, until) =>
+      `The chain is broken at record ${table}/${offset}${until === null ? '' : ` (or a later one up to ${until})`}: ${what}. Stop the desk and go back to an earlier copy.`,
+    tampering: {
+      changed: 'it was changed',
+      deleted: 'it was deleted',
+      inserted: 'it was put in later',
+      reordered: 'it stands in the place of another one: records were reordered',
+      rewritten: 'records were changed and the chain was written anew: an anchor differs',
+      truncated: 'it was there and is missing, with all after it: the end was cut off',
+    },
+    anchorBroken: (place, line) =>
+      `The anchors ${place} were edited${line === 0 ? ' (the mark beside them)' : ` at line ${line}`}: that line is not signed with the key of the log, or one before it is missing. The chains themselves are consistent.`,
+    unverified: (text) => `Not verified: ${text}`,
+    notVerified: {
+      noKey: 'signatures of the anchors; set LANCE_AUDIT_KEY or LANCE_PSEUDONYM_KEY.',
+      otherKey: (count) => `${count} anchors signed with another key.`,
+      noAnchor: (place) =>
+        `whether the end was cut off or a whole chain was written anew: there is no anchor ${place} (LANCE_AUDIT_ANCHOR).`,
+      beforeChain: (table, until) =>
+        `${table} one by one before record ${until}: they are from before its chain began, and were checked as a whole.`,
+      lostPart: (count, at) => `${count} anchors of a part that was lost; the restore of ${at} was accepted.`,
+      expired: (table, until) => `${table} before record ${until}: the log keeps them no longer.`,
+    },
+    restored: (at, by, reason) => `Restore accepted on ${at} by ${by}: ${reason}`,
+    imported: (at, source, hash) => `Imported on ${at} from ${source}, SHA-256 of the file's records ${hash}`,
+    pauseReason: (reason) => `restore accepted: ${reason}`,
+    accepted: (count, until) =>
+      `Accepted, and recorded. ${count} requests that were bid for in the lost part end as passed (restored) and are not bid for again.${until === null ? '' : ` Which others there were is not known: nothing is bid for that was received before ${until}.`} Bidding is paused, for what was promised in the lost part counts under no cap: compare with the service, set caps (lance cap), then lance resume.`,
+    help: {
+      accept: 'take a log that was set back (a restored backup) as it is, and never bid again for what was lost',
+    },
   },
   move: moveEn,
   sandbox: {

@@ -115,6 +115,7 @@ export const pt = {
     overload: 'a fila estava cheia; ficaram as ofertas de maior valor',
     paused: 'a mesa estava em pausa até o prazo',
     'request-unusable': 'a solicitação não pôde ser lida',
+    restored: 'o registro voltou a um estado anterior; a solicitação pode ter tido lance na parte perdida',
     'term-missing': 'a solicitação não diz o número de parcelas',
     'installments-out-of-range': 'o prazo pedido está fora dos limites',
     'amount-out-of-range': 'o valor pedido está fora dos limites',
@@ -277,8 +278,6 @@ export const pt = {
     answer: 'resposta',
     httpStatus: (status: number) => `HTTP ${status}`,
     noAnswer: 'nenhuma',
-    replaySealed:
-      'não refeita: as regras olham fatos que estão lacrados; defina LANCE_PSEUDONYM_KEY com a chave da mesa',
     withheld: 'corpo não mostrado: sem LANCE_PSEUDONYM_KEY não se sabe que nome tirar dele',
     unreadable: 'corpo não mostrado: LANCE_PSEUDONYM_KEY não é a chave com que a mesa rodou',
     published: 'Lances publicados',
@@ -341,9 +340,42 @@ export const pt = {
   audit: {
     progress: 'cadeia',
     none: 'O registro deste tipo não tem cadeia de hashes; seus servidores o guardam.',
-    intact: (entries: number, head: string) => `A cadeia está intacta: ${entries} registros, cabeça ${head}.`,
-    broken: (offset: number) =>
-      `A cadeia está quebrada no registro ${offset}: foi mudado, tirado ou posto depois. Pare a mesa e volte a uma cópia anterior.`,
+    intact: (entries: number, head: string, all: number, anchors: number, anchoredAt: string | null) =>
+      `A cadeia está intacta: ${entries} registros, cabeça ${head}. Com as outras tabelas: ${all} registros. ${anchoredAt === null ? 'Nenhuma âncora foi comparada.' : `${anchors} âncoras conferem, a última de ${anchoredAt}.`}`,
+    broken: (table: string, offset: number, what: string, until: number | null) =>
+      `A cadeia está quebrada no registro ${table}/${offset}${until === null ? '' : ` (ou num posterior, até ${until})`}: ${what}. Pare a mesa e volte a uma cópia anterior.`,
+    tampering: {
+      changed: 'foi alterado',
+      deleted: 'foi excluído',
+      inserted: 'foi incluído depois',
+      reordered: 'está no lugar de outro: registros mudaram de ordem',
+      rewritten: 'registros foram alterados e a cadeia foi refeita: uma âncora difere',
+      truncated: 'existia e falta, com todos os seguintes: o final foi cortado',
+    },
+    anchorBroken: (place: string, line: number) =>
+      `As âncoras ${place} foram editadas${line === 0 ? ' (a marca ao lado delas)' : ` na linha ${line}`}: essa linha não foi assinada com a chave do registro, ou falta uma anterior. As cadeias em si são coerentes.`,
+    unverified: (text: string) => `Não verificado: ${text}`,
+    notVerified: {
+      noKey: 'as assinaturas das âncoras; informe LANCE_AUDIT_KEY ou LANCE_PSEUDONYM_KEY.',
+      otherKey: (count: number) => `${count} âncoras assinadas com outra chave.`,
+      noAnchor: (place: string) =>
+        `se o final foi cortado ou uma cadeia inteira foi refeita: não há a âncora ${place} (LANCE_AUDIT_ANCHOR).`,
+      beforeChain: (table: string, until: number) =>
+        `${table}, um por um, antes do registro ${until}: são anteriores à cadeia da tabela e foram conferidos em conjunto.`,
+      lostPart: (count: number, at: string) =>
+        `${count} âncoras de uma parte perdida; a restauração de ${at} foi aceita.`,
+      expired: (table: string, until: number) => `${table} antes do registro ${until}: o registro não os guarda mais.`,
+    },
+    restored: (at: string, by: string, reason: string) => `Restauração aceita em ${at} por ${by}: ${reason}`,
+    imported: (at: string, source: string, hash: string) =>
+      `Importado em ${at} de ${source}, SHA-256 dos registros do arquivo ${hash}`,
+    pauseReason: (reason: string) => `restauração aceita: ${reason}`,
+    accepted: (count: number, until: string | null) =>
+      `Aceito e registrado. ${count} solicitações que receberam lance na parte perdida terminam como passadas (restored) e não recebem outro lance.${until === null ? '' : ` Não se sabe se houve outras: nada do que for recebido antes de ${until} recebe lance.`} Os lances estão em pausa, pois o que foi prometido na parte perdida não conta em nenhum teto: compare com o serviço, ajuste os tetos (lance cap) e depois lance resume.`,
+    help: {
+      accept:
+        'aceita um registro que voltou a um estado anterior (cópia restaurada) e nunca repete lances da parte perdida',
+    },
   },
   move: movePt,
   sandbox: {

@@ -2,6 +2,7 @@
 import type { Control, EventLog, House, MarginCache, NewEntry, RuleBook, Views } from '../bidding/ports.ts';
 import type { StorePlace } from '../config/store-place.ts';
 import type { ConfigResult, Model, Place } from '../config.ts';
+import type { ChainHeads, ChainVerdict } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { FlowStore } from '../origination/ports.ts';
@@ -16,15 +17,11 @@ export type DeskReader = {
   views: Omit<Views, 'apply' | 'readAt' | 'areWhole' | 'wholeUsage'>;
   flows: Omit<FlowStore, 'apply'>;
   control: Control;
-  house: Pick<House, 'read'>;
+  house: Pick<House, 'read' | 'origins'>;
   ruleBook: RuleBook;
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
-  /** Null where the log keeps no hash chain. */
-  verifyChain:
-    | ((
-        onProgress: (verified: number) => void,
-      ) => Promise<{ kind: 'intact'; entries: number; head: string } | { kind: 'broken'; offset: number }>)
-    | null;
+  /** Checks every chain of the log, and the heads anchored outside of it. Null where none is kept. */
+  verifyChain: ((onProgress: (verified: number) => void) => Promise<ChainVerdict>) | null;
   close: () => void | Promise<void>;
 };
 
@@ -38,6 +35,19 @@ export type WholeStore = {
   ruleBook: RuleBook;
   close: () => Promise<void>;
 };
+
+/** A store that is behind what is known of it, or is not what it was, open for whoever accepts that. */
+export type SetBackStore = WholeStore & {
+  /** What it holds, and what is known to have been stored; null: nobody knows. */
+  heads: ChainHeads;
+  lost: ChainHeads | null;
+  /** Requests claimed in the part that was lost; `complete`: no other one was. */
+  claimed: { requestIds: readonly string[]; complete: boolean };
+  /** From now on it is what it is: the anchor goes on with what it holds. Closes it. */
+  accept: () => Promise<void>;
+};
+
+type QuickCheck = { kind: 'sound' } | { kind: 'damaged'; text: string } | { kind: 'unfinished' };
 
 export type CommandWorld = {
   clock: Clock;
@@ -53,6 +63,10 @@ export type CommandWorld = {
   openReader: (store: StorePlace) => Promise<DeskReader>;
   /** Makes an empty store where there is none. Rejects with `data-directory-in-use` where a daemon holds it. */
   openWhole: (store: StorePlace) => Promise<WholeStore>;
+  /** Opens a store that was set back, and says what of it is lost. Rejects with `data-directory-in-use` as `openWhole`. */
+  openSetBack: (store: StorePlace) => Promise<SetBackStore>;
+  /** Whether the pages of the store's file fit together; null where there is no file. Gives up after `timeoutMs`. */
+  quickCheck: (store: StorePlace, timeoutMs: number) => Promise<QuickCheck | null>;
   readConfig: () => ConfigResult;
   createVault: (secret: string) => Vault;
   /** Throws `rules-refused`. */

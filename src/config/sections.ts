@@ -141,6 +141,17 @@ export type RedisSection = {
   reconnectMaxMs: number;
 };
 
+/** Where the heads of the log's chains are kept outside of it, and how they are signed. */
+export type AuditSection = {
+  /** Null: beside the data directory. */
+  anchorFile: string | null;
+  anchorMs: number;
+  /** Null: derived from the pseudonym key. */
+  key: string | null;
+  /** After an accepted restore, where it is not known which requests were bid for: so long nothing is bid for what comes. */
+  restoreQuietMs: number;
+};
+
 /** How a rule set becomes the one to follow. */
 export type RulesSection = {
   /** Only when two persons stand for it. */
@@ -162,6 +173,7 @@ export type Sections = {
   rulesDir: string | null;
   rules: RulesSection;
   pseudonymKey: string;
+  audit: AuditSection;
   http: HttpSettings;
   service: ServiceSection;
   contacts: ContactSection;
@@ -385,6 +397,13 @@ const rules: Fields<RulesSection> = {
   leastCoveragePercent: realNumber('percent', 0, 100),
 };
 
+const audit: Fields<AuditSection> = {
+  anchorFile: optional(anyText),
+  anchorMs: wholeNumber('ms', secondMs, dayMs),
+  key: optional(text(pseudonymKeyProblem)),
+  restoreQuietMs: wholeNumber('ms', 0, 30 * dayMs),
+};
+
 export const sections: Fields<Sections> = {
   backend: choice('embedded', 'kafka'),
   roles: list(choice('door', 'desk'), 1),
@@ -394,6 +413,7 @@ export const sections: Fields<Sections> = {
   rulesDir: optional(anyText),
   rules: section(rules),
   pseudonymKey: required(text(pseudonymKeyProblem), 'set a secret of at least 32 characters and keep it'),
+  audit: section(audit),
   http: section(http),
   service: section(service),
   contacts: section(contacts),

@@ -65,20 +65,12 @@ export type Ended = OfRequest & {
   bids: readonly PublishedBid[];
 };
 
-/** What the service wrote about a winner. */
-type WinnerWords = {
-  /** In clear only in records of earlier versions. */
-  message: string | null;
-  /** One for each error, its code at most; in records of earlier versions its text as well. */
-  errors: readonly string[];
-  /** The whole body, sealed under the place of its callback (`requestCode`); absent in records of earlier versions. */
-  sealed?: string;
-};
-
 export type Contemplated = OfRequest & {
   kind: 'contemplated';
   requestCode: string;
-} & WinnerWords;
+  message: string | null;
+  errors: readonly string[];
+};
 
 export type Proposed = OfRequest & {
   kind: 'proposed';
@@ -86,7 +78,9 @@ export type Proposed = OfRequest & {
   proposalCode: string | null;
   proposalNumber: string | null;
   validUntil: EpochMs | null;
-} & WinnerWords;
+  message: string | null;
+  errors: readonly string[];
+};
 
 export type Resolution = 'won' | 'lost' | 'not-landed' | 'cancelled' | 'result-missing' | 'expired';
 
@@ -121,15 +115,17 @@ export type CallbackRecord =
       links: readonly Link[];
       sealed: string;
     }
-  | ({ kind: 'contemplated'; at: EpochMs; requestCode: string } & WinnerWords)
-  | ({
+  | { kind: 'contemplated'; at: EpochMs; requestCode: string; message: string | null; errors: readonly string[] }
+  | {
       kind: 'proposed';
       at: EpochMs;
       requestCode: string;
       proposalCode: string | null;
       proposalNumber: string | null;
       validUntil: EpochMs | null;
-    } & WinnerWords)
+      message: string | null;
+      errors: readonly string[];
+    }
   /** Ends a contract or a renegotiation; `note` is null when it failed. `sealed` is the whole body. */
   | {
       kind: 'credit-note';

@@ -15,7 +15,6 @@ import {
 } from './casing.ts';
 import { isJsonObject, isRawNumber, type JsonObject, type JsonValue, kindOf, numberOfDigits } from './json.ts';
 import { formatDigits, formatWallClock } from './local-time.ts';
-import { readId } from './plain-ids.ts';
 import {
   readAmount,
   readDigits,
@@ -100,7 +99,7 @@ function winnerKind(payload: JsonValue | undefined): 'contemplated' | 'proposed'
 // --- End of auction -------------------------------------------------------------------------------------------------
 
 const publishedBid = z.object({
-  CodigoLanceLeilao: needed(readId),
+  CodigoLanceLeilao: needed(readText),
   TaxaDeJurosMensal: needed(readRate),
   ValorLiberado: needed(readAmount),
   NumeroParcelas: needed(readTerm),
@@ -208,7 +207,7 @@ export function decodePublishedBids(
 // --- Winner confirmations -------------------------------------------------------------------------------------------
 
 const contemplated = z.object({
-  CodigoRequisicao: needed(readId),
+  CodigoRequisicao: needed(readText),
   Payload: z.object({
     Conteudo: z.object({ Mensagem: lenient(readMessage) }).nullish(),
     Erros: z.array(z.unknown()).nullish(),
@@ -240,13 +239,13 @@ export function encodeContemplated(event: ContemplatedEvent): string {
 }
 
 const proposed = z.object({
-  CodigoRequisicao: needed(readId),
+  CodigoRequisicao: needed(readText),
   Payload: z.object({
     conteudo: z
       .object({
-        codigo: lenient(readId),
+        codigo: optional(readText),
         mensagem: lenient(readMessage),
-        numeroProposta: lenient(readId),
+        numeroProposta: optional(readText),
         idSolicitacaoResposta: lenient(readDigits),
         hashOperacao: lenient(readDigits),
         dataHoraValidadeProposta: optional(readInstant),

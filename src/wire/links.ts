@@ -4,7 +4,6 @@ import type { AmountCents, Day } from '../domain/glossary.ts';
 import { type Decoded, decodeBy, lenient, needed, optional, type WireFault } from './casing.ts';
 import { type JsonValue, numberOfDigits } from './json.ts';
 import { linkDetailPath } from './link-queries.ts';
-import { readId } from './plain-ids.ts';
 import { readEmployerIdType } from './request-mapping.ts';
 import {
   formatDayDigits,
@@ -53,7 +52,7 @@ const linkRow = z.object({
   motivoInelegibilidade: lenientCoded,
 });
 const linkList = z.object({
-  codigoRequisicao: lenient(readId),
+  codigoRequisicao: optional(readText),
   payload: z.object({ vinculos: z.array(z.unknown()) }),
 });
 
@@ -116,7 +115,7 @@ export function encodeLinkList(list: Omit<LinkList, 'unreadable'>): string {
 // --- Link-detail callback -------------------------------------------------------------------------------------------
 
 const linkDetail = z.object({
-  CodigoRequisicao: lenient(readId),
+  CodigoRequisicao: lenient(readText),
   Payload: z.object({
     cpf: needed(readCpf),
     matricula: needed(readText),

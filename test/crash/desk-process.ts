@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+export const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
 

@@ -8,7 +8,9 @@ import {
   type RuleOrder,
   withOrder,
 } from '../../bidding/ports.ts';
+import type { OriginEntry } from '../../domain/audit.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
+import { controlEntry, createChain } from './chain.ts';
 
 export type ControlChange =
   | { kind: 'pause'; pause: Pause | null }
@@ -31,6 +33,9 @@ export type ControlRows = {
   ruleBook: () => RuleBookEntry[];
   /** Inside the caller's transaction. */
   addToRuleBook: (entry: RuleBookEntry) => void;
+  origins: () => OriginEntry[];
+  /** Inside the caller's transaction. */
+  addOrigin: (entry: OriginEntry) => void;
 };
 
 type Row = { revision: number; pause: string | null; caps: string };
@@ -47,7 +52,16 @@ export function createControlRows(database: DatabaseSync): ControlRows {
   const selectOrders = database.prepare('SELECT orders FROM rule_orders WHERE id = 1');
   const upsertOrders = database.prepare('INSERT OR REPLACE INTO rule_orders (id, orders) VALUES (1, ?)');
   const selectBook = database.prepare('SELECT entry FROM rule_book ORDER BY number');
-  const insertBook = database.prepare('INSERT INTO rule_book (entry) VALUES (?)');
+  const selectOrigins = database.prepare('SELECT entry FROM origins ORDER BY number');
+  const chains = {
+    ruleBook: createChain(database, 'rule_book'),
+    changes: createChain(database, 'control_changes'),
+    origins: createChain(database, 'origins'),
+  };
+  const chained = (chain: keyof typeof chains, entry: string): void => {
+    const { next, link } = chains[chain].head();
+    chains[chain].add(next, link, '', entry);
+  };
 
   const selectHouse = database.prepare('SELECT mark FROM house WHERE id = 1');
   const upsertHouse = database.prepare('INSERT OR REPLACE INTO house (id, mark) VALUES (1, ?)');
@@ -79,7 +93,14 @@ export function createControlRows(database: DatabaseSync): ControlRows {
       const caps = new Map(Object.entries(before.caps));
       if (change.kind === 'cap' && change.limitCents === null) caps.delete(change.name);
       if (change.kind === 'cap' && change.limitCents !== null) caps.set(change.name, change.limitCents);
-      update.run(revision, pause === null ? null : JSON.stringify(pause), JSON.stringify(Object.fromEntries(caps)));
+      const row = {
+        revision,
+        pause: pause === null ? null : JSON.stringify(pause),
+        caps: JSON.stringify(Object.fromEntries(caps)),
+      };
+      update.run(row.revision, row.pause, row.caps);
+      const orders = selectOrders.get() as { orders: string } | undefined;
+      chained('changes', controlEntry(row, orders?.orders ?? '[]'));
       return revision;
     },
     acknowledge: ({ instance, revision, at }) => {
@@ -91,9 +112,9 @@ export function createControlRows(database: DatabaseSync): ControlRows {
       return row === undefined ? null : JSON.parse(row.mark);
     },
     ruleBook: () => (selectBook.all() as { entry: string }[]).map(({ entry }) => JSON.parse(entry)),
-    addToRuleBook: (entry) => {
-      insertBook.run(JSON.stringify(entry));
-    },
+    addToRuleBook: (entry) => chained('ruleBook', JSON.stringify(entry)),
+    origins: () => (selectOrigins.all() as { entry: string }[]).map(({ entry }) => JSON.parse(entry)),
+    addOrigin: (entry) => chained('origins', JSON.stringify(entry)),
     setHouse: (mark) => {
       if (mark === null) clearHouse.run();
       else upsertHouse.run(JSON.stringify(mark));

@@ -3,23 +3,24 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Fault } from '../../errors.ts';
+import { beginChains } from './chain.ts';
 
-const schemaVersion = 4;
+const schemaVersion = 5;
 const sqliteBusy = 5;
 
-/** `offset` counts from 0 without gaps. Only `auctions` is chained (see chain.ts). */
-const logTable = (name: string, chained: boolean) => `
+/** `offset` counts from 0 without gaps. Rows of a file that was made before its tables had chains have none (see chain.ts). */
+const logTable = (name: string) => `
   CREATE TABLE IF NOT EXISTS ${name} (
-    offset INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL${chained ? ', chain TEXT NOT NULL' : ''}
+    offset INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL, chain TEXT
   ) STRICT;
   CREATE INDEX IF NOT EXISTS ${name}_key ON ${name} (key);`;
 
 const schema = `
-  ${logTable('auctions', true)}
-  ${logTable('callbacks', false)}
-  ${logTable('dead_letters', false)}
-  ${logTable('inputs', false)}
-  ${logTable('flows', false)}
+  ${logTable('auctions')}
+  ${logTable('callbacks')}
+  ${logTable('dead_letters')}
+  ${logTable('inputs')}
+  ${logTable('flows')}
   CREATE TABLE IF NOT EXISTS applied (partition INTEGER PRIMARY KEY, next INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS ledger (
     request_id TEXT PRIMARY KEY, phase TEXT NOT NULL, open INTEGER NOT NULL, cursor TEXT NOT NULL, state TEXT NOT NULL
@@ -48,10 +49,17 @@ const schema = `
   CREATE TABLE IF NOT EXISTS control (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL, pause TEXT, caps TEXT NOT NULL) STRICT;
   INSERT OR IGNORE INTO control VALUES (1, 0, NULL, '{}');
   CREATE TABLE IF NOT EXISTS rule_orders (id INTEGER PRIMARY KEY CHECK (id = 1), orders TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS rule_book (number INTEGER PRIMARY KEY, entry TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS rule_book (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
+  CREATE TABLE IF NOT EXISTS control_changes (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
+  CREATE TABLE IF NOT EXISTS origins (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
+  CREATE TABLE IF NOT EXISTS anchoring (id INTEGER PRIMARY KEY CHECK (id = 1), anchor TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS house (id INTEGER PRIMARY KEY CHECK (id = 1), mark TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS acknowledgements (instance TEXT PRIMARY KEY, revision INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
   PRAGMA user_version = ${schemaVersion};`;
+
+/** Where the chain of a table began with rows already in it: the first place that is chained, and the link of all before. */
+const chainStarts =
+  'CREATE TABLE IF NOT EXISTS chain_starts (name TEXT PRIMARY KEY, next INTEGER NOT NULL, link TEXT NOT NULL) STRICT;';
 
 /** What a file of version 1 lacks. */
 const sinceFirst = 'ALTER TABLE statistics ADD COLUMN landmark_count INTEGER NOT NULL DEFAULT 0;';
@@ -76,7 +84,13 @@ export function openWritable(path: string): DatabaseSync {
     database.close();
     throw new Error(`the file has schema version ${version}, this program knows ${schemaVersion}`);
   }
-  if (version < schemaVersion) database.exec(`BEGIN IMMEDIATE; ${version === 1 ? sinceFirst : ''} ${schema} COMMIT;`);
+  if (version < schemaVersion) {
+    inTransaction(database, () => {
+      database.exec(`${version === 1 ? sinceFirst : ''} ${chainStarts}`);
+      beginChains(database);
+      database.exec(schema);
+    });
+  }
   return database;
 }
 

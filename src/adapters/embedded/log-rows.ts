@@ -1,9 +1,10 @@
 /** The log as rows of SQLite: the same statements for the writer thread, the daemon's reader and the command line. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { LogEntry, NewEntry } from '../../bidding/ports.ts';
+import type { ChainHead } from '../../domain/audit.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
-import { firstLink, nextLink } from './chain.ts';
+import { createChain } from './chain.ts';
 
 /** Messages to the writer carry a topic as its place here. */
 export const topicNames = [
@@ -21,16 +22,21 @@ const tables: Record<Topic, string> = {
   flows: 'flows',
 };
 
-/** Entries as parallel lists: the cheapest thing to hand to another thread. */
-export type EncodedEntries = { topics: number[]; keys: string[]; values: string[] };
+/** Entries as parallel lists: the cheapest thing to hand to another thread. `claims` are the requests that are claimed among them. */
+export type EncodedEntries = { topics: number[]; keys: string[]; values: string[]; claims: string[] };
+
+export function noEntries(): EncodedEntries {
+  return { topics: [], keys: [], values: [], claims: [] };
+}
 
 /** Adds all entries or, when one cannot be written as JSON, none. */
 export function encode(entries: readonly NewEntry[], into: EncodedEntries): void {
   const values = entries.map(({ record, text }) => text ?? JSON.stringify(record));
-  for (const [index, { topic, key }] of entries.entries()) {
+  for (const [index, { topic, key, record }] of entries.entries()) {
     into.topics.push(topicNames.indexOf(topic));
     into.keys.push(key);
     into.values.push(values[index]!);
+    if (topic === 'auctions' && record.kind === 'claimed') into.claims.push(key);
   }
 }
 
@@ -44,45 +50,43 @@ function decode<T extends Topic>(topic: T, row: StoredRow): LogEntry<Topics[T]> 
   }
 }
 
-/** Writes inside the caller's transaction; returns for each topic the offset of its first entry, -1 without entries. */
-export function createLogWriter(database: DatabaseSync): (entries: EncodedEntries) => number[] {
-  const heads = topicNames.map((topic) =>
-    database.prepare(
-      `SELECT offset, ${topic === 'auctions' ? 'chain' : 'NULL AS chain'} FROM ${tables[topic]} ORDER BY offset DESC LIMIT 1`,
-    ),
-  );
-  const inserts = topicNames.map((topic) =>
-    database.prepare(
-      topic === 'auctions'
-        ? 'INSERT INTO auctions (offset, key, value, chain) VALUES (?, ?, ?, ?)'
-        : `INSERT INTO ${tables[topic]} (offset, key, value) VALUES (?, ?, ?)`,
-    ),
-  );
-  return ({ topics, keys, values }) => {
+export type LogWriter = {
+  /** Inside the caller's transaction; returns for each topic the offset of its first entry, -1 without entries. */
+  write: (entries: EncodedEntries) => number[];
+  /** By table: where each chain is that was written to since it was asked last. */
+  takeHeads: () => Record<string, ChainHead>;
+};
+
+export function createLogWriter(database: DatabaseSync): LogWriter {
+  const chains = topicNames.map((topic) => createChain(database, tables[topic]));
+  let written: Record<string, ChainHead> = {};
+  const write = ({ topics, keys, values }: EncodedEntries): number[] => {
     const firsts = topicNames.map(() => -1);
     const nexts = topicNames.map(() => -1);
-    let link = firstLink;
+    const links = topicNames.map(() => '');
     for (let index = 0; index < topics.length; index += 1) {
       const topic = topics[index]!;
       if (firsts[topic] === -1) {
-        // Asked anew in every transaction: another process may have written since the last one.
-        const head = heads[topic]!.get() as { offset: number; chain: string | null } | undefined;
-        firsts[topic] = head === undefined ? 0 : head.offset + 1;
-        nexts[topic] = firsts[topic];
-        if (topic === 0) link = head?.chain ?? firstLink;
+        const { next, link } = chains[topic]!.head();
+        firsts[topic] = next;
+        nexts[topic] = next;
+        links[topic] = link;
       }
-      const offset = nexts[topic]!;
-      const key = keys[index]!;
-      const value = values[index]!;
-      nexts[topic] = offset + 1;
-      if (topic === 0) {
-        link = nextLink(link, offset, key, value);
-        inserts[0]!.run(offset, key, value, link);
-      } else {
-        inserts[topic]!.run(offset, key, value);
-      }
+      links[topic] = chains[topic]!.add(nexts[topic]!, links[topic]!, keys[index]!, values[index]!);
+      nexts[topic]! += 1;
+    }
+    for (const [topic, next] of nexts.entries()) {
+      if (next !== -1) written[tables[topicNames[topic]!]] = [next, links[topic]!];
     }
     return firsts;
+  };
+  return {
+    write,
+    takeHeads: () => {
+      const heads = written;
+      written = {};
+      return heads;
+    },
   };
 }
 

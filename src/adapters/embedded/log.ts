@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Consumer, EventLog, LogEntry, NewEntry } from '../../bidding/ports.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
-import { type EncodedEntries, encode, type LogReader, topicNames } from './log-rows.ts';
+import { encode, type LogReader, noEntries, topicNames } from './log-rows.ts';
 import type { Writer } from './writer.ts';
 
 type AnyEntry = LogEntry<Topics[Topic]>;
@@ -69,7 +69,7 @@ export function createLog(options: {
   };
 
   let pending: PendingAppend[] = [];
-  let encoded: EncodedEntries = { topics: [], keys: [], values: [] };
+  let encoded = noEntries();
   /** Messages that the writer has not answered. */
   let submitted = 0;
 
@@ -77,7 +77,7 @@ export function createLog(options: {
     const appends = pending;
     const entries = encoded;
     pending = [];
-    encoded = { topics: [], keys: [], values: [] };
+    encoded = noEntries();
     let nexts: number[];
     submitted += 1;
     try {

@@ -4,14 +4,17 @@
  */
 import { existsSync } from 'node:fs';
 import type { Control, EventLog, House, LedgerRow, NewEntry, RuleBook, Views } from '../../bidding/ports.ts';
+import type { AuditKey, ChainVerdict } from '../../domain/audit.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
-import { type ChainVerdict, verifyChain } from './chain.ts';
+import { readAnchors } from './anchor.ts';
+import { verifyChains } from './chain.ts';
 import { createControlRows } from './control-rows.ts';
+import { damageIn, watchDamage } from './damage.ts';
 import { databasePath, inTransaction, openWritable, unusable } from './database.ts';
 import { createFlowReader } from './flow-rows.ts';
 import { readFlows } from './flows.ts';
-import { createLogReader, createLogWriter, type EncodedEntries, encode } from './log-rows.ts';
+import { createLogReader, createLogWriter, encode, noEntries } from './log-rows.ts';
 import { createViewReader } from './view-rows.ts';
 
 export type EmbeddedReader = {
@@ -20,11 +23,11 @@ export type EmbeddedReader = {
   views: Omit<Views, 'apply' | 'readAt' | 'areWhole' | 'wholeUsage'>;
   flows: Omit<FlowStore, 'apply'>;
   control: Control;
-  house: Pick<House, 'read'>;
+  house: Pick<House, 'read' | 'origins'>;
   ruleBook: RuleBook;
   /** Appends in one transaction; a running daemon sees the entries within 250 ms. Rejects with `log-unavailable`. */
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
-  /** Checks the hash chain over `auctions`; `onProgress` hears how many records fit so far. */
+  /** Checks the hash chains, and the heads that were anchored; `onProgress` hears how many records fit so far. */
   verifyChain: (onProgress: (verified: number) => void) => Promise<ChainVerdict>;
   close: () => void;
 };
@@ -39,7 +42,11 @@ function collect<V>(keys: readonly string[], find: (key: string) => V | null): M
 }
 
 /** Throws the fault `data-directory-unusable` when no daemon has ever run there, or the file cannot be opened. */
-export function openEmbeddedReader(options: { directory: string }): EmbeddedReader {
+export function openEmbeddedReader(options: {
+  directory: string;
+  /** Where the heads are anchored; `key` null: nobody gave it, so signatures are not checked. Null: nothing is compared. */
+  anchor?: { file: string; key: AuditKey | null } | null;
+}): EmbeddedReader {
   const path = databasePath(options.directory);
   if (!existsSync(path)) {
     throw new Fault(
@@ -48,13 +55,19 @@ export function openEmbeddedReader(options: { directory: string }): EmbeddedRead
     );
   }
   try {
-    return createReader(openWritable(path));
+    return createReader(
+      watchDamage(openWritable(path), path, () => undefined),
+      options.anchor ?? null,
+    );
   } catch (cause) {
-    throw unusable(options.directory, cause);
+    throw damageIn(path, cause) ?? unusable(options.directory, cause);
   }
 }
 
-function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader {
+function createReader(
+  database: ReturnType<typeof openWritable>,
+  anchor: { file: string; key: AuditKey | null } | null,
+): EmbeddedReader {
   const log = createLogReader(database);
   const views = createViewReader(database);
   const control = createControlRows(database);
@@ -62,7 +75,7 @@ function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader
     const { state, reservation } = views.row(requestId);
     return state === null ? null : { state: JSON.parse(state), reservation, hadRoom: true };
   };
-  const writeLog = createLogWriter(database);
+  const writer = createLogWriter(database);
 
   return {
     log: {
@@ -90,7 +103,7 @@ function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader
         inTransaction(database, () => control.acknowledge({ instance, revision, at })),
       acknowledged: async () => control.acknowledged(),
     },
-    house: { read: async () => control.house() },
+    house: { read: async () => control.house(), origins: async () => control.origins() },
     ruleBook: {
       read: async () => control.ruleBook(),
       append: async (entry) => {
@@ -102,10 +115,10 @@ function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader
       },
     },
     appendBeside: async (entries) => {
-      const encoded: EncodedEntries = { topics: [], keys: [], values: [] };
+      const encoded = noEntries();
       encode(entries, encoded);
       try {
-        inTransaction(database, () => writeLog(encoded));
+        inTransaction(database, () => writer.write(encoded));
       } catch (cause) {
         throw new Fault(
           'log-unavailable',
@@ -114,7 +127,14 @@ function createReader(database: ReturnType<typeof openWritable>): EmbeddedReader
         );
       }
     },
-    verifyChain: (onProgress) => verifyChain(database, onProgress),
+    verifyChain: async (onProgress) => {
+      if (anchor === null) return verifyChains(database, [], onProgress);
+      const { anchored, unverified, edited } = readAnchors(anchor.file, anchor.key);
+      const verdict = await verifyChains(database, anchored, onProgress);
+      const all = { ...verdict, unverified: [...verdict.unverified, ...unverified] };
+      if (verdict.kind === 'broken' || edited === null) return all;
+      return { kind: 'anchor-broken', place: anchor.file, line: edited, unverified: all.unverified };
+    },
     close: () => database.close(),
   };
 }

@@ -1,10 +1,15 @@
 /** The embedded backend: all ports of one daemon on one SQLite file in its data directory. */
+import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Control, EventLog, House, MarginCache, QueryBudget, RuleBook, Views } from '../../bidding/ports.ts';
+import type { ChainHeads } from '../../domain/audit.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
+import { type AnchorPlace, claimedSince, findSetBack, knownHeads, type SetBack } from './anchor.ts';
+import { headsOf } from './chain.ts';
 import { type ControlRows, createControlRows } from './control-rows.ts';
+import { damageIn, watchDamage } from './damage.ts';
 import { databasePath, lockDirectory, openReadOnly, unusable } from './database.ts';
 import { createFlowReader } from './flow-rows.ts';
 import { createFlows } from './flows.ts';
@@ -38,6 +43,12 @@ export type EmbeddedOptions = {
   directory: string;
   /** The store has died and every append will reject: end the process, a restart goes on from the log. */
   onFault: (fault: Fault) => void;
+  /** Where the heads of the chains are kept outside of the directory; null: nowhere, and nothing is compared. */
+  anchor?: AnchorPlace | null;
+  /** The store was set back and that was accepted: it is not compared, and the anchor begins with what it holds. */
+  restored?: boolean;
+  /** The anchor cannot be written just now. */
+  onAnchorFault?: (message: string) => void;
   memoryEntries?: number;
   memoryRows?: number;
   pollMs?: number;
@@ -89,6 +100,14 @@ function createHouse(rows: ControlRows, writer: Writer): House {
         throw new Fault('log-unavailable', 'Where the desk lives could not be stored.', cause);
       }
     },
+    origins: async () => rows.origins(),
+    addOrigin: async (entry) => {
+      try {
+        await writer.submit({ kind: 'origin', entry });
+      } catch (cause) {
+        throw new Fault('log-unavailable', 'Where the log comes from could not be stored.', cause);
+      }
+    },
   };
 }
 
@@ -113,18 +132,112 @@ function createMarginReader(database: DatabaseSync): MarginReader {
   };
 }
 
+/** Reads only. `database` is null where there is no file. */
+function withFile<R>(directory: string, use: (database: DatabaseSync | null) => R): R {
+  const path = databasePath(directory);
+  const database = existsSync(path) ? openReadOnly(path) : null;
+  try {
+    return use(database);
+  } finally {
+    database?.close();
+  }
+}
+
+function refuseSetBack(directory: string, anchor: AnchorPlace): void {
+  const setBack = withFile(directory, (database) => findSetBack(database, anchor));
+  if (setBack !== null) throw setBackFault(directory, anchor.file, setBack);
+}
+
+/** A store that was set back, open without being compared. `accept` closes it and lets its anchor begin with what it holds. */
+export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPlace }): Promise<
+  EmbeddedStore & {
+    heads: ChainHeads;
+    lost: ChainHeads | null;
+    claimed: { requestIds: readonly string[]; complete: boolean };
+    accept: () => Promise<void>;
+  }
+> {
+  const { directory, anchor } = options;
+  // Without the lock yet: a daemon that runs there writes on, and then the lock is refused.
+  const heads = withFile(directory, (database) => (database === null ? {} : headsOf(database)));
+  const claimed = claimedSince(anchor, heads.auctions?.[0] ?? 0);
+  const lost = knownHeads(anchor);
+  const store = await openEmbeddedStore({ ...options, anchor: null });
+  return {
+    ...store,
+    heads,
+    lost,
+    claimed,
+    accept: async () => {
+      await store.close();
+      await (await openEmbeddedStore({ ...options, restored: true })).close();
+    },
+  };
+}
+
+const accept = 'accept what is there with: lance audit accept-restore --by NAME --reason TEXT';
+
+function setBackFault(directory: string, file: string, setBack: SetBack): Fault {
+  const set = (why: string) => new Fault('store-set-back', why);
+  switch (setBack.kind) {
+    case 'behind':
+      return set(
+        `The data directory ${directory} was set back: ${setBack.table} has ${setBack.has} records, and had ${setBack.had} on ${new Date(setBack.at).toISOString()} (${file}). A bid that was sent since would be sent again with other bytes. Put back what is missing (lance.sqlite-wal after a crash, or a newer backup of the whole directory), or ${accept}.`,
+      );
+    case 'other':
+      return set(
+        `The data directory ${directory} holds other records in ${setBack.table} than it had on ${new Date(setBack.at).toISOString()} (${file}). See lance audit verify. Put back what was there, or ${accept}.`,
+      );
+    case 'missing':
+      return set(
+        `The log in ${directory} was anchored, and its anchor ${file} is not there, so nobody can say whether the directory was set back. Put the files back or name them in LANCE_AUDIT_ANCHOR (audit.anchorFile); where they are lost, or the directory comes from a backup, ${accept}.`,
+      );
+    case 'foreign':
+      return foreignFault(file, setBack.why);
+    default:
+      return setBack satisfies never;
+  }
+}
+
+function foreignFault(file: string, why: 'store' | 'key' | 'edited'): Fault {
+  switch (why) {
+    case 'store':
+      return new Fault(
+        'configuration-invalid',
+        `The anchor ${file} is that of another data directory. Name one for each in LANCE_AUDIT_ANCHOR (audit.anchorFile); where the directory was put in the place of another one, ${accept}.`,
+      );
+    case 'key':
+      return new Fault(
+        'configuration-invalid',
+        `The anchor ${file} was signed with another key. Run with the LANCE_AUDIT_KEY (or LANCE_PSEUDONYM_KEY) of before; where that is lost, ${accept}.`,
+      );
+    case 'edited':
+      return new Fault(
+        'store-set-back',
+        `The anchor ${file} or the files beside it were edited or are damaged, so nobody can say whether the log is what it was. Put a copy of them back, or ${accept}.`,
+      );
+    default:
+      return why satisfies never;
+  }
+}
+
 /**
  * Rejects with the fault `data-directory-in-use` while another daemon holds the directory, and `data-directory-unusable` when it
  * cannot be made or written.
  */
 export async function openEmbeddedStore(options: EmbeddedOptions): Promise<EmbeddedStore> {
-  const { directory } = options;
+  const { directory, anchor = null, restored = false, onFault } = options;
+  const path = databasePath(directory);
   const lock = lockDirectory(directory);
   let writer: Writer | null = null;
   try {
-    const path = databasePath(directory);
-    writer = await startWriter(path, options.onFault);
-    const database = openReadOnly(path);
+    // Before anything is written: what was lost may still be found and put back.
+    if (anchor !== null && !restored) refuseSetBack(directory, anchor);
+    writer = await startWriter(
+      { path, anchor: anchor === null ? null : { ...anchor, restored } },
+      { onDeath: onFault, onAnchorFault: options.onAnchorFault ?? (() => undefined) },
+    );
+    const database = watchDamage(openReadOnly(path), path, onFault);
     const log = createLog({
       reader: createLogReader(database),
       writer,
@@ -169,6 +282,6 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   } catch (cause) {
     await writer?.close();
     lock.release();
-    throw cause instanceof Fault ? cause : unusable(directory, cause);
+    throw cause instanceof Fault ? cause : (damageIn(path, cause) ?? unusable(directory, cause));
   }
 }

@@ -1,5 +1,7 @@
 /** What the main thread and the writer thread say to each other. */
 import type { HouseMark, RuleBookEntry } from '../../bidding/ports.ts';
+import type { OriginEntry } from '../../domain/audit.ts';
+import type { AnchorPlace } from './anchor.ts';
 import type { Acknowledgement, ControlChange } from './control-rows.ts';
 import type { FlowFlush } from './flow-rows.ts';
 import type { EncodedEntries } from './log-rows.ts';
@@ -15,9 +17,21 @@ export type WriterTask =
   | { kind: 'control'; change: ControlChange }
   | { kind: 'acknowledge'; acknowledgement: Acknowledgement }
   | { kind: 'house'; mark: HouseMark | null }
-  | { kind: 'rule-book'; entry: RuleBookEntry };
+  | { kind: 'rule-book'; entry: RuleBookEntry }
+  | { kind: 'origin'; entry: OriginEntry };
 
 export type WriterRequest = { id: number; task: WriterTask } | { id: number; task: { kind: 'close' } };
+
+/** `errcode` as SQLite says it; other faults have none. */
+export type StoreFault = { message: string; errcode: number | null };
+
+export function storeFaultOf(fault: unknown): StoreFault {
+  if (!(fault instanceof Error)) return { message: String(fault), errcode: null };
+  return { message: fault.message, errcode: 'errcode' in fault ? Number(fault.errcode) : null };
+}
+
+/** What the writer thread is started with. `anchor` null: nothing is written outside of the store. */
+export type WriterOptions = { path: string; anchor: (AnchorPlace & { restored: boolean }) | null };
 
 type Run<K extends WriterTask['kind'], R> = (task: Extract<WriterTask, { kind: K }>) => R;
 
@@ -37,13 +51,16 @@ export type WriterRuns = {
   acknowledge: Run<'acknowledge', void>;
   house: Run<'house', void>;
   'rule-book': Run<'rule-book', void>;
+  origin: Run<'origin', void>;
 };
 
 export type TaskResult<K extends WriterTask['kind'] = WriterTask['kind']> = ReturnType<WriterRuns[K]>;
 
 export type WriterReply =
   | { kind: 'ready' }
-  | { kind: 'unusable'; message: string }
+  | { kind: 'unusable'; what: 'store' | 'anchor'; fault: StoreFault }
   /** One transaction was committed, or none of its tasks has happened. */
   | { kind: 'committed'; results: { id: number; result: TaskResult }[] }
-  | { kind: 'failed'; ids: number[]; message: string };
+  | { kind: 'failed'; ids: number[]; fault: StoreFault }
+  /** The anchor could not be written; the store goes on. */
+  | { kind: 'anchor-failed'; message: string };

@@ -3,21 +3,44 @@
  * transaction and answers them all: under load the cost of a sync is shared by hundreds of entries.
  */
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { type AnchorWriter, createAnchorWriter } from './anchor.ts';
 import { createControlRows } from './control-rows.ts';
 import { inTransaction, openWritable } from './database.ts';
 import { createFlowWriter } from './flow-rows.ts';
 import { createLogWriter } from './log-rows.ts';
 import { createDirectQueryCounter, createMarginWriter } from './margin-rows.ts';
 import { createViewWriter } from './view-rows.ts';
-import type { TaskResult, WriterReply, WriterRequest, WriterRuns, WriterTask } from './writer-messages.ts';
+import {
+  storeFaultOf,
+  type TaskResult,
+  type WriterOptions,
+  type WriterReply,
+  type WriterRequest,
+  type WriterRuns,
+  type WriterTask,
+} from './writer-messages.ts';
 
 /** Keeps the wait of the first message of a transaction short when the queue is long. */
 const groupLimit = 256;
 
-function serve(port: MessagePort, path: string): void {
+class AnchorUnusable extends Error {}
+
+function serve(port: MessagePort, { path, anchor: place }: WriterOptions): void {
   const reply = (message: WriterReply) => port.postMessage(message);
   const database = openWritable(path);
-  const writeLog = createLogWriter(database);
+  let anchor: AnchorWriter | null = null;
+  try {
+    if (place !== null) {
+      anchor = createAnchorWriter(database, place, {
+        restored: place.restored,
+        onFault: ({ message }) => reply({ kind: 'anchor-failed', message }),
+      });
+    }
+  } catch (cause) {
+    database.close();
+    throw cause instanceof Error && 'syscall' in cause ? new AnchorUnusable(cause.message, { cause }) : cause;
+  }
+  const log = createLogWriter(database);
   const writeViews = createViewWriter(database);
   const writeFlows = createFlowWriter(database);
   const writeMargins = createMarginWriter(database);
@@ -25,7 +48,7 @@ function serve(port: MessagePort, path: string): void {
   const control = createControlRows(database);
 
   const runs: WriterRuns = {
-    append: ({ entries }) => writeLog(entries),
+    append: ({ entries }) => log.write(entries),
     views: ({ flush }) => {
       const startedAt = performance.now();
       writeViews(flush);
@@ -38,6 +61,7 @@ function serve(port: MessagePort, path: string): void {
     acknowledge: ({ acknowledgement }) => control.acknowledge(acknowledgement),
     house: ({ mark }) => control.setHouse(mark),
     'rule-book': ({ entry }) => control.addToRuleBook(entry),
+    origin: ({ entry }) => control.addOrigin(entry),
   };
   const run = (task: WriterTask) => (runs[task.kind] as (task: WriterTask) => TaskResult)(task);
 
@@ -45,10 +69,15 @@ function serve(port: MessagePort, path: string): void {
     if (group.length === 0) return;
     try {
       const results = inTransaction(database, () => group.map(({ id, task }) => ({ id, result: run(task) })));
+      const heads = log.takeHeads();
+      if (anchor !== null && Object.keys(heads).length > 0) {
+        const claims = group.flatMap(({ task }) => (task.kind === 'append' ? task.entries.claims : []));
+        anchor.note(heads, claims);
+      }
       reply({ kind: 'committed', results });
     } catch (fault) {
-      const message = fault instanceof Error ? fault.message : String(fault);
-      reply({ kind: 'failed', ids: group.map(({ id }) => id), message });
+      log.takeHeads();
+      reply({ kind: 'failed', ids: group.map(({ id }) => id), fault: storeFaultOf(fault) });
     }
   };
 
@@ -59,6 +88,7 @@ function serve(port: MessagePort, path: string): void {
       const { id, task } = request;
       if (task.kind === 'close') {
         store(group);
+        anchor?.close();
         database.close();
         reply({ kind: 'committed', results: [{ id, result: undefined }] });
         port.close();
@@ -75,10 +105,10 @@ function serve(port: MessagePort, path: string): void {
 
 if (parentPort !== null) {
   try {
-    serve(parentPort, (workerData as { path: string }).path);
+    serve(parentPort, workerData as WriterOptions);
   } catch (fault) {
-    const message = fault instanceof Error ? fault.message : String(fault);
-    parentPort.postMessage({ kind: 'unusable', message } satisfies WriterReply);
+    const what = fault instanceof AnchorUnusable ? 'anchor' : 'store';
+    parentPort.postMessage({ kind: 'unusable', what, fault: storeFaultOf(fault) } satisfies WriterReply);
     parentPort.close();
   }
 }

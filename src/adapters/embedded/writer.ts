@@ -2,7 +2,8 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { Fault } from '../../errors.ts';
-import type { TaskResult, WriterReply, WriterRequest, WriterTask } from './writer-messages.ts';
+import { damageIn, storeError } from './damage.ts';
+import type { TaskResult, WriterOptions, WriterReply, WriterRequest, WriterTask } from './writer-messages.ts';
 
 export type Writer = {
   /** Resolves when the task is durable. Rejects with an Error that says why it was not stored. */
@@ -15,10 +16,17 @@ export type Writer = {
 
 type Waiting = { resolve: (result: TaskResult) => void; reject: (fault: Error) => void };
 
-/** Rejects when the file cannot be opened. `onDeath` hears when the thread ends unasked; nothing can be stored after that. */
-export async function startWriter(path: string, onDeath: (fault: Fault) => void): Promise<Writer> {
+/**
+ * Rejects when the file cannot be opened. `onDeath` hears when the thread ends unasked, or finds the file damaged; nothing can be
+ * stored after that.
+ */
+export async function startWriter(
+  options: WriterOptions,
+  { onDeath, onAnchorFault }: { onDeath: (fault: Fault) => void; onAnchorFault: (message: string) => void },
+): Promise<Writer> {
+  const { path } = options;
   const worker = new Worker(new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url), {
-    workerData: { path },
+    workerData: options,
   });
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
@@ -34,7 +42,14 @@ export async function startWriter(path: string, onDeath: (fault: Fault) => void)
         break;
       case 'unusable':
         closed = true;
-        opening.reject(new Error(reply.message));
+        opening.reject(
+          reply.what === 'store'
+            ? storeError(reply.fault)
+            : new Fault(
+                'anchor-unusable',
+                `The anchor of the log cannot be written: ${reply.fault.message}. Name a file that this user may write in LANCE_AUDIT_ANCHOR (audit.anchorFile), best on another disk than the data directory.`,
+              ),
+        );
         break;
       case 'committed':
         commits += 1;
@@ -43,11 +58,18 @@ export async function startWriter(path: string, onDeath: (fault: Fault) => void)
           waiting.delete(id);
         }
         break;
-      case 'failed':
+      case 'failed': {
+        const fault = storeError(reply.fault);
         for (const id of reply.ids) {
-          waiting.get(id)?.reject(new Error(reply.message));
+          waiting.get(id)?.reject(fault);
           waiting.delete(id);
         }
+        const damage = damageIn(path, fault);
+        if (damage !== null) onDeath(damage);
+        break;
+      }
+      case 'anchor-failed':
+        onAnchorFault(reply.message);
         break;
       default:
         reply satisfies never;

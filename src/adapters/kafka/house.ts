@@ -2,31 +2,34 @@
  * What is written a few times in the life of a desk and kept as long as its log: where it lives (the last record of the compacted
  * topic `house`) and what became of its rule sets (every record of `rules`). One partition each has it all.
  */
+import { randomUUID } from 'node:crypto';
 import type { Kafka } from 'kafkajs';
 import type { House, HouseMark, RuleBook, RuleBookEntry } from '../../bidding/ports.ts';
+import type { OriginEntry } from '../../domain/audit.ts';
 import { unavailable } from './client.ts';
 import type { PartitionReader } from './partitions.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
 
 const partition = 0;
 const markKey = 'mark';
+const originKey = 'origin/';
 const readWaitMs = 500;
 const allReplicas = -1;
 
 type Kept = {
-  values: () => AsyncGenerator<Buffer | null>;
+  values: () => AsyncGenerator<{ key: string; value: Buffer | null }>;
   write: (key: string, value: string | null) => Promise<void>;
 };
 
 function createKept(kafka: Kafka, topic: string, reader: PartitionReader): Kept {
-  async function* values(): AsyncGenerator<Buffer | null> {
+  async function* values(): AsyncGenerator<{ key: string; value: Buffer | null }> {
     const [firsts, ends] = await Promise.all([reader.offsets(topic, 'first'), reader.offsets(topic, 'next')]);
     const end = ends.get(partition) ?? 0;
     for (let next = firsts.get(partition) ?? 0; next < end; ) {
       const fetched = await reader.fetch(topic, new Map([[partition, next]]), readWaitMs);
       const records = fetched.get(partition)?.records ?? [];
       if (records.length === 0) return;
-      for (const { value } of records) yield value;
+      yield* records;
       next = records.at(-1)!.offset + 1;
     }
   }
@@ -52,9 +55,20 @@ export function createHouse(kafka: Kafka, settings: KafkaSettings, reader: Parti
   return {
     read: async () => {
       let mark: HouseMark | null = null;
-      for await (const value of values()) mark = value === null ? null : JSON.parse(value.toString());
+      for await (const { key, value } of values()) {
+        if (key === markKey) mark = value === null ? null : JSON.parse(value.toString());
+      }
       return mark;
     },
+    origins: async () => {
+      const entries: OriginEntry[] = [];
+      for await (const { key, value } of values()) {
+        if (key.startsWith(originKey) && value !== null) entries.push(JSON.parse(value.toString()));
+      }
+      return entries;
+    },
+    // A key of its own each: none of them is ever compacted away.
+    addOrigin: (entry) => write(`${originKey}${randomUUID()}`, JSON.stringify(entry)),
     write: (mark) => write(markKey, mark === null ? null : JSON.stringify(mark)),
   };
 }
@@ -64,7 +78,7 @@ export function createRuleBook(kafka: Kafka, settings: KafkaSettings, reader: Pa
   return {
     read: async () => {
       const entries: RuleBookEntry[] = [];
-      for await (const value of values()) if (value !== null) entries.push(JSON.parse(value.toString()));
+      for await (const { value } of values()) if (value !== null) entries.push(JSON.parse(value.toString()));
       return entries;
     },
     append: (entry) => write(entry.hash, JSON.stringify(entry)),

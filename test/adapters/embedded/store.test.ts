@@ -10,6 +10,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openEmbeddedReader } from '../../../src/adapters/embedded/reader.ts';
 import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
+import type { Tampering } from '../../../src/domain/audit.ts';
 import { timeAlone } from '../../../src/domain/histogram.ts';
 import { Fault, type FaultCode } from '../../../src/errors.ts';
 import { auctionEntry, stateOf } from '../../conformance/samples.ts';
@@ -283,22 +284,23 @@ test('the hash chain names the first record that was changed, removed or put in'
     again.close();
     return found;
   };
+  const broken = (offset: number, what: Tampering) => ({
+    kind: 'broken',
+    table: 'auctions',
+    offset,
+    what,
+    unverified: [],
+  });
   const move =
     'UPDATE auctions SET offset = -offset WHERE offset >= 900; UPDATE auctions SET offset = 1 - offset WHERE offset < 0;';
   assert.deepEqual(
     await tampered(`${move} INSERT INTO auctions SELECT 900, key, value, chain FROM auctions WHERE offset = 899`),
-    {
-      kind: 'broken',
-      offset: 900,
-    },
+    broken(900, 'inserted'),
   );
-  assert.deepEqual(await tampered(`DELETE FROM auctions WHERE offset = 700`), { kind: 'broken', offset: 700 });
-  assert.deepEqual(await tampered(`UPDATE auctions SET value = replace(value, '"lost"', '"won"') WHERE offset = 40`), {
-    kind: 'broken',
-    offset: 40,
-  });
-  assert.deepEqual(await tampered(`UPDATE auctions SET key = 'kk' WHERE offset = 30`), {
-    kind: 'broken',
-    offset: 30,
-  });
+  assert.deepEqual(await tampered(`DELETE FROM auctions WHERE offset = 700`), broken(700, 'deleted'));
+  assert.deepEqual(
+    await tampered(`UPDATE auctions SET value = replace(value, '"lost"', '"won"') WHERE offset = 40`),
+    broken(40, 'changed'),
+  );
+  assert.deepEqual(await tampered(`UPDATE auctions SET key = 'kk' WHERE offset = 30`), broken(30, 'changed'));
 });

@@ -129,9 +129,7 @@ const auctionRecord: fc.Arbitrary<AuctionRecord> = fc.oneof(
     },
     ...{
       firstByteAt: orNull(at),
-      response: orNull(
-        fc.record({ status: fc.integer({ min: 100, max: 599 }), body: orNull(text), sealedBody: orNull(text) }),
-      ),
+      response: orNull(fc.record({ status: fc.integer({ min: 100, max: 599 }), body: text })),
     },
   }),
   fc.record({

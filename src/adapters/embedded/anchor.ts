@@ -1,0 +1,404 @@
+/**
+ * What is known of a store outside of it, so that a store that was set back or rewritten is told from one that was not. Three files
+ * beside each other, `FILE` being the setting `audit.anchorFile`:
+ *
+ * - `FILE`: signed heads of all chains, one line every few minutes and at the stop, synced. For `audit verify`.
+ * - `FILE.mark`: the signed heads after the latest commit, in two slots that are written in turn. Written before the writer
+ *   answers, so before the first byte of a bid leaves; synced once a second only. It is to survive the death of the process and
+ *   the loss of files, not of power: with power the store itself is synced, and a mark that is a second behind it does no harm.
+ * - `FILE.claims`: the requests that were claimed, after each commit. They say which requests of a lost part are never bid for.
+ */
+import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fdatasync,
+  fdatasyncSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import type { AuditKey, ChainHead, ChainHeads, Unverified } from '../../domain/audit.ts';
+import { type AnchoredHeads, headsOf, linkAt } from './chain.ts';
+
+export type AnchorPlace = {
+  file: string;
+  key: AuditKey;
+  /** Between two lines of the anchor file, when there is something new. */
+  everyMs: number;
+};
+
+/**
+ * Beside the data directory, so that a copy of the directory put back does not bring its anchor along. Where that place cannot be
+ * written it is inside: a lost file of the directory is told then, an older copy of all of it is not.
+ */
+export function anchorFileOf(directory: string, configured: string | null): { file: string; inside: boolean } {
+  if (configured !== null) return { file: configured, inside: false };
+  const whole = resolve(directory);
+  const beside = { file: `${whole}.anchor`, inside: false };
+  const within = { file: join(whole, 'lance.anchor'), inside: true };
+  if (existsSync(beside.file)) return beside;
+  if (existsSync(within.file)) return within;
+  let parent = dirname(whole);
+  while (!existsSync(parent)) parent = dirname(parent);
+  try {
+    accessSync(parent, constants.W_OK);
+    return beside;
+  } catch {
+    return within;
+  }
+}
+
+const slotBytes = 4_096;
+const syncEveryMs = 1_000;
+/** Of the newer one of two files of claims; some 400,000 requests each. */
+const claimsBytes = 8_000_000;
+const fileMode = 0o600;
+
+const markPath = (file: string) => `${file}.mark`;
+const claimsPath = (file: string) => `${file}.claims`;
+const olderClaimsPath = (file: string) => `${file}.claims.1`;
+
+/** `anchor` is drawn when the store is anchored for the first time, and stands in the store too. */
+type Signed = {
+  anchor: string;
+  key: string;
+  at: number;
+  heads: ChainHeads;
+  /** Of the line before in the anchor file: a line that was taken out is missed. */
+  previous?: string;
+  /** Grows with each mark. */
+  sequence?: number;
+  /** Begins again after a restore: anchors of what was lost count no more. */
+  restored?: true;
+};
+
+function sign(key: AuditKey, body: string): string {
+  return createHmac('sha256', key.secret).update(body).digest('base64url');
+}
+
+function written(key: AuditKey, content: Signed): { line: string; mac: string } {
+  const body = JSON.stringify(content);
+  const mac = sign(key, body);
+  return { line: `${mac} ${body}`, mac };
+}
+
+type Read = { content: Signed; mac: string; signature: 'ours' | 'other-key' | 'forged' | 'unchecked' };
+
+/** Null: it is no signed line at all. */
+function readSigned(line: string, key: AuditKey | null): Read | null {
+  const space = line.indexOf(' ');
+  const mac = line.slice(0, space);
+  const body = line.slice(space + 1).trimEnd();
+  let content: Signed;
+  try {
+    content = JSON.parse(body);
+  } catch {
+    return null;
+  }
+  if (typeof content?.heads !== 'object' || typeof content.key !== 'string') return null;
+  if (key === null) return { content, mac, signature: 'unchecked' };
+  if (content.key !== key.id) return { content, mac, signature: 'other-key' };
+  const right = Buffer.from(sign(key, body));
+  const given = Buffer.from(mac);
+  return {
+    content,
+    mac,
+    signature: right.length === given.length && timingSafeEqual(right, given) ? 'ours' : 'forged',
+  };
+}
+
+function readText(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
+
+/** What comes after the last line break was being written when the process died. */
+function wholeLines(file: string): string[] {
+  return readText(file).split('\n').slice(0, -1);
+}
+
+/** The newest slot that is whole and signed; the other one may be half written. */
+function readMark(file: string, key: AuditKey | null): Read | null {
+  const text = readText(markPath(file));
+  const slots = [text.slice(0, slotBytes), text.slice(slotBytes)].flatMap((slot) => {
+    const read = readSigned(slot, key);
+    return read === null || read.signature === 'forged' ? [] : [read];
+  });
+  slots.sort((one, other) => (other.content.sequence ?? 0) - (one.content.sequence ?? 0));
+  return slots[0] ?? null;
+}
+
+export type AnchorReading = {
+  anchored: AnchoredHeads[];
+  unverified: Unverified[];
+  /** The line of the anchor file that was edited, from 1; 0 for the mark. */
+  edited: number | null;
+};
+
+/** All that the files say, for `audit verify`. */
+export function readAnchors(file: string, key: AuditKey | null): AnchorReading {
+  const unverified: Unverified[] = [];
+  let anchored: AnchoredHeads[] = [];
+  let foreign = 0;
+  let previous: string | undefined;
+  for (const [index, line] of wholeLines(file).entries()) {
+    const read = readSigned(line, key);
+    const out = read === null || read.signature === 'forged' || read.content.previous !== previous;
+    if (out) return { anchored, unverified, edited: index + 1 };
+    previous = read.mac;
+    if (read.signature === 'other-key') {
+      foreign += 1;
+      continue;
+    }
+    const { at, heads, restored } = read.content;
+    if (restored === true) {
+      const kept = anchored.filter((earlier) =>
+        Object.entries(earlier.heads).every(([name, [count]]) => count <= (heads[name]?.[0] ?? 0)),
+      );
+      const lost = anchored.length - kept.length;
+      if (lost > 0) unverified.push({ kind: 'lost-part', anchors: lost, at });
+      anchored = kept;
+    }
+    anchored.push({ at, heads });
+  }
+  const mark = readMark(file, key);
+  if (mark !== null && mark.signature !== 'other-key') {
+    anchored.push({ at: mark.content.at, heads: mark.content.heads });
+  } else if (mark === null && existsSync(markPath(file))) return { anchored, unverified, edited: 0 };
+  if (foreign > 0) unverified.push({ kind: 'other-key', anchors: foreign });
+  if (key === null && anchored.length > 0) unverified.push({ kind: 'no-key' });
+  if (anchored.length === 0) unverified.push({ kind: 'no-anchor', place: file });
+  return { anchored, unverified, edited: null };
+}
+
+export type SetBack =
+  /** The store holds less than is known to have been stored. */
+  | { kind: 'behind'; table: string; has: number; had: number; at: number }
+  /** It holds as much, but something else. */
+  | { kind: 'other'; table: string; at: number }
+  /** It was anchored, and its anchor is not there. */
+  | { kind: 'missing' }
+  /** The anchor is another store's, or signed with another key, or was edited. */
+  | { kind: 'foreign'; why: 'store' | 'key' | 'edited' };
+
+/** What the files know of the store: the newest mark and the last anchor. Either may be the further one. */
+function knownOf(file: string, key: AuditKey): Signed[] | Extract<SetBack, { kind: 'foreign' }> {
+  const mark = readMark(file, key);
+  const last = wholeLines(file).at(-1);
+  const anchor = last === undefined ? null : readSigned(last, key);
+  const known = [mark, anchor].filter((read) => read !== null);
+  if (known.some(({ signature }) => signature === 'other-key')) return { kind: 'foreign', why: 'key' };
+  const edited = known.some(({ signature }) => signature === 'forged');
+  const unread = (mark === null && existsSync(markPath(file))) || (anchor === null && last !== undefined);
+  if (edited || unread) return { kind: 'foreign', why: 'edited' };
+  return known.map(({ content }) => content);
+}
+
+function storedAnchor(database: DatabaseSync): string | null {
+  const there = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'anchoring'").get();
+  if (there === undefined) return null;
+  const row = database.prepare('SELECT anchor FROM anchoring WHERE id = 1').get() as { anchor: string } | undefined;
+  return row?.anchor ?? null;
+}
+
+/** Compares the store, or null where there is none, with what is known of it. Null: it holds all that it has to. Changes nothing. */
+export function findSetBack(database: DatabaseSync | null, { file, key }: AnchorPlace): SetBack | null {
+  const stored = database === null ? null : storedAnchor(database);
+  const known = knownOf(file, key);
+  if ('kind' in known) return known;
+  if (known.length === 0) return stored === null ? null : { kind: 'missing' };
+  for (const { anchor, heads, at } of known) {
+    if (stored !== null && stored !== anchor) return { kind: 'foreign', why: 'store' };
+    for (const [table, [had, link]] of Object.entries(heads)) {
+      if (had === 0) continue;
+      const found = database === null ? null : linkAt(database, table, had);
+      if (found === null) {
+        const has = database === null ? 0 : (headsOf(database)[table]?.[0] ?? 0);
+        return { kind: 'behind', table, has, had, at };
+      }
+      if (found !== link) return { kind: 'other', table, at };
+    }
+  }
+  return null;
+}
+
+/** The furthest heads that are known to have been stored; null: nobody knows. */
+export function knownHeads({ file, key }: AnchorPlace): ChainHeads | null {
+  const known = knownOf(file, key);
+  if ('kind' in known || known.length === 0) return null;
+  const furthest: Record<string, ChainHead> = {};
+  for (const { heads } of known) {
+    for (const [table, head] of Object.entries(heads)) {
+      if (head[0] >= (furthest[table]?.[0] ?? 0)) furthest[table] = head;
+    }
+  }
+  return furthest;
+}
+
+/**
+ * The requests claimed in the part that a store of `entries` records in `auctions` lacks. `complete`: no other one was.
+ */
+export function claimedSince({ file }: AnchorPlace, entries: number): { requestIds: string[]; complete: boolean } {
+  const requestIds = new Set<string>();
+  let complete = false;
+  for (const path of [olderClaimsPath(file), claimsPath(file)]) {
+    for (const [index, line] of readText(path).split('\n').entries()) {
+      if (line === '') continue;
+      try {
+        const [count, ...ids] = JSON.parse(line) as [number, ...string[]];
+        if (index === 0 && count <= entries) complete = true;
+        if (count > entries) for (const id of ids) requestIds.add(id);
+      } catch {
+        return { requestIds: [...requestIds], complete: false };
+      }
+    }
+  }
+  return { requestIds: [...requestIds], complete };
+}
+
+export type AnchorWriter = {
+  /** After a commit and before anybody hears of it. */
+  note: (heads: Readonly<Record<string, ChainHead>>, claims: readonly string[]) => void;
+  /** Writes the last anchor. */
+  close: () => void;
+};
+
+/**
+ * Goes on with the files, or makes them. `restored`: an accepted restore, after which the files begin with what the store holds.
+ * `onFault` hears when they cannot be written: the store goes on without.
+ */
+export function createAnchorWriter(
+  database: DatabaseSync,
+  place: AnchorPlace,
+  { restored, onFault }: { restored: boolean; onFault: (fault: Error) => void },
+): AnchorWriter {
+  const { file, key, everyMs } = place;
+  const known = knownOf(file, key);
+  const usable = !('kind' in known);
+  const anchor = (usable ? known[0]?.anchor : undefined) ?? randomUUID();
+  const heads: Record<string, ChainHead> = { ...headsOf(database) };
+  let sequence = (readMark(file, key)?.content.sequence ?? 0) + 1;
+  if (restored) {
+    rmSync(olderClaimsPath(file), { force: true });
+    rmSync(claimsPath(file), { force: true });
+    // Lines that cannot be read or are of another key would break the chain of lines.
+    if (!usable && existsSync(file)) renameSync(file, `${file}.${Date.now()}`);
+  }
+  const anchorFile = openSync(file, 'a', fileMode);
+  ftruncateSync(
+    anchorFile,
+    Buffer.byteLength(
+      wholeLines(file)
+        .map((line) => `${line}\n`)
+        .join(''),
+    ),
+  );
+  const mark = openSync(markPath(file), existsSync(markPath(file)) ? 'r+' : 'w+', fileMode);
+  let claimed = openSync(claimsPath(file), 'a', fileMode);
+  let claimsSize = readText(claimsPath(file)).length;
+  let previous = lastMac(file);
+  let lastAnchored = '';
+  let unsynced = false;
+  let faulty = false;
+
+  /** A fault is told once, until writing works again: the store is worth more than its mark. */
+  const guarded = (work: () => void) => {
+    try {
+      work();
+      faulty = false;
+    } catch (fault) {
+      if (!faulty) onFault(fault as Error);
+      faulty = true;
+    }
+  };
+
+  const writeMark = () => {
+    sequence += 1;
+    const { line } = written(key, { anchor, key: key.id, at: Date.now(), heads, sequence });
+    writeSync(mark, `${line.padEnd(slotBytes - 1)}\n`, (sequence % 2) * slotBytes);
+    unsynced = true;
+  };
+  const writeClaims = (claims: readonly string[]) => {
+    const line = `${JSON.stringify([heads.auctions?.[0] ?? 0, ...claims])}\n`;
+    if (claimsSize > claimsBytes) {
+      closeSync(claimed);
+      renameSync(claimsPath(file), olderClaimsPath(file));
+      claimed = openSync(claimsPath(file), 'a', fileMode);
+      claimsSize = 0;
+      // The first line says from where on the file is complete: all before it stand in the older one.
+    }
+    claimsSize += writeSync(claimed, line);
+    unsynced = true;
+  };
+  const writeAnchor = (again?: true) => {
+    Object.assign(heads, headsOf(database));
+    const now = JSON.stringify(heads);
+    if (now === lastAnchored && again !== true) return;
+    const content: Signed = {
+      anchor,
+      key: key.id,
+      at: Date.now(),
+      heads,
+      ...(previous === undefined ? {} : { previous }),
+      ...(again === undefined ? {} : { restored: again }),
+    };
+    const { line, mac } = written(key, content);
+    writeSync(anchorFile, `${line}\n`);
+    fsyncSync(anchorFile);
+    previous = mac;
+    lastAnchored = now;
+  };
+
+  database
+    .prepare('INSERT INTO anchoring (id, anchor) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET anchor = excluded.anchor')
+    .run(anchor);
+  writeAnchor(restored ? true : undefined);
+  writeMark();
+  if (claimsSize === 0) writeClaims([]);
+  fdatasyncSync(mark);
+
+  const syncing = setInterval(() => {
+    if (!unsynced) return;
+    unsynced = false;
+    for (const descriptor of [mark, claimed])
+      fdatasync(descriptor, (fault) => fault !== null && guarded(() => raise(fault)));
+  }, syncEveryMs);
+  const anchoring = setInterval(() => guarded(writeAnchor), everyMs);
+
+  return {
+    note: (now, claims) => {
+      Object.assign(heads, now);
+      guarded(() => {
+        if (claims.length > 0) writeClaims(claims);
+        writeMark();
+      });
+    },
+    close: () => {
+      clearInterval(syncing);
+      clearInterval(anchoring);
+      guarded(() => {
+        writeAnchor();
+        writeMark();
+        fdatasyncSync(mark);
+      });
+      for (const descriptor of [anchorFile, mark, claimed]) closeSync(descriptor);
+    },
+  };
+}
+
+function raise(fault: Error): never {
+  throw fault;
+}
+
+function lastMac(file: string): string | undefined {
+  const last = wholeLines(file).at(-1);
+  return last?.slice(0, last.indexOf(' '));
+}

@@ -1,0 +1,55 @@
+/** A file that SQLite cannot read any more is told from one that is only busy or full: nobody goes on with it. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { Fault } from '../../errors.ts';
+import type { StoreFault } from './writer-messages.ts';
+
+/** The low byte of an extended code. */
+const sqliteCorrupt = 11;
+const sqliteNotADatabase = 26;
+const codeMask = 0xff;
+
+/** An error as SQLite throws it, from what another thread told of one. */
+export function storeError({ message, errcode }: StoreFault): Error {
+  return errcode === null ? new Error(message) : Object.assign(new Error(message), { errcode });
+}
+
+/** The fault to end with where `cause` says that the file is damaged; else null. */
+export function damageIn(path: string, cause: unknown): Fault | null {
+  if (!(cause instanceof Error)) return null;
+  if (cause instanceof Fault && cause.code === 'store-damaged') return cause;
+  const code = 'errcode' in cause ? Number(cause.errcode) & codeMask : null;
+  if (code !== sqliteCorrupt && code !== sqliteNotADatabase) {
+    return cause.cause === undefined ? null : damageIn(path, cause.cause);
+  }
+  return new Fault(
+    code === sqliteCorrupt ? 'store-damaged' : 'data-directory-unusable',
+    `The file ${path} is damaged (${cause.message}). Keep a copy of the directory, put back a backup of all its files, and accept it with: lance audit accept-restore --by NAME --reason TEXT.`,
+    cause,
+  );
+}
+
+/** Tells `onDamage` of every statement that finds the file damaged, whatever its caller makes of the fault. */
+export function watchDamage(database: DatabaseSync, path: string, onDamage: (fault: Fault) => void): DatabaseSync {
+  const prepare = database.prepare.bind(database);
+  const watched = <A extends unknown[], R>(run: (...args: A) => R) => {
+    return (...args: A): R => {
+      try {
+        return run(...args);
+      } catch (fault) {
+        const damage = damageIn(path, fault);
+        if (damage === null) throw fault;
+        onDamage(damage);
+        throw damage;
+      }
+    };
+  };
+  database.prepare = watched((sql: string): StatementSync => {
+    const statement = prepare(sql);
+    return Object.assign(statement, {
+      all: watched(statement.all.bind(statement)),
+      get: watched(statement.get.bind(statement)),
+      run: watched(statement.run.bind(statement)),
+    });
+  }) as DatabaseSync['prepare'];
+  return database;
+}

@@ -1,0 +1,66 @@
+/** What proves later that the records of a store are those that were written: chains, their heads, and the key of the heads. */
+import type { EpochMs } from './glossary.ts';
+
+/** Signs heads that leave the store. `id` names the key without telling anything about it. */
+export type AuditKey = { id: string; secret: Uint8Array };
+
+/** How far a chain was: how many records, and the link of the last one. */
+export type ChainHead = readonly [count: number, link: string];
+
+/** By the name of the table or, on Kafka, of the topic and partition. */
+export type ChainHeads = Readonly<Record<string, ChainHead>>;
+
+/**
+ * What was done to the first record that differs. `rewritten`: the chain is consistent in itself, but a head that was
+ * anchored outside the store differs: the first changed record is one of `offset` … `until`.
+ */
+export type Tampering = 'changed' | 'deleted' | 'inserted' | 'reordered' | 'rewritten' | 'truncated';
+
+/** What a verification could not do, and why. */
+export type Unverified =
+  /** No LANCE_PSEUDONYM_KEY or LANCE_AUDIT_KEY was given: the anchors were compared, but their signatures were not checked. */
+  | { kind: 'no-key' }
+  /** Anchors signed with another key were not compared. */
+  | { kind: 'other-key'; anchors: number }
+  /** There is no anchor: a chain that was rewritten or truncated as a whole cannot be told. */
+  | { kind: 'no-anchor'; place: string }
+  /** Records from before the chain of their table began; they are checked as a whole from the upgrade on. */
+  | { kind: 'before-chain'; table: string; until: number }
+  /** Anchors of a part of the store that was lost; a restore without it was accepted. */
+  | { kind: 'lost-part'; anchors: number; at: EpochMs }
+  /** Records that the log no longer keeps: its first offset is `until`. */
+  | { kind: 'expired'; table: string; until: number };
+
+export type ChainVerdict = { unverified: readonly Unverified[] } & (
+  | {
+      kind: 'intact';
+      /** Of `auctions`. */
+      entries: number;
+      head: string;
+      tables: Readonly<Record<string, { entries: number; head: string }>>;
+      /** Anchors that were compared, and when the last one was written. */
+      anchors: number;
+      anchoredAt: EpochMs | null;
+    }
+  /** `offset` is the first record that differs, in `table`. */
+  | { kind: 'broken'; table: string; offset: number; what: Tampering; until?: number }
+  /** Somebody edited the anchor file or topic: line or record `line` is not signed by us, or one before it is missing. */
+  | { kind: 'anchor-broken'; place: string; line: number }
+);
+
+/** What happened to the store as a whole, kept with the log. */
+export type OriginEntry =
+  /** The store was set back, and somebody accepted that. */
+  | {
+      kind: 'restored';
+      at: EpochMs;
+      by: string;
+      reason: string;
+      /** What the store had then, and what was known to have been stored; null: nobody knows. */
+      heads: ChainHeads;
+      lost: ChainHeads | null;
+      /** A request received before this time is not bid for: it may be one that was bid for in the part that was lost. */
+      noBidReceivedBefore: EpochMs;
+    }
+  /** The desk was imported: `heads` and `hash` are what the file says of its source. */
+  | { kind: 'imported'; at: EpochMs; source: string; heads: ChainHeads | null; hash: string };

@@ -1,0 +1,243 @@
+/** What the chains and the anchor outside of the directory tell of a store that was edited or set back. */
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, test } from 'node:test';
+import { anchorFileOf } from '../../../src/adapters/embedded/anchor.ts';
+import { nextLink } from '../../../src/adapters/embedded/chain.ts';
+import { openEmbeddedReader } from '../../../src/adapters/embedded/reader.ts';
+import { openEmbeddedStore, openSetBack } from '../../../src/adapters/embedded/store.ts';
+import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
+import type { NewEntry } from '../../../src/bidding/ports.ts';
+import type { Tampering } from '../../../src/domain/audit.ts';
+import { Fault, type FaultCode } from '../../../src/errors.ts';
+import { auctionEntry } from '../../conformance/samples.ts';
+
+const places = mkdtempSync(join(tmpdir(), 'lance-audit-'));
+after(() => rmSync(places, { recursive: true, force: true }));
+const key = createAuditKey('a key of the tests of the audit and of nothing else');
+const otherKey = createAuditKey('another key of the tests of the audit, of no use');
+
+type Place = { directory: string; file: string };
+
+function newPlace(): Place {
+  const root = mkdtempSync(join(places, 'desk-'));
+  const directory = join(root, 'data');
+  return { directory, file: anchorFileOf(directory, null).file };
+}
+
+const onFault = (fault: Fault) => {
+  throw fault;
+};
+const anchor = (file: string, signedWith = key) => ({ file, key: signedWith, everyMs: 3_600_000 });
+const open = ({ directory, file }: Place, signedWith = key) =>
+  openEmbeddedStore({ directory, onFault, anchor: anchor(file, signedWith) });
+const isFault = (code: FaultCode, exitCode: number, text: RegExp) => (fault: unknown) =>
+  fault instanceof Fault && fault.code === code && fault.exitCode === exitCode && text.test(fault.message);
+
+const callback = (number: number): NewEntry => ({
+  topic: 'callbacks',
+  key: `code-${number}`,
+  record: { kind: 'contemplated', at: number, requestCode: `code-${number}`, message: null, errors: [] },
+});
+const claimOf = (requestId: string): NewEntry =>
+  // Only what the store looks at: topic, key and kind.
+  ({ topic: 'auctions', key: requestId, record: { kind: 'claimed', requestId, at: 1 } }) as never;
+
+/** Three lives of a desk with 20 records each in two tables, and what operators did. */
+async function lived(): Promise<Place> {
+  const place = newPlace();
+  for (let life = 0; life < 3; life += 1) {
+    const store = await open(place);
+    for (let number = life * 20; number < life * 20 + 20; number += 1) {
+      await store.log.append([auctionEntry('k', `${number}`), callback(number)]);
+    }
+    await store.ruleBook.append({ kind: 'approved', hash: `hash-${life}`, at: life, by: 'ana' });
+    await store.control.setPause(life === 1 ? null : { by: 'ana', reason: 'rates', at: 1 });
+    await store.close();
+  }
+  return place;
+}
+
+const verify = async ({ directory, file }: Place, signedWith: typeof key | null = key) => {
+  const reader = openEmbeddedReader({ directory, anchor: { file, key: signedWith } });
+  const verdict = await reader.verifyChain(() => undefined);
+  reader.close();
+  return verdict;
+};
+
+function edit({ directory }: Place, work: (database: DatabaseSync) => void): void {
+  const database = new DatabaseSync(join(directory, 'lance.sqlite'));
+  work(database);
+  database.close();
+}
+
+/** Computes all links of a table anew, as somebody would who knows how. */
+function rewriteChain(database: DatabaseSync, table: string): void {
+  let link = table === 'auctions' ? '' : table;
+  const rows = database.prepare(`SELECT offset, key, value FROM ${table} ORDER BY offset`).all();
+  const update = database.prepare(`UPDATE ${table} SET chain = ? WHERE offset = ?`);
+  for (const { offset, key: rowKey, value } of rows) {
+    link = nextLink(link, Number(offset), String(rowKey), String(value));
+    update.run(link, offset!);
+  }
+}
+
+test('a store that nobody edited verifies, with every anchor (defect line 18)', async () => {
+  const place = await lived();
+  const verdict = await verify(place);
+  assert(verdict.kind === 'intact');
+  assert.deepEqual(verdict.unverified, []);
+  assert.equal(verdict.entries, 60);
+  assert.equal(verdict.tables.callbacks?.entries, 60);
+  assert.equal(verdict.tables.rule_book?.entries, 3);
+  assert.equal(verdict.tables.control_changes?.entries, 3);
+  assert.ok(verdict.anchors >= 4, String(verdict.anchors));
+  const unsigned = await verify(place, null);
+  assert.deepEqual([unsigned.kind, unsigned.unverified], ['intact', [{ kind: 'no-key' }]]);
+});
+
+test('audit names the first record that differs and what was done to it (defect line 18)', async () => {
+  const place = await lived();
+  const shift = (table: string, from: number, by: number) =>
+    `UPDATE ${table} SET offset = -offset WHERE offset >= ${from}; UPDATE ${table} SET offset = ${by} - offset WHERE offset < 0;`;
+  const swap = (table: string, one: number, other: number) =>
+    `UPDATE ${table} SET offset = -1 WHERE offset = ${one}; UPDATE ${table} SET offset = ${one} WHERE offset = ${other}; UPDATE ${table} SET offset = ${other} WHERE offset = -1;`;
+  const swapContents = `CREATE TEMP TABLE held AS SELECT * FROM callbacks WHERE offset IN (7, 8);
+    UPDATE callbacks SET (key, value) = (SELECT key, value FROM held WHERE held.offset = 15 - callbacks.offset) WHERE offset IN (7, 8);`;
+  const cases: [edit: string, table: string, offset: number, what: Tampering][] = [
+    ["UPDATE auctions SET value = replace(value, 'lost', 'won') WHERE offset = 11", 'auctions', 11, 'changed'],
+    ['DELETE FROM auctions WHERE offset = 12', 'auctions', 12, 'deleted'],
+    [`DELETE FROM auctions WHERE offset = 12; ${shift('auctions', 13, -1)}`, 'auctions', 12, 'deleted'],
+    [
+      `${shift('auctions', 30, 1)} INSERT INTO auctions SELECT 30, key, value, chain FROM auctions WHERE offset = 5`,
+      'auctions',
+      30,
+      'inserted',
+    ],
+    [swap('auctions', 13, 14), 'auctions', 13, 'reordered'],
+    [swap('auctions', 13, 24), 'auctions', 13, 'reordered'],
+    [swapContents, 'callbacks', 7, 'reordered'],
+    ['DELETE FROM auctions WHERE offset >= 55', 'auctions', 55, 'truncated'],
+    ['DELETE FROM auctions', 'auctions', 0, 'truncated'],
+    ['DELETE FROM callbacks WHERE offset >= 58', 'callbacks', 58, 'truncated'],
+    ["UPDATE callbacks SET key = 'code-x' WHERE offset = 3", 'callbacks', 3, 'changed'],
+    ["UPDATE rule_book SET entry = replace(entry, 'ana', 'bia') WHERE number = 2", 'rule_book', 2, 'changed'],
+    ['DELETE FROM rule_book WHERE number = 3', 'rule_book', 3, 'truncated'],
+    ['UPDATE control SET pause = NULL', 'control', 3, 'changed'],
+  ];
+  for (const [sql, table, offset, what] of cases) {
+    const copy = { ...place, directory: join(places, `copy-${Math.random()}`) };
+    cpSync(place.directory, copy.directory, { recursive: true });
+    edit(copy, (database) => database.exec(sql));
+    const verdict = await verify(copy);
+    assert(verdict.kind === 'broken', `${sql}: ${verdict.kind}`);
+    assert.deepEqual([verdict.table, verdict.offset, verdict.what], [table, offset, what], sql);
+  }
+});
+
+test('a chain that was written anew is told by its anchors, and between which of them (defect line 18)', async () => {
+  for (const table of ['auctions', 'callbacks']) {
+    const place = await lived();
+    edit(place, (database) => {
+      database.exec(`UPDATE ${table} SET value = replace(value, '"at":', '"at": ') WHERE offset = 45`);
+      rewriteChain(database, table);
+    });
+    const verdict = await verify(place);
+    assert(verdict.kind === 'broken');
+    assert.deepEqual([verdict.table, verdict.offset, verdict.until, verdict.what], [table, 40, 59, 'rewritten']);
+    await assert.rejects(open(place), isFault('store-set-back', 65, /other records/));
+  }
+});
+
+test('an anchor file that was edited, or signed with another key, is no proof (defect line 18)', async () => {
+  const place = await lived();
+  const lines = readFileSync(place.file, 'utf8').split('\n');
+  writeFileSync(
+    place.file,
+    lines.map((line, index) => (index === 1 ? line.replace('"auctions":[', '"auctions":[1') : line)).join('\n'),
+  );
+  const edited = await verify(place);
+  assert.deepEqual([edited.kind, edited.kind === 'anchor-broken' && edited.line], ['anchor-broken', 2]);
+  writeFileSync(place.file, lines.toSpliced(1, 1).join('\n'));
+  const shortened = await verify(place);
+  assert.deepEqual([shortened.kind, shortened.kind === 'anchor-broken' && shortened.line], ['anchor-broken', 2]);
+  writeFileSync(place.file, lines.join('\n'));
+  const foreign = await verify(place, otherKey);
+  assert.equal(foreign.kind, 'intact');
+  assert.ok(foreign.unverified.some(({ kind }) => kind === 'other-key'));
+  await assert.rejects(open(place, otherKey), isFault('configuration-invalid', 78, /another key/));
+});
+
+test('a file of the version before goes on: its auctions verify, the other tables begin here (defect line 18)', async () => {
+  const place = newPlace();
+  const old = await openEmbeddedStore({ directory: place.directory, onFault });
+  for (let number = 0; number < 6; number += 1)
+    await old.log.append([auctionEntry('k', `${number}`), callback(number)]);
+  await old.close();
+  edit(place, (database) => {
+    for (const table of ['callbacks', 'dead_letters', 'inputs', 'flows', 'rule_book']) {
+      database.exec(`ALTER TABLE ${table} DROP COLUMN chain`);
+    }
+    database.exec(
+      'DROP TABLE chain_starts; DROP TABLE origins; DROP TABLE control_changes; DROP TABLE anchoring; PRAGMA user_version = 4',
+    );
+  });
+  const store = await open(place);
+  await store.log.append([auctionEntry('k', '6'), callback(6)]);
+  await store.close();
+  const verdict = await verify(place);
+  assert.deepEqual(
+    [verdict.kind, verdict.unverified],
+    ['intact', [{ kind: 'before-chain', table: 'callbacks', until: 6 }]],
+  );
+  edit(place, (database) => database.exec("UPDATE callbacks SET key = 'x' WHERE offset = 2"));
+  const edited = await verify(place);
+  assert(edited.kind === 'broken');
+  assert.deepEqual([edited.table, edited.offset, edited.until, edited.what], ['callbacks', 0, 5, 'rewritten']);
+});
+
+test('a store behind its anchor is refused, and accepted with the requests that were lost (defect line 21)', async () => {
+  const place = newPlace();
+  const first = await open(place);
+  await first.log.append([auctionEntry('k', '0'), claimOf('sent-before')]);
+  await first.close();
+  const backup = `${place.directory}.backup`;
+  cpSync(place.directory, backup, { recursive: true });
+  const second = await open(place);
+  await second.log.append([claimOf('sent-1'), auctionEntry('k', '1')]);
+  await second.log.append([claimOf('sent-2')]);
+  await second.close();
+
+  rmSync(place.directory, { recursive: true });
+  cpSync(backup, place.directory, { recursive: true });
+  await assert.rejects(open(place), isFault('store-set-back', 65, /has 2 records, and had 5.*accept-restore/));
+  const setBack = await openSetBack({ directory: place.directory, onFault, anchor: anchor(place.file) });
+  assert.deepEqual(setBack.claimed, { requestIds: ['sent-1', 'sent-2'], complete: true });
+  assert.deepEqual([setBack.heads.auctions?.[0], setBack.lost?.auctions?.[0]], [2, 5]);
+  await setBack.log.append([auctionEntry('sent-1', 'passed')]);
+  await setBack.accept();
+  const third = await open(place);
+  assert.equal((await third.log.ends('auctions')).get(0), 3);
+  await third.close();
+  const verdict = await verify(place);
+  assert.equal(verdict.kind, 'intact');
+  assert.deepEqual(
+    verdict.unverified.map(({ kind }) => kind),
+    ['lost-part'],
+  );
+
+  // An empty directory in its place, and one whose anchor is gone, are refused as well.
+  rmSync(place.directory, { recursive: true });
+  await assert.rejects(open(place), isFault('store-set-back', 65, /has 0 records/));
+  assert.ok(!existsSync(join(place.directory, 'lance.sqlite')));
+  cpSync(backup, place.directory, { recursive: true });
+  for (const suffix of ['', '.mark', '.claims']) rmSync(`${place.file}${suffix}`);
+  await assert.rejects(open(place), isFault('store-set-back', 65, /is not there/));
+  const unknown = await openSetBack({ directory: place.directory, onFault, anchor: anchor(place.file) });
+  assert.deepEqual([unknown.claimed, unknown.lost], [{ requestIds: [], complete: false }, null]);
+  await unknown.accept();
+  await (await open(place)).close();
+});

@@ -1,0 +1,160 @@
+/** A file that is damaged somewhere: opening or using it ends with one fault that says so, wherever the page is. */
+import assert from 'node:assert/strict';
+import {
+  closeSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, test } from 'node:test';
+import { quickCheck } from '../../../src/adapters/embedded/quick-check.ts';
+import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
+import { Fault } from '../../../src/errors.ts';
+import { auctionEntry, stateOf } from '../../conformance/samples.ts';
+
+const places = mkdtempSync(join(tmpdir(), 'lance-damage-'));
+after(() => rmSync(places, { recursive: true, force: true }));
+const whole = join(places, 'whole');
+const records = 2_000;
+const patienceMs = 10_000;
+
+before(async () => {
+  const store = await openEmbeddedStore({ directory: whole, onFault: assert.fail });
+  for (let from = 0; from < records; from += 500) {
+    const entries = Array.from({ length: 500 }, (_, index) => auctionEntry(`${from + index}`, 'x'.repeat(100)));
+    await store.log.append(entries);
+    const changes = entries.map(({ key }) => ({
+      kind: 'state' as const,
+      state: stateOf(key, 'lost', 5),
+      open: false,
+      bidIds: [],
+    }));
+    await store.views.apply({ partition: 0, first: from, next: from + 500, changes });
+  }
+  await store.close();
+});
+
+function copied(): string {
+  const directory = mkdtempSync(join(places, 'copy-'));
+  cpSync(whole, directory, { recursive: true });
+  return directory;
+}
+
+function rootOf(name: string): { page: number; pageBytes: number } {
+  const database = new DatabaseSync(join(whole, 'lance.sqlite'), { readOnly: true });
+  const root = database.prepare('SELECT rootpage FROM sqlite_master WHERE name = ?').get(name);
+  const size = database.prepare('PRAGMA page_size').get();
+  database.close();
+  return { page: Number(root!.rootpage), pageBytes: Number(size!.page_size) };
+}
+
+function overwrite(directory: string, name: string): void {
+  const { page, pageBytes } = rootOf(name);
+  const descriptor = openSync(join(directory, 'lance.sqlite'), 'r+');
+  writeSync(descriptor, Buffer.alloc(pageBytes, 0xa5), 0, pageBytes, (page - 1) * pageBytes);
+  closeSync(descriptor);
+}
+
+/** Opens the store, uses all of it, and tells with which fault that ended: thrown at the start, or told to whoever ends the process. */
+async function endOf(directory: string): Promise<Fault> {
+  const told = Promise.withResolvers<Fault>();
+  try {
+    const store = await openEmbeddedStore({ directory, onFault: told.resolve });
+    const use = async () => {
+      await store.log.read('auctions', 0, 0, records);
+      await store.control.read();
+      await store.views.query({ phase: null, limit: 10, before: null });
+      await store.log.append([auctionEntry('again', 'x')]);
+      const [, end] = [...(await store.log.ends('auctions'))][0]!;
+      const state = stateOf('again', 'lost', 5);
+      await store.views.apply({
+        partition: 0,
+        first: records,
+        next: end,
+        changes: [{ kind: 'state', state, open: false, bidIds: [] }],
+      });
+      await store.views.query({ phase: null, limit: 10, before: null });
+    };
+    use().then(
+      () => told.reject(new Error('nothing was found to be damaged')),
+      (fault: unknown) => setTimeout(() => told.reject(fault), patienceMs).unref(),
+    );
+    const fault = await told.promise.finally(() => store.close().catch(() => undefined));
+    return fault;
+  } catch (fault) {
+    assert(fault instanceof Fault, String(fault));
+    return fault;
+  }
+}
+
+for (const name of [
+  'auctions',
+  'auctions_key',
+  'ledger',
+  'ledger_cursor',
+  'control',
+  'house',
+  'applied',
+  'sqlite_autoindex_ledger_1',
+]) {
+  test(`an overwritten page of ${name} ends the process with a fault that names the file (defect line 21)`, async () => {
+    const directory = copied();
+    overwrite(directory, name);
+    if (name === 'house') {
+      const store = await openEmbeddedStore({ directory, onFault: () => undefined });
+      await assert.rejects(store.house.read(), (fault) => fault instanceof Fault && fault.code === 'store-damaged');
+      await store.close();
+    } else {
+      const fault = await endOf(directory);
+      assert.deepEqual([fault.code, fault.exitCode], ['store-damaged', 65], fault.message);
+      assert.match(fault.message, /lance\.sqlite is damaged/);
+    }
+    assert.equal((await quickCheck(directory, 20_000))?.kind, 'damaged');
+  });
+}
+
+test('a file that is cut off, replaced, of a later version or beside a foreign log is refused (defect line 21)', async () => {
+  const cases: [name: string, damage: (directory: string, file: string) => void, code: string | null][] = [
+    ['cut off', (_, file) => truncateSync(file, Math.floor(statSync(file).size / 8_192) * 4_096), 'store-damaged'],
+    ['header', (_, file) => writeFileSync(file, 'x'.repeat(8_192)), 'data-directory-unusable'],
+    [
+      'later version',
+      (_, file) => {
+        const database = new DatabaseSync(file);
+        database.exec('PRAGMA user_version = 99');
+        database.close();
+      },
+      'data-directory-unusable',
+    ],
+    [
+      'a directory',
+      (_, file) => {
+        rmSync(file);
+        mkdirSync(file);
+      },
+      'data-directory-unusable',
+    ],
+    // SQLite ignores a log whose checksums do not fit: what the file holds is whole.
+    ['noise in the write-ahead log', (_, file) => writeFileSync(`${file}-wal`, Buffer.alloc(100_000, 0xa5)), null],
+  ];
+  for (const [name, damage, code] of cases) {
+    const directory = copied();
+    damage(directory, join(directory, 'lance.sqlite'));
+    if (code === null) {
+      const store = await openEmbeddedStore({ directory, onFault: assert.fail });
+      assert.equal((await store.log.ends('auctions')).get(0), records, name);
+      await store.close();
+      continue;
+    }
+    assert.equal((await endOf(directory)).code, code, name);
+  }
+});
