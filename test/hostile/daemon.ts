@@ -1,14 +1,17 @@
 /** The real daemon on a data directory of its own, for hostile scenarios: started, asked, stopped. */
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Exit, startDesk, steadyPort } from '../crash/desk-process.ts';
+import { type Exit, mainFile, startDesk, steadyPort } from '../crash/desk-process.ts';
 
 export const webhookToken = 'webhook-token-of-the-hostile-runs';
 export const adminToken = 'admin-token-of-the-hostile-runs';
 
 export type Daemon = {
   pid: number;
+  /** What it was started with, for commands beside it. */
+  environment: Readonly<Record<string, string>>;
   /** `http://127.0.0.1:PORT` */
   url: string;
   /** Milliseconds until `/readyz` answered 200; null when the process ended before. */
@@ -45,18 +48,19 @@ export async function startDaemon(options: {
   const outputPath = join(directory, 'daemon.log');
   const output = openSync(outputPath, 'a');
   const adminDigest = createHash('sha256').update(adminToken).digest('hex');
+  const given = {
+    LANCE_DATA_DIR: join(directory, 'data'),
+    LANCE_HTTP_PORT: String(port),
+    LANCE_WEBHOOK_TOKENS: webhookToken,
+    LANCE_API_TOKENS: `root:admin:${adminDigest}`,
+    LANCE_BASE_URL: 'http://127.0.0.1:9',
+    LANCE_ACCESS_TOKEN: 'not-used',
+    LANCE_CONTACT_URL: 'https://parceiro.example/credito',
+    LANCE_PSEUDONYM_KEY: 'a key of the hostile runs and of nothing else',
+    ...environment,
+  };
   const child = startDesk({
-    environment: {
-      LANCE_DATA_DIR: join(directory, 'data'),
-      LANCE_HTTP_PORT: String(port),
-      LANCE_WEBHOOK_TOKENS: webhookToken,
-      LANCE_API_TOKENS: `root:admin:${adminDigest}`,
-      LANCE_BASE_URL: 'http://127.0.0.1:9',
-      LANCE_ACCESS_TOKEN: 'not-used',
-      LANCE_CONTACT_URL: 'https://parceiro.example/credito',
-      LANCE_PSEUDONYM_KEY: 'a key of the hostile runs and of nothing else',
-      ...environment,
-    },
+    environment: given,
     port,
     output,
     ...(command === undefined ? {} : { command }),
@@ -67,6 +71,7 @@ export async function startDaemon(options: {
   });
   const daemon: Daemon = {
     pid: child.pid,
+    environment: given,
     url: `http://127.0.0.1:${port}`,
     ready: child.ready,
     output: () => readFileSync(outputPath, 'utf8'),
@@ -79,4 +84,17 @@ export async function startDaemon(options: {
   };
   running.add(daemon);
   return daemon;
+}
+
+/** Runs `lance WORDS` in that environment to its end. */
+export function lanceCommand(
+  environment: Readonly<Record<string, string>>,
+  words: readonly string[],
+): Promise<{ code: number; said: string }> {
+  const env = { PATH: process.env.PATH ?? '', LANCE_LANG: 'en', ...environment };
+  return new Promise((resolve) => {
+    execFile(process.execPath, [mainFile, ...words], { env }, (fault, said, complaint) => {
+      resolve({ code: fault === null ? 0 : Number(fault.code), said: said + complaint });
+    });
+  });
 }
