@@ -367,7 +367,11 @@ async function demo(options: DemoOptions & { learning: boolean; rivals?: string 
     const policy = opened.engine.policy();
     assert(desk !== null && policy !== null);
     await runStream({ ...opened, desk, options, sandbox, clock, terminal, format });
-    const report = await judge({ sandbox, store: opened.store, config, policy, now: clock.now() });
+    const report = await judge({
+      ...{ sandbox, store: opened.store, config, policy },
+      vault: createVault(config.pseudonymKey),
+      now: clock.now(),
+    });
     terminal.write(options.json ? JSON.stringify(report) : reportText(report, format));
     if (!options.exit) {
       terminal.say(`\n${format.texts.demo.stays(opened.engine.url)}`);

@@ -2,6 +2,8 @@
 import type { RequestId } from '../domain/glossary.ts';
 import type { CapReservation } from '../domain/offer.ts';
 import type { Passed, StoredInput } from '../domain/records.ts';
+import type { LoanRequest } from '../domain/request.ts';
+import { lacksSealed } from '../domain/sealed-facts.ts';
 import type { RequestState } from '../domain/states.ts';
 import type { Acceptance } from './acceptance.ts';
 import type { Curves } from './curves.ts';
@@ -42,6 +44,8 @@ export type DeciderWorld = {
   acceptance: Acceptance;
   settings: BiddingSettings;
   policy: Policy;
+  /** The request with what is sealed beside it; throws where that cannot be opened. */
+  whole: (state: RequestState) => LoanRequest;
   control: () => ControlState | null;
   encodeBid: (requestId: RequestId, offer: WaitingOffer['offer']) => string;
   /** A decision that throws twice is a pass and an alarm. */
@@ -136,7 +140,7 @@ async function assessAll(
     const key = world.links.linkKeyOf(state);
     const link = key === null ? null : (details.get(key) ?? null);
     const assessment = attempt(world, state, now, decided, () =>
-      assess(state.request!, { link, ledger: ledgers[index] }, policy, now),
+      assess(requestOf(world, state), { link, ledger: ledgers[index] }, policy, now),
     );
     if (assessment === null) continue;
     const parked = wantsLink(assessment) ? park(world, state, now) : null;
@@ -144,6 +148,12 @@ async function assessAll(
     else decided.push(parked);
   }
   return cases;
+}
+
+/** What is sealed is opened only for rules that look at it. */
+function requestOf({ policy, whole }: DeciderWorld, state: RequestState): LoanRequest {
+  const request = state.request!;
+  return lacksSealed(request, policy.ruleSet.sealedGroups) ? whole(state) : request;
 }
 
 /** Null: there is nothing to wait for, so it is decided from what is known. */

@@ -7,6 +7,8 @@
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord } from '../domain/records.ts';
 import type { Link, LinkDetail } from '../domain/request.ts';
+import { joinRequest } from '../domain/sealed-facts.ts';
+import { sealedPlaces } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { createAcceptance } from './acceptance.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
@@ -200,6 +202,8 @@ export function createDesk(world: DeskWorld): Desk {
         curves,
         links,
         ...pricing,
+        whole: ({ requestId, request, sealed }) =>
+          joinRequest(request!, world.vault.open(sealedPlaces.request(requestId), sealed!)),
         control: gate.control,
         onFailure: (requestId, fault) => {
           observer({ kind: 'alarm', code: 'decision-failed', requestId });

@@ -8,6 +8,7 @@ import type { DecisionTrace, Offer, Usage } from '../domain/offer.ts';
 import type { Economics } from '../domain/policy.ts';
 import type { Claimed, Passed } from '../domain/records.ts';
 import type { LoanRequest } from '../domain/request.ts';
+import { lacksSealed } from '../domain/sealed-facts.ts';
 import type { AuctionResult } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { type Explanation, explainChoice } from '../pricing/choose.ts';
@@ -91,7 +92,7 @@ export function operatorCapsOf(trace: DecisionTrace): Record<string, number> {
   return caps;
 }
 
-/** Makes the decision again. `encodeBid` writes with the contacts of the stored settings. */
+/** Makes the decision again; throws `sealed-unreadable` where the rules looked at what the request lacks. `encodeBid` writes with the contacts of the stored settings. */
 export function replayDecision(options: {
   request: LoanRequest;
   trace: DecisionTrace;
@@ -100,6 +101,12 @@ export function replayDecision(options: {
 }): Replay {
   const { request, trace, contents } = options;
   const { policy, settings } = policyOfStored(contents, trace);
+  if (lacksSealed(request, policy.ruleSet.sealedGroups)) {
+    throw new Fault(
+      'sealed-unreadable',
+      'The rules looked at facts that are sealed. Set LANCE_PSEUDONYM_KEY to the key of the desk.',
+    );
+  }
   const curve =
     contents.curve === null || trace.curveHash === null ? null : decodeWinCurve(contents.curve, trace.curveHash);
   const assessment = assess(request, { link: trace.link, ledger: trace.ledger }, policy, trace.decidedAt);

@@ -8,6 +8,7 @@ import { encodeAuditLine } from '../wire/audit-line.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../wire/json.ts';
 import { readLoggedCases } from './recorded-cases.ts';
 import { createProgress } from './terminal.ts';
+import { wholeRequests } from './whole-request.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
 /** The element of the webhook as it was received, every digit kept. */
@@ -45,9 +46,10 @@ export async function exportAudit(
     if (pseudonymKey === null) throw new Fault('configuration-invalid', impact.keyMissing);
     const vault = world.createVault(pseudonymKey);
     const progress = createProgress(terminal, impact.reading);
-    const cases = await readLoggedCases(log, last, (read) => {
+    const show = (read: number) => {
       if (!json && terminal.interactive) progress.show(read, read, '');
-    });
+    };
+    const cases = await readLoggedCases(log, last, show, wholeRequests(world, pseudonymKey));
     if (!json && terminal.interactive) progress.end();
     const lines = cases.map((recorded) => `${lineOf(recorded, vault)}\n`);
     try {

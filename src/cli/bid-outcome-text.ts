@@ -28,7 +28,7 @@ export function resultSection(page: Page, report: BidReport, format: Format): vo
     );
   }
   rivalLines(page, report, format);
-  for (const error of state.winner?.errors ?? []) page.line(`✗ ${report.scrubber.text(error)}`);
+  for (const error of report.winnerErrors) page.line(`✗ ${error}`);
   if (state.resolution !== null) {
     const { as, by, reason } = state.resolution;
     page.line(show.resolution(as, by, reason));

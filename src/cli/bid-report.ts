@@ -11,7 +11,7 @@ import { type NearestBid, nearestBids } from '../bidding/nearest-bids.ts';
 import type { Reservation } from '../bidding/ports.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { DecisionTrace } from '../domain/offer.ts';
-import type { Answered, AuctionRecord, Claimed, Ended, Passed, StoredInput } from '../domain/records.ts';
+import type { Answered, AuctionRecord, Claimed, Contemplated, Ended, Passed, StoredInput } from '../domain/records.ts';
 import type { Phase, RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import type { Explanation } from '../pricing/choose.ts';
@@ -19,6 +19,7 @@ import { accountRules, type ConditionAccount, type RuleAccount } from '../rules/
 import type { Facts } from '../rules/facts.ts';
 import { type Contact, encodeBid } from '../wire/bid.ts';
 import { createScrubber, type Scrubber } from './scrub.ts';
+import { wholeRequests } from './whole-request.ts';
 import type { CommandWorld, DeskReader } from './world.ts';
 
 /** What pseudonyms and free text are shown as. */
@@ -33,6 +34,8 @@ export type BidReport = {
   /** What fixed the end of the request's decision; null when neither rules nor price were asked. */
   decision: Decision | null;
   replay: Replay | null;
+  /** The rules looked at sealed facts, and the key is not at hand: the decision cannot be made again. */
+  rulesSealed: boolean;
   differences: readonly string[];
   price: Explanation | null;
   /** Every condition of the rule set with the value it saw; empty when no rule was asked. */
@@ -43,6 +46,8 @@ export type BidReport = {
   ended: Ended | null;
   /** Results folded by now under the decision's most special segment. */
   learnt: number;
+  /** What the service said against the winner that counts. */
+  winnerErrors: readonly string[];
   scrubber: Scrubber;
 };
 
@@ -110,7 +115,11 @@ export async function readBidReport(
   }
   const { state, reservation } = row;
   const decision = decisionOf(state, history);
-  const replay = decision === null ? null : await replayOf(world, reader.log, state, decision);
+  const sealed = sealedOf(history);
+  const request = state.request === null ? null : wholeRequests(world, pseudonymKey)(state.request, sealed);
+  const made = decision === null ? null : await replayOrSealed(world, reader.log, { ...state, request }, decision);
+  const replay = made === 'sealed' ? null : made;
+  const scrubber = createScrubber(world, requestId, sealed, pseudonymKey);
   const price = replay === null || decision === null ? null : explainPrice(replay, decision.trace);
   const special = state.segmentKeys.at(-1);
   const statistics = special === undefined ? new Map() : await reader.views.statistics([special]);
@@ -122,6 +131,7 @@ export async function readBidReport(
     history,
     decision,
     replay,
+    rulesSealed: made === 'sealed',
     differences: replay === null || decision === null ? [] : differencesOf(replay, decision),
     price,
     accounts: replay === null || decision === null ? [] : accountsOf(replay, decision.trace.decidedAt),
@@ -130,8 +140,33 @@ export async function readBidReport(
     answers: history.filter((record) => record.kind === 'answered'),
     ended: history.find((record) => record.kind === 'ended') ?? null,
     learnt: statistics.get(special ?? '')?.count ?? 0,
-    scrubber: createScrubber(world, requestId, sealedOf(history), pseudonymKey),
+    winnerErrors: winnerErrorsOf(state, history, scrubber),
+    scrubber,
   };
+}
+
+function winnerErrorsOf(
+  { winner }: RequestState,
+  history: readonly AuctionRecord[],
+  scrubber: Scrubber,
+): readonly string[] {
+  if (winner === null || winner.errors.length === 0) return [];
+  const event = history.findLast(
+    (record) =>
+      (record.kind === 'contemplated' || record.kind === 'proposed') &&
+      record.requestCode === winner.requestCode &&
+      record.errors.length > 0,
+  );
+  return scrubber.errors((event as Contemplated | undefined) ?? winner);
+}
+
+async function replayOrSealed(...asked: Parameters<typeof replayOf>): Promise<Replay | 'sealed'> {
+  try {
+    return await replayOf(...asked);
+  } catch (fault) {
+    if (fault instanceof Fault && fault.code === 'sealed-unreadable') return 'sealed';
+    throw fault;
+  }
 }
 
 function accountsOf({ policy, assessment, draft }: Replay, at: EpochMs): RuleAccount[] {
@@ -220,9 +255,10 @@ export function reportJson(report: BidReport): object {
       ...near,
       fact: typeof near.fact === 'string' ? near.fact : near.fact.catalogue,
     })),
-    winner: winner === null ? null : { ...winner, errors: winner.errors.map(report.scrubber.text) },
+    winner: winner === null ? null : { ...winner, errors: report.winnerErrors },
     resolution,
     history: report.history.map(({ kind, at }) => ({ kind, at })),
+    rulesSealed: report.rulesSealed,
     replay: replay === null ? null : { same: report.differences.length === 0, differences: report.differences },
   };
 }

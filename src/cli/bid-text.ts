@@ -273,14 +273,15 @@ function historyText(record: AuctionRecord, format: Format): string {
   }
 }
 
-function replaySection(page: Page, { decision, differences }: BidReport, format: Format): void {
+function replaySection(page: Page, { decision, differences, rulesSealed }: BidReport, format: Format): void {
   const { show, none } = format.texts;
   page.section(show.replay);
   if (decision === null) {
     page.line(show.replayNone);
     return;
   }
-  if (differences.length > 0) page.line(show.replayDiffers(differences.join(', ')));
+  if (rulesSealed) page.line(show.replaySealed);
+  else if (differences.length > 0) page.line(show.replayDiffers(differences.join(', ')));
   else page.line(decision.kind === 'claimed' ? show.replaySame : show.replaySamePass);
   const { ruleSetHash, settingsHash, curveHash } = decision.trace;
   const short = (hash: string | null) => hash?.slice(0, hashLength) ?? none;

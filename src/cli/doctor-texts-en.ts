@@ -44,7 +44,7 @@ export const doctorEn: Texts['doctor'] = {
     'chain-none': () => ['kept by the servers of the log, not chained'],
     'chain-intact': ({ count }) => [`intact, ${count} records`],
     'chain-broken': ({ table, offset, text }) => [
-      `broken at record ${table}/${offset}: ${text}`,
+      `broken at record ${offset} of ${table}: ${text}`,
       'stop the desk and go back to an earlier copy',
     ],
     'anchor-broken': ({ path, line }) => [

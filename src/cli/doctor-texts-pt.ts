@@ -47,7 +47,7 @@ export const doctorPt = {
     'chain-none': () => ['guardado pelos servidores do registro, sem cadeia'],
     'chain-intact': ({ count }: DoctorFigures) => [`intacta, ${count} registros`],
     'chain-broken': ({ table, offset, text }: DoctorFigures) => [
-      `quebrada no registro ${table}/${offset}: ${text}`,
+      `quebrada no registro ${offset} de ${table}: ${text}`,
       'pare a mesa e volte a uma cópia anterior',
     ],
     'anchor-broken': ({ path, line }: DoctorFigures) => [

@@ -20,6 +20,8 @@ export const impactEn: Texts['impact'] = {
   unreadable: (file, why) => `${file} cannot be read (${why}); name a file that \`lance audit export\` has written.`,
   nothing: 'There are no requests to decide: the file is empty, or nothing is left after --warm-up.',
   noShadow: (directory) => `There is no set in ${directory}; put the candidate's rules there.`,
+  factsSealed:
+    'The rules look at facts of the request that are sealed. Set LANCE_PSEUDONYM_KEY to the key of the desk that wrote the log.',
   keyMissing: 'LANCE_PSEUDONYM_KEY is missing: without it the requests of the log cannot be opened.',
   fileThere: (file) => `${file} is there already; choose another name.`,
   exported: (file, count) => `${file}: ${count} request(s). It holds personal data: keep it like that.`,

@@ -20,6 +20,8 @@ export const impactPt = {
     `${file} não pode ser lido (${why}); dê um arquivo que \`lance audit export\` escreveu.`,
   nothing: 'Não há solicitações a decidir: o arquivo está vazio, ou nada resta depois de --warm-up.',
   noShadow: (directory: string) => `Não há conjunto em ${directory}; ponha lá as regras candidatas.`,
+  factsSealed:
+    'As regras olham fatos da solicitação que estão lacrados. Defina LANCE_PSEUDONYM_KEY com a chave da mesa que gravou o registro.',
   keyMissing: 'Falta LANCE_PSEUDONYM_KEY: sem ela não se abrem as solicitações do registro.',
   fileThere: (file: string) => `${file} já existe; escolha outro nome.`,
   exported: (file: string, count: string) => `${file}: ${count} solicitação(ões). Tem dados pessoais: guarde-o assim.`,

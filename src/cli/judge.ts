@@ -1,8 +1,11 @@
 /** Judges a run of the demo: the auditor's verdict and the figures, from the sandbox's record, the log and the views. */
 import { assess, type Policy } from '../bidding/decide.ts';
-import type { EventLog, Views } from '../bidding/ports.ts';
+import type { EventLog, LogEntry, Views } from '../bidding/ports.ts';
 import { readTopic } from '../bidding/read-topic.ts';
 import type { Config } from '../config.ts';
+import type { AuctionRecord } from '../domain/records.ts';
+import { joinRequest } from '../domain/sealed-facts.ts';
+import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { evaluateRequest } from '../rules/evaluate.ts';
 import { audit, viewKeysOf } from '../sandbox/auditor/audit.ts';
 import { defaultClairvoyant } from '../sandbox/auditor/clairvoyant.ts';
@@ -19,12 +22,13 @@ export async function judge(parts: {
   store: { log: EventLog; views: Views };
   config: Config;
   policy: Policy;
+  vault: Vault;
   now: number;
 }): Promise<DemoReport> {
   const { sandbox, store, config, policy, now } = parts;
   const run = await readRun({
     record: sandbox.record,
-    log: readTopic(store.log, 'auctions'),
+    log: wholeRecords(store.log, parts.vault),
     callbacks: readTopic(store.log, 'callbacks'),
   });
   // The limits are the risk team's, so they are read from its rules; whether they were kept is judged without them.
@@ -49,6 +53,18 @@ export async function judge(parts: {
     },
   );
   return { ...figures, ruleSet: policy.ruleSet.hash, violations };
+}
+
+/** The log with the facts that are sealed beside its requests: rules may look at them. */
+async function* wholeRecords(log: EventLog, vault: Vault): AsyncGenerator<LogEntry<AuctionRecord>> {
+  for await (const entry of readTopic(log, 'auctions')) {
+    const { record } = entry;
+    if (record.kind !== 'requested' || record.request.sealedGroups === undefined) yield entry;
+    else {
+      const opened = vault.open(sealedPlaces.request(record.requestId), record.sealed);
+      yield { ...entry, record: { ...record, request: joinRequest(record.request, opened) } };
+    }
+  }
 }
 
 /** What the risk team's rules allow for a request, from the facts that it was decided by. */

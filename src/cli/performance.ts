@@ -18,6 +18,7 @@ import type { Format } from './format.ts';
 import { readNamed } from './named-file.ts';
 import { segmentText } from './rules-impact-text.ts';
 import { createProgress, tableText } from './terminal.ts';
+import { wholeRequests } from './whole-request.ts';
 import { type CommandWorld, type DeskReader, withReader } from './world.ts';
 
 type Found = { kind: 'loan'; loan: Loan } | { kind: 'bad'; text: string };
@@ -28,6 +29,7 @@ async function loanOf(
   log: DeskReader['log'],
   requestId: RequestId,
   observations: readonly Observation[],
+  whole: ReturnType<typeof wholeRequests>,
 ): Promise<Found> {
   const { performance } = world.format.texts;
   const records = (await log.readKey('auctions', requestId)).map(({ record }) => record);
@@ -35,7 +37,7 @@ async function loanOf(
   const decision = recorded?.end.decision ?? null;
   if (recorded === null) return { kind: 'bad', text: performance.unknown };
   if (decision?.kind !== 'claimed') return { kind: 'bad', text: performance.noBid };
-  const { request } = recorded;
+  const request = whole(recorded.request, recorded.end.sealed);
   const replay = await replayOf(world, log, { request } as RequestState, decision as Decision);
   const asked = askedOf(replay, decision.trace);
   if (asked === null) return { kind: 'bad', text: performance.noBid };
@@ -53,11 +55,12 @@ export async function importPerformance(world: CommandWorld, file: string, json:
   const byRequest = Map.groupBy(observations, ({ requestId }) => requestId);
   const faults: BadLine[] = [...bad];
   const loans: Loan[] = [];
-  await withReader(world, async ({ log }) => {
+  await withReader(world, async ({ log }, { pseudonymKey }) => {
+    const whole = wholeRequests(world, pseudonymKey);
     const progress = createProgress(terminal, performance.progress);
     let done = 0;
     for (const [requestId, own] of byRequest) {
-      const found = await loanOf(world, log, requestId, own);
+      const found = await loanOf(world, log, requestId, own, whole);
       if (found.kind === 'loan') loans.push(found.loan);
       else faults.push(...own.map(({ line }) => ({ line, text: found.text })));
       done += 1;

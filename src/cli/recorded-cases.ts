@@ -2,6 +2,7 @@
 import type { EventLog } from '../bidding/ports.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord } from '../domain/records.ts';
+import type { LoanRequest } from '../domain/request.ts';
 import { type RecordedCase, type RecordedEnd, recordedCaseOf } from '../impact/recorded-cases.ts';
 
 const pageEntries = 1_000;
@@ -9,6 +10,7 @@ const pageEntries = 1_000;
 const recordsEach = 8;
 const further = 4;
 
+type Whole = (request: LoanRequest, sealed: string | null) => LoanRequest;
 type LoggedCase = RecordedCase & { end: RecordedEnd };
 
 /** Requests that came last, by receipt, with all that the log says of them; those that came before what was read are left out. */
@@ -16,6 +18,7 @@ export async function readLoggedCases(
   log: Pick<EventLog, 'read' | 'ends'>,
   last: number,
   onEntries: (read: number) => void,
+  wholeRequest: Whole,
 ): Promise<LoggedCase[]> {
   const ends = await log.ends('auctions');
   for (let back = recordsEach * last; ; back *= further) {
@@ -41,6 +44,8 @@ export async function readLoggedCases(
     const cases = [...records.values()].flatMap((own) => recordedCaseOf(own) ?? []);
     if (!whole && cases.length < last) continue;
     cases.sort((left, right) => left.request.receivedAt - right.request.receivedAt);
-    return cases.slice(-last);
+    return cases
+      .slice(-last)
+      .map((logged) => ({ ...logged, request: wholeRequest(logged.request, logged.end.sealed) }));
   }
 }

@@ -16,6 +16,7 @@ import { type Decision, replayOf } from './bid-report.ts';
 import type { Format } from './format.ts';
 import { readLoggedCases } from './recorded-cases.ts';
 import { createProgress, tableText } from './terminal.ts';
+import { wholeRequests } from './whole-request.ts';
 import { type CommandWorld, type DeskReader, withReader } from './world.ts';
 
 /** What the offer is worth by the economics that hold without a treatment: both arms are judged by one belief. */
@@ -66,9 +67,9 @@ export async function runExperiments(
   const { impact } = format.texts;
   const { last, json } = options;
   const trialled: Trialled[] = [];
-  await withReader(world, async ({ log }) => {
+  await withReader(world, async ({ log }, { pseudonymKey }) => {
     const progress = createProgress(terminal, impact.reading);
-    const cases = await readLoggedCases(log, last, () => undefined);
+    const cases = await readLoggedCases(log, last, () => undefined, wholeRequests(world, pseudonymKey));
     for (const [place, recorded] of cases.entries()) {
       trialled.push(...(await trialledOf(world, log, recorded)));
       if (!json && terminal.interactive) progress.show(place + 1, cases.length, '');

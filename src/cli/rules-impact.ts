@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Policy } from '../bidding/decide.ts';
+import { lacksSealed } from '../domain/sealed-facts.ts';
 import { Fault } from '../errors.ts';
 import { type ImpactReport, measureImpact } from '../impact/impact.ts';
 import type { RecordedCase } from '../impact/recorded-cases.ts';
@@ -15,6 +16,7 @@ import { createReplayApart, type ReplayApart } from './replay-apart.ts';
 import { impactPage } from './rules-impact-page.ts';
 import { impactText } from './rules-impact-text.ts';
 import { createProgress } from './terminal.ts';
+import { wholeRequests } from './whole-request.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
 /** Fewer are replayed before a thread has started. */
@@ -50,7 +52,9 @@ async function casesOf(
   const { file } = words;
   if (file !== undefined) return readCaseFile(world, file, reading, apart, show);
   const wanted = (words.last ?? 0) + (words.warmUp ?? 0);
-  const cases = await withReader(world, ({ log }) => readLoggedCases(log, wanted, show));
+  const cases = await withReader(world, ({ log }, { pseudonymKey }) =>
+    readLoggedCases(log, wanted, show, wholeRequests(world, pseudonymKey)),
+  );
   if (cases.length >= worthThread) apart?.take(0, cases);
   return cases;
 }
@@ -79,6 +83,9 @@ export async function runImpact(
     const cases = await casesOf(world, words, reading, apart);
     const warmUp = words.file === undefined ? Math.max(0, cases.length - (words.last ?? 0)) : (words.warmUp ?? 0);
     if (cases.length <= warmUp) throw new Fault('not-found', impact.nothing);
+    const groups = policies.current.ruleSet.sealedGroups.union(policies.candidate.ruleSet.sealedGroups);
+    if (cases.some(({ request }) => lacksSealed(request, groups)))
+      throw new Fault('sealed-unreadable', impact.factsSealed);
     const progress = createProgress(terminal, impact.deciding);
     const report = await measureImpact(cases, {
       kind,

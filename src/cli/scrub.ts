@@ -1,8 +1,10 @@
 /** Takes the worker's name and CPF out of texts that the service wrote, before anybody sees them. */
 import type { RequestId } from '../domain/glossary.ts';
-import type { Answered } from '../domain/records.ts';
+import type { Answered, Contemplated, Proposed } from '../domain/records.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
+import { parseJson } from '../wire/json.ts';
+import { errorsOf } from '../wire/service-errors.ts';
 import type { CommandWorld } from './world.ts';
 
 export type Scrubber = {
@@ -10,8 +12,11 @@ export type Scrubber = {
   text: (text: string) => string;
   /** The same of the service's answer to the bid. */
   answer: (response: Response) => string;
+  /** What the service said against a winner; of what is sealed, without the key, the codes alone. */
+  errors: (event: WinnerEvent) => readonly string[];
 };
 
+type WinnerEvent = Pick<Contemplated | Proposed, 'requestCode' | 'errors' | 'sealed'>;
 type Response = NonNullable<Answered['response']>;
 
 const shortestPart = 3;
@@ -25,7 +30,11 @@ export function createScrubber(
   pseudonymKey: string | null,
 ): Scrubber {
   const { withheld, unreadable } = world.format.texts.show;
-  const saying = (sentence: string): Scrubber => ({ text: () => sentence, answer: () => sentence });
+  const saying = (sentence: string): Scrubber => ({
+    text: () => sentence,
+    answer: () => sentence,
+    errors: ({ errors, sealed: body }) => (body === undefined ? errors.map(() => sentence) : errors),
+  });
   if (pseudonymKey === null || sealed === null) return saying(withheld);
   const vault = world.createVault(pseudonymKey);
   let parts: string[];
@@ -46,6 +55,13 @@ export function createScrubber(
     text: scrubbed,
     answer: ({ body, sealedBody }) =>
       scrubbed(sealedBody ? vault.open(sealedPlaces.bidAnswer(requestId), sealedBody) : (body ?? '')),
+    errors: ({ requestCode, errors, sealed: body }) => {
+      if (body === undefined) return errors.map(scrubbed);
+      const read = parseJson(vault.open(sealedPlaces.callback(requestCode), body));
+      return (read.kind === 'parsed' ? errorsOf(read.value) : [])
+        .map(({ code, text }) => [code, text].filter((part) => part !== null).join(': '))
+        .map(scrubbed);
+    },
   };
 }
 

@@ -275,6 +275,8 @@ export const en: Texts = {
     answer: 'answer',
     httpStatus: (status) => `HTTP ${status}`,
     noAnswer: 'none',
+    replaySealed:
+      'not made again: the rules look at facts that are sealed; set LANCE_PSEUDONYM_KEY to the key of the desk',
     withheld: 'body not shown: without LANCE_PSEUDONYM_KEY it is not known which name to take out of it',
     unreadable: 'body not shown: LANCE_PSEUDONYM_KEY is not the key that the desk ran with',
     published: 'Published bids',
@@ -334,7 +336,7 @@ export const en: Texts = {
     intact: (entries, head, all, anchors, anchoredAt) =>
       `The chain is intact: ${entries} records, head ${head}. With the other tables: ${all} records. ${anchoredAt === null ? 'No anchor was compared.' : `${anchors} anchors fit, the last one of ${anchoredAt}.`}`,
     broken: (table, offset, what, until) =>
-      `The chain is broken at record ${table}/${offset}${until === null ? '' : ` (or a later one up to ${until})`}: ${what}. Stop the desk and go back to an earlier copy.`,
+      `The chain is broken at record ${offset} of ${table}${until === null ? '' : ` (or a later one up to ${until})`}: ${what}. Stop the desk and go back to an earlier copy.`,
     tampering: {
       changed: 'it was changed',
       deleted: 'it was deleted',

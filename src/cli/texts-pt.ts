@@ -278,6 +278,8 @@ export const pt = {
     answer: 'resposta',
     httpStatus: (status: number) => `HTTP ${status}`,
     noAnswer: 'nenhuma',
+    replaySealed:
+      'não refeita: as regras olham fatos que estão lacrados; defina LANCE_PSEUDONYM_KEY com a chave da mesa',
     withheld: 'corpo não mostrado: sem LANCE_PSEUDONYM_KEY não se sabe que nome tirar dele',
     unreadable: 'corpo não mostrado: LANCE_PSEUDONYM_KEY não é a chave com que a mesa rodou',
     published: 'Lances publicados',
@@ -343,7 +345,7 @@ export const pt = {
     intact: (entries: number, head: string, all: number, anchors: number, anchoredAt: string | null) =>
       `A cadeia está intacta: ${entries} registros, cabeça ${head}. Com as outras tabelas: ${all} registros. ${anchoredAt === null ? 'Nenhuma âncora foi comparada.' : `${anchors} âncoras conferem, a última de ${anchoredAt}.`}`,
     broken: (table: string, offset: number, what: string, until: number | null) =>
-      `A cadeia está quebrada no registro ${table}/${offset}${until === null ? '' : ` (ou num posterior, até ${until})`}: ${what}. Pare a mesa e volte a uma cópia anterior.`,
+      `A cadeia está quebrada no registro ${offset} de ${table}${until === null ? '' : ` (ou num posterior, até ${until})`}: ${what}. Pare a mesa e volte a uma cópia anterior.`,
     tampering: {
       changed: 'foi alterado',
       deleted: 'foi excluído',

@@ -65,12 +65,20 @@ export type Ended = OfRequest & {
   bids: readonly PublishedBid[];
 };
 
+/** What the service wrote about a winner. */
+type WinnerWords = {
+  /** In clear only in records of earlier versions. */
+  message: string | null;
+  /** One for each error, its code at most; in records of earlier versions its text as well. */
+  errors: readonly string[];
+  /** The whole body, sealed under the place of its callback (`requestCode`); absent in records of earlier versions. */
+  sealed?: string;
+};
+
 export type Contemplated = OfRequest & {
   kind: 'contemplated';
   requestCode: string;
-  message: string | null;
-  errors: readonly string[];
-};
+} & WinnerWords;
 
 export type Proposed = OfRequest & {
   kind: 'proposed';
@@ -78,9 +86,7 @@ export type Proposed = OfRequest & {
   proposalCode: string | null;
   proposalNumber: string | null;
   validUntil: EpochMs | null;
-  message: string | null;
-  errors: readonly string[];
-};
+} & WinnerWords;
 
 export type Resolution = 'won' | 'lost' | 'not-landed' | 'cancelled' | 'result-missing' | 'expired';
 
@@ -115,17 +121,15 @@ export type CallbackRecord =
       links: readonly Link[];
       sealed: string;
     }
-  | { kind: 'contemplated'; at: EpochMs; requestCode: string; message: string | null; errors: readonly string[] }
-  | {
+  | ({ kind: 'contemplated'; at: EpochMs; requestCode: string } & WinnerWords)
+  | ({
       kind: 'proposed';
       at: EpochMs;
       requestCode: string;
       proposalCode: string | null;
       proposalNumber: string | null;
       validUntil: EpochMs | null;
-      message: string | null;
-      errors: readonly string[];
-    }
+    } & WinnerWords)
   /** Ends a contract or a renegotiation; `note` is null when it failed. `sealed` is the whole body. */
   | {
       kind: 'credit-note';

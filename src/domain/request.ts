@@ -1,5 +1,6 @@
 /** A loan request as the desk knows it: parsed facts only. Who the worker is stays sealed. */
 import type { AmountCents, Day, EpochMs, RequestId } from './glossary.ts';
+import type { SealedGroup } from './sealed-facts.ts';
 
 export type ExtraValue = string | number | boolean | null;
 
@@ -26,7 +27,7 @@ export type LoanRequest = {
   workerKey: string | null;
   /** HMAC of CPF, registration and employer: the key of the margin cache. */
   linkKey: string | null;
-  /** Exactly as received, letters included. */
+  /** Exactly as received, letters included; a pseudonym where the employer may be a person. */
   employerId: string | null;
   /** 1 = CNPJ, 2 = CPF. */
   employerIdType: number | null;
@@ -45,6 +46,8 @@ export type LoanRequest = {
   authorisationNumber: string | null;
   /** Keys that nobody mapped, flattened with dots, personal ones left out. */
   extra: Readonly<Record<string, ExtraValue>>;
+  /** Facts that are sealed beside the request and empty in it; absent: none. */
+  sealedGroups?: readonly SealedGroup[];
 };
 
 /** What only the sealed part of a record holds, in clear while a link query is written. */

@@ -100,6 +100,8 @@ export function createDeskReplay(options: {
     views,
     margins: { read: async () => links },
     curves,
+    // Recorded cases are whole.
+    whole: ({ request }: RequestState) => request!,
     links: {
       linkKeyOf: ({ requestId }: RequestState) => (links.has(requestId) ? requestId : null),
       // What was not known then is not waited for.

@@ -4,11 +4,12 @@
  */
 import { createHash } from 'node:crypto';
 import type { Economics, Limits, Strategy } from '../domain/policy.ts';
+import type { SealedGroup } from '../domain/sealed-facts.ts';
 import { type CompiledCondition, type CompiledList, compileLists, createFrame, type Frame } from './compile.ts';
 import { readVocabulary } from './conditions.ts';
 import { refuseConflicts, shadowedRules } from './conflicts.ts';
 import { factsIn } from './extents.ts';
-import { type Facts, type LedgerFact, ledgerFacts, type Stage } from './facts.ts';
+import { extraPrefix, type Facts, type LedgerFact, ledgerFacts, type Stage } from './facts.ts';
 import { canonicalJson, type Json, linesOf, parseJson } from './json.ts';
 import { type CompiledCap, compileCap, compileSegment } from './keys.ts';
 import { listNameOf, type RuleList, readList } from './lists.ts';
@@ -73,6 +74,8 @@ export type RuleSet = {
   lists: ReadonlyMap<string, CompiledList>;
   /** Facts of the ledger that some rule looks at. */
   ledgerFacts: readonly LedgerFact[];
+  /** Facts sealed beside the request that some rule looks at. */
+  sealedGroups: ReadonlySet<SealedGroup>;
   tests: readonly RuleTest[];
   /** Only `evaluate.ts` runs them. */
   request: StageRules;
@@ -253,6 +256,14 @@ function ledgerFactsOf(rules: readonly Rule[]): LedgerFact[] {
   return ledgerFacts.filter((fact) => used.has(fact));
 }
 
+function sealedGroupsOf(rules: readonly Rule[]): ReadonlySet<SealedGroup> {
+  const used = rules.flatMap(factsUsed);
+  const groups = new Set<SealedGroup>();
+  if (used.some((fact) => fact.startsWith(extraPrefix))) groups.add('extra');
+  if (used.some((fact) => fact.startsWith('alerts.'))) groups.add('alerts');
+  return groups;
+}
+
 /** Facts of the conditions, and those that name segments and caps. */
 function factsUsed({ conditions, event }: Rule): readonly string[] {
   const own = factsIn(conditions);
@@ -322,6 +333,7 @@ function compileParsed(
     codes,
     lists: compiledLists,
     ledgerFacts: ledgerFactsOf(rules),
+    sealedGroups: sealedGroupsOf(rules),
     tests,
     request: compileStage(rules, 'request', compiledLists),
     offer: compileStage(rules, 'offer', compiledLists),

@@ -2,8 +2,8 @@
 import type { CreditNote } from '../domain/records.ts';
 import { type Decoded, fieldOf } from './casing.ts';
 import { isJsonObject, type JsonValue } from './json.ts';
+import { isId, readId } from './plain-ids.ts';
 import { errorsOf, type ServiceError } from './service-errors.ts';
-import { readText } from './values.ts';
 import { ccbEndpoint, ccbEvent, renegotiatedEvent, renegotiationPath } from './worker-credit.ts';
 
 /** `note` null: the operation failed, and `errors` say why. */
@@ -25,6 +25,11 @@ export function decodeCreditNote(value: JsonValue, of: CreditNoteEvent['of']): D
   if (decoded.kind === 'refused') return decoded;
   const { requestCode, note } = decoded.value;
   const { extra: _kept, ...own } = note;
+  const codes = { CodigoRequisicao: requestCode, NumeroCCB: own.noteNumber, CodigoProposta: own.proposalCode };
+  for (const [field, code] of Object.entries(codes)) {
+    if (code === null || isId(code)) continue;
+    return { kind: 'refused', faults: [{ pointer: `/${field}`, problem: 'does not look like an identifier' }] };
+  }
   return { kind: 'decoded', value: { requestCode, of, note: own, errors: [] } };
 }
 
@@ -47,7 +52,7 @@ export function decodeOperationEvent(value: JsonValue): Decoded<OperationEvent> 
 }
 
 function requestCodeOf(value: JsonValue): string | null {
-  const reading = readText(isJsonObject(value) ? fieldOf(value, 'CodigoRequisicao') : undefined);
+  const reading = readId(isJsonObject(value) ? fieldOf(value, 'CodigoRequisicao') : undefined);
   return reading.kind === 'value' ? reading.value : null;
 }
 

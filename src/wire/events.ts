@@ -15,6 +15,7 @@ import {
 } from './casing.ts';
 import { isJsonObject, isRawNumber, type JsonObject, type JsonValue, kindOf, numberOfDigits } from './json.ts';
 import { formatDigits, formatWallClock } from './local-time.ts';
+import { readId } from './plain-ids.ts';
 import {
   readAmount,
   readDigits,
@@ -99,7 +100,7 @@ function winnerKind(payload: JsonValue | undefined): 'contemplated' | 'proposed'
 // --- End of auction -------------------------------------------------------------------------------------------------
 
 const publishedBid = z.object({
-  CodigoLanceLeilao: needed(readText),
+  CodigoLanceLeilao: needed(readId),
   TaxaDeJurosMensal: needed(readRate),
   ValorLiberado: needed(readAmount),
   NumeroParcelas: needed(readTerm),
@@ -207,7 +208,7 @@ export function decodePublishedBids(
 // --- Winner confirmations -------------------------------------------------------------------------------------------
 
 const contemplated = z.object({
-  CodigoRequisicao: needed(readText),
+  CodigoRequisicao: needed(readId),
   Payload: z.object({
     Conteudo: z.object({ Mensagem: lenient(readMessage) }).nullish(),
     Erros: z.array(z.unknown()).nullish(),
@@ -239,13 +240,13 @@ export function encodeContemplated(event: ContemplatedEvent): string {
 }
 
 const proposed = z.object({
-  CodigoRequisicao: needed(readText),
+  CodigoRequisicao: needed(readId),
   Payload: z.object({
     conteudo: z
       .object({
-        codigo: optional(readText),
+        codigo: lenient(readId),
         mensagem: lenient(readMessage),
-        numeroProposta: optional(readText),
+        numeroProposta: lenient(readId),
         idSolicitacaoResposta: lenient(readDigits),
         hashOperacao: lenient(readDigits),
         dataHoraValidadeProposta: optional(readInstant),

@@ -4,6 +4,7 @@ import type { AmountCents, Day } from '../domain/glossary.ts';
 import { type Decoded, decodeBy, lenient, needed, optional, type WireFault } from './casing.ts';
 import { type JsonValue, numberOfDigits } from './json.ts';
 import { linkDetailPath } from './link-queries.ts';
+import { readId } from './plain-ids.ts';
 import { readEmployerIdType } from './request-mapping.ts';
 import {
   formatDayDigits,
@@ -52,7 +53,7 @@ const linkRow = z.object({
   motivoInelegibilidade: lenientCoded,
 });
 const linkList = z.object({
-  codigoRequisicao: optional(readText),
+  codigoRequisicao: lenient(readId),
   payload: z.object({ vinculos: z.array(z.unknown()) }),
 });
 
@@ -115,7 +116,7 @@ export function encodeLinkList(list: Omit<LinkList, 'unreadable'>): string {
 // --- Link-detail callback -------------------------------------------------------------------------------------------
 
 const linkDetail = z.object({
-  CodigoRequisicao: lenient(readText),
+  CodigoRequisicao: lenient(readId),
   Payload: z.object({
     cpf: needed(readCpf),
     matricula: needed(readText),

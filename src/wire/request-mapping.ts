@@ -10,6 +10,7 @@ import { extraFactsOf } from './extra-facts.ts';
 import { linkKeyOf, workerKeyOf } from './identity.ts';
 import { isJsonObject, type JsonValue, kindOf } from './json.ts';
 import { type FactName, factNames, type RequestMapping } from './mapping-table.ts';
+import { shownBatch, shownEmployer } from './plain-ids.ts';
 import { type Element, elementsOf, findAlias, findFact, innerValue } from './request-elements.ts';
 import {
   type Reader,
@@ -121,9 +122,10 @@ function readElement(element: Element, mapping: RequestMapping, context: Mapping
     employerId: facts.get('employerId', readEmployerId),
     employerIdType: facts.get('employerIdType', readEmployerIdType),
   };
+  const batchId = facts.get('batchId', readText);
   const request: LoanRequest = {
     requestId,
-    batchId: facts.get('batchId', readText),
+    batchId: batchId === null ? null : shownBatch(context.vault, batchId),
     receivedAt: context.receivedAt,
     closesAt,
     expiresAt,
@@ -132,7 +134,7 @@ function readElement(element: Element, mapping: RequestMapping, context: Mapping
     availableMarginCents: facts.get('availableMargin', readAmount),
     eligible: facts.get('eligible', readBoolean),
     ...keysOf(identity, context.vault),
-    employerId: identity.employerId,
+    employerId: shownEmployer(context.vault, identity.employerId, identity.employerIdType),
     employerIdType: identity.employerIdType,
     birthDate: facts.get('birthDate', readDay),
     admissionDate: facts.get('admissionDate', readDay),

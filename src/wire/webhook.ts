@@ -5,6 +5,7 @@
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord, CallbackRecord, Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
+import { type SealedRequest, splitRequest } from '../domain/sealed-facts.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { type Decoded, describeFaults, type WireFault } from './casing.ts';
 import { decodeCreditNote, decodeOperationEvent } from './credit-notes.ts';
@@ -16,11 +17,11 @@ import {
   type EventKind,
   recogniseEvent,
 } from './events.ts';
-import { withoutCpf } from './extra-facts.ts';
 import { linkKeyOf, workerKeyOf } from './identity.ts';
 import { type JsonLimits, type JsonValue, parseJson } from './json.ts';
 import { decodeLinkDetail, decodeLinkList, type LinkDetailMessage, type LinkList, type LinkRow } from './links.ts';
 import type { RequestMapping } from './mapping-table.ts';
+import { shownBatch, shownEmployer, shownError } from './plain-ids.ts';
 import { mapRequests, readExposed } from './request-mapping.ts';
 import type { ServiceError } from './service-errors.ts';
 
@@ -77,8 +78,9 @@ function readValue(value: JsonValue, deps: WebhookDeps): WebhookReading {
           kind: 'contemplated',
           at: deps.now,
           requestCode: won.requestCode,
-          message: won.message === null ? null : withoutCpf(won.message),
-          errors: won.errors.map(withoutCpf),
+          message: null,
+          errors: won.errors.map(shownError),
+          sealed: sealedCallback(won.requestCode, value, deps),
         }),
       );
     case 'proposed':
@@ -90,8 +92,9 @@ function readValue(value: JsonValue, deps: WebhookDeps): WebhookReading {
           proposalCode: proposal.proposalCode,
           proposalNumber: proposal.proposalNumber,
           validUntil: proposal.validUntil,
-          message: proposal.message === null ? null : withoutCpf(proposal.message),
-          errors: proposal.errors.map(withoutCpf),
+          message: null,
+          errors: proposal.errors.map(shownError),
+          sealed: sealedCallback(proposal.requestCode, value, deps),
         }),
       );
     case 'contract':
@@ -168,9 +171,13 @@ function requestEntries(value: JsonValue, deps: WebhookDeps): WebhookReading {
     if (item.kind === 'request') {
       const raw = item.raw();
       const { requestId } = item.request;
-      const sealed = vault.seal(sealedPlaces.request(requestId), sealedContent(item.identity, raw));
+      const { clear, facts } = splitRequest(item.request);
+      const sealed = vault.seal(
+        sealedPlaces.request(requestId),
+        sealedContent({ identity: item.identity, ...(facts && { facts }) }, raw),
+      );
       const rawHash = vault.pseudonym(raw);
-      entries.push(auctionEntry({ kind: 'requested', requestId, at: now, request: item.request, sealed, rawHash }));
+      entries.push(auctionEntry({ kind: 'requested', requestId, at: now, request: clear, sealed, rawHash }));
       continue;
     }
     deadLetters += 1;
@@ -181,9 +188,9 @@ function requestEntries(value: JsonValue, deps: WebhookDeps): WebhookReading {
   return { kind: 'entries', event: 'requests', entries, deadLetters, faults };
 }
 
-/** What the `sealed` of a requested record holds, written by hand because both parts are JSON already. */
-function sealedContent(identity: WorkerIdentity, raw: string): string {
-  return `{"identity":${JSON.stringify(identity)},"raw":${raw}}`;
+/** What the `sealed` of a requested record holds, written by hand because the raw element is JSON already. */
+function sealedContent(content: SealedRequest, raw: string): string {
+  return `${JSON.stringify(content).slice(0, -1)},"raw":${raw}}`;
 }
 
 /** A request that cannot be used still ends, explained. */
@@ -203,7 +210,8 @@ function unusableEntry(requestId: RequestId, reason: string, at: EpochMs): Webho
 // --- Results and callbacks ------------------------------------------------------------------------------------------
 
 function endedEntries(end: EndOfAuction, value: JsonValue, deps: WebhookDeps): WebhookReading {
-  const { batchId, startedAt, endedAt } = end;
+  const { startedAt, endedAt } = end;
+  const batchId = shownBatch(deps.vault, end.batchId);
   const entries = end.requests.map(({ requestId, bids }) =>
     auctionEntry({ kind: 'ended', requestId, at: deps.now, batchId, startedAt, endedAt, bids }),
   );
@@ -239,10 +247,9 @@ function sealedCallback(key: string, value: JsonValue, { vault }: WebhookDeps): 
   return vault.seal(sealedPlaces.callback(key), JSON.stringify(value));
 }
 
-/** One line for people, with nothing in it that looks like a CPF. */
-function errorLine({ code, text }: ServiceError): string {
-  const said = [code, text].filter((part) => part !== null).join(': ');
-  return withoutCpf(said === '' ? 'an error without code or text' : said.slice(0, 300));
+/** Its code alone; what the service wrote is in the sealed body. */
+function errorLine({ code }: ServiceError): string {
+  return shownError(code ?? '');
 }
 
 function linkDetailEntries(link: LinkDetailMessage, value: JsonValue, deps: WebhookDeps): WebhookReading {
@@ -312,7 +319,7 @@ function toLink(row: LinkRow, workerKey: string, vault: Vault) {
   return {
     linkKey,
     eligible,
-    employerId,
+    employerId: shownEmployer(vault, employerId, employerIdType),
     employerIdType,
     sealedIdentity: vault.seal(sealedPlaces.link(workerKey, linkKey), JSON.stringify(identity)),
   };

@@ -14,6 +14,7 @@ import type { Policy } from '../../src/bidding/decide.ts';
 import type { RuleWatch } from '../../src/bidding/ports.ts';
 import type { BiddingSettings } from '../../src/bidding/settings.ts';
 import { type Config, readConfig } from '../../src/config.ts';
+import type { Vault } from '../../src/domain/vault.ts';
 import { type Engine, startEngine } from '../../src/engine.ts';
 import { bodyReader } from '../../src/http/door.ts';
 import { createJournal } from '../../src/http/journal.ts';
@@ -84,6 +85,7 @@ export type House = {
   store: EmbeddedStore;
   config: Config;
   policy: Policy;
+  vault: Vault;
   close: () => Promise<void>;
 };
 
@@ -149,6 +151,7 @@ export async function openHouse(options: {
     store,
     config,
     policy,
+    vault,
     close: async () => {
       await engine.stop();
       await close();

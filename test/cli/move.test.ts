@@ -9,6 +9,7 @@ import { openEmbeddedReader } from '../../src/adapters/embedded/reader.ts';
 import { openKafkaLog } from '../../src/adapters/kafka/log.ts';
 import { openRedisStore } from '../../src/adapters/redis/store.ts';
 import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
+import { createVault } from '../../src/adapters/vault/vault.ts';
 import type { EventLog, Views } from '../../src/bidding/ports.ts';
 import type { DeskHeader } from '../../src/cli/desk-file.ts';
 import { type DemoReport, judge } from '../../src/cli/judge.ts';
@@ -80,7 +81,8 @@ async function judged(played: Played, environment: Environment): Promise<DemoRep
   const policy = policyOf(config, readRuleFiles(config.rulesDir));
   const store = (await openDesk(environment)) as DeskRead & { log: EventLog; views: Views };
   try {
-    return await judge({ sandbox: played.sandbox, store, config, policy, now: Date.now() });
+    const vault = createVault(config.pseudonymKey);
+    return await judge({ sandbox: played.sandbox, store, config, policy, vault, now: Date.now() });
   } finally {
     await store.close();
   }

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
+import type { Requested } from '../../src/domain/records.ts';
 import type { LoanRequest } from '../../src/domain/request.ts';
+import { joinRequest } from '../../src/domain/sealed-facts.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { readWebhook, type WebhookReading } from '../../src/wire/webhook.ts';
@@ -29,7 +31,13 @@ function entriesOf(body: unknown) {
 function requestOf(body: unknown): LoanRequest {
   const [entry] = entriesOf(body);
   assert.ok(entry?.topic === 'auctions' && entry.record.kind === 'requested');
-  return entry.record.request;
+  return wholeOf(entry.record);
+}
+
+/** As a decision sees it. */
+function wholeOf({ requestId, request, sealed }: Requested): LoanRequest {
+  assert.deepEqual(request.extra, {}, 'nobody knows what is in it, so it is not in clear');
+  return joinRequest(request, vault.open(sealedPlaces.request(requestId), sealed));
 }
 
 const link = { cpf: 1504901002, matricula: 'EMP-0042', inscricaoEmpregador: { codigo: 1 } };
@@ -279,7 +287,7 @@ test('scores are read where the mapping file names them, and are no extra facts 
     assert.ok(reading.kind === 'entries', JSON.stringify(reading));
     const [entry] = reading.entries;
     assert.ok(entry?.topic === 'auctions' && entry.record.kind === 'requested');
-    const { scores, extra } = entry.record.request;
+    const { scores, extra } = wholeOf(entry.record);
     return { scores, extra };
   };
   assert.deepEqual(scoresOf({ scoreBureau: 640 }), { scores: { bureau: 640 }, extra: {} });

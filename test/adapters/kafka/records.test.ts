@@ -129,7 +129,9 @@ const auctionRecord: fc.Arbitrary<AuctionRecord> = fc.oneof(
     },
     ...{
       firstByteAt: orNull(at),
-      response: orNull(fc.record({ status: fc.integer({ min: 100, max: 599 }), body: text })),
+      response: orNull(
+        fc.record({ status: fc.integer({ min: 100, max: 599 }), body: orNull(text), sealedBody: orNull(text) }),
+      ),
     },
   }),
   fc.record({
