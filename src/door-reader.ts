@@ -1,13 +1,17 @@
-/** The thread that reads webhooks, seen from the door: bodies go out, entries of the log come back. */
+/**
+ * The thread that reads webhooks, seen from the door: bodies go out, entries of the log come back. A webhook that ends the
+ * thread costs itself alone: it is kept unread, the thread begins again, and the bodies behind it are read by the next one.
+ */
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import type { EpochMs } from './domain/glossary.ts';
 import type { Topic } from './domain/records.ts';
 import type { BodyReader, DoorLimits } from './http/door.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
 import type { WebhookEntry, WebhookReading } from './wire/webhook.ts';
 
 export type DoorThreadData = { pseudonymKey: string; mapping: RequestMapping; limits: DoorLimits };
-export type BodyQuestion = { id: number; body: Uint8Array; receivedAt: number };
+export type BodyQuestion = { id: number; body: Uint8Array; receivedAt: number; now: number };
 
 type Rest<R> = R extends { kind: 'dead-letter' } ? Omit<R, 'letter'> : R;
 
@@ -20,11 +24,38 @@ export type BodyAnswer = {
   texts: string[];
 };
 
-/** A body with memory of its own may be handed over: it is empty afterwards. `up` resolves when the thread reads. */
+/** `up` resolves when the thread reads. */
 export type DoorReader = { read: BodyReader; up: Promise<void>; close: () => Promise<void> };
+
+export type DoorReaderParts = {
+  data: DoorThreadData;
+  /** Reads until the thread is up. */
+  here: BodyReader;
+  /** What becomes of a body that ended the thread; `code` says by what. */
+  keep: (body: Buffer, receivedAt: EpochMs, code: string) => WebhookReading;
+  restMs?: number;
+  thread?: URL;
+};
 
 /** A process that begins has more urgent things to do than to load a thread: requests that waited for it. */
 const usualRestMs = 10_000;
+/** A longer body waits for the thread, which begins at once: reading it here would keep decisions waiting. */
+const longestHere = 262_144;
+/** Bodies handed over at once: the thread has the next one at hand, and no more lie there than must. */
+const handedOver = 4;
+/** The thread ends so often before it has read anything: then it is not the bodies. */
+const maxFruitless = 5;
+
+/** As this file is: compiled or not. */
+const ownThread = new URL(`./door-thread${extname(import.meta.url)}`, import.meta.url);
+
+type Waiting = {
+  id: number;
+  body: Buffer;
+  receivedAt: EpochMs;
+  now: EpochMs;
+  resolve: (reading: WebhookReading) => void;
+};
 
 function readingOf({ reading, topics, keys, texts }: BodyAnswer): WebhookReading {
   const entries = topics.map((topic, index): WebhookEntry => {
@@ -35,46 +66,80 @@ function readingOf({ reading, topics, keys, texts }: BodyAnswer): WebhookReading
   return reading.kind === 'entries' ? { ...reading, entries } : reading;
 }
 
-/**
- * Until the thread is up, `here` reads. Nothing in a webhook ends the thread: when it ends all the same, that is a mistake
- * of ours, and the process ends too.
- */
-export function createDoorReader(data: DoorThreadData, here: BodyReader, restMs = usualRestMs): DoorReader {
-  const waiting = new Map<number, (reading: WebhookReading) => void>();
+function codeOf(fault: unknown): string {
+  if (!(fault instanceof Error)) return 'unknown';
+  return 'code' in fault ? String(fault.code) : fault.name;
+}
+
+export function createDoorReader({ data, here, keep, restMs = usualRestMs, thread }: DoorReaderParts): DoorReader {
+  /** Those before `handed` are with the thread, which reads them in this order. */
+  const queue: Waiting[] = [];
+  let handed = 0;
   const up = Promise.withResolvers<void>();
   let worker: Worker | null = null;
   let isUp = false;
+  let wasUp = false;
   let lastId = 0;
   let closed = false;
+  let fruitless = 0;
+
+  function handOver(): void {
+    while (isUp && worker !== null && handed < Math.min(handedOver, queue.length)) {
+      const { id, body, receivedAt, now } = queue[handed]!;
+      // Copied, not given away: it is needed again should the thread end over it.
+      const question: BodyQuestion = { id, body, receivedAt, now };
+      worker.postMessage(question);
+      handed += 1;
+    }
+  }
 
   const hear = (word: BodyAnswer | 'up'): void => {
     if (word === 'up') {
       isUp = true;
+      wasUp = true;
       up.resolve();
-      return;
+    } else {
+      fruitless = 0;
+      const { resolve } = queue.shift()!;
+      handed -= 1;
+      resolve(readingOf(word));
     }
-    waiting.get(word.id)?.(readingOf(word));
-    waiting.delete(word.id);
+    handOver();
   };
-  const timer = setTimeout(() => {
-    worker = new Worker(new URL(`./door-thread${extname(import.meta.url)}`, import.meta.url), { workerData: data });
-    worker.on('message', hear);
-    worker.on('error', (fault) => {
-      throw fault;
+
+  function begin(): void {
+    let fault: unknown = null;
+    const mine = new Worker(thread ?? ownThread, { workerData: data });
+    worker = mine;
+    mine.on('message', hear);
+    mine.on('error', (cause) => {
+      fault = cause;
     });
-    worker.on('exit', (code) => {
-      if (!closed) throw new Error(`the thread that reads webhooks has ended with ${code}`);
+    mine.on('exit', () => {
+      if (closed) return;
+      fruitless += 1;
+      if (fruitless > maxFruitless)
+        throw new Error(`the thread that reads webhooks ends again and again`, { cause: fault });
+      const culprit = handed > 0 ? queue.shift() : undefined;
+      isUp = false;
+      handed = 0;
+      if (culprit !== undefined) culprit.resolve(keep(culprit.body, culprit.receivedAt, codeOf(fault)));
+      begin();
     });
-  }, restMs);
+  }
+
+  const timer = setTimeout(begin, restMs);
   return {
-    read: (body, receivedAt) => {
-      if (!isUp) return here(body, receivedAt);
+    read: (body, receivedAt, now = receivedAt) => {
+      if (!wasUp && fruitless === 0 && body.length <= longestHere) return here(body, receivedAt, now);
+      if (worker === null) {
+        clearTimeout(timer);
+        begin();
+      }
       return new Promise((resolve) => {
         lastId += 1;
-        waiting.set(lastId, resolve);
-        const isWhole = body.byteLength === body.buffer.byteLength;
-        const question: BodyQuestion = { id: lastId, body, receivedAt };
-        worker?.postMessage(question, isWhole ? [body.buffer as ArrayBuffer] : []);
+        queue.push({ id: lastId, body, receivedAt, now, resolve });
+        handOver();
       });
     },
     up: up.promise,

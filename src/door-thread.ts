@@ -15,7 +15,10 @@ function answerOf(id: number, reading: WebhookReading): BodyAnswer {
   const { entries, rest } =
     reading.kind === 'entries'
       ? { entries: reading.entries, rest: { ...reading, entries: [] } }
-      : { entries: [reading.letter], rest: { kind: reading.kind, reason: reading.reason } };
+      : {
+          entries: [reading.letter],
+          rest: { kind: reading.kind, reason: reading.reason, ...(reading.failed ? { failed: true as const } : {}) },
+        };
   return {
     id,
     reading: rest,
@@ -27,8 +30,8 @@ function answerOf(id: number, reading: WebhookReading): BodyAnswer {
 
 async function serve(port: MessagePort, { pseudonymKey, mapping, limits }: DoorThreadData): Promise<void> {
   const read = bodyReader({ vault: createVault(pseudonymKey), mapping, limits });
-  port.on('message', async ({ id, body, receivedAt }: BodyQuestion) => {
-    const reading = await read(Buffer.from(body.buffer, body.byteOffset, body.byteLength), receivedAt);
+  port.on('message', async ({ id, body, receivedAt, now }: BodyQuestion) => {
+    const reading = await read(Buffer.from(body.buffer, body.byteOffset, body.byteLength), receivedAt, now);
     port.postMessage(answerOf(id, reading));
   });
   port.postMessage('up');

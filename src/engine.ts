@@ -32,7 +32,7 @@ import type { EpochMs } from './domain/glossary.ts';
 import type { Vault } from './domain/vault.ts';
 import type { Fault } from './errors.ts';
 import type { ApiParts } from './http/api/api.ts';
-import { type BodyReader, createDoor, type Door } from './http/door.ts';
+import { type BodyReader, bodyReader, createDoor, type Door } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
 import { createLagWatch, type LagWatch } from './http/lag.ts';
 import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
@@ -197,6 +197,10 @@ function doorOf(parts: EngineParts, readBody: BodyReader, metrics: Metrics): Doo
     observer: (report) => {
       metrics.observeDoor(report);
       const { status, event, requests, deadLetters, problem, durationMs } = report;
+      if (problem === 'reading-failed') {
+        metrics.countAlarm('webhook-failed');
+        journal.error('alarm', { code: 'webhook-failed' });
+      }
       if (problem !== null || deadLetters > 0) {
         journal.warn('webhook-problem', { status, kind: event, requests, deadLetters, problem, durationMs });
       }
@@ -268,7 +272,7 @@ function observerOf(metrics: Metrics, journal: Journal, onStep: (step: Step) => 
   };
 }
 
-function apiOf({ store, config, vault, clock, mapping, journal, version }: EngineParts): ApiParts {
+function apiOf({ store, config, vault, clock, mapping, journal, version, readBody }: EngineParts): ApiParts {
   const append = store.appendAtDoor;
   const front = createFlowFront({
     ...{ append, log: store.log, flows: store.flows, views: store.views, margins: store.margins, vault, clock },
@@ -277,7 +281,7 @@ function apiOf({ store, config, vault, clock, mapping, journal, version }: Engin
   });
   return {
     ...{ ...store, append, front, vault, clock, mapping, version },
-    limits: { maxBytes: config.http.bodyLimitBytes, maxDepth: config.http.depthLimit },
+    readBody: readBody ?? bodyReader({ vault, mapping, limits: config.http }),
     replayLimit: config.api.replayLimit,
     tokens: config.api.tokens,
     onFault: (text) => journal.error('http-fault', { text }),

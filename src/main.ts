@@ -53,6 +53,7 @@ import { createSandbox } from './sandbox/sandbox.ts';
 import { sandboxSettings } from './sandbox/settings.ts';
 import { readRequestMapping } from './wire/mapping-table.ts';
 import { readOutcomeTable } from './wire/outcomes.ts';
+import { keepUnread } from './wire/webhook.ts';
 
 /** A command gives up on a log that does not take a record by then. */
 const commandTimeoutMs = 5_000;
@@ -257,7 +258,11 @@ async function openEngine(parts: {
   const { pseudonymKey } = config;
   const read = { mapping: mapping.mapping, limits: config.http };
   const reader = config.roles.includes('door')
-    ? createDoorReader({ pseudonymKey, ...read }, bodyReader({ vault, ...read }))
+    ? createDoorReader({
+        data: { pseudonymKey, ...read },
+        here: bodyReader({ vault, ...read }),
+        keep: (body, receivedAt, code) => keepUnread(body, code, { vault, receivedAt, now: receivedAt }),
+      })
     : null;
   const ruleWatch = createRuleWatch({ directory: config.rulesDir, ...config.rules });
   const starting = startEngine({

@@ -1,6 +1,7 @@
 /** `lance letters list|replay`: dead letters beside a running daemon. */
 import { type Command, InvalidArgumentError } from 'commander';
 import { Fault } from '../errors.ts';
+import { bodyReader } from '../http/door.ts';
 import { type LetterRange, listLetters, replayLetters } from '../http/letters.ts';
 import { readRequestMapping } from '../wire/mapping-table.ts';
 import { tableText } from './terminal.ts';
@@ -66,8 +67,8 @@ async function replay(world: CommandWorld, options: Options): Promise<void> {
   if (mapping.kind === 'refused') throw new Fault('configuration-invalid', mapping.problems.join('\n'));
   await withReader(world, async ({ log, appendBeside }) => {
     const vault = world.createVault(config.pseudonymKey);
-    const limits = { maxBytes: config.http.bodyLimitBytes, maxDepth: config.http.depthLimit };
-    const parts = { log, append: appendBeside, vault, clock, mapping: mapping.mapping, limits };
+    const readBody = bodyReader({ vault, mapping: mapping.mapping, limits: config.http });
+    const parts = { log, append: appendBeside, vault, clock, readBody };
     const result = await replayLetters(parts, options);
     terminal.write(options.json ? JSON.stringify(result) : texts.replayed(result));
   });

@@ -36,7 +36,16 @@ export type DoorReport = {
   requests: number;
   deadLetters: number;
   faults: readonly WireFault[];
-  problem: 'malformed' | 'too-large' | 'not-understood' | 'queue-full' | 'log-refused' | 'log-slow' | null;
+  /** `reading-failed`: a defect of ours, or a body that took all memory; it is kept. */
+  problem:
+    | 'malformed'
+    | 'too-large'
+    | 'not-understood'
+    | 'reading-failed'
+    | 'queue-full'
+    | 'log-refused'
+    | 'log-slow'
+    | null;
   durationMs: number;
 };
 
@@ -48,7 +57,12 @@ export type Door = {
 };
 
 /** Bytes to entries: in this thread (`bodyReader`), or in another one. */
-export type BodyReader = (body: Buffer, receivedAt: EpochMs) => WebhookReading | Promise<WebhookReading>;
+export type BodyReader = (
+  body: Buffer,
+  receivedAt: EpochMs,
+  /** When the records are written; by default they are written as it is received. */
+  now?: EpochMs,
+) => WebhookReading | Promise<WebhookReading>;
 
 export type DoorParts = {
   append: EventLog['append'];
@@ -63,7 +77,8 @@ const retryAfterS = 2;
 export function bodyReader(parts: { vault: Vault; mapping: RequestMapping; limits: DoorLimits }): BodyReader {
   const { vault, mapping, limits } = parts;
   const jsonLimits = { maxBytes: limits.bodyLimitBytes, maxDepth: limits.depthLimit };
-  return (body, receivedAt) => readWebhook(body, { mapping, vault, receivedAt, now: receivedAt, limits: jsonLimits });
+  return (body, receivedAt, now = receivedAt) =>
+    readWebhook(body, { mapping, vault, receivedAt, now, limits: jsonLimits });
 }
 
 export function createDoor(parts: DoorParts): Door {
@@ -135,7 +150,9 @@ function acceptance(reading: Readable): DoorAnswer {
 }
 
 function reportOf(reading: Readable): Partial<DoorReport> {
-  if (reading.kind === 'dead-letter') return { deadLetters: 1, problem: 'not-understood' };
+  if (reading.kind === 'dead-letter') {
+    return { deadLetters: 1, problem: reading.failed ? 'reading-failed' : 'not-understood' };
+  }
   const { event, entries, deadLetters, faults } = reading;
   const requests = entries.filter((entry) => entry.topic === 'auctions' && entry.record.kind === 'requested').length;
   return { event, requests, deadLetters, faults };

@@ -1,11 +1,10 @@
 /** Dead letters: what came by webhook and nobody understood. Listed without what they say; read again in bounds. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EventLog, NewEntry } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
-import type { JsonLimits } from '../wire/json.ts';
-import type { RequestMapping } from '../wire/mapping-table.ts';
-import { readWebhook } from '../wire/webhook.ts';
+import type { BodyReader } from './door.ts';
 
 type LetterLog = Pick<EventLog, 'read' | 'ends'>;
 
@@ -14,9 +13,12 @@ export type ReplayParts = {
   append: (entries: readonly NewEntry[]) => Promise<void>;
   vault: Vault;
   clock: Clock;
-  mapping: RequestMapping;
-  limits: JsonLimits;
+  /** A letter may be one that ended the thread of the door: in a daemon it is read there again. */
+  readBody: BodyReader;
 };
+
+/** Letters read from the log at once: each may be as long as a webhook. */
+const lettersAtOnce = 8;
 
 /** Where they stand in the log, and how many of them. */
 export type LetterRange = { partition: number; from: number; count: number };
@@ -45,17 +47,30 @@ export type Replay = { read: number; understood: number; stillNot: number; next:
 
 /** What is understood now is appended like any webhook, as received when it was; read twice it is absorbed like one that came twice. */
 export async function replayLetters(parts: ReplayParts, range: LetterRange): Promise<Replay> {
-  const { log, vault, mapping, clock, limits } = parts;
-  const { entries: letters, next } = await readRange(log, range);
-  const entries: NewEntry[] = [];
+  const { log, vault, clock, readBody } = parts;
   let understood = 0;
-  for (const { key, record } of letters) {
-    const body = Buffer.from(vault.open(sealedPlaces.letter(key), record.sealedPayload));
-    const reading = readWebhook(body, { mapping, vault, receivedAt: record.receivedAt, now: clock.now(), limits });
-    if (reading.kind !== 'entries' || reading.deadLetters > 0) continue;
-    understood += 1;
-    entries.push(...reading.entries);
+  let read = 0;
+  let next = range.from;
+  while (read < range.count) {
+    const count = Math.min(lettersAtOnce, range.count - read);
+    const page = await readRange(log, { ...range, from: next, count });
+    next = page.next;
+    read += page.entries.length;
+    for (const { key, record } of page.entries) {
+      const body = Buffer.from(vault.open(sealedPlaces.letter(key), record.sealedPayload));
+      const reading = await readBody(body, record.receivedAt, clock.now());
+      if (reading.kind !== 'entries') continue;
+      if (reading.deadLetters === 0) understood += 1;
+      const entries = reading.deadLetters === 0 ? reading.entries : reading.entries.filter(isUnderstood);
+      if (entries.length > 0) await parts.append(entries);
+      await nextTurn();
+    }
+    if (page.entries.length < count) break;
   }
-  if (entries.length > 0) await parts.append(entries);
-  return { read: letters.length, understood, stillNot: letters.length - understood, next };
+  return { read, understood, stillNot: read - understood, next };
+}
+
+/** Of a letter that is understood in part: what is not has its letter and its pass already. */
+function isUnderstood({ topic, record }: NewEntry): boolean {
+  return topic !== 'dead-letters' && !(topic === 'auctions' && record.kind === 'passed');
 }

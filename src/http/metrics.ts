@@ -28,8 +28,8 @@ export type GaugeSample = {
 
 export type Metrics = {
   observeDesk: (event: DeskEvent) => void;
-  /** Of what follows a won bid. */
-  countAlarm: (code: FlowAlarm) => void;
+  /** Of what follows a won bid, or of the door. */
+  countAlarm: (code: FlowAlarm | 'webhook-failed') => void;
   observeDoor: (report: DoorReport) => void;
   observeRefusal: (report: RefusalReport) => void;
   observeAppend: (durationMs: number) => void;

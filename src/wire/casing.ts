@@ -175,6 +175,14 @@ export function decodeBy<T extends z.ZodType>(schema: T, value: unknown): Decode
   return { kind: 'refused', faults };
 }
 
+/** Each element becomes a record of a kilobyte or more, however short it was: more of them could fill the memory. */
+export const maxElements = 100_000;
+
+export function tooManyElements(pointer: string): Decoded<never> {
+  const problem = `has more than ${maxElements} elements; send them in several webhooks`;
+  return { kind: 'refused', faults: [{ pointer, problem }] };
+}
+
 /** The value under `name` whatever its case; the exact case wins. */
 export function fieldOf(object: JsonObject, name: string): JsonObject[string] | undefined {
   if (Object.hasOwn(object, name)) return object[name];

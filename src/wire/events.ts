@@ -9,8 +9,10 @@ import {
   describeFaults,
   fieldOf,
   lenient,
+  maxElements,
   needed,
   optional,
+  tooManyElements,
   type WireFault,
 } from './casing.ts';
 import { isJsonObject, isRawNumber, type JsonObject, type JsonValue, kindOf, numberOfDigits } from './json.ts';
@@ -131,6 +133,7 @@ export function decodeEndOfAuction(value: JsonValue): Decoded<EndOfAuction> {
   const decoded = decodeBy(endOfAuction, value);
   if (decoded.kind === 'refused') return decoded;
   const payload = decoded.value.Payload;
+  if (payload.Solicitacoes.length > maxElements) return tooManyElements('/Payload/Solicitacoes');
   const requests: EndedRequest[] = [];
   const unreadable: { faults: readonly WireFault[]; element: JsonValue }[] = [];
   payload.Solicitacoes.forEach((element, index) => {

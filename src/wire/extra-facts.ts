@@ -13,12 +13,23 @@ const maxKeyLength = 200;
 /** Nothing may be written through these names when facts are copied about. */
 const reservedKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
+const inheritedLengths = new WeakMap<Scope, number>();
 const inheritedFacts = new WeakMap<Scope, Record<string, ExtraValue>>();
 
 export function extraFactsOf(scope: Scope, mapping: RequestMapping): Record<string, ExtraValue> {
   const facts = scope.parent === null ? {} : { ...wrapperFacts(scope.parent, mapping) };
   for (let depth = scope.fields.length - 1; depth >= 0; depth -= 1) addFields(facts, scope.fields[depth]!, mapping);
   return facts;
+}
+
+/** Characters that the wrappers of a request give it as facts. */
+export function inheritedLength(scope: Scope, mapping: RequestMapping): number {
+  if (scope.parent === null) return 0;
+  const known = inheritedLengths.get(scope.parent);
+  if (known !== undefined) return known;
+  const { length } = JSON.stringify(wrapperFacts(scope.parent, mapping));
+  inheritedLengths.set(scope.parent, length);
+  return length;
 }
 
 /** Worked out once for all requests of a list. */

@@ -1,7 +1,16 @@
 /** The callbacks about employment links, both ways (contract, Employment link and Link-detail callback). */
 import { z } from 'zod';
 import type { AmountCents, Day } from '../domain/glossary.ts';
-import { type Decoded, decodeBy, lenient, needed, optional, type WireFault } from './casing.ts';
+import {
+  type Decoded,
+  decodeBy,
+  lenient,
+  maxElements,
+  needed,
+  optional,
+  tooManyElements,
+  type WireFault,
+} from './casing.ts';
 import { type JsonValue, numberOfDigits } from './json.ts';
 import { linkDetailPath } from './link-queries.ts';
 import { readId } from './plain-ids.ts';
@@ -74,6 +83,8 @@ export type LinkList = {
 export function decodeLinkList(value: JsonValue): Decoded<LinkList> {
   const decoded = decodeBy(linkList, value);
   if (decoded.kind === 'refused') return decoded;
+  const { length } = decoded.value.payload.vinculos;
+  if (length > maxElements) return tooManyElements('/payload/vinculos');
   const links: LinkRow[] = [];
   const unreadable: { faults: readonly WireFault[]; element: JsonValue }[] = [];
   decoded.value.payload.vinculos.forEach((element, index) => {

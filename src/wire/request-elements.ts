@@ -1,4 +1,5 @@
 /** Where the requests of a webhook are: the root itself, an object inside it, or the items of a list, each with its wrapper. */
+import { maxElements } from './casing.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts';
 import type { Alias, FactName, RequestMapping } from './mapping-table.ts';
 
@@ -13,15 +14,17 @@ export type Element = {
   pointer: string;
   /** The item of the list, or the whole body when there is no list. */
   own: JsonValue;
-  /** The whole body with this one alone in its list: what a dead letter keeps, so that it can be read again. */
+  /** The whole body with this one alone in its list. */
   alone: () => JsonValue;
 };
 
 type List = { items: readonly JsonValue[]; pointer: string; wrap: (item: JsonValue) => JsonValue };
 
-/** `emptyBatch`: a list of requests was there and had nothing in it. */
-export function elementsOf(root: JsonValue, mapping: RequestMapping): { elements: Element[]; emptyBatch: boolean } {
-  const found = { elements: [] as Element[], emptyBatch: false };
+/** `emptyBatch`: a list of requests was there and had nothing in it. `tooMany`: there are more than are given. */
+type Found = { elements: Element[]; emptyBatch: boolean; tooMany: boolean };
+
+export function elementsOf(root: JsonValue, mapping: RequestMapping): Found {
+  const found: Found = { elements: [], emptyBatch: false, tooMany: false };
   if (Array.isArray(root)) {
     visitList({ items: root, pointer: '', wrap: (item) => [item] }, null, mapping, found);
   } else {
@@ -30,7 +33,30 @@ export function elementsOf(root: JsonValue, mapping: RequestMapping): { elements
   return found;
 }
 
-type Found = { elements: Element[]; emptyBatch: boolean };
+/**
+ * The body with these of its elements alone in their lists, told by their pointers: what a dead letter keeps, so that they
+ * can be read again.
+ */
+export function onlyElements(root: JsonValue, mapping: RequestMapping, pointers: ReadonlySet<string>): JsonValue {
+  const keep = (node: JsonValue, pointer: string): JsonValue | undefined => {
+    if (pointers.has(pointer)) return node;
+    if (Array.isArray(node)) {
+      const items = node.map((item, index) => keep(item, `${pointer}/${index}`)).filter((item) => item !== undefined);
+      return items.length > 0 ? items : undefined;
+    }
+    if (!isJsonObject(node)) return undefined;
+    let kept = 0;
+    const members = Object.entries<JsonValue>(node).flatMap(([key, value]): [string, JsonValue][] => {
+      const isInside = mapping.containers.has(lowerOf(key)) && typeof value === 'object' && value !== null;
+      if (!isInside) return [[key, value]];
+      const inner = keep(value, `${pointer}/${key}`);
+      if (inner !== undefined) kept += 1;
+      return inner === undefined ? [] : [[key, inner]];
+    });
+    return kept === 0 ? undefined : Object.fromEntries(members);
+  };
+  return keep(root, '') ?? root;
+}
 
 function visitList(list: List, parent: Scope | null, mapping: RequestMapping, found: Found): void {
   list.items.forEach((item, index) => {
@@ -59,7 +85,9 @@ function visit(
     found.emptyBatch ||= findFact(scope, 'batchId', mapping) !== null;
     return;
   }
-  found.elements.push({ scope, pointer, own: node, alone: () => wrap(node) });
+  if (found.elements.length < maxElements) {
+    found.elements.push({ scope, pointer, own: node, alone: () => wrap(node) });
+  } else found.tooMany = true;
 }
 
 /** The fields of an object and of the containers inside it; lists in containers are handed back. */

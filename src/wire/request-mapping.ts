@@ -5,8 +5,8 @@
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { LoanRequest, WorkerIdentity } from '../domain/request.ts';
 import type { Vault } from '../domain/vault.ts';
-import type { WireFault } from './casing.ts';
-import { extraFactsOf } from './extra-facts.ts';
+import { maxElements, type WireFault } from './casing.ts';
+import { extraFactsOf, inheritedLength } from './extra-facts.ts';
 import { linkKeyOf, workerKeyOf } from './identity.ts';
 import { isJsonObject, type JsonValue, kindOf } from './json.ts';
 import { type FactName, factNames, type RequestMapping } from './mapping-table.ts';
@@ -39,8 +39,7 @@ type MappedItem =
       /** Facts that are null because their value could not be read. */
       faults: readonly WireFault[];
     }
-  /** `raw` is the whole body with this element alone in its list, so that it can be read again on its own. */
-  | { kind: 'unusable'; requestId: RequestId | null; faults: readonly WireFault[]; raw: string };
+  | { kind: 'unusable'; requestId: RequestId | null; faults: readonly WireFault[]; element: Element };
 
 export type MappedRequests =
   | { kind: 'requests'; items: readonly MappedItem[] }
@@ -50,7 +49,11 @@ export type MappingContext = { receivedAt: EpochMs; vault: Vault };
 
 /** Finds and reads every request in `value`. A request without an id, or with a deadline that cannot be read, is unusable. */
 export function mapRequests(value: JsonValue, mapping: RequestMapping, context: MappingContext): MappedRequests {
-  const { elements, emptyBatch } = elementsOf(value, mapping);
+  const { elements, emptyBatch, tooMany } = elementsOf(value, mapping);
+  if (tooMany) {
+    const reason = `there are more than ${maxElements} requests in it; send them in several webhooks`;
+    return { kind: 'not-understood', reason, pointer: '' };
+  }
   if (!elements.some((element) => looksLikeRequest(element, mapping))) {
     if (emptyBatch && elements.length === 0) return { kind: 'requests', items: [] };
     const wanted = mapping.facts.requestId.map((alias) => alias.text).join(', ');
@@ -60,8 +63,17 @@ export function mapRequests(value: JsonValue, mapping: RequestMapping, context: 
       pointer: '',
     };
   }
+  let inherited = 0;
+  for (const { scope } of elements) inherited += inheritedLength(scope, mapping);
+  if (inherited > maxInherited) {
+    const reason = `the fields around the requests are too long to be given to all ${elements.length} of them; send fewer at once`;
+    return { kind: 'not-understood', reason, pointer: '' };
+  }
   return { kind: 'requests', items: elements.map((element) => readElement(element, mapping, context)) };
 }
+
+/** Characters of facts that wrappers give to all their requests together: each gets a copy. */
+const maxInherited = 16_000_000;
 
 const enoughFacts = 2;
 
@@ -113,7 +125,7 @@ function readElement(element: Element, mapping: RequestMapping, context: Mapping
   }
   // An unreadable deadline is not a missing one: guessing it could mean a late bid.
   if (requestId === null || facts.faults.length > 0) {
-    return { kind: 'unusable', requestId, faults: facts.faults, raw: JSON.stringify(element.alone()) };
+    return { kind: 'unusable', requestId, faults: facts.faults, element };
   }
   const identity = {
     cpf: facts.get('cpf', readCpf),

@@ -7,7 +7,7 @@ import type { AuctionRecord, CallbackRecord, Topic, Topics } from '../domain/rec
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
 import { type SealedRequest, splitRequest } from '../domain/sealed-facts.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
-import { type Decoded, describeFaults, type WireFault } from './casing.ts';
+import { type Decoded, describeFaults, fieldOf, type WireFault } from './casing.ts';
 import { decodeCreditNote, decodeOperationEvent } from './credit-notes.ts';
 import {
   decodeContemplated,
@@ -18,10 +18,11 @@ import {
   recogniseEvent,
 } from './events.ts';
 import { linkKeyOf, workerKeyOf } from './identity.ts';
-import { type JsonLimits, type JsonValue, parseJson } from './json.ts';
+import { isJsonObject, type JsonLimits, type JsonValue, parseJson } from './json.ts';
 import { decodeLinkDetail, decodeLinkList, type LinkDetailMessage, type LinkList, type LinkRow } from './links.ts';
 import type { RequestMapping } from './mapping-table.ts';
 import { shownBatch, shownEmployer, shownError } from './plain-ids.ts';
+import { onlyElements } from './request-elements.ts';
 import { mapRequests, readExposed } from './request-mapping.ts';
 import type { ServiceError } from './service-errors.ts';
 
@@ -49,7 +50,8 @@ export type WebhookReading =
       faults: readonly WireFault[];
     }
   | { kind: 'malformed'; text: string }
-  | { kind: 'dead-letter'; reason: string; letter: WebhookEntry };
+  /** `failed`: reading it failed; that is a defect of ours, or it took all memory. */
+  | { kind: 'dead-letter'; reason: string; letter: WebhookEntry; failed?: true };
 
 export function readWebhook(body: Buffer | string, deps: WebhookDeps): WebhookReading {
   const parsed = parseJson(body, deps.limits);
@@ -58,9 +60,14 @@ export function readWebhook(body: Buffer | string, deps: WebhookDeps): WebhookRe
     return readValue(parsed.value, deps);
   } catch (error) {
     // A mistake of ours must not cost the sender's message, nor the process: it is kept, and read again when mended.
-    const name = error instanceof Error ? error.name : 'unknown';
-    return wholeDeadLetter(`reading it failed (${name}); report this as a defect of Lance`, null, parsed.value, deps);
+    return keepUnread(body, error instanceof Error ? error.name : 'unknown', deps);
   }
+}
+
+/** What becomes of a body that reading fails over: it is kept as it came. `code` says how it failed. */
+export function keepUnread(body: Buffer | string, code: string, deps: Omit<WebhookDeps, 'mapping'>): WebhookReading {
+  const reason = `reading it failed (${code}); report this as a defect of Lance`;
+  return { kind: 'dead-letter', reason, letter: deadLetter(reason, null, body.toString(), deps), failed: true };
 }
 
 function readValue(value: JsonValue, deps: WebhookDeps): WebhookReading {
@@ -143,7 +150,12 @@ function wholeDeadLetter(reason: string, pointer: string | null, value: JsonValu
 }
 
 /** Keyed by a pseudonym of what it holds, so that the same letter twice is seen to be the same. */
-function deadLetter(reason: string, pointer: string | null, payload: string, deps: WebhookDeps): WebhookEntry {
+function deadLetter(
+  reason: string,
+  pointer: string | null,
+  payload: string,
+  deps: Omit<WebhookDeps, 'mapping'>,
+): WebhookEntry {
   const { vault, now, receivedAt } = deps;
   const key = vault.pseudonym(payload);
   return {
@@ -165,7 +177,12 @@ function requestEntries(value: JsonValue, deps: WebhookDeps): WebhookReading {
   if (mapped.kind === 'not-understood') return wholeDeadLetter(mapped.reason, mapped.pointer, value, deps);
   const entries: WebhookEntry[] = [];
   const faults: WireFault[] = [];
-  let deadLetters = 0;
+  const unusable = mapped.items.filter((item) => item.kind === 'unusable');
+  const together = () => onlyElements(value, deps.mapping, new Set(unusable.map(({ element }) => element.pointer)));
+  const apart = keptApart(
+    unusable.map(({ element }) => element.own),
+    together,
+  );
   for (const item of mapped.items) {
     faults.push(...item.faults);
     if (item.kind === 'request') {
@@ -180,12 +197,11 @@ function requestEntries(value: JsonValue, deps: WebhookDeps): WebhookReading {
       entries.push(auctionEntry({ kind: 'requested', requestId, at: now, request: clear, sealed, rawHash }));
       continue;
     }
-    deadLetters += 1;
-    const reason = describeFaults(item.faults);
-    entries.push(deadLetter(reason, item.faults[0]?.pointer ?? null, item.raw, deps));
-    if (item.requestId !== null) entries.push(unusableEntry(item.requestId, reason, now));
+    if (apart) entries.push(letterOf([item], item.element.alone(), deps));
+    if (item.requestId !== null) entries.push(unusableEntry(item.requestId, describeFaults(item.faults), now));
   }
-  return { kind: 'entries', event: 'requests', entries, deadLetters, faults };
+  if (unusable.length > 0 && !apart) entries.push(letterOf(unusable, together(), deps));
+  return { kind: 'entries', event: 'requests', entries, deadLetters: unusable.length, faults };
 }
 
 /** What the `sealed` of a requested record holds, written by hand because the raw element is JSON already. */
@@ -215,20 +231,52 @@ function endedEntries(end: EndOfAuction, value: JsonValue, deps: WebhookDeps): W
   const entries = end.requests.map(({ requestId, bids }) =>
     auctionEntry({ kind: 'ended', requestId, at: deps.now, batchId, startedAt, endedAt, bids }),
   );
-  for (const { faults, element } of end.unreadable) {
-    entries.push(elementLetter(faults, replaceList(value, 'payload', 'solicitacoes', element), deps));
-  }
+  entries.push(...unreadableLetters(end.unreadable, 'solicitacoes', value, deps));
   const faults = end.unreadable.flatMap((element) => element.faults);
   return { kind: 'entries', event: 'end-of-auction', entries, deadLetters: end.unreadable.length, faults };
 }
 
-function elementLetter(faults: readonly WireFault[], alone: JsonValue, deps: WebhookDeps): WebhookEntry {
-  return deadLetter(describeFaults(faults), faults[0]?.pointer ?? null, JSON.stringify(alone), deps);
+type Unreadable = { faults: readonly WireFault[]; element: JsonValue };
+
+/** `payload` is the body with these elements alone, so that the letter can be read again on its own. */
+function letterOf(
+  unusable: readonly { faults: readonly WireFault[] }[],
+  payload: JsonValue,
+  deps: WebhookDeps,
+): WebhookEntry {
+  const faults = unusable.flatMap((element) => element.faults);
+  return deadLetter(describeFaults(faults), faults[0]?.pointer ?? null, JSON.stringify(payload), deps);
 }
 
-/** The same body with one element alone in its list, so that the letter can be read again on its own. */
-function replaceList(value: JsonValue, outer: string, inner: string, element: JsonValue): JsonValue {
-  return replaceField(value, outer, (payload) => replaceField(payload, inner, () => [element]));
+/** Characters of what is around elements that may be kept several times, so that each has a letter of its own. */
+const maxRepeated = 262_144;
+
+/**
+ * Whether each element that cannot be used gets a letter of its own, with what is around it. Where that is long there is one
+ * letter for all of them. `together` gives the body with them alone.
+ */
+function keptApart(elements: readonly JsonValue[], together: () => JsonValue): boolean {
+  if (elements.length <= 1) return true;
+  const own = elements.reduce<number>((sum, element) => sum + JSON.stringify(element).length, 0);
+  const around = JSON.stringify(together()).length - own;
+  return around * (elements.length - 1) <= maxRepeated;
+}
+
+function unreadableLetters(
+  unreadable: readonly Unreadable[],
+  list: string,
+  value: JsonValue,
+  deps: WebhookDeps,
+): WebhookEntry[] {
+  const elements = unreadable.map(({ element }) => element);
+  const together = () => replaceList(value, list, elements);
+  if (!keptApart(elements, together)) return [letterOf(unreadable, together(), deps)];
+  return unreadable.map((each) => letterOf([each], replaceList(value, list, [each.element]), deps));
+}
+
+/** The same body with other elements in a list of its payload. */
+function replaceList(value: JsonValue, list: string, elements: JsonValue[]): JsonValue {
+  return replaceField(value, 'payload', (payload) => replaceField(payload, list, () => elements));
 }
 
 function replaceField(value: JsonValue, lowerName: string, change: (inner: JsonValue) => JsonValue): JsonValue {
@@ -290,9 +338,15 @@ function linkListEntries(list: LinkList, value: JsonValue, deps: WebhookDeps): W
   if (list.links.length === 0 && list.unreadable.length === 0) {
     return wholeDeadLetter('the list has no links, so it does not say which worker it is about', null, value, deps);
   }
-  const byWorker = Map.groupBy(list.links, (link) => workerKeyOf(deps.vault, link.cpf));
-  const entries = [...byWorker].map(
-    ([workerKey, rows]): WebhookEntry => ({
+  const own = ownElements(list, value);
+  const byWorker = Map.groupBy(list.links.keys(), (index) => workerKeyOf(deps.vault, list.links[index]!.cpf));
+  const [first = ''] = byWorker.keys();
+  const entries = [...byWorker].map(([workerKey, indices]): WebhookEntry => {
+    const elements = indices.map((index) => own[index]!);
+    // The first worker's record keeps the body with his rows alone; those of the others say under which worker it is.
+    const kept =
+      workerKey === first ? replaceList(value, 'vinculos', elements) : { originalUnder: first, vinculos: elements };
+    return {
       topic: 'callbacks',
       key: workerKey,
       record: {
@@ -300,16 +354,22 @@ function linkListEntries(list: LinkList, value: JsonValue, deps: WebhookDeps): W
         at: deps.now,
         requestCode: list.requestCode,
         workerKey,
-        links: rows.map((row) => toLink(row, workerKey, deps.vault)),
-        sealed: sealedCallback(workerKey, value, deps),
+        links: indices.map((index) => toLink(list.links[index]!, workerKey, deps.vault)),
+        sealed: sealedCallback(workerKey, kept, deps),
       },
-    }),
-  );
-  for (const { faults, element } of list.unreadable) {
-    entries.push(elementLetter(faults, replaceList(value, 'payload', 'vinculos', element), deps));
-  }
+    };
+  });
+  entries.push(...unreadableLetters(list.unreadable, 'vinculos', value, deps));
   const faults = list.unreadable.flatMap((element) => element.faults);
   return { kind: 'entries', event: 'link-list', entries, deadLetters: list.unreadable.length, faults };
+}
+
+/** What each of the rows was read from, in their order. */
+function ownElements(list: LinkList, value: JsonValue): readonly JsonValue[] {
+  const payload = isJsonObject(value) ? fieldOf(value, 'payload') : undefined;
+  const all = isJsonObject(payload) ? fieldOf(payload, 'vinculos') : undefined;
+  const unreadable = new Set(list.unreadable.map(({ element }) => element));
+  return Array.isArray(all) ? all.filter((element) => !unreadable.has(element)) : [];
 }
 
 function toLink(row: LinkRow, workerKey: string, vault: Vault) {

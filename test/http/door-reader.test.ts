@@ -3,13 +3,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createVault } from '../../src/adapters/vault/vault.ts';
 import { type SealedPlace, sealedPlaces } from '../../src/domain/vault.ts';
-import { createDoorReader } from '../../src/door-reader.ts';
+import { createDoorReader, type DoorReaderParts } from '../../src/door-reader.ts';
 import { type BodyReader, bodyReader } from '../../src/http/door.ts';
-import type { WebhookReading } from '../../src/wire/webhook.ts';
+import { keepUnread, type WebhookReading } from '../../src/wire/webhook.ts';
 import { limits, mapping, requestBody } from './parts.ts';
 
 const pseudonymKey = 'only-for-tests-0123456789abcdef-0123';
 const vault = createVault(pseudonymKey);
+
+const keep: DoorReaderParts['keep'] = (body, receivedAt, code) =>
+  keepUnread(body, code, { vault, receivedAt, now: receivedAt });
 
 /** Each sealing draws a nonce of its own: what was sealed is compared. */
 function opened(reading: WebhookReading): unknown {
@@ -37,7 +40,7 @@ test('bodies of every kind are read as they are here, in order, and each record 
     readHere += 1;
     return here(body, receivedAt);
   };
-  const there = createDoorReader({ pseudonymKey, mapping, limits }, counted, 0);
+  const there = createDoorReader({ data: { pseudonymKey, mapping, limits }, here: counted, keep, restMs: 0 });
   context.after(there.close);
   const bodies = [
     requestBody('1234567890123456789'),
@@ -61,4 +64,37 @@ test('bodies of every kind are read as they are here, in order, and each record 
   }
   assert.deepEqual([...kinds].sort(), ['dead-letter', 'entries', 'malformed']);
   assert.equal(readHere, 1, 'only what comes before the thread is up is read here');
+});
+
+test('a body that ends the thread costs itself alone; those behind it are read by the next one (defect line 8)', async (context) => {
+  const there = createDoorReader({
+    data: { pseudonymKey, mapping, limits },
+    here: bodyReader({ vault, mapping, limits }),
+    keep,
+    restMs: 0,
+    thread: new URL('./failing-thread.ts', import.meta.url),
+  });
+  context.after(there.close);
+  await there.up;
+  const killer = Buffer.from('{"ends-the-thread":1}');
+  const bodies = [
+    requestBody(1),
+    killer,
+    requestBody(2),
+    killer,
+    requestBody(3),
+    requestBody(4),
+    requestBody(5),
+    requestBody(6),
+  ];
+  const readings = await Promise.all(bodies.map((body) => there.read(body, 5_000)));
+  assert.deepEqual(
+    readings.map((reading) => (reading.kind === 'dead-letter' ? 'dead-letter' : reading.kind)),
+    ['entries', 'dead-letter', 'entries', 'dead-letter', 'entries', 'entries', 'entries', 'entries'],
+  );
+  const lost = readings[1]!;
+  assert.ok(lost.kind === 'dead-letter' && lost.failed && lost.letter.topic === 'dead-letters');
+  assert.match(lost.reason, /ERR_OF_THE_TEST/);
+  const kept = vault.open(sealedPlaces.letter(lost.letter.key), lost.letter.record.sealedPayload);
+  assert.equal(kept, killer.toString());
 });

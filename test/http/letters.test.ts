@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
+import { bodyReader } from '../../src/http/door.ts';
 import { type LetterRange, listLetters, replayLetters } from '../../src/http/letters.ts';
 import { type RequestMapping, readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { readWebhook } from '../../src/wire/webhook.ts';
@@ -9,11 +10,11 @@ import { withBackend } from '../conformance/backend.ts';
 import { kind } from '../conformance/embedded-backend.ts';
 import { manualClock } from '../sandbox/clocks.ts';
 import { createTestVault } from '../wire/vault.ts';
+import { limits } from './parts.ts';
 
 const cameAt = Date.UTC(2026, 10, 21, 13, 0, 0);
 const clock = manualClock(cameAt + 3_600_000);
 const vault = createTestVault();
-const limits = { maxBytes: 1_000_000, maxDepth: 64 };
 
 function mappingOf(file: unknown): RequestMapping {
   const read = readRequestMapping(file);
@@ -47,7 +48,7 @@ test('letters read again after the mapping was mended, so many at once, count fr
       ],
     );
     const replay = (mapping: RequestMapping, range: LetterRange) =>
-      replayLetters({ log, append: log.append, vault, clock, mapping, limits }, range);
+      replayLetters({ log, append: log.append, vault, clock, readBody: bodyReader({ vault, mapping, limits }) }, range);
     const whole = { partition: 0, from: 0, count: 10 };
     assert.deepEqual(await replay(old, whole), { read: 5, understood: 0, stillNot: 5, next: 5 });
     assert.deepEqual(await replay(mended, { ...whole, from: 1, count: 3 }), {

@@ -1,0 +1,119 @@
+/** Whatever stands around the elements of a webhook is kept once: what is stored grows with the body, not with its square. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sealedPlaces } from '../../src/domain/vault.ts';
+import type { JsonObject } from '../../src/wire/json.ts';
+import { readWebhook, type WebhookEntry } from '../../src/wire/webhook.ts';
+import { mapping } from '../http/parts.ts';
+import { createTestVault } from './vault.ts';
+
+const vault = createTestVault();
+const receivedAt = Date.UTC(2026, 10, 21, 13);
+const long = 'x'.repeat(1_000_000);
+const many = 400;
+
+function entriesOf(body: unknown): readonly WebhookEntry[] {
+  const reading = readWebhook(JSON.stringify(body), { mapping, vault, receivedAt, now: receivedAt });
+  assert.ok(reading.kind === 'entries', reading.kind);
+  return reading.entries;
+}
+
+function storedBytes(entries: readonly WebhookEntry[]): number {
+  return entries.reduce((sum, { record }) => sum + JSON.stringify(record).length, 0);
+}
+
+function letterOf(entries: readonly WebhookEntry[]): JsonObject {
+  const letters = entries.flatMap((entry) => (entry.topic === 'dead-letters' ? [entry] : []));
+  assert.equal(letters.length, 1);
+  return JSON.parse(vault.open(sealedPlaces.letter(letters[0]!.key), letters[0]!.record.sealedPayload));
+}
+
+/** CPFs whose check digits hold. */
+function cpfOf(index: number): string {
+  const digits = [...String(100_000_000 + index)].map(Number);
+  for (const length of [9, 10]) {
+    const sum = digits.slice(0, length).reduce((total, digit, at) => total + digit * (length + 1 - at), 0);
+    digits.push(((sum * 10) % 11) % 10);
+  }
+  return digits.join('');
+}
+
+const link = (index: number) => ({
+  cpf: cpfOf(index),
+  matricula: String(index),
+  inscricaoEmpregador: { codigo: 1, descricao: 'CNPJ' },
+  numeroInscricaoEmpregador: '12345678000195',
+  elegivel: true,
+  motivoInelegibilidade: null,
+});
+
+test('400 elements that cannot be used, in a wrapper of 1 MB, are one letter (defect line 8)', () => {
+  const empty = Array.from({ length: many }, () => ({}));
+  const body = { observacao: long, CodigoLote: 'L', Solicitacoes: [{ numeroSolicitacao: 1 }, ...empty] };
+  const entries = entriesOf(body);
+  assert.ok(storedBytes(entries) < 2_000_000, `${storedBytes(entries)} bytes`);
+  assert.deepEqual(letterOf(entries), { observacao: long, CodigoLote: 'L', Solicitacoes: empty });
+});
+
+test('elements in lists of lists keep their places in the letter (defect line 8)', () => {
+  const bad = { numeroSolicitacao: 7, DataHoraFimLeilao: 'logo' };
+  const good = { numeroSolicitacao: 6 };
+  const body = {
+    aviso: long,
+    Payload: { Solicitacoes: [{ lote: 1, propostas: [good, bad] }, { lote: 2, propostas: [good] }, bad], outro: 1 },
+    data: [good],
+  };
+  assert.deepEqual(letterOf(entriesOf(body)), {
+    aviso: long,
+    Payload: { Solicitacoes: [{ lote: 1, propostas: [bad] }, bad], outro: 1 },
+  });
+});
+
+test('a link list of 400 workers keeps what is around the rows once (defect line 8)', () => {
+  const vinculos = Array.from({ length: many }, (_, index) => link(index));
+  const body = { codigoRequisicao: 'R', aviso: long, payload: { vinculos } };
+  const entries = entriesOf(body);
+  assert.equal(entries.length, many);
+  assert.ok(storedBytes(entries) < 2_500_000, `${storedBytes(entries)} bytes`);
+  const [first, second] = entries.map((entry) => {
+    assert.ok(entry.topic === 'callbacks' && entry.record.kind === 'link-list');
+    return JSON.parse(vault.open(sealedPlaces.callback(entry.key), entry.record.sealed));
+  });
+  assert.deepEqual(first, { codigoRequisicao: 'R', aviso: long, payload: { vinculos: [vinculos[0]] } });
+  assert.deepEqual(second, { originalUnder: entries[0]!.key, vinculos: [vinculos[1]] });
+});
+
+test('rows and auctions that cannot be read are one letter a webhook (defect line 8)', () => {
+  const empty = Array.from({ length: many }, () => ({}));
+  const list = entriesOf({ codigoRequisicao: 'R', aviso: long, payload: { vinculos: [link(1), ...empty] } });
+  assert.ok(storedBytes(list) < 3_500_000);
+  assert.deepEqual(letterOf(list), { codigoRequisicao: 'R', aviso: long, payload: { vinculos: empty } });
+  const ended = entriesOf({
+    Endpoint: '/contrato/oferta-leilao/fim-lote-solicitacoes',
+    aviso: long,
+    Payload: { CodigoLote: 'L', Solicitacoes: [{ NumeroSolicitacao: '1', Lances: [] }, ...empty] },
+  });
+  assert.ok(storedBytes(ended) < 2_000_000);
+  assert.equal((letterOf(ended).Payload as { Solicitacoes: unknown[] }).Solicitacoes.length, many);
+});
+
+test('facts of a wrapper that are too long for so many requests, and too many requests, are one letter (defect line 8)', () => {
+  const facts = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`fato${index}`, 'y'.repeat(190)]));
+  const requests = Array.from({ length: 2_000 }, (_, index) => ({ id: index + 1 }));
+  for (const body of [
+    { ...facts, Solicitacoes: requests },
+    Array.from({ length: 100_001 }, () => ({ id: 1 })),
+    { payload: { vinculos: Array.from({ length: 100_001 }, () => ({})) } },
+  ]) {
+    const text = JSON.stringify(body);
+    const reading = readWebhook(text, { mapping, vault, receivedAt, now: receivedAt });
+    assert.ok(reading.kind === 'dead-letter');
+    assert.match(reading.reason, /send (them in several webhooks|fewer at once)/);
+  }
+});
+
+test('where little stands around them, each element has a letter of its own (defect line 8)', () => {
+  const body = { CodigoLote: 'L', Solicitacoes: [{}, { numeroSolicitacao: 1 }, { numeroSolicitacao: 'x' }] };
+  const letters = entriesOf(body).filter(({ topic }) => topic === 'dead-letters');
+  assert.equal(letters.length, 2);
+});
