@@ -4,6 +4,7 @@ import type { Policy } from './bidding/decide.ts';
 import { createDesk, type Desk } from './bidding/desk.ts';
 import type { DeskStatus } from './bidding/desk-world.ts';
 import { enterHouse, noBidReceivedBefore, watchHouse } from './bidding/house.ts';
+import { claimKey } from './bidding/key-check.ts';
 import type { DeskObserver, Step } from './bidding/observer.ts';
 import type {
   Control,
@@ -118,6 +119,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const queries = withinBudget({ ...given, budget, perDay: config.bidding.directQueriesPerDay });
   const parts: EngineParts = { ...given, service: { ...given.service, ...queries } };
   await enterHouse({ ...parts, ...parts.store });
+  await claimKey(parts.store.log, parts.vault);
   const restored = await noBidReceivedBefore(parts.store);
   const metrics = createMetrics();
   const lagWatch = createLagWatch();

@@ -5,6 +5,7 @@ const table = {
   'views-unavailable': { retryable: true, exitCode: 74 },
   'views-behind': { retryable: true, exitCode: 74 },
   'sealed-unreadable': { retryable: false, exitCode: 78 },
+  'pseudonym-key-changed': { retryable: false, exitCode: 78 },
   'data-directory-in-use': { retryable: false, exitCode: 73 },
   'data-directory-unusable': { retryable: false, exitCode: 73 },
   /** It holds less than is known to have been stored, or something else. */

@@ -14,6 +14,7 @@ export const doctorEn: Texts['doctor'] = {
     chain: 'chain of the log',
     views: 'views',
     control: 'controls',
+    key: 'pseudonym key',
     'dead-letters': 'dead letters',
     token: "service's token",
     service: 'service',
@@ -74,6 +75,11 @@ export const doctorEn: Texts['doctor'] = {
     'dead-letters-some': ({ count }) => [
       `${count}`,
       'webhooks that nobody understood: see config/request-mapping.json',
+    ],
+    'key-fits': () => ['is the one that the data was written under'],
+    'key-other': () => [
+      'is not the one that the data was written under; the desk does not start',
+      'set LANCE_PSEUDONYM_KEY to the key that this desk began with',
     ],
     'token-given': () => ['given'],
     'token-command': () => ['comes from LANCE_TOKEN_COMMAND'],

@@ -14,6 +14,7 @@ export const doctorPt = {
     chain: 'cadeia do registro',
     views: 'visões',
     control: 'controles',
+    key: 'chave de pseudônimos',
     'dead-letters': 'mensagens mortas',
     token: 'token do serviço',
     service: 'serviço',
@@ -77,6 +78,11 @@ export const doctorPt = {
     'dead-letters-some': ({ count }: DoctorFigures) => [
       `${count}`,
       'webhooks que ninguém entendeu: veja config/request-mapping.json',
+    ],
+    'key-fits': () => ['é a chave com que os dados foram gravados'],
+    'key-other': () => [
+      'não é a chave com que os dados foram gravados; a mesa não inicia',
+      'defina LANCE_PSEUDONYM_KEY com a chave com que esta mesa começou',
     ],
     'token-given': () => ['dado'],
     'token-command': () => ['vem de LANCE_TOKEN_COMMAND'],

@@ -2,8 +2,10 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { judgeKey } from '../bidding/key-check.ts';
 import type { StorePlace } from '../config/store-place.ts';
 import type { Config } from '../config.ts';
+import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { faultText as ruleFaultText } from '../rules/place.ts';
 import { compileRuleSet } from '../rules/rule-set.ts';
@@ -107,12 +109,20 @@ async function examineStore(world: CommandWorld, store: StorePlace, path: string
     reader = await world.openReader(store);
     const findings = [found('data-directory', 'ok', 'directory-fits', { path })];
     findings.push(...(await checkDaemon(world, reader, store)), ...(await checkLog(world, reader)));
+    const { pseudonymKey } = world.place();
+    if (pseudonymKey !== null) findings.push(await checkKey(reader, world.createVault(pseudonymKey)));
     return findings;
   } catch (fault) {
     return [found('data-directory', 'fail', 'store-unreadable', { text: faultText(fault) })];
   } finally {
     await reader?.close();
   }
+}
+
+/** Under another key the desk would not start: better found before it is asked to. */
+async function checkKey({ log }: DeskReader, vault: Vault): Promise<Finding> {
+  const verdict = await judgeKey(log, vault);
+  return verdict === 'other' ? found('key', 'fail', 'key-other') : found('key', 'ok', 'key-fits');
 }
 
 async function checkDaemon(world: CommandWorld, reader: DeskReader, store: StorePlace): Promise<Finding[]> {

@@ -160,8 +160,8 @@ type DeadLetter = {
   sealedPayload: string;
 };
 
-/** Topic `inputs`: rule sets, settings and win curves, each stored once under its hash. */
-export type StoredInput = { kind: 'rule-set' | 'settings' | 'win-curve'; hash: string; content: string };
+/** Topic `inputs`: rule sets, settings and win curves, each stored once under its hash; and what tells the pseudonym key (`key-check.ts`). */
+export type StoredInput = { kind: 'rule-set' | 'settings' | 'win-curve' | 'key-check'; hash: string; content: string };
 
 /** The record type of each topic. */
 export type Topics = {

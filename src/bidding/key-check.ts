@@ -1,0 +1,115 @@
+/**
+ * One pseudonym key for all that a desk has stored. Under another one the same worker would be somebody else, and a cap on bids
+ * for one worker would count anew. A check value stands in the log itself, so that it moves with the desk and lasts as long.
+ */
+import type { StoredInput, Topic } from '../domain/records.ts';
+import { type SealedPlace, sealedPlaces, type Vault } from '../domain/vault.ts';
+import { Fault } from '../errors.ts';
+import type { EventLog } from './ports.ts';
+
+type KeyLog = Pick<EventLog, 'read' | 'readKey' | 'ends' | 'append'>;
+
+/** `new`: nothing is stored that the key could contradict. `unchecked`: an earlier version wrote it, and it opens. */
+export type KeyVerdict = 'fits' | 'other' | 'new' | 'unchecked';
+
+/** Under which the check stands on the topic `inputs`; hashes are hexadecimal. */
+const checkKey = 'key-check';
+const pageEntries = 200;
+/** Of each partition, from its end: some of its records are of no request or were never sealed. */
+const mostEntries = 2_000;
+/** A letter that a command wrote beside the desk is sealed with nobody's key. */
+const mostTried = 50;
+
+function checkValue(vault: Pick<Vault, 'pseudonym'>): string {
+  return vault.pseudonym('key-check');
+}
+
+/** The first one in log order counts: of two processes that begin with different keys the later one is refused. */
+async function storedCheck(log: Pick<KeyLog, 'readKey'>): Promise<string | null> {
+  const [first] = await log.readKey('inputs', checkKey);
+  return first === undefined ? null : (first.record as StoredInput).content;
+}
+
+/** What the key is to the data. Reads only. */
+export async function judgeKey(
+  log: Omit<KeyLog, 'append'>,
+  vault: Pick<Vault, 'pseudonym' | 'open'>,
+): Promise<KeyVerdict> {
+  const stored = await storedCheck(log);
+  if (stored !== null) return stored === checkValue(vault) ? 'fits' : 'other';
+  let tried = 0;
+  for await (const { place, text } of someSealed(log)) {
+    if (opens(vault, place, text)) return 'unchecked';
+    tried += 1;
+    if (tried === mostTried) break;
+  }
+  return tried === 0 ? 'new' : 'other';
+}
+
+function opens(vault: Pick<Vault, 'open'>, place: SealedPlace, text: string): boolean {
+  try {
+    vault.open(place, text);
+    return true;
+  } catch (fault) {
+    if (fault instanceof Fault && fault.code === 'sealed-unreadable') return false;
+    throw fault;
+  }
+}
+
+/** Rejects with `pseudonym-key-changed` where the data was written under another key; where nothing says so yet, says so. */
+export async function claimKey(log: KeyLog, vault: Pick<Vault, 'pseudonym' | 'open'>): Promise<void> {
+  const verdict = await judgeKey(log, vault);
+  if (verdict === 'fits') return;
+  if (verdict === 'other') throw otherKey();
+  const record: StoredInput = { kind: 'key-check', hash: checkKey, content: checkValue(vault) };
+  await log.append([{ topic: 'inputs', key: checkKey, record }]);
+  if ((await storedCheck(log)) !== record.content) throw otherKey();
+}
+
+function otherKey(): Fault {
+  return new Fault(
+    'pseudonym-key-changed',
+    'The data was written under another LANCE_PSEUDONYM_KEY: workers would get new pseudonyms, and caps would count anew. ' +
+      'Set LANCE_PSEUDONYM_KEY to the key that this desk began with; a desk with a new key needs a store of its own.',
+  );
+}
+
+type Sealed = { place: SealedPlace; text: string };
+
+/** The latest first. */
+async function* someSealed(log: Omit<KeyLog, 'append'>): AsyncGenerator<Sealed> {
+  for (const topic of ['auctions', 'flows', 'dead-letters'] as const) {
+    for (const [partition, end] of await log.ends(topic)) {
+      for (let before = end; before > Math.max(0, end - mostEntries); before -= pageEntries) {
+        const from = Math.max(0, before - pageEntries);
+        for (const { key, record } of await readable(log, topic, partition, { from, before })) {
+          const sealed = sealedOf(key, record);
+          if (sealed !== null) yield sealed;
+        }
+      }
+    }
+  }
+}
+
+/** A page that holds a record which cannot be decoded says nothing of the key. */
+async function readable(
+  log: Pick<KeyLog, 'read'>,
+  topic: Topic,
+  partition: number,
+  { from, before }: { from: number; before: number },
+): Promise<readonly { key: string; record: object }[]> {
+  try {
+    return await log.read(topic, partition, from, before - from);
+  } catch (fault) {
+    if (fault instanceof Fault && fault.code === 'record-undecodable') return [];
+    throw fault;
+  }
+}
+
+function sealedOf(key: string, record: object): Sealed | null {
+  const text = (field: string) => (record as Record<string, unknown>)[field];
+  const found = (value: unknown, place: SealedPlace) => (typeof value === 'string' ? { place, text: value } : null);
+  if (text('kind') === 'requested') return found(text('sealed'), sealedPlaces.request(key));
+  if (text('kind') === 'started') return found(text('sealed'), sealedPlaces.flowOrder(key));
+  return found(text('sealedPayload'), sealedPlaces.letter(key));
+}
