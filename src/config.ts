@@ -120,6 +120,7 @@ const variables: Readonly<Record<string, { path: string; read?: (value: string) 
   LANCE_PROPOSAL_URL: { path: 'service.proposalUrl' },
   LANCE_ACCESS_TOKEN: { path: 'service.accessToken' },
   LANCE_TOKEN_COMMAND: { path: 'service.tokenCommand' },
+  LANCE_TOKEN_COMMAND_VARIABLES: { path: 'service.tokenCommandVariables', read: listOf },
   LANCE_CONTACT_URL: { path: 'contacts.url' },
 };
 

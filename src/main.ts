@@ -26,7 +26,7 @@ import { judge, reportText } from './cli/judge.ts';
 import { createTerminal } from './cli/terminal.ts';
 import { languageOf } from './cli/texts.ts';
 import type { DeskReader, SetBackStore } from './cli/world.ts';
-import type { StorePlace } from './config/store-place.ts';
+import { modeForOthers, type StorePlace } from './config/store-place.ts';
 import {
   type Config,
   type Environment,
@@ -312,6 +312,11 @@ function endSignal(): Promise<string> {
 async function run(options: { learning: boolean }): Promise<void> {
   const journal = createJournal('info');
   const config = configuration(process.env);
+  const wide = config.store.backend === 'embedded' ? modeForOthers(config.store.dataDir) : null;
+  if (wide !== null) {
+    const text = `others may look into the data directory (mode ${wide}); chmod 700 it`;
+    journal.warn('data-directory-wide', { text });
+  }
   const asked = endSignal();
   const opening = openEngine({
     config,

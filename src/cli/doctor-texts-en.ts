@@ -76,6 +76,10 @@ export const doctorEn: Texts['doctor'] = {
       `${count}`,
       'webhooks that nobody understood: see config/request-mapping.json',
     ],
+    'directory-wide': ({ path, text }) => [
+      `${path} has the mode ${text}: others of this machine may look into it; the files themselves are the owner's alone`,
+      `chmod 700 ${path}`,
+    ],
     'key-fits': () => ['is the one that the data was written under'],
     'key-other': () => [
       'is not the one that the data was written under; the desk does not start',

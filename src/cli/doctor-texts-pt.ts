@@ -79,6 +79,10 @@ export const doctorPt = {
       `${count}`,
       'webhooks que ninguém entendeu: veja config/request-mapping.json',
     ],
+    'directory-wide': ({ path, text }: DoctorFigures) => [
+      `${path} tem o modo ${text}: outros desta máquina podem olhar dentro; os arquivos são só do dono`,
+      `chmod 700 ${path}`,
+    ],
     'key-fits': () => ['é a chave com que os dados foram gravados'],
     'key-other': () => [
       'não é a chave com que os dados foram gravados; a mesa não inicia',

@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { judgeKey } from '../bidding/key-check.ts';
-import type { StorePlace } from '../config/store-place.ts';
+import { modeForOthers, type StorePlace } from '../config/store-place.ts';
 import type { Config } from '../config.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
@@ -107,7 +107,12 @@ async function examineStore(world: CommandWorld, store: StorePlace, path: string
   let reader: DeskReader | null = null;
   try {
     reader = await world.openReader(store);
-    const findings = [found('data-directory', 'ok', 'directory-fits', { path })];
+    const mode = store.backend === 'embedded' ? modeForOthers(store.dataDir) : null;
+    const findings = [
+      mode === null
+        ? found('data-directory', 'ok', 'directory-fits', { path })
+        : found('data-directory', 'warn', 'directory-wide', { path, text: mode }),
+    ];
     findings.push(...(await checkDaemon(world, reader, store)), ...(await checkLog(world, reader)));
     const { pseudonymKey } = world.place();
     if (pseudonymKey !== null) findings.push(await checkKey(reader, world.createVault(pseudonymKey)));

@@ -62,6 +62,12 @@ export function commandProblem(value: string): string | null {
   return splitCommand(value) === null ? 'cannot be split into words: close every quote' : null;
 }
 
+/** Of a variable that a program of the operator is given. */
+export function passedVariableProblem(value: string): string | null {
+  if (!/^[A-Za-z_]\w*$/.test(value)) return 'is no name of a variable: write letters, digits and _';
+  return value.startsWith('LANCE_') ? "is one of the desk's own variables: the program gets none of its secrets" : null;
+}
+
 /** `host:port` */
 export function brokerProblem(value: string): string | null {
   const port = Number(/^[\w.-]+:(\d{1,5})$/.exec(value)?.[1] ?? 0);

@@ -25,6 +25,7 @@ import {
   brokerProblem,
   commandProblem,
   networkProblem,
+  passedVariableProblem,
   pseudonymKeyProblem,
   redisAddressProblem,
   tokenProblem,
@@ -86,6 +87,8 @@ export type ServiceSection = {
   withdrawalAuthorization: 'bearer' | 'bare';
   accessToken: string | null;
   tokenCommand: string | null;
+  /** Names of variables that the token command gets beside PATH and HOME. */
+  tokenCommandVariables: readonly string[];
   tokenCommandTimeoutMs: number;
   tokenRetryMs: number;
   connectTimeoutMs: number;
@@ -220,6 +223,7 @@ const service: Fields<ServiceSection> = {
   withdrawalAuthorization: choice('bearer', 'bare'),
   accessToken: optional(text(tokenProblem)),
   tokenCommand: optional(text(commandProblem)),
+  tokenCommandVariables: list(text(passedVariableProblem), 0),
   tokenCommandTimeoutMs: wholeNumber('ms', 100, 2 * minuteMs),
   tokenRetryMs: wholeNumber('ms', 100, hourMs),
   connectTimeoutMs: wholeNumber('ms', 50, minuteMs),

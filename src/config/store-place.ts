@@ -1,4 +1,5 @@
 /** Where the log and the views are: one file of this machine, or Kafka with its registry and Redis. */
+import { statSync } from 'node:fs';
 import type { KafkaSection, RedisSection, Sections } from './sections.ts';
 
 type KafkaPlace = Omit<KafkaSection, 'brokers' | 'registryUrl'> & {
@@ -10,6 +11,12 @@ type RedisPlace = Omit<RedisSection, 'url'> & { url: string };
 export type StorePlace =
   | { backend: 'embedded'; dataDir: string }
   | { backend: 'kafka'; kafka: KafkaPlace; redis: RedisPlace };
+
+/** The mode of a directory that others than its owner may look into, in octal digits; null where nobody else may, or it is not there. */
+export function modeForOthers(directory: string): string | null {
+  const mode = statSync(directory, { throwIfNoEntry: false })?.mode;
+  return mode === undefined || (mode & 0o077) === 0 ? null : (mode & 0o777).toString(8).padStart(4, '0');
+}
 
 type PlaceSections = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis'>;
 

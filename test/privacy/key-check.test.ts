@@ -79,11 +79,13 @@ test('two processes that begin at once with different keys: the first in the log
 
 test('the daemon refuses another key with 78 and the remedy, and doctor says it too (defect line 15)', async () => {
   const directory = folder();
-  const first = await startDaemon({ directory });
+  // The anchors of the log have a key of their own here: they alone would not tell.
+  const audit = { LANCE_AUDIT_KEY: 'a key for the anchors, the same in every start' };
+  const first = await startDaemon({ directory, environment: audit });
   assert.notEqual(await first.ready, null, first.output());
   await first.stop();
 
-  const environment = { LANCE_PSEUDONYM_KEY: 'quite another key, with which caps would begin anew' };
+  const environment = { ...audit, LANCE_PSEUDONYM_KEY: 'quite another key, with which caps would begin anew' };
   const refused = await startDaemon({ directory, environment });
   assert.equal((await refused.exited).code, 78);
   assert.match(refused.output(), /another LANCE_PSEUDONYM_KEY.*Set LANCE_PSEUDONYM_KEY to the key/s);
@@ -91,7 +93,7 @@ test('the daemon refuses another key with 78 and the remedy, and doctor says it 
   const ill = await lance({ ...place, ...environment }, 'doctor', '--json');
   assert.match(ill.stdout, /"level":"fail","finding":"key-other"/);
 
-  const again = await startDaemon({ directory });
+  const again = await startDaemon({ directory, environment: audit });
   assert.notEqual(await again.ready, null, again.output());
   await again.stop();
 });

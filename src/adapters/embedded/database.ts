@@ -1,5 +1,5 @@
 /** The one SQLite file of a data directory: how it is opened, what tables it has, and who may run on it. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Fault } from '../../errors.ts';
@@ -74,8 +74,23 @@ export function databasePath(directory: string): string {
 /** 32 MB: index pages that many transactions change are copied back once for all of them; a start replays that much at most. */
 const checkpointPages = 8_000;
 
+const lockFile = 'lance.lock';
+/** What SQLite writes beside a file has the mode of that file. */
+const besideEndings = ['', '-wal', '-shm', '-journal'];
+const ownerOnly = 0o600;
+
+/** For its owner alone, whatever the directory allows; also a file that an earlier version made readable for all. */
+function keepPrivate(path: string): void {
+  closeSync(openSync(path, 'a', ownerOnly));
+  for (const ending of besideEndings) {
+    const mode = statSync(path + ending, { throwIfNoEntry: false })?.mode;
+    if (mode !== undefined && (mode & 0o077) !== 0) chmodSync(path + ending, ownerOnly);
+  }
+}
+
 /** For the one writer of a process: makes the file and its tables when they are not there. */
 export function openWritable(path: string): DatabaseSync {
+  keepPrivate(path);
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32000;');
   database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
@@ -138,7 +153,8 @@ export function lockDirectory(directory: string): { release: () => void } {
   let database: DatabaseSync | null = null;
   try {
     makeDirectory(resolve(directory));
-    database = new DatabaseSync(join(directory, 'lance.lock'), { timeout: 0 });
+    keepPrivate(join(directory, lockFile));
+    database = new DatabaseSync(join(directory, lockFile), { timeout: 0 });
     database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');
   } catch (cause) {
     database?.close();
@@ -157,7 +173,7 @@ export function lockDirectory(directory: string): { release: () => void } {
 
 /** Whether a process holds the directory just now. Asks for a shared lock for the length of one read. */
 export function isHeld(directory: string): boolean {
-  const path = join(directory, 'lance.lock');
+  const path = join(directory, lockFile);
   if (!existsSync(path)) return false;
   const database = new DatabaseSync(path, { readOnly: true, timeout: 0 });
   try {

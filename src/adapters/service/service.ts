@@ -33,6 +33,8 @@ export type ServiceOptions = {
   accessToken: string | null;
   /** Program and arguments that print a new token; null: nothing to renew. */
   tokenCommand: readonly string[] | null;
+  /** Names of variables that it gets beside PATH and HOME. */
+  tokenCommandVariables: readonly string[];
   tokenCommandTimeoutMs: number;
   /** Pause before a refused token is renewed or tried again. */
   tokenRetryMs: number;
@@ -103,7 +105,10 @@ export function createService(
   const skew = createClockSkew();
   const tokens = createTokenKeeper({
     token: options.accessToken,
-    renew: options.tokenCommand === null ? null : renewByCommand(options.tokenCommand, options.tokenCommandTimeoutMs),
+    renew:
+      options.tokenCommand === null
+        ? null
+        : renewByCommand(options.tokenCommand, options.tokenCommandTimeoutMs, options.tokenCommandVariables),
     retryMs: options.tokenRetryMs,
     clock,
     observe,

@@ -12,12 +12,26 @@ export type RenewToken = () => Promise<string>;
 /** What RFC 6750 (section 2.1) lets stand in a header. */
 const tokenPattern = /^[\w.~+/-]+=*$/;
 
-/** Runs a program without a shell; the token is the only line it prints. What it prints to stderr goes nowhere. */
-export function renewByCommand(command: readonly string[], timeoutMs: number): RenewToken {
+/**
+ * Runs a program without a shell; the token is the only line it prints. What it prints to stderr goes nowhere. It gets PATH, HOME and
+ * the `variables` of this process, not our secrets.
+ */
+export function renewByCommand(
+  command: readonly string[],
+  timeoutMs: number,
+  variables: readonly string[],
+): RenewToken {
   const [file = '', ...parameters] = command;
+  const env = Object.fromEntries(
+    ['PATH', 'HOME', ...variables].flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+  const options = { env, timeout: timeoutMs, maxBuffer: 65_536, encoding: 'utf8' } as const;
   return () =>
     new Promise((resolve, reject) => {
-      execFile(file, parameters, { timeout: timeoutMs, maxBuffer: 65_536, encoding: 'utf8' }, (error, stdout) => {
+      execFile(file, parameters, options, (error, stdout) => {
         const token = stdout.trim();
         if (error !== null) {
           // The message of execFile repeats the arguments and stderr: secrets may stand there.

@@ -104,6 +104,7 @@ export function startClient(
     withdrawalAuthorization: 'bearer',
     accessToken: 'first',
     tokenCommand: null,
+    tokenCommandVariables: [],
     tokenCommandTimeoutMs: 5_000,
     tokenRetryMs: 30_000,
     connectTimeoutMs: 1_000,
