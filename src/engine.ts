@@ -6,18 +6,21 @@ import type { DeskStatus } from './bidding/desk-world.ts';
 import { enterHouse, noBidReceivedBefore, watchHouse } from './bidding/house.ts';
 import { claimKey } from './bidding/key-check.ts';
 import type { DeskObserver, Step } from './bidding/observer.ts';
-import type {
-  Control,
-  EventLog,
-  House,
-  MarginCache,
-  QueryBudget,
-  RuleBook,
-  RuleWatch,
-  Service,
-  Snapshots,
-  ViewCopies,
-  Views,
+import {
+  type Control,
+  type ControlState,
+  type EventLog,
+  type House,
+  lastChanges,
+  type MarginCache,
+  type OperatorChange,
+  type QueryBudget,
+  type RuleBook,
+  type RuleWatch,
+  type Service,
+  type Snapshots,
+  type ViewCopies,
+  type Views,
 } from './bidding/ports.ts';
 import { withinBudget } from './bidding/query-budget.ts';
 import { createRuleDesk, type RuleDesk, type RuleEvent } from './bidding/rule-desk.ts';
@@ -131,8 +134,9 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     policyOf: createPolicyMaker(config),
     onEvent: ruleJournal(journal),
   });
+  const orders = createOrderJournal(journal);
   const { desk, keeper } = config.roles.includes('desk')
-    ? deskOf(parts, metrics, rules, restored)
+    ? deskOf(parts, metrics, rules, orders, restored)
     : { desk: null, keeper: null };
   const flowDesk = desk === null ? null : flowDeskOf(parts, desk, metrics);
   const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, metrics);
@@ -143,7 +147,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     trustedProxies: config.http.trustedProxies,
     monotonicMs: () => performance.now(),
     progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
-    checks: desk === null ? [] : readinessChecks(desk, rules),
+    checks: desk === null ? [] : readinessChecks(desk, rules, orders),
     api: config.api.tokens.length === 0 ? null : apiOf(parts),
     metricsText: () => metricsText({ ...parts, rules, metrics, lagWatch, desk, door }),
     onFault: (text) => journal.error('http-fault', { text }),
@@ -214,6 +218,7 @@ function deskOf(
   parts: EngineParts,
   metrics: Metrics,
   rules: RuleDesk,
+  orders: OrderJournal,
   restored: EpochMs,
 ): { desk: Desk; keeper: SnapshotKeeper | null } {
   const { config, store, journal, clock } = parts;
@@ -238,7 +243,10 @@ function deskOf(
     settings: config.bidding,
     noBidReceivedBefore: restored,
     policy: rules.policy,
-    onControl: rules.onControl,
+    onControl: (state, readAt) => {
+      rules.onControl(state, readAt);
+      orders.hear(state);
+    },
     encodeBid: (requestId, offer) => encodeBid({ requestId, offer, contacts: config.contacts }),
     observer: observerOf(metrics, journal, parts.onStep),
     ...(keeper === null ? {} : { restoreViews: keeper.restore, onRebuild: onProgress }),
@@ -312,6 +320,40 @@ function ruleJournal(journal: Journal): (event: RuleEvent) => void {
   };
 }
 
+type OrderJournal = {
+  hear: (state: ControlState) => void;
+  /** Who last ordered what, for `/readyz?verbose`. */
+  text: () => string;
+};
+
+/** Writes a line for each order of an operator that is new since the last reading, and at the start for a pause that holds. */
+function createOrderJournal(journal: Journal): OrderJournal {
+  let known: ControlState | null = null;
+  const tell = (change: OperatorChange) => {
+    const { revision, kind, by, reason } = change;
+    const cap = 'name' in change ? change.name : undefined;
+    const limitCents = 'limitCents' in change ? change.limitCents : undefined;
+    journal.info('control-changed', { revision, kind, cap, limitCents, by, text: reason });
+  };
+  return {
+    hear: (state) => {
+      if (known === null && state.pause !== null)
+        journal.warn('paused', { by: state.pause.by, text: state.pause.reason });
+      const before = known?.revision ?? state.revision;
+      for (const change of state.changes) if (change.revision > before) tell(change);
+      known = state;
+    },
+    text: () =>
+      known === null ? 'not read yet' : lastChanges(known.changes).map(changeText).join('; ') || 'no order yet',
+  };
+}
+
+function changeText(change: OperatorChange): string {
+  const what = 'name' in change ? `${change.kind} ${change.name}` : change.kind;
+  const why = change.reason === null ? '' : ` (${change.reason})`;
+  return `${what} by ${change.by}${why} at ${new Date(change.at).toISOString()}`;
+}
+
 function timedAppend(append: EventLog['append'], clock: Clock, metrics: Metrics): EventLog['append'] {
   return async (entries) => {
     const startedAt = clock.now();
@@ -325,7 +367,7 @@ function progressOf(desk: Desk, clock: Clock): { alive: boolean; detail: string 
   return { alive: silentMs < stallMs, detail: `last progress ${Math.round(silentMs / 1_000)} s ago` };
 }
 
-function readinessChecks(desk: Desk, rules: RuleDesk): ReadinessCheck[] {
+function readinessChecks(desk: Desk, rules: RuleDesk, orders: OrderJournal): ReadinessCheck[] {
   return [
     {
       name: 'caught-up',
@@ -352,6 +394,7 @@ function readinessChecks(desk: Desk, rules: RuleDesk): ReadinessCheck[] {
         return notFollowed === null ? followed : `${followed}; ${notFollowed.slice(0, shownHash)} in the folder is not`;
       },
     },
+    { name: 'control', missing: () => null, note: orders.text },
   ];
 }
 

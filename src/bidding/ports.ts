@@ -215,7 +215,17 @@ export type QueryBudget = {
 
 // --- Control --------------------------------------------------------------------------------------------------------
 
-export type Pause = { by: string; reason: string; at: EpochMs };
+/** Who gave an order, why and when; `reason` null: nobody asked for one. */
+export type OperatorWord = { by: string; reason: string | null; at: EpochMs };
+
+export type Pause = OperatorWord & { reason: string };
+
+/** What an operator did by hand; `revision`: of the state that it made. */
+export type OperatorChange = OperatorWord & { revision: number } & (
+    | { kind: 'paused' | 'resumed' }
+    | { kind: 'cap-set'; name: string; limitCents: number }
+    | { kind: 'cap-removed'; name: string }
+  );
 
 export type ControlState = {
   /** Grows with every change; a process acknowledges what it obeys. */
@@ -225,7 +235,26 @@ export type ControlState = {
   caps: Readonly<Record<string, number>>;
   /** Which rule sets decide, by `liveAt`: always the last one that has begun. */
   ruleOrders: readonly RuleOrder[];
+  /** The last of what operators did, oldest first. */
+  changes: readonly OperatorChange[];
 };
+
+const keptChanges = 32;
+
+/** Who last paused or resumed, and who last changed each cap. */
+export function lastChanges(changes: readonly OperatorChange[]): readonly OperatorChange[] {
+  const last = new Map<string, OperatorChange>();
+  for (const change of changes) last.set('name' in change ? `cap ${change.name}` : 'pause', change);
+  return [...last.values()];
+}
+
+/** The changes with more of them, in the order of their times. */
+export function withChanges(known: readonly OperatorChange[], more: readonly OperatorChange[]): OperatorChange[] {
+  const all = new Map([...known, ...more].map((change) => [`${change.revision}|${change.at}|${change.by}`, change]));
+  return [...all.values()]
+    .sort((left, right) => left.at - right.at || left.revision - right.revision)
+    .slice(-keptChanges);
+}
 
 /** From `liveAt` on, on every instance, the rule set of this hash decides. */
 export type RuleOrder = { hash: string; liveAt: EpochMs };
@@ -243,8 +272,10 @@ export function withOrder(orders: readonly RuleOrder[], { hash, liveAt }: RuleOr
 export type Control = {
   read: () => Promise<ControlState>;
   /** Returns the new revision. */
-  setPause: (pause: Pause | null) => Promise<number>;
-  setCap: (name: string, limitCents: number | null) => Promise<number>;
+  setPause: (pause: Pause) => Promise<number>;
+  resume: (word: OperatorWord) => Promise<number>;
+  /** Null takes the cap away. */
+  setCap: (name: string, limitCents: number | null, word: OperatorWord) => Promise<number>;
   /** See `withOrder`. */
   announceRules: (order: RuleOrder) => Promise<number>;
   /** Called by a live process each time it has read; `at` shows that it lives. */

@@ -175,13 +175,18 @@ function registerControl(program: Command, world: CommandWorld, add: Add): void 
   add(program, 'resume', help.resume, 'lance resume --by ana --reason "visto com o risco"')
     .requiredOption('--by <name>', help.by, read.text)
     .requiredOption('--reason <text>', help.reason, read.text)
-    .action(() => resumeDesk(world));
-  add(program, 'cap', help.cap, 'lance cap mesa --reais-a-day 250000')
+    .action((options: { by: string; reason: string }) => resumeDesk(world, options));
+  add(program, 'cap', help.cap, 'lance cap mesa --reais-a-day 250000 --by ana --reason "fim do mês"')
     .argument('<name>', help.capName, read.name)
     .addOption(new Option('--reais-a-day <amount>', help.reaisADay).argParser(read.reais).conflicts('remove'))
     .option('--remove', help.remove, false)
-    .action((name: string, { reaisADay, remove }: { reaisADay?: number; remove: boolean }) =>
-      capDesk(world, name, remove ? null : reaisADay),
+    .option('--by <name>', help.capBy, read.text)
+    .option('--reason <text>', help.reason, read.text)
+    .action(
+      (
+        name: string,
+        { reaisADay, remove, ...word }: { reaisADay?: number; remove: boolean; by?: string; reason?: string },
+      ) => capDesk(world, name, remove ? null : reaisADay, word),
     );
 }
 

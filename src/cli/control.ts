@@ -1,5 +1,6 @@
 /** Pause and resume: straight into the store, so that they work without HTTP; done when every live process obeys. */
-import type { Control } from '../bidding/ports.ts';
+import { userInfo } from 'node:os';
+import type { Control, OperatorWord } from '../bidding/ports.ts';
 import { type Clock, dayOf } from '../domain/clock.ts';
 import { Fault } from '../errors.ts';
 import { type CommandWorld, lifeMs, wait, withReader } from './world.ts';
@@ -51,13 +52,35 @@ export async function pauseDesk(world: CommandWorld, { by, reason }: { by: strin
   await command(world, (control) => control.setPause(pause), paused, storedPause);
 }
 
-export async function resumeDesk(world: CommandWorld): Promise<void> {
+/** What was said with the command, and when; the user of the machine where nobody was named. */
+function wordOf(
+  world: CommandWorld,
+  { by, reason }: { by?: string | undefined; reason?: string | undefined },
+): OperatorWord {
+  return { by: by ?? machineUser(), reason: reason ?? null, at: world.clock.now() };
+}
+
+function machineUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under a number that has no name.
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
+
+export async function resumeDesk(world: CommandWorld, options: { by: string; reason: string }): Promise<void> {
   const { resumed, storedResume } = world.format.texts.control;
-  await command(world, (control) => control.setPause(null), resumed, storedResume);
+  await command(world, (control) => control.resume(wordOf(world, options)), resumed, storedResume);
 }
 
 /** Sets (`cents`), removes (null) or, left out, shows an operator's cap. */
-export async function capDesk(world: CommandWorld, name: string, cents: number | null | undefined): Promise<void> {
+export async function capDesk(
+  world: CommandWorld,
+  name: string,
+  cents: number | null | undefined,
+  options: { by?: string; reason?: string },
+): Promise<void> {
   const { format, terminal, clock } = world;
   const texts = format.texts.control;
   if (cents !== undefined) {
@@ -65,7 +88,7 @@ export async function capDesk(world: CommandWorld, name: string, cents: number |
       cents === null ? texts.capRemoved(name, revision, count) : texts.cap(name, format.money(cents), revision, count);
     await command(
       world,
-      (control) => control.setCap(name, cents),
+      (control) => control.setCap(name, cents, wordOf(world, options)),
       told,
       (revision) => told(revision, 0),
     );

@@ -3,6 +3,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { judgeKey } from '../bidding/key-check.ts';
+import { lastChanges } from '../bidding/ports.ts';
 import { modeForOthers, type StorePlace } from '../config/store-place.ts';
 import type { Config } from '../config.ts';
 import type { Vault } from '../domain/vault.ts';
@@ -134,7 +135,7 @@ async function checkDaemon(world: CommandWorld, reader: DeskReader, store: Store
   const now = world.clock.now();
   const live = (await reader.control.acknowledged()).filter(({ at }) => now - at < lifeMs);
   const held = store.backend === 'embedded' ? world.isHeld(store.dataDir) : live.length > 0;
-  const { pause, revision } = await reader.control.read();
+  const { pause, revision, changes } = await reader.control.read();
   const late = live.filter((process) => process.revision < revision).length;
   const findings: Finding[] = [];
   if (!held) findings.push(found('daemon', 'warn', 'daemon-none'));
@@ -143,6 +144,13 @@ async function checkDaemon(world: CommandWorld, reader: DeskReader, store: Store
   if (held && late > 0) findings.push(found('control', 'fail', 'control-late', { count: late }));
   if (pause === null) findings.push(found('control', 'ok', 'control-free'));
   else findings.push(found('control', 'warn', 'control-paused', { by: pause.by, text: pause.reason }));
+  for (const change of lastChanges(changes)) {
+    const { kind, by, reason, at } = change;
+    const figures = { kind, by, at, ...(reason === null ? {} : { text: reason }) };
+    findings.push(
+      found('control', 'ok', 'control-changed', 'name' in change ? { ...figures, name: change.name } : figures),
+    );
+  }
   return findings;
 }
 

@@ -67,8 +67,9 @@ async function takeIn(
   const { move } = world.format.texts;
   const { counts, control, ruleBook = [] } = header;
   // The desk was paused, and stays so until somebody says otherwise.
-  await store.control.setPause(control.pause);
-  for (const [name, limitCents] of Object.entries(control.caps)) await store.control.setCap(name, limitCents);
+  if (control.pause !== null) await store.control.setPause(control.pause);
+  const word = { by: 'lance import', reason: null, at: world.clock.now() };
+  for (const [name, limitCents] of Object.entries(control.caps)) await store.control.setCap(name, limitCents, word);
   for (const entry of ruleBook) await store.ruleBook.append(entry);
   const progress = createProgress(world.terminal, move.importing);
   const total = totalOf(counts);

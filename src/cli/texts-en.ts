@@ -24,6 +24,7 @@ export const en: Texts = {
     lang: 'language of the texts: pt or en (also by LANCE_LANG)',
     json: 'write JSON, the same in every language',
     by: 'who orders it',
+    capBy: 'who orders it; the user of this machine where left out',
     reason: 'why; it is recorded',
     run: 'run the desk as a daemon',
     demo: 'sandbox, desk and embedded store in one command, then a summary',

@@ -24,6 +24,7 @@ export const pt = {
     lang: 'idioma dos textos: pt ou en (também por LANCE_LANG)',
     json: 'escreve JSON, igual em qualquer idioma',
     by: 'quem manda',
+    capBy: 'quem manda; sem isto, o usuário desta máquina',
     reason: 'por quê; fica registrado',
     run: 'roda a mesa como serviço',
     demo: 'serviço simulado, mesa e banco embutido num só comando, com um resumo no fim',

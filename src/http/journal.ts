@@ -48,9 +48,12 @@ const fields = {
   port: 'number',
   bytes: 'number',
   revision: 'number',
+  limitCents: 'number',
   exitCode: 'number',
   ready: 'boolean',
   retryable: 'boolean',
+  cap: 'text',
+  by: 'text',
   text: 'text',
 } as const satisfies Record<string, Form>;
 

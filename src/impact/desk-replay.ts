@@ -85,7 +85,7 @@ export function createDeskReplay(options: {
   let now = 0;
   let learnt = false;
   let links: ReadonlyMap<RequestId, LinkDetail> = new Map();
-  let control: ControlState = { revision: 0, pause: null, caps: {}, ruleOrders: [] };
+  let control: ControlState = { revision: 0, pause: null, caps: {}, ruleOrders: [], changes: [] };
   let acceptance: RecordedCase['acceptance'] = null;
   const exposure = options.usage ?? memory;
   const views = { usage: exposure.views.usage, statistics: memory.views.statistics };

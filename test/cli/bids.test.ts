@@ -30,7 +30,7 @@ const requests = 60;
 /** Ends that are still to come. */
 const awaited = new Set(['requested', 'claimed', 'accepted', 'unknown', 'contemplated']);
 let played: Played;
-let daemon: Daemon = { url: '', stop: async () => {} };
+let daemon: Daemon = { url: '', lines: [], stop: async () => {} };
 let listed: Listed[] = [];
 
 before(async () => {

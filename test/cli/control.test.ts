@@ -1,11 +1,12 @@
 /** Pause, resume, caps and the doctor beside a live `lance run`; what keeps a process from starting at all. */
 import assert from 'node:assert/strict';
+import { userInfo } from 'node:os';
 import { after, before, test } from 'node:test';
 import { bidPath } from '../../src/wire/bid.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
 let played: Played;
-let daemon: Daemon = { url: '', stop: async () => {} };
+let daemon: Daemon = { url: '', lines: [], stop: async () => {} };
 const by = ['--by', 'ana', '--reason', 'teste'];
 
 before(async () => {
@@ -71,6 +72,34 @@ test('a cap set by hand holds, is shown with its use, and goes', async () => {
   assert.equal(gone.code, 66);
   assert.equal(wrong.code, 1);
   assert.match(wrong.stderr, /250000/);
+});
+
+test('who paused, resumed and capped, and why, is logged, shown by the doctor and by readyz (defect line 17)', async () => {
+  const orders = [
+    ['pause', '--by', 'ana', '--reason', 'taxas estranhas'],
+    ['resume', '--by', 'bia', '--reason', 'visto com o risco'],
+    ['cap', 'noite', '--reais-a-day', '1000', '--by', 'caio', '--reason', 'fim do mês'],
+    ['cap', 'dia', '--reais-a-day', '2000'],
+  ];
+  for (const words of orders) assert.equal((await lance(played.environment, ...words)).code, 0, words.join(' '));
+  const logged = daemon.lines.filter(({ msg }) => msg === 'control-changed').slice(-4);
+  assert.deepEqual(
+    logged.map(({ kind, by, text, cap, limitCents }) => ({ kind, by, text, cap, limitCents })),
+    [
+      { kind: 'paused', by: 'ana', text: 'taxas estranhas', cap: undefined, limitCents: undefined },
+      { kind: 'resumed', by: 'bia', text: 'visto com o risco', cap: undefined, limitCents: undefined },
+      { kind: 'cap-set', by: 'caio', text: 'fim do mês', cap: 'noite', limitCents: 100_000 },
+      { kind: 'cap-set', by: userInfo().username, text: undefined, cap: 'dia', limitCents: 200_000 },
+    ],
+  );
+  const ready = await (await fetch(new URL('/readyz?verbose', daemon.url))).text();
+  assert.match(ready, /resumed by bia \(visto com o risco\) at \d{4}-/);
+  assert.match(ready, /cap-set noite by caio \(fim do mês\)/);
+  const doctor = await lance(played.environment, 'doctor', '--lang', 'en');
+  assert.match(doctor.stdout, /resumed by bia: visto com o risco/);
+  assert.match(doctor.stdout, /cap noite set by caio: fim do mês/);
+  assert.match(doctor.stdout, new RegExp(`cap dia set by ${userInfo().username}\n`));
+  for (const name of ['noite', 'dia']) await lance(played.environment, 'cap', name, '--remove');
 });
 
 test('a second daemon on the directory ends with 73', async () => {

@@ -34,23 +34,28 @@ export async function lance(environment: Environment, ...words: string[]): Promi
   return { code, stdout, stderr };
 }
 
-export type Daemon = { url: string; stop: () => Promise<void> };
+export type LogLine = { msg: string } & Readonly<Record<string, unknown>>;
+/** `lines`: what it has logged until now. */
+export type Daemon = { url: string; lines: readonly LogLine[]; stop: () => Promise<void> };
 
 export async function startDaemon(environment: Environment): Promise<Daemon> {
   const child: ChildProcess = spawn(process.execPath, [mainFile, 'run'], {
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const lines = createInterface({ input: child.stdout! });
+  const reader = createInterface({ input: child.stdout! });
+  const lines: LogLine[] = [];
   const port = await new Promise<number>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`lance run ended with ${code}`)));
-    lines.on('line', (line) => {
-      const entry = JSON.parse(line) as { msg: string; port?: number };
-      if (entry.msg === 'started') resolve(entry.port!);
+    reader.on('line', (line) => {
+      const entry = JSON.parse(line) as LogLine;
+      lines.push(entry);
+      if (entry.msg === 'started') resolve(Number(entry.port));
     });
   });
   return {
     url: `http://127.0.0.1:${port}/webhooks/${webhookToken}`,
+    lines,
     stop: async () => {
       if (child.exitCode !== null) return;
       child.kill('SIGTERM');

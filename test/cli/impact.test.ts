@@ -9,7 +9,7 @@ import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } fr
 
 const requests = 60;
 let played: Played;
-let daemon: Daemon = { url: '', stop: async () => {} };
+let daemon: Daemon = { url: '', lines: [], stop: async () => {} };
 let states: { requestId: string; state: string; code: string | null }[] = [];
 let file = '';
 let rules = '';

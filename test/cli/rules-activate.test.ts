@@ -12,7 +12,7 @@ const shipped = new URL('../../rules/', import.meta.url).pathname;
 let played: Played;
 let environment: Record<string, string>;
 let folder: string;
-let daemon: Daemon = { url: '', stop: async () => {} };
+let daemon: Daemon = { url: '', lines: [], stop: async () => {} };
 
 before(async () => {
   played = await openStage(21);

@@ -11,8 +11,8 @@ export function testControl(kind: StoreKind): void {
       const first = await control.read();
       assert.deepEqual([first.pause, first.caps], [null, {}]);
       const paused = await control.setPause(pause);
-      const capped = await control.setCap('__proto__', 5);
-      const cappedTwice = await control.setCap('daily', 0);
+      const capped = await control.setCap('__proto__', 5, pause);
+      const cappedTwice = await control.setCap('daily', 0, { ...pause, reason: null, at: pause.at + 1 });
       assert.ok(first.revision < paused && paused < capped && capped < cappedTwice);
       const read = await control.read();
       assert.deepEqual(read.pause, pause);
@@ -21,9 +21,26 @@ export function testControl(kind: StoreKind): void {
         ['daily', 0],
       ]);
       assert.equal(read.revision, cappedTwice);
-      await control.setCap('__proto__', null);
-      const resumed = await control.setPause(null);
-      assert.deepEqual(await control.read(), { revision: resumed, pause: null, caps: { daily: 0 }, ruleOrders: [] });
+      await control.setCap('__proto__', null, { ...pause, at: pause.at + 2 });
+      const resumed = await control.resume({ by: 'bia', reason: 'visto', at: pause.at + 3 });
+      const { changes, ...last } = await control.read();
+      assert.deepEqual(last, { revision: resumed, pause: null, caps: { daily: 0 }, ruleOrders: [] });
+      // Who said what and why stays known (defect line 17).
+      assert.deepEqual(changes, [
+        { ...pause, revision: paused, kind: 'paused' },
+        { ...pause, revision: capped, kind: 'cap-set', name: '__proto__', limitCents: 5 },
+        {
+          by: 'ana',
+          reason: null,
+          at: pause.at + 1,
+          revision: cappedTwice,
+          kind: 'cap-set',
+          name: 'daily',
+          limitCents: 0,
+        },
+        { ...pause, at: pause.at + 2, revision: resumed - 1, kind: 'cap-removed', name: '__proto__' },
+        { by: 'bia', reason: 'visto', at: pause.at + 3, revision: resumed, kind: 'resumed' },
+      ]);
     }));
 
   test(`${kind.name}: another process pauses, and sees who obeys`, () =>
@@ -63,10 +80,14 @@ export function testControl(kind: StoreKind): void {
       try {
         const names = Array.from({ length: 20 }, (_, index) => `cap${index}`);
         const revisions = await Promise.all(
-          names.map((name, index) => (index % 2 === 0 ? control : beside.control).setCap(name, index)),
+          names.map((name, index) =>
+            (index % 2 === 0 ? control : beside.control).setCap(name, index, { ...pause, by: name }),
+          ),
         );
         assert.equal(new Set(revisions).size, 20);
-        assert.equal(Object.keys((await control.read()).caps).length, 20);
+        const { caps, changes } = await control.read();
+        assert.equal(Object.keys(caps).length, 20);
+        assert.deepEqual(new Set(changes.map((change) => change.by)), new Set(names));
       } finally {
         await beside.close();
       }

@@ -57,7 +57,13 @@ export type ControlStore = {
 
 /** `hash`: of the rule set in force from the beginning. */
 export function createControlStore(startAt: EpochMs, hash: string): ControlStore {
-  const state: ControlState = { revision: 1, pause: null, caps: {}, ruleOrders: [{ hash, liveAt: startAt - 60_000 }] };
+  const state: ControlState = {
+    revision: 1,
+    pause: null,
+    caps: {},
+    ruleOrders: [{ hash, liveAt: startAt - 60_000 }],
+    changes: [],
+  };
   const history = [{ at: startAt, state }];
   return { state, acknowledged: new Map(), obeyed: [], history, cutUntil: new Map() };
 }
@@ -83,7 +89,8 @@ export function createControl(remote: Remote, store: ControlStore, process: Proc
         if (isCut || faults.strikes('control-failed', 0.01)) throw new Fault('views-unavailable', 'no control');
         return structuredClone(store.state);
       }),
-    setPause: (pause: Pause | null) => call(remote, process, journey(), () => operate(store, time.now(), { pause })),
+    setPause: (pause: Pause) => call(remote, process, journey(), () => operate(store, time.now(), { pause })),
+    resume: () => call(remote, process, journey(), () => operate(store, time.now(), { pause: null })),
     setCap: (name, limitCents) =>
       call(remote, process, journey(), () => {
         const { [name]: _, ...others } = store.state.caps;

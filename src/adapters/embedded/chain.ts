@@ -272,10 +272,17 @@ function editedControl(database: DatabaseSync): Omit<Break, 'unverified'> | null
   const orders = database.prepare('SELECT orders FROM rule_orders WHERE id = 1').get() as
     | { orders: string }
     | undefined;
-  const now = row === undefined ? null : controlEntry(row, orders?.orders ?? '[]');
+  const changes = database.prepare('SELECT changes FROM operator_changes WHERE id = 1').get() as
+    | { changes: string }
+    | undefined;
+  const now = row === undefined ? null : controlEntry(row, orders?.orders ?? '[]', changes?.changes ?? '[]');
   return now === last.entry ? null : { kind: 'broken', table: 'control', offset: last.number, what: 'changed' };
 }
 
-export function controlEntry(row: { revision: number; pause: string | null; caps: string }, orders: string): string {
-  return JSON.stringify({ revision: row.revision, pause: row.pause, caps: row.caps, orders });
+export function controlEntry(
+  row: { revision: number; pause: string | null; caps: string },
+  orders: string,
+  changes: string,
+): string {
+  return JSON.stringify({ revision: row.revision, pause: row.pause, caps: row.caps, orders, changes });
 }

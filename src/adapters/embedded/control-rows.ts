@@ -3,9 +3,12 @@ import type { DatabaseSync } from 'node:sqlite';
 import {
   type ControlState,
   type HouseMark,
+  type OperatorChange,
+  type OperatorWord,
   type Pause,
   type RuleBookEntry,
   type RuleOrder,
+  withChanges,
   withOrder,
 } from '../../bidding/ports.ts';
 import type { OriginEntry } from '../../domain/audit.ts';
@@ -13,9 +16,29 @@ import type { EpochMs } from '../../domain/glossary.ts';
 import { controlEntry, createChain } from './chain.ts';
 
 export type ControlChange =
-  | { kind: 'pause'; pause: Pause | null }
-  | { kind: 'cap'; name: string; limitCents: number | null }
+  | { kind: 'pause'; pause: Pause }
+  | { kind: 'resume'; word: OperatorWord }
+  | { kind: 'cap'; name: string; limitCents: number | null; word: OperatorWord }
   | { kind: 'rules'; order: RuleOrder };
+
+/** What is kept of it; null: no operator did it. */
+function traceOf(change: ControlChange, revision: number): OperatorChange | null {
+  switch (change.kind) {
+    case 'pause':
+      return { ...change.pause, revision, kind: 'paused' };
+    case 'resume':
+      return { ...change.word, revision, kind: 'resumed' };
+    case 'cap': {
+      const { name, limitCents, word } = change;
+      if (limitCents === null) return { ...word, revision, kind: 'cap-removed', name };
+      return { ...word, revision, kind: 'cap-set', name, limitCents };
+    }
+    case 'rules':
+      return null;
+    default:
+      return change satisfies never;
+  }
+}
 
 export type Acknowledgement = { instance: string; revision: number; at: EpochMs };
 
@@ -51,6 +74,8 @@ export function createControlRows(database: DatabaseSync): ControlRows {
 
   const selectOrders = database.prepare('SELECT orders FROM rule_orders WHERE id = 1');
   const upsertOrders = database.prepare('INSERT OR REPLACE INTO rule_orders (id, orders) VALUES (1, ?)');
+  const selectChanges = database.prepare('SELECT changes FROM operator_changes WHERE id = 1');
+  const upsertChanges = database.prepare('INSERT OR REPLACE INTO operator_changes (id, changes) VALUES (1, ?)');
   const selectBook = database.prepare('SELECT entry FROM rule_book ORDER BY number');
   const selectOrigins = database.prepare('SELECT entry FROM origins ORDER BY number');
   const chains = {
@@ -70,11 +95,13 @@ export function createControlRows(database: DatabaseSync): ControlRows {
   const read = (): ControlState => {
     const row = select.get() as Row;
     const orders = selectOrders.get() as { orders: string } | undefined;
+    const changes = selectChanges.get() as { changes: string } | undefined;
     return {
       revision: row.revision,
       pause: row.pause === null ? null : JSON.parse(row.pause),
       caps: JSON.parse(row.caps),
       ruleOrders: orders === undefined ? [] : JSON.parse(orders.orders),
+      changes: changes === undefined ? [] : JSON.parse(changes.changes),
     };
   };
   return {
@@ -89,7 +116,12 @@ export function createControlRows(database: DatabaseSync): ControlRows {
         upsertOrders.run(JSON.stringify(orders));
       }
       const revision = before.revision + 1;
-      const pause = change.kind === 'pause' ? change.pause : before.pause;
+      const trace = traceOf(change, revision);
+      const changes = JSON.stringify(trace === null ? before.changes : withChanges(before.changes, [trace]));
+      if (trace !== null) upsertChanges.run(changes);
+      let { pause } = before;
+      if (change.kind === 'pause') pause = change.pause;
+      else if (change.kind === 'resume') pause = null;
       const caps = new Map(Object.entries(before.caps));
       if (change.kind === 'cap' && change.limitCents === null) caps.delete(change.name);
       if (change.kind === 'cap' && change.limitCents !== null) caps.set(change.name, change.limitCents);
@@ -100,7 +132,7 @@ export function createControlRows(database: DatabaseSync): ControlRows {
       };
       update.run(row.revision, row.pause, row.caps);
       const orders = selectOrders.get() as { orders: string } | undefined;
-      chained('changes', controlEntry(row, orders?.orders ?? '[]'));
+      chained('changes', controlEntry(row, orders?.orders ?? '[]', changes));
       return revision;
     },
     acknowledge: ({ instance, revision, at }) => {

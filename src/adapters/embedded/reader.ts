@@ -96,8 +96,9 @@ function createReader(
     control: {
       read: async () => control.read(),
       setPause: async (pause) => inTransaction(database, () => control.change({ kind: 'pause', pause })),
-      setCap: async (name, limitCents) =>
-        inTransaction(database, () => control.change({ kind: 'cap', name, limitCents })),
+      resume: async (word) => inTransaction(database, () => control.change({ kind: 'resume', word })),
+      setCap: async (name, limitCents, word) =>
+        inTransaction(database, () => control.change({ kind: 'cap', name, limitCents, word })),
       announceRules: async (order) => inTransaction(database, () => control.change({ kind: 'rules', order })),
       acknowledge: async (instance, revision, at) =>
         inTransaction(database, () => control.acknowledge({ instance, revision, at })),

@@ -70,8 +70,9 @@ function createControl(rows: ControlRows, writer: Writer): Control {
   return {
     read: () => guarded(rows.read),
     setPause: (pause) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'pause', pause } })),
-    setCap: (name, limitCents) =>
-      guarded(() => writer.submit({ kind: 'control', change: { kind: 'cap', name, limitCents } })),
+    resume: (word) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'resume', word } })),
+    setCap: (name, limitCents, word) =>
+      guarded(() => writer.submit({ kind: 'control', change: { kind: 'cap', name, limitCents, word } })),
     announceRules: (order) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'rules', order } })),
     acknowledge: (instance, revision, at) =>
       guarded(async () => {

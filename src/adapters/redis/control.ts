@@ -2,7 +2,15 @@
  * Operators' controls. Redis may lose what operators said (emptied, set back to an older dump): every process that had read it
  * says it again at its next reading, so that no pause is lifted by a loss.
  */
-import { type Control, type ControlState, type Pause, type RuleOrder, withOrder } from '../../bidding/ports.ts';
+import {
+  type Control,
+  type ControlState,
+  type OperatorChange,
+  type Pause,
+  type RuleOrder,
+  withChanges,
+  withOrder,
+} from '../../bidding/ports.ts';
 import { Fault } from '../../errors.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
@@ -15,9 +23,16 @@ const attempts = 50;
 type Caps = readonly (readonly [name: string, limitCents: number])[];
 
 /** `era` is named anew after each loss: revisions of two eras cannot be compared. */
-type Said = { era: string; revision: number; pause: Pause | null; caps: Caps; ruleOrders: readonly RuleOrder[] };
+type Said = {
+  era: string;
+  revision: number;
+  pause: Pause | null;
+  caps: Caps;
+  ruleOrders: readonly RuleOrder[];
+  changes: readonly OperatorChange[];
+};
 
-const nothing: Said = { era: '', revision: 0, pause: null, caps: [], ruleOrders: [] };
+const nothing: Said = { era: '', revision: 0, pause: null, caps: [], ruleOrders: [], changes: [] };
 
 /** Both have a claim to be obeyed: the more careful word wins. */
 function merged(found: Said, known: Said): Said {
@@ -30,6 +45,7 @@ function merged(found: Said, known: Said): Said {
     pause: found.pause ?? known.pause,
     caps: [...caps],
     ruleOrders: mergedOrders(found.ruleOrders, known.ruleOrders),
+    changes: withChanges(found.changes, known.changes),
   };
 }
 
@@ -84,14 +100,29 @@ export function createControl(connection: Connection, prefix: string): Control {
   };
   return {
     read: async (): Promise<ControlState> => {
-      const { revision, pause, caps, ruleOrders } = await word.settle(() => null);
-      return { revision, pause, caps: Object.fromEntries(caps), ruleOrders };
+      const { revision, pause, caps, ruleOrders, changes } = await word.settle(() => null);
+      return { revision, pause, caps: Object.fromEntries(caps), ruleOrders, changes };
     },
-    setPause: (pause) => change(() => ({ pause })),
-    setCap: (name, limitCents) =>
-      change(({ caps }) => {
+    setPause: (pause) =>
+      change(({ revision, changes }) => ({
+        pause,
+        changes: withChanges(changes, [{ ...pause, revision: revision + 1, kind: 'paused' }]),
+      })),
+    resume: (by) =>
+      change(({ revision, changes }) => ({
+        pause: null,
+        changes: withChanges(changes, [{ ...by, revision: revision + 1, kind: 'resumed' }]),
+      })),
+    setCap: (name, limitCents, by) =>
+      change(({ revision, caps, changes }) => {
         const others = caps.filter(([other]) => other !== name);
-        return { caps: limitCents === null ? others : [...others, [name, limitCents]] };
+        const done = { ...by, revision: revision + 1, name };
+        if (limitCents === null)
+          return { caps: others, changes: withChanges(changes, [{ ...done, kind: 'cap-removed' }]) };
+        return {
+          caps: [...others, [name, limitCents]],
+          changes: withChanges(changes, [{ ...done, kind: 'cap-set', limitCents }]),
+        };
       }),
     announceRules: (order) =>
       change((said) => {

@@ -55,7 +55,8 @@ async function lived(): Promise<Place> {
       await store.log.append([auctionEntry('k', `${number}`), callback(number)]);
     }
     await store.ruleBook.append({ kind: 'approved', hash: `hash-${life}`, at: life, by: 'ana' });
-    await store.control.setPause(life === 1 ? null : { by: 'ana', reason: 'rates', at: 1 });
+    const pause = { by: 'ana', reason: 'rates', at: 1 };
+    await (life === 1 ? store.control.resume(pause) : store.control.setPause(pause));
     await store.close();
   }
   return place;

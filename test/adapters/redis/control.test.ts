@@ -24,7 +24,7 @@ await describeOnRedis('redis control', (redis) => {
 
   test('a pause and the lower cap are said again by those who had heard them', () =>
     withThree('lost', async (a, b, fresh) => {
-      await a.control.setCap('daily', 500);
+      await a.control.setCap('daily', 500, pause);
       await b.control.read();
       const revision = await a.control.setPause(pause);
       await redis.flush();
@@ -36,17 +36,17 @@ await describeOnRedis('redis control', (redis) => {
       assert.ok(restored.revision > revision);
       assert.deepEqual(await b.control.read(), restored);
       assert.deepEqual(await fresh.control.read(), restored);
-      const resumed = await fresh.control.setPause(null);
+      const resumed = await fresh.control.resume(pause);
       for (const { control } of [a, b])
         assert.deepEqual([(await control.read()).revision, (await control.read()).pause], [resumed, null]);
     }));
 
   test('an older dump lifts no pause', () =>
     withThree('older', async (a, b, fresh) => {
-      await a.control.setCap('daily', 900);
+      await a.control.setCap('daily', 900, pause);
       await redis.keep();
       await a.control.setPause(pause);
-      await a.control.setCap('daily', 300);
+      await a.control.setCap('daily', 300, pause);
       await redis.rollBack();
       await eventually(() =>
         fresh.control.read().then(
