@@ -4,13 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import { chanceOf } from '../../src/sandbox/chance.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import type { SandboxSummary } from '../../src/sandbox/summary.ts';
 import { type DeskProcess, startDesk, steadyPort } from './desk-process.ts';
 import { createFinder, type Found } from './found-state.ts';
+import { besideEmbedded, createOperator, giveOrders } from './operator.ts';
 import { type PlannedKill, planKill } from './plan.ts';
-import { crashSandbox, prepareDesk } from './scenario.ts';
+import { crashSandbox, prepareDesk, sectorCapReaisPerKill, withSectorCap } from './scenario.ts';
 import { startStream, tailOf, unsettled, withinTime } from './stream.ts';
 import { configOf, judgeRun, type Verdict } from './verdict.ts';
 
@@ -35,6 +37,8 @@ export type CrashRun = {
 
 /** How long a run lasts for each kill, so that regimes change at thirds of it: only a guess. */
 const secondsPerKill = 3;
+/** Longer than an order may go unheard. */
+const pausedOnMs = 3_500;
 const warmUpMs = 1_000;
 /** A desk that was slow to start lives longer, so that on a busy machine desks are up for the same share of the time. */
 const usualStartMs = 750;
@@ -51,6 +55,12 @@ export async function runCrashes(options: {
   /** Length of an auction; they overlap. */
   windowMs: number;
   requestsPerSecond: number;
+  /** Whether the operator gives orders before this kill. */
+  ordersBefore?: (index: number) => boolean;
+  /** The program of the desks, where it is not this repository's. */
+  main?: string;
+  /** False: what the desks leave is removed, violations or not. */
+  keepWhatIsLeft?: boolean;
   onKill: (kill: Kill) => void;
   /** Hears what comes after the last kill. */
   onStage: (text: string) => void;
@@ -72,15 +82,34 @@ export async function runCrashes(options: {
     const environment = prepareDesk({ ...parts, windowMs, kills: wanted });
     sandbox.connect(`http://127.0.0.1:${port}/webhooks/${webhookToken}`);
     const finder = createFinder(environment.LANCE_DATA_DIR, configOf(environment).bidding);
+    const files = readRuleFiles(environment.LANCE_RULES_DIR);
+    const operator = createOperator(besideEmbedded(environment.LANCE_DATA_DIR), files);
+    const ordersBefore = options.ordersBefore ?? ((index: number) => index % 10 === 4);
+    const main = options.main === undefined ? {} : { main: options.main };
     const stream = startStream(sandbox, requestsPerSecond, wanted * secondsPerKill);
+    let stillPaused = false;
     const kills: Kill[] = [];
     const chance = chanceOf(options.seed, 'kills');
     for (let index = 0; index < wanted; index += 1) {
       const planned = planKill(index, chance);
       const crashAt = planned.kind === 'step' ? { LANCE_CRASH_AT: `${planned.step}:${planned.times}` } : null;
-      desk = startDesk({ environment: { ...environment, ...crashAt }, port, output });
+      desk = startDesk({ environment: { ...environment, ...crashAt }, port, output, ...main });
       const startedAt = performance.now();
       if (index === 0) await sleep(warmUpMs);
+      if (stillPaused) {
+        // What the desk before was told, this one obeys from its first moment on.
+        await Promise.race([desk.ready, desk.exited]);
+        await sleep(pausedOnMs);
+        await operator.resume();
+        stillPaused = false;
+      }
+      if (ordersBefore(index)) {
+        await withinTime(desk.ready, startPatienceMs, 'a desk to be given orders did not become ready');
+        const capReais = sectorCapReaisPerKill * wanted * (operator.orders.ruleSets.length % 2 === 1 ? 0.6 : 1);
+        await giveOrders(operator, withSectorCap(files, capReais));
+        stillPaused = operator.orders.ruleSets.length % 2 === 1;
+        if (stillPaused) await operator.pause();
+      }
       const missedStep = await killAsPlanned(desk, planned);
       const aliveMs = Math.round(performance.now() - startedAt);
       // In the same turn as the death, so that the next desk starts on what is read here.
@@ -88,7 +117,8 @@ export async function runCrashes(options: {
       kills.push(kill);
       options.onKill(kill);
     }
-    desk = startDesk({ environment, port, output });
+    desk = startDesk({ environment, port, output, ...main });
+    if (stillPaused) await operator.resume();
     const lastReadyMs = await withinTime(desk.ready, startPatienceMs, 'the last desk did not become ready');
     await sleep(coolDownMs);
     options.onStage('the stream of requests ends; waiting until all is told and settled');
@@ -98,7 +128,7 @@ export async function runCrashes(options: {
     desk.signal('SIGTERM');
     const exit = await withinTime(desk.exited, endPatienceMs, 'the last desk did not end on SIGTERM');
     if (exit.code !== 0) throw new Error(`the last desk ended with ${exit.code ?? exit.signal}`);
-    const verdict = await judgeRun(sandbox, environment);
+    const verdict = await judgeRun(sandbox, environment, operator.orders);
     proved = verdict.violations.length === 0;
     return { kills, lastReadyMs, streamMs, sandbox: sandbox.summary(), verdict };
   } catch (fault) {
@@ -107,7 +137,7 @@ export async function runCrashes(options: {
     desk?.signal('SIGKILL');
     await sandbox.stop();
     closeSync(output);
-    if (proved) rmSync(directory, { recursive: true, force: true });
+    if (proved || options.keepWhatIsLeft === false) rmSync(directory, { recursive: true, force: true });
     else options.onStage(`what the desk left is kept in ${directory}`);
   }
 }

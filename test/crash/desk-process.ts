@@ -26,11 +26,13 @@ export function startDesk(options: {
   port: number;
   output: number;
   command?: readonly string[];
+  /** The program, where it is not this repository's. */
+  main?: string;
 }): DeskProcess {
   const startedAt = performance.now();
   const [program = process.execPath, ...before] = options.command ?? [process.execPath];
   const others = Object.entries(process.env).filter(([name]) => !name.startsWith('LANCE_'));
-  const child = spawn(program, [...before, mainFile, 'run'], {
+  const child = spawn(program, [...before, options.main ?? mainFile, 'run'], {
     env: { ...Object.fromEntries(others), ...options.environment },
     stdio: ['ignore', options.output, options.output],
   });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type SandboxSettings, sandboxSettings } from '../../src/sandbox/settings.ts';
 import type { StackAddresses } from '../stack/stack.ts';
+import type { RuleFiles } from './operator.ts';
 
 /** Requests come in small batches, so that the stream is even. */
 const batchIntervalMs = 100;
@@ -68,8 +69,21 @@ function deskSettings(windowMs: number, place: SharedPlace | null) {
   };
 }
 
+/** The rules of a run with another amount for its sector. */
+export function withSectorCap(files: RuleFiles, capReais: number): RuleFiles {
+  return files.map(({ path, text }) => {
+    if (!path.endsWith('caps.json')) return { path, text };
+    const caps: { rules: CapRule[] } = JSON.parse(text);
+    const sector = caps.rules.find(({ event }) => event.params.name === sectorCap);
+    if (sector === undefined) throw new Error(`there is no cap ${sectorCap}`);
+    sector.event.params.maxAmountReais = capReais;
+    return { path, text: JSON.stringify(caps) };
+  });
+}
+
 /** What may be promised to workers of one sector, for each kill of the run: reached long before its end. */
-const sectorCapReaisPerKill = 15_000;
+export const sectorCapReaisPerKill = 15_000;
+const sectorCap = 'construction-day';
 
 type CapRule = { name: string; conditions: unknown; event: { params: Record<string, unknown> } };
 
@@ -88,7 +102,7 @@ function writeRules(directory: string, capReais: number): void {
     ...model,
     name: 'Construction a day',
     conditions: { all: [{ fact: 'employer.sector', operator: 'equal', value: 'construction' }] },
-    event: { ...model.event, params: { ...model.event.params, name: 'construction-day', maxAmountReais: capReais } },
+    event: { ...model.event, params: { ...model.event.params, name: sectorCap, maxAmountReais: capReais } },
   });
   writeFileSync(path, JSON.stringify(caps));
 }

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import type { Chance } from '../../src/domain/clock.ts';
 import { chanceOf } from '../../src/sandbox/chance.ts';
 import { createSandbox } from '../../src/sandbox/sandbox.ts';
@@ -16,8 +17,9 @@ import { createBalancer } from './balancer.ts';
 import { portsFor } from './desk-process.ts';
 import { type Berth, createFleet, type Fleet } from './fleet.ts';
 import { type LogWatch, watchLog } from './log-watch.ts';
+import { createOperator, giveOrders, type Operator, type RuleFiles } from './operator.ts';
 import { type PlannedKill, planKill, planServerFault, type ServerFault } from './plan.ts';
-import { crashSandbox, prepareDesk } from './scenario.ts';
+import { crashSandbox, prepareDesk, sectorCapReaisPerKill, withSectorCap } from './scenario.ts';
 import { openSharedReader, type SharedReader } from './store-reader.ts';
 import { startStream, unsettled, withinTime } from './stream.ts';
 import { configOf, judgeRun, type Verdict } from './verdict.ts';
@@ -69,7 +71,14 @@ export type SharedOptions = {
   onStage: (text: string) => void;
 };
 
-type Scene = { fleet: Fleet; watch: LogWatch; stack: RunningStack; chance: Chance };
+type Scene = {
+  fleet: Fleet;
+  watch: LogWatch;
+  stack: RunningStack;
+  operator: Operator;
+  nextRules: () => RuleFiles;
+  chance: Chance;
+};
 
 /** Throws when a desk ends unasked or does not come back to bidding; the message then has the end of what the desks wrote. */
 export async function runSharedCrashes(options: SharedOptions): Promise<SharedRun> {
@@ -97,7 +106,14 @@ export async function runSharedCrashes(options: SharedOptions): Promise<SharedRu
     reader = await openSharedReader(config);
     const watch = await watchLog(reader, config.bidding);
     const stream = startStream(sandbox, requestsPerSecond, kills * secondsPerKill);
-    const scene = { fleet, watch, stack, chance: chanceOf(options.seed, 'kills') };
+    const controls = reader;
+    const files = readRuleFiles(environment.LANCE_RULES_DIR);
+    const operator = createOperator(async (give) => void (await give(controls)), files);
+    const nextRules = () => {
+      const isFirst = operator.orders.ruleSets.length % 2 === 1;
+      return withSectorCap(files, sectorCapReaisPerKill * kills * 4 * (isFirst ? 0.6 : 1));
+    };
+    const scene = { fleet, watch, stack, operator, nextRules, chance: chanceOf(options.seed, 'kills') };
     const faults = await Promise.race([playFaults(scene, options), fleet.unasked]);
     options.onStage('the stream of requests ends; waiting until all is told and settled');
     const streamMs = await Promise.race([stream.end(), fleet.unasked]);
@@ -105,7 +121,7 @@ export async function runSharedCrashes(options: SharedOptions): Promise<SharedRu
     await watch.stop();
     options.onStage('judging the run');
     for (const berth of fleet.berths) await endInPeace(berth);
-    const verdict = await judgeRun(sandbox, environment);
+    const verdict = await judgeRun(sandbox, environment, operator.orders);
     proved = verdict.violations.length === 0;
     return { faults, streamMs, sandbox: sandbox.summary(), verdict };
   } catch (fault) {
@@ -144,6 +160,10 @@ async function playFaults(scene: Scene, { kills, onFault }: SharedOptions): Prom
   for (const [index, planned] of plans.entries()) {
     const random = fleet.berths[chance() < 0.5 ? 0 : 1];
     const berth = planned.kind === 'moment' && planned.after === 'ready' ? random : latest;
+    if (index % 10 === 4 && !armed) {
+      await allReady(fleet);
+      await giveOrders(scene.operator, scene.nextRules());
+    }
     if (planned.kind === 'step' && !armed) await arm(berth, planned);
     const serverFault = planServerFault(index + 1, kills);
     const next = plans[index + 1];

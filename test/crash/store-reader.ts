@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { openEmbeddedReader } from '../../src/adapters/embedded/reader.ts';
 import { openKafkaLog } from '../../src/adapters/kafka/log.ts';
 import { openRedisStore } from '../../src/adapters/redis/store.ts';
-import type { EventLog, Views } from '../../src/bidding/ports.ts';
+import type { Control, EventLog, RuleBook, Views } from '../../src/bidding/ports.ts';
 import type { Config } from '../../src/config.ts';
 
 export type StoreReader = {
@@ -15,7 +15,11 @@ export type StoreReader = {
 };
 
 /** One that also hears what comes, and can be open beside running desks for long. */
-export type SharedReader = StoreReader & { log: Pick<EventLog, 'read' | 'ends' | 'consume'> };
+export type SharedReader = StoreReader & {
+  log: Pick<EventLog, 'read' | 'ends' | 'consume'>;
+  control: Control;
+  ruleBook: RuleBook;
+};
 
 export async function openStoreReader(config: Config): Promise<StoreReader> {
   if (config.store.backend === 'kafka') return openSharedReader(config);
@@ -43,6 +47,8 @@ export async function openSharedReader({ store, http }: Config): Promise<SharedR
   return {
     log: kafka.log,
     views: redis.views,
+    control: redis.control,
+    ruleBook: kafka.ruleBook,
     chainBroken: async () => false,
     close: async () => {
       await kafka.close();

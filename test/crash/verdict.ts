@@ -6,6 +6,7 @@ import { limitsBy } from '../../src/cli/judge.ts';
 import { type Config, type Environment, readConfig } from '../../src/config.ts';
 import { policyOf } from '../../src/policy.ts';
 import { audit, viewKeysOf } from '../../src/sandbox/auditor/audit.ts';
+import type { Orders } from '../../src/sandbox/auditor/orders.ts';
 import { type Run, readRun } from '../../src/sandbox/auditor/run.ts';
 import { auditSettings, type Violation } from '../../src/sandbox/auditor/violation.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -33,7 +34,7 @@ export function configOf(environment: Environment): Config {
 }
 
 /** All desks have to have ended: their views are read as they stored them. */
-export async function judgeRun(sandbox: Sandbox, environment: Environment): Promise<Verdict> {
+export async function judgeRun(sandbox: Sandbox, environment: Environment, orders: Orders | null): Promise<Verdict> {
   const config = configOf(environment);
   const limitsOf = limitsBy(policyOf(config, readRuleFiles(config.rulesDir)));
   const reader = await openStoreReader(config);
@@ -44,7 +45,14 @@ export async function judgeRun(sandbox: Sandbox, environment: Environment): Prom
       callbacks: readTopic(reader.log, 'callbacks'),
     });
     const owners = config.store.backend === 'embedded' ? 'one' : 'many';
-    const settings = auditSettings(sandbox.settings, { graceMs: config.bidding.graceMs, limitsOf, owners });
+    const settings = auditSettings(sandbox.settings, {
+      graceMs: config.bidding.graceMs,
+      limitsOf,
+      owners,
+      orders,
+      controlMaxAgeMs: config.bidding.controlMaxAgeMs,
+      onTheWayMs: config.bidding.skewAllowanceMs,
+    });
     const keys = viewKeysOf(run, settings);
     const usageAt = Date.now();
     const { violations, counts } = audit(run, settings, {

@@ -5,6 +5,7 @@
 import type { RequestId } from '../../domain/glossary.ts';
 import { checkAcknowledged, checkEnd, checkLedger, checkReasons, checkTruth, checkTwoEnds } from './ending.ts';
 import { checkReservations, checkViewsExposure, foldExposure } from './exposure.ts';
+import { checkOrderedCaps, checkPauses } from './obedience.ts';
 import type { Run } from './run.ts';
 import { checkClaimed, checkDeadline, checkLimits, checkNameless, checkPayloads } from './sending.ts';
 import { checkSharedCaps } from './shared-caps.ts';
@@ -44,6 +45,11 @@ export function audit(run: Run, settings: AuditSettings, views?: ViewsRead): Aud
   const exposure = foldExposure(run, settings.graceMs);
   if (run.partitions > 1) checkSharedCaps(run, exposure.promised, settings.clockToleranceMs, report);
   else checkReservations(run, exposure, report);
+  const { orders } = settings;
+  if (orders !== null) {
+    checkOrderedCaps(run, exposure.promised, orders, settings, report);
+    for (const known of run.cases.values()) checkPauses(known, orders, settings, report);
+  }
   if (views !== undefined) {
     checkViewsExposure(run, exposure, views, report);
     checkStatistics(run, views, settings.rootSegment, report);

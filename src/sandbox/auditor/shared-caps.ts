@@ -73,7 +73,11 @@ function less(all: Usage, part: Usage): Usage {
   return { amountCents: all.amountCents - part.amountCents, count: all.count - part.count };
 }
 
-function boundsOf(run: Run, promised: readonly Promised[], toleranceMs: number): (key: string) => Bounds | undefined {
+export function boundsOf(
+  run: Run,
+  promised: readonly Promised[],
+  toleranceMs: number,
+): (key: string) => Bounds | undefined {
   const foldedBy = createFoldTimes(run);
   /** Bytes go out only after the claim was folded. */
   const surelyFrom = ({ requestId, from }: Promised): EpochMs => {

@@ -7,6 +7,7 @@ import type { RequestState } from '../../domain/states.ts';
 import type { EmittedRequest } from '../record.ts';
 import type { SandboxSettings } from '../settings.ts';
 import type { WorldSettings } from '../world.ts';
+import type { Orders } from './orders.ts';
 
 const violationCodes = [
   'two-payloads',
@@ -20,6 +21,8 @@ const violationCodes = [
   'wrong-end',
   'pass-without-reason',
   'two-ends',
+  'over-cap',
+  'sent-while-paused',
 ] as const;
 export type ViolationCode = (typeof violationCodes)[number];
 
@@ -58,6 +61,12 @@ export type AuditSettings = {
   owners: 'one' | 'many';
   /** Exposure is kept this long past validity. */
   graceMs: number;
+  /** What people ordered during the run; null: nobody wrote it down, and it is not judged. */
+  orders: Orders | null;
+  /** An order counts so long after it was given at the latest. */
+  controlMaxAgeMs: number;
+  /** So long after their first byte was written bytes may arrive. */
+  onTheWayMs: number;
   /** Statistics key for auctions whose request was never put into a segment. */
   rootSegment: string;
   /** How far clocks of one machine may differ between two stamps. */
@@ -78,6 +87,9 @@ export function auditSettings(sandbox: SandboxSettings, overrides: Partial<Audit
     marginDrift: links.marginDrift,
     owners: 'one',
     graceMs: 86_400_000,
+    orders: null,
+    controlMaxAgeMs: 2_000,
+    onTheWayMs: 100,
     rootSegment: 'all',
     clockToleranceMs: 5,
     ...overrides,
