@@ -3,6 +3,7 @@
  * thread costs itself alone: it is kept unread, the thread begins again, and the bodies behind it are read by the next one.
  */
 import { extname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { EpochMs } from './domain/glossary.ts';
 import type { Topic } from './domain/records.ts';
@@ -54,14 +55,21 @@ type Waiting = {
   body: Buffer;
   receivedAt: EpochMs;
   now: EpochMs;
-  resolve: (reading: WebhookReading) => void;
+  /** By the clock that never goes back. */
+  queuedMs: number;
+  resolve: (reading: WebhookReading | null) => void;
 };
 
-function readingOf({ reading, topics, keys, texts }: BodyAnswer): WebhookReading {
-  const entries = topics.map((topic, index): WebhookEntry => {
+/** Entries made at once; a webhook of many thousands must not keep decisions waiting. */
+const entriesAtOnce = 500;
+
+async function readingOf({ reading, topics, keys, texts }: BodyAnswer): Promise<WebhookReading> {
+  const entries: WebhookEntry[] = [];
+  for (const [index, topic] of topics.entries()) {
     const text = texts[index]!;
-    return { topic, key: keys[index]!, record: JSON.parse(text), text };
-  });
+    entries.push({ topic, key: keys[index]!, record: JSON.parse(text), text });
+    if (entries.length % entriesAtOnce === 0) await nextTurn();
+  }
   if (reading.kind === 'dead-letter') return { ...reading, letter: entries[0]! };
   return reading.kind === 'entries' ? { ...reading, entries } : reading;
 }
@@ -85,7 +93,13 @@ export function createDoorReader({ data, here, keep, restMs = usualRestMs, threa
 
   function handOver(): void {
     while (isUp && worker !== null && handed < Math.min(handedOver, queue.length)) {
-      const { id, body, receivedAt, now } = queue[handed]!;
+      const { id, body, receivedAt, now, queuedMs, resolve } = queue[handed]!;
+      // Its sender has given up or will: those behind it are not to wait for it.
+      if (performance.now() - queuedMs > data.limits.appendTimeoutMs) {
+        queue.splice(handed, 1);
+        resolve(null);
+        continue;
+      }
       // Copied, not given away: it is needed again should the thread end over it.
       const question: BodyQuestion = { id, body, receivedAt, now };
       worker.postMessage(question);
@@ -102,7 +116,7 @@ export function createDoorReader({ data, here, keep, restMs = usualRestMs, threa
       fruitless = 0;
       const { resolve } = queue.shift()!;
       handed -= 1;
-      resolve(readingOf(word));
+      void readingOf(word).then(resolve);
     }
     handOver();
   };
@@ -138,7 +152,7 @@ export function createDoorReader({ data, here, keep, restMs = usualRestMs, threa
       }
       return new Promise((resolve) => {
         lastId += 1;
-        queue.push({ id: lastId, body, receivedAt, now, resolve });
+        queue.push({ id: lastId, body, receivedAt, now, queuedMs: performance.now(), resolve });
         handOver();
       });
     },

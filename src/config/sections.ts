@@ -67,7 +67,7 @@ export type HttpSettings = {
   depthLimit: number;
   /** Webhooks that may wait for the log. */
   doorQueueLimit: number;
-  /** A webhook that the log has not taken by then gets 503. */
+  /** A webhook that has waited so long to be read gets 503, and on Kafka one that was not taken within this time. */
   appendTimeoutMs: number;
 };
 

@@ -17,7 +17,7 @@ export type DoorLimits = {
   depthLimit: number;
   /** Webhooks that may wait for the log. */
   doorQueueLimit: number;
-  /** A webhook that the log has not taken by then is refused; the sender has to come again. */
+  /** A webhook that has waited so long to be read is refused. Once the log was asked to take it, its answer is waited for. */
   appendTimeoutMs: number;
 };
 
@@ -56,13 +56,15 @@ export type Door = {
   inFlight: () => number;
 };
 
-/** Bytes to entries: in this thread (`bodyReader`), or in another one. */
+/** Bytes to entries: in this thread (`bodyReader`), or in another one. Null: it waited too long and was not read. */
 export type BodyReader = (
   body: Buffer,
   receivedAt: EpochMs,
   /** When the records are written; by default they are written as it is received. */
   now?: EpochMs,
-) => WebhookReading | Promise<WebhookReading>;
+) => WebhookReading | null | Promise<WebhookReading | null>;
+
+type ReadHere = (body: Buffer, receivedAt: EpochMs, now?: EpochMs) => WebhookReading;
 
 export type DoorParts = {
   append: EventLog['append'];
@@ -74,7 +76,7 @@ export type DoorParts = {
 
 const retryAfterS = 2;
 
-export function bodyReader(parts: { vault: Vault; mapping: RequestMapping; limits: DoorLimits }): BodyReader {
+export function bodyReader(parts: { vault: Vault; mapping: RequestMapping; limits: DoorLimits }): ReadHere {
   const { vault, mapping, limits } = parts;
   const jsonLimits = { maxBytes: limits.bodyLimitBytes, maxDepth: limits.depthLimit };
   return (body, receivedAt, now = receivedAt) =>
@@ -97,19 +99,16 @@ export function createDoor(parts: DoorParts): Door {
       return report(refusal('too many webhooks are waiting'), { problem: 'queue-full' });
     if (body.length > limits.bodyLimitBytes) return report(tooLarge(limits), { problem: 'too-large' });
     inFlight += 1;
-    // From the receipt on: a sender that waits longer comes again.
-    const tooLate = Promise.withResolvers<'log-slow'>();
-    const timer = clock.schedule(receivedAt + limits.appendTimeoutMs, () => tooLate.resolve('log-slow'));
     try {
       const reading = await parts.readBody(body, receivedAt);
+      if (reading === null) return report(refusal('webhooks are not read fast enough'), { problem: 'log-slow' });
       if (reading.kind === 'malformed') {
         return report({ status: 400, body: problemBody('malformed', reading.text) }, { problem: 'malformed' });
       }
-      const taken = await Promise.race([appended(entriesOf(reading)), tooLate.promise]);
+      const taken = await appended(entriesOf(reading));
       if (taken !== 'durable') return report(refusal('the log did not take the webhook'), { problem: taken });
       return report(acceptance(reading), reportOf(reading));
     } finally {
-      timer.cancel();
       inFlight -= 1;
     }
   }
@@ -117,7 +116,8 @@ export function createDoor(parts: DoorParts): Door {
   /** Never rejects: whatever keeps an entry from being durable is a reason to be asked again. */
   async function appended(entries: readonly WebhookEntry[]): Promise<'durable' | 'log-refused'> {
     if (entries.length === 0) return 'durable';
-    // The entries may still become durable after a refusal: the sender comes again and the fold absorbs the repeat.
+    // No time limit here: it would refuse what is stored a moment later. A log on servers has one of its own, and what it gave up
+    // may be stored all the same: the sender comes again and the fold absorbs the repeat.
     try {
       await parts.append(entries);
       return 'durable';

@@ -4,6 +4,7 @@ import type { EventLog, NewEntry } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
+import { Fault } from '../errors.ts';
 import type { BodyReader } from './door.ts';
 
 type LetterLog = Pick<EventLog, 'read' | 'ends'>;
@@ -59,6 +60,7 @@ export async function replayLetters(parts: ReplayParts, range: LetterRange): Pro
     for (const { key, record } of page.entries) {
       const body = Buffer.from(vault.open(sealedPlaces.letter(key), record.sealedPayload));
       const reading = await readBody(body, record.receivedAt, clock.now());
+      if (reading === null) throw new Fault('log-unavailable', 'Too many webhooks are waiting to be read; try again.');
       if (reading.kind !== 'entries') continue;
       if (reading.deadLetters === 0) understood += 1;
       const entries = reading.deadLetters === 0 ? reading.entries : reading.entries.filter(isUnderstood);

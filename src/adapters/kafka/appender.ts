@@ -11,7 +11,10 @@ import type { Codec } from './registry.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
 
 export type Appender = {
-  /** Resolves when all are durable. Rejects with `log-unavailable` after `appendTimeoutMs` at the latest. */
+  /**
+   * Resolves when all are durable. Rejects with `log-unavailable` when nothing more of it was taken for `appendTimeoutMs`; a part,
+   * or all of it, may be stored then.
+   */
   append: (entries: readonly NewEntry[], headers?: Readonly<Record<string, string>>) => Promise<void>;
   /** Sends so far. */
   sends: () => number;
@@ -87,29 +90,25 @@ export async function createAppender(kafka: Kafka, codec: Codec, settings: Kafka
 
   return {
     append: async (entries, headers = {}) => {
-      if (entries.length === 0) return;
-      const messages = entries.map(
-        ({ topic, key, record, traceparent }): Message => ({
+      let messages: Message[] = [];
+      let bytes = 0;
+      for (const { topic, key, record, traceparent } of entries) {
+        const value = codec.encode(topic, record);
+        // What does not fit one send goes in several, each with a time limit of its own: a long batch is not refused for its length.
+        if (messages.length > 0 && bytes + value.length > sendBytes) {
+          await appendTogether(messages, bytes);
+          messages = [];
+          bytes = 0;
+        }
+        bytes += value.length;
+        messages.push({
           topic: topicNameOf(settings, topic),
           key,
-          value: codec.encode(topic, record),
+          value,
           headers: traceparent === undefined ? { ...headers } : { ...headers, traceparent },
-        }),
-      );
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      const bytes = messages.reduce((sum, { value }) => sum + value.length, 0);
-      const append: Waiting = { messages, bytes, over: false, resolve, reject };
-      const timer = setTimeout(() => {
-        append.over = true;
-        reject(new Fault('log-unavailable', `Kafka did not take it within ${appendTimeoutMs} ms.`));
-      }, appendTimeoutMs);
-      waiting.push(append);
-      running ??= run();
-      try {
-        await promise;
-      } finally {
-        clearTimeout(timer);
+        });
       }
+      if (messages.length > 0) await appendTogether(messages, bytes);
     },
     sends: () => sends,
     close: async () => {
@@ -117,6 +116,22 @@ export async function createAppender(kafka: Kafka, codec: Codec, settings: Kafka
       await producer.disconnect();
     },
   };
+
+  async function appendTogether(messages: Message[], bytes: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const append: Waiting = { messages, bytes, over: false, resolve, reject };
+    const timer = setTimeout(() => {
+      append.over = true;
+      reject(new Fault('log-unavailable', `Kafka did not take it within ${appendTimeoutMs} ms.`));
+    }, appendTimeoutMs);
+    waiting.push(append);
+    running ??= run();
+    try {
+      await promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
 }
 
 function topicMessagesOf(messages: readonly Message[]): TopicMessages[] {
