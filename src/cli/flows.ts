@@ -8,7 +8,7 @@ import { contractAsked, renegotiationAsked, stepAsked, withdrawalAsked } from '.
 import { contractBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { flowView } from '../http/api/views.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
-import { plainRecord } from '../origination/orders.ts';
+import { type OpenSealed, shownRecord } from '../origination/shown-flows.ts';
 import { transitions } from '../origination/transitions.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
@@ -22,10 +22,11 @@ export async function listFlows(
 ): Promise<void> {
   const { terminal, format } = world;
   const { texts } = format;
-  await withReader(world, async ({ flows }) => {
+  await withReader(world, async ({ flows }, place) => {
+    const open = openWith(world, place);
     const states = await flows.query({ flow, phase: options.phase, code: null, limit: options.limit, before: null });
     if (options.json) {
-      for (const state of states) terminal.write(JSON.stringify(flowView(state)));
+      for (const state of states) terminal.write(JSON.stringify(flowView(state, open)));
       return;
     }
     if (states.length === 0) terminal.write(texts.flows.empty);
@@ -58,18 +59,24 @@ export function phasesOf(flow: FlowKind): readonly string[] {
 /** Throws `not-found`. */
 export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: string, json: boolean): Promise<void> {
   const { terminal, format } = world;
-  await withReader(world, async ({ flows }) => {
+  await withReader(world, async ({ flows }, place) => {
+    const open = openWith(world, place);
     const state = (await flows.read([flowId])).get(flowId);
     if (state?.flow !== flow) throw new Fault('not-found', format.texts.flows.notFound(flowId));
-    terminal.write(json ? JSON.stringify(flowView(state)) : flowText(world, state));
+    terminal.write(json ? JSON.stringify(flowView(state, open)) : flowText(world, state, open));
   });
 }
 
-function flowText({ format }: CommandWorld, state: FlowState): string {
+/** Without the key the service's words stay sealed. */
+function openWith(world: CommandWorld, { pseudonymKey }: { pseudonymKey: string | null }): OpenSealed {
+  return pseudonymKey === null ? null : world.createVault(pseudonymKey).open;
+}
+
+function flowText({ format }: CommandWorld, state: FlowState, open: OpenSealed): string {
   const { texts } = format;
   const { labels, difference, phases } = texts.flows;
   const { subject, operation, terms, note } = state;
-  const view = flowView(state);
+  const view = flowView(state, open);
   const rows: (readonly [string, string | null])[] = [
     [labels.phase, phaseText(phases, state.phase)],
     [labels.begun, `${format.time(state.startedAt)} (${state.by ?? texts.none})`],
@@ -88,7 +95,7 @@ function flowText({ format }: CommandWorld, state: FlowState): string {
       joined(view.differences.map(({ field, ours, theirs }) => difference(field, String(ours), String(theirs)))),
     ],
     [labels.breaches, joined(state.breaches.map(({ field, rule, problem }) => `${field} (${rule}): ${problem}`))],
-    [labels.errors, joined(state.errors)],
+    [labels.errors, joined(view.errors)],
     [
       labels.steps,
       joined(state.steps.map(({ step, by, at, outcome }) => `${format.minute(at)} ${step} (${by}): ${outcome}`)),
@@ -106,13 +113,14 @@ function joined(lines: readonly string[], by = '\n'): string | null {
   return lines.length === 0 ? null : lines.join(by);
 }
 
-/** Its records in log order, sealed parts left out. Throws `not-found`. */
+/** Its records in log order; with the key, what was written in them. Throws `not-found`. */
 export async function showHistory(world: CommandWorld, flow: FlowKind, flowId: string, json: boolean): Promise<void> {
   const { terminal, format } = world;
-  await withReader(world, async ({ flows, log }) => {
+  await withReader(world, async ({ flows, log }, place) => {
+    const open = openWith(world, place);
     const state = (await flows.read([flowId])).get(flowId);
     if (state?.flow !== flow) throw new Fault('not-found', format.texts.flows.notFound(flowId));
-    const records = (await log.readKey('flows', flowId)).map(({ record }) => plainRecord(record));
+    const records = (await log.readKey('flows', flowId)).map(({ record }) => shownRecord(record, open));
     if (json) {
       for (const record of records) terminal.write(JSON.stringify(record));
       return;
@@ -227,7 +235,7 @@ async function withFront(
       throw new Fault(code, texts.refused(result.breaches.map(({ field, problem }) => [field, problem] as const)));
     }
     const { state, kind } = result;
-    if (json) terminal.write(JSON.stringify(flowView(state)));
+    if (json) terminal.write(JSON.stringify(flowView(state, world.createVault(config.pseudonymKey).open)));
     else terminal.write(texts[kind](state.flowId, phaseText(texts.phases, state.phase)));
   });
 }

@@ -95,8 +95,10 @@ export type FlowAsked = OfFlow & {
   requestCode: string | null;
   /** Of `simulation` and `signers`: whose, as pseudonyms. */
   personKeys: readonly string[];
-  /** A word of the asker, for those who read the history. */
+  /** In clear only in records of earlier versions. */
   reason: string | null;
+  /** A word of the asker, for those who read the history; absent: none was said, or an earlier version wrote it. */
+  sealedReason?: string;
   sealed: string | null;
 };
 

@@ -12,6 +12,7 @@ import type {
 } from './flow-records.ts';
 import type { EpochMs } from './glossary.ts';
 import type { CreditNote } from './records.ts';
+import type { SealedPlace } from './vault.ts';
 
 export const flowPhases = {
   contract: [
@@ -93,6 +94,9 @@ export type NoteDifference = { field: LoanFigure; ours: number; theirs: number }
 
 type FlowResultKept = { at: EpochMs; sealedAnswer: string | null };
 
+/** A sealed body, and the place that it was sealed for: that of the record that it came in. */
+export type SealedWords = { place: SealedPlace; sealed: string };
+
 export type FlowState = {
   flowId: string;
   flow: FlowKind;
@@ -113,7 +117,10 @@ export type FlowState = {
   marginAsks: { last: EpochMs; count: number } | null;
   /** Why it stands still: rules that would be broken, or what the service said. */
   breaches: readonly FlowBreach[];
+  /** What the service said against it: one for each, its code at most. Its words stand sealed in `errorsIn`. */
   errors: readonly string[];
+  /** The sealed body that `errors` were read from; absent or null: they have no other words. */
+  errorsIn?: SealedWords | null;
   /** Under which the service tells of the contract that counts; and all codes so far, for what comes late. */
   requestCode: string | null;
   endorsementCode: string | null;

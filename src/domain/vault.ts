@@ -27,6 +27,8 @@ export const sealedPlaces = {
   flowOrder: (flowId: string): SealedPlace => ({ topic: 'flows', key: flowId, field: 'order' }),
   /** What a step of a flow asks for. */
   flowStep: (flowId: string): SealedPlace => ({ topic: 'flows', key: flowId, field: 'step' }),
+  /** Why somebody asked for a step. */
+  flowReason: (flowId: string): SealedPlace => ({ topic: 'flows', key: flowId, field: 'sealedReason' }),
   /** The bytes of an operation. */
   flowBody: (flowId: string): SealedPlace => ({ topic: 'flows', key: flowId, field: 'sealedBody' }),
   /** The service's answer to an operation. */

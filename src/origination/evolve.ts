@@ -1,6 +1,7 @@
 /** The fold: the state of a flow from its records, in log order. Pure; all that changes a flow is here. */
 import type { FlowAsked, FlowIntended, FlowRecord, FlowStarted, FlowTold } from '../domain/flow-records.ts';
-import type { FlowOperationState, FlowState } from '../domain/flow-states.ts';
+import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
+import { sealedPlaces } from '../domain/vault.ts';
 import { differencesOf } from './differences.ts';
 import { takeAnswer } from './fold-answers.ts';
 import { codeOf, generated, markStep, move, stray, takePersons } from './fold-steps.ts';
@@ -43,7 +44,9 @@ function fold(state: FlowState, record: FlowRecord, settings: FlowSettings): Flo
       const marginAsks = { last: record.at, count: (state.marginAsks?.count ?? 0) + 1 };
       if (record.refusal === null) return { ...state, marginAsks };
       const refused = move(state, 'margin-refused');
-      return refused === null ? { ...state, marginAsks } : { ...refused, marginAsks, errors: [record.refusal] };
+      return refused === null
+        ? { ...state, marginAsks }
+        : { ...refused, marginAsks, errors: [record.refusal], errorsIn: null };
     }
     case 'turned':
       return turn(state);
@@ -101,6 +104,10 @@ function begun({ flowId, at, flow, by, key, requestHash, subject, terms, sealed 
   return { ...nobody, flowId, flow, phase, startedAt: at, changedAt: at, by, key, requestHash, subject, terms, sealed };
 }
 
+function bodyOf({ requestCode, sealed }: FlowTold): SealedWords {
+  return { place: sealedPlaces.callback(requestCode), sealed };
+}
+
 function held(record: FlowTold): FlowState {
   const { flowId, at, errors, note } = record;
   return {
@@ -111,6 +118,7 @@ function held(record: FlowTold): FlowState {
     startedAt: at,
     changedAt: at,
     errors,
+    errorsIn: bodyOf(record),
     note,
     told: record,
   };
@@ -273,14 +281,14 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
   if (record.of === 'operation') {
     const known = record.requestCode === state.endorsementCode;
     const moved = known ? move(state, record.errors.length > 0 ? 'told-failed' : 'told-done') : null;
-    return moved === null ? stray(state) : { ...moved, errors: record.errors };
+    return moved === null ? stray(state) : { ...moved, errors: record.errors, errorsIn: bodyOf(record) };
   }
   if (!isOurs(state, record)) return stray(state);
   const { note, errors } = record;
   if (note === null) {
     const failed = move(state, 'note-failed');
     if (failed === null) return stray(state);
-    return { ...settled(failed), errors, generatedAt: null };
+    return { ...settled(failed), errors, errorsIn: bodyOf(record), generatedAt: null };
   }
   const noted = move(state, 'noted');
   if (noted === null) return stray(state);
@@ -299,7 +307,7 @@ function takeProposal(state: FlowState, record: Extract<FlowRecord, { kind: 'pro
   if (moved === null) return stray(state);
   const { proposalCode: code, proposalNumber: number, validUntil, errors } = record;
   const codes = code === null ? state.codes : [...new Set([...state.codes, proposalIndex(code)])];
-  return { ...moved, proposal: { code, number, validUntil }, codes, errors };
+  return { ...moved, proposal: { code, number, validUntil }, codes, errors, errorsIn: null };
 }
 
 /** Under which a flow is found by its proposal: apart from request codes. */

@@ -1,6 +1,7 @@
 /** How an answer changes a flow: accepted > rejected > unknown, whoever asked and however often. */
 import type { FlowAnswered } from '../domain/flow-records.ts';
-import type { FlowOperationState, FlowState } from '../domain/flow-states.ts';
+import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
+import { sealedPlaces } from '../domain/vault.ts';
 import { codeOf, generated, markStep, move, stray, takePersons } from './fold-steps.ts';
 import type { FlowSettings } from './settings.ts';
 import { readsOnly } from './transitions.ts';
@@ -23,7 +24,7 @@ export function takeAnswer(state: FlowState, record: FlowAnswered, settings: Flo
             `rejected after an attempt that may have been taken: ${result.code}`,
             settings,
           )
-        : reject(state, operation, result);
+        : { ...reject(state, operation, result), errorsIn: answerOf(record) };
     case 'unknown':
       return doubt(state, operation, record.at, result.reason, settings);
     case 'not-sent': {
@@ -75,6 +76,10 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
     return { ...moved, endorsementCode: requestCode, codes };
   }
   return { ...generated(moved, record.firstByteAt ?? operation.intent!.at), ...codeOf(moved, result.requestCode) };
+}
+
+function answerOf({ flowId, sealedAnswer }: FlowAnswered): SealedWords | null {
+  return sealedAnswer === null ? null : { place: sealedPlaces.flowAnswer(flowId), sealed: sealedAnswer };
 }
 
 function reject(

@@ -281,6 +281,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       },
     };
     const seal = (content: unknown) => vault.seal(sealedPlaces.flowStep(state.flowId), JSON.stringify(content));
+    const sealReason = (reason: string) =>
+      vault.seal(sealedPlaces.flowReason(state.flowId), JSON.stringify(withoutCpf(reason)));
     switch (asked.step) {
       case 'amend':
         return amendment(state, base, asked);
@@ -290,7 +292,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         return { ...base, signedAt: asked.signedAt, sealed: seal(asked.content) };
       case 'cancel':
       case 'deny':
-        return { ...base, reason: withoutCpf(asked.reason) };
+        return { ...base, sealedReason: sealReason(asked.reason) };
       case 'confirm': {
         const operation = state.operation?.operation;
         const needsCode = operation === 'contract' || operation === 'renegotiation' || operation === 'inclusion';
@@ -299,7 +301,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
             operation === 'inclusion' ? "send the proposal's code" : 'send the request code that the service gave it';
           return refusal('breach', 'code-given', 'requestCode', text);
         }
-        return { ...base, reason: withoutCpf(asked.reason), requestCode: asked.requestCode };
+        return { ...base, sealedReason: sealReason(asked.reason), requestCode: asked.requestCode };
       }
       case 'simulation':
         return { ...base, personKeys: [state.subject.workerKey!], sealed: seal(asked.request) };

@@ -1,6 +1,6 @@
 /** What is asked of flows, as those who ask say it, and what becomes of it in the records. Pure. */
 import { createHash } from 'node:crypto';
-import type { FlowRecord, FlowTerms } from '../domain/flow-records.ts';
+import type { FlowTerms } from '../domain/flow-records.ts';
 import type { AmountCents, Day, EpochMs, RateHundredths } from '../domain/glossary.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import type { LinkAsk, StepRequests } from './preparation.ts';
@@ -79,9 +79,4 @@ export function canonical(value: unknown): string {
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);
   entries.sort(([one], [other]) => (one < other ? -1 : 1));
   return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(',')}}`;
-}
-
-/** For those who read a flow's history: its records, what is sealed left out. */
-export function plainRecord(record: FlowRecord): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(record).filter(([name]) => !name.startsWith('sealed')));
 }

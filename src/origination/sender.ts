@@ -3,8 +3,8 @@ import type { Clock } from '../domain/clock.ts';
 import type { FlowAnswered, FlowResult } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
-import { withoutCpf } from '../wire/extra-facts.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
+import { shownCode, shownError } from '../wire/plain-ids.ts';
 import type { ServiceError } from '../wire/service-errors.ts';
 import type { LoanService } from './ports.ts';
 
@@ -71,7 +71,7 @@ function resultOf(prepared: Prepared, result: OperationResult<AnswerOf<Operation
       return { kind: 'accepted', ...nothing, ...factsOf(prepared.operation, result.answer) };
     }
     case 'rejected':
-      return { kind: 'rejected', code: result.code, errors: result.errors.map(lineOf) };
+      return { kind: 'rejected', code: shownCode(result.code), errors: result.errors.map(lineOf) };
     case 'unknown':
       return { kind: 'unknown', reason: result.reason };
     case 'not-sent':
@@ -104,8 +104,7 @@ function factsOf(operation: OperationName, answer: AnswerOf<OperationName>) {
   }
 }
 
-/** One line for people, with nothing in it that looks like a CPF. */
-function lineOf({ code, text, field }: ServiceError): string {
-  const said = [code, field, text].filter((part) => part !== null).join(': ');
-  return withoutCpf(said === '' ? 'an error without code or text' : said.slice(0, 300));
+/** Its code alone; what the service wrote is in the sealed answer. */
+function lineOf({ code }: ServiceError): string {
+  return shownError(code ?? '');
 }

@@ -50,6 +50,14 @@ export function shownEmployer(vault: Vault, employerId: string | null, idType: n
 /** In place of what the service said of an error, which stands sealed beside it. */
 const sealedText = '(sealed)';
 
+/** Codes of our own for what the service did not name. */
+const ownCode = /^(?:unclassified|status-\d{3})$/;
+
+/** The service's code of a rejection, if it is one. */
+export function shownCode(code: string): string {
+  return isCode(code) || ownCode.test(code) ? code : sealedText;
+}
+
 /** The code with which a line about an error begins, if it is one. */
 export function shownError(line: string): string {
   const end = line.indexOf(':');

@@ -146,8 +146,12 @@ test('the operator API', async (context) => {
     const reason = `o trabalhador ${cpf} desistiu`;
     const cancelled = await call('POST', `${path}/cancel`, { key: 'r5', body: { reason } });
     assert.deepEqual([cancelled.status, flowOf(cancelled).phase], [202, 'cancelled']);
-    const history = await call('GET', `${path}/history`, { role: 'viewer' });
-    assert.ok(history.text.includes('desistiu') && !history.text.includes(cpf), history.text);
+    const history = await call('GET', `${path}/history`, { role: 'operator' });
+    assert.ok(history.text.includes('desistiu'), history.text);
+    for (const role of ['viewer', 'risk'] as const) {
+      const { text } = await call('GET', `${path}/history`, { role });
+      assert.ok(!text.includes('desistiu') && !text.includes(cpf), `${role} sees ${text}`);
+    }
   });
 
   await context.test('a withdrawal: steps in their order only, answers for those who may see them', async () => {

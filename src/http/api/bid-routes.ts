@@ -20,7 +20,7 @@ import {
   replaySchema,
 } from './schemas.ts';
 import { searchBids } from './search.ts';
-import { marginView } from './views.ts';
+import { marginView, shownReasons } from './views.ts';
 
 export type BidRouteParts = ReplayParts & {
   log: Pick<EventLog, 'readKey'>;
@@ -78,7 +78,7 @@ function addBids(app: ApiApp, { views, log, guard }: BidRouteParts): void {
       return {
         ...listedBid(state),
         offer: state.claim === null ? null : { ...state.claim.offer },
-        reasons: [...(trace?.reasons ?? state.pass?.reasons ?? [])],
+        reasons: shownReasons(trace?.reasons ?? state.pass?.reasons ?? []),
         trace: trace === null ? null : plainTrace(trace),
         auction: state.auction === null ? null : { ...state.auction },
       };
@@ -87,7 +87,8 @@ function addBids(app: ApiApp, { views, log, guard }: BidRouteParts): void {
 }
 
 /** Without the keys that stand for a worker: caps are kept under them too. */
-function plainTrace({ link, caps: _caps, usage: _usage, ...trace }: DecisionTrace): Record<string, unknown> {
+function plainTrace({ link, caps: _caps, usage: _usage, ...rest }: DecisionTrace): Record<string, unknown> {
+  const trace = { ...rest, reasons: shownReasons(rest.reasons) };
   if (link === null) return { ...trace, link };
   const { linkKey: _link, workerKey: _worker, birthDate: _birth, ...facts } = link;
   return { ...trace, link: facts };

@@ -7,8 +7,8 @@ import type { FlowState } from '../../domain/flow-states.ts';
 import { sealedPlaces, type Vault } from '../../domain/vault.ts';
 import type { FlowFront, FrontResult } from '../../origination/front.ts';
 import { requestIndex } from '../../origination/ledger.ts';
-import { plainRecord } from '../../origination/orders.ts';
 import type { FlowStore } from '../../origination/ports.ts';
+import { type OpenSealed, shownRecord } from '../../origination/shown-flows.ts';
 import { transitions } from '../../origination/transitions.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
@@ -60,7 +60,7 @@ function stepsOf(flow: KindPath['flow']): readonly FlowStep[] {
   return flowSteps.filter((step) => named.has(step) || step === 'confirm' || step === 'deny');
 }
 
-function addStarts(app: ApiApp, { front, guard }: FlowRouteParts): void {
+function addStarts(app: ApiApp, { front, vault, guard }: FlowRouteParts): void {
   const common = { tags: ['flows'], headers: idempotency };
   const response = { 200: flowSchema, 201: flowSchema, ...problemResponses };
   const onRequest = guard.only('operator', 'admin');
@@ -72,7 +72,7 @@ function addStarts(app: ApiApp, { front, guard }: FlowRouteParts): void {
     '/contracts',
     { onRequest, schema: { ...common, summary: 'Begin the contract of a won bid', body: contractBody, response } },
     async (request, reply) =>
-      answer(reply, await front.startContract(askerOf(request), contractAsked(request.body)), 201),
+      answer(reply, await front.startContract(askerOf(request), contractAsked(request.body)), 201, vault.open),
   );
   app.post(
     '/renegotiations',
@@ -81,17 +81,27 @@ function addStarts(app: ApiApp, { front, guard }: FlowRouteParts): void {
       schema: { ...common, summary: 'Renegotiate a loan closed by termination', body: renegotiationBody, response },
     },
     async (request, reply) =>
-      answer(reply, await front.startRenegotiation(askerOf(request), renegotiationAsked(request.body)), 201),
+      answer(
+        reply,
+        await front.startRenegotiation(askerOf(request), renegotiationAsked(request.body)),
+        201,
+        vault.open,
+      ),
   );
   app.post(
     '/withdrawals',
     { onRequest, schema: { ...common, summary: 'Begin a withdrawal-backed loan', body: withdrawalBody, response } },
     async (request, reply) =>
-      answer(reply, await front.startWithdrawal(askerOf(request), withdrawalAsked(request.body)), 201),
+      answer(reply, await front.startWithdrawal(askerOf(request), withdrawalAsked(request.body)), 201, vault.open),
   );
 }
 
-function addStep(app: ApiApp, { front, flows, guard }: FlowRouteParts, { path, flow }: KindPath, step: FlowStep): void {
+function addStep(
+  app: ApiApp,
+  { front, flows, vault, guard }: FlowRouteParts,
+  { path, flow }: KindPath,
+  step: FlowStep,
+): void {
   app.post(
     `${path}/:flowId/${step}`,
     {
@@ -110,12 +120,13 @@ function addStep(app: ApiApp, { front, flows, guard }: FlowRouteParts, { path, f
       const state = (await flows.read([flowId])).get(flowId);
       if (state?.flow !== flow) return notFound(reply);
       const asker = { by: guard.callerOf(request).name, key: request.headers['idempotency-key'] };
-      return answer(reply, await front.ask(flowId, asker, stepAsked(step, request.body as never)), 202);
+      return answer(reply, await front.ask(flowId, asker, stepAsked(step, request.body as never)), 202, vault.open);
     },
   );
 }
 
 function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { path, flow }: KindPath): void {
+  const opens = (request: FastifyRequest) => openFor({ guard, vault }, request);
   const find = async (flowId: string): Promise<FlowState | null> => {
     const state = (await flows.read([flowId])).get(flowId);
     return state?.flow === flow ? state : null;
@@ -131,9 +142,10 @@ function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { p
         response: { 200: flowPage, ...problemResponses },
       },
     },
-    async ({ query: { phase = null, requestId, limit, before = null } }) => {
+    async (request) => {
+      const { phase = null, requestId, limit, before = null } = request.query;
       const code = requestId === undefined ? null : requestIndex(requestId);
-      return flowPageOf(await flows.query({ flow, phase, code, limit, before }), limit);
+      return flowPageOf(await flows.query({ flow, phase, code, limit, before }), limit, opens(request));
     },
   );
   app.get(
@@ -149,7 +161,7 @@ function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { p
     },
     async (request, reply) => {
       const state = await find(request.params.flowId);
-      return state === null ? notFound(reply) : flowView(state);
+      return state === null ? notFound(reply) : flowView(state, opens(request));
     },
   );
   app.get(
@@ -158,7 +170,7 @@ function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { p
       onRequest: guard.only(),
       schema: {
         tags: ['flows'],
-        summary: 'Its records in log order, sealed parts left out',
+        summary: 'Its records in log order; what the service and colleagues wrote is for operator and admin',
         params: idParams,
         response: { 200: historySchema, ...problemResponses },
       },
@@ -167,7 +179,7 @@ function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { p
       const { flowId } = request.params;
       if ((await find(flowId)) === null) return notFound(reply);
       const entries = await log.readKey('flows', flowId);
-      return { records: entries.map(({ record }) => plainRecord(record)) };
+      return { records: entries.map(({ record }) => shownRecord(record, opens(request))) };
     },
   );
   app.get(
@@ -193,7 +205,7 @@ function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { p
   );
 }
 
-function addEvents(app: ApiApp, { flows, guard }: FlowRouteParts): void {
+function addEvents(app: ApiApp, { flows, vault, guard }: FlowRouteParts): void {
   app.get(
     '/events',
     {
@@ -205,8 +217,14 @@ function addEvents(app: ApiApp, { flows, guard }: FlowRouteParts): void {
         response: { 200: flowPage, ...problemResponses },
       },
     },
-    async ({ query: { phase = 'unclaimed', limit, before = null } }) =>
-      flowPageOf(await flows.query({ flow: 'event', phase, code: null, limit, before }), limit),
+    async (request) => {
+      const { phase = 'unclaimed', limit, before = null } = request.query;
+      return flowPageOf(
+        await flows.query({ flow: 'event', phase, code: null, limit, before }),
+        limit,
+        openFor({ guard, vault }, request),
+      );
+    },
   );
 }
 
@@ -222,8 +240,15 @@ function notFound(reply: FastifyReply): FastifyReply {
   return problem(reply, 'not-found', 'No flow of this kind has this id.');
 }
 
-function answer(reply: FastifyReply, result: FrontResult, fresh: 201 | 202): FastifyReply {
-  if (result.kind !== 'refused') return reply.code(result.kind === 'taken' ? fresh : 200).send(flowView(result.state));
+/** Null for roles that see what names nobody. */
+function openFor({ guard, vault }: Pick<FlowRouteParts, 'guard' | 'vault'>, request: FastifyRequest): OpenSealed {
+  const { role } = guard.callerOf(request);
+  return role === 'operator' || role === 'admin' ? vault.open : null;
+}
+
+function answer(reply: FastifyReply, result: FrontResult, fresh: 201 | 202, open: OpenSealed): FastifyReply {
+  if (result.kind !== 'refused')
+    return reply.code(result.kind === 'taken' ? fresh : 200).send(flowView(result.state, open));
   const errors = result.breaches.map(({ field, rule, problem: detail }) => ({ field, rule, detail }));
   const detail = errors[0]?.detail ?? 'It was refused.';
   return problem(reply, result.problem === 'not-folded' ? 'unavailable' : result.problem, detail, errors);

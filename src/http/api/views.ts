@@ -1,13 +1,17 @@
 /** Flows, bids and margins as the API shows them: what is sealed, and what could be traced to a person, left out. */
 import type { z } from 'zod';
 import type { FlowState } from '../../domain/flow-states.ts';
+import type { Reason } from '../../domain/offer.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { flowCursor } from '../../origination/ports.ts';
+import { type OpenSealed, shownErrors } from '../../origination/shown-flows.ts';
 import { nextSteps } from '../../origination/steps.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
+import { shownCode } from '../../wire/plain-ids.ts';
 import type { flowSchema, marginSchema } from './schemas.ts';
 
-export function flowView(state: FlowState): z.infer<typeof flowSchema> {
+/** `open` only for those who work on flows: errors in the service's words, and why an operation stands. */
+export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flowSchema> {
   const { operation, subject, note, steps, results } = state;
   return {
     flowId: state.flowId,
@@ -26,7 +30,8 @@ export function flowView(state: FlowState): z.infer<typeof flowSchema> {
             operation: operation.operation,
             status: operation.status,
             retryAt: operation.retryAt,
-            reason: operation.reason,
+            reason:
+              open === null && operation.status === 'rejected' ? shownCode(operation.reason ?? '') : operation.reason,
           },
     requestCode: state.requestCode ?? state.told?.requestCode ?? null,
     proposalCode: state.proposalCode ?? state.proposal?.code ?? null,
@@ -35,7 +40,7 @@ export function flowView(state: FlowState): z.infer<typeof flowSchema> {
     note,
     differences: [...state.differences],
     breaches: [...state.breaches],
-    errors: [...state.errors],
+    errors: [...shownErrors(state, open)],
     steps: steps.map(({ stepId, step, by, at, outcome }) => ({ stepId, step, by, at, outcome })),
     results: Object.fromEntries(
       Object.entries(results).flatMap(([name, kept]) => (kept?.sealedAnswer ? [[name, kept.at]] : [])),
@@ -45,9 +50,16 @@ export function flowView(state: FlowState): z.infer<typeof flowSchema> {
   };
 }
 
-export function flowPageOf(states: readonly FlowState[], limit: number) {
+export function flowPageOf(states: readonly FlowState[], limit: number, open: OpenSealed) {
   const last = states.length < limit ? undefined : states.at(-1);
-  return { flows: states.map(flowView), next: last === undefined ? null : flowCursor(last) };
+  return { flows: states.map((state) => flowView(state, open)), next: last === undefined ? null : flowCursor(last) };
+}
+
+/** A full cap is named by its key, which may stand for a worker: said to nobody. */
+export function shownReasons(reasons: readonly Reason[]): Reason[] {
+  return reasons.map((reason) =>
+    reason.code === 'cap' ? { ...reason, text: 'a cap has no room left for this amount' } : reason,
+  );
 }
 
 export function marginView(detail: LinkDetail): z.infer<typeof marginSchema> {

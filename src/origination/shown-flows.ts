@@ -1,0 +1,117 @@
+/**
+ * What people see of a flow. Whoever works on flows (`open` is given) sees what the service and colleagues wrote; everybody else
+ * sees fields that are known to name nobody, field by field: whatever a record holds beside them is left out.
+ */
+import type { FlowRecord, FlowResult } from '../domain/flow-records.ts';
+import type { FlowState } from '../domain/flow-states.ts';
+import { sealedPlaces, type Vault } from '../domain/vault.ts';
+import { Fault } from '../errors.ts';
+import { withoutCpf } from '../wire/extra-facts.ts';
+import { parseJson } from '../wire/json.ts';
+import { shownCode, shownError } from '../wire/plain-ids.ts';
+import { errorsOf } from '../wire/service-errors.ts';
+
+export type OpenSealed = Vault['open'] | null;
+
+/** Null where it does not open: it was sealed with another key. */
+function opened(open: Vault['open'], ...sealed: Parameters<Vault['open']>): unknown {
+  try {
+    const text = open(...sealed);
+    const read = parseJson(text);
+    return read.kind === 'parsed' ? read.value : text;
+  } catch (fault) {
+    if (fault instanceof Fault && fault.code === 'sealed-unreadable') return null;
+    throw fault;
+  }
+}
+
+const longestLine = 300;
+
+/** What the service said against it, one line for each error; whole answers are read one by one. */
+function wordsIn(open: Vault['open'], ...sealed: Parameters<Vault['open']>): readonly string[] {
+  return errorsOf(opened(open, ...sealed) as Parameters<typeof errorsOf>[0]).map(({ code, field, text }) => {
+    const said = [code, field, text].filter((part) => part !== null).join(': ');
+    return withoutCpf(said === '' ? 'an error without code or text' : said.slice(0, longestLine));
+  });
+}
+
+/** What keeps the flow from going on, as the service said it. */
+export function shownErrors({ errors, errorsIn }: FlowState, open: OpenSealed): readonly string[] {
+  if (open === null) return errors.map(shownError);
+  if (errors.length === 0 || !errorsIn) return errors;
+  const said = wordsIn(open, errorsIn.place, errorsIn.sealed);
+  return said.length > 0 ? said : errors;
+}
+
+/** For those who read a flow's history. */
+export function shownRecord(record: FlowRecord, open: OpenSealed): Record<string, unknown> {
+  return open === null ? namesNobody(record) : { ...withoutSealed(record), ...whatWasWritten(record, open) };
+}
+
+function withoutSealed(record: FlowRecord): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !name.startsWith('sealed')));
+}
+
+function whatWasWritten(record: FlowRecord, open: Vault['open']): Record<string, unknown> {
+  const { flowId } = record;
+  if (record.kind === 'answered' && record.result.kind === 'rejected' && record.sealedAnswer !== null) {
+    const errors = wordsIn(open, sealedPlaces.flowAnswer(flowId), record.sealedAnswer);
+    return { result: { ...record.result, errors: errors.length > 0 ? errors : record.result.errors } };
+  }
+  if (record.kind === 'told')
+    return { errors: wordsIn(open, sealedPlaces.callback(record.requestCode), record.sealed) };
+  if (record.kind !== 'asked' || record.sealedReason === undefined) return {};
+  return { reason: opened(open, sealedPlaces.flowReason(flowId), record.sealedReason) };
+}
+
+function namesNobody(record: FlowRecord): Record<string, unknown> {
+  const { kind, flowId, at } = record;
+  return { kind, flowId, at, ...factsOf(record) };
+}
+
+function factsOf(record: FlowRecord): Record<string, unknown> {
+  switch (record.kind) {
+    case 'started': {
+      const { flow, by, terms, subject } = record;
+      const { requestId, closedContract, rateLimitHundredths } = subject;
+      return { flow, by, terms, subject: { requestId, closedContract, rateLimitHundredths } };
+    }
+    case 'asked': {
+      const { by, step, terms, signedAt, requestCode } = record;
+      return { by, step, terms, signedAt, requestCode };
+    }
+    case 'intended': {
+      const { operation, slot, expected } = record;
+      return { operation, slot, expected };
+    }
+    case 'withheld': {
+      const { operation, slot, breaches } = record;
+      return { operation, slot, breaches };
+    }
+    case 'answered': {
+      const { status, firstByteAt, earlierAttemptPossible } = record;
+      return { result: shownResult(record.result), status, firstByteAt, earlierAttemptPossible };
+    }
+    case 'told': {
+      const { requestCode, of, note } = record;
+      return { requestCode, of, note, errors: record.errors.map(shownError) };
+    }
+    case 'proposed': {
+      const { proposalCode, proposalNumber, validUntil } = record;
+      return { proposalCode, proposalNumber, validUntil, errors: record.errors.map(shownError) };
+    }
+    case 'margin-asked':
+      return { refusal: record.refusal };
+    case 'claimed-by':
+      return { owner: record.owner };
+    case 'turned':
+      return {};
+    default:
+      return record satisfies never;
+  }
+}
+
+function shownResult(result: FlowResult): object {
+  if (result.kind !== 'rejected') return result;
+  return { kind: result.kind, code: shownCode(result.code), errors: result.errors.map(shownError) };
+}

@@ -1,0 +1,81 @@
+/** What each role sees of flows and decisions: by field, whatever stands in it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { FlowRecord } from '../../src/domain/flow-records.ts';
+import { sealedPlaces } from '../../src/domain/vault.ts';
+import { flowView, shownReasons } from '../../src/http/api/views.ts';
+import { evolve } from '../../src/origination/evolve.ts';
+import { shownRecord } from '../../src/origination/shown-flows.ts';
+import { settings } from '../origination/orders.ts';
+import { plantedIn, plantedText } from '../wire/planted.ts';
+import { createTestVault } from '../wire/vault.ts';
+
+const vault = createTestVault();
+const flowId = 'c-1';
+const at = 1_000;
+const body = JSON.stringify({ Payload: { Erros: [{ Codigo: 'E7', Mensagem: 'Zulmira Plantada sem margem' }] } });
+
+/** Also as earlier versions wrote them: with the service's words in clear. */
+const records: FlowRecord[] = [
+  {
+    ...{ kind: 'told', flowId, at, requestCode: 'code', of: 'contract', note: null, errors: [`E7: ${plantedText}`] },
+    sealed: vault.seal(sealedPlaces.callback('code'), body),
+  },
+  {
+    ...{ kind: 'asked', flowId, at, stepId: 's', by: 'ana', step: 'cancel', requestHash: 'h', terms: null },
+    ...{ signedAt: null, requestCode: null, personKeys: ['a-worker-key'], reason: plantedText, sealed: null },
+  },
+  {
+    ...{ kind: 'answered', flowId, at, intentId: 'i', instance: 'x', earlierAttemptPossible: false, firstByteAt: at },
+    result: { kind: 'rejected', code: plantedText, errors: [plantedText, `E7: ${plantedText}`] },
+    status: 422,
+    sealedAnswer: vault.seal(sealedPlaces.flowAnswer(flowId), body),
+  },
+  {
+    ...{ kind: 'proposed', flowId, at, proposalCode: null, proposalNumber: null, validUntil: null },
+    errors: [plantedText],
+  },
+  {
+    ...{ kind: 'started', flowId, at, flow: 'withdrawal', by: 'ana', key: 'k', requestHash: 'h', terms: null },
+    subject: {
+      ...{ requestId: null, workerKey: 'a-worker-key', linkKey: 'a-link-key', rateLimitHundredths: null },
+      ...{ closedContract: null, signerKeys: ['a-worker-key'] },
+    },
+    sealed: plantedText,
+  },
+];
+
+test('who only looks sees no name, no CPF and no pseudonym in the history of a flow (defect line 14)', () => {
+  for (const record of records) {
+    const shown = JSON.stringify(shownRecord(record, null));
+    assert.deepEqual(plantedIn(shown), [], record.kind);
+    assert.doesNotMatch(shown, /a-worker-key|a-link-key|sealed[A-Z]/, record.kind);
+    assert.match(shown, new RegExp(`"kind":"${record.kind}"`));
+  }
+});
+
+test('who works on flows reads what the service and colleagues wrote (defect line 14)', () => {
+  assert.deepEqual(shownRecord(records[0]!, vault.open).errors, ['E7: Zulmira Plantada sem margem']);
+  const sealedReason = vault.seal(sealedPlaces.flowReason(flowId), '"desistiu"');
+  const asked = { ...records[1]!, reason: null, sealedReason } as FlowRecord;
+  assert.equal(shownRecord(asked, vault.open).reason, 'desistiu');
+  assert.doesNotMatch(JSON.stringify(shownRecord(asked, null)), /desistiu/);
+});
+
+test('an event and the errors of a flow are shown by role (defect line 14)', () => {
+  const told = { ...records[0]!, flowId: 'event:code' } as FlowRecord;
+  const event = evolve(null, told, settings)!;
+  const viewed = flowView(event, null);
+  assert.deepEqual([plantedIn(JSON.stringify(viewed)), viewed.errors], [[], ['E7']]);
+  assert.deepEqual(flowView(event, vault.open).errors, ['E7: Zulmira Plantada sem margem']);
+});
+
+test('the reason of a full cap does not say whose it is (defect line 14)', () => {
+  const key = 'per-worker|worker.key=Kq3…pseudonym|2026-11-22';
+  const [cap, rule] = shownReasons([
+    { code: 'cap', rule: null, text: `the cap ${key} has no room left for this amount` },
+    { code: 'age', rule: 'adults', text: 'too young' },
+  ]);
+  assert.doesNotMatch(cap!.text, /worker|pseudonym/);
+  assert.equal(rule!.text, 'too young');
+});
