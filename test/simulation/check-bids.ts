@@ -28,6 +28,7 @@ export function checkBids(evidence: Evidence, trails: Trails, report: Report): v
   for (const { requestId, instance, writtenAt } of evidence.unowned)
     report('not-owner', `${requestId}: ${instance} wrote at ${writtenAt}, and knew that the partition was not its own`);
   checkCap(evidence, trails, report);
+  checkRoom(evidence, trails, report);
 }
 
 function checkClaim(
@@ -150,5 +151,86 @@ function checkCap(evidence: Evidence, trails: Trails, report: Report): void {
   }
   for (const [key, { totalCents, limitCents }] of totals) {
     if (totalCents > limitCents) report('over-cap', `${key}: ${totalCents} cents won under a cap of ${limitCents}`);
+  }
+}
+
+type Sent = {
+  request: HouseRequest;
+  amountCents: number;
+  decidedAt: number;
+  /** When its decision can have been made at the earliest, and when its claim was in the log. */
+  from: number;
+  claimedAt: number;
+  /** When its first byte was out, and when the log first said anything that may have let go of its money. */
+  writtenAt: number;
+  releasedAt: number;
+};
+
+/** The first time that each request's claim was written, by the service's record, with what the log says of it. */
+function sentBids({ house }: Evidence, trails: Trails): Sent[] {
+  const sent = new Map<string, Sent>();
+  for (const { requestId, body, writtenAt } of house.written) {
+    if (requestId === null || sent.has(requestId)) continue;
+    const trail = trails.get(requestId);
+    const claim = ofKind(trail, 'claimed')[0];
+    const content = readBody(body);
+    const request = house.requests.get(requestId);
+    if (claim === undefined || content === null || request === undefined) continue;
+    const releasing = trail!.find(({ record }) => record !== claim.record && mayRelease(record));
+    sent.set(requestId, {
+      request,
+      amountCents: content.amountCents,
+      decidedAt: claim.record.trace.decidedAt,
+      from: request.announcedAt,
+      claimedAt: claim.landedAt,
+      writtenAt,
+      releasedAt: releasing?.landedAt ?? Number.POSITIVE_INFINITY,
+    });
+  }
+  return [...sent.values()];
+}
+
+function mayRelease(record: Entry['record']): boolean {
+  if (record.kind === 'answered') return record.outcome.kind === 'rejected' || record.outcome.kind === 'duplicate';
+  return record.kind !== 'requested' && record.kind !== 'claimed';
+}
+
+/** The widest limit by hand of any moment at which it may have been read for a decision; null: there may have been none. */
+function capByHand({ control }: Evidence, from: number, until: number): number | null {
+  const first = control.history.findLastIndex(({ at }) => at <= from - settings.controlMaxAgeMs);
+  const possible = control.history.filter(({ at }, index) => index >= first && at <= until);
+  const limits = possible.map(({ state }) => state.caps.book ?? Number.POSITIVE_INFINITY);
+  const most = Math.max(...limits);
+  return Number.isFinite(most) ? most : null;
+}
+
+/**
+ * Bids whose bytes were out before a claim was written, and of whose money nothing was let go before that claim's own bytes were,
+ * surely stood under the same caps: with them the claim has to keep the limits of the rules and of the operators.
+ */
+function checkRoom(evidence: Evidence, trails: Trails, report: Report): void {
+  const sent = sentBids(evidence, trails);
+  const underHand = new Map(sent.map((bid) => [bid, capByHand(evidence, bid.from, bid.claimedAt)]));
+  for (const bid of sent) {
+    const others = sent.filter(
+      (other) => other !== bid && other.writtenAt < bid.claimedAt && other.releasedAt > bid.writtenAt,
+    );
+    const day = dayNumber(bid.decidedAt);
+    const ofDay = others.filter((other) => dayNumber(other.decidedAt) === day);
+    const limits = limitsAt(evidence, bid.decidedAt);
+    const demand = (name: string, used: number, limit: number) => {
+      if (used > limit) report('over-cap', `${bid.request.requestId}: ${name}: ${used} where ${limit} are allowed`);
+    };
+    const sum = (bids: readonly Sent[]) =>
+      bids.reduce((total, { amountCents }) => total + amountCents, bid.amountCents);
+    const { worker } = bid.request;
+    const sameEmployer = ofDay.filter(({ request }) => request.worker.employer === worker.employer);
+    demand('cents for an employer', sum(sameEmployer), limits.employerDayCents);
+    const sameWorker = ofDay.filter(({ request }) => request.worker === worker);
+    demand('bids for a worker', sameWorker.length + 1, limits.workerDayCount);
+    demand('bids of the desk', others.length + 1, limits.deskHoursCount);
+    const byHand = underHand.get(bid);
+    // Only what was surely decided under the cap by hand counts against it.
+    if (byHand !== null) demand('cents by hand', sum(ofDay.filter((other) => underHand.get(other) !== null)), byHand!);
   }
 }

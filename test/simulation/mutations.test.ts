@@ -119,6 +119,27 @@ const mutations: readonly Mutation[] = [
     caughtAs: ['paused'],
   },
   {
+    name: 'caps of the rules times 1000 (defect line 26)',
+    file: 'src/rules/events.ts',
+    search: 'maxReais === null ? null : Math.round(maxReais * 100)',
+    replacement: 'maxReais === null ? null : Math.round(maxReais * 100) * 1000',
+    caughtAs: ['over-cap'],
+  },
+  {
+    name: 'caps by hand times 1000 (defect line 26)',
+    file: 'src/bidding/decide.ts',
+    search: 'limitAmountCents: limitCents,',
+    replacement: 'limitAmountCents: limitCents * 1000,',
+    caughtAs: ['over-cap'],
+  },
+  {
+    name: 'bids while paused (defect line 26)',
+    file: 'src/bidding/gate.ts',
+    search: "if (known.state.pause !== null) return 'paused';",
+    replacement: '',
+    caughtAs: ['paused'],
+  },
+  {
     name: 'a rejection believed after an attempt (defect line 26)',
     file: 'src/bidding/evolve.ts',
     search: "record.outcome.kind === 'rejected' && earlier",

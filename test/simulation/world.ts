@@ -328,7 +328,7 @@ function chaos(stage: Stage): void {
   }
   if (!stage.fixedRules && faults.strikes('rules-changed', 0.02))
     changeRules(stage, chance.pick(evidence.rules.all).hash);
-  if (faults.strikes('control-cap', 0.006)) {
+  if (faults.strikes('control-cap', 0.012)) {
     operate(control, time.now(), { caps: { book: chance.between(500_000, 4_000_000) } });
   }
 }
