@@ -9,6 +9,7 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { evaluateRequest } from '../rules/evaluate.ts';
 import { audit, viewKeysOf } from '../sandbox/auditor/audit.ts';
 import { defaultClairvoyant } from '../sandbox/auditor/clairvoyant.ts';
+import { type CapRule, readCapRules } from '../sandbox/auditor/orders.ts';
 import { readRun } from '../sandbox/auditor/run.ts';
 import { type RunSummary, summarise } from '../sandbox/auditor/run-summary.ts';
 import { type AuditSettings, auditSettings, type Violation } from '../sandbox/auditor/violation.ts';
@@ -33,7 +34,11 @@ export async function judge(parts: {
   });
   // The limits are the risk team's, so they are read from its rules; whether they were kept is judged without them.
   const limitsOf = limitsBy(policy);
-  const settings = auditSettings(sandbox.settings, { graceMs: config.bidding.graceMs, limitsOf });
+  const settings = auditSettings(sandbox.settings, {
+    graceMs: config.bidding.graceMs,
+    limitsOf,
+    orders: { ruleSets: [{ from: 0, caps: capsOf(policy) }], caps: [], pauses: [] },
+  });
   const keys = viewKeysOf(run, settings);
   const rows = await store.views.read(keys.requestIds);
   const { violations } = audit(run, settings, {
@@ -65,6 +70,12 @@ async function* wholeRecords(log: EventLog, vault: Vault): AsyncGenerator<LogEnt
       yield { ...entry, record: { ...record, request: joinRequest(record.request, opened) } };
     }
   }
+}
+
+/** The cap rules of the set as it was read from its files; the auditor reads them with code of its own. */
+function capsOf({ ruleSet }: Policy): readonly CapRule[] {
+  const files = JSON.parse(ruleSet.source) as { path: string; value: unknown }[];
+  return readCapRules(files.map(({ path, value }) => ({ path, text: JSON.stringify(value) }))).caps;
 }
 
 /** What the risk team's rules allow for a request, from the facts that it was decided by. */
