@@ -59,6 +59,8 @@ export type Store = {
   control: Control;
   house: House;
   ruleBook: RuleBook;
+  /** Why something of that size would not be stored now; null when nothing is known to be against it. */
+  unwritable?: (neededBytes: number) => string | null;
   /** Views that a server may lose, and where copies of them are kept; null for views that end with the log. */
   copies: { views: ViewCopies; snapshots: Snapshots } | null;
 };
@@ -101,6 +103,8 @@ export type Engine = {
 
 /** Longer than this without a step while the log has something new: the process is not alive. */
 const stallMs = 15_000;
+/** So long a process is not ready after its log has refused a webhook: nothing else may be appended that tells it is well again. */
+const refusalMs = 5_000;
 
 type DeskGauges = Omit<GaugeSample, 'doorInFlight' | 'consumerLag' | 'consumerLagMs' | 'ruleSetRefused'>;
 
@@ -139,7 +143,8 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     ? deskOf(parts, metrics, rules, orders, restored)
     : { desk: null, keeper: null };
   const flowDesk = desk === null ? null : flowDeskOf(parts, desk, metrics);
-  const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, metrics);
+  const refusals = createRefusals(() => performance.now());
+  const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, metrics, refusals);
   const server = createServer({
     door,
     webhookTokens: config.http.webhookTokens,
@@ -147,7 +152,10 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     trustedProxies: config.http.trustedProxies,
     monotonicMs: () => performance.now(),
     progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
-    checks: desk === null ? [] : readinessChecks(desk, rules, orders),
+    checks: [
+      ...(desk === null ? [] : readinessChecks(desk, rules, orders)),
+      ...(door === null ? [] : [webhookCheck(parts, refusals)]),
+    ],
     api: config.api.tokens.length === 0 ? null : apiOf(parts),
     metricsText: () => metricsText({ ...parts, rules, metrics, lagWatch, desk, door }),
     onFault: (text) => journal.error('http-fault', { text }),
@@ -193,10 +201,38 @@ function addressesOf({ http }: Config): Addresses {
   };
 }
 
-function doorOf(parts: EngineParts, readBody: BodyReader, metrics: Metrics): Door {
+/** What the log refused lately: what was not taken a moment ago will not be taken now, as far as anybody knows. */
+function createRefusals(monotonicMs: () => number) {
+  let refusedAt = Number.NEGATIVE_INFINITY;
+  return {
+    refused: () => {
+      refusedAt = monotonicMs();
+    },
+    taken: () => {
+      refusedAt = Number.NEGATIVE_INFINITY;
+    },
+    isRecent: () => monotonicMs() - refusedAt < refusalMs,
+  };
+}
+type Refusals = ReturnType<typeof createRefusals>;
+
+/** Ready for webhooks means that one would be stored. */
+function webhookCheck({ store, config }: EngineParts, refusals: Refusals): ReadinessCheck {
+  return {
+    name: 'webhooks',
+    missing: () => {
+      // Twice: for the log, and for what the views write of it.
+      const why = store.unwritable?.(2 * config.http.bodyLimitBytes) ?? null;
+      if (why !== null) return `webhooks are not stored: ${why}`;
+      return refusals.isRecent() ? 'webhooks are not stored: the log refused one a moment ago' : null;
+    },
+  };
+}
+
+function doorOf(parts: EngineParts, readBody: BodyReader, metrics: Metrics, refusals: Refusals): Door {
   const { store, clock, config, journal } = parts;
   return createDoor({
-    append: timedAppend(store.appendAtDoor, clock, metrics),
+    append: timedAppend(store.appendAtDoor, clock, metrics, refusals),
     readBody,
     clock,
     limits: config.http,
@@ -354,10 +390,21 @@ function changeText(change: OperatorChange): string {
   return `${what} by ${change.by}${why} at ${new Date(change.at).toISOString()}`;
 }
 
-function timedAppend(append: EventLog['append'], clock: Clock, metrics: Metrics): EventLog['append'] {
+function timedAppend(
+  append: EventLog['append'],
+  clock: Clock,
+  metrics: Metrics,
+  refusals: Refusals,
+): EventLog['append'] {
   return async (entries) => {
     const startedAt = clock.now();
-    await append(entries);
+    try {
+      await append(entries);
+    } catch (fault) {
+      refusals.refused();
+      throw fault;
+    }
+    refusals.taken();
     metrics.observeAppend(clock.now() - startedAt);
   };
 }

@@ -1,5 +1,5 @@
 /** The one SQLite file of a data directory: how it is opened, what tables it has, and who may run on it. */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Fault } from '../../errors.ts';
@@ -128,6 +128,27 @@ export function inTransaction<R>(database: DatabaseSync, work: () => R): R {
     if (database.isTransaction) database.exec('ROLLBACK');
     throw fault;
   }
+}
+
+const sqliteFull = 13;
+const sqliteIoError = 10;
+
+/** What to say of a write that failed. */
+export function writeFault(cause: unknown): Fault {
+  const code = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & 0xff : null;
+  const why =
+    code === sqliteFull || code === sqliteIoError
+      ? 'the disk is full or does not write; free some space and try again'
+      : 'another process is writing, or the file cannot be written; try again';
+  return new Fault('log-unavailable', `It was not stored, and nothing was changed: ${why}.`, cause);
+}
+
+/** Why a webhook of that size would not be stored, as far as the file system says; null when nothing is against it. */
+export function tooLittleSpace(directory: string, neededBytes: number): string | null {
+  const { bavail, bsize } = statfsSync(directory);
+  const free = bavail * bsize;
+  if (free >= neededBytes) return null;
+  return `the disk of ${directory} has ${Math.floor(free / 1e6)} MB left; free some space`;
 }
 
 export function unusable(directory: string, cause: unknown): Fault {

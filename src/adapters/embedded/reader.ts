@@ -11,7 +11,7 @@ import { readAnchors } from './anchor.ts';
 import { verifyChains } from './chain.ts';
 import { createControlRows } from './control-rows.ts';
 import { damageIn, watchDamage } from './damage.ts';
-import { databasePath, inTransaction, openWritable, unusable } from './database.ts';
+import { databasePath, inTransaction, openWritable, unusable, writeFault } from './database.ts';
 import { createFlowReader } from './flow-rows.ts';
 import { readFlows } from './flows.ts';
 import { createLogReader, createLogWriter, encode, noEntries } from './log-rows.ts';
@@ -76,6 +76,14 @@ function createReader(
     return state === null ? null : { state: JSON.parse(state), reservation, hadRoom: true };
   };
   const writer = createLogWriter(database);
+  /** Throws `log-unavailable` where nothing could be written. */
+  const stored = <R>(work: () => R): R => {
+    try {
+      return inTransaction(database, work);
+    } catch (cause) {
+      throw cause instanceof Fault ? cause : writeFault(cause);
+    }
+  };
 
   return {
     log: {
@@ -95,38 +103,22 @@ function createReader(
     flows: readFlows(createFlowReader(database)),
     control: {
       read: async () => control.read(),
-      setPause: async (pause) => inTransaction(database, () => control.change({ kind: 'pause', pause })),
-      resume: async (word) => inTransaction(database, () => control.change({ kind: 'resume', word })),
-      setCap: async (name, limitCents, word) =>
-        inTransaction(database, () => control.change({ kind: 'cap', name, limitCents, word })),
-      announceRules: async (order) => inTransaction(database, () => control.change({ kind: 'rules', order })),
-      acknowledge: async (instance, revision, at) =>
-        inTransaction(database, () => control.acknowledge({ instance, revision, at })),
+      setPause: async (pause) => stored(() => control.change({ kind: 'pause', pause })),
+      resume: async (word) => stored(() => control.change({ kind: 'resume', word })),
+      setCap: async (name, limitCents, word) => stored(() => control.change({ kind: 'cap', name, limitCents, word })),
+      announceRules: async (order) => stored(() => control.change({ kind: 'rules', order })),
+      acknowledge: async (instance, revision, at) => stored(() => control.acknowledge({ instance, revision, at })),
       acknowledged: async () => control.acknowledged(),
     },
     house: { read: async () => control.house(), origins: async () => control.origins() },
     ruleBook: {
       read: async () => control.ruleBook(),
-      append: async (entry) => {
-        try {
-          inTransaction(database, () => control.addToRuleBook(entry));
-        } catch (cause) {
-          throw new Fault('log-unavailable', 'It could not be stored: another process is writing.', cause);
-        }
-      },
+      append: async (entry) => stored(() => control.addToRuleBook(entry)),
     },
     appendBeside: async (entries) => {
       const encoded = noEntries();
       encode(entries, encoded);
-      try {
-        inTransaction(database, () => writer.write(encoded));
-      } catch (cause) {
-        throw new Fault(
-          'log-unavailable',
-          'The log did not take it: another process is writing, or the disk is full.',
-          cause,
-        );
-      }
+      stored(() => writer.write(encoded));
     },
     verifyChain: async (onProgress) => {
       if (anchor === null) return verifyChains(database, [], onProgress);

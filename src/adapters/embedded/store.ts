@@ -10,7 +10,7 @@ import { type AnchorPlace, claimedSince, findSetBack, knownHeads, type SetBack }
 import { headsOf } from './chain.ts';
 import { type ControlRows, createControlRows } from './control-rows.ts';
 import { damageIn, watchDamage } from './damage.ts';
-import { databasePath, lockDirectory, openReadOnly, unusable } from './database.ts';
+import { databasePath, lockDirectory, openReadOnly, tooLittleSpace, unusable } from './database.ts';
 import { createFlowReader } from './flow-rows.ts';
 import { createFlows } from './flows.ts';
 import { createLog } from './log.ts';
@@ -35,6 +35,7 @@ export type EmbeddedStore = {
   ruleBook: RuleBook;
   /** Transactions committed since the start, for the metrics. */
   commits: () => number;
+  unwritable: (neededBytes: number) => string | null;
   /** Stops consumers after the batch in hand, stores what is in memory, gives the directory back. */
   close: () => Promise<void>;
 };
@@ -271,6 +272,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       house: createHouse(rows, writer),
       ruleBook: createRuleBook(rows, writer),
       commits: running.commits,
+      unwritable: (neededBytes) => running.failure() ?? tooLittleSpace(directory, neededBytes),
       close: async () => {
         await log.close();
         await views.close();

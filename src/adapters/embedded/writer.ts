@@ -8,6 +8,8 @@ import type { TaskResult, WriterOptions, WriterReply, WriterRequest, WriterTask 
 export type Writer = {
   /** Resolves when the task is durable. Rejects with an Error that says why it was not stored. */
   submit: <T extends WriterTask>(task: T) => Promise<TaskResult<T['kind']>>;
+  /** Why the last transaction was not committed; null when it was. */
+  failure: () => string | null;
   /** Transactions committed so far. */
   commits: () => number;
   /** After everything submitted before. */
@@ -31,6 +33,7 @@ export async function startWriter(
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
   let commits = 0;
+  let failure: string | null = null;
   let closed = false;
   let dead: Fault | null = null;
   const opening = Promise.withResolvers<void>();
@@ -53,6 +56,7 @@ export async function startWriter(
         break;
       case 'committed':
         commits += 1;
+        failure = null;
         for (const { id, result } of reply.results) {
           waiting.get(id)?.resolve(result);
           waiting.delete(id);
@@ -60,6 +64,7 @@ export async function startWriter(
         break;
       case 'failed': {
         const fault = storeError(reply.fault);
+        failure = reply.fault.message;
         for (const id of reply.ids) {
           waiting.get(id)?.reject(fault);
           waiting.delete(id);
@@ -103,6 +108,7 @@ export async function startWriter(
   return {
     // The writer thread answers each kind of task with what `WriterRuns` says.
     submit: (task) => send(task) as Promise<TaskResult<(typeof task)['kind']>>,
+    failure: () => failure,
     commits: () => commits,
     close: async () => {
       if (dead !== null || closed) return;

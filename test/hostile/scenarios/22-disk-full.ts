@@ -1,0 +1,89 @@
+/** The disk fills up under the desk, and is freed again: readiness says what webhooks get, and commands say what to do. */
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Daemon, startDaemon, webhookToken } from '../daemon.ts';
+import type { Scenario } from '../scenario.ts';
+
+const mainFile = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+
+function webhook(daemon: Daemon, id: number): Promise<number> {
+  const body = JSON.stringify({ CodigoLote: 'L', Solicitacoes: [{ numeroSolicitacao: id, nota: 'x'.repeat(20_000) }] });
+  return fetch(`${daemon.url}/webhooks/${webhookToken}`, { method: 'POST', body }).then(({ status }) => status);
+}
+
+async function readiness(daemon: Daemon): Promise<{ status: number; text: string }> {
+  const answer = await fetch(`${daemon.url}/readyz?verbose`);
+  return { status: answer.status, text: await answer.text() };
+}
+
+/** Takes all that is left, to the last byte. */
+function fill(path: string): void {
+  const file = openSync(path, 'w');
+  try {
+    for (let piece = 1_048_576; piece >= 1; ) {
+      try {
+        writeSync(file, Buffer.alloc(piece));
+      } catch {
+        piece = Math.floor(piece / 2);
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+async function command(daemon: Daemon, directory: string, ...words: string[]) {
+  const child = spawn(process.execPath, [mainFile, ...words], {
+    env: { ...process.env, LANCE_DATA_DIR: join(directory, 'data') },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk) => {
+      said += chunk;
+    });
+  }
+  const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
+  assert.ok(daemon.pid > 0);
+  return { code, said };
+}
+
+export const scenario: Scenario = {
+  line: 22,
+  name: 'a full disk, freed again',
+  run: async (directory) => {
+    const data = join(directory, 'data');
+    mkdirSync(data, { mode: 0o700 });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64m,mode=0700', 'tmpfs', data]);
+    try {
+      const daemon = await startDaemon({ directory });
+      assert.notEqual(await daemon.ready, null, daemon.output());
+      assert.equal(await webhook(daemon, 1), 200);
+      const filler = join(data, 'filler');
+      fill(filler);
+      const statuses: number[] = [];
+      for (let id = 2; id < 400 && !statuses.includes(503); id += 1) statuses.push(await webhook(daemon, id));
+      assert.equal(statuses.at(-1), 503);
+      const full = await readiness(daemon);
+      assert.equal(full.status, 503, 'ready although webhooks are not stored');
+      assert.match(full.text, /\[-\] webhooks: .*free some space|\[-\] webhooks: .*full/);
+      const pause = await command(daemon, directory, 'pause', '--by', 'ana', '--reason', 'cheio');
+      assert.ok(pause.code === 74 || pause.code === 0, `pause ended with ${pause.code}: ${pause.said}`);
+      assert.doesNotMatch(pause.said, /\n\s+at /, 'pause dies with a stack trace');
+      rmSync(filler);
+      const freedAt = performance.now();
+      while ((await readiness(daemon)).status !== 200 && performance.now() - freedAt < 10_000) await sleep(50);
+      const readyAgainMs = Math.round(performance.now() - freedAt);
+      assert.equal((await readiness(daemon)).status, 200, (await readiness(daemon)).text);
+      assert.equal(await webhook(daemon, 1_000), 200);
+      await daemon.stop();
+      return { pauseCode: pause.code ?? -1, readyAgainMs };
+    } finally {
+      execFileSync('umount', ['--lazy', data]);
+    }
+  },
+};
