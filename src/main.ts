@@ -25,7 +25,7 @@ import { createFormat } from './cli/format.ts';
 import { judge, reportText } from './cli/judge.ts';
 import { createTerminal } from './cli/terminal.ts';
 import { languageOf } from './cli/texts.ts';
-import type { DeskReader, SetBackStore } from './cli/world.ts';
+import type { DeskReader, SetBackStore, WholeStore } from './cli/world.ts';
 import { modeForOthers, type StorePlace } from './config/store-place.ts';
 import {
   type Config,
@@ -100,7 +100,7 @@ function refusedFile(path: string, problems: readonly string[]): Fault {
   return new Fault('configuration-invalid', `${path} is refused:\n${problems.map((text) => `  ${text}`).join('\n')}`);
 }
 
-type OpenStore = Store & { close: () => Promise<void> };
+type OpenStore = Store & Pick<WholeStore, 'chainHeads'> & { close: () => Promise<void> };
 
 async function openStore(
   config: Config,
@@ -181,6 +181,7 @@ async function openSharedStore(
       flows,
       control,
       copies: { views: shared.copies, snapshots: records.snapshots },
+      chainHeads: null,
       close: async () => {
         await records.close();
         await shared.close();
@@ -210,7 +211,7 @@ async function openSetBack(place: StorePlace): Promise<SetBackStore> {
   const onFault = (fault: Fault) => {
     throw fault;
   };
-  if (place.backend === 'kafka') throw new Fault('not-allowed', 'TODO');
+  if (place.backend === 'kafka') throw new Fault('not-allowed', format.texts.audit.noRestore);
   const anchor = anchorAt(place.dataDir, here());
   if (anchor === null) {
     throw new Fault('configuration-invalid', 'LANCE_PSEUDONYM_KEY is missing: it signs what the log holds from now on');

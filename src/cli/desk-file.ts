@@ -9,6 +9,7 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip, gzipSync } from 'node:zlib';
 import type { ControlState, NewEntry, RuleBookEntry } from '../bidding/ports.ts';
+import type { ChainHeads, OriginEntry } from '../domain/audit.ts';
 import type { Topic } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
 
@@ -35,6 +36,8 @@ export type DeskHeader = {
   control: Pick<ControlState, 'pause' | 'caps'>;
   /** What became of rule sets; absent in files of older programs. */
   ruleBook?: readonly RuleBookEntry[];
+  /** Heads of the chains that the records came from, and what the log had been through; absent in files of older programs. */
+  audit?: { heads: ChainHeads | null; origins: readonly OriginEntry[] };
   counts: DeskCounts;
   /** SHA-256, in hex, of all bytes after the first line, uncompressed. */
   hash: string;

@@ -162,6 +162,7 @@ async function writeDesk(
     source,
     control: { pause, caps },
     ruleBook: await store.ruleBook.read(),
+    audit: { heads: store.chainHeads?.() ?? null, origins: await store.house.origins() },
     counts,
     hash,
   };

@@ -34,8 +34,18 @@ export async function importDesk(world: CommandWorld, path: string, json: boolea
       });
     }
     await takeIn(world, store, file, json);
+    const { counts, hash, source, audit } = file.header;
+    // The chains begin anew here: what they were before stands in the first entry of this one.
+    for (const origin of audit?.origins ?? []) await store.house.addOrigin(origin);
+    const from = `${source.backend} ${source.place}`;
+    await store.house.addOrigin({
+      kind: 'imported',
+      at: world.clock.now(),
+      source: from,
+      heads: audit?.heads ?? null,
+      hash,
+    });
     await store.house.write(null);
-    const { counts, hash, source } = file.header;
     const total = totalOf(counts);
     if (json)
       terminal.write(JSON.stringify({ file: resolve(path), records: total, counts, hash, ...placeText(place) }));

@@ -33,6 +33,8 @@ export type WholeStore = {
   control: Control;
   house: House;
   ruleBook: RuleBook;
+  /** Where each chain is; null where none is kept while records are written. */
+  chainHeads: (() => ChainHeads) | null;
   close: () => Promise<void>;
 };
 

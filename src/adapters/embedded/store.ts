@@ -33,6 +33,8 @@ export type EmbeddedStore = {
   control: Control;
   house: House;
   ruleBook: RuleBook;
+  /** Where the chain of each table is. */
+  chainHeads: () => ChainHeads;
   /** Transactions committed since the start, for the metrics. */
   commits: () => number;
   unwritable: (neededBytes: number) => string | null;
@@ -271,6 +273,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       control: createControl(rows, writer),
       house: createHouse(rows, writer),
       ruleBook: createRuleBook(rows, writer),
+      chainHeads: () => headsOf(database),
       commits: running.commits,
       unwritable: (neededBytes) => running.failure() ?? tooLittleSpace(directory, neededBytes),
       close: async () => {
