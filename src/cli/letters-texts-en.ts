@@ -6,14 +6,16 @@ export const lettersEn: Texts['letters'] = {
     letters: 'webhooks that nobody understood: what they were, and reading them again',
     list: 'shows when each came and why it was not understood, not what it says',
     replay: 'reads dead letters again after the mapping was mended; each counts from when it came',
-    partition: 'partition of the log',
+    partition: 'partition of the log; all of them unless it is given',
     from: 'first place in the log',
     count: 'how many at most',
   },
-  header: ['Place', 'Came', 'Why', 'Where'],
+  header: ['Partition', 'Place', 'Came', 'Why', 'Where'],
   empty: 'There is none.',
   more: (next, end) => `The log goes on to ${end}: --from ${next}.`,
-  replayed: ({ read, understood, stillNot, next }) =>
-    `${read} read again: ${understood} understood now, ${stillNot} still not. Read on with --from ${next}.`,
+  morePartitions: ({ partition, from }) =>
+    `There is more: --partition ${partition} --from ${from}, then the partitions after it.`,
+  replayed: ({ read, understood, stillNot, next, more }) =>
+    `${read} read again: ${understood} understood now, ${stillNot} still not. Read on with ${more === undefined ? '' : `--partition ${more.partition} `}--from ${next}.`,
   tooMany: (count, limit) => `--count ${count} is too many at once: ask for at most ${limit}.`,
 };

@@ -6,14 +6,16 @@ export const lettersPt = {
     letters: 'webhooks que ninguém entendeu: quais foram, e como relê-los',
     list: 'mostra quando cada um chegou e por que não foi entendido, não o que diz',
     replay: 'relê mensagens mortas depois de corrigido o mapeamento; cada uma conta desde que chegou',
-    partition: 'partição do log',
+    partition: 'partição do log; todas se não for dada',
     from: 'primeira posição no log',
     count: 'quantas no máximo',
   },
-  header: ['Posição', 'Chegou', 'Por quê', 'Onde'],
+  header: ['Partição', 'Posição', 'Chegou', 'Por quê', 'Onde'],
   empty: 'Não há nenhuma.',
   more: (next: number, end: number) => `O log vai até ${end}: --from ${next}.`,
-  replayed: ({ read, understood, stillNot, next }: Replay) =>
-    `${read} relidas: ${understood} entendidas agora, ${stillNot} ainda não. Continue com --from ${next}.`,
+  morePartitions: ({ partition, from }: { partition: number; from: number }) =>
+    `Há mais: --partition ${partition} --from ${from} e depois as partições seguintes.`,
+  replayed: ({ read, understood, stillNot, next, more }: Replay) =>
+    `${read} relidas: ${understood} entendidas agora, ${stillNot} ainda não. Continue com ${more === undefined ? '' : `--partition ${more.partition} `}--from ${next}.`,
   tooMany: (count: number, limit: number) => `--count ${count} é demais de uma vez: peça no máximo ${limit}.`,
 };

@@ -21,7 +21,7 @@ export function registerLetters(program: Command, world: CommandWorld, add: Add)
   const parent = add(program, 'letters', letters.help.letters, 'lance letters list');
   const ranged = (command: Command) =>
     command
-      .option('--partition <n>', letters.help.partition, whole, 0)
+      .option('--partition <n>', letters.help.partition, whole, null)
       .option('--from <n>', letters.help.from, whole, 0)
       .option('--count <n>', letters.help.count, whole, defaultCount)
       .option('--json', help.json, false);
@@ -37,7 +37,7 @@ async function showLetters(world: CommandWorld, options: Options): Promise<void>
   const { terminal, format } = world;
   const { letters: texts, none } = format.texts;
   await withReader(world, async ({ log }) => {
-    const { letters, next, end } = await listLetters(log, options);
+    const { letters, next, end, more } = await listLetters(log, options);
     if (options.json) {
       for (const letter of letters) terminal.write(JSON.stringify(letter));
       return;
@@ -46,11 +46,12 @@ async function showLetters(world: CommandWorld, options: Options): Promise<void>
       terminal.write(texts.empty);
       return;
     }
-    const rows = letters.map(({ offset, receivedAt, reason, pointer }) => [
-      ...[String(offset), format.minute(receivedAt), reason, pointer ?? none],
+    const rows = letters.map(({ partition: own, offset, receivedAt, reason, pointer }) => [
+      ...[String(own), String(offset), format.minute(receivedAt), reason, pointer ?? none],
     ]);
-    terminal.write(tableText(texts.header, rows, [0]));
-    if (next < end) terminal.say(texts.more(next, end));
+    terminal.write(tableText(texts.header, rows, [0, 1]));
+    if (more !== undefined) terminal.say(texts.morePartitions(more));
+    else if (next < end) terminal.say(texts.more(next, end));
   });
 }
 

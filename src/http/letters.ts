@@ -1,8 +1,9 @@
 /** Dead letters: what came by webhook and nobody understood. Listed without what they say; read again in bounds. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { EventLog, NewEntry } from '../bidding/ports.ts';
+import type { EventLog, LogEntry, NewEntry } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import type { Topics } from '../domain/records.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import type { BodyReader } from './door.ts';
@@ -21,41 +22,74 @@ export type ReplayParts = {
 /** Letters read from the log at once: each may be as long as a webhook. */
 const lettersAtOnce = 8;
 
-/** Where they stand in the log, and how many of them. */
-export type LetterRange = { partition: number; from: number; count: number };
+/** Where they stand in the log, and how many of them. Without a partition `from` counts in each, and the first ones come first. */
+export type LetterRange = { partition: number | null; from: number; count: number };
 
-export type Letter = { offset: number; receivedAt: EpochMs; reason: string; pointer: string | null };
+export type Letter = { partition: number; offset: number; receivedAt: EpochMs; reason: string; pointer: string | null };
 
-async function readRange(log: LetterLog, { partition, from, count }: LetterRange) {
-  const end = (await log.ends('dead-letters')).get(partition) ?? 0;
-  const entries = from < end ? await log.read('dead-letters', partition, from, count) : [];
-  return { entries, end, next: (entries.at(-1)?.offset ?? Math.min(from, end) - 1) + 1 };
+/** Where a partition was read to, and how far there is anything in it. */
+type Stand = { partition: number; next: number; end: number };
+
+async function* pagesOf(
+  log: LetterLog,
+  { partition, from, count }: LetterRange,
+): AsyncGenerator<{ entries: LogEntry<Topics['dead-letters']>[]; stand: Stand }> {
+  const ends = await log.ends('dead-letters');
+  const partitions = partition === null ? [...ends.keys()].sort((left, right) => left - right) : [partition];
+  let left = count;
+  for (const each of partitions) {
+    const end = ends.get(each) ?? 0;
+    let next = Math.min(from, end);
+    if (next === end) yield { entries: [], stand: { partition: each, next, end } };
+    while (next < end) {
+      if (left === 0) return;
+      const entries = await log.read('dead-letters', each, next, Math.min(left, lettersAtOnce));
+      // What expired at the beginning of a partition leaves a gap.
+      next = entries.length === 0 ? end : entries.at(-1)!.offset + 1;
+      left -= entries.length;
+      yield { entries, stand: { partition: each, next, end } };
+    }
+  }
 }
 
-/** `next`: where to read on; `end`: how far there is anything. */
+/** Where a range without a partition goes on: there, and in all partitions after it. */
+type GoesOn = { more?: { partition: number; from: number } };
+
+async function goesOn(log: LetterLog, range: LetterRange, { partition, next, end }: Stand): Promise<GoesOn> {
+  if (range.partition !== null) return {};
+  if (next < end) return { more: { partition, from: next } };
+  const later = [...(await log.ends('dead-letters'))].filter(([other, last]) => other > partition && last > range.from);
+  const [first] = later.sort(([left], [right]) => left - right);
+  return first === undefined ? {} : { more: { partition: first[0], from: range.from } };
+}
+
+/** `next`: where to read on; `end`: how far there is anything; both in the partition that was read last. */
 export async function listLetters(
   log: LetterLog,
   range: LetterRange,
-): Promise<{ letters: Letter[]; next: number; end: number }> {
-  const { entries, end, next } = await readRange(log, range);
-  const letters = entries.map(({ offset, record: { receivedAt, reason, pointer } }) => ({
-    ...{ offset, receivedAt, reason, pointer },
-  }));
-  return { letters, next, end };
+): Promise<{ letters: Letter[]; next: number; end: number } & GoesOn> {
+  const letters: Letter[] = [];
+  let stand: Stand = { partition: range.partition ?? 0, next: 0, end: 0 };
+  for await (const page of pagesOf(log, range)) {
+    stand = page.stand;
+    for (const { partition, offset, record } of page.entries) {
+      const { receivedAt, reason, pointer } = record;
+      letters.push({ partition, offset, receivedAt, reason, pointer });
+    }
+  }
+  return { letters, next: stand.next, end: stand.end, ...(await goesOn(log, range, stand)) };
 }
 
-export type Replay = { read: number; understood: number; stillNot: number; next: number };
+export type Replay = { read: number; understood: number; stillNot: number; next: number } & GoesOn;
 
 /** What is understood now is appended like any webhook, as received when it was; read twice it is absorbed like one that came twice. */
 export async function replayLetters(parts: ReplayParts, range: LetterRange): Promise<Replay> {
   const { log, vault, clock, readBody } = parts;
   let understood = 0;
   let read = 0;
-  let next = range.from;
-  while (read < range.count) {
-    const count = Math.min(lettersAtOnce, range.count - read);
-    const page = await readRange(log, { ...range, from: next, count });
-    next = page.next;
+  let stand: Stand = { partition: range.partition ?? 0, next: 0, end: 0 };
+  for await (const page of pagesOf(log, range)) {
+    stand = page.stand;
     read += page.entries.length;
     for (const { key, record } of page.entries) {
       const body = Buffer.from(vault.open(sealedPlaces.letter(key), record.sealedPayload));
@@ -67,9 +101,8 @@ export async function replayLetters(parts: ReplayParts, range: LetterRange): Pro
       if (entries.length > 0) await parts.append(entries);
       await nextTurn();
     }
-    if (page.entries.length < count) break;
   }
-  return { read, understood, stillNot: read - understood, next };
+  return { read, understood, stillNot: read - understood, next: stand.next, ...(await goesOn(log, range, stand)) };
 }
 
 /** Of a letter that is understood in part: what is not has its letter and its pass already. */

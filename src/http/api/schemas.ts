@@ -299,14 +299,24 @@ export const marginSchema = z.object({
 });
 
 export const letterQuery = z.object({
-  partition: z.coerce.number().int().min(0).max(10_000).default(0),
+  partition: z.coerce.number().int().min(0).max(10_000).nullable().default(null),
   from: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
   limit: z.coerce.number().int().min(1).max(200).default(50),
 });
 export const letterPage = z.object({
-  letters: z.array(z.object({ offset: z.int(), receivedAt: time, reason: z.string(), pointer: z.string().nullable() })),
+  letters: z.array(
+    z.object({
+      partition: z.int(),
+      offset: z.int(),
+      receivedAt: time,
+      reason: z.string(),
+      pointer: z.string().nullable(),
+    }),
+  ),
   next: z.int(),
   end: z.int(),
+  /** Where a listing without a partition goes on. */
+  more: z.object({ partition: z.int(), from: z.int() }).optional(),
 });
 export const replayBody = z.strictObject({
   partition: z.int().min(0).max(10_000),
