@@ -13,6 +13,7 @@ import { quickCheck } from './adapters/embedded/quick-check.ts';
 import { openEmbeddedReader } from './adapters/embedded/reader.ts';
 import { openSetBack as openEmbeddedSetBack, openEmbeddedStore } from './adapters/embedded/store.ts';
 import { openKafkaLog } from './adapters/kafka/log.ts';
+import { openKafkaReader } from './adapters/kafka/reader.ts';
 import { openRedisStore } from './adapters/redis/store.ts';
 import { createService } from './adapters/service/service.ts';
 import { createSystemClock } from './adapters/system/clock.ts';
@@ -45,6 +46,7 @@ import { type Engine, type Store, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
 import { bodyReader } from './http/door.ts';
 import { createJournal, type Journal } from './http/journal.ts';
+import { createWaitingServer, storeUnreachable } from './http/waiting.ts';
 import { prepareCalendar } from './pricing/schedule.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { createRuleWatch } from './rule-watch.ts';
@@ -115,7 +117,7 @@ async function openStore(
         onAnchorFault: (text) => watchers.journal.error('anchor-unwritten', { text }),
       });
     case 'kafka':
-      return whenThere(config.store, { ...watchers, appendTimeoutMs: config.http.appendTimeoutMs });
+      return whenThere(config.store, config, watchers);
     default:
       return config.store satisfies never;
   }
@@ -141,29 +143,60 @@ function anchorAt(dataDir: string, { audit, pseudonymKey }: Place): AnchorPlace 
   return secret === null ? null : anchorOf(dataDir, { audit, pseudonymKey: secret }, null);
 }
 
-/** Servers may come up after the desk: it waits for them, and says for what. */
-async function whenThere(...parts: Parameters<typeof openSharedStore>): Promise<OpenStore> {
-  for (;;) {
-    try {
-      return await openSharedStore(...parts);
-    } catch (fault) {
-      if (!(fault instanceof Fault) || !fault.retryable) throw fault;
-      parts[1].journal.warn('waiting-for-store', { code: fault.code, text: fault.message });
-      await new Promise((resolve) => setTimeout(resolve, storeRetryMs));
+/**
+ * Servers may come up after the desk: it waits for them, and says for what, in the log and to whoever asks for its health. The alarm is
+ * raised once a wait.
+ */
+async function whenThere(
+  place: Extract<StorePlace, { backend: 'kafka' }>,
+  { http }: Config,
+  watchers: { vault: Vault; journal: Journal; onFault: (fault: Fault) => void },
+): Promise<OpenStore> {
+  const { journal } = watchers;
+  const waiting = createWaitingServer(http);
+  let alarmed = false;
+  const onWaiting = (fault: Fault): void => {
+    const said = { code: fault.code, text: fault.message };
+    journal.warn('waiting-for-store', said);
+    waiting.say(fault);
+    if (!alarmed) journal.error('alarm', { ...said, code: storeUnreachable });
+    alarmed = true;
+  };
+  const { appendTimeoutMs } = http;
+  try {
+    for (;;) {
+      try {
+        return await openSharedStore(place, { ...watchers, appendTimeoutMs, create: true, onWaiting });
+      } catch (fault) {
+        if (!(fault instanceof Fault) || !fault.retryable) throw fault;
+        onWaiting(fault);
+        await new Promise((resolve) => setTimeout(resolve, storeRetryMs));
+      }
     }
+  } finally {
+    await waiting.close();
   }
 }
 
 /** Kafka for the log, Redis for the views: what several processes of one desk have in common. */
 async function openSharedStore(
   { kafka, redis }: Extract<StorePlace, { backend: 'kafka' }>,
-  watchers: { vault: Vault; journal: Journal; onFault: (fault: Fault) => void; appendTimeoutMs: number },
+  watchers: {
+    vault: Vault;
+    journal: Journal;
+    onFault: (fault: Fault) => void;
+    appendTimeoutMs: number;
+    create: boolean;
+    onWaiting: (fault: Fault) => void;
+  },
 ): Promise<OpenStore> {
-  const { vault, journal, onFault, appendTimeoutMs } = watchers;
+  const { vault, journal, onFault, appendTimeoutMs, create, onWaiting } = watchers;
   const shared = await openRedisStore(redis);
   try {
     const records = await openKafkaLog({
       settings: { ...kafka, appendTimeoutMs },
+      create,
+      onWaiting,
       seal: vault.seal,
       onClosed: ({ code, message }) => journal.error('partition-closed', { code, text: message }),
       onStalled: onFault,
@@ -193,8 +226,8 @@ async function openSharedStore(
   }
 }
 
-/** For commands that move a desk: no daemon has it open, where that can be told. */
-async function openWhole(place: StorePlace): Promise<OpenStore> {
+/** For commands that move a desk: no daemon has it open, where that can be told. `create`: a store is made where there is none. */
+async function openWhole(place: StorePlace, { create }: { create: boolean }): Promise<OpenStore> {
   const onFault = (fault: Fault) => {
     throw fault;
   };
@@ -203,7 +236,9 @@ async function openWhole(place: StorePlace): Promise<OpenStore> {
   }
   const journal = createJournal('error', process.stderr);
   const nobody = createVault(randomUUID() + randomUUID());
-  return openSharedStore(place, { vault: nobody, journal, onFault, appendTimeoutMs: commandTimeoutMs });
+  const onWaiting = ({ code, message }: Fault) => journal.error('waiting-for-store', { code, text: message });
+  const watchers = { vault: nobody, journal, onFault, onWaiting };
+  return openSharedStore(place, { ...watchers, appendTimeoutMs: commandTimeoutMs, create });
 }
 
 /** The store of a command that accepts what became of it. */
@@ -228,8 +263,23 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
     const key = secret === null ? null : createAuditKey(secret);
     return openEmbeddedReader({ directory: place.dataDir, anchor: { file, key } });
   }
-  const { log, views, flows, control, house, ruleBook, close } = await openWhole(place);
-  return { log, views, flows, control, house, ruleBook, appendBeside: log.append, verifyChain: null, close };
+  const journal = createJournal('error', process.stderr);
+  const { views, flows, control, close } = await openRedisStore(place.redis);
+  const records = openKafkaReader({
+    settings: { ...place.kafka, appendTimeoutMs: commandTimeoutMs },
+    onLine: (level, text) => journal[level]('kafka', { text }),
+  });
+  return {
+    ...records,
+    views,
+    flows,
+    control,
+    verifyChain: null,
+    close: async () => {
+      await records.close();
+      await close();
+    },
+  };
 }
 
 /** The desk and everything under it; `close` undoes it in reverse. */

@@ -20,11 +20,11 @@ async function stateOf(reader: DeskReader, requestId: string): Promise<RequestSt
   return (await reader.views.read([requestId])).get(requestId)?.state ?? null;
 }
 
-/** The offset that our record has got, as far as the log can tell; the views have folded it once they are past it. */
-async function foldedPast(world: CommandWorld, reader: DeskReader, end: number): Promise<boolean> {
+/** Whether a live process folds the partition as far as `end` before long. */
+async function foldedPast(world: CommandWorld, reader: DeskReader, partition: number, end: number): Promise<boolean> {
   const until = world.clock.now() + foldTimeoutMs;
   for (;;) {
-    if ((await reader.views.applied(0)) >= end) return true;
+    if ((await reader.views.applied(partition)) >= end) return true;
     if (world.clock.now() >= until) return false;
     await wait(world.clock, pollMs);
   }
@@ -45,13 +45,16 @@ export async function resolveBid(
     if (!allowedIn(before.phase).includes(as)) throw refusal(before.phase);
     const record: Resolved = { kind: 'resolved', requestId, at: world.clock.now(), as, by, reason };
     await reader.appendBeside([{ topic: 'auctions', key: requestId, record }]);
-    const end = (await reader.log.ends('auctions')).get(0) ?? 0;
+    const partition = await reader.partitionOf('auctions', requestId);
+    // Our record stands before it.
+    const end = (await reader.log.ends('auctions')).get(partition) ?? 0;
     const live = (await reader.control.acknowledged()).some(({ at }) => world.clock.now() - at < lifeMs);
     if (!live) {
       world.terminal.write(resolve.stored(requestId));
       return;
     }
-    if (!(await foldedPast(world, reader, end))) throw new Fault('not-acknowledged', resolve.late(requestId));
+    if (!(await foldedPast(world, reader, partition, end)))
+      throw new Fault('not-acknowledged', resolve.late(requestId));
     const after = (await stateOf(reader, requestId)) ?? before;
     const ours = after.resolution?.at === record.at && after.resolution.by === by;
     if (!ours) throw new Fault('not-allowed', resolve.overtaken(requestId, states[after.phase]));

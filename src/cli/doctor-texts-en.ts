@@ -30,6 +30,7 @@ export const doctorEn: Texts['doctor'] = {
     'configuration-refused': ({ text }) => [String(text), 'mend the setting that is named'],
     'directory-fits': ({ path }) => [String(path)],
     'directory-new': ({ path }) => [`${path} has no data yet`, 'lance run makes it'],
+    'topics-new': ({ path }) => [`${path}: the topics do not exist yet`, 'lance run creates them'],
     'directory-unwritable': ({ path }) => [`${path} cannot be written`, 'mend LANCE_DATA_DIR or the permissions'],
     'store-unreadable': ({ text }) => [String(text), 'see whether the file was changed and go back to a copy'],
     'daemon-live': ({ count }) => [`running (${count})`],

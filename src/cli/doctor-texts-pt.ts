@@ -30,6 +30,7 @@ export const doctorPt = {
     'configuration-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o ajuste nomeado'],
     'directory-fits': ({ path }: DoctorFigures) => [String(path)],
     'directory-new': ({ path }: DoctorFigures) => [`${path} ainda não tem dados`, 'lance run o cria'],
+    'topics-new': ({ path }: DoctorFigures) => [`${path}: os tópicos ainda não existem`, 'lance run os cria'],
     'directory-unwritable': ({ path }: DoctorFigures) => [
       `${path} não pode ser escrito`,
       'corrija LANCE_DATA_DIR ou as permissões',

@@ -104,16 +104,25 @@ async function checkFilePages(world: CommandWorld, store: StorePlace): Promise<F
   return [found('data-directory', 'warn', 'file-unchecked', { durationMs: quickCheckTimeoutMs })];
 }
 
+async function checkPlace(reader: DeskReader, store: StorePlace, path: string): Promise<Finding> {
+  if (store.backend === 'kafka') {
+    // Topics are created at the first start.
+    const isNew = (await reader.log.ends('auctions')).size === 0;
+    return isNew
+      ? found('data-directory', 'warn', 'topics-new', { path })
+      : found('data-directory', 'ok', 'directory-fits', { path });
+  }
+  const mode = modeForOthers(store.dataDir);
+  return mode === null
+    ? found('data-directory', 'ok', 'directory-fits', { path })
+    : found('data-directory', 'warn', 'directory-wide', { path, text: mode });
+}
+
 async function examineStore(world: CommandWorld, store: StorePlace, path: string): Promise<Finding[]> {
   let reader: DeskReader | null = null;
   try {
     reader = await world.openReader(store);
-    const mode = store.backend === 'embedded' ? modeForOthers(store.dataDir) : null;
-    const findings = [
-      mode === null
-        ? found('data-directory', 'ok', 'directory-fits', { path })
-        : found('data-directory', 'warn', 'directory-wide', { path, text: mode }),
-    ];
+    const findings = [await checkPlace(reader, store, path)];
     findings.push(...(await checkDaemon(world, reader, store)), ...(await checkLog(world, reader)));
     const { pseudonymKey } = world.place();
     if (pseudonymKey !== null) findings.push(await checkKey(reader, world.createVault(pseudonymKey)));

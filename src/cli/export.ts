@@ -27,7 +27,7 @@ export async function exportDesk(world: CommandWorld, path: string, json: boolea
   if (existsSync(path)) throw new Fault('not-allowed', texts.move.fileThere(path));
   // Where no desk has ever been, this says so and makes nothing.
   await (await world.openReader(place)).close();
-  const store = await world.openWhole(place);
+  const store = await world.openWhole(place, { create: false });
   try {
     await refuseRunning(world, store);
     const file = createDeskFile(path, (why) => texts.move.unwritable(path, why));
@@ -58,7 +58,7 @@ export async function undoExport(world: CommandWorld): Promise<void> {
   const { move } = world.format.texts;
   const { store: place } = world.place();
   await (await world.openReader(place)).close();
-  const store = await world.openWhole(place);
+  const store = await world.openWhole(place, { create: false });
   try {
     const mark = await store.house.read();
     if (mark === null) throw new Fault('not-found', move.notMoved);

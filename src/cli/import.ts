@@ -23,7 +23,7 @@ export async function importDesk(world: CommandWorld, path: string, json: boolea
   });
   checking.end();
   const { store: place } = world.place();
-  const store = await world.openWhole(place);
+  const store = await world.openWhole(place, { create: true });
   try {
     await refuseFull(world, store, place.backend);
     await store.house.write({ kind: 'arriving', file: resolve(path), at: world.clock.now() });

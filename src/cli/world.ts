@@ -4,6 +4,7 @@ import type { StorePlace } from '../config/store-place.ts';
 import type { ConfigResult, Model, Place } from '../config.ts';
 import type { ChainHeads, ChainVerdict } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { Topic } from '../domain/records.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { FlowStore } from '../origination/ports.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
@@ -19,6 +20,7 @@ export type DeskReader = {
   control: Control;
   house: Pick<House, 'read' | 'origins'>;
   ruleBook: RuleBook;
+  partitionOf: (topic: Topic, key: string) => Promise<number>;
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
   /** Checks every chain of the log, and the heads anchored outside of it. Null where none is kept. */
   verifyChain: ((onProgress: (verified: number) => void) => Promise<ChainVerdict>) | null;
@@ -63,8 +65,10 @@ export type CommandWorld = {
   model: () => Model;
   /** Rejects with `data-directory-unusable`, or with what a server of the store did not do. */
   openReader: (store: StorePlace) => Promise<DeskReader>;
-  /** Makes an empty store where there is none. Rejects with `data-directory-in-use` where a daemon holds it. */
-  openWhole: (store: StorePlace) => Promise<WholeStore>;
+  /**
+   * Rejects with `data-directory-in-use` where a daemon holds it. `create`: an empty store is made where there is none.
+   */
+  openWhole: (store: StorePlace, options: { create: boolean }) => Promise<WholeStore>;
   /** Opens a store that was set back, and says what of it is lost. Rejects with `data-directory-in-use` as `openWhole`. */
   openSetBack: (store: StorePlace) => Promise<SetBackStore>;
   /** Whether the pages of the store's file fit together; null where there is no file. Gives up after `timeoutMs`. */

@@ -25,13 +25,15 @@ export async function createBroker(plan: {
   jars: string;
   directory: string;
   ports: readonly [broker: number, controller: number];
+  /** Beside what `brokerSettings` says, or instead of it. */
+  settings?: Readonly<Record<string, string>>;
   changed: () => void;
 }): Promise<Part> {
   const classpath = join(plan.jars, '*');
   await mkdir(plan.directory);
   await writeFile(
     join(plan.directory, 'server.properties'),
-    brokerProperties(plan.ports, join(plan.directory, 'data')),
+    brokerProperties(plan.ports, join(plan.directory, 'data'), plan.settings ?? {}),
   );
   await writeFile(join(plan.directory, 'log4j2.properties'), logToOutput);
   const format = ['-cp', classpath, 'kafka.tools.StorageTool', 'format', '-t', clusterId(), '-c', 'server.properties'];
@@ -82,13 +84,18 @@ export const brokerSettings: Readonly<Record<string, string>> = {
   'log.cleaner.dedupe.buffer.size': '16777216',
 };
 
-function brokerProperties([broker, controller]: readonly [number, number], data: string): string {
+function brokerProperties(
+  [broker, controller]: readonly [number, number],
+  data: string,
+  others: Readonly<Record<string, string>>,
+): string {
   const settings = {
     ...brokerSettings,
     'controller.quorum.voters': `1@${host}:${controller}`,
     listeners: `PLAINTEXT://${host}:${broker},CONTROLLER://${host}:${controller}`,
     'advertised.listeners': `PLAINTEXT://${host}:${broker}`,
     'log.dirs': data,
+    ...others,
   };
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${value}\n`)

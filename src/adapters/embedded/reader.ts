@@ -26,6 +26,7 @@ export type EmbeddedReader = {
   house: Pick<House, 'read' | 'origins'>;
   ruleBook: RuleBook;
   /** Appends in one transaction; a running daemon sees the entries within 250 ms. Rejects with `log-unavailable`. */
+  partitionOf: () => Promise<number>;
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
   /** Checks the hash chains, and the heads that were anchored; `onProgress` hears how many records fit so far. */
   verifyChain: (onProgress: (verified: number) => void) => Promise<ChainVerdict>;
@@ -115,6 +116,7 @@ function createReader(
       read: async () => control.ruleBook(),
       append: async (entry) => stored(() => control.addToRuleBook(entry)),
     },
+    partitionOf: async () => 0,
     appendBeside: async (entries) => {
       const encoded = noEntries();
       encode(entries, encoded);

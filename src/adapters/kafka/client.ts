@@ -2,10 +2,23 @@
 import './kafkajs-mends.ts';
 import { Kafka, logLevel } from 'kafkajs';
 import { Fault } from '../../errors.ts';
+import { causeText } from './cause.ts';
 import type { KafkaSettings } from './settings.ts';
 
-/** A line that kafkajs would print: never payloads, only what it does and with whom. */
+/** A line that kafkajs would print, with its cause: never payloads, only what it does and with whom. */
 export type LogLine = (level: 'warn' | 'error', text: string) => void;
+
+/** Fields of kafkajs' lines that say what is behind the message. */
+type LoggedFields = { message: string; error?: unknown; broker?: unknown; topic?: unknown; groupId?: unknown };
+
+export function lineOf({ message, error, broker, topic, groupId }: LoggedFields): string {
+  const cause = typeof error === 'string' ? error : error instanceof Error ? causeText(error) : '';
+  const text = cause === '' || message.includes(cause) ? message : `${message}: ${cause}`;
+  const places = Object.entries({ topic, broker, group: groupId })
+    .filter(([, place]) => typeof place === 'string' && place !== '' && !text.includes(place))
+    .map(([name, place]) => `${name} ${place}`);
+  return places.length === 0 ? text : `${text} (${places.join(', ')})`;
+}
 
 const repeatMs = 10_000;
 const rememberedLines = 100;
@@ -35,12 +48,11 @@ export function createClient(settings: KafkaSettings, onLine: LogLine): Kafka {
     logCreator:
       () =>
       ({ level, log }) =>
-        onLine(level === logLevel.ERROR ? 'error' : 'warn', log.message),
+        onLine(level === logLevel.ERROR ? 'error' : 'warn', lineOf(log as LoggedFields)),
   });
 }
 
 export function unavailable(cause: unknown): Fault {
   if (cause instanceof Fault) return cause;
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new Fault('log-unavailable', `Kafka: ${why}.`, cause);
+  return new Fault('log-unavailable', `Kafka: ${causeText(cause)}.`, cause);
 }

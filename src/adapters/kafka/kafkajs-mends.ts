@@ -1,5 +1,5 @@
 /**
- * Four mends of kafkajs 2.2.4 from outside; it has had no release since 2023.
+ * Five mends of kafkajs 2.2.4 from outside; it has had no release since 2023.
  *
  * Idle loop (kafkajs #1704, #1751): once a connection has had an answer, its request queue looks for pending requests every
  * millisecond for ever, because the wait until the end of a throttling that never was is negative. That is 5 % of a core in
@@ -12,9 +12,13 @@
  * Lost socket: two requests that find a connection not yet open both open it, and the first socket is forgotten but stays
  * open; the process then never ends by itself. Here the second request waits for the first one's attempt.
  *
+ * Lost causes: where a broker refuses, kafkajs logs a sentence without the error code, and the error itself does not say which
+ * topic it is about, although the answer did. Here both are kept: see `cause.ts`.
+ *
  * Costly writing: what a plain producer sends takes a tenth of a busy desk's CPU to put together: see `produce-bytes.ts`.
  */
 import { createRequire } from 'node:module';
+import { causeText, placeOf } from './cause.ts';
 import { type ProduceBody, produceBytes } from './produce-bytes.ts';
 
 type RequestQueue = {
@@ -37,7 +41,18 @@ type Definition = (given: ProduceArguments) => { request: { encode: () => Promis
 type Produce = { protocol: (asked: { version: number }) => Definition };
 type Encoder = { buf: Buffer; offset: number; ensureAvailable: (length: number) => void };
 
-type Connection = { connect: () => Promise<unknown> };
+type Sent = {
+  request: { apiName: string; apiKey: number; apiVersion: number };
+  response: { decode: (bytes: unknown) => Promise<unknown>; parse: (answer: unknown) => Promise<unknown> };
+  logResponseError?: boolean;
+};
+type Connection = {
+  host: string;
+  port: number;
+  connect: () => Promise<unknown>;
+  send: (sent: Sent) => Promise<unknown>;
+  logError: (text: string, fields: object) => void;
+};
 
 const pendingLookMs = 10;
 const timeoutLookMs = 200;
@@ -93,6 +108,33 @@ connection.connect = function connectOnce(this: Connection): Promise<unknown> {
   const attempt = openOne.call(this).finally(() => opening.delete(this));
   opening.set(this, attempt);
   return attempt;
+};
+
+const sendOne = connection.send;
+
+/** The error of an answer, with what the answer said beside its code. */
+function keepPlace(cause: unknown, answer: unknown, broker: string): void {
+  if (!(cause instanceof Error)) return;
+  const known = cause as Error & { code?: unknown; topic?: unknown; broker?: unknown; errors?: readonly unknown[] };
+  for (const inner of known.errors ?? []) keepPlace(inner, answer, broker);
+  known.broker ??= broker;
+  if (known.topic === undefined && typeof known.code === 'number') Object.assign(known, placeOf(answer, known.code));
+}
+
+connection.send = function keepCauses(this: Connection, sent: Sent): Promise<unknown> {
+  const parse = async (answer: unknown): Promise<unknown> => {
+    try {
+      return await sent.response.parse(answer);
+    } catch (cause) {
+      keepPlace(cause, answer, `${this.host}:${this.port}`);
+      const { apiName, apiKey, apiVersion } = sent.request;
+      if (sent.logResponseError !== false) {
+        this.logError(`${apiName}(key: ${apiKey}, version: ${apiVersion}) was refused`, { error: causeText(cause) });
+      }
+      throw cause;
+    }
+  };
+  return sendOne.call(this, { ...sent, response: { ...sent.response, parse }, logResponseError: false });
 };
 
 const firstPlainVersion = 3;

@@ -1,6 +1,6 @@
 /** The event log on Kafka: topics made, schemas registered, appended and read, watched over. */
-import type { EventLog, House, LogEntry, RuleBook, Snapshots } from '../../bidding/ports.ts';
-import type { Topic, Topics } from '../../domain/records.ts';
+import type { EventLog, House, RuleBook, Snapshots } from '../../bidding/ports.ts';
+import type { Topic } from '../../domain/records.ts';
 import { sealedPlaces, type Vault } from '../../domain/vault.ts';
 import { Fault } from '../../errors.ts';
 import { createAppender } from './appender.ts';
@@ -8,10 +8,11 @@ import { createClient, type LogLine, unavailable, withoutRepeats } from './clien
 import { createConsumer, type KafkaConsumer } from './consume.ts';
 import { createHouse, createRuleBook } from './house.ts';
 import { createPartitionReader, type RawRecord } from './partitions.ts';
-import { type Codec, registerSchemas } from './registry.ts';
+import { createLogReading } from './read-log.ts';
+import { registerSchemas } from './registry.ts';
 import { type KafkaSettings, recordTopics, topicNameOf } from './settings.ts';
 import { createSnapshots } from './snapshots.ts';
-import { ensureTopics } from './topics.ts';
+import { ensureTopics, lacksBrokers } from './topics.ts';
 
 /** What the desk has not read yet, for metrics. */
 type ConsumerLag = { topic: Topic; partition: number; records: number; seconds: number };
@@ -29,8 +30,10 @@ export type KafkaLog = {
   close: () => Promise<void>;
 };
 
-const pageWaitMs = 500;
 const prepareRetryMs = 200;
+/** Brokers of a new cluster come up within this of each other; later, too few of them are a mistake in the settings. */
+const brokersComeMs = 15_000;
+const tellMs = 10_000;
 
 /**
  * Rejects with `configuration-invalid` where topics or schemas do not fit, with `log-unavailable` where brokers or registry
@@ -38,6 +41,10 @@ const prepareRetryMs = 200;
  */
 export async function openKafkaLog(options: {
   settings: KafkaSettings;
+  /** False: rejects with `not-found` where a topic is missing. */
+  create?: boolean;
+  /** Brokers do not answer yet, or are too few; said every few seconds while that is waited for. */
+  onWaiting?: (fault: Fault) => void;
   /** Encrypts what is kept of a record that cannot be decoded. */
   seal: Vault['seal'];
   /** A partition was closed: it cannot be read any further, the others go on. */
@@ -49,7 +56,11 @@ export async function openKafkaLog(options: {
   const { settings } = options;
   const onLine = withoutRepeats(options.onLine ?? (() => undefined), Date.now);
   const kafka = createClient(settings, onLine);
-  const [codec] = await Promise.all([registerSchemas(settings), prepareTopics(settings, onLine)]);
+  const { create = true, onWaiting = () => undefined } = options;
+  const preparing = prepareTopics(settings, { create, onLine, onWaiting });
+  // Where nothing is to be created, no schema is registered before the topics are known to exist.
+  if (!create) await preparing;
+  const [codec] = await Promise.all([registerSchemas(settings), preparing]);
   const desk = await createAppender(kafka, codec, settings);
   const door = await createAppender(kafka, codec, settings);
   const reader = createPartitionReader(kafka);
@@ -95,38 +106,8 @@ export async function openKafkaLog(options: {
       const stop = () => consumer.stop().finally(() => consumers.delete(consumer));
       return { owns: consumer.owns, stop };
     },
-    read: async (topic, partition, from, limit) => {
-      const entries: LogEntry<Topics[typeof topic]>[] = [];
-      for await (const record of scan(topic, partition, from)) {
-        entries.push(await entryOf(codec, topic, partition, record));
-        if (entries.length === limit) break;
-      }
-      return entries;
-    },
-    readKey: async (topic, key) => {
-      const partition = await reader.partitionOf(topicNameOf(settings, topic), key);
-      const entries: LogEntry<Topics[typeof topic]>[] = [];
-      for await (const record of scan(topic, partition, 0)) {
-        if (record.key === key) entries.push(await entryOf(codec, topic, partition, record));
-      }
-      return entries;
-    },
-    ends: (topic) => reader.offsets(topicNameOf(settings, topic), 'next'),
+    ...createLogReading(reader, codec.decode, settings),
   };
-
-  /** To the end that the partition had when the scan began. */
-  async function* scan(topic: Topic, partition: number, from: number): AsyncGenerator<RawRecord> {
-    const topicName = topicNameOf(settings, topic);
-    const [firsts, ends] = await Promise.all([reader.offsets(topicName, 'first'), reader.offsets(topicName, 'next')]);
-    const end = ends.get(partition) ?? 0;
-    for (let next = Math.max(from, firsts.get(partition) ?? 0); next < end; ) {
-      const fetched = await reader.fetch(topicName, new Map([[partition, next]]), pageWaitMs);
-      const records = fetched.get(partition)?.records ?? [];
-      if (records.length === 0) return;
-      yield* records;
-      next = records.at(-1)!.offset + 1;
-    }
-  }
 
   const watchdog = setInterval(() => {
     const fault = stallOf([...consumers], settings, Date.now());
@@ -173,35 +154,36 @@ export function stallOf(
   return null;
 }
 
-async function prepareTopics(settings: KafkaSettings, onLine: LogLine): Promise<void> {
-  const giveUpAt = Date.now() + settings.startTimeoutMs;
+async function prepareTopics(
+  settings: KafkaSettings,
+  { create, onLine, onWaiting }: { create: boolean; onLine: LogLine; onWaiting: (fault: Fault) => void },
+): Promise<void> {
+  const startedAt = performance.now();
+  const passedMs = () => performance.now() - startedAt;
+  /** When the brokers first said that they are too few, and when waiting was last told. */
+  let tooFewSince: number | null = null;
+  let toldAt = Number.NEGATIVE_INFINITY;
   const admin = createClient(settings, onLine).admin();
   try {
     for (;;) {
+      const brokersMayCome =
+        tooFewSince === null || passedMs() - tooFewSince < Math.min(brokersComeMs, settings.startTimeoutMs);
       try {
         await admin.connect();
-        return await ensureTopics(admin, settings);
+        return await ensureTopics(admin, settings, { create, brokersMayCome });
       } catch (cause) {
         // A broker that does not answer yet, or does not know yet of the topic that was just made.
-        if (cause instanceof Fault || Date.now() + prepareRetryMs > giveUpAt) throw unavailable(cause);
+        if (cause instanceof Fault) throw cause;
+        if (lacksBrokers(cause)) tooFewSince ??= passedMs();
+        else if (passedMs() + prepareRetryMs > settings.startTimeoutMs) throw unavailable(cause);
+        if (passedMs() - toldAt >= tellMs) {
+          toldAt = passedMs();
+          onWaiting(unavailable(cause));
+        }
         await new Promise((resolve) => setTimeout(resolve, prepareRetryMs));
       }
     }
   } finally {
     await admin.disconnect().catch(() => undefined);
-  }
-}
-
-async function entryOf<T extends Topic>(
-  codec: Codec,
-  topic: T,
-  partition: number,
-  { offset, key, value }: RawRecord,
-): Promise<LogEntry<Topics[T]>> {
-  try {
-    return { partition, offset, key, record: (await codec.decode(value)) as Topics[T] };
-  } catch (fault) {
-    if (!(fault instanceof Fault)) throw fault;
-    throw new Fault(fault.code, `${topic}/${partition} at ${offset}: ${fault.message}`, fault);
   }
 }

@@ -26,6 +26,7 @@ type Message = {
 type Fetched = { topicName: string; partitions: { partition: number; highWatermark: string; messages: Message[] }[] };
 
 type Broker = {
+  metadata: (topics: readonly string[]) => Promise<unknown>;
   fetch: (request: {
     isolationLevel: number;
     maxWaitTime: number;
@@ -44,6 +45,7 @@ type Cluster = {
   addMultipleTargetTopics: (topics: readonly string[]) => Promise<void>;
   findTopicPartitionMetadata: (topic: string) => { partitionId: number }[];
   findLeaderForPartitions: (topic: string, partitions: readonly number[]) => Record<string, number[]>;
+  findControllerBroker: () => Promise<Broker>;
   findBroker: (node: { nodeId: string }) => Promise<Broker>;
   removeBroker: (address: { host: string; port: number }) => void;
   fetchTopicsOffset: (
@@ -61,6 +63,8 @@ export type PartitionReader = {
   /** The first offset still kept, or the one that the next record will get, of each partition. */
   offsets: (topic: string, which: 'first' | 'next') => Promise<ReadonlyMap<number, number>>;
   partitionOf: (topic: string, key: string) => Promise<number>;
+  /** Asking creates nothing. */
+  exists: (topic: string) => Promise<boolean>;
   close: () => Promise<void>;
 };
 
@@ -86,18 +90,18 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
 
   const underWay = new Set<Promise<unknown>>();
 
-  function trying<R>(topic: string, ask: () => Promise<R>): Promise<R> {
+  function trying<R>(topic: string | null, ask: () => Promise<R>): Promise<R> {
     const asked = retrying(topic, ask).finally(() => underWay.delete(asked));
     underWay.add(asked);
     return asked;
   }
 
   /** Leaders move and connections break: asked again with fresh metadata before anybody hears of it. */
-  async function retrying<R>(topic: string, ask: () => Promise<R>): Promise<R> {
+  async function retrying<R>(topic: string | null, ask: () => Promise<R>): Promise<R> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         if (!cluster.isConnected()) await cluster.connect();
-        await cluster.addMultipleTargetTopics([topic]);
+        if (topic !== null) await cluster.addMultipleTargetTopics([topic]);
         await cluster.refreshMetadataIfNecessary();
         return await ask();
       } catch (cause) {
@@ -177,6 +181,19 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
       trying(topic, async () => {
         const partitionMetadata = cluster.findTopicPartitionMetadata(topic) as never;
         return partitioner({ topic, partitionMetadata, message: { key, value: null } });
+      }).catch((cause: unknown) => {
+        throw unavailable(cause);
+      }),
+    exists: (topic) =>
+      trying(null, async () => {
+        const broker = await cluster.findControllerBroker();
+        return broker.metadata([topic]).then(
+          () => true,
+          (cause: { type?: string }) => {
+            if (cause.type === 'UNKNOWN_TOPIC_OR_PARTITION') return false;
+            throw cause;
+          },
+        );
       }).catch((cause: unknown) => {
         throw unavailable(cause);
       }),

@@ -16,14 +16,13 @@ type AvroType = {
   fromBuffer: (bytes: Buffer) => unknown;
 };
 
-export type Codec = {
-  encode: (topic: Topic, record: object) => Buffer;
-  /**
-   * A promise only where the registry is asked. Throws or rejects with `record-undecodable` where the bytes are at fault, rejects
-   * with `log-unavailable` where the registry is.
-   */
-  decode: (bytes: Buffer | null) => object | Promise<object>;
-};
+/**
+ * A promise only where the registry is asked. Throws or rejects with `record-undecodable` where the bytes are at fault, rejects
+ * with `log-unavailable` where the registry is.
+ */
+export type Decode = (bytes: Buffer | null) => object | Promise<object>;
+
+export type Codec = { encode: (topic: Topic, record: object) => Buffer; decode: Decode };
 
 /** Confluent's wire format: a zero byte, the schema's id as a 32-bit integer, the Avro bytes. */
 const headBytes = 5;
@@ -40,13 +39,23 @@ const conflict = 409;
 const otherCompatibility = 'ConfluentSchemaRegistryCompatibilityError';
 const answered = new Set([401, 403, 404, 422]);
 
-/** Waits for the registry up to `startTimeoutMs`. Rejects with `configuration-invalid` and the registry's reason. */
-export async function registerSchemas(settings: KafkaSettings): Promise<Codec> {
-  const registry = new SchemaRegistry({
+function clientOf(settings: KafkaSettings): SchemaRegistry {
+  return new SchemaRegistry({
     host: settings.registryUrl,
     retry: { retries: 0 },
     ...(settings.registryAuth === null ? {} : { auth: settings.registryAuth }),
   });
+}
+
+/** Decodes with what the registry holds, and registers nothing. */
+export function readSchemas(settings: KafkaSettings): Decode {
+  const readerOf = createReaders(clientOf(settings), new Map());
+  return (bytes) => decoded(readerOf, checked(bytes));
+}
+
+/** Waits for the registry up to `startTimeoutMs`. Rejects with `configuration-invalid` and the registry's reason. */
+export async function registerSchemas(settings: KafkaSettings): Promise<Codec> {
+  const registry = clientOf(settings);
   const giveUpAt = Date.now() + settings.startTimeoutMs;
   const writers = new Map<Topic, { id: number; schema: RecordSchema; type: AvroType }>();
   for (const topic of recordTopics) {
@@ -54,29 +63,7 @@ export async function registerSchemas(settings: KafkaSettings): Promise<Codec> {
     const id = await register(registry, `${topicNameOf(settings, topic)}-value`, text, giveUpAt);
     writers.set(topic, { id, schema: JSON.parse(text), type: (await registry.getSchema(id)) as unknown as AvroType });
   }
-  const readers = new Map<number, AvroType | Promise<AvroType>>();
-  for (const { id, type } of writers.values()) readers.set(id, type);
-
-  /** One question an id at a time. That an id is unknown is remembered, that nobody answered is not. */
-  function readerOf(id: number): AvroType | Promise<AvroType> {
-    const known = readers.get(id);
-    if (known !== undefined) return known;
-    const asked = registry.getSchema(id).then(
-      (found) => {
-        const type = found as unknown as AvroType;
-        readers.set(id, type);
-        return type;
-      },
-      (cause: unknown) => {
-        if (statusOf(cause) === 404) throw undecodable(`the registry has no schema ${id}`, cause);
-        readers.delete(id);
-        throw new Fault('log-unavailable', `The schema registry did not give schema ${id}.`, cause);
-      },
-    );
-    readers.set(id, asked);
-    return asked;
-  }
-
+  const readerOf = createReaders(registry, new Map([...writers.values()].map(({ id, type }) => [id, type])));
   let room: Buffer = Buffer.allocUnsafe(firstRoomBytes);
   const ownRecords = createOwnRecords(ownRecordsBytes);
 
@@ -95,16 +82,47 @@ export async function registerSchemas(settings: KafkaSettings): Promise<Codec> {
       if (readBack.has(topic)) ownRecords.keep(bytes, record);
       return bytes;
     },
-    decode: (bytes) => {
-      if (bytes === null || bytes.length < headBytes || bytes[0] !== 0) {
-        throw undecodable('it does not begin with the id of a schema');
-      }
-      const own = ownRecords.take(bytes);
-      if (own !== null) return own;
-      const type = readerOf(bytes.readInt32BE(1));
-      return type instanceof Promise ? type.then((known) => read(known, bytes)) : read(type, bytes);
+    decode: (given) => {
+      const bytes = checked(given);
+      return ownRecords.take(bytes) ?? decoded(readerOf, bytes);
     },
   };
+}
+
+type Readers = (id: number) => AvroType | Promise<AvroType>;
+
+function createReaders(registry: SchemaRegistry, readers: Map<number, AvroType | Promise<AvroType>>): Readers {
+  /** One question an id at a time. That an id is unknown is remembered, that nobody answered is not. */
+  return (id) => {
+    const known = readers.get(id);
+    if (known !== undefined) return known;
+    const asked = registry.getSchema(id).then(
+      (found) => {
+        const type = found as unknown as AvroType;
+        readers.set(id, type);
+        return type;
+      },
+      (cause: unknown) => {
+        if (statusOf(cause) === 404) throw undecodable(`the registry has no schema ${id}`, cause);
+        readers.delete(id);
+        throw new Fault('log-unavailable', `The schema registry did not give schema ${id}.`, cause);
+      },
+    );
+    readers.set(id, asked);
+    return asked;
+  };
+}
+
+function checked(bytes: Buffer | null): Buffer {
+  if (bytes === null || bytes.length < headBytes || bytes[0] !== 0) {
+    throw undecodable('it does not begin with the id of a schema');
+  }
+  return bytes;
+}
+
+function decoded(readerOf: Readers, bytes: Buffer): object | Promise<object> {
+  const type = readerOf(bytes.readInt32BE(1));
+  return type instanceof Promise ? type.then((known) => read(known, bytes)) : read(type, bytes);
 }
 
 function read(type: AvroType, bytes: Buffer): object {

@@ -20,6 +20,7 @@ import { newName } from './view-text.ts';
 const forgottenAfterMs = 86_400_000;
 const attempts = 50;
 
+type Acknowledged = { instance: string; revision: number; at: number };
 type Caps = readonly (readonly [name: string, limitCents: number])[];
 
 /** `era` is named anew after each loss: revisions of two eras cannot be compared. */
@@ -90,6 +91,21 @@ function createWord(connection: Connection, key: string) {
 export function createControl(connection: Connection, prefix: string): Control {
   const word = createWord(connection, `${prefix}control`);
   const acknowledgements = `${prefix}acknowledgements`;
+  let cleared = false;
+
+  /** By the last sign of each: `gone` are silent for so long that they do not count. */
+  async function acknowledgedBy(): Promise<{ living: Acknowledged[]; gone: string[] }> {
+    const flat = await connection.command<string[]>('HGETALL', acknowledgements);
+    const all: Acknowledged[] = [];
+    for (let i = 0; i + 1 < flat.length; i += 2) {
+      const [revision, at] = flat[i + 1]!.split('|');
+      all.push({ instance: flat[i]!, revision: Number(revision), at: Number(at) });
+    }
+    const newest = all.reduce((time, { at }) => Math.max(time, at), 0);
+    const living = all.filter(({ at }) => at >= newest - forgottenAfterMs);
+    return { living, gone: all.filter((each) => !living.includes(each)).map(({ instance }) => instance) };
+  }
+
   const change = async (edit: (said: Said) => Partial<Said> | null): Promise<number> => {
     const { revision } = await word.settle((said) => {
       const edited = edit(said);
@@ -131,18 +147,12 @@ export function createControl(connection: Connection, prefix: string): Control {
       }),
     acknowledge: async (instance, revision, at) => {
       await connection.command('HSET', acknowledgements, instance, `${revision}|${at}`);
-    },
-    acknowledged: async () => {
-      const flat = await connection.command<string[]>('HGETALL', acknowledgements);
-      const all: { instance: string; revision: number; at: number }[] = [];
-      for (let i = 0; i + 1 < flat.length; i += 2) {
-        const [revision, at] = flat[i + 1]!.split('|');
-        all.push({ instance: flat[i]!, revision: Number(revision), at: Number(at) });
-      }
-      const newest = all.reduce((time, { at }) => Math.max(time, at), 0);
-      const gone = all.filter(({ at }) => at < newest - forgottenAfterMs).map(({ instance }) => instance);
+      if (cleared) return;
+      // Each process clears away once what others have left behind; whoever only reads the list changes nothing.
+      cleared = true;
+      const { gone } = await acknowledgedBy();
       if (gone.length > 0) await connection.command('HDEL', acknowledgements, ...gone);
-      return all.filter(({ instance }) => !gone.includes(instance));
     },
+    acknowledged: async () => (await acknowledgedBy()).living,
   };
 }

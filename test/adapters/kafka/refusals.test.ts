@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { describe, test } from 'node:test';
-import kafkajs, { Kafka, type Producer } from 'kafkajs';
-import { withoutRepeats } from '../../../src/adapters/kafka/client.ts';
+import kafkajs, { type Admin, Kafka, type Producer } from 'kafkajs';
+import { causeText, placeOf } from '../../../src/adapters/kafka/cause.ts';
+import { lineOf, withoutRepeats } from '../../../src/adapters/kafka/client.ts';
 import { openKafkaLog, stallOf } from '../../../src/adapters/kafka/log.ts';
 import { registerSchemas } from '../../../src/adapters/kafka/registry.ts';
-import { type KafkaSettings, topicNameOf } from '../../../src/adapters/kafka/settings.ts';
+import { type KafkaSettings, type KafkaTopic, kafkaTopics, topicNameOf } from '../../../src/adapters/kafka/settings.ts';
 import type { Fault } from '../../../src/errors.ts';
 import { eventually } from '../../conformance/backend.ts';
 import { settingsOn } from '../../conformance/kafka-log.ts';
@@ -69,6 +70,139 @@ function testTopics(stack: SuiteStack): void {
       await admin.disconnect();
     });
     await assert.rejects(open(settings), (fault: Fault) => fault.exitCode === 78 && /compact/.test(fault.message));
+  });
+}
+
+/** The admin of a client of somebody else. */
+async function administer(settings: KafkaSettings, change: (admin: Admin) => Promise<unknown>): Promise<void> {
+  await withKafka(settings, async (kafka) => {
+    const admin = kafka.admin();
+    await admin.connect();
+    try {
+      await change(admin);
+    } finally {
+      await admin.disconnect();
+    }
+  });
+}
+
+function testSafety(stack: SuiteStack): void {
+  test('more replicas than brokers end the start with 78, the cause and the remedy (defect line 2)', async () => {
+    const settings = { ...settingsOn(stack, `${stack.prefix}copies.`), replication: 3, startTimeoutMs: 1_500 };
+    const said: string[] = [];
+    const waits: Fault[] = [];
+    const starting = openKafkaLog({
+      settings,
+      seal: (_place, text) => text,
+      onClosed: assert.fail,
+      onStalled: assert.fail,
+      onLine: (_level, text) => said.push(text),
+      onWaiting: (fault) => waits.push(fault),
+    });
+    await assert.rejects(starting, (fault: Fault) => {
+      assert.equal(fault.exitCode, 78);
+      assert.match(fault.message, /3 replicas: the cluster has 1 broker\. Set LANCE_KAFKA_REPLICATION/);
+      return true;
+    });
+    const topic = topicNameOf(settings, 'auctions');
+    for (const text of [waits[0]!.message, ...said]) {
+      assert.match(text, /INVALID_REPLICATION_FACTOR 38/);
+      assert.ok(text.includes(topic) && text.includes(stack.brokers), text);
+    }
+    assert.ok(waits.length > 0 && said.length > 0);
+    assert.match(said[0]!, /CreateTopics/);
+    await administer(settings, async (admin) => assert.ok(!(await admin.listTopics()).includes(topic)));
+  });
+
+  const unsafe: readonly { topic: KafkaTopic; name: string; value: string; says: RegExp }[] = [
+    { topic: 'flows', name: 'retention.ms', value: '3600000', says: /flows has retention\.ms=3600000.*158112000000/ },
+    { topic: 'callbacks', name: 'retention.bytes', value: '1000000', says: /callbacks has retention\.bytes=1000000/ },
+    { topic: 'rules', name: 'retention.ms', value: '86400000', says: /rules has retention\.ms=86400000.*set it to -1/ },
+    {
+      topic: 'dead-letters',
+      name: 'cleanup.policy',
+      value: 'compact,delete',
+      says: /dead-letters has cleanup\.policy=/,
+    },
+    { topic: 'inputs', name: 'cleanup.policy', value: 'delete', says: /inputs has cleanup\.policy=delete.*compact/ },
+    {
+      topic: 'auctions',
+      name: 'unclean.leader.election.enable',
+      value: 'true',
+      says: /auctions has unclean\.leader\.election\.enable=true/,
+    },
+    {
+      topic: 'auctions',
+      name: 'min.insync.replicas',
+      value: '2',
+      says: /min\.insync\.replicas=2 and 1 replica; it would never/,
+    },
+  ];
+  test('topics with settings that could lose records are refused, all at once and each with its remedy (defect line 2)', async () => {
+    const settings = settingsOn(stack, `${stack.prefix}unsafe.`);
+    await (await open(settings)).close();
+    const changes = Map.groupBy(unsafe, ({ topic }) => topic);
+    await administer(settings, async (admin) => {
+      await admin.alterConfigs({
+        validateOnly: false,
+        resources: [...changes].map(([topic, entries]) => ({
+          type: kafkajs.ConfigResourceTypes.TOPIC,
+          name: topicNameOf(settings, topic),
+          configEntries: entries.map(({ name, value }) => ({ name, value })),
+        })),
+      });
+    });
+    // The controller answers before the broker has read of it.
+    await eventually(async () => {
+      const fault = await open(settings).then(
+        (opened) => opened.close(),
+        (cause: Fault) => cause,
+      );
+      if (fault === undefined) return false;
+      return fault.exitCode === 78 && unsafe.every(({ says }) => says.test(fault.message));
+    });
+    await administer(settings, async (admin) => {
+      await admin.alterConfigs({
+        validateOnly: false,
+        resources: kafkaTopics.map((topic) => ({
+          type: kafkajs.ConfigResourceTypes.TOPIC,
+          name: topicNameOf(settings, topic),
+          // Longer than promised is as good.
+          configEntries: [
+            { name: 'cleanup.policy', value: ['inputs', 'house', 'snapshots'].includes(topic) ? 'compact' : 'delete' },
+            { name: 'retention.ms', value: '-1' },
+            { name: 'retention.bytes', value: '-1' },
+          ],
+        })),
+      });
+    });
+    await eventually(async () => {
+      const opened = await open(settings).catch(() => null);
+      await opened?.close();
+      return opened !== null;
+    });
+  });
+
+  test('topics with fewer replicas than the settings say are refused (defect line 2)', async () => {
+    const settings = settingsOn(stack, `${stack.prefix}fewer.`);
+    await (await open(settings)).close();
+    await assert.rejects(open({ ...settings, replication: 2 }), (fault: Fault) => {
+      assert.match(fault.message, /auctions has 1 replica, the configuration says 2: .*LANCE_KAFKA_REPLICATION/);
+      return fault.exitCode === 78;
+    });
+  });
+
+  test('an append to a topic that is gone says which topic and which broker (defect line 2)', async () => {
+    const settings = { ...settingsOn(stack, `${stack.prefix}gone.`), appendTimeoutMs: 20_000 };
+    const opened = await open(settings);
+    await opened.log.append([auctionEntry('a', '1')]);
+    await administer(settings, (admin) => admin.deleteTopics({ topics: [topicNameOf(settings, 'auctions')] }));
+    await assert.rejects(opened.log.append([auctionEntry('a', '2')]), (fault: Fault) => {
+      assert.match(fault.message, /UNKNOWN_TOPIC_OR_PARTITION 3/);
+      assert.ok(fault.message.includes(topicNameOf(settings, 'auctions')), fault.message);
+      return fault.code === 'log-unavailable';
+    });
+    await opened.close();
   });
 }
 
@@ -212,6 +346,34 @@ test('a partition that does not move, or a group that does not answer, is a stal
   assert.match(stall(at, at - 61_000)!, /the group of auctions has not answered for 61 s/i);
 });
 
+test('what kafkajs wraps is named: code, topic and broker, however deep (defect line 2)', () => {
+  const refused = (topic: string) =>
+    Object.assign(new Error('Replication factor is larger than available brokers'), {
+      ...{ name: 'KafkaJSCreateTopicError', type: 'INVALID_REPLICATION_FACTOR', code: 38, topic, broker: 'one:9092' },
+    });
+  const all = Object.assign(new Error('Topic creation errors'), { errors: [refused('a'), refused('b')] });
+  const expected =
+    'Replication factor is larger than available brokers (INVALID_REPLICATION_FACTOR 38, topic a, b, broker one:9092)';
+  assert.equal(causeText(all), expected);
+  assert.equal(causeText(new Error('gave up', { cause: new Error('again', { cause: all }) })), expected);
+  assert.equal(causeText('nothing'), 'nothing (Error)');
+  const line = lineOf({ message: 'Connection error', error: 'connect ECONNREFUSED', broker: 'one:9092' });
+  assert.equal(line, 'Connection error: connect ECONNREFUSED (broker one:9092)');
+  const answer = {
+    topics: [
+      {
+        topicName: 'a',
+        partitions: [
+          { partition: 4, errorCode: 0 },
+          { partition: 5, errorCode: 19 },
+        ],
+      },
+    ],
+  };
+  assert.deepEqual(placeOf(answer, 19), { topic: 'a', partition: 5 });
+  assert.deepEqual(placeOf(answer, 20), {});
+});
+
 test('a line that kafkajs repeats is passed on once in ten seconds', () => {
   let at = 0;
   const lines: string[] = [];
@@ -227,6 +389,7 @@ test('a line that kafkajs repeats is passed on once in ten seconds', () => {
 await describeOnStack('the log on Kafka refuses', (stack) => {
   describe('each on its own', { concurrency: 3 }, () => {
     testTopics(stack);
+    testSafety(stack);
     testRegistry(stack);
     testRecords(stack);
   });

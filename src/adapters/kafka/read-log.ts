@@ -1,0 +1,60 @@
+/** Reading the log beside a group: pages of a partition, all records of a key, and how far each partition goes. */
+import type { EventLog, LogEntry } from '../../bidding/ports.ts';
+import type { Topic, Topics } from '../../domain/records.ts';
+import { Fault } from '../../errors.ts';
+import type { PartitionReader, RawRecord } from './partitions.ts';
+import type { Decode } from './registry.ts';
+import { type KafkaSettings, topicNameOf } from './settings.ts';
+
+const pageWaitMs = 500;
+
+export type LogReading = Pick<EventLog, 'read' | 'readKey' | 'ends'>;
+
+export function createLogReading(reader: PartitionReader, decode: Decode, settings: KafkaSettings): LogReading {
+  /** To the end that the partition had when the scan began. */
+  async function* scan(topic: Topic, partition: number, from: number): AsyncGenerator<RawRecord> {
+    const topicName = topicNameOf(settings, topic);
+    const [firsts, ends] = await Promise.all([reader.offsets(topicName, 'first'), reader.offsets(topicName, 'next')]);
+    const end = ends.get(partition) ?? 0;
+    for (let next = Math.max(from, firsts.get(partition) ?? 0); next < end; ) {
+      const fetched = await reader.fetch(topicName, new Map([[partition, next]]), pageWaitMs);
+      const records = fetched.get(partition)?.records ?? [];
+      if (records.length === 0) return;
+      yield* records;
+      next = records.at(-1)!.offset + 1;
+    }
+  }
+
+  async function entryOf<T extends Topic>(
+    topic: T,
+    partition: number,
+    { offset, key, value }: RawRecord,
+  ): Promise<LogEntry<Topics[T]>> {
+    try {
+      return { partition, offset, key, record: (await decode(value)) as Topics[T] };
+    } catch (fault) {
+      if (!(fault instanceof Fault)) throw fault;
+      throw new Fault(fault.code, `${topic}/${partition} at ${offset}: ${fault.message}`, fault);
+    }
+  }
+
+  return {
+    read: async (topic, partition, from, limit) => {
+      const entries: LogEntry<Topics[typeof topic]>[] = [];
+      for await (const record of scan(topic, partition, from)) {
+        entries.push(await entryOf(topic, partition, record));
+        if (entries.length === limit) break;
+      }
+      return entries;
+    },
+    readKey: async (topic, key) => {
+      const partition = await reader.partitionOf(topicNameOf(settings, topic), key);
+      const entries: LogEntry<Topics[typeof topic]>[] = [];
+      for await (const record of scan(topic, partition, 0)) {
+        if (record.key === key) entries.push(await entryOf(topic, partition, record));
+      }
+      return entries;
+    },
+    ends: (topic) => reader.offsets(topicNameOf(settings, topic), 'next'),
+  };
+}

@@ -1,0 +1,82 @@
+/**
+ * The log for commands beside running processes. Reading creates no topic and registers no schema, so it needs no right to
+ * write; brokers and registry are asked only when something is read. A topic that does not exist holds nothing.
+ */
+import type { EventLog, House, RuleBook } from '../../bidding/ports.ts';
+import type { Topic } from '../../domain/records.ts';
+import { Fault } from '../../errors.ts';
+import { type Appender, createAppender } from './appender.ts';
+import { createClient, type LogLine, withoutRepeats } from './client.ts';
+import { createHouse, createRuleBook } from './house.ts';
+import { createPartitionReader, type PartitionReader } from './partitions.ts';
+import { createLogReading, type LogReading } from './read-log.ts';
+import { readSchemas, registerSchemas } from './registry.ts';
+import { type KafkaSettings, type KafkaTopic, topicNameOf } from './settings.ts';
+
+export type KafkaReader = {
+  log: LogReading;
+  partitionOf: (topic: Topic, key: string) => Promise<number>;
+  house: Pick<House, 'read' | 'origins'>;
+  ruleBook: RuleBook;
+  /** Registers the schemas, for it writes. Rejects with `not-found` where the topic does not exist. */
+  appendBeside: EventLog['append'];
+  close: () => Promise<void>;
+};
+
+export function openKafkaReader(options: { settings: KafkaSettings; onLine?: LogLine }): KafkaReader {
+  const { settings } = options;
+  const kafka = createClient(settings, withoutRepeats(options.onLine ?? (() => undefined), Date.now));
+  const reader = createPartitionReader(kafka);
+  const log = createLogReading(reader, readSchemas(settings), settings);
+  const house = createHouse(kafka, settings, reader);
+  const ruleBook = createRuleBook(kafka, settings, reader);
+  const isThere = whetherThere(reader, settings);
+  let appender: Promise<Appender> | null = null;
+
+  async function needTopic(topic: KafkaTopic): Promise<void> {
+    if (await isThere(topic)) return;
+    throw new Fault(
+      'not-found',
+      `The topic ${topicNameOf(settings, topic)} does not exist: no desk has run with this kafka.topicPrefix. lance run creates it.`,
+    );
+  }
+
+  return {
+    log: {
+      read: async (topic, partition, from, limit) =>
+        (await isThere(topic)) ? log.read(topic, partition, from, limit) : [],
+      readKey: async (topic, key) => ((await isThere(topic)) ? log.readKey(topic, key) : []),
+      ends: async (topic) => ((await isThere(topic)) ? log.ends(topic) : new Map()),
+    },
+    partitionOf: (topic, key) => reader.partitionOf(topicNameOf(settings, topic), key),
+    house: {
+      read: async () => ((await isThere('house')) ? house.read() : null),
+      origins: async () => ((await isThere('house')) ? house.origins() : []),
+    },
+    ruleBook: {
+      read: async () => ((await isThere('rules')) ? ruleBook.read() : []),
+      append: async (entry) => {
+        await needTopic('rules');
+        await ruleBook.append(entry);
+      },
+    },
+    appendBeside: async (entries) => {
+      for (const topic of new Set(entries.map((entry) => entry.topic))) await needTopic(topic);
+      appender ??= registerSchemas(settings).then((codec) => createAppender(kafka, codec, settings));
+      await (await appender).append(entries);
+    },
+    close: async () => {
+      const opened = await appender?.catch(() => null);
+      await Promise.all([opened?.close(), reader.close()]);
+    },
+  };
+}
+
+/** A topic that was found stays; one that is missing is looked for again. */
+function whetherThere(reader: PartitionReader, settings: KafkaSettings): (topic: KafkaTopic) => Promise<boolean> {
+  const found = new Set<KafkaTopic>();
+  return async (topic) => {
+    if (!found.has(topic) && (await reader.exists(topicNameOf(settings, topic)))) found.add(topic);
+    return found.has(topic);
+  };
+}
