@@ -20,20 +20,20 @@ export function isCode(text: string): boolean {
 
 /** A request as it is stored in clear, and its facts that are stored sealed; null: none. */
 export function splitRequest(request: LoanRequest): { clear: LoanRequest; facts: SealedFacts | null } {
+  const { extra, alertCodes } = request;
   const facts: { -readonly [F in keyof SealedFacts]: SealedFacts[F] } = {};
   const sealedGroups: SealedGroup[] = [];
-  const clear = { ...request };
-  if (Object.keys(request.extra).length > 0) {
+  if (Object.keys(extra).length > 0) {
     sealedGroups.push('extra');
-    facts.extra = request.extra;
-    clear.extra = {};
+    facts.extra = extra;
   }
-  if (request.alertCodes?.every(isCode) === false) {
+  if (alertCodes?.every(isCode) === false) {
     sealedGroups.push('alerts');
-    facts.alertCodes = request.alertCodes;
-    clear.alertCodes = null;
+    facts.alertCodes = alertCodes;
   }
-  return sealedGroups.length === 0 ? { clear: request, facts: null } : { clear: { ...clear, sealedGroups }, facts };
+  if (sealedGroups.length === 0) return { clear: request, facts: null };
+  const shownCodes = facts.alertCodes === undefined ? alertCodes : null;
+  return { clear: { ...request, extra: {}, alertCodes: shownCodes, sealedGroups }, facts };
 }
 
 /** Whether facts of one of the groups are missing from the request because they are sealed. */

@@ -30,10 +30,13 @@ export function shownBatch(vault: Vault, batchId: string): string {
 }
 
 const shortestCompanyNumber = 12;
+/** Too long for a CPF, however it is padded; most employers are written like this. */
+const surelyCompany = /^(?!000)\d{14}$/;
 
 /** Whether an employer's number may be a CPF, however it is written: with blanks, dots or leading zeros. */
 function mayBePerson(employerId: string, idType: number | null): boolean {
   if (idType === 2) return true;
+  if (surelyCompany.test(employerId)) return false;
   const bare = employerId.replace(/[\s./-]/g, '');
   if (cnpjRules.isValid(bare)) return false;
   const digits = bare.replace(/^0+/, '').padStart(11, '0');
