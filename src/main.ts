@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
 import { Command, InvalidArgumentError } from 'commander';
 import { type AnchorPlace, anchorFileOf } from './adapters/embedded/anchor.ts';
 import { isHeld } from './adapters/embedded/database.ts';
@@ -24,7 +25,7 @@ import { registerCommands } from './cli/commands.ts';
 import { type DemoOptions, demoAuction, demoPace, demoSettings, runStream } from './cli/demo.ts';
 import { createFormat } from './cli/format.ts';
 import { judge, reportText } from './cli/judge.ts';
-import { createTerminal } from './cli/terminal.ts';
+import { createTerminal, writePrintable } from './cli/terminal.ts';
 import { languageOf } from './cli/texts.ts';
 import type { DeskReader, SetBackStore, WholeStore } from './cli/world.ts';
 import { modeForOthers, type StorePlace } from './config/store-place.ts';
@@ -459,7 +460,12 @@ function positive(text: string): number {
 
 const program = new Command('lance')
   .description('The automated bidding desk for payroll-credit auctions (Crédito do Trabalhador).')
-  .version(version);
+  .version(version)
+  // Before the commands, which take it over.
+  .configureOutput({
+    writeOut: (text) => writePrintable(process.stdout, text),
+    writeErr: (text) => writePrintable(process.stderr, text),
+  });
 
 program
   .command('run')
@@ -503,8 +509,12 @@ registerCommands(program, {
 try {
   await program.parseAsync();
 } catch (fault) {
-  if (!(fault instanceof Fault)) throw fault;
-  process.stderr.write(`lance: ${fault.message}\n`);
+  if (!(fault instanceof Fault)) {
+    // A mistake of ours: its message may quote what came from outside.
+    writePrintable(process.stderr, `${inspect(fault)}\n`);
+    process.exit(1);
+  }
+  writePrintable(process.stderr, `lance: ${fault.message}\n`);
   // What a start has left open would keep a process alive that has refused to run.
   process.exit(fault.exitCode);
 }

@@ -1,4 +1,10 @@
 /** What the command line writes: tables and progress for people, one JSON object a line for machines. */
+import { printable } from '../domain/printable.ts';
+
+/** All that the command line writes to its two outputs goes through here. */
+export function writePrintable(stream: NodeJS.WriteStream, text: string): void {
+  stream.write(printable(text));
+}
 
 export type Terminal = {
   /** Results: stdout. */
@@ -15,8 +21,8 @@ export function createTerminal(): Terminal {
     throw fault;
   });
   return {
-    write: (text) => void process.stdout.write(`${text}\n`),
-    say: (text) => void process.stderr.write(`${text}\n`),
+    write: (text) => writePrintable(process.stdout, `${text}\n`),
+    say: (text) => writePrintable(process.stderr, `${text}\n`),
     interactive: process.stderr.isTTY === true,
   };
 }
@@ -27,7 +33,9 @@ export function tableText(
   rows: readonly (readonly string[])[],
   right: readonly number[] = [],
 ): string {
-  const widths = header.map((name, column) => Math.max(name.length, ...rows.map((row) => (row[column] ?? '').length)));
+  // Within a cell the end of a line would begin a row that nobody wrote.
+  const shown = rows.map((row) => row.map((cell) => printable(cell).replaceAll('\n', '\\n')));
+  const widths = header.map((name, column) => Math.max(name.length, ...shown.map((row) => (row[column] ?? '').length)));
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, column) =>
@@ -35,7 +43,7 @@ export function tableText(
       )
       .join('  ')
       .trimEnd();
-  return [line(header), line(widths.map((width) => '─'.repeat(width))), ...rows.map(line)].join('\n');
+  return [line(header), line(widths.map((width) => '─'.repeat(width))), ...shown.map(line)].join('\n');
 }
 
 /** One line that is written over on a terminal; every tenth step as a line of its own elsewhere. */
@@ -51,7 +59,7 @@ export function createProgress(
       if (terminal.interactive) {
         const filled = Math.round(share * width);
         const bar = `${'█'.repeat(filled)}${'░'.repeat(width - filled)}`;
-        process.stderr.write(`\r\x1b[2K${title} ${bar} ${done}/${of} ${note}`);
+        process.stderr.write(`\r\x1b[2K${printable(`${title} ${bar} ${done}/${of} ${note}`)}`);
         return;
       }
       const tenth = Math.floor(share * 10);

@@ -3,6 +3,7 @@
  * seven places of nine), so it is the other way round: what is not on the list is not written, and each field has a form.
  */
 import { type DestinationStream, pino } from 'pino';
+import { printable } from '../domain/printable.ts';
 import { withoutCpf } from '../wire/extra-facts.ts';
 
 /** Ids and names of things: no spaces, so no names of people. */
@@ -108,7 +109,7 @@ function inForm(value: unknown, form: Form): unknown {
     case 'code':
       return typeof value === 'string' && code.test(value) ? value : undefined;
     case 'text':
-      return typeof value === 'string' ? withoutCpf(value.slice(0, maxTextLength)) : undefined;
+      return typeof value === 'string' ? printable(withoutCpf(value.slice(0, maxTextLength))) : undefined;
     default:
       return form satisfies never;
   }

@@ -5,6 +5,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { printable } from '../domain/printable.ts';
 import { type ApiParts, addApi, apiPrefix } from './api/api.ts';
 import { createGuard, type Guard } from './api/auth.ts';
 import { problem as apiProblem } from './api/problems.ts';
@@ -292,7 +293,7 @@ function addMetrics(app: FastifyInstance, { metricsText }: ServerParts): void {
 }
 
 function plain(reply: FastifyReply, status: number, text: string): FastifyReply {
-  return reply.code(status).type('text/plain; charset=utf-8').send(text);
+  return reply.code(status).type('text/plain; charset=utf-8').send(printable(text));
 }
 
 function problem(reply: FastifyReply, status: number, name: string, detail: string): FastifyReply {
