@@ -348,6 +348,8 @@ function ruleJournal(journal: Journal): (event: RuleEvent) => void {
         return journal.error(event.kind, { ruleSet: event.hash, text: event.text });
       case 'rules-refused':
         return journal.error(event.kind, { text: event.text });
+      case 'rules-approval-kept':
+        return journal.warn(event.kind, { text: event.text });
       case 'fault':
         return journal.warn('rules-fault', { code: event.code, text: event.text });
       default:

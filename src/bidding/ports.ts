@@ -306,7 +306,11 @@ export type RuleBookEntry =
     }
   | { kind: 'approved'; hash: string; at: EpochMs; by: string }
   /** Announced, or about to be, as the set to follow. */
-  | { kind: 'activated'; hash: string; at: EpochMs; by: string | null };
+  | { kind: 'activated'; hash: string; at: EpochMs; by: string | null }
+  /** From here on two persons have to stand for a set. `by` null: the configuration of a desk says so. */
+  | { kind: 'approval-required'; at: EpochMs; by: string | null }
+  /** One of the two persons who have to agree that it ends. */
+  | { kind: 'approval-lift'; at: EpochMs; by: string };
 
 /** What became of rule sets. Kept with the log, so that it lasts as long; `Control` says in time what it comes to. */
 export type RuleBook = {

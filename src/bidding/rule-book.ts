@@ -18,7 +18,7 @@ function person(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
-function of<K extends RuleBookEntry['kind']>(
+function of<K extends 'proposed' | 'approved'>(
   entries: Entries,
   kind: K,
   hash: string,
@@ -42,6 +42,53 @@ export function peopleFor(entries: Entries, hash: string): string[] {
 /** Whether two persons stand for the set: its author and another, or, where nobody knows the author, two others. */
 export function isApproved(entries: Entries, hash: string): boolean {
   return of(entries, 'approved', hash).length > 0 && peopleFor(entries, hash).length >= 2;
+}
+
+type Requirement = {
+  needed: boolean /** Who wants it to end. */;
+  lifting: string[] /** The set that decided when it began. */;
+  held: string | null;
+};
+
+/**
+ * Whether two persons have to stand for a set here, whatever the configuration of the process that asks says: once it was
+ * required, only two persons end it. An older book says nothing, and nothing is required until a desk whose configuration
+ * requires it has written it down.
+ */
+function requirementIn(entries: Entries): Requirement {
+  let state: Requirement = { needed: false, lifting: [], held: null };
+  let followed: string | null = null;
+  for (const entry of entries) {
+    if (entry.kind === 'activated') followed = entry.hash;
+    else if (entry.kind === 'approval-required' && !state.needed) state = { needed: true, lifting: [], held: followed };
+    else if (entry.kind === 'approval-lift' && state.needed) {
+      if (!state.lifting.some((name) => person(name) === person(entry.by))) state.lifting.push(entry.by);
+      if (state.lifting.length >= 2) state = { needed: false, lifting: [], held: null };
+    }
+  }
+  return state;
+}
+
+export function isApprovalNeeded(entries: Entries): boolean {
+  return requirementIn(entries).needed;
+}
+
+/** Writes down that approval is needed, where the book does not say so yet. Resolves to what the book holds then. */
+export async function requireApproval(
+  { ruleBook, clock }: { ruleBook: RuleBook; clock: Clock },
+  by: string | null,
+): Promise<Entries> {
+  const entries = await ruleBook.read();
+  if (isApprovalNeeded(entries)) return entries;
+  const entry: RuleBookEntry = { kind: 'approval-required', at: clock.now(), by };
+  await ruleBook.append(entry);
+  return [...entries, entry];
+}
+
+/** May the set be followed: nobody has to approve, two persons do, or it decided already when that was asked for first. */
+export function mayFollow(entries: Entries, hash: string, approval: boolean): boolean {
+  const { needed, held } = requirementIn(entries);
+  return !(approval || needed) || isApproved(entries, hash) || held === hash;
 }
 
 /** May this person approve: not whoever has stood for it already. */

@@ -9,7 +9,16 @@ import { faultText } from '../rules/place.ts';
 import { openRuleSet, type RuleSet } from '../rules/rule-set.ts';
 import type { Policy } from './decide.ts';
 import type { Control, ControlState, RuleBook, RuleOrder, RuleReport, RuleWatch } from './ports.ts';
-import { activations, announce, announceAheadMs, isApproved, proposalOf, propose } from './rule-book.ts';
+import {
+  activations,
+  announce,
+  announceAheadMs,
+  isApprovalNeeded,
+  mayFollow,
+  proposalOf,
+  propose,
+  requireApproval,
+} from './rule-book.ts';
 
 /** `hash`: of the set in question. `text`: for operators. */
 export type RuleEvent =
@@ -17,6 +26,8 @@ export type RuleEvent =
   | { kind: 'rules-missing'; hash: string; text: string }
   | { kind: 'rules-refused'; text: string }
   | { kind: 'rules-mended'; hash: string }
+  /** The configuration does not ask for approval, but what was recorded does. */
+  | { kind: 'rules-approval-kept'; text: string }
   | { kind: 'fault'; code: string; text: string };
 
 type RuleStatus = {
@@ -40,6 +51,7 @@ export type RuleDesk = {
 };
 
 const retryMs = 500;
+const unapproved = 'it was announced, but two persons do not stand for it';
 /** A desk that starts anew has its hands full with what it finds: it follows what it followed, and the folder can wait. */
 const laterLookMs = 2_000;
 
@@ -48,7 +60,7 @@ export function createRuleDesk(world: {
   ruleBook: RuleBook;
   control: Control;
   clock: Clock;
-  /** A set has to be approved by two persons before it is followed. */
+  /** A set has to be approved by two persons before it is followed; so it is as well where the book says so. */
   approval: boolean;
   policyOf: (ruleSet: RuleSet) => Policy;
   onEvent: (event: RuleEvent) => void;
@@ -59,8 +71,6 @@ export function createRuleDesk(world: {
   const ready = new Map<string, Policy>();
   /** Sets that this program's check has let through. */
   const checked = new Set<string>();
-  /** Followed when this process began: nobody is asked again whether it may be. */
-  let inheritedHash: string | null = null;
   const lacking = new Map<string, string>();
   let refusal: string | null = null;
   let notFollowed: string | null = null;
@@ -124,8 +134,8 @@ export function createRuleDesk(world: {
     const entries = await ruleBook.read();
     const proposal = proposalOf(entries, hash);
     if (proposal === null) return lack(hash, 'nobody has proposed it here');
-    if (world.approval && hash !== inheritedHash && !isApproved(entries, hash)) {
-      return lack(hash, 'it was announced, but two persons do not stand for it');
+    if (!mayFollow(entries, hash, world.approval)) {
+      return lack(hash, unapproved);
     }
     if (!checked.has(hash)) {
       const found = await watch.check(proposal.source);
@@ -148,7 +158,7 @@ export function createRuleDesk(world: {
       return;
     }
     const entries = await propose(world, { hash, source, by: null });
-    if (world.approval && !isApproved(entries, hash)) {
+    if (!mayFollow(entries, hash, world.approval)) {
       notFollowed = hash;
       onEvent({ kind: 'rules-await-approval', hash });
       return;
@@ -219,6 +229,12 @@ export function createRuleDesk(world: {
   async function start(): Promise<void> {
     await listen();
     await remind();
+    if (world.approval) await requireApproval(world, null);
+    else if (isApprovalNeeded(await ruleBook.read())) {
+      const text =
+        'two persons have to approve a set, as was recorded; lance rules approval off ends that, said by two';
+      onEvent({ kind: 'rules-approval-kept', text });
+    }
     let reports = 0;
     const first = Promise.withResolvers<RuleReport>();
     const hasOrders = orders.length > 0;
@@ -235,11 +251,13 @@ export function createRuleDesk(world: {
       await take(found, true);
       await listen();
     }
-    inheritedHash = orderAt(clock.now())?.hash ?? null;
+    const inheritedHash = orderAt(clock.now())?.hash ?? null;
     if (inheritedHash === null) return;
-    const proposal = proposalOf(await ruleBook.read(), inheritedHash);
+    const entries = await ruleBook.read();
+    const proposal = proposalOf(entries, inheritedHash);
     if (proposal === null) lack(inheritedHash, 'nobody has proposed it here');
-    else open(inheritedHash, proposal.source);
+    else if (mayFollow(entries, inheritedHash, world.approval)) open(inheritedHash, proposal.source);
+    else lack(inheritedHash, unapproved);
   }
 
   return {

@@ -5,11 +5,14 @@ import {
   announce,
   announceAheadMs,
   hashBefore,
+  isApprovalNeeded,
   isApproved,
   mayApprove,
+  mayFollow,
   peopleFor,
   proposalOf,
   propose,
+  requireApproval,
 } from '../bidding/rule-book.ts';
 import { Fault } from '../errors.ts';
 import { judgeRules, reasonsAgainst } from '../rules/verdict.ts';
@@ -30,7 +33,7 @@ const short = (hash: string): string => hash.slice(0, shownHash);
 /** The one set in the store whose hash begins like this. */
 function hashNamed(world: CommandWorld, entries: Entries, word: string): string {
   const { activation } = world.format.texts.rules;
-  const known = new Set(entries.filter(({ kind }) => kind === 'proposed').map(({ hash }) => hash));
+  const known = new Set(entries.filter((entry) => entry.kind === 'proposed').map(({ hash }) => hash));
   const found = word.length < leastHash ? [] : [...known].filter((hash) => hash.startsWith(word.toLowerCase()));
   if (found.length === 0) throw new Fault('not-found', activation.unknown(word));
   if (found.length > 1) throw new Fault('not-allowed', activation.ambiguous(word, found.length));
@@ -84,7 +87,7 @@ export async function proposeRules(world: CommandWorld, directory: string, by: s
     const { hash, source } = verdict.ruleSet;
     const entries = await propose({ ...reader, clock: world.clock }, { hash, source, by });
     const { changes } = proposalOf(entries, hash)!;
-    const next = rules.approval && !isApproved(entries, hash) ? 'approve' : 'activate';
+    const next = mayFollow(entries, hash, rules.approval) ? 'activate' : 'approve';
     terminal.write(activation.proposed(short(hash), counted(world, changes), next));
     return 0;
   });
@@ -112,7 +115,7 @@ async function turnTo(world: CommandWorld, word: string | null, by: string): Pro
     const entries = await reader.ruleBook.read();
     const hash = word === null ? hashBefore(entries) : hashNamed(world, entries, word);
     if (hash === null) throw new Fault('not-found', activation.noneBefore);
-    if (rules.approval && !isApproved(entries, hash)) {
+    if (!mayFollow(entries, hash, rules.approval)) {
       throw new Fault('not-allowed', activation.notApproved(short(hash)));
     }
     await follow(world, reader, hash, by);
@@ -127,6 +130,29 @@ export function rollbackRules(world: CommandWorld, word: string | undefined, by:
   return turnTo(world, word ?? null, by);
 }
 
+/**
+ * Whether two persons have to stand for a set, said into the store, so that no process can leave it out of its configuration.
+ * One person may ask for it; it takes two to end it.
+ */
+export async function setApproval(world: CommandWorld, word: 'on' | 'off', by: string): Promise<void> {
+  const { terminal, format, clock } = world;
+  const { activation } = format.texts.rules;
+  await withReader(world, async ({ ruleBook }, { rules }) => {
+    if (word === 'on') {
+      await requireApproval({ ruleBook, clock }, by);
+      terminal.write(activation.approvalOn);
+      return;
+    }
+    if (!isApprovalNeeded(await ruleBook.read())) {
+      terminal.write(activation.approvalOff);
+      return;
+    }
+    await ruleBook.append({ kind: 'approval-lift', at: clock.now(), by });
+    if (isApprovalNeeded(await ruleBook.read())) terminal.write(activation.approvalOneMore);
+    else terminal.write(rules.approval ? activation.approvalConfigured : activation.approvalOff);
+  });
+}
+
 /** What became of which set, the latest first. */
 export async function tellRuleHistory(world: CommandWorld, json: boolean): Promise<void> {
   const { terminal, format } = world;
@@ -138,7 +164,7 @@ export async function tellRuleHistory(world: CommandWorld, json: boolean): Promi
     if (json) {
       for (const entry of shown) {
         const { source: _, ...rest } = { source: null, ...entry };
-        terminal.write(JSON.stringify({ ...rest, followed: entry.hash === followed }));
+        terminal.write(JSON.stringify({ ...rest, followed: 'hash' in entry && entry.hash === followed }));
       }
       return;
     }
@@ -147,10 +173,17 @@ export async function tellRuleHistory(world: CommandWorld, json: boolean): Promi
       return;
     }
     const rows = shown.map((entry) => {
-      const mark = entry.hash === followed ? '*' : '';
+      const hash = 'hash' in entry ? entry.hash : '';
+      const mark = hash !== '' && hash === followed ? '*' : '';
       const what = entry.kind === 'proposed' ? counted(world, entry.changes) : '';
-      const { kind, at, by, hash } = entry;
-      return [format.time(at), `${short(hash)}${mark}`, activation.kinds[kind], by ?? activation.folder, what];
+      const { kind, at, by } = entry;
+      return [
+        format.time(at),
+        `${short(hash)}${mark}`,
+        activation.kinds[kind],
+        by ?? (kind === 'approval-required' ? activation.configuration : activation.folder),
+        what,
+      ];
     });
     terminal.write(tableText(activation.header, rows));
   });

@@ -1,6 +1,6 @@
 /** The `rules` commands: their names, options, help and examples. */
 import { join } from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { defaultRulesDir } from '../config.ts';
 import { Fault } from '../errors.ts';
 import { listFacts } from '../rules/lists.ts';
@@ -8,7 +8,14 @@ import { schemaFiles } from '../rules/schema.ts';
 import { registerImpact } from './impact-commands.ts';
 import { writeBelow } from './named-file.ts';
 import { explainRules } from './rules-account.ts';
-import { activateRules, approveRules, proposeRules, rollbackRules, tellRuleHistory } from './rules-activate.ts';
+import {
+  activateRules,
+  approveRules,
+  proposeRules,
+  rollbackRules,
+  setApproval,
+  tellRuleHistory,
+} from './rules-activate.ts';
 import { checkRules, type TestOptions } from './rules-check.ts';
 import { importRules } from './rules-import.ts';
 import { tryRule } from './rules-try.ts';
@@ -129,6 +136,9 @@ function registerActivation(rules: Command, world: CommandWorld, add: Add, readT
   named('rollback', 'lance rules rollback --by ana')
     .argument('[hash]', hash)
     .action((word: string | undefined, { by }: { by: string }) => rollbackRules(world, word, by));
+  named('approval', 'lance rules approval on --by ana')
+    .addArgument(new Argument('<word>', activation.approvalWord).choices(['on', 'off']))
+    .action((word: 'on' | 'off', { by }: { by: string }) => setApproval(world, word, by));
   add(rules, 'history', activation.history, 'lance rules history')
     .option('--json', help.json, false)
     .action(({ json }: { json: boolean }) => tellRuleHistory(world, json));

@@ -32,6 +32,8 @@ export const rulesPt = {
       approve: 'aprova um conjunto de outra pessoa; aprovado, ele passa a valer',
       activate: 'faz valer um conjunto guardado',
       rollback: 'volta ao conjunto de antes, ou ao que se diz',
+      approval: 'duas pessoas respondem por cada conjunto: on, ou off de novo, o que duas pessoas têm de dizer',
+      approvalWord: 'on ou off',
       history: 'o que foi feito de cada conjunto: quem, quando, o que mudou',
     },
   },
@@ -70,7 +72,19 @@ export const rulesPt = {
   imported: (path: string, count: number) => `${path}: ${count} linha(s).`,
   activation: {
     header: ['quando', 'conjunto', 'o quê', 'quem', 'mudanças'],
-    kinds: { proposed: 'proposto', approved: 'aprovado', activated: 'anunciado' },
+    kinds: {
+      proposed: 'proposto',
+      approved: 'aprovado',
+      activated: 'anunciado',
+      'approval-required': 'aprovação exigida',
+      'approval-lift': 'pede fim da aprovação',
+    },
+    configuration: '(configuração)',
+    approvalOn: 'De agora em diante duas pessoas respondem por cada conjunto.',
+    approvalOff: 'Nenhum conjunto precisa de aprovação.',
+    approvalOneMore: 'Registrado; falta outra pessoa dizer o mesmo: lance rules approval off --by NOME.',
+    approvalConfigured:
+      'Registrado; mas a configuração ainda exige aprovação: ponha rules.approval em false e reinicie.',
     changes: { added: 'novo', removed: 'removido', changed: 'mudado' },
     parts: {
       rule: 'regra',

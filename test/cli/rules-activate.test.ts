@@ -120,3 +120,45 @@ test('with approval a set waits for a second person, bound to its hash', async (
     ],
   );
 });
+
+test('leaving the configuration out passes nobody by: that approval is needed is recorded (defect line 16)', async () => {
+  const { hash: before } = (await history()).find(({ followed }) => followed)!;
+  edit((text) => text.replace('Wieder anders: ', 'Noch einmal: '));
+  const proposed = await lance(environment, 'rules', 'propose', folder, '--by', 'ana');
+  assert.equal(proposed.code, 0, proposed.stderr);
+  const hash = (await history()).find(({ by, kind }) => kind === 'proposed' && by === 'ana')!.hash;
+  const { LANCE_CONFIG: _, ...bare } = environment;
+  for (const without of [bare, { ...environment, LANCE_CONFIG: '' }]) {
+    for (const word of ['activate', 'rollback']) {
+      const passed = await lance(without, 'rules', word, hash, '--by', 'ana');
+      assert.equal(passed.code, 65, `${word}: ${passed.stdout}${passed.stderr}`);
+    }
+  }
+  // A desk that is started without it asks for approval all the same, and says why.
+  await daemon.stop();
+  const config = JSON.parse(readFileSync(environment.LANCE_CONFIG!, 'utf8'));
+  writeFileSync(environment.LANCE_CONFIG!, JSON.stringify({ ...config, rules: { restMs: 150 } }));
+  daemon = await startDaemon(environment);
+  assert.ok(daemon.lines.some(({ msg }) => msg === 'rules-approval-kept'));
+  edit((text) => text.replace('Noch einmal: ', 'Ein letztes Mal: '));
+  await eventually(async () => /in the folder is not$/.test(await rulesLine()), 10_000);
+  await follows(before);
+  // It takes two to end it, and leaves a trace.
+  const off = (by: string) => lance(environment, 'rules', 'approval', 'off', '--by', by);
+  assert.match((await off('ana')).stdout, /another person/);
+  assert.match((await off(' ANA')).stdout, /another person/);
+  assert.equal((await lance(environment, 'rules', 'activate', hash, '--by', 'ana')).code, 65);
+  assert.match((await off('bruno')).stdout, /Nobody has to approve/);
+  assert.equal((await lance(environment, 'rules', 'activate', hash, '--by', 'ana')).code, 0);
+  await follows(hash);
+  assert.match((await lance(environment, 'rules', 'approval', 'on', '--by', 'ana')).stdout, /Two persons/);
+  const traced = (await history()).filter(({ kind }) => kind.startsWith('approval')).map(({ kind, by }) => [kind, by]);
+  assert.deepEqual(traced, [
+    ['approval-required', 'ana'],
+    ['approval-lift', 'bruno'],
+    ['approval-lift', 'ANA'],
+    ['approval-lift', 'ana'],
+    ['approval-required', null],
+  ]);
+  assert.match((await lance(environment, 'rules', 'history')).stdout, /approval on +\(configuration\)/);
+});

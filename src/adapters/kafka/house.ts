@@ -81,6 +81,6 @@ export function createRuleBook(kafka: Kafka, settings: KafkaSettings, reader: Pa
       for await (const { value } of values()) if (value !== null) entries.push(JSON.parse(value.toString()));
       return entries;
     },
-    append: (entry) => write(entry.hash, JSON.stringify(entry)),
+    append: (entry) => write('hash' in entry ? entry.hash : 'approval', JSON.stringify(entry)),
   };
 }
