@@ -9,7 +9,8 @@ export type RawNumber = { readonly rawJSON: string };
 export type JsonLimits = { maxBytes: number; maxDepth: number };
 const defaultJsonLimits: JsonLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 64 };
 
-export type Parsed = { kind: 'parsed'; value: JsonValue } | { kind: 'malformed'; text: string };
+/** `members`: how many the text writes; an object that says a key twice has one fewer. */
+export type Parsed = { kind: 'parsed'; value: JsonValue; members: number } | { kind: 'malformed'; text: string };
 
 // The type library does not know this proposal yet (ECMAScript "JSON.parse source text access"); Node 24 has it.
 const json = JSON as typeof JSON & {
@@ -34,7 +35,7 @@ export function parseJson(body: Buffer | string, limits: JsonLimits = defaultJso
   }
   if (bytes.length === 0) return malformed('the body is empty; send a JSON object');
   if (!isUtf8(bytes)) return malformed('the body is not UTF-8; send JSON in UTF-8');
-  const { depth, long } = survey(bytes, limits.maxDepth);
+  const { depth, long, members } = survey(bytes, limits.maxDepth);
   if (depth > limits.maxDepth) {
     return malformed(`the body nests deeper than the ${limits.maxDepth} levels allowed; flatten it`);
   }
@@ -42,11 +43,12 @@ export function parseJson(body: Buffer | string, limits: JsonLimits = defaultJso
   const from = hasMark ? 3 : 0;
   try {
     const marked = long.length === 0 ? null : markNumbers(bytes, from, long);
-    if (marked !== null) return { kind: 'parsed', value: unmark(json.parse(marked) as JsonValue) };
+    if (marked !== null) return { kind: 'parsed', value: unmark(json.parse(marked) as JsonValue), members };
     const text = bytes.toString('utf8', from);
     return {
       kind: 'parsed',
       value: (long.length === 0 ? json.parse(text) : json.parse(text, keepDigits)) as JsonValue,
+      members,
     };
   } catch (error) {
     // The engine's message quotes the body; only its position is safe to repeat.
@@ -113,10 +115,11 @@ function unmark(value: JsonValue): JsonValue {
 type Span = readonly [start: number, end: number];
 
 /** One pass over the bytes: how deep it nests (stops past the limit) and which numbers have more digits than a double keeps. */
-function survey(bytes: Buffer, maxDepth: number): { depth: number; long: readonly Span[] } {
+function survey(bytes: Buffer, maxDepth: number): { depth: number; long: readonly Span[]; members: number } {
   let depth = 0;
   let deepest = 0;
   let digits = 0;
+  let members = 0;
   const long: Span[] = [];
   for (let index = 0; index < bytes.length; index += 1) {
     const byte = bytes[index]!;
@@ -133,6 +136,8 @@ function survey(bytes: Buffer, maxDepth: number): { depth: number; long: readonl
     if (byte !== 0x2e) digits = 0;
     if (byte === 0x22) {
       index = endOfString(bytes, index + 1);
+    } else if (byte === 0x3a) {
+      members += 1;
     } else if (byte === 0x5b || byte === 0x7b) {
       depth += 1;
       if (depth > deepest) deepest = depth;
@@ -141,7 +146,7 @@ function survey(bytes: Buffer, maxDepth: number): { depth: number; long: readonl
       depth -= 1;
     }
   }
-  return { depth: deepest, long };
+  return { depth: deepest, long, members };
 }
 
 /** The number that the byte at `index` belongs to. */
@@ -162,6 +167,23 @@ function endOfString(bytes: Buffer, from: number): number {
   let index = from;
   while (index < bytes.length && bytes[index] !== 0x22) index += bytes[index] === 0x5c ? 2 : 1;
   return index;
+}
+
+/** The members of all objects in a value. It nests no deeper than the limit that it was parsed with. */
+export function membersIn(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object') count += membersIn(item);
+    return count;
+  }
+  if (isRawNumber(value)) return 0;
+  for (const key of Object.keys(value)) {
+    const inner = (value as JsonObject)[key]!;
+    count += 1;
+    if (typeof inner === 'object') count += membersIn(inner);
+  }
+  return count;
 }
 
 /** Whether a text of JSON, well formed or not, nests deeper than `limit`. One pass, whatever it says. */

@@ -18,7 +18,7 @@ import {
   recogniseEvent,
 } from './events.ts';
 import { linkKeyOf, workerKeyOf } from './identity.ts';
-import { isJsonObject, type JsonLimits, type JsonValue, parseJson } from './json.ts';
+import { isJsonObject, type JsonLimits, type JsonValue, membersIn, parseJson } from './json.ts';
 import { decodeLinkDetail, decodeLinkList, type LinkDetailMessage, type LinkList, type LinkRow } from './links.ts';
 import type { RequestMapping } from './mapping-table.ts';
 import { shownBatch, shownEmployer, shownError } from './plain-ids.ts';
@@ -57,6 +57,11 @@ export function readWebhook(body: Buffer | string, deps: WebhookDeps): WebhookRe
   const parsed = parseJson(body, deps.limits);
   if (parsed.kind === 'malformed') return parsed;
   try {
+    if (membersIn(parsed.value) !== parsed.members) {
+      const reason =
+        'an object in it says a key twice, and which of the values is meant nobody knows; send each key once';
+      return { kind: 'dead-letter', reason, letter: deadLetter(reason, null, body.toString(), deps) };
+    }
     return readValue(parsed.value, deps);
   } catch (error) {
     // A mistake of ours must not cost the sender's message, nor the process: it is kept, and read again when mended.

@@ -117,3 +117,25 @@ test('where little stands around them, each element has a letter of its own (def
   const letters = entriesOf(body).filter(({ topic }) => topic === 'dead-letters');
   assert.equal(letters.length, 2);
 });
+
+test('a key that is said twice in one object makes the webhook a dead letter, kept as it came (defect line 19)', () => {
+  const once = '{"CodigoLote":"L","Solicitacoes":[{"numeroSolicitacao":1234567890123456789,"valorLiberado":1}]}';
+  const read = (text: string) => readWebhook(text, { mapping, vault, receivedAt, now: receivedAt });
+  assert.equal(read(once).kind, 'entries');
+  for (const [found, twice] of [
+    ['"valorLiberado":1', '"valorLiberado":1,"valorLiberado":9000'],
+    ['"valorLiberado":1', '"valorLiberado":1,"valor\\u004ciberado":1'],
+    ['"CodigoLote"', '"CodigoLote":"M","CodigoLote"'],
+    ['"CodigoLote"', '"__proto__":1,"__proto__":2,"CodigoLote"'],
+  ] as const) {
+    const text = once.replace(found, twice);
+    const reading = read(text);
+    assert.ok(reading.kind === 'dead-letter' && reading.letter.topic === 'dead-letters', text);
+    assert.match(reading.reason, /says a key twice/);
+    assert.equal(vault.open(sealedPlaces.letter(reading.letter.key), reading.letter.record.sealedPayload), text);
+  }
+  assert.equal(
+    read(once.replace('"valorLiberado":1', '"nota":"a:b\\":c","outra":{"x":{}},"valorLiberado":1')).kind,
+    'entries',
+  );
+});
