@@ -159,6 +159,7 @@ async function measure(url: string, requests: number, rulesDir: string, dataDir:
     const ledger = createLedger(
       store.views,
       configOf(environmentOf({ dataDir, rulesDir, baseUrl: 'http://127.0.0.1:1' })).bidding,
+      { readKey: async () => [] },
     );
     const keeper = keeperOf(store);
     const offsets = new Map<number, number>();

@@ -63,7 +63,7 @@ export async function fill(plan: FillPlan): Promise<Filled> {
       ? snapshotAt - Math.round(((before - index) / before) * 9 * hourMs)
       : snapshotAt + Math.round(((index - before) / tail) * (hourMs - 60_000));
   const recordsOf = (index: number) => plan.lives.recordsOf(index, receivedAt(index));
-  const ledger = createLedger(store.views, config.bidding);
+  const ledger = createLedger(store.views, config.bidding, store.log);
   const startedAt = performance.now();
   await foldAll(ledger, store.log, recordsOf, before, say);
   say(`views of ${before} requests folded in ${rounded((performance.now() - startedAt) / 1_000)} s`);

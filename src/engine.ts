@@ -153,7 +153,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     monotonicMs: () => performance.now(),
     progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
     checks: [
-      ...(desk === null ? [] : readinessChecks(desk, rules, orders)),
+      ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders)),
       ...(door === null ? [] : [webhookCheck(parts, refusals)]),
     ],
     api: config.api.tokens.length === 0 ? null : apiOf(parts),
@@ -302,7 +302,7 @@ function flowDeskOf({ store, config, journal, onStep, ...parts }: EngineParts, d
       if (event.kind === 'step') onStep(event.step);
       else if (event.kind === 'alarm') {
         metrics.countAlarm(event.code);
-        journal.error('alarm', { code: event.code, flowId: event.flowId });
+        journal.error('alarm', { code: event.code, flowId: event.flowId, text: event.text });
       } else journal.error('fault', { code: event.code, text: event.message });
     },
   });
@@ -312,7 +312,8 @@ function observerOf(metrics: Metrics, journal: Journal, onStep: (step: Step) => 
   return (event) => {
     metrics.observeDesk(event);
     if (event.kind === 'step') onStep(event.step);
-    else if (event.kind === 'alarm') journal.error('alarm', { code: event.code, requestId: event.requestId });
+    else if (event.kind === 'alarm')
+      journal.error('alarm', { code: event.code, requestId: event.requestId, text: event.text });
     else if (event.kind === 'fault') journal.error('fault', { code: event.code, text: event.message });
     else if (event.kind === 'log-refused') journal.error('log-refused', { topic: event.topic });
   };
@@ -416,12 +417,33 @@ function progressOf(desk: Desk, clock: Clock): { alive: boolean; detail: string 
   return { alive: silentMs < stallMs, detail: `last progress ${Math.round(silentMs / 1_000)} s ago` };
 }
 
-function readinessChecks(desk: Desk, rules: RuleDesk, orders: OrderJournal): ReadinessCheck[] {
+function readinessChecks(
+  desk: Desk,
+  flowDesk: FlowDesk | null,
+  rules: RuleDesk,
+  orders: OrderJournal,
+): ReadinessCheck[] {
   return [
     {
       name: 'caught-up',
       missing: () =>
         desk.status().live ? null : 'the views are being caught up with the log; nothing is bid until then',
+    },
+    {
+      name: 'partitions',
+      // One closed partition is no reason to take work from a process that has others.
+      missing: () => {
+        const { closed } = desk.status();
+        return closed.some((text) => text.startsWith('auctions/')) && desk.partitions().length === 0
+          ? closed.join('; ')
+          : null;
+      },
+      note: () => {
+        const [bids, flows] = [desk.status(), flowDesk?.status() ?? { closed: [], frozen: 0 }];
+        const closed = [...bids.closed, ...flows.closed];
+        const frozen = `${bids.frozen} requests and ${flows.frozen} flows are frozen`;
+        return [closed.length === 0 ? 'none is closed' : closed.join('; '), frozen].join('; ');
+      },
     },
     {
       name: 'gate',

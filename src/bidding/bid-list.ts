@@ -14,6 +14,8 @@ type ListedBid = {
   installments: number | null;
   position: number | null;
   decidedAt: EpochMs | null;
+  /** What could not be processed of it; absent: it is not frozen. */
+  frozen?: string;
 };
 
 export function listedBid(state: RequestState): ListedBid {
@@ -29,5 +31,6 @@ export function listedBid(state: RequestState): ListedBid {
     installments: claim?.offer.installments ?? null,
     position: auction?.position ?? null,
     decidedAt,
+    ...(state.frozen === undefined ? {} : { frozen: state.frozen.problem }),
   };
 }

@@ -61,7 +61,10 @@ export function createBidSender(
     };
     attempted.add(requestId);
     // Nothing is written while it is not known that the claim still stands.
-    const stands = () => ledger.get(requestId)?.state.phase === 'claimed';
+    const stands = () => {
+      const known = ledger.get(requestId)?.state;
+      return known?.phase === 'claimed' && known.frozen === undefined;
+    };
     if (!row.hadRoom && !(await findsRoom(job, stands))) {
       sending.delete(requestId);
       abandoned.delete(requestId);

@@ -66,12 +66,30 @@ export function createCallbacks(options: {
   async function handle(batch: LogBatch<CallbackRecord>): Promise<void> {
     const { partition } = batch;
     lost.delete(partition);
+    await freezeThoseOf(batch);
     const winners = batch.entries.flatMap(({ record, offset }): Orphan[] =>
       record.kind === 'contemplated' || record.kind === 'proposed' ? [{ offset, event: record, partition }] : [],
     );
     if (winners.length > 0 && !(await rekey(winners))) return;
     dealtWith.set(batch.partition, batch.next);
     await advance(batch.partition);
+  }
+
+  /**
+   * A winner event that cannot be read stands under its bid, so its request is frozen: nobody knows how it ended. Of the others
+   * the alarm is all; who waits for a link that is not told decides without it.
+   */
+  async function freezeThoseOf({ entries }: LogBatch<CallbackRecord>): Promise<void> {
+    for (const { key, record } of entries) {
+      if (record.kind !== 'unreadable') continue;
+      const { problem } = record;
+      const requestId = (await views.findByBid([key])).get(key) ?? null;
+      observer({ kind: 'alarm', code: 'record-undecodable', requestId, text: problem });
+      if (requestId === null) continue;
+      await outbox.keep([
+        { topic: 'auctions', key: requestId, record: { kind: 'frozen', requestId, at: clock.now(), problem } },
+      ]);
+    }
   }
 
   /** False: the desk stops, and they are not durable with their requests. */

@@ -69,7 +69,8 @@ export function createClaimDesk(world: {
       const waiting = queue.pop();
       if (waiting === null) break;
       const { requestId } = waiting;
-      if (ledger.get(requestId)?.state.phase !== 'requested' || world.isEnding(requestId)) continue;
+      const known = ledger.get(requestId)?.state;
+      if (known?.phase !== 'requested' || known.frozen !== undefined || world.isEnding(requestId)) continue;
       if (!world.owns(requestId)) {
         agenda.set(requestId, now + settings.retryFirstMs);
         continue;

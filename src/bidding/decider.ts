@@ -28,12 +28,15 @@ import type { Pacer } from './pacer.ts';
 import type { ControlState, MarginCache, Views } from './ports.ts';
 import { deskPass } from './react.ts';
 import type { BiddingSettings } from './settings.ts';
+import { problemOf } from './unprocessable.ts';
 
 export type Decided =
   | { kind: 'offer'; waiting: Omit<WaitingOffer, 'deadlineAt'>; worth: OfferWorth; stored: StoredInput | null }
   | { kind: 'pass'; record: Passed; stored: StoredInput | null }
   /** Waits for its employment link; looked at again when it arrives, or at `until`. */
-  | { kind: 'parked'; requestId: RequestId; until: number };
+  | { kind: 'parked'; requestId: RequestId; until: number }
+  /** Its records do not give what a decision needs: it is frozen. */
+  | { kind: 'unprocessable'; requestId: RequestId; problem: string };
 
 export type DeciderWorld = {
   views: Pick<Views, 'usage' | 'statistics'>;
@@ -103,9 +106,18 @@ export async function decideBatch(
     const checked = checkCaps(draft, usage);
     const curve = curveOf.get(state.requestId);
     const stored = curve === undefined ? null : world.curves.toStore(curve);
-    decided.push(conclude(world, state, checked, stored, now));
+    decided.push(processed(state, 'the bytes of its bid', () => conclude(world, state, checked, stored, now)));
   }
   return decided;
+}
+
+/** What is made of one request's stored content: where that cannot be, the request is frozen and the others go on. */
+function processed<D extends Decided | null>(state: RequestState, what: string, run: () => D): D | Decided {
+  try {
+    return run();
+  } catch (fault) {
+    return { kind: 'unprocessable', requestId: state.requestId, problem: `${what}: ${problemOf(fault)}` };
+  }
 }
 
 const noOffer = { amountCents: 0, winProbability: 0 };
@@ -143,7 +155,7 @@ async function assessAll(
       assess(requestOf(world, state), { link, ledger: ledgers[index] }, policy, now),
     );
     if (assessment === null) continue;
-    const parked = wantsLink(assessment) ? park(world, state, now) : null;
+    const parked = wantsLink(assessment) ? processed(state, 'its sealed part', () => park(world, state, now)) : null;
     if (parked === null) cases.push({ state, assessment });
     else decided.push(parked);
   }

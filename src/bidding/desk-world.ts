@@ -45,6 +45,10 @@ export type DeskStatus = {
   live: boolean;
   gate: string | null;
   open: number;
+  /** Open requests that wait for somebody to retry or cancel them. */
+  frozen: number;
+  /** Partitions that cannot be read any further, with the cause. */
+  closed: readonly string[];
   unsettled: number;
   queued: number;
   oldestQueuedAt: EpochMs | null;

@@ -29,9 +29,10 @@ import { createOfferQueue, type OfferQueue } from './offer-queue.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createPacer } from './pacer.ts';
 import type { LedgerRow, NewEntry, QueryRefusal } from './ports.ts';
-import { type DeskCode, deskPass, react } from './react.ts';
+import { type Command, type DeskCode, deskPass, react } from './react.ts';
 import { createSendLimit, type SendLimit } from './send-limit.ts';
 import { sleep } from './sleep.ts';
+import { problemOf } from './unprocessable.ts';
 
 export type Desk = {
   start: () => Promise<void>;
@@ -58,13 +59,13 @@ export function createDesk(world: DeskWorld): Desk {
 
   const common = { ...world, stopping: () => stopping };
   const gate: Gate = createGate({ ...common, viewsWhole: () => intake.viewsWhole(), onOpen: () => claims.pump() });
-  const ledger: Ledger = createLedger(views, settings);
+  const ledger: Ledger = createLedger(views, settings, log);
   const curves: Curves = createCurves(world);
   const pricing = { acceptance: createAcceptance(world), pacer: createPacer(settings.demandByHour) };
   const queue: OfferQueue = createOfferQueue(settings.queueLimit);
   const agenda: Agenda = createAgenda(clock, lookAgain);
   const outbox: Outbox = createOutbox({ log, clock, retryMs: settings.retryFirstMs, onRefused: onLogRefused });
-  const links: LinkDesk = createLinkDesk({ ...common, onRefused: onQueryRefused });
+  const links: LinkDesk = createLinkDesk({ ...common, onRefused: onQueryRefused, onUnwritable });
   const times = { orphanTimeoutMs: settings.graceMs, retryMs: settings.retryFirstMs };
   const callbacks: Callbacks = createCallbacks({ ...common, ...times, outbox, onDetails, onLinks });
   const read = { onFolds: onRecords, onLive, onLost: lose, onRestart: forgetAll };
@@ -92,6 +93,10 @@ export function createDesk(world: DeskWorld): Desk {
     passAll(requestIds, reason === 'unclassified' ? 'link-refused' : reason, 'the service refused the link query');
   }
 
+  function onUnwritable(requestIds: readonly RequestId[], problem: string): void {
+    for (const requestId of requestIds) freeze(requestId, `the query of its link: ${problem}`);
+  }
+
   function onDetails(details: readonly LinkDetail[]): void {
     lookAgain(details.flatMap(({ linkKey }) => links.detailArrived(linkKey)));
   }
@@ -116,7 +121,7 @@ export function createDesk(world: DeskWorld): Desk {
     const { state } = row;
     const { requestId } = state;
     if (record?.kind === 'ended') curves.forget(state.segmentKeys.length > 0 ? state.segmentKeys : ['all']);
-    if (state.phase !== 'requested') {
+    if (state.phase !== 'requested' || state.frozen !== undefined) {
       claims.forget(requestId);
       queue.remove(requestId);
       links.unpark(requestId);
@@ -140,7 +145,7 @@ export function createDesk(world: DeskWorld): Desk {
         agenda.set(requestId, now + settings.retryFirstMs);
         continue;
       }
-      for (const command of react(state, row.reservation, now, settings, world.noBidReceivedBefore)) {
+      for (const command of commandsFor(row, now)) {
         switch (command.kind) {
           case 'decide':
             if (!isBusy(requestId)) undecided.push(row);
@@ -158,7 +163,7 @@ export function createDesk(world: DeskWorld): Desk {
             agenda.set(requestId, command.until);
             break;
           case 'alarm':
-            observer({ kind: 'alarm', code: command.code, requestId });
+            observer({ ...command, requestId });
             break;
           default:
             command satisfies never;
@@ -172,6 +177,22 @@ export function createDesk(world: DeskWorld): Desk {
       await decide(from === 0 ? slice : slice.filter(stillUndecided), clock.now());
     }
     claims.pump();
+  }
+
+  function commandsFor({ state, reservation }: LedgerRow, now: EpochMs): readonly Command[] {
+    try {
+      return react(state, reservation, now, settings, world.noBidReceivedBefore);
+    } catch (fault) {
+      freeze(state.requestId, `what is to be done next: ${problemOf(fault)}`);
+      return [];
+    }
+  }
+
+  /** Nothing more is done for it: the record says so to whoever owns it, now and later. */
+  function freeze(requestId: RequestId, problem: string): void {
+    if (ending.has(requestId)) return;
+    links.unpark(requestId);
+    spawn(endDurably({ kind: 'frozen', requestId, at: clock.now(), problem }));
   }
 
   function stillUndecided({ state }: LedgerRow): boolean {
@@ -236,6 +257,10 @@ export function createDesk(world: DeskWorld): Desk {
   function conclude(decision: Decided, deadlines: ReadonlyMap<RequestId, EpochMs>, passes: NewEntry[]): void {
     if (decision.kind === 'parked') {
       agenda.set(decision.requestId, Math.min(decision.until, deadlines.get(decision.requestId)!));
+      return;
+    }
+    if (decision.kind === 'unprocessable') {
+      freeze(decision.requestId, decision.problem);
       return;
     }
     if (decision.stored !== null) {
@@ -382,6 +407,8 @@ export function createDesk(world: DeskWorld): Desk {
       live: intake.isLive(),
       gate: gate.closedBecause(),
       open: ledger.openCount(),
+      frozen: ledger.frozenCount(),
+      closed: intake.closed(),
       unsettled: ledger.unsettledCount(),
       queued: queue.size(),
       oldestQueuedAt: queue.oldestAt(),
@@ -399,5 +426,13 @@ export function createDesk(world: DeskWorld): Desk {
 }
 
 function isEnd(record: AuctionRecord): boolean {
-  return record.kind === 'passed' || record.kind === 'answered' || record.kind === 'resolved';
+  switch (record.kind) {
+    case 'passed':
+    case 'answered':
+    case 'resolved':
+    case 'frozen':
+      return true;
+    default:
+      return false;
+  }
 }

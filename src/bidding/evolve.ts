@@ -1,7 +1,7 @@
 /** The fold: the state of a request from its records, in log order. Pure; all business of state changes is here. */
 import type { EpochMs } from '../domain/glossary.ts';
 import { timeAlone } from '../domain/histogram.ts';
-import type { Answered, AuctionRecord, Ended, Requested } from '../domain/records.ts';
+import type { Answered, AuctionRecord, Ended, LifeRecord, Passed, Requested, Unfrozen } from '../domain/records.ts';
 import type { Answer, ExposureStatus, RequestState, TimerKind } from '../domain/states.ts';
 import { lessonsOf } from './learning.ts';
 import { resultOf, resultsKey, standingKeys } from './ledger-facts.ts';
@@ -9,6 +9,7 @@ import type { ViewChange } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 import { readAuction, settle, settleByBids } from './settlement.ts';
 import { type ExposureAction, type Trigger, transitions } from './transitions.ts';
+import { problemOf } from './unprocessable.ts';
 
 /** Statistics that nobody could assign to a segment go to the root. */
 const rootSegment = 'all';
@@ -26,6 +27,87 @@ export function deadlineOf({ request }: Pick<RequestState, 'request'>, settings:
 /** Folds one record in. `state` is null for a request never seen. */
 export function evolve(state: RequestState | null, record: AuctionRecord, settings: BiddingSettings): RequestState {
   const known = state ?? unseen(record.requestId);
+  switch (record.kind) {
+    case 'unreadable':
+    case 'frozen':
+      return freeze(known, record.at, record.problem);
+    case 'unfrozen':
+      return thaw(known, record, settings);
+    default:
+      return live(known, record, settings);
+  }
+}
+
+/** The first problem is kept: what came after it may follow from it. */
+function freeze(state: RequestState, at: EpochMs, problem: string): RequestState {
+  return state.frozen === undefined ? { ...state, frozen: { at, problem } } : state;
+}
+
+/**
+ * A retry is the ledger's, which reads the request's records again; by itself it changes nothing. A cancelled request goes on
+ * without what could not be processed, which may have been a claim: it is not bid for any more, and a claim is not sent any more.
+ */
+function thaw(state: RequestState, record: Unfrozen, settings: BiddingSettings): RequestState {
+  if (state.frozen === undefined) return state;
+  const { action, by, reason, requestId, at } = record;
+  if (action === 'retry') return { ...state, frozen: { ...state.frozen, retriedAt: at } };
+  const { frozen: _, ...thawed } = state;
+  const text = `frozen and cancelled by ${by}: ${reason}`;
+  if (thawed.phase === 'claimed') {
+    const { claimId } = thawed.claim!;
+    const nothing = { attempts: 0, earlierAttemptPossible: true, firstByteAt: null, response: null };
+    const outcome = { kind: 'unknown', reason: text } as const;
+    return live(thawed, { kind: 'answered', requestId, at, claimId, outcome, ...nothing }, settings);
+  }
+  const ended = { kind: 'passed', requestId, at, code: 'internal-error', claimId: null, trace: null } as const;
+  const pass: Passed = { ...ended, maybeSent: true, reasons: [{ code: ended.code, rule: null, text }] };
+  return thawed.phase === 'requested' || thawed.phase === 'early-ended' ? live(thawed, pass, settings) : thawed;
+}
+
+/** What a record comes to: the state after it, and what changes in the views. */
+export type Evolved = { state: RequestState; changes: readonly ViewChange[] };
+
+/** `evolve` with `viewChanges`. A record that nothing can be made of freezes its request, the same wherever it is folded. */
+export function evolveOrFreeze(before: RequestState | null, record: AuctionRecord, settings: BiddingSettings): Evolved {
+  try {
+    const state = evolve(before, record, settings);
+    return { state, changes: viewChanges(before, state, record, settings) };
+  } catch (fault) {
+    const problem = `${record.kind}: ${problemOf(fault)}`;
+    return { state: freeze(before ?? unseen(record.requestId), record.at, problem), changes: [] };
+  }
+}
+
+/**
+ * The state after all records of a request up to a retry, read again. What earlier retries and freezes found is found again or
+ * not; the changes make the views say what the state says, whatever they say now.
+ */
+export function evolveAgain(
+  history: readonly AuctionRecord[],
+  retry: Unfrozen,
+  settings: BiddingSettings,
+): Evolved | null {
+  let state: RequestState | null = null;
+  for (const record of history) {
+    const isMark = record.kind === 'frozen' || (record.kind === 'unfrozen' && record.action === 'retry');
+    if (!isMark) ({ state } = evolveOrFreeze(state, record, settings));
+  }
+  if (state === null) return null;
+  if (state.frozen !== undefined) state = { ...state, frozen: { ...state.frozen, retriedAt: retry.at } };
+  return { state, changes: exposureChanges(state, retry, settings) };
+}
+
+function exposureChanges(state: RequestState, record: AuctionRecord, settings: BiddingSettings): readonly ViewChange[] {
+  const { requestId, exposure, claim } = state;
+  if (claim === null || exposure === 'none') return [];
+  if (exposure === 'released') return [{ kind: 'release', requestId }];
+  // A claim that nobody has answered has to find room, as when it was folded first.
+  const held = reserve(state, record, settings, state.phase !== 'claimed');
+  if (exposure === 'held') return [held];
+  return [held, { kind: 'commit', requestId, expiresAt: validityEnd(state, settings) }];
+}
+
+function live(known: RequestState, record: LifeRecord, settings: BiddingSettings): RequestState {
   // A record that strayed in before the request leaves it as unseen as it was.
   const phase = known.phase === 'requested' && known.request === null ? 'unseen' : known.phase;
   const trigger = triggerOf(known, record);
@@ -65,7 +147,7 @@ function unseen(requestId: string): RequestState {
   };
 }
 
-function triggerOf(state: RequestState, record: AuctionRecord): Trigger | null {
+function triggerOf(state: RequestState, record: LifeRecord): Trigger | null {
   switch (record.kind) {
     case 'requested':
       return state.request === null ? 'requested' : null;
@@ -142,7 +224,7 @@ function outranks(answer: Answer, known: Answer | null): boolean {
 }
 
 /** Takes up what the record says, whether or not it changes the phase. Returns a new state. */
-function absorb(state: RequestState, record: AuctionRecord, moved: boolean, settings: BiddingSettings): RequestState {
+function absorb(state: RequestState, record: LifeRecord, moved: boolean, settings: BiddingSettings): RequestState {
   const next: RequestState = { ...state };
   switch (record.kind) {
     case 'requested':

@@ -1,7 +1,7 @@
 /** Reads the log back: catches up silently, then lives; begins again when the views fell behind or the log faltered. */
 import type { Clock, Timer } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import type { AuctionRecord } from '../domain/records.ts';
+import type { AuctionRecord, Topic } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
 import type { Callbacks } from './callbacks.ts';
 import type { Fold, Ledger } from './ledger.ts';
@@ -22,6 +22,8 @@ export type Intake = {
   owned: () => readonly number[];
   /** Whether, when last asked, the views held all that is promised, whoever promised it. */
   viewsWhole: () => boolean;
+  /** Partitions that cannot be read any further, each with its cause. */
+  closed: () => readonly string[];
   /** When the log was last seen to move here, or to have nothing new. */
   progressAt: () => EpochMs;
 };
@@ -62,6 +64,7 @@ export function createIntake(options: {
   let auctions: Consumer | null = null;
   /** Ends of the partitions when they came. */
   const targets = new Map<number, number>();
+  const closed = new Map<string, string>();
   const positions = new Map<number, number>();
   const live = new Set<number>();
   let progressAt = clock.now();
@@ -115,7 +118,17 @@ export function createIntake(options: {
     live.delete(partition);
   }
 
+  function closing(topic: Topic): (partition: number, cause: string) => void {
+    return (partition, cause) => {
+      const place = `${topic}/${partition}`;
+      if (closed.has(place)) return;
+      closed.set(place, cause);
+      observer({ kind: 'alarm', code: 'partition-closed', requestId: null, text: `${place}: ${cause}` });
+    };
+  }
+
   async function begin(): Promise<void> {
+    closed.clear();
     const common = { maxEntries: settings.batchEntries, onFault };
     const maxEntries = Math.max(catchUpEntries, settings.batchEntries);
     const from = (partition: number) => views.applied(callbackPartition(partition));
@@ -127,6 +140,7 @@ export function createIntake(options: {
       scope: 'owned',
       from: take,
       onLost: lose,
+      onClosed: closing('auctions'),
       handler: onBatch,
     });
     consumers = [auctions];
@@ -134,7 +148,8 @@ export function createIntake(options: {
       await log.consume({ ...callbacks, scope: 'all', onLost: () => {}, handler: options.callbacks.hear }),
     );
     const { lose: onLost, handle: handler } = options.callbacks;
-    consumers.push(await log.consume({ ...callbacks, scope: 'owned', onLost, handler }));
+    const onClosed = closing('callbacks');
+    consumers.push(await log.consume({ ...callbacks, scope: 'owned', onLost, onClosed, handler }));
   }
 
   /** Nobody acts from its first step on. */
@@ -197,6 +212,7 @@ export function createIntake(options: {
     owns,
     owned: () => [...live].filter(owns),
     viewsWhole: () => viewsWhole,
+    closed: () => [...closed].map(([place, cause]) => `${place} is closed: ${cause}`),
     progressAt: () => progressAt,
   };
 }

@@ -1,10 +1,10 @@
 /** Folds batches of the log into the views and keeps the rows of open requests at hand. */
 import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
-import type { AuctionRecord } from '../domain/records.ts';
+import type { AuctionRecord, Unfrozen } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
-import { evolve, viewChanges } from './evolve.ts';
+import { evolveAgain, evolveOrFreeze } from './evolve.ts';
 import { createKeptRows } from './kept-rows.ts';
-import type { LedgerRow, LogBatch, LogEntry, ViewChange, Views } from './ports.ts';
+import type { EventLog, LedgerRow, LogBatch, LogEntry, ViewChange, Views } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 import { isSettled } from './transitions.ts';
 
@@ -28,6 +28,8 @@ export type Ledger = {
   /** Forgets a partition's open requests, and says which they were. */
   lose: (partition: number) => RequestId[];
   openCount: () => number;
+  /** Requests that wait for somebody to retry or cancel them. */
+  frozenCount: () => number;
   /** Requests whose end is still awaited. */
   unsettledCount: () => number;
   /** Bids sent whose answer is unknown, and since when the oldest has been. */
@@ -38,8 +40,10 @@ export type Ledger = {
   clear: () => void;
 };
 
+/** Frozen ones are open until somebody has looked: whoever takes their partition up says so again. */
 function isOpen(state: RequestState): boolean {
-  return state.phase === 'requested' || state.phase === 'claimed' || state.timer !== null;
+  const awaits = state.phase === 'requested' || state.phase === 'claimed' || state.timer !== null;
+  return awaits || state.frozen !== undefined;
 }
 
 function bidIdsOf(state: RequestState): readonly string[] {
@@ -51,7 +55,7 @@ function bidIdsOf(state: RequestState): readonly string[] {
   return [...ids];
 }
 
-export function createLedger(views: Views, settings: BiddingSettings): Ledger {
+export function createLedger(views: Views, settings: BiddingSettings, log: Pick<EventLog, 'readKey'>): Ledger {
   const kept = createKeptRows<LedgerRow, AuctionRecord>({
     readAt: views.readAt,
     idOfRow: (row) => row.state.requestId,
@@ -63,7 +67,7 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
     const { partition, next } = batch;
     return kept.fold<Fold>(batch, {
       foldOnto: async (position, entries, rows) => {
-        const { folds, changes } = foldEntries(entries, rows, settings);
+        const { folds, changes } = foldEntries(entries, rows, await historiesOf(entries), settings);
         const reserved = new Set(changes.flatMap((change) => (change.kind === 'reserve' ? [change.requestId] : [])));
         const result = await views.apply({ partition, first: position, next, changes });
         if (result.kind === 'out-of-step') return result;
@@ -78,6 +82,22 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
       },
       takeOver: (row, readBack) => ({ row, before: null, record: null, readBack }),
     });
+  }
+
+  /** What a retry folds again: all records before it, by its offset. Retries are rare. */
+  async function historiesOf(
+    entries: readonly LogEntry<AuctionRecord>[],
+  ): Promise<ReadonlyMap<number, readonly AuctionRecord[]>> {
+    const histories = new Map<number, readonly AuctionRecord[]>();
+    for (const { offset, record } of entries) {
+      if (record.kind !== 'unfrozen' || record.action !== 'retry') continue;
+      const earlier = (await log.readKey('auctions', record.requestId)).filter((entry) => entry.offset < offset);
+      histories.set(
+        offset,
+        earlier.map((entry) => entry.record),
+      );
+    }
+    return histories;
   }
 
   function exposure(): { held: AmountCents; committed: AmountCents } {
@@ -109,6 +129,7 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
     partitionOf: kept.partitionOf,
     lose: kept.lose,
     openCount: kept.count,
+    frozenCount: () => kept.all().filter(({ state }) => state.frozen !== undefined).length,
     unsettledCount: () => kept.all().filter(({ state }) => !isSettled(state.phase)).length,
     clear: kept.clear,
   };
@@ -117,16 +138,18 @@ export function createLedger(views: Views, settings: BiddingSettings): Ledger {
 function foldEntries(
   entries: readonly LogEntry<AuctionRecord>[],
   known: ReadonlyMap<RequestId, LedgerRow>,
+  histories: ReadonlyMap<number, readonly AuctionRecord[]>,
   settings: BiddingSettings,
 ): { folds: Fold[]; changes: ViewChange[] } {
   const current = new Map(known);
   const folds: Fold[] = [];
   const changes: ViewChange[] = [];
-  for (const { record } of entries) {
+  for (const { offset, record } of entries) {
     const row = current.get(record.requestId) ?? null;
     const before = row?.state ?? null;
-    const state = evolve(before, record, settings);
-    const own = viewChanges(before, state, record, settings);
+    const history = record.kind === 'unfrozen' && before?.frozen !== undefined ? histories.get(offset) : undefined;
+    const again = history === undefined ? null : evolveAgain(history, record as Unfrozen, settings);
+    const { state, changes: own } = again ?? evolveOrFreeze(before, record, settings);
     changes.push(...own);
     const stillRefused = row?.reservation === 'refused' && !own.some((change) => change.kind === 'reserve');
     const reservation = stillRefused && state.exposure === 'held' ? 'refused' : state.exposure;

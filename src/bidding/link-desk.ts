@@ -10,6 +10,7 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { LinkQuery, QueryAnswer, QueryRefusal, Service } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 import { sleep } from './sleep.ts';
+import { problemOf } from './unprocessable.ts';
 
 export type LinkDesk = {
   /** Null: parked and asked for. Otherwise why it cannot be asked for. */
@@ -33,6 +34,8 @@ export function createLinkDesk(options: {
   stopping: () => boolean;
   /** These cannot be asked for after all. */
   onRefused: (requestIds: readonly RequestId[], reason: QueryRefusal) => void;
+  /** What is stored of these does not make a query. */
+  onUnwritable: (requestIds: readonly RequestId[], problem: string) => void;
 }): LinkDesk {
   const { service, vault, clock, settings } = options;
   const parked = new Map<RequestId, Parked>();
@@ -75,6 +78,10 @@ export function createLinkDesk(options: {
       while (waitingByKey.has(key) && !options.stopping()) {
         const answer = await send(query);
         if (answer.kind === 'acknowledged') return;
+        if (answer.kind === 'unwritable') {
+          options.onUnwritable([...(waitingByKey.get(key) ?? [])], answer.problem);
+          return;
+        }
         if (answer.kind === 'refused') {
           options.onRefused([...(waitingByKey.get(key) ?? [])], answer.reason);
           return;
@@ -98,11 +105,21 @@ export function createLinkDesk(options: {
     if (authorisationNumber === null && !settings.askWithoutAuthorisation) return 'authorisation-missing';
     if (parked.has(state.requestId)) return null;
     const key = request.linkKey ?? request.workerKey;
-    wait(state, key, clock.now());
     const identity = identityOf(state);
+    wait(state, key, clock.now());
     if (request.linkKey !== null) askDetail(key, identity, authorisationNumber);
     else void ask(key, { identity, authorisationNumber, cached: settings.askCached }, service.listLinks);
     return null;
+  }
+
+  /** Null where nothing can be made of what the callback says: the request goes on as without the link. */
+  function identityIn(workerKey: string, link: Link): WorkerIdentity | null {
+    try {
+      return JSON.parse(vault.open(sealedPlaces.link(workerKey, link.linkKey), link.sealedIdentity));
+    } catch (fault) {
+      problemOf(fault);
+      return null;
+    }
   }
 
   /** The one eligible link, of the employer named if one is named; several leave it open which margin counts. */
@@ -125,15 +142,13 @@ export function createLinkDesk(options: {
       for (const requestId of [...(waitingByKey.get(workerKey) ?? [])]) {
         const entry = parked.get(requestId)!;
         const link = pick(entry.state, links);
-        if (link === null) {
+        const identity = link === null ? null : identityIn(workerKey, link);
+        if (link === null || identity === null) {
           undecidable.push(requestId);
           continue;
         }
         wait(entry.state, link.linkKey, entry.since);
         chosen.set(requestId, link.linkKey);
-        const identity: WorkerIdentity = JSON.parse(
-          vault.open(sealedPlaces.link(workerKey, link.linkKey), link.sealedIdentity),
-        );
         askDetail(link.linkKey, identity, entry.state.request?.authorisationNumber ?? null);
       }
       return undecidable;

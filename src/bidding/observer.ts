@@ -39,7 +39,7 @@ export type DeskEvent =
       code: string | null;
     }
   | { kind: 'duration'; stage: Stage; durationMs: number }
-  | { kind: 'alarm'; code: AlarmCode; requestId: RequestId | null }
+  | { kind: 'alarm'; code: AlarmCode; requestId: RequestId | null; text?: string }
   | { kind: 'late-claim'; requestId: RequestId }
   | { kind: 'attempt'; outcome: string }
   | { kind: 'log-refused'; topic: Topic }

@@ -27,7 +27,9 @@ export type NewEntry = {
 
 export type LogEntry<R> = { partition: number; offset: number; key: string; record: R };
 
-/** Consecutive entries of one partition, in log order. `next` is the offset after the last one; none: what is skipped is deleted. */
+/**
+ * Consecutive entries of one partition, in log order. A record that cannot be read is one of kind `unreadable` under its key; one
+ * without a key that can be read closes its partition. `next` is the offset after the last one; none: what is skipped is deleted. */
 export type LogBatch<R> = { partition: number; first: number; next: number; entries: LogEntry<R>[] };
 
 export type Consumer = {
@@ -50,6 +52,8 @@ export type ConsumeOptions<T extends Topic> = {
   from: (partition: number) => Promise<number>;
   /** The partition is gone, or cannot be read any further: its batch in hand is done, and `from` is asked if it comes back. */
   onLost: (partition: number) => void;
+  /** Told right before `onLost` where the partition cannot be read any further, and why: it stays closed. */
+  onClosed?: (partition: number, cause: string) => void;
   maxEntries: number;
   handler: (batch: LogBatch<Topics[T]>) => Promise<void>;
   onFault: (fault: unknown) => void;
@@ -389,7 +393,9 @@ export type QueryRefusal = 'authorisation-missing' | 'authorisation-expired' | '
 export type QueryAnswer =
   | { kind: 'acknowledged'; requestCode: string | null }
   | { kind: 'refused'; reason: QueryRefusal; response: { status: number; body: string } }
-  | { kind: 'failed'; reason: string };
+  | { kind: 'failed'; reason: string }
+  /** What was asked with does not make a query; nobody was asked. */
+  | { kind: 'unwritable'; problem: string };
 
 export type Service = {
   placeBid: (attempt: BidAttempt) => Promise<BidAnswer>;

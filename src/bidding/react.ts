@@ -4,7 +4,7 @@
  */
 import type { EpochMs } from '../domain/glossary.ts';
 import type { Answered, AuctionRecord, Passed, Resolution } from '../domain/records.ts';
-import type { Claim, RequestState } from '../domain/states.ts';
+import type { Claim, FrozenMark, RequestState } from '../domain/states.ts';
 import { deadlineOf, validityEnd } from './evolve.ts';
 import type { Reservation } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
@@ -37,6 +37,8 @@ const alarmCodes = [
   'win-after-loss',
   'decision-failed',
   'record-undecodable',
+  'request-frozen',
+  'partition-closed',
   'service-unauthorised',
   'winner-unknown',
 ] as const;
@@ -47,7 +49,7 @@ export type Command =
   | { kind: 'send'; claim: Claim; deadlineAt: EpochMs }
   | { kind: 'append'; record: AuctionRecord }
   | { kind: 'wait'; until: EpochMs }
-  | { kind: 'alarm'; code: AlarmCode };
+  | { kind: 'alarm'; code: AlarmCode; text?: string };
 
 export function react(
   state: RequestState,
@@ -58,6 +60,7 @@ export function react(
   noBidReceivedBefore: EpochMs = 0,
 ): readonly Command[] {
   const { phase, timer } = state;
+  if (state.frozen !== undefined) return reactToFrozen(state, state.frozen, now, settings);
   if (phase === 'requested') {
     if ((state.request?.receivedAt ?? now) < noBidReceivedBefore) {
       return [{ kind: 'append', record: restoredPass(state.requestId, now) }];
@@ -79,6 +82,42 @@ export function react(
     default:
       return timer.due satisfies never;
   }
+}
+
+/** A frozen request is said again this often, until somebody has looked. */
+const frozenAlarmMs = 3_600_000;
+
+/**
+ * Nothing is decided, nothing is sent, and what was promised stays promised. It ends explained all the same: undecided at its
+ * deadline as a pass, claimed as unknown, without a result as `result-missing`. A record that cannot be read may have been a claim
+ * that somebody has sent, so the pass says that it may have been.
+ */
+function reactToFrozen(
+  state: RequestState,
+  { at, problem }: FrozenMark,
+  now: EpochMs,
+  settings: BiddingSettings,
+): readonly Command[] {
+  const { phase, requestId, request, claim, timer } = state;
+  const alarm: Command = { kind: 'alarm', code: 'request-frozen', text: problem };
+  const end = (record: AuctionRecord): readonly Command[] => [alarm, { kind: 'append', record }];
+  const deadlineAt = request === null ? at + settings.windowMs : deadlineOf(state, settings);
+  let until = now + frozenAlarmMs;
+  if (phase === 'requested') {
+    if (now >= deadlineAt || state.auction !== null) {
+      const text = `it was frozen until it could not be bid for any more: ${problem}`;
+      return end({ ...deskPass(requestId, 'internal-error', text, now, null), maybeSent: true });
+    }
+    until = Math.min(until, deadlineAt);
+  } else if (phase === 'claimed' && claim !== null) {
+    if (now >= deadlineAt) return end(unanswered(requestId, claim, `frozen until the deadline: ${problem}`, now));
+    until = Math.min(until, deadlineAt);
+  } else if (timer?.due === 'result') {
+    if (now >= timer.at)
+      return [alarm, resolved(state, 'result-missing', 'no result of the auction came in time', now)];
+    until = Math.min(until, timer.at);
+  }
+  return [alarm, { kind: 'wait', until }];
 }
 
 function reactToRequest(state: RequestState, now: EpochMs, settings: BiddingSettings): readonly Command[] {

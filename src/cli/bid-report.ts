@@ -217,6 +217,7 @@ export function reportJson(report: BidReport): object {
     code: phase === 'passed' ? (pass?.code ?? null) : null,
     reasons: pass?.reasons ?? [],
     exposure,
+    frozen: state.frozen ?? null,
     reservation: report.reservation,
     facts: replay === null ? null : Object.fromEntries(shownFacts(replay.assessment.facts)),
     conditions: report.accounts,

@@ -22,6 +22,7 @@ export function reportText(report: BidReport, format: Format): string {
   page.line(texts.show.title(state.requestId));
   page.field(texts.show.batch, state.batchId ?? texts.none);
   page.field(texts.show.state, `${texts.states[state.phase]} (${state.phase})`);
+  if (state.frozen !== undefined) page.field(texts.freeze.mark, state.frozen.problem);
   page.field(texts.show.exposure, texts.show.exposures[report.reservation === 'refused' ? 'refused' : state.exposure]);
   resultSection(page, report, format);
   nearestSection(page, report, format);
@@ -268,6 +269,11 @@ function historyText(record: AuctionRecord, format: Format): string {
       return `${word}: ${record.requestCode}${record.errors.length > 0 ? ' ✗' : ''}`;
     case 'resolved':
       return format.texts.show.resolution(record.as, record.by, record.reason);
+    case 'frozen':
+    case 'unreadable':
+      return `${word}: ${record.problem}`;
+    case 'unfrozen':
+      return `${word} (${record.action}): ${record.by}, ${record.reason}`;
     default:
       return record satisfies never;
   }

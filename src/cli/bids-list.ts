@@ -45,7 +45,7 @@ export async function listBids(
         lines.push([
           row.requestId,
           row.batchId === null ? texts.none : shortText(row.batchId),
-          texts.states[row.state],
+          row.frozen === undefined ? texts.states[row.state] : `${texts.states[row.state]} (${texts.freeze.mark})`,
           row.code ?? '',
           row.rateHundredths === null ? '' : format.rate(row.rateHundredths),
           row.amountCents === null ? '' : format.money(row.amountCents),

@@ -14,6 +14,7 @@ import { capDesk, pauseDesk, resumeDesk } from './control.ts';
 import { runDoctor } from './doctor.ts';
 import { exportDesk, undoExport } from './export.ts';
 import { registerFlows } from './flows-commands.ts';
+import { thawBid } from './freezes.ts';
 import { importDesk } from './import.ts';
 import { learnFile } from './learn.ts';
 import { registerLetters } from './letters.ts';
@@ -124,7 +125,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerControl(program, world, add);
   registerLoan(program, world, add);
   registerRules(program, world, add, readersOf(world.format.texts.help).text);
-  registerFlows(program, world, add);
+  registerFlows(program, world, add, readersOf(world.format.texts.help).text);
   registerLetters(program, world, add);
   registerMove(program, world, add);
   registerCare(program, world, add);
@@ -163,6 +164,16 @@ function registerBids(program: Command, world: CommandWorld, add: Add): void {
         await resolveBid(world, { requestId, ...options });
       },
     );
+  for (const [action, about] of [
+    ['retry', help.retry],
+    ['cancel', help.thawCancel],
+  ] as const) {
+    add(bids, action, about, `lance bids ${action} 37400000012 --by ana --reason "versão nova"`)
+      .argument('<id>', help.requestId)
+      .requiredOption('--by <name>', help.by, read.text)
+      .requiredOption('--reason <text>', help.reason, read.text)
+      .action((id: string, options: { by: string; reason: string }) => thawBid(world, { id, action, ...options }));
+  }
 }
 
 function registerControl(program: Command, world: CommandWorld, add: Add): void {

@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { FlowKind } from '../domain/flow-records.ts';
 import { listFlows, phasesOf, type StartedKind, showFlow, showHistory, startFlow, takeStep } from './flows.ts';
+import { thawFlow } from './freezes.ts';
 import type { CommandWorld } from './world.ts';
 
 type Add = (parent: Command, usage: string, description: string, example: string) => Command;
@@ -14,15 +15,38 @@ const kinds = [
   { name: 'withdrawals', flow: 'withdrawal', id: 'w-0f1e2d', step: 'simulation' },
 ] as const;
 
-export function registerFlows(program: Command, world: CommandWorld, add: Add): void {
+export function registerFlows(program: Command, world: CommandWorld, add: Add, text: (word: string) => string): void {
   const { help } = world.format.texts.flows;
   for (const { name, flow, id, step } of kinds) {
     const parent = add(program, name, help[name], `lance ${name} list --limit 20`);
     addReading(parent, world, add, { name, flow, id });
     addAsking(parent, world, add, { name, flow, id, step });
+    addThawing(parent, world, add, { name, flow, id, text });
   }
   const events = add(program, 'events', help.events, 'lance events list');
   addReading(events, world, add, { name: 'events', flow: 'event', id: 'event:CODE' });
+  addThawing(events, world, add, { name: 'events', flow: 'event', id: 'event:CODE', text });
+}
+
+function addThawing(
+  parent: Command,
+  world: CommandWorld,
+  add: Add,
+  { name, flow, id, text }: { name: string; flow: FlowKind; id: string; text: (word: string) => string },
+): void {
+  const { help, flows } = world.format.texts;
+  for (const [action, about] of [
+    ['retry', help.retry],
+    ['cancel', help.thawCancel],
+  ] as const) {
+    add(parent, action, about, `lance ${name} ${action} ${id} --by ana --reason "versão nova"`)
+      .argument('<id>', flows.help.flowId)
+      .requiredOption('--by <name>', help.by, text)
+      .requiredOption('--reason <text>', help.reason, text)
+      .action((flowId: string, options: { by: string; reason: string }) =>
+        thawFlow(world, name, flow, { id: flowId, action, ...options }),
+      );
+  }
 }
 
 function addReading(

@@ -45,7 +45,8 @@ function lineOf({ format }: CommandWorld, state: FlowState): string[] {
   const { requestId, closedContract } = state.subject;
   const about = requestId ?? closedContract ?? state.proposalCode ?? state.told?.requestCode ?? format.texts.none;
   const phase = phaseText(format.texts.flows.phases, state.phase);
-  return [state.flowId, phase, format.minute(state.startedAt), state.by ?? format.texts.none, about];
+  const shown = state.frozen === undefined ? phase : `${phase} (${format.texts.freeze.mark})`;
+  return [state.flowId, shown, format.minute(state.startedAt), state.by ?? format.texts.none, about];
 }
 
 function phaseText(phases: Readonly<Record<FlowPhase, string>>, phase: FlowPhase): string {
@@ -79,6 +80,7 @@ function flowText({ format }: CommandWorld, state: FlowState, open: OpenSealed):
   const view = flowView(state, open);
   const rows: (readonly [string, string | null])[] = [
     [labels.phase, phaseText(phases, state.phase)],
+    [texts.freeze.mark, state.frozen?.problem ?? null],
     [labels.begun, `${format.time(state.startedAt)} (${state.by ?? texts.none})`],
     [labels.changed, format.time(state.changedAt)],
     [labels.request, subject.requestId],

@@ -35,6 +35,8 @@ export const en: Texts = {
     show: 'explain the whole decision on one request',
     requestId: 'numeroSolicitacao',
     resolve: 'end by hand a request that nothing else ends',
+    retry: 'read the records of what was frozen again, and go on if they can be processed now',
+    thawCancel: 'end what was frozen: the record that could not be processed is left out',
     as: 'how it ends',
     pause: 'stop bidding; returns only when every process obeys',
     resume: 'bid again',
@@ -305,6 +307,9 @@ export const en: Texts = {
     contemplated: 'contemplated',
     proposed: 'proposal included',
     resolved: 'resolved',
+    frozen: 'frozen',
+    unfrozen: 'released from the freeze',
+    unreadable: 'record that cannot be processed',
   },
   resolve: {
     done: (id, state) => `Request ${id}: now ${state}.`,
@@ -313,6 +318,19 @@ export const en: Texts = {
       `Request ${id} is "${state}" and cannot be ended like this. ${allowed === '' ? 'In this state there is nothing to end by hand.' : `Possible: ${allowed}.`}`,
     late: (id) => `Recorded for ${id}, but the desk did not read it within 2 s; see lance bids show ${id}.`,
     overtaken: (id, state) => `Another record came first: request ${id} is now "${state}"; nothing was changed.`,
+  },
+  freeze: {
+    mark: 'frozen',
+    done: {
+      retry: (id) => `${id}: its records were read again, and it goes on.`,
+      cancel: (id) => `${id}: goes on without the record that could not be processed; nothing more is sent for it.`,
+    },
+    still: (id, problem, command) =>
+      `${id} is still frozen: ${problem}. Update the program and retry, or end it with lance ${command} cancel ${id}.`,
+    notFrozen: (id) => `${id} is not frozen; there is nothing to retry or to cancel.`,
+    stored: (id) => `${id}: recorded. No process is running; it holds when the desk is back.`,
+    late: (id, command) =>
+      `Recorded for ${id}, but the desk did not read it within 10 s; see lance ${command} show ${id}.`,
   },
   control: {
     paused: (revision, count) => `Paused (revision ${revision}), obeyed by ${count} process(es).`,

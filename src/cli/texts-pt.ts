@@ -35,6 +35,8 @@ export const pt = {
     show: 'explica por inteiro a decisão de uma solicitação',
     requestId: 'numeroSolicitacao',
     resolve: 'encerra à mão uma solicitação que nada mais encerra',
+    retry: 'lê de novo os registros do que foi congelado e segue, se agora podem ser processados',
+    thawCancel: 'encerra o que foi congelado: o registro que não pôde ser processado fica de fora',
     as: 'como termina',
     pause: 'para de dar lances; volta só quando todos os processos obedecem',
     resume: 'volta a dar lances',
@@ -310,6 +312,9 @@ export const pt = {
     contemplated: 'contemplada',
     proposed: 'proposta incluída',
     resolved: 'encerrada',
+    frozen: 'congelada',
+    unfrozen: 'descongelada',
+    unreadable: 'registro que não pode ser processado',
   },
   resolve: {
     done: (id: string, state: string) => `Solicitação ${id}: agora ${state}.`,
@@ -319,6 +324,19 @@ export const pt = {
     late: (id: string) => `Registrado para ${id}, mas a mesa não o leu em 2 s; veja lance bids show ${id}.`,
     overtaken: (id: string, state: string) =>
       `Outro registro veio antes: a solicitação ${id} está agora "${state}"; nada foi mudado.`,
+  },
+  freeze: {
+    mark: 'congelada',
+    done: {
+      retry: (id: string) => `${id}: os registros foram lidos de novo e segue normalmente.`,
+      cancel: (id: string) => `${id}: segue sem o registro que não pôde ser processado; nada mais é enviado por ele.`,
+    },
+    still: (id: string, problem: string, command: string) =>
+      `${id} continua congelado: ${problem}. Atualize o programa e repita, ou encerre com lance ${command} cancel ${id}.`,
+    notFrozen: (id: string) => `${id} não está congelado; não há o que repetir nem cancelar.`,
+    stored: (id: string) => `${id}: registrado. Nenhum processo está rodando; vale quando a mesa voltar.`,
+    late: (id: string, command: string) =>
+      `Registrado para ${id}, mas a mesa não o leu em 10 s; veja lance ${command} show ${id}.`,
   },
   control: {
     paused: (revision: number, count: number) => `Em pausa (revisão ${revision}), obedecida por ${count} processo(s).`,

@@ -3,7 +3,7 @@
  * nothing that names a person in clear: orders, bytes and answers are sealed.
  */
 import type { AmountCents, EpochMs, RateHundredths, RequestId } from './glossary.ts';
-import type { CreditNote } from './records.ts';
+import type { CreditNote, ThawAction } from './records.ts';
 
 /**
  * `event` is no flow: it holds what the service told under a request code that nobody knows (yet), until a flow turns out to
@@ -175,7 +175,15 @@ export type FlowTold = OfFlow & {
   sealed: string;
 };
 
-export type FlowRecord =
+/** As of requests: `Frozen`, `Unfrozen` and `Unreadable` in `records.ts`. */
+export type FlowFreezeRecord =
+  | (OfFlow & { kind: 'frozen'; problem: string })
+  | (OfFlow & { kind: 'unfrozen'; action: ThawAction; by: string; reason: string })
+  | (OfFlow & { kind: 'unreadable'; problem: string });
+
+export type FlowRecord = FlowLifeRecord | FlowFreezeRecord;
+
+export type FlowLifeRecord =
   | FlowStarted
   | FlowAsked
   | FlowIntended

@@ -12,6 +12,7 @@ import type {
 } from './flow-records.ts';
 import type { EpochMs } from './glossary.ts';
 import type { CreditNote } from './records.ts';
+import type { FrozenMark } from './states.ts';
 import type { SealedPlace } from './vault.ts';
 
 export const flowPhases = {
@@ -143,4 +144,6 @@ export type FlowState = {
   owner: string | null;
   /** Records that changed nothing: second intents, answers to other attempts, events told twice. */
   strays: number;
+  /** One of its records could not be processed: nothing is done for it. Absent: it is not so. */
+  frozen?: FrozenMark;
 };

@@ -93,7 +93,23 @@ export type Resolution = 'won' | 'lost' | 'not-landed' | 'cancelled' | 'result-m
 /** Ends what nothing else ended: by an operator, or by the desk when a time has passed (`by: 'desk'`). */
 export type Resolved = OfRequest & { kind: 'resolved'; as: Resolution; by: string; reason: string };
 
-export type AuctionRecord = Requested | Claimed | Passed | Answered | Ended | Contemplated | Proposed | Resolved;
+/** Something that follows from the request's records could not be worked out: nothing is sent for it from here on. */
+type Frozen = OfRequest & { kind: 'frozen'; problem: string };
+
+/** `retry`: its records are read again, with this program. `cancel`: what could not be processed is left out for good. */
+export type ThawAction = 'retry' | 'cancel';
+export type Unfrozen = OfRequest & { kind: 'unfrozen'; action: ThawAction; by: string; reason: string };
+
+/**
+ * Stands where the log has a record whose content cannot be read; written only where a desk that has one is moved. Folded, it
+ * freezes what its key names.
+ */
+type Unreadable = { kind: 'unreadable'; at: EpochMs; problem: string };
+
+/** What a request's own history consists of. */
+export type LifeRecord = Requested | Claimed | Passed | Answered | Ended | Contemplated | Proposed | Resolved;
+type FreezeRecord = Frozen | Unfrozen | (Unreadable & { requestId: RequestId });
+export type AuctionRecord = LifeRecord | FreezeRecord;
 
 /** A bank credit note as the service generated it. Percentages are the service's own, not rounded by us; null: it did not say. */
 export type CreditNote = {
@@ -148,7 +164,8 @@ export type CallbackRecord =
       endpoint: string | null;
       errors: readonly string[];
       sealed: string;
-    };
+    }
+  | (Unreadable & { requestCode: null });
 
 /** Topic `dead-letters`: valid JSON that nobody understood, or a record that could not be processed. Sealed: it may name a worker. */
 type DeadLetter = {

@@ -85,7 +85,12 @@ export type RequestState = {
   decidedAt: EpochMs | null;
   /** When something is due if no record comes first, and what. */
   timer: { at: EpochMs; due: TimerKind } | null;
+  /** One of its records could not be processed: nothing is sent for it. Absent: it is not so. */
+  frozen?: FrozenMark;
 };
+
+/** `at`: of the first record that could not be processed, 0 where it does not say. `retriedAt`: of the last retry, which failed. */
+export type FrozenMark = { at: EpochMs; problem: string; retriedAt?: EpochMs };
 
 export type Answer = {
   outcome: BidOutcome;

@@ -4,6 +4,7 @@
  */
 import type { Outbox } from '../bidding/outbox.ts';
 import { callbackPartition, type LogBatch, type NewEntry } from '../bidding/ports.ts';
+import type { Clock } from '../domain/clock.ts';
 import type { FlowTold } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
@@ -19,9 +20,18 @@ type FlowCallbacks = {
   deliver: (event: FlowState, now: EpochMs) => Promise<void>;
 };
 
-export function createFlowCallbacks({ flows, outbox }: { flows: FlowStore; outbox: Outbox }): FlowCallbacks {
+export function createFlowCallbacks({
+  flows,
+  outbox,
+  clock,
+}: {
+  flows: FlowStore;
+  outbox: Outbox;
+  clock: Clock;
+}): FlowCallbacks {
   async function handle(batch: LogBatch<CallbackRecord>): Promise<void> {
     const { partition, first, next } = batch;
+    await freezeThoseOf(batch);
     const told = batch.entries.flatMap(({ record }) => toldBy(record) ?? []);
     if (told.length > 0) {
       const found = await flows.findByCode(told.flatMap(codesIn));
@@ -37,10 +47,22 @@ export function createFlowCallbacks({ flows, outbox }: { flows: FlowStore; outbo
     await flows.apply({ partition: callbackPartition(partition), first, next, rows: [] });
   }
 
+  /** An event that cannot be read stands under its request code: the flow that has it does not know how it goes on. */
+  async function freezeThoseOf({ entries }: LogBatch<CallbackRecord>): Promise<void> {
+    for (const { key, record } of entries) {
+      if (record.kind !== 'unreadable') continue;
+      const flowId = (await flows.findByCode([key])).get(key);
+      if (flowId === undefined) continue;
+      const { problem } = record;
+      const at = clock.now();
+      await outbox.keep([{ topic: 'flows', key: flowId, record: { kind: 'frozen', flowId, at, problem } }]);
+    }
+  }
+
   async function claim(flow: FlowState, requestCode: string, now: EpochMs): Promise<void> {
     const eventId = `${eventPrefix}${requestCode}`;
     const event = (await flows.read([eventId])).get(eventId);
-    if (event?.phase === 'unclaimed') await give(event, flow.flowId, now);
+    if (event?.phase === 'unclaimed' && event.told !== null) await give(event, flow.flowId, now);
   }
 
   async function deliver(event: FlowState, now: EpochMs): Promise<void> {

@@ -5,6 +5,7 @@
 import { createAgenda } from '../bidding/agenda.ts';
 import { createOutbox } from '../bidding/outbox.ts';
 import type { EventLog, LogBatch, MarginCache, NewEntry, Service, Views } from '../bidding/ports.ts';
+import { problemOf } from '../bidding/unprocessable.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowOperation, FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
@@ -34,7 +35,7 @@ export type FlowDurableStep = (typeof flowSteps)[number];
 
 type FlowEvent =
   | { kind: 'step'; step: FlowDurableStep }
-  | { kind: 'alarm'; code: FlowAlarm; flowId: string }
+  | { kind: 'alarm'; code: FlowAlarm; flowId: string | null; text?: string }
   | { kind: 'fault'; code: string; message: string };
 
 type FlowDeskWorld = {
@@ -57,7 +58,7 @@ export type FlowDesk = {
   start: () => Promise<void>;
   /** Nothing is written from now on; what is under way is waited for. */
   stop: () => Promise<void>;
-  status: () => { live: boolean; open: number; sending: number };
+  status: () => { live: boolean; open: number; frozen: number; closed: readonly string[]; sending: number };
 };
 
 const batchEntries = 256;
@@ -71,11 +72,11 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   const underWay = new Set<Promise<unknown>>();
 
   const outbox = createOutbox({ log, clock, retryMs: settings.retryMs, onRefused: onFault });
-  const ledger = createFlowLedger(flows, settings);
+  const ledger = createFlowLedger(flows, settings, log);
   const agenda = createAgenda(clock, lookAgain);
   const onAnswer = () => observer({ kind: 'step', step: 'flow-answer-received' });
   const sender = createFlowSender({ instance, service, vault, clock, onAnswer });
-  const callbacks = createFlowCallbacks({ flows, outbox });
+  const callbacks = createFlowCallbacks({ flows, outbox, clock });
   const intake = createFlowIntake({
     ...{ log, flows, clock, maxEntries: batchEntries, retryMs: settings.retryMs, stopping: () => stopping },
     onBatch,
@@ -83,6 +84,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     onLost: (partition) => {
       for (const flowId of ledger.lose(partition)) agenda.remove(flowId);
     },
+    onClosed: (text) => observer({ kind: 'alarm', code: 'partition-closed', flowId: null, text }),
     onCallbacks: callbacks.handle,
     onRestart: () => {
       ledger.clear();
@@ -132,9 +134,10 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
         continue;
       }
       const margin = margins.get(state.subject.linkKey ?? '') ?? null;
-      for (const command of react(state, { now, instance, margin, tried: sender.tried }, settings)) {
+      const commands = processed(flowId, () => react(state, { now, instance, margin, tried: sender.tried }, settings));
+      for (const command of commands ?? []) {
         if (command.kind === 'wait') agenda.set(flowId, command.until);
-        else if (command.kind === 'alarm') observer({ kind: 'alarm', code: command.code, flowId });
+        else if (command.kind === 'alarm') observer({ ...command, flowId });
         else if (command.kind === 'look-up-proposal') waiting.push(state);
         else perform(state, command, margin, now);
       }
@@ -179,6 +182,20 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     }
   }
 
+  /** What is made of one flow's stored content. Null: it cannot be, and the flow is frozen; the others go on. */
+  function processed<T>(flowId: string, run: () => T): T | null {
+    try {
+      return run();
+    } catch (fault) {
+      freeze(flowId, `what is to be done next: ${problemOf(fault)}`);
+      return null;
+    }
+  }
+
+  function freeze(flowId: string, problem: string): void {
+    append({ kind: 'frozen', flowId, at: clock.now(), problem });
+  }
+
   function append(record: FlowRecord): void {
     busy.add(record.flowId);
     spawn(outbox.keep([entryOf(record)]));
@@ -200,7 +217,9 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       pricing,
       settings,
     };
-    const { preparation, expected } = prepareOperation(state, operation, slot, facts);
+    const prepared = processed(flowId, () => prepareOperation(state, operation, slot, facts));
+    if (prepared === null) return;
+    const { preparation, expected } = prepared;
     if (preparation.kind === 'withheld') {
       const { breaches } = preparation;
       append({ kind: 'withheld', flowId, at: now, operation, slot, breaches });
@@ -218,7 +237,9 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
 
   async function send(state: FlowState): Promise<void> {
     const { flowId } = state;
-    const intentId = state.operation!.intent!.intentId;
+    const { intentId, sealedBody } = state.operation!.intent!;
+    const body = processed(flowId, () => vault.open(sealedPlaces.flowBody(flowId), sealedBody));
+    if (body === null) return;
     const around = { instance, tried: () => false };
     // Asked where the first byte is written: the flow may be somebody else's by then, or further on.
     const mayWrite = () => {
@@ -226,7 +247,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       if (stopping || !world.isOpen() || !owns(flowId) || known === null) return false;
       return maySend(known, intentId, { ...around, now: clock.now() }, settings);
     };
-    const record = await sender.send(state, mayWrite);
+    const record = await sender.send(state, body, mayWrite);
     if (record === null) return;
     await outbox.keep([entryOf(record)]);
     observer({ kind: 'step', step: 'flow-answer-appended' });
@@ -234,15 +255,22 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
 
   async function askMargin(state: FlowState): Promise<void> {
     const { flowId } = state;
-    const { link } = JSON.parse(vault.open(sealedPlaces.flowOrder(flowId), state.sealed!)) as
-      | ContractOrder
-      | RenegotiationOrder;
+    const order = processed(
+      flowId,
+      () => JSON.parse(vault.open(sealedPlaces.flowOrder(flowId), state.sealed!)) as ContractOrder | RenegotiationOrder,
+    );
+    if (order === null) return;
+    const { link } = order;
     const record = (refusal: string | null): FlowRecord => ({ kind: 'margin-asked', flowId, at: clock.now(), refusal });
     if (link === null) {
       await outbox.keep([entryOf(record('link-unknown'))]);
       return;
     }
     const answer = await service.askLinkDetail({ ...link, cached: settings.askCached });
+    if (answer.kind === 'unwritable') {
+      freeze(flowId, `the query of its link: ${answer.problem}`);
+      return;
+    }
     if (answer.kind === 'failed') {
       // Nobody was asked, or nobody answered: a query that may be charged is not repeated at once.
       busy.delete(flowId);
@@ -304,6 +332,8 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     status: () => ({
       live: intake.isLive(),
       open: ledger.count(),
+      frozen: ledger.frozenCount(),
+      closed: intake.closed(),
       sending: sender.count(),
     }),
   };

@@ -1,5 +1,15 @@
 /** The fold: the state of a flow from its records, in log order. Pure; all that changes a flow is here. */
-import type { FlowAsked, FlowIntended, FlowRecord, FlowStarted, FlowTold } from '../domain/flow-records.ts';
+import { problemOf } from '../bidding/unprocessable.ts';
+import type {
+  FlowAsked,
+  FlowFreezeRecord,
+  FlowIntended,
+  FlowKind,
+  FlowLifeRecord,
+  FlowRecord,
+  FlowStarted,
+  FlowTold,
+} from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { differencesOf } from './differences.ts';
@@ -7,13 +17,22 @@ import { takeAnswer } from './fold-answers.ts';
 import { codeOf, generated, markStep, move, stray, takePersons } from './fold-steps.ts';
 import type { FlowSettings } from './settings.ts';
 import { allowsStep } from './steps.ts';
-import { isOperation } from './transitions.ts';
+import { isFinished, isOperation } from './transitions.ts';
 
 /** Flow ids of events begin with this; their request code follows. */
 export const eventPrefix = 'event:';
 
 /** Null: a record of a flow that was never begun, which changes nothing. */
 export function evolve(state: FlowState | null, record: FlowRecord, settings: FlowSettings): FlowState | null {
+  switch (record.kind) {
+    case 'unreadable':
+    case 'frozen':
+      return freeze(state ?? unread(record.flowId, record.at), record.at, record.problem);
+    case 'unfrozen':
+      return state === null ? null : thaw(state, record);
+    default:
+      break;
+  }
   if (state === null) {
     if (record.kind === 'started') return begun(record);
     return record.kind === 'told' && record.flowId.startsWith(eventPrefix) ? held(record) : null;
@@ -22,7 +41,69 @@ export function evolve(state: FlowState | null, record: FlowRecord, settings: Fl
   return next === state ? state : { ...next, changedAt: Math.max(state.changedAt, record.at) };
 }
 
-function fold(state: FlowState, record: FlowRecord, settings: FlowSettings): FlowState {
+/** The first problem is kept: what came after it may follow from it. */
+function freeze(state: FlowState, at: number, problem: string): FlowState {
+  return state.frozen === undefined ? { ...state, frozen: { at, problem } } : state;
+}
+
+/** A flow whose beginning cannot be read: what it is, its id says. */
+function unread(flowId: string, at: number): FlowState {
+  const kinds: Readonly<Record<string, FlowKind>> = { 'c-': 'contract', 'r-': 'renegotiation', 'w-': 'withdrawal' };
+  const flow = kinds[flowId.slice(0, 2)] ?? 'event';
+  const phase = flow === 'event' ? 'unclaimed' : firstPhases[flow];
+  return { ...nobody, flowId, flow, phase, startedAt: at, changedAt: at };
+}
+
+/**
+ * A retry is the ledger's, which reads the flow's records again; by itself it changes nothing. A cancelled flow ends, but for an
+ * operation that may have been sent: that is `unclear`, and somebody has to say what became of it.
+ */
+function thaw(
+  state: FlowState,
+  { action, at, by, reason }: Extract<FlowFreezeRecord, { kind: 'unfrozen' }>,
+): FlowState {
+  if (state.frozen === undefined) return state;
+  if (action === 'retry') return { ...state, frozen: { ...state.frozen, retriedAt: at } };
+  const { frozen: _, ...thawed } = { ...state, changedAt: Math.max(state.changedAt, at) };
+  const { operation } = thawed;
+  if (operation?.status === 'intended' || operation?.status === 'unclear') {
+    const text = `frozen and cancelled by ${by}: ${reason}`;
+    const unclear = { ...thawed, operation: { ...operation, status: 'unclear' as const, retryAt: null, reason: text } };
+    const marked = markStep(unclear, operation.stepId, 'unclear');
+    return state.flow === 'withdrawal' ? marked : (move(marked, 'unclear') ?? marked);
+  }
+  const left = operation?.status === 'asked' ? { ...operation, status: 'rejected' as const } : operation;
+  const ended = markStep({ ...thawed, operation: left }, left?.stepId ?? null, 'rejected');
+  if (state.flow === 'event') return { ...ended, phase: 'claimed' };
+  return isFinished(state.phase) || state.phase === 'failed' ? ended : { ...ended, phase: 'cancelled' };
+}
+
+/** A record that nothing can be made of freezes its flow, the same wherever it is folded. */
+export function evolveOrFreeze(state: FlowState | null, record: FlowRecord, settings: FlowSettings): FlowState | null {
+  try {
+    return evolve(state, record, settings);
+  } catch (fault) {
+    const problem = `${record.kind}: ${problemOf(fault)}`;
+    return freeze(state ?? unread(record.flowId, record.at), record.at, problem);
+  }
+}
+
+/** The state after all records of a flow up to a retry, read again; what earlier retries and freezes found is found again or not. */
+export function evolveAgain(
+  history: readonly FlowRecord[],
+  retry: Extract<FlowRecord, { kind: 'unfrozen' }>,
+  settings: FlowSettings,
+): FlowState | null {
+  let state: FlowState | null = null;
+  for (const record of history) {
+    const isMark = record.kind === 'frozen' || (record.kind === 'unfrozen' && record.action === 'retry');
+    if (!isMark) state = evolveOrFreeze(state, record, settings);
+  }
+  if (state?.frozen === undefined) return state;
+  return { ...state, frozen: { ...state.frozen, retriedAt: retry.at } };
+}
+
+function fold(state: FlowState, record: FlowLifeRecord, settings: FlowSettings): FlowState {
   switch (record.kind) {
     case 'started':
       return stray(state);
@@ -99,8 +180,10 @@ const nobody = {
   strays: 0,
 } as const;
 
+const firstPhases = { contract: 'waiting-proposal', renegotiation: 'preparing', withdrawal: 'started' } as const;
+
 function begun({ flowId, at, flow, by, key, requestHash, subject, terms, sealed }: FlowStarted): FlowState {
-  const phase = ({ contract: 'waiting-proposal', renegotiation: 'preparing', withdrawal: 'started' } as const)[flow];
+  const phase = firstPhases[flow];
   return { ...nobody, flowId, flow, phase, startedAt: at, changedAt: at, by, key, requestHash, subject, terms, sealed };
 }
 

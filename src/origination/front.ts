@@ -239,6 +239,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const state = await stateOf(flowId);
     if (state === null || state.flow === 'event')
       return refusal('not-found', 'flow-known', 'flowId', 'no flow has this id');
+    if (state.frozen !== undefined) {
+      const text = 'a record of it cannot be processed; retry or cancel it with the lance command of its kind';
+      return refusal('not-allowed', 'flow-frozen', 'flowId', text);
+    }
     const record = stepRecord(state, asker, asked);
     if ('kind' in record && record.kind === 'refused') return record;
     const step = record as FlowAsked;

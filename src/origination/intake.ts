@@ -13,6 +13,8 @@ type FlowIntake = {
   /** This process may act now for the flows of a partition. */
   owns: (partition: number) => boolean;
   isLive: () => boolean;
+  /** Partitions that cannot be read any further, each with its cause. */
+  closed: () => readonly string[];
 };
 
 /** Consumers of `callbacks` for flows share its partitions apart from those of the bidding desk. */
@@ -31,12 +33,14 @@ export function createFlowIntake(options: {
   onLost: (partition: number) => void;
   onCallbacks: (batch: LogBatch<CallbackRecord>) => Promise<void>;
   onRestart: () => void;
+  onClosed: (text: string) => void;
   onFault: (fault: Fault) => void;
 }): FlowIntake {
   const { log, flows, clock, maxEntries, retryMs, stopping } = options;
   const restarts = createRestarts({ begin, end, clock, retryMs, stopping, observer: options.onFault });
   const targets = new Map<number, number>();
   const live = new Set<number>();
+  const closed = new Map<string, string>();
   let consumers: Consumer[] = [];
   let owner: Consumer | null = null;
 
@@ -65,9 +69,26 @@ export function createFlowIntake(options: {
     options.onLost(partition);
   }
 
+  function closing(topic: string): (partition: number, cause: string) => void {
+    return (partition, cause) => {
+      const place = `${topic}/${partition}`;
+      if (closed.has(place)) return;
+      closed.set(place, cause);
+      options.onClosed(`${place}: ${cause}`);
+    };
+  }
+
   async function begin(): Promise<void> {
+    closed.clear();
     const common = { scope: 'owned', maxEntries, onFault: restarts.onFault } as const;
-    owner = await log.consume({ ...common, topic: 'flows', from: take, onLost: lose, handler: onBatch });
+    owner = await log.consume({
+      ...common,
+      topic: 'flows',
+      from: take,
+      onLost: lose,
+      onClosed: closing('flows'),
+      handler: onBatch,
+    });
     consumers = [owner];
     const told = await log.consume({
       ...common,
@@ -75,6 +96,7 @@ export function createFlowIntake(options: {
       reader: readerName,
       from: (partition) => flows.applied(callbackPartition(partition)),
       onLost: () => {},
+      onClosed: closing('callbacks'),
       handler: options.onCallbacks,
     });
     consumers.push(told);
@@ -92,6 +114,7 @@ export function createFlowIntake(options: {
       await Promise.all(consumers.map((consumer) => consumer.stop()));
     },
     owns: (partition) => live.has(partition) && owner?.owns(partition) === true,
+    closed: () => [...closed].map(([place, cause]) => `${place} is closed: ${cause}`),
     isLive: () => restarts.hasBegun() && [...targets.keys()].every((partition) => live.has(partition)),
   };
 }

@@ -1,9 +1,9 @@
 /** Folds batches of the log into the store of flows, and keeps the open ones of this process at hand. */
 import { createKeptRows } from '../bidding/kept-rows.ts';
-import type { LogBatch, LogEntry } from '../bidding/ports.ts';
+import type { EventLog, LogBatch, LogEntry } from '../bidding/ports.ts';
 import type { FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
-import { evolve, proposalIndex } from './evolve.ts';
+import { evolveAgain, evolveOrFreeze, proposalIndex } from './evolve.ts';
 import type { FlowRow, FlowStore } from './ports.ts';
 import type { FlowSettings } from './settings.ts';
 import { isFinished } from './transitions.ts';
@@ -21,11 +21,14 @@ type FlowLedger = {
   partitionOf: (flowId: string) => number | null;
   lose: (partition: number) => string[];
   count: () => number;
+  frozenCount: () => number;
   clear: () => void;
 };
 
 /** Something is to be done or waited for; what waits for a person alone is not open. */
 function isOpen(state: FlowState): boolean {
+  // Whoever takes its partition up says again that it is frozen.
+  if (state.frozen !== undefined) return true;
   const status = state.operation?.status;
   if (status === 'asked' || status === 'intended') return true;
   switch (state.phase) {
@@ -69,19 +72,35 @@ function workerIndex(workerKey: string): string {
   return `worker:${workerKey}`;
 }
 
-export function createFlowLedger(store: FlowStore, settings: FlowSettings): FlowLedger {
+export function createFlowLedger(store: FlowStore, settings: FlowSettings, log: Pick<EventLog, 'readKey'>): FlowLedger {
   const kept = createKeptRows<FlowState, FlowRecord>({
     readAt: store.readAt,
     idOfRow: (state) => state.flowId,
     idOf: (record) => record.flowId,
     isOpen,
   });
+  /** What a retry folds again: all records before it, by its offset. Retries are rare. */
+  async function historiesOf(
+    entries: readonly LogEntry<FlowRecord>[],
+  ): Promise<ReadonlyMap<number, readonly FlowRecord[]>> {
+    const histories = new Map<number, readonly FlowRecord[]>();
+    for (const { offset, record } of entries) {
+      if (record.kind !== 'unfrozen' || record.action !== 'retry') continue;
+      const earlier = (await log.readKey('flows', record.flowId)).filter((entry) => entry.offset < offset);
+      histories.set(
+        offset,
+        earlier.map((entry) => entry.record),
+      );
+    }
+    return histories;
+  }
+
   return {
     fold: (batch) => {
       const { partition, next } = batch;
       return kept.fold<FlowFold>(batch, {
         foldOnto: async (position, entries, states) => {
-          const { folds, rows } = foldEntries(entries, states, settings);
+          const { folds, rows } = foldEntries(entries, states, await historiesOf(entries), settings);
           const result = await store.apply({ partition, first: position, next, rows });
           if (result.kind === 'out-of-step') return result;
           for (const { state } of rows) kept.put(state, partition, next);
@@ -95,6 +114,7 @@ export function createFlowLedger(store: FlowStore, settings: FlowSettings): Flow
     partitionOf: kept.partitionOf,
     lose: kept.lose,
     count: () => kept.all().filter(({ phase }) => !isFinished(phase)).length,
+    frozenCount: () => kept.all().filter(({ frozen }) => frozen !== undefined).length,
     clear: kept.clear,
   };
 }
@@ -102,14 +122,19 @@ export function createFlowLedger(store: FlowStore, settings: FlowSettings): Flow
 function foldEntries(
   entries: readonly LogEntry<FlowRecord>[],
   known: ReadonlyMap<string, FlowState>,
+  histories: ReadonlyMap<number, readonly FlowRecord[]>,
   settings: FlowSettings,
 ): { folds: FlowFold[]; rows: FlowRow[] } {
   const current = new Map(known);
   const touched = new Set<string>();
   const folds: FlowFold[] = [];
-  for (const { record } of entries) {
+  for (const { offset, record } of entries) {
     const before = current.get(record.flowId) ?? null;
-    const state = evolve(before, record, settings);
+    const history = record.kind === 'unfrozen' && before?.frozen !== undefined ? histories.get(offset) : undefined;
+    const state =
+      history !== undefined && record.kind === 'unfrozen'
+        ? evolveAgain(history, record, settings)
+        : evolveOrFreeze(before, record, settings);
     if (state === null) continue;
     current.set(record.flowId, state);
     touched.add(record.flowId);

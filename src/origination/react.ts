@@ -9,7 +9,14 @@ import { competenceOf, type MarginFact, marginValidityMs } from '../wire/checks/
 import { nextSlot } from './evolve.ts';
 import type { FlowSettings } from './settings.ts';
 
-export type FlowAlarm = 'operation-unclear' | 'note-late' | 'note-differs' | 'flow-refused' | 'event-unclaimed';
+export type FlowAlarm =
+  | 'flow-frozen'
+  | 'partition-closed'
+  | 'operation-unclear'
+  | 'note-late'
+  | 'note-differs'
+  | 'flow-refused'
+  | 'event-unclaimed';
 
 export type FlowCommand =
   /** Ask the ledger where the won bid stands. */
@@ -24,7 +31,7 @@ export type FlowCommand =
   | { kind: 'look-up-flow' }
   | { kind: 'append'; record: FlowRecord }
   | { kind: 'wait'; until: EpochMs }
-  | { kind: 'alarm'; code: FlowAlarm };
+  | { kind: 'alarm'; code: FlowAlarm; text?: string };
 
 /** What the state does not say: asked right before. */
 export type Surroundings = {
@@ -39,6 +46,12 @@ export type Surroundings = {
 const hourMs = 3_600_000;
 
 export function react(state: FlowState, around: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
+  if (state.frozen !== undefined) {
+    return [
+      { kind: 'alarm', code: 'flow-frozen', text: state.frozen.problem },
+      { kind: 'wait', until: around.now + hourMs },
+    ];
+  }
   if (state.operation?.status === 'intended') return reactToIntent(state, around, settings);
   if (state.flow === 'withdrawal') {
     return state.operation?.status === 'asked' ? [prepare(state, state.operation.operation)] : [];
@@ -108,11 +121,12 @@ function reactToIntent(state: FlowState, around: Surroundings, settings: FlowSet
 
 /** Asked before an intent is sent, and once more where its first byte is written. */
 export function maySend(
-  { operation }: FlowState,
+  { operation, frozen }: FlowState,
   intentId: string,
   { now, instance, tried }: Omit<Surroundings, 'margin'>,
   { cutoffDay }: FlowSettings,
 ): boolean {
+  if (frozen !== undefined) return false;
   const intent = operation?.intent ?? null;
   if (intent?.intentId !== intentId || operation?.status !== 'intended') return false;
   if (intent.idempotencyKey !== null) return true;

@@ -9,8 +9,8 @@ import type { ServiceError } from '../wire/service-errors.ts';
 import type { LoanService } from './ports.ts';
 
 type FlowSender = {
-  /** Null: it is being sent already. */
-  send: (state: FlowState, mayWrite: () => boolean) => Promise<FlowAnswered | null>;
+  /** `body`: the intent's bytes, opened. Null: it is being sent already. */
+  send: (state: FlowState, body: string, mayWrite: () => boolean) => Promise<FlowAnswered | null>;
   /** This process has sent the intent, or is at it. */
   tried: (intentId: string) => boolean;
   forget: (intentId: string) => void;
@@ -28,16 +28,16 @@ export function createFlowSender(parts: {
   const sending = new Set<string>();
   const tried = new Set<string>();
 
-  async function send(state: FlowState, mayWrite: () => boolean): Promise<FlowAnswered | null> {
+  async function send(state: FlowState, body: string, mayWrite: () => boolean): Promise<FlowAnswered | null> {
     const { operation, slot, intent, unknowns } = state.operation!;
-    const { intentId, path, sealedBody, idempotencyKey } = intent!;
+    const { intentId, path, idempotencyKey } = intent!;
     if (sending.has(intentId)) return null;
     sending.add(intentId);
     const before = tried.has(intentId) || unknowns > 0 || intent!.instance !== instance;
     tried.add(intentId);
     const prepared: Prepared = {
       ...{ operation, operationId: `${state.flowId}:${slot}`, path, idempotencyKey },
-      body: vault.open(sealedPlaces.flowBody(state.flowId), sealedBody),
+      body,
     };
     const result = await service.perform(prepared, mayWrite);
     sending.delete(intentId);

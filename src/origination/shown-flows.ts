@@ -106,6 +106,11 @@ function factsOf(record: FlowRecord): Record<string, unknown> {
       return { owner: record.owner };
     case 'turned':
       return {};
+    case 'frozen':
+    case 'unreadable':
+      return { problem: record.problem };
+    case 'unfrozen':
+      return { action: record.action, by: record.by };
     default:
       return record satisfies never;
   }

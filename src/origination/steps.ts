@@ -10,7 +10,7 @@ function isBusy(state: FlowState): boolean {
 }
 
 export function allowsStep(state: FlowState, step: FlowStep): boolean {
-  if (state.flow === 'event') return false;
+  if (state.flow === 'event' || state.frozen !== undefined) return false;
   if (step === 'confirm' || step === 'deny') return state.operation?.status === 'unclear';
   const row = transitions[state.flow][state.phase] ?? {};
   return row[step] !== undefined && !((isOperation(step) || step === 'cancel' || step === 'amend') && isBusy(state));

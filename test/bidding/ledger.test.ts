@@ -5,6 +5,9 @@ import type { LedgerRow, LogBatch, ViewBatch, ViewChange, Views } from '../../sr
 import type { AuctionRecord } from '../../src/domain/records.ts';
 import { accepted, answered, at, claimed, requested, settings, unknown } from './parts.ts';
 
+/** Nothing here is retried. */
+const noLog = { readKey: async () => [] };
+
 /** Views of one partition without faults of their own. `changes` are all that they ever took, `loseAll` empties them. */
 function plainViews() {
   let applied = 0;
@@ -43,7 +46,7 @@ function batchOf(first: number, records: readonly AuctionRecord[]): LogBatch<Auc
 }
 
 test('bids whose answer is unknown are counted with their age until something tells', async () => {
-  const ledger = createLedger(plainViews().views, settings);
+  const ledger = createLedger(plainViews().views, settings, noLog);
   let offset = 0;
   const fold = (...records: AuctionRecord[]) => {
     offset += records.length;
@@ -65,7 +68,7 @@ test('bids whose answer is unknown are counted with their age until something te
 test('rows that others folded further are not folded onto, though the views lose them a moment later', async () => {
   const { views, changes, loseAll } = plainViews();
   const records = [requested(), claimed(), answered(accepted)];
-  await createLedger(views, settings).fold(batchOf(0, records));
+  await createLedger(views, settings, noLog).fold(batchOf(0, records));
   const kinds = changes.map(({ kind }) => kind);
   assert.ok(kinds.includes('reserve'), 'the history has to reserve something');
 
@@ -79,6 +82,7 @@ test('rows that others folded further are not folded onto, though the views lose
       },
     },
     settings,
+    noLog,
   );
   await assert.rejects(late.fold(batchOf(0, records)), { code: 'views-behind' });
   assert.deepEqual(changes, []);
@@ -95,7 +99,11 @@ test('rows that others folded further are not folded onto, though the views lose
 test('a row taken up ahead of its batch is read again, not folded onto', async () => {
   const { views, changes, loseAll } = plainViews();
   const records = [requested(), claimed(), answered(accepted)];
-  const ledger = createLedger({ ...views, open: async () => views.readAt(0, [requested().requestId]) }, settings);
+  const ledger = createLedger(
+    { ...views, open: async () => views.readAt(0, [requested().requestId]) },
+    settings,
+    noLog,
+  );
   await ledger.fold(batchOf(0, records));
   const kinds = changes.map(({ kind }) => kind);
   assert.equal((await ledger.load(0, 0)).length, 1);
@@ -109,7 +117,7 @@ test('a row taken up ahead of its batch is read again, not folded onto', async (
 
 test('of a batch that others folded in part, the rows are taken as they left them', async () => {
   const { views } = plainViews();
-  const [one, other] = [createLedger(views, settings), createLedger(views, settings)];
+  const [one, other] = [createLedger(views, settings, noLog), createLedger(views, settings, noLog)];
   await one.fold(batchOf(0, [requested()]));
   await other.fold(batchOf(1, [claimed()]));
   const folds = await one.fold(batchOf(1, [claimed(), answered(accepted)]));

@@ -44,6 +44,7 @@ function setUp(answers: readonly QueryAnswer[], askWithoutAuthorisation = false)
     clock,
     settings: { ...settings, askWithoutAuthorisation },
     stopping: () => false,
+    onUnwritable: () => assert.fail('nothing is unwritable'),
     onRefused: (requestIds, reason) => refusals.push(...requestIds.map((requestId) => `${requestId} ${reason}`)),
   });
   return { clock, asked, refusals, desk };

@@ -98,6 +98,10 @@ export function triggerOf(state: RequestState | null, record: AuctionRecord): Tr
       return record.errors.length > 0 ? 'winner-error' : record.kind;
     case 'resolved':
       return `resolved-${record.as}`;
+    case 'frozen':
+    case 'unfrozen':
+    case 'unreadable':
+      return null;
     default:
       return record satisfies never;
   }

@@ -2,6 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { LogEntry, NewEntry } from '../../bidding/ports.ts';
 import type { ChainHead } from '../../domain/audit.ts';
+import { readRecord } from '../../domain/record-shapes.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { createChain } from './chain.ts';
@@ -43,11 +44,15 @@ export function encode(entries: readonly NewEntry[], into: EncodedEntries): void
 type StoredRow = { offset: number; key: string; value: string };
 
 function decode<T extends Topic>(topic: T, row: StoredRow): LogEntry<Topics[T]> {
+  const { offset, key } = row;
+  let value: unknown;
   try {
-    return { partition: 0, offset: row.offset, key: row.key, record: JSON.parse(row.value) };
-  } catch (cause) {
-    throw new Fault('record-undecodable', `The record ${topic}/${row.offset} is not JSON.`, cause);
+    value = JSON.parse(row.value);
+  } catch {
+    // The engine's message quotes the text. What stands for the record says that it is no JSON.
   }
+  const place = { partition: 0, offset, key };
+  return { ...place, record: readRecord(topic, place, value) };
 }
 
 export type LogWriter = {

@@ -121,7 +121,7 @@ export function createLog(options: {
     return { fromDisk: true, entries };
   };
 
-  const consume: EventLog['consume'] = async ({ topic, from, maxEntries, handler, onFault }) => {
+  const consume: EventLog['consume'] = async ({ topic, from, maxEntries, handler, onFault, onLost, onClosed }) => {
     const tail = tails[topic];
     const position = { offset: await from(0) };
     let stopped = false;
@@ -133,9 +133,17 @@ export function createLog(options: {
           continue;
         }
         const first = position.offset;
-        const next = first + entries.length;
-        await handler({ partition: 0, first, next, entries });
+        const keyless = entries.findIndex(({ key }) => key === '');
+        const readable = keyless === -1 ? entries : entries.slice(0, keyless);
+        const next = first + readable.length;
+        if (readable.length > 0) await handler({ partition: 0, first, next, entries: readable });
         position.offset = next;
+        if (keyless !== -1 && !stopped) {
+          // Nobody can tell whose record it is, so none after it may be acted on.
+          stopped = true;
+          onClosed?.(0, `the record at ${next} has no key`);
+          onLost(0);
+        }
         // A long catch-up from disk must not keep everything else from running.
         if (fromDisk) await turn();
       }

@@ -28,6 +28,8 @@ export async function createConsumer<T extends Topic>(
     settings: KafkaSettings;
     /** A partition that this process cannot go on with. */
     onClosed: (topic: Topic, partition: number, fault: Fault, record: RawRecord | null) => void;
+    /** Told by the owner of its partition alone. */
+    onUnreadable: (topic: Topic, partition: number, fault: Fault, record: RawRecord) => void;
     onLine: LogLine;
   },
   options: ConsumeOptions<T>,
@@ -53,7 +55,11 @@ export async function createConsumer<T extends Topic>(
     onLine: world.onLine,
     onClosed: (partition, fault, record) => {
       world.onClosed(topic, partition, fault, record);
+      options.onClosed?.(partition, fault.message);
       if (held.delete(partition)) onLost(partition);
+    },
+    onUnreadable: (partition, fault, record) => {
+      if (scope === 'owned' && options.reader === undefined) world.onUnreadable(topic, partition, fault, record);
     },
   });
 

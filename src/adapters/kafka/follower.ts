@@ -1,13 +1,14 @@
 /**
  * Follows partitions of one topic: fetches ahead a little, decodes, and hands on batches in order, one at a time for each
- * partition. A slow handler of one partition holds up no other. A record that cannot be decoded closes its partition.
+ * partition. A slow handler of one partition holds up no other. What stands for a record that cannot be decoded is one of kind
+ * `unreadable`; one whose key cannot be read either closes its partition.
  */
 import type { LogBatch, LogEntry } from '../../bidding/ports.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import type { LogLine } from './client.ts';
 import type { PartitionReader, RawRecord } from './partitions.ts';
-import type { Codec } from './registry.ts';
+import { type Codec, decodeRecord } from './registry.ts';
 
 export type PartitionLag = {
   partition: number;
@@ -62,6 +63,8 @@ export function createFollower<T extends Topic>(options: {
   /** The handler rejected, or Kafka did not answer for long: nothing is followed any more. */
   onFault: (fault: unknown) => void;
   onClosed: (partition: number, fault: Fault, record: RawRecord | null) => void;
+  /** A record was handed on as `unreadable`. */
+  onUnreadable: (partition: number, fault: Fault, record: RawRecord) => void;
   onLine: LogLine;
 }): Follower {
   const { reader, codec, topicName } = options;
@@ -181,11 +184,14 @@ export function createFollower<T extends Topic>(options: {
     raw: readonly RawRecord[],
   ): Promise<{ entries: LogEntry<Topics[T]>[]; fault: Fault | null }> {
     const entries: LogEntry<Topics[T]>[] = [];
-    for (const { offset, key, value } of raw) {
+    for (const one of raw) {
+      const { offset, key, value } = one;
       try {
-        const decoded = codec.decode(value);
-        const record = decoded instanceof Promise ? await decoded : decoded;
-        entries.push({ partition, offset, key, record: record as Topics[T] });
+        if (key === '') throw new Fault('record-undecodable', 'Its key cannot be read.');
+        const decoded = decodeRecord(codec, options.topic, { partition, offset, key }, value);
+        const { record, undecodable } = decoded instanceof Promise ? await decoded : decoded;
+        entries.push({ partition, offset, key, record });
+        if (undecodable !== null) options.onUnreadable(partition, undecodable, one);
       } catch (fault) {
         if (fault instanceof Fault) return { entries, fault };
         throw fault;

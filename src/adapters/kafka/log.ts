@@ -101,7 +101,10 @@ export async function openKafkaLog(options: {
   const log: EventLog = {
     append: (entries) => desk.append(entries),
     consume: async (consumption) => {
-      const consumer = await createConsumer({ kafka, codec, settings, onClosed, onLine }, consumption);
+      const consumer = await createConsumer(
+        { kafka, codec, settings, onClosed, onUnreadable: keepUnread, onLine },
+        consumption,
+      );
       consumers.add(consumer);
       const stop = () => consumer.stop().finally(() => consumers.delete(consumer));
       return { owns: consumer.owns, stop };

@@ -4,6 +4,7 @@
  * its own cluster underneath can do what is needed here, so that is taken, and nothing is ever committed.
  */
 import assert from 'node:assert/strict';
+import { isUtf8 } from 'node:buffer';
 import { type Kafka, Partitioners } from 'kafkajs';
 import { Fault } from '../../errors.ts';
 import { unavailable } from './client.ts';
@@ -211,7 +212,9 @@ function recordsFrom(messages: readonly Message[], from: number): RawRecord[] {
   for (const { offset, key, value, timestamp, isControlRecord } of messages) {
     // A fetch gives whole batches, which may begin earlier.
     if (Number(offset) < from || isControlRecord === true) continue;
-    records.push({ offset: Number(offset), key: key?.toString() ?? '', value, timestamp: Number(timestamp) });
+    // A key that is no text names nothing: it is read as none.
+    const name = key !== null && isUtf8(key) ? key.toString() : '';
+    records.push({ offset: Number(offset), key: name, value, timestamp: Number(timestamp) });
   }
   return records;
 }

@@ -3,7 +3,7 @@ import type { EventLog, LogEntry } from '../../bidding/ports.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import type { PartitionReader, RawRecord } from './partitions.ts';
-import type { Decode } from './registry.ts';
+import { type Decode, decodeRecord } from './registry.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
 
 const pageWaitMs = 500;
@@ -31,7 +31,8 @@ export function createLogReading(reader: PartitionReader, decode: Decode, settin
     { offset, key, value }: RawRecord,
   ): Promise<LogEntry<Topics[T]>> {
     try {
-      return { partition, offset, key, record: (await decode(value)) as Topics[T] };
+      const { record } = await decodeRecord({ decode }, topic, { partition, offset, key }, value);
+      return { partition, offset, key, record };
     } catch (fault) {
       if (!(fault instanceof Fault)) throw fault;
       throw new Fault(fault.code, `${topic}/${partition} at ${offset}: ${fault.message}`, fault);

@@ -4,7 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from '@kafkajs/confluent-schema-registry';
-import type { Topic } from '../../domain/records.ts';
+import { readRecord } from '../../domain/record-shapes.ts';
+import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { fromAvro, type RecordSchema, toAvro } from './avro-shape.ts';
 import { createOwnRecords } from './own-records.ts';
@@ -22,7 +23,36 @@ type AvroType = {
  */
 export type Decode = (bytes: Buffer | null) => object | Promise<object>;
 
-export type Codec = { encode: (topic: Topic, record: object) => Buffer; decode: Decode };
+export type Codec = {
+  encode: (topic: Topic, record: object) => Buffer;
+  decode: Decode;
+  /** The record that this process has made these very bytes of, once; null where it did not. */
+  takeOwn: (bytes: Buffer | null) => object | null;
+};
+
+type ReadBack<T extends Topic> = { record: Topics[T]; undecodable: Fault | null };
+
+/** The record at this place, or what stands for it where its bytes or its content cannot be read. Own ones are not checked. */
+export function decodeRecord<T extends Topic>(
+  { decode, takeOwn }: Pick<Codec, 'decode'> & Partial<Pick<Codec, 'takeOwn'>>,
+  topic: T,
+  place: { partition: number; offset: number; key: string },
+  value: Buffer | null,
+): ReadBack<T> | Promise<ReadBack<T>> {
+  const own = takeOwn?.(value) ?? null;
+  if (own !== null) return { record: own as Topics[T], undecodable: null };
+  const unread = (fault: unknown): ReadBack<T> => {
+    if (!(fault instanceof Fault) || fault.code !== 'record-undecodable') throw fault;
+    return { record: readRecord(topic, place, undefined, fault.message), undecodable: fault };
+  };
+  const found = (record: object): ReadBack<T> => ({ record: readRecord(topic, place, record), undecodable: null });
+  try {
+    const record = decode(value);
+    return record instanceof Promise ? record.then(found).catch(unread) : found(record);
+  } catch (fault) {
+    return unread(fault);
+  }
+}
 
 /** Confluent's wire format: a zero byte, the schema's id as a 32-bit integer, the Avro bytes. */
 const headBytes = 5;
@@ -35,9 +65,11 @@ const ownRecordsBytes = 8 * 1024 * 1024;
 const retryMs = 500;
 /** Statuses that the registry itself gave; anything else, 400 included, may be the client's word for no answer. */
 const conflict = 409;
+const notFound = 404;
+const unknownSchemaMs = 5_000;
 /** The client's error where a subject is compatible in another way than asked. */
 const otherCompatibility = 'ConfluentSchemaRegistryCompatibilityError';
-const answered = new Set([401, 403, 404, 422]);
+const answered = new Set([401, 403, notFound, 422]);
 
 function clientOf(settings: KafkaSettings): SchemaRegistry {
   return new SchemaRegistry({
@@ -86,6 +118,7 @@ export async function registerSchemas(settings: KafkaSettings): Promise<Codec> {
       const bytes = checked(given);
       return ownRecords.take(bytes) ?? decoded(readerOf, bytes);
     },
+    takeOwn: (bytes) => (bytes === null ? null : ownRecords.take(bytes)),
   };
 }
 
@@ -103,7 +136,11 @@ function createReaders(registry: SchemaRegistry, readers: Map<number, AvroType |
         return type;
       },
       (cause: unknown) => {
-        if (statusOf(cause) === 404) throw undecodable(`the registry has no schema ${id}`, cause);
+        if (statusOf(cause) === notFound) {
+          // Remembered for a while only: somebody may put the schema back, and retry what was frozen for the lack of it.
+          setTimeout(() => readers.delete(id), unknownSchemaMs).unref();
+          throw undecodable(`the registry has no schema ${id}`, cause);
+        }
         readers.delete(id);
         throw new Fault('log-unavailable', `The schema registry did not give schema ${id}.`, cause);
       },

@@ -3,6 +3,7 @@
  * no whole answer came), or `not-landed` (no byte was written, or the service turned it away before reading it). Only
  * what did not land is ever sent again here, and only once, with a renewed token.
  */
+import { AssertionError } from 'node:assert';
 import type { BidAnswer, QueryAnswer, QueryRefusal, Service } from '../../bidding/ports.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
@@ -120,8 +121,17 @@ export function createService(
   const ask = async (
     operation: 'link-list' | 'link-detail',
     path: string,
-    body: string | null,
+    write: () => string | null,
   ): Promise<QueryAnswer> => {
+    let body: string | null;
+    try {
+      body = write();
+    } catch (fault) {
+      if (fault instanceof AssertionError) throw fault;
+      // Messages of the engine may quote what is asked with; ours do not.
+      const isOurs = fault instanceof RangeError;
+      return { kind: 'unwritable', problem: isOurs ? fault.message : 'what it is asked with does not make a query' };
+    }
     if (body === null) return { kind: 'failed', reason: 'worker-not-identified' };
     if (openQueries >= queryLimit) return { kind: 'failed', reason: 'too-many-queries' };
     openQueries += 1;
@@ -149,8 +159,8 @@ export function createService(
       if (result === null) return notLanded('unauthorised', tokens.blockedUntil());
       return bidAnswerOf(result, outcomes, clock.now(), skew.ms());
     },
-    listLinks: (query) => ask('link-list', linkListPath, encodeLinkListQuery(query)),
-    askLinkDetail: (query) => ask('link-detail', linkDetailPath, encodeLinkDetailQuery(query)),
+    listLinks: (query) => ask('link-list', linkListPath, () => encodeLinkListQuery(query)),
+    askLinkDetail: (query) => ask('link-detail', linkDetailPath, () => encodeLinkDetailQuery(query)),
     perform,
     networkP99Ms: network.p99Ms,
     clockSkewMs: skew.ms,

@@ -242,6 +242,10 @@ export const flowSchema = z.object({
   steps: z.array(z.object({ stepId: z.string(), step: z.string(), by: z.string(), at: time, outcome: z.string() })),
   results: z.record(z.string(), time).describe('operations with an answer that can be read, and when it came'),
   owner: z.string().nullable(),
+  frozen: z
+    .string()
+    .nullable()
+    .describe('what could not be processed of it: nothing is done until somebody has looked'),
   nextSteps: z.array(z.enum(flowSteps)),
 });
 export const flowPage = z.object({ flows: z.array(flowSchema), next: z.string().nullable() });
@@ -279,6 +283,10 @@ const bid = {
   installments: z.number().nullable(),
   position: z.number().nullable(),
   decidedAt: time.nullable(),
+  frozen: z
+    .string()
+    .optional()
+    .describe('what could not be processed of it: nothing is sent until somebody has looked'),
 };
 const bidSchema = z.object(bid);
 export const bidPage = z.object({ bids: z.array(bidSchema), next: z.string().nullable() });

@@ -46,6 +46,7 @@ export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flo
       Object.entries(results).flatMap(([name, kept]) => (kept?.sealedAnswer ? [[name, kept.at]] : [])),
     ),
     owner: state.owner,
+    frozen: state.frozen?.problem ?? null,
     nextSteps: [...nextSteps(state)],
   };
 }

@@ -3,7 +3,7 @@
  * request stands is then told from the facts alone. The desk has a table of transitions; this has none, on purpose.
  */
 import type { BidOutcome, PublishedBid } from '../../domain/offer.ts';
-import type { Answered, AuctionRecord, Claimed, Ended, Passed, Requested } from '../../domain/records.ts';
+import type { Answered, AuctionRecord, Claimed, Ended, Passed, Requested, Unfrozen } from '../../domain/records.ts';
 import type { ExposureStatus, Phase } from '../../domain/states.ts';
 
 type Word = { end: Phase; money: ExposureStatus; validUntil: number | null };
@@ -24,6 +24,8 @@ export type Evidence = {
   resultMissing: boolean;
   /** The last thing that a winner event or a resolution said. */
   word: Word | null;
+  /** One of its records could not be processed, and nobody has cancelled it since. */
+  frozen: boolean;
 };
 
 /** Weakest first. */
@@ -43,6 +45,7 @@ export function noEvidence(): Evidence {
     learntUnder: null,
     resultMissing: false,
     word: null,
+    frozen: false,
   };
 }
 
@@ -73,8 +76,30 @@ export function absorb(evidence: Evidence, record: AuctionRecord): void {
     case 'resolved':
       absorbResolution(evidence, record);
       return;
+    case 'frozen':
+    case 'unreadable':
+      evidence.frozen = true;
+      return;
+    case 'unfrozen':
+      absorbThaw(evidence, record);
+      return;
     default:
       record satisfies never;
+  }
+}
+
+/** Cancelled without a claim it is over as if it had been passed; with one that nobody has answered nothing is known of it. */
+function absorbThaw(evidence: Evidence, { requestId, at, action, reason }: Unfrozen): void {
+  if (!evidence.frozen || action !== 'cancel') return;
+  evidence.frozen = false;
+  if (evidence.claim === null) {
+    const code = 'internal-error';
+    evidence.pass ??= {
+      ...{ kind: 'passed', requestId, at, code, claimId: null, maybeSent: true, trace: null },
+      reasons: [{ code, rule: null, text: reason }],
+    };
+  } else if (evidence.unsent === null) {
+    evidence.answer ??= { proof: 'nothing', outcome: { kind: 'unknown', reason } };
   }
 }
 

@@ -13,6 +13,7 @@ import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
 import type { Tampering } from '../../../src/domain/audit.ts';
 import { timeAlone } from '../../../src/domain/histogram.ts';
 import { Fault, type FaultCode } from '../../../src/errors.ts';
+import { eventually } from '../../conformance/backend.ts';
 import { auctionEntry, stateOf } from '../../conformance/samples.ts';
 
 const places = mkdtempSync(join(tmpdir(), 'lance-store-'));
@@ -303,4 +304,27 @@ test('the hash chain names the first record that was changed, removed or put in'
     broken(40, 'changed'),
   );
   assert.deepEqual(await tampered(`UPDATE auctions SET key = 'kk' WHERE offset = 30`), broken(30, 'changed'));
+});
+
+test('a record without a key closes the partition with its cause, and what stood before it is handed on', async () => {
+  const directory = newDirectory();
+  const store = await open(directory);
+  const reader = openEmbeddedReader({ directory });
+  const read: string[] = [];
+  const told: string[] = [];
+  const consumer = await store.log.consume({
+    ...{ topic: 'auctions', scope: 'owned', maxEntries: 10, from: async () => 0 },
+    onLost: (partition) => told.push(`lost ${partition}`),
+    onClosed: (partition, cause) => told.push(`closed ${partition}: ${cause}`),
+    handler: async ({ entries }) => void read.push(...entries.map(({ key, record }) => `${key} ${record.kind}`)),
+    onFault: (fault) => assert.fail(String(fault)),
+  });
+  const good = auctionEntry('1', 'before');
+  await reader.appendBeside([good, { ...good, text: 'no JSON' }, { ...good, key: '' }, auctionEntry('2', 'after')]);
+  await eventually(() => told.length === 2);
+  assert.deepEqual(read, ['1 resolved', '1 unreadable']);
+  assert.deepEqual(told, ['closed 0: the record at 2 has no key', 'lost 0']);
+  assert.equal(consumer.owns(0), false);
+  reader.close();
+  await store.close();
 });

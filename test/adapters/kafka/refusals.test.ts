@@ -1,4 +1,4 @@
-/** What does not fit is refused with its reason; what is away is waited for; what cannot be read closes its partition. */
+/** What does not fit is refused with its reason; what is away is waited for; what cannot be read is handed on as that. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { describe, test } from 'node:test';
@@ -8,6 +8,7 @@ import { lineOf, withoutRepeats } from '../../../src/adapters/kafka/client.ts';
 import { openKafkaLog, stallOf } from '../../../src/adapters/kafka/log.ts';
 import { registerSchemas } from '../../../src/adapters/kafka/registry.ts';
 import { type KafkaSettings, type KafkaTopic, kafkaTopics, topicNameOf } from '../../../src/adapters/kafka/settings.ts';
+import type { AuctionRecord } from '../../../src/domain/records.ts';
 import type { Fault } from '../../../src/errors.ts';
 import { eventually } from '../../conformance/backend.ts';
 import { settingsOn } from '../../conformance/kafka-log.ts';
@@ -255,49 +256,105 @@ function testRegistry(stack: SuiteStack): void {
 }
 
 function testRecords(stack: SuiteStack): void {
-  test('a record that nobody can decode closes its partition, is kept with its origin, and the others go on', async () => {
+  test('a record that nobody can decode is handed on as unreadable under its key, and kept with its origin', async (context) => {
     const settings = settingsOn(stack, `${stack.prefix}poison.`);
     const closed: Fault[] = [];
     const opened = await open(settings, closed);
+    context.after(() => opened.close());
     const auctions = topicNameOf(settings, 'auctions');
-    const read: string[] = [];
-    const lost: number[] = [];
+    const read = new Map<string, AuctionRecord>();
     const consumer = await opened.log.consume({
       topic: 'auctions',
       scope: 'owned',
       from: async () => 0,
-      onLost: (partition) => lost.push(partition),
+      onLost: (partition) => assert.fail(`${partition} is lost`),
       maxEntries: 10,
-      handler: async ({ entries }) => void read.push(...entries.map(({ key }) => key)),
+      handler: async ({ entries }) => {
+        for (const { key, record } of entries) read.set(key, record);
+      },
       onFault: (fault) => assert.fail(String(fault)),
     });
-    await produce(settings, (producer) =>
-      producer.send({ topic: auctions, messages: [{ key: 'x', value: 'no Avro', partition: 1 }] }),
+    // Bytes without a schema, of a schema that nobody has, cut short, of another record than the key's, and none at all.
+    const codec = await registerSchemas(settings);
+    const good = codec.encode('auctions', auctionEntry('other', 'good').record);
+    const unknownSchema = Buffer.from(good);
+    unknownSchema.writeInt32BE(2_000_000_000, 1);
+    const values = {
+      x: Buffer.from('no Avro'),
+      schema: unknownSchema,
+      short: good.subarray(0, 9),
+      key: good,
+      none: null,
+    };
+    const messages = Object.entries(values).map(([key, value]) => ({ key, value, partition: 1 }));
+    await produce(settings, (producer) => producer.send({ topic: auctions, messages }));
+    await eventually(() => read.size === messages.length);
+    const problemOf = (key: string) => (read.get(key) as { problem?: string }).problem ?? '';
+    assert.ok([...read.values()].every(({ kind }) => kind === 'unreadable'));
+    assert.match(problemOf('x'), /^auctions\/1 at 0: A record cannot be decoded: it does not begin with/);
+    assert.match(problemOf('schema'), /the registry has no schema 2000000000/);
+    assert.match(problemOf('short'), /its bytes do not fit its schema/);
+    assert.match(problemOf('key'), /requestId is not the key that it stands under/);
+    assert.deepEqual([closed.length, consumer.owns(1)], [0, true]);
+    const found = await opened.log.read('auctions', 1, 0, 100);
+    assert.deepEqual(
+      found.map(({ key, record }) => [key, record.kind]),
+      messages.map(({ key }) => [key, 'unreadable']),
     );
-    await eventually(() => closed.length === 1);
-    assert.equal(closed[0]!.code, 'record-undecodable');
-    assert.match(closed[0]!.message, new RegExp(`${auctions}/1 at 0 is closed`));
-    assert.deepEqual([lost, consumer.owns(0), consumer.owns(1), consumer.owns(2)], [[1], true, false, true]);
-    const keys = Array.from({ length: 30 }, (_, index) => `k${index}`);
-    await opened.log.append(keys.map((key) => auctionEntry(key, '')));
-    let others = 0;
-    for (const partition of [0, 2]) others += (await opened.log.read('auctions', partition, 0, 100)).length;
-    assert.ok(others > 0);
-    await eventually(() => read.length === others);
-    await assert.rejects(opened.log.read('auctions', 1, 0, 100), (fault: Fault) => fault.code === 'record-undecodable');
-    await eventually(async () => (await deadLetters(settings)).length === 1);
-    const [letter] = await deadLetters(settings);
+    assert.equal((await opened.log.readKey('auctions', 'x'))[0]!.record.kind, 'unreadable');
+    await opened.log.append([auctionEntry('later', '')]);
+    await eventually(() => read.get('later')?.kind === 'resolved');
+    // Of those whose bytes could not be decoded; they are on several partitions.
+    const origins = await headersOf(settings, 'dead-letters', 4);
+    const letter = origins.find((headers) => headers['lance-origin-offset'] === '0');
     assert.deepEqual(letter, {
       'lance-origin-topic': auctions,
       'lance-origin-partition': '1',
       'lance-origin-offset': '0',
       'lance-reason': 'A record cannot be decoded: it does not begin with the id of a schema.',
     });
-    const ends = await opened.log.ends('dead-letters');
-    const partition = [...ends].find(([, end]) => end > 0)![0];
-    const [kept] = await opened.log.read('dead-letters', partition, 0, 1);
-    assert.equal(kept!.record.sealedPayload, `sealed:${kept!.key}:${Buffer.from('no Avro').toString('base64')}`);
-    await opened.close();
+    const letters = (
+      await Promise.all([0, 1, 2].map((partition) => opened.log.read('dead-letters', partition, 0, 10)))
+    ).flat();
+    const kept = letters.map(({ record }) => record.sealedPayload);
+    assert.ok(kept.includes(`sealed:${auctions}/1/0:${Buffer.from('no Avro').toString('base64')}`));
+  });
+
+  test('a record whose key cannot be read closes its partition, and the others go on', async (context) => {
+    const settings = settingsOn(stack, `${stack.prefix}keyless.`);
+    const closed: Fault[] = [];
+    const opened = await open(settings, closed);
+    context.after(() => opened.close());
+    const auctions = topicNameOf(settings, 'auctions');
+    const read: string[] = [];
+    const lost: number[] = [];
+    const causes: string[] = [];
+    const consumer = await opened.log.consume({
+      topic: 'auctions',
+      scope: 'owned',
+      from: async () => 0,
+      onLost: (partition) => lost.push(partition),
+      onClosed: (partition, cause) => causes.push(`${partition}: ${cause}`),
+      maxEntries: 10,
+      handler: async ({ entries }) => void read.push(...entries.map(({ key }) => key)),
+      onFault: (fault) => assert.fail(String(fault)),
+    });
+    const key = Buffer.from([0xff, 0xfe, 0x41]);
+    await produce(settings, (producer) =>
+      producer.send({ topic: auctions, messages: [{ key, value: 'anything', partition: 1 }] }),
+    );
+    await eventually(() => closed.length === 1);
+    assert.equal(closed[0]!.code, 'record-undecodable');
+    assert.match(closed[0]!.message, new RegExp(`${auctions}/1 at 0 is closed`));
+    assert.deepEqual(causes, ['1: Its key cannot be read.']);
+    assert.deepEqual([lost, consumer.owns(0), consumer.owns(1), consumer.owns(2)], [[1], true, false, true]);
+    const keys = Array.from({ length: 30 }, (_, index) => `k${index}`);
+    await opened.log.append(keys.map((name) => auctionEntry(name, '')));
+    let others = 0;
+    for (const partition of [0, 2]) others += (await opened.log.read('auctions', partition, 0, 100)).length;
+    assert.ok(others > 0);
+    await eventually(() => read.length === others);
+    assert.equal((await opened.log.read('auctions', 1, 0, 1))[0]!.record.kind, 'unreadable');
   });
 
   test('the trace context of an entry goes with it as a header', async () => {
@@ -309,8 +366,6 @@ function testRecords(stack: SuiteStack): void {
     await opened.close();
   });
 }
-
-const deadLetters = (settings: KafkaSettings) => headersOf(settings, 'dead-letters', 1);
 
 /** Headers of the first records, by a plain client of somebody else. */
 async function headersOf(settings: KafkaSettings, topic: 'auctions' | 'dead-letters', count: number) {

@@ -71,7 +71,7 @@ function createHouse(store: RedisStore, log: EventLog) {
     onProgress: onRebuild,
     onFault: (fault) => faults.push(fault.code),
   });
-  const ledger = createLedger(store.views, parts.settings);
+  const ledger = createLedger(store.views, parts.settings, log);
   const intake = createIntake({
     log,
     views: store.views,
@@ -163,7 +163,7 @@ await describeOnRedis('redis rebuild', (redis) => {
         onFault: assert.fail,
       });
     try {
-      const ledger = createLedger(one.views, parts.settings);
+      const ledger = createLedger(one.views, parts.settings, { readKey: async () => [] });
       const records = Array.from({ length: 400 }, (_, i) => recordsOf(String(i))).flat();
       const entries = records.map((record, offset) => ({ partition: 0, offset, key: record.requestId, record }));
       await ledger.fold({ partition: 0, first: 0, next: entries.length, entries });
@@ -194,7 +194,7 @@ await describeOnRedis('redis rebuild', (redis) => {
       onFault: (fault) => faults.push(fault.code),
     });
     try {
-      const ledger = createLedger(store.views, parts.settings);
+      const ledger = createLedger(store.views, parts.settings, { readKey: async () => [] });
       const entries = recordsOf('1').map((record, offset) => ({ partition: 0, offset, key: '1', record }));
       await ledger.fold({ partition: 0, first: 0, next: 2, entries: entries.slice(0, 2) });
       const admin = new Redis(redis.url);

@@ -199,7 +199,7 @@ export async function foldViews(log: readonly AuctionRecord[], run: Run, setting
   const store = await openEmbeddedStore({ directory, onFault: (fault) => console.error(fault.message) });
   try {
     const entries = log.map((record, offset) => ({ partition: 0, offset, key: record.requestId, record }));
-    await createLedger(store.views, bidding).fold({ partition: 0, first: 0, next: entries.length, entries });
+    await createLedger(store.views, bidding, store.log).fold({ partition: 0, first: 0, next: entries.length, entries });
     const { requestIds, capKeys, statisticKeys } = viewKeysOf(run, settings);
     const usageAt = Date.now();
     const rows = await store.views.read(requestIds);

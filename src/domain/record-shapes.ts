@@ -1,0 +1,437 @@
+/**
+ * What a stored record has to look like before anything is made of it. Whoever reads the log from a disk or a broker asks here:
+ * a record of another shape is replaced by one of kind `unreadable`, under the key that it stands under. Fields that programs
+ * before this one did not write may be absent; fields that nobody knows may be there.
+ */
+import { flowSteps } from './flow-records.ts';
+import type { Topic, Topics } from './records.ts';
+
+/** Null: it fits. Else what is wrong and where; the value is never quoted. */
+type Shape = (value: unknown) => string | null;
+
+function isA(expected: string, fits: (value: unknown) => boolean): Shape {
+  const wrong = ` is not ${expected}`;
+  return (value) => (fits(value) ? null : value === undefined ? ' is missing' : wrong);
+}
+
+const text = isA('a text', (value) => typeof value === 'string');
+const id = isA('a text with something in it', (value) => typeof value === 'string' && value !== '');
+const flag = isA('true or false', (value) => typeof value === 'boolean');
+const whole = isA('a whole number', Number.isSafeInteger);
+const count = isA('a whole number from 0', (value) => Number.isSafeInteger(value) && (value as number) >= 0);
+const finite = isA('a number', Number.isFinite);
+const longestTimeMs = 8_640_000_000_000_000;
+/** Times outside make an `Invalid Date` of whatever shows them. */
+const time = isA(
+  'a time in milliseconds',
+  (value) => Number.isSafeInteger(value) && Math.abs(value as number) <= longestTimeMs,
+);
+/** Sums of many have to stay exact. */
+const mostCents = 1e15;
+const cents = isA('whole cents', (value) => Number.isSafeInteger(value) && Math.abs(value as number) <= mostCents);
+const positiveCents = isA(
+  'whole cents from 1',
+  (value) => Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= mostCents,
+);
+const day = isA(
+  'a day',
+  (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value)),
+);
+const scalar = isA('a text, a number, true, false or null', (value) => value === null || typeof value !== 'object');
+const maybeSent = isA('true', (value) => value === true);
+
+function oneOf(...words: readonly string[]): Shape {
+  return isA(`one of ${words.join(', ')}`, (value) => words.includes(value as string));
+}
+
+function nullable(shape: Shape): Shape {
+  return (value) => (value === null ? null : shape(value));
+}
+
+/** Programs before this one did not write it. */
+function added(shape: Shape): Shape {
+  return (value) => (value === undefined ? null : shape(value));
+}
+
+function list(shape: Shape): Shape {
+  return (value) => {
+    if (!Array.isArray(value)) return value === undefined ? ' is missing' : ' is not a list';
+    for (let index = 0; index < value.length; index += 1) {
+      const problem = shape(value[index]);
+      if (problem !== null) return `.${index}${problem}`;
+    }
+    return null;
+  };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An object with these fields at least. */
+function object(fields: Readonly<Record<string, Shape>>): Shape {
+  const entries = Object.entries(fields);
+  return (value) => {
+    if (!isObject(value)) return value === undefined ? ' is missing' : ' is not an object';
+    for (const [name, shape] of entries) {
+      const problem = shape(value[name]);
+      if (problem !== null) return `.${name}${problem}`;
+    }
+    return null;
+  };
+}
+
+/** An object of any names with values of one shape. */
+function map(shape: Shape): Shape {
+  return (value) => {
+    if (!isObject(value)) return value === undefined ? ' is missing' : ' is not an object';
+    // Names may be personal: none is quoted.
+    for (const name of Object.keys(value)) {
+      const problem = shape(value[name]);
+      if (problem !== null) return `.*${problem}`;
+    }
+    return null;
+  };
+}
+
+/** An object whose field names which of these shapes it has. */
+function byName(field: string, shapes: Readonly<Record<string, Shape>>): Shape {
+  const known = new Map(Object.entries(shapes));
+  return (value) => {
+    if (!isObject(value)) return value === undefined ? ' is missing' : ' is not an object';
+    const shape = known.get(value[field] as string);
+    return shape === undefined ? `.${field} is not one of ${[...known.keys()].join(', ')}` : shape(value);
+  };
+}
+
+const texts = list(text);
+
+// --- Requests -------------------------------------------------------------------------------------------------------
+
+const loanRequest = object({
+  requestId: id,
+  batchId: nullable(text),
+  receivedAt: time,
+  closesAt: nullable(time),
+  expiresAt: nullable(time),
+  requestedAmountCents: nullable(cents),
+  requestedInstallments: nullable(count),
+  availableMarginCents: nullable(cents),
+  eligible: nullable(flag),
+  workerKey: nullable(text),
+  linkKey: nullable(text),
+  employerId: nullable(text),
+  employerIdType: nullable(whole),
+  birthDate: nullable(day),
+  admissionDate: nullable(day),
+  politicallyExposed: nullable(flag),
+  activityCode: added(nullable(whole)),
+  employerStartDate: added(nullable(day)),
+  guarantee: object({
+    present: nullable(flag),
+    fgtsBalanceCents: nullable(cents),
+    terminationFineCents: nullable(cents),
+    severancePercent: nullable(finite),
+  }),
+  alertCodes: nullable(texts),
+  scores: added(map(finite)),
+  authorisationNumber: nullable(text),
+  sealedGroups: added(texts),
+  extra: map(scalar),
+});
+
+const linkDetail = object({
+  linkKey: text,
+  workerKey: text,
+  receivedAt: time,
+  eligible: nullable(flag),
+  ineligibilityCode: nullable(whole),
+  availableMarginCents: nullable(cents),
+  marginBaseCents: nullable(cents),
+  totalEarningsCents: nullable(cents),
+  admissionDate: nullable(day),
+  terminationDate: nullable(day),
+  birthDate: nullable(day),
+  workerCategoryCode: nullable(whole),
+  politicallyExposed: nullable(flag),
+  occupationCode: nullable(whole),
+  activityCode: nullable(whole),
+  employerStartDate: nullable(day),
+  activeLoans: nullable(whole),
+  alertCount: nullable(whole),
+});
+
+const offer = object({
+  rateHundredths: count,
+  amountCents: positiveCents,
+  installments: count,
+  installmentCents: cents,
+  financedCents: cents,
+  iofCents: cents,
+  cetAnnualHundredths: whole,
+  expectedValueCents: cents,
+  winProbability: finite,
+  validUntil: time,
+});
+
+const caps = list(
+  object({ keys: texts, limitAmountCents: nullable(cents), limitCount: nullable(count), paced: added(flag) }),
+);
+const reasons = list(object({ code: text, rule: nullable(text), text }));
+const usage = map(object({ amountCents: cents, count: whole }));
+
+const trace = object({
+  decidedAt: time,
+  ruleSetHash: text,
+  settingsHash: text,
+  curveHash: nullable(text),
+  segmentKeys: texts,
+  link: nullable(linkDetail),
+  usage,
+  ledger: added(map(finite)),
+  shadowPricePerCent: finite,
+  shadowPriceVersion: added(text),
+  acceptance: added(object({ midpointShiftPercent: finite, ceilingFactor: finite })),
+  caps,
+  rulesFired: texts,
+  reasons,
+  trial: added(
+    nullable(
+      object({
+        breakEvens: list(finite),
+        rates: list(finite),
+        scale: finite,
+        acceptance: added(object({ midpointPercent: finite, slope: finite })),
+      }),
+    ),
+  ),
+});
+
+const outcome = byName('kind', {
+  accepted: object({ bidId: text }),
+  'accepted-outside': object({ bidId: nullable(text) }),
+  rejected: object({ code: text }),
+  duplicate: object({}),
+  unknown: object({ reason: text }),
+});
+
+const bids = list(
+  object({
+    bidId: text,
+    rateHundredths: whole,
+    offGrid: flag,
+    amountCents: cents,
+    installments: whole,
+    position: whole,
+    placedAt: nullable(time),
+  }),
+);
+
+const winner = { at: time, requestCode: text, message: nullable(text), errors: texts, sealed: added(text) };
+const proposal = { proposalCode: nullable(text), proposalNumber: nullable(text), validUntil: nullable(time) };
+const ofRequest = { requestId: id, at: time };
+const thaw = { action: oneOf('retry', 'cancel'), by: text, reason: text };
+
+const auctionRecord = byName('kind', {
+  requested: object({ ...ofRequest, request: loanRequest, sealed: text, rawHash: text }),
+  claimed: object({ ...ofRequest, claimId: id, instance: id, body: id, offer, trace }),
+  passed: object({
+    ...ofRequest,
+    code: id,
+    claimId: nullable(id),
+    maybeSent: added(maybeSent),
+    reasons,
+    trace: nullable(trace),
+  }),
+  answered: object({
+    ...ofRequest,
+    claimId: id,
+    outcome,
+    attempts: count,
+    earlierAttemptPossible: flag,
+    firstByteAt: nullable(time),
+    response: nullable(object({ status: whole, body: nullable(text), sealedBody: added(nullable(text)) })),
+  }),
+  ended: object({ ...ofRequest, batchId: text, startedAt: nullable(time), endedAt: nullable(time), bids }),
+  contemplated: object({ ...ofRequest, ...winner }),
+  proposed: object({ ...ofRequest, ...winner, ...proposal }),
+  resolved: object({
+    ...ofRequest,
+    as: oneOf('won', 'lost', 'not-landed', 'cancelled', 'result-missing', 'expired'),
+    by: text,
+    reason: text,
+  }),
+  frozen: object({ ...ofRequest, problem: text }),
+  unreadable: object({ ...ofRequest, problem: text }),
+  unfrozen: object({ ...ofRequest, ...thaw }),
+});
+
+// --- Callbacks ------------------------------------------------------------------------------------------------------
+
+const creditNote = object({
+  noteNumber: text,
+  proposalCode: nullable(text),
+  loanCents: nullable(cents),
+  iofCents: nullable(cents),
+  insuranceCents: nullable(cents),
+  installmentCents: nullable(cents),
+  rateMonthlyPercent: nullable(finite),
+  rateAnnualPercent: nullable(finite),
+  cetMonthlyPercent: nullable(finite),
+  cetAnnualPercent: nullable(finite),
+});
+
+const link = object({
+  linkKey: text,
+  eligible: nullable(flag),
+  employerId: nullable(text),
+  employerIdType: nullable(whole),
+  sealedIdentity: text,
+});
+
+const callbackRecord = byName('kind', {
+  'link-detail': object({ at: time, requestCode: nullable(text), detail: linkDetail, sealed: text }),
+  'link-list': object({ at: time, requestCode: nullable(text), workerKey: text, links: list(link), sealed: text }),
+  contemplated: object(winner),
+  proposed: object({ ...winner, ...proposal }),
+  'credit-note': object({
+    ...{ at: time, requestCode: text, of: oneOf('contract', 'renegotiation') },
+    ...{ note: nullable(creditNote), errors: texts, sealed: text },
+  }),
+  'operation-event': object({ at: time, requestCode: text, endpoint: nullable(text), errors: texts, sealed: text }),
+  unreadable: object({ at: time, problem: text }),
+});
+
+// --- Flows ----------------------------------------------------------------------------------------------------------
+
+const ofFlow = { flowId: id, at: time };
+const operation = oneOf(
+  ...['contract', 'endorsement', 'renegotiation', 'simulation', 'inclusion', 'proposal'],
+  ...['installments', 'splits', 'signers', 'finalisation', 'account-update'],
+);
+const terms = nullable(
+  object({
+    amountCents: nullable(cents),
+    installmentCents: nullable(cents),
+    installments: count,
+    rateHundredths: count,
+    insuranceCents: nullable(cents),
+  }),
+);
+const subject = object({
+  requestId: nullable(text),
+  workerKey: nullable(text),
+  linkKey: nullable(text),
+  rateLimitHundredths: nullable(count),
+  closedContract: nullable(text),
+  signerKeys: texts,
+});
+const result = byName('kind', {
+  accepted: object({ requestCode: nullable(text), proposalCode: nullable(text), situation: nullable(finite) }),
+  rejected: object({ code: text, errors: texts }),
+  unknown: object({ reason: text }),
+  'not-sent': object({ reason: text, retryAt: nullable(time) }),
+});
+/** Of a contract there is a request, and of a renegotiation there are terms; both have a worker. */
+const order = { by: text, key: text, requestHash: text, sealed: text };
+const slot = isA('an operation and its number', (value) => typeof value === 'string' && /^[a-z-]+#\d+$/.test(value));
+
+const flowRecord = byName('kind', {
+  started: object({
+    ...ofFlow,
+    ...{ flow: oneOf('contract', 'renegotiation', 'withdrawal'), ...order, subject, terms },
+  }),
+  asked: object({
+    ...{ ...ofFlow, stepId: text, by: text, step: oneOf(...flowSteps), requestHash: text, terms },
+    ...{ signedAt: nullable(time), requestCode: nullable(text), personKeys: texts },
+    ...{ reason: nullable(text), sealed: nullable(text), sealedReason: added(text) },
+  }),
+  intended: object({
+    ...{ ...ofFlow, intentId: id, instance: id, operation, slot, idempotencyKey: nullable(id), path: id },
+    ...{ sealedBody: text, expected: nullable(map(finite)) },
+  }),
+  withheld: object({ ...ofFlow, operation, slot, breaches: list(object({ rule: text, field: text, problem: text })) }),
+  answered: object({
+    ...{ ...ofFlow, intentId: text, instance: text, result, earlierAttemptPossible: flag },
+    ...{ firstByteAt: nullable(time), status: nullable(whole), sealedAnswer: nullable(text) },
+  }),
+  told: object({
+    ...{ ...ofFlow, requestCode: text, of: oneOf('contract', 'renegotiation', 'operation') },
+    ...{ note: nullable(creditNote), errors: texts, sealed: text },
+  }),
+  proposed: object({ ...ofFlow, ...proposal, errors: texts }),
+  'margin-asked': object({ ...ofFlow, refusal: nullable(text) }),
+  turned: object(ofFlow),
+  'claimed-by': object({ ...ofFlow, owner: text }),
+  frozen: object({ ...ofFlow, problem: text }),
+  unreadable: object({ ...ofFlow, problem: text }),
+  unfrozen: object({ ...ofFlow, ...thaw }),
+});
+
+// --- The rest -------------------------------------------------------------------------------------------------------
+
+const deadLetter = object({
+  ...{ at: time, receivedAt: time, reason: text, pointer: nullable(text), sealedPayload: text },
+});
+const storedInput = object({ kind: text, hash: text, content: text });
+
+const shapes: Readonly<Record<Topic, Shape>> = {
+  auctions: auctionRecord,
+  callbacks: callbackRecord,
+  flows: flowRecord,
+  'dead-letters': deadLetter,
+  inputs: storedInput,
+};
+
+/** Topics whose records are about the request or flow that their key names. */
+const keyField: Readonly<Partial<Record<Topic, string>>> = { auctions: 'requestId', flows: 'flowId' };
+
+/** Where a record stands in the log. */
+type Place = { partition: number; offset: number; key: string };
+
+/**
+ * The record that stands there, or what stands for it where it cannot be read. `value` is undefined where its bytes already said
+ * nothing, and `undecoded` why.
+ */
+export function readRecord<T extends Topic>(
+  topic: T,
+  { partition, offset, key }: Place,
+  value: unknown,
+  undecoded: string | null = null,
+): Topics[T] {
+  const problem = undecoded ?? problemOf(topic, key, value);
+  if (problem === null) return value as Topics[T];
+  return standIn(topic, key, timeIn(value), `${topic}/${partition} at ${offset}: ${problem}`);
+}
+
+function problemOf(topic: Topic, key: string, value: unknown): string | null {
+  if (value === undefined) return 'its bytes are no JSON';
+  const problem = shapes[topic](value);
+  if (problem !== null) return `${kindIn(value)}${problem}`;
+  const field = keyField[topic];
+  const isElsewhere = field !== undefined && (value as Record<string, unknown>)[field] !== key;
+  return isElsewhere ? `${field} is not the key that it stands under` : null;
+}
+
+function kindIn(value: unknown): string {
+  const kind = isObject(value) ? value.kind : undefined;
+  return typeof kind === 'string' && /^[a-z-]{1,30}$/.test(kind) ? kind : 'the record';
+}
+
+function timeIn(value: unknown): number {
+  const at = isObject(value) ? value.at : undefined;
+  return time(at) === null ? (at as number) : 0;
+}
+
+function standIn<T extends Topic>(topic: T, key: string, at: number, problem: string): Topics[T] {
+  const unreadable = { kind: 'unreadable', at, problem } as const;
+  const standIns: { [S in Topic]: Topics[S] } = {
+    auctions: { ...unreadable, requestId: key },
+    flows: { ...unreadable, flowId: key },
+    callbacks: { ...unreadable, requestCode: null },
+    'dead-letters': { at, receivedAt: at, reason: `unreadable: ${problem}`, pointer: null, sealedPayload: '' },
+    // Nobody asks for an input without a hash.
+    inputs: { kind: 'settings', hash: '', content: '' },
+  };
+  return standIns[topic];
+}

@@ -1,0 +1,216 @@
+/** A record that cannot be processed freezes its request: nothing is sent, what was promised stays so, and it ends explained. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
+import { evolveOrFreeze } from '../../src/bidding/evolve.ts';
+import { createLedger } from '../../src/bidding/ledger.ts';
+import type { LogBatch } from '../../src/bidding/ports.ts';
+import { alarmsOf, react } from '../../src/bidding/react.ts';
+import { readRecord } from '../../src/domain/record-shapes.ts';
+import type { AuctionRecord, Unfrozen } from '../../src/domain/records.ts';
+import type { RequestState } from '../../src/domain/states.ts';
+import { Fault } from '../../src/errors.ts';
+import {
+  accepted,
+  answered,
+  at,
+  bid,
+  claimed,
+  contemplated,
+  deadlineAt,
+  ended,
+  passed,
+  proposed,
+  requested,
+  requestId,
+  resolved,
+  settings,
+} from './parts.ts';
+
+const samples: readonly AuctionRecord[] = [
+  requested(),
+  claimed(),
+  passed(null),
+  passed('a:1'),
+  answered(accepted),
+  answered({ kind: 'accepted-outside', bidId: null }, true),
+  ended([bid('ours'), bid('theirs', { rateHundredths: 240, position: 2 })]),
+  contemplated(),
+  proposed(),
+  resolved('cancelled'),
+  { kind: 'frozen', requestId, at, problem: 'seen by hand' },
+  { kind: 'unfrozen', requestId, at, action: 'cancel', by: 'ana', reason: 'seen' },
+];
+
+const place = { partition: 0, offset: 17, key: requestId };
+const unreadable = readRecord('auctions', place, undefined);
+const thaw = (action: Unfrozen['action']): Unfrozen => {
+  return { kind: 'unfrozen', requestId, at: at + 9, action, by: 'ana', reason: 'seen with the vendor' };
+};
+
+function foldAll(records: readonly AuctionRecord[]): RequestState {
+  let state: RequestState | null = null;
+  for (const record of records) ({ state } = evolveOrFreeze(state, record, settings));
+  return state!;
+}
+
+const hostileValues = fc.constantFrom<unknown>(
+  ...[
+    undefined,
+    null,
+    '',
+    'x',
+    '0123',
+    -1,
+    0,
+    1.5,
+    9e15,
+    1e308,
+    Number.NaN,
+    true,
+    [],
+    [null],
+    {},
+    { a: 1 },
+    '2026-99-99',
+  ],
+);
+
+/** The record with one of its values, however deep, replaced or left out. */
+function spoiled(record: unknown, path: readonly number[], value: unknown): unknown {
+  if (typeof record !== 'object' || record === null || path.length === 0) return value;
+  const names = Object.keys(record);
+  const name = names[(path[0] ?? 0) % Math.max(1, names.length)];
+  if (name === undefined) return value;
+  const copy: Record<string, unknown> = Array.isArray(record)
+    ? ([...record] as never)
+    : { ...(record as Record<string, unknown>) };
+  const inner = spoiled(copy[name], path.slice(1), value);
+  if (inner === undefined) delete copy[name];
+  else copy[name] = inner;
+  return copy;
+}
+
+const spoiledRecord = fc
+  .tuple(fc.constantFrom(...samples), fc.array(fc.nat(40), { minLength: 1, maxLength: 4 }), hostileValues)
+  .map(([record, path, value]) => spoiled(JSON.parse(JSON.stringify(record)), path, value));
+
+test('records as they are written are read as they are', () => {
+  for (const record of samples) assert.equal(readRecord('auctions', place, record), record, record.kind);
+});
+
+test('whatever stands in the log, folding it and going on never throws, and sends nothing once frozen (defect line 9)', () => {
+  let frozen = 0;
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(fc.constantFrom<unknown>(...samples), spoiledRecord), { minLength: 1, maxLength: 7 }),
+      fc.integer({ min: -10_000, max: 900_000_000 }),
+      (values, laterMs) => {
+        let state: RequestState | null = null;
+        for (const value of values) {
+          const record = readRecord('auctions', place, value);
+          const before: RequestState | null = state;
+          ({ state } = evolveOrFreeze(before, record, settings));
+          alarmsOf(before, state);
+        }
+        const commands = react(state!, state!.exposure, at + laterMs, settings);
+        // Kept in the views and read back.
+        assert.deepEqual(JSON.parse(JSON.stringify(state)), state);
+        if (state!.frozen === undefined) return;
+        frozen += 1;
+        assert.ok(commands.some((command) => command.kind === 'alarm' && command.code === 'request-frozen'));
+        assert.ok(commands.every(({ kind }) => kind !== 'send' && kind !== 'decide'));
+      },
+    ),
+    { numRuns: 5_000 },
+  );
+  assert.ok(frozen > 1_000, `${frozen} of the runs froze their request`);
+});
+
+test('a frozen request ends explained by itself, and keeps what it has promised', () => {
+  const ends: readonly [readonly AuctionRecord[], number, string, string][] = [
+    [[requested(), unreadable], deadlineAt, 'passed', 'none'],
+    [[requested(), claimed(), unreadable], deadlineAt, 'unknown', 'held'],
+    [[requested(), claimed(), answered(accepted), unreadable], deadlineAt + 600_000, 'result-missing', 'held'],
+  ];
+  for (const [records, endAt, phase, exposure] of ends) {
+    const state = foldAll(records);
+    const early = react(state, state.exposure, endAt - 1, settings);
+    assert.deepEqual(
+      early.map(({ kind }) => kind),
+      ['alarm', 'wait'],
+    );
+    const late = react(state, state.exposure, endAt, settings).find((command) => command.kind === 'append')!;
+    const after = foldAll([...records, late.record]);
+    assert.deepEqual([after.phase, after.exposure, after.frozen !== undefined], [phase, exposure, true]);
+    if (after.pass !== null) assert.deepEqual([after.pass.code, after.pass.maybeSent], ['internal-error', true]);
+  }
+  const won = foldAll([requested(), claimed(), answered(accepted), ended([bid('ours')]), unreadable]);
+  assert.deepEqual([won.phase, won.exposure], ['won', 'committed']);
+  const years = react(won, won.exposure, at + 10 * 365 * 86_400_000, settings);
+  assert.ok(
+    years.every(({ kind }) => kind !== 'append'),
+    'nothing is released while nobody has looked',
+  );
+});
+
+test('cancelled, nothing more is sent: undecided it is passed, claimed it is unknown, and the rest goes on', () => {
+  const cancel = thaw('cancel');
+  const undecided = foldAll([requested(), unreadable, cancel]);
+  assert.deepEqual([undecided.phase, undecided.pass?.code, undecided.frozen], ['passed', 'internal-error', undefined]);
+  assert.match(undecided.pass!.reasons[0]!.text, /cancelled by ana: seen with the vendor/);
+  const held = foldAll([requested(), claimed(), unreadable, cancel]);
+  assert.deepEqual([held.phase, held.exposure, held.frozen], ['unknown', 'held', undefined]);
+  const later = foldAll([requested(), claimed(), unreadable, answered(accepted), cancel]);
+  assert.deepEqual([later.phase, later.exposure, later.frozen], ['accepted', 'held', undefined]);
+  const calm = [requested(), claimed()];
+  assert.deepEqual(foldAll([...calm, cancel]), foldAll(calm));
+});
+
+test('a retry reads the records again: what can be processed now is as if it had always been (defect line 9)', async (context) => {
+  const damaged: AuctionRecord[] = [requested(), unreadable, answered(accepted), ended([bid('ours')]), thaw('retry')];
+  const mended: AuctionRecord[] = [requested(), claimed(), answered(accepted), ended([bid('ours')])];
+  for (const [history, isMended] of [
+    [mended, true],
+    [damaged.slice(0, -1), false],
+  ] as const) {
+    const directory = mkdtempSync(join(tmpdir(), 'lance-freeze-'));
+    const onFault = (fault: Fault) => assert.fail(fault.message);
+    const { views, close } = await openEmbeddedStore({ directory, onFault });
+    context.after(() => close().then(() => rmSync(directory, { recursive: true })));
+    const readKey = async () => history.map((record, offset) => ({ ...place, offset, record }) as never);
+    const ledger = createLedger(views, settings, { readKey });
+    const entries = damaged.map((record, offset) => ({ partition: 0, offset, key: requestId, record }));
+    const batch = (from: number, to: number): LogBatch<AuctionRecord> => {
+      return { partition: 0, first: from, next: to, entries: entries.slice(from, to) };
+    };
+    await ledger.fold(batch(0, 4));
+    assert.equal(ledger.frozenCount(), 1);
+    const [fold] = await ledger.fold(batch(4, 5));
+    const { state } = fold!.row;
+    if (isMended) {
+      assert.deepEqual(state, foldAll(mended));
+      assert.equal((await views.read([requestId])).get(requestId)?.reservation, 'committed');
+    } else {
+      assert.equal(state.frozen?.retriedAt, at + 9);
+      assert.match(state.frozen.problem, /auctions\/0 at 17: its bytes are no JSON/);
+    }
+  }
+});
+
+test('assertions and faults of the world are not taken for a record that cannot be processed', () => {
+  const throwing = (fault: Error) =>
+    Object.defineProperty({ ...requested() }, 'rawHash', {
+      get: () => {
+        throw fault;
+      },
+    });
+  const fold = (fault: Error) => evolveOrFreeze(null, throwing(fault), settings).state.frozen?.problem;
+  assert.throws(() => fold(new assert.AssertionError({ message: 'ours' })), assert.AssertionError);
+  assert.throws(() => fold(new Fault('log-unavailable', 'away')), Fault);
+  assert.equal(fold(new TypeError('quotes 52998224725')), 'requested: TypeError');
+});

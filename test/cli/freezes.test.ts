@@ -1,0 +1,87 @@
+/** Readers beside a desk with records that nobody can process: they name them or leave them out; retry and cancel are recorded. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openEmbeddedReader } from '../../src/adapters/embedded/reader.ts';
+import { poisonedEntries } from '../hostile/poison.ts';
+import { type Daemon, lance, openStage, type Played, startDaemon } from './desk.ts';
+
+let played: Played;
+let daemon: Daemon = { url: '', lines: [], stop: async () => {} };
+const keyOf = (topic: string, number: number) =>
+  topic === 'flows' ? `${['c-', 'r-', 'w-', 'event:'][number % 4]}9${number}` : `9${number}`;
+const planted = poisonedEntries(keyOf, Date.now());
+const who = ['--by', 'ana', '--reason', 'seen with the vendor'];
+const command = (...words: string[]) => lance({ ...played.environment, LANCE_LANG: 'en' }, ...words);
+
+before(async () => {
+  played = await openStage(5);
+  daemon = await startDaemon(played.environment);
+  played.sandbox.connect(daemon.url);
+  await played.sandbox.run(10);
+  const reader = openEmbeddedReader({ directory: played.environment.LANCE_DATA_DIR! });
+  await reader.appendBeside(planted.map(({ entry }) => entry));
+  const keys = planted.flatMap(({ topic, key }) => (topic === 'auctions' ? [key] : []));
+  for (let round = 0; round < 200; round += 1) {
+    const rows = await reader.views.read(keys);
+    if (rows.size === keys.length && [...rows.values()].every(({ state }) => state.pass !== null)) break;
+    await sleep(50);
+  }
+  reader.close();
+});
+
+after(async () => {
+  await daemon.stop();
+  await played.close();
+});
+
+test('readers name what cannot be processed, or leave it out, and never die of it (defect line 9)', async () => {
+  const request = planted.find(({ kind, how }) => kind === 'claimed' && how === 'no JSON')!.key;
+  const flow = planted.find(({ key }) => key.startsWith('r-'))!.key;
+  const reads: readonly (readonly [words: readonly string[], says: RegExp])[] = [
+    [['bids', 'list', '--limit', '500'], new RegExp(`${request} .*\\(frozen\\)`)],
+    [
+      ['bids', 'show', request],
+      /frozen +auctions\/0 at \d+: its bytes are no JSON[\s\S]*record that cannot be processed/,
+    ],
+    [['bids', 'show', request, '--json'], /"frozen":\{"at":0,"problem":"auctions/],
+    [['renegotiations', 'list'], new RegExp(`${flow} .*\\(frozen\\)`)],
+    [['renegotiations', 'show', flow], /frozen +flows\/0 at \d+/],
+    [['renegotiations', 'history', flow], /unreadable/],
+    [['audit', 'export', join(played.directory, 'out.ndjson'), '--last', '500'], /10/],
+    [['rules', 'impact', join(import.meta.dirname, '../../rules'), '--last', '500', '--json'], /"requests"/],
+  ];
+  // Two at a time: each is a process of its own.
+  for (let from = 0; from < reads.length; from += 2) {
+    await Promise.all(
+      reads.slice(from, from + 2).map(async ([words, says]) => {
+        const { code, stdout, stderr } = await command(...words);
+        assert.equal(code, 0, `${words.join(' ')}: ${stderr}`);
+        assert.match(stdout, says, words.join(' '));
+      }),
+    );
+  }
+});
+
+test('retry and cancel say what came of them, ask for who and why, and are recorded', async () => {
+  const [first, second] = planted.filter(({ kind }) => kind === 'requested').map(({ key }) => key);
+  const flow = planted.find(({ key }) => key.startsWith('w-'))!.key;
+  const [nameless, retried, cancelled, unknown, ofFlow] = await Promise.all([
+    command('bids', 'cancel', first!, '--reason', 'x'),
+    command('bids', 'retry', first!, ...who),
+    command('bids', 'cancel', second!, ...who),
+    command('bids', 'cancel', '404', ...who),
+    command('withdrawals', 'cancel', flow, ...who),
+  ]);
+  assert.notEqual(nameless.code, 0);
+  assert.match(nameless.stderr, /--by/);
+  assert.deepEqual([retried.code, /still frozen: auctions\/0 at/.test(retried.stderr)], [65, true], retried.stderr);
+  assert.deepEqual([cancelled.code, /nothing more is sent/.test(cancelled.stdout)], [0, true], cancelled.stderr);
+  assert.equal(unknown.code, 66);
+  assert.equal(ofFlow.code, 0, ofFlow.stderr);
+  const again = await command('bids', 'cancel', second!, ...who);
+  assert.deepEqual([again.code, /is not frozen/.test(again.stderr)], [65, true], again.stderr);
+  const shown = await command('bids', 'show', second!);
+  assert.match(shown.stdout, /released from the freeze \(cancel\): ana, seen with the vendor/);
+});
