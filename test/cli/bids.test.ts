@@ -320,5 +320,6 @@ test("an operator's word ends a request beside the daemon, and is stored for the
   ]);
   assert.equal(broken.code, 1);
   assert.match(broken.stdout, /broken at record 17/);
-  assert.deepEqual(JSON.parse(json.stdout), { kind: 'broken', offset: 17 });
+  const { kind, table, offset, what } = JSON.parse(json.stdout);
+  assert.deepEqual({ kind, table, offset, what }, { kind: 'broken', table: 'auctions', offset: 17, what: 'changed' });
 });
