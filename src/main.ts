@@ -13,6 +13,7 @@ import { isHeld } from './adapters/embedded/database.ts';
 import { quickCheck } from './adapters/embedded/quick-check.ts';
 import { openEmbeddedReader } from './adapters/embedded/reader.ts';
 import { openSetBack as openEmbeddedSetBack, openEmbeddedStore } from './adapters/embedded/store.ts';
+import { openAnchors } from './adapters/kafka/anchors.ts';
 import { openKafkaLog } from './adapters/kafka/log.ts';
 import { openKafkaReader } from './adapters/kafka/reader.ts';
 import { openRedisStore } from './adapters/redis/store.ts';
@@ -40,6 +41,7 @@ import {
   readPricing,
 } from './config.ts';
 import { crashAt } from './crash-step.ts';
+import type { AuditKey } from './domain/audit.ts';
 import { dayOf } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
 import { createDoorReader } from './door-reader.ts';
@@ -139,6 +141,11 @@ function anchorOf(
 }
 
 /** Null where no key was given. */
+function auditKeyOf({ audit, pseudonymKey }: Pick<Place, 'audit' | 'pseudonymKey'>): AuditKey | null {
+  const secret = audit.key ?? pseudonymKey;
+  return secret === null ? null : createAuditKey(secret);
+}
+
 function anchorAt(dataDir: string, { audit, pseudonymKey }: Place): AnchorPlace | null {
   const secret = audit.key ?? pseudonymKey;
   return secret === null ? null : anchorOf(dataDir, { audit, pseudonymKey: secret }, null);
@@ -150,10 +157,11 @@ function anchorAt(dataDir: string, { audit, pseudonymKey }: Place): AnchorPlace 
  */
 async function whenThere(
   place: Extract<StorePlace, { backend: 'kafka' }>,
-  { http }: Config,
+  { http, audit, pseudonymKey }: Config,
   watchers: { vault: Vault; journal: Journal; onFault: (fault: Fault) => void },
 ): Promise<OpenStore> {
   const { journal } = watchers;
+  const anchors = { key: createAuditKey(audit.key ?? pseudonymKey), everyMs: audit.anchorMs };
   const waiting = createWaitingServer(http);
   let alarmed = false;
   const onWaiting = (fault: Fault): void => {
@@ -167,7 +175,7 @@ async function whenThere(
   try {
     for (;;) {
       try {
-        return await openSharedStore(place, { ...watchers, appendTimeoutMs, create: true, onWaiting });
+        return await openSharedStore(place, { ...watchers, appendTimeoutMs, create: true, onWaiting, anchors });
       } catch (fault) {
         if (!(fault instanceof Fault) || !fault.retryable) throw fault;
         onWaiting(fault);
@@ -189,9 +197,11 @@ async function openSharedStore(
     appendTimeoutMs: number;
     create: boolean;
     onWaiting: (fault: Fault) => void;
+    /** Compares the log with its anchors, and writes further ones; null: neither. */
+    anchors: { key: AuditKey; everyMs: number } | null;
   },
 ): Promise<OpenStore> {
-  const { vault, journal, onFault, appendTimeoutMs, create, onWaiting } = watchers;
+  const { vault, journal, onFault, appendTimeoutMs, create, onWaiting, anchors } = watchers;
   const shared = await openRedisStore(redis);
   try {
     const records = await openKafkaLog({
@@ -203,6 +213,16 @@ async function openSharedStore(
       onStalled: onFault,
       onLine: (level, text) => journal[level]('kafka', { text }),
     });
+    const onLine = (level: 'warn' | 'error', text: string) => journal[level]('kafka', { text });
+    const audit = anchors === null ? null : openAnchors({ ...kafka, appendTimeoutMs }, anchors.key, onLine);
+    try {
+      await audit?.refuseSetBack();
+    } catch (fault) {
+      await audit?.close();
+      await records.close();
+      throw fault;
+    }
+    if (anchors !== null) audit?.start(anchors.everyMs);
     const { views, margins, queryBudget, flows, control } = shared;
     return {
       log: records.log,
@@ -218,6 +238,7 @@ async function openSharedStore(
       chainHeads: null,
       close: async () => {
         await records.close();
+        await audit?.close();
         await shared.close();
       },
     };
@@ -239,7 +260,7 @@ async function openWhole(place: StorePlace, { create }: { create: boolean }): Pr
   const nobody = createVault(randomUUID() + randomUUID());
   const onWaiting = ({ code, message }: Fault) => journal.error('waiting-for-store', { code, text: message });
   const watchers = { vault: nobody, journal, onFault, onWaiting };
-  return openSharedStore(place, { ...watchers, appendTimeoutMs: commandTimeoutMs, create });
+  return openSharedStore(place, { ...watchers, appendTimeoutMs: commandTimeoutMs, create, anchors: null });
 }
 
 /** The store of a command that accepts what became of it. */
@@ -247,22 +268,40 @@ async function openSetBack(place: StorePlace): Promise<SetBackStore> {
   const onFault = (fault: Fault) => {
     throw fault;
   };
-  if (place.backend === 'kafka') throw new Fault('not-allowed', format.texts.audit.noRestore);
-  const anchor = anchorAt(place.dataDir, here());
-  if (anchor === null) {
+  const key = auditKeyOf(here());
+  if (key === null) {
     throw new Fault('configuration-invalid', 'LANCE_PSEUDONYM_KEY is missing: it signs what the log holds from now on');
   }
-  return openEmbeddedSetBack({ directory: place.dataDir, onFault, anchor });
+  if (place.backend === 'embedded') {
+    const anchor = anchorAt(place.dataDir, here())!;
+    return openEmbeddedSetBack({ directory: place.dataDir, onFault, anchor });
+  }
+  const store = await openWhole(place, { create: false });
+  const audit = openAnchors({ ...place.kafka, appendTimeoutMs: commandTimeoutMs }, key, () => undefined);
+  const close = async () => {
+    await audit.close();
+    await store.close();
+  };
+  const { now, known } = await audit.heads();
+  return {
+    ...store,
+    heads: now,
+    lost: known,
+    // No process knows what others have claimed in the part that was lost.
+    claimed: { requestIds: [], complete: false },
+    accept: async () => {
+      await audit.restart();
+      await close();
+    },
+    close,
+  };
 }
 
 /** For commands beside running desks. */
 async function openReader(place: StorePlace): Promise<DeskReader> {
   if (place.backend === 'embedded') {
-    const { audit, pseudonymKey } = here();
-    const secret = audit.key ?? pseudonymKey;
-    const { file } = anchorFileOf(place.dataDir, audit.anchorFile);
-    const key = secret === null ? null : createAuditKey(secret);
-    return openEmbeddedReader({ directory: place.dataDir, anchor: { file, key } });
+    const { file } = anchorFileOf(place.dataDir, here().audit.anchorFile);
+    return openEmbeddedReader({ directory: place.dataDir, anchor: { file, key: auditKeyOf(here()) } });
   }
   const journal = createJournal('error', process.stderr);
   const { views, flows, control, close } = await openRedisStore(place.redis);
@@ -275,7 +314,11 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
     views,
     flows,
     control,
-    verifyChain: null,
+    verifyChain: async (onProgress) => {
+      const settings = { ...place.kafka, appendTimeoutMs: commandTimeoutMs };
+      const audit = openAnchors(settings, auditKeyOf(here()), () => undefined);
+      return audit.verify(onProgress).finally(audit.close);
+    },
     close: async () => {
       await records.close();
       await close();

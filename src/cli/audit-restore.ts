@@ -4,6 +4,7 @@
  */
 import { restoredPass } from '../bidding/react.ts';
 import type { OriginEntry } from '../domain/audit.ts';
+import { refuseLiving } from './export.ts';
 import type { CommandWorld } from './world.ts';
 
 const pageEntries = 500;
@@ -17,6 +18,7 @@ export async function acceptRestore(
   const store = await world.openSetBack(place);
   let accepted: Extract<OriginEntry, { kind: 'restored' }>;
   try {
+    if (place.backend === 'kafka') await refuseLiving(world, store);
     const at = clock.now();
     const { requestIds, complete } = store.claimed;
     for (let from = 0; from < requestIds.length; from += pageEntries) {

@@ -46,7 +46,7 @@ export const doctorPt = {
     'rules-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o arquivo nomeado'],
     'file-read': () => ['lido sem faltas'],
     'file-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o arquivo nomeado'],
-    'chain-none': () => ['guardado pelos servidores do registro, sem cadeia'],
+    'chain-none': () => ['não visto aqui: lance audit verify lê o registro no Kafka'],
     'chain-intact': ({ count }: DoctorFigures) => [`intacta, ${count} registros`],
     'chain-broken': ({ table, offset, text }: DoctorFigures) => [
       `quebrada no registro ${offset} de ${table}: ${text}`,

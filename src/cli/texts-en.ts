@@ -379,7 +379,6 @@ export const en: Texts = {
     },
     restored: (at, by, reason) => `Restore accepted on ${at} by ${by}: ${reason}`,
     imported: (at, source, hash) => `Imported on ${at} from ${source}, SHA-256 of the file's records ${hash}`,
-    noRestore: 'The log on Kafka is not anchored: there is no restore to accept. Run this on the embedded backend.',
     pauseReason: (reason) => `restore accepted: ${reason}`,
     accepted: (count, until) =>
       `Accepted, and recorded. ${count} requests that were bid for in the lost part end as passed (restored) and are not bid for again.${until === null ? '' : ` Which others there were is not known: nothing is bid for that was received before ${until}.`} Bidding is paused, for what was promised in the lost part counts under no cap: compare with the service, set caps (lance cap), then lance resume.`,

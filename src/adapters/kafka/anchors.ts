@@ -1,0 +1,342 @@
+/**
+ * Signed heads of the log on a topic of its own. Several processes write a partition, so none of them can chain its records while
+ * it writes; every few minutes one process reads what is new and appends, for each partition, a keyed running hash over the bytes
+ * of its records. `inputs`, `snapshots` and `house` are compacted and not covered: records of theirs go by design.
+ */
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { type Kafka, Partitioners } from 'kafkajs';
+import type { AuditKey, ChainHeads, ChainVerdict, Unverified } from '../../domain/audit.ts';
+import { Fault } from '../../errors.ts';
+import { createClient, type LogLine, unavailable } from './client.ts';
+import { createPartitionReader, type PartitionReader, type RawRecord } from './partitions.ts';
+import { type KafkaSettings, topicNameOf } from './settings.ts';
+
+const anchoredTopics = ['auctions', 'callbacks', 'flows', 'dead-letters', 'rules'] as const;
+type AnchoredTopic = (typeof anchoredTopics)[number];
+
+/** Of one partition: its records from `from` on and before `to`, and its last one. */
+type Part = { from: number; to: number; digest: string; last: string };
+type Anchor = { key: string; at: number; parts: Record<string, Part>; restored?: true };
+
+const anchorPartition = 0;
+const readWaitMs = 500;
+const allReplicas = -1;
+/** A start looks at so many of the latest anchors: those of processes that wrote at the same time stand side by side. */
+const latestAnchors = 50;
+/** An anchor of another process that is younger than this share of the period is as good as one's own. */
+const freshShare = 0.8;
+
+export type KafkaAnchors = {
+  /** Rejects with `store-set-back` where the log is shorter than an anchor says, or is another one. */
+  refuseSetBack: () => Promise<void>;
+  /** From now on anchors are written every `everyMs`. */
+  start: (everyMs: number) => void;
+  /** What the log holds is what counts from now on. */
+  restart: () => Promise<void>;
+  heads: () => Promise<{ now: ChainHeads; known: ChainHeads | null }>;
+  verify: (onProgress: (verified: number) => void) => Promise<ChainVerdict>;
+  /** Writes the last anchor where anchors were started. */
+  close: () => Promise<void>;
+};
+
+export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLine: LogLine): KafkaAnchors {
+  const kafka = createClient(settings, onLine);
+  const topic = `${settings.topicPrefix}anchors`;
+  const reader = createPartitionReader(kafka);
+  let timer: NodeJS.Timeout | null = null;
+  let period = 0;
+  let writing: Promise<void> | null = null;
+
+  async function isThere(): Promise<boolean> {
+    const admin = kafka.admin();
+    try {
+      await admin.connect();
+      return (await admin.listTopics()).includes(topic);
+    } catch (cause) {
+      throw unavailable(cause);
+    } finally {
+      await admin.disconnect();
+    }
+  }
+
+  /** Every anchor from `from` on; signatures are checked where there is a key. */
+  async function read(last: number | null): Promise<{ anchors: Anchor[]; foreign: number; forged: number | null }> {
+    const found = { anchors: [] as Anchor[], foreign: 0, forged: null as number | null };
+    if (!(await isThere())) return found;
+    const [first, end] = await Promise.all([reader.offsets(topic, 'first'), reader.offsets(topic, 'next')]);
+    const to = end.get(anchorPartition) ?? 0;
+    const from = Math.max(first.get(anchorPartition) ?? 0, last === null ? 0 : to - last);
+    for await (const record of recordsOf(reader, topic, anchorPartition, from, to)) {
+      const text = record.value?.toString() ?? '';
+      const space = text.indexOf(' ');
+      const [mac, body] = [text.slice(0, space), text.slice(space + 1)];
+      const anchor = JSON.parse(body) as Anchor;
+      if (key !== null && anchor.key !== key.id) found.foreign += 1;
+      else if (key !== null && !isSigned(key, mac, body)) found.forged ??= record.offset;
+      else found.anchors.push(anchor);
+    }
+    return found;
+  }
+
+  async function write(restored?: true): Promise<void> {
+    if (key === null) throw new Error('anchors are written with a key only');
+    const { anchors } = await read(latestAnchors);
+    const known = restored === true ? {} : furthest(anchors);
+    const freshAt = Math.max(0, ...anchors.map(({ at }) => at)) + period * freshShare;
+    if (restored === undefined && timer !== null && Date.now() < freshAt) return;
+    const parts: Record<string, Part> = {};
+    for (const each of anchoredTopics) Object.assign(parts, await newParts(each, known));
+    if (Object.keys(parts).length === 0 && restored === undefined) return;
+    const body = JSON.stringify({ key: key.id, at: Date.now(), parts, ...(restored === true ? { restored } : {}) });
+    const producer = kafka.producer({
+      allowAutoTopicCreation: false,
+      createPartitioner: Partitioners.DefaultPartitioner,
+    });
+    try {
+      await makeTopic(kafka, topic, settings);
+      await producer.connect();
+      const message = { partition: anchorPartition, key: 'anchor', value: `${signed(key, body)} ${body}` };
+      await producer.send({ topic, acks: allReplicas, messages: [message] });
+    } catch (cause) {
+      throw unavailable(cause);
+    } finally {
+      await producer.disconnect();
+    }
+  }
+
+  /** Of the partitions that have grown since they were anchored last. */
+  async function newParts(each: AnchoredTopic, known: Record<string, Part>): Promise<Record<string, Part>> {
+    const name = topicNameOf(settings, each);
+    const parts: Record<string, Part> = {};
+    const [firsts, ends] = await Promise.all([reader.offsets(name, 'first'), reader.offsets(name, 'next')]);
+    for (const [partition, end] of ends) {
+      const before = known[`${each}/${partition}`];
+      const from = Math.max(before?.to ?? 0, firsts.get(partition) ?? 0);
+      if (end <= from) continue;
+      const { digest, last } = await digestOf(
+        key!,
+        before?.digest ?? '',
+        recordsOf(reader, name, partition, from, end),
+      );
+      parts[`${each}/${partition}`] = { from, to: end, digest, last };
+    }
+    return parts;
+  }
+
+  async function compare(): Promise<void> {
+    const { anchors, foreign, forged } = await read(latestAnchors);
+    if (forged !== null) throw setBack(`the anchor ${topic}/${forged} is not signed with the key of this desk`);
+    if (anchors.length === 0 && foreign > 0) {
+      throw new Fault(
+        'configuration-invalid',
+        `The anchors on ${topic} were signed with another key. Run with the LANCE_AUDIT_KEY (or LANCE_PSEUDONYM_KEY) of before; where that is lost, accept what is there with: lance audit accept-restore --by NAME --reason TEXT.`,
+      );
+    }
+    for (const each of anchoredTopics) {
+      const name = topicNameOf(settings, each);
+      const known = Object.entries(furthest(anchors)).filter(([place]) => place.startsWith(`${each}/`));
+      if (known.length === 0) continue;
+      const [firsts, ends] = await Promise.all([reader.offsets(name, 'first'), reader.offsets(name, 'next')]);
+      for (const [place, { to, last }] of known) {
+        const partition = Number(place.slice(each.length + 1));
+        const end = ends.get(partition) ?? 0;
+        if (end < to) throw setBack(`${name}/${partition} ends at ${end}, and ended at ${to} when it was anchored`);
+        if ((firsts.get(partition) ?? 0) >= to) continue;
+        for await (const record of recordsOf(reader, name, partition, to - 1, to)) {
+          if (lastHash(record) !== last) throw setBack(`${name}/${partition} has another record at ${to - 1}`);
+        }
+      }
+    }
+  }
+
+  function guardedWrite(): Promise<void> {
+    writing ??= write()
+      .catch((fault: unknown) => onLine('error', `the anchor of the log was not written: ${String(fault)}`))
+      .finally(() => {
+        writing = null;
+      });
+    return writing;
+  }
+
+  return {
+    refuseSetBack: compare,
+    start: (everyMs) => {
+      period = everyMs;
+      timer = setInterval(() => void guardedWrite(), everyMs);
+    },
+    restart: () => write(true),
+    heads: async () => {
+      const now: Record<string, readonly [number, string]> = {};
+      for (const each of anchoredTopics) {
+        const ends = await reader.offsets(topicNameOf(settings, each), 'next');
+        for (const [partition, end] of ends) now[`${each}/${partition}`] = [end, ''];
+      }
+      const { anchors } = await read(latestAnchors);
+      const known = Object.entries(furthest(anchors)).map(([place, { to, digest }]) => [place, [to, digest]] as const);
+      return { now, known: known.length === 0 ? null : Object.fromEntries(known) };
+    },
+    verify: (onProgress) => verify(onProgress),
+    close: async () => {
+      if (timer !== null) {
+        clearInterval(timer);
+        period = 0;
+        await writing;
+        await guardedWrite();
+      }
+      await reader.close();
+    },
+  };
+
+  async function verify(onProgress: (verified: number) => void): Promise<ChainVerdict> {
+    const { anchors, foreign, forged } = await read(null);
+    const unverified: Unverified[] = [];
+    if (foreign > 0) unverified.push({ kind: 'other-key', anchors: foreign });
+    if (forged !== null) return { kind: 'anchor-broken', place: topic, line: forged, unverified };
+    if (anchors.length === 0) unverified.push({ kind: 'no-anchor', place: topic });
+    // The hash is keyed: without the key it cannot be computed again.
+    if (key === null) unverified.push({ kind: 'no-key' });
+    const tables: Record<string, { entries: number; head: string }> = {};
+    let verified = 0;
+    for (const each of anchoredTopics) {
+      const name = topicNameOf(settings, each);
+      const [firsts, ends] = await Promise.all([reader.offsets(name, 'first'), reader.offsets(name, 'next')]);
+      for (const [partition, end] of ends) {
+        const place = `${each}/${partition}`;
+        const first = firsts.get(partition) ?? 0;
+        let digest = '';
+        let anchoredTo = 0;
+        for (const part of sinceRestore(anchors).flatMap(({ parts }) => parts[place] ?? [])) {
+          // Of two processes that anchored at the same time, the later one says nothing new.
+          if (part.from < anchoredTo) continue;
+          const broken = { kind: 'broken' as const, table: place, unverified };
+          if (end < part.to) return { ...broken, offset: end, what: 'truncated' };
+          if (part.from < first && part.from < part.to) {
+            unverified.push({ kind: 'expired', table: place, until: first });
+          } else if (key !== null) {
+            const found = await digestOf(key, digest, recordsOf(reader, name, partition, part.from, part.to));
+            if (found.digest !== part.digest) {
+              return { ...broken, offset: part.from, until: part.to - 1, what: 'rewritten' };
+            }
+          }
+          verified += part.to - part.from;
+          onProgress(verified);
+          digest = part.digest;
+          anchoredTo = part.to;
+        }
+        tables[place] = { entries: end - first, head: digest };
+      }
+    }
+    const auctions = Object.entries(tables).filter(([place]) => place.startsWith('auctions/'));
+    return {
+      kind: 'intact',
+      entries: auctions.reduce((sum, [, { entries }]) => sum + entries, 0),
+      head: createHash('sha256')
+        .update(auctions.map(([, { head }]) => head).join('\n'))
+        .digest('base64url'),
+      tables,
+      anchors: anchors.length,
+      anchoredAt: anchors.length === 0 ? null : Math.max(...anchors.map(({ at }) => at)),
+      unverified,
+    };
+  }
+}
+
+function setBack(what: string): Fault {
+  return new Fault(
+    'store-set-back',
+    `The log on Kafka is not the one that was anchored: ${what}. A bid that was sent since would be sent again with other bytes. Put the topics back, or accept what is there with: lance audit accept-restore --by NAME --reason TEXT.`,
+  );
+}
+
+/** The latest part of each partition, since the last restore. */
+function furthest(anchors: readonly Anchor[]): Record<string, Part> {
+  const parts: Record<string, Part> = {};
+  for (const anchor of sinceRestore(anchors)) {
+    for (const [place, part] of Object.entries(anchor.parts)) {
+      if (part.to >= (parts[place]?.to ?? 0)) parts[place] = part;
+    }
+  }
+  return parts;
+}
+
+function sinceRestore(anchors: readonly Anchor[]): readonly Anchor[] {
+  const last = anchors.findLastIndex(({ restored }) => restored === true);
+  return last === -1 ? anchors : anchors.slice(last);
+}
+
+function signed(key: AuditKey, body: string): string {
+  return createHmac('sha256', key.secret).update(body).digest('base64url');
+}
+
+function isSigned(key: AuditKey, mac: string, body: string): boolean {
+  const [right, given] = [Buffer.from(signed(key, body)), Buffer.from(mac)];
+  return right.length === given.length && timingSafeEqual(right, given);
+}
+
+/** Lengths are hashed too, so that no two series of records read the same. */
+async function digestOf(
+  key: AuditKey,
+  previous: string,
+  records: AsyncIterable<RawRecord>,
+): Promise<{ digest: string; last: string }> {
+  const hmac = createHmac('sha256', key.secret).update(`${previous}\n`);
+  let last = '';
+  for await (const record of records) {
+    hmac.update(headOf(record));
+    if (record.value !== null) hmac.update(record.value);
+    last = lastHash(record);
+  }
+  return { digest: hmac.digest('base64url'), last };
+}
+
+function headOf({ offset, key, value }: RawRecord): string {
+  return `${offset}\n${key.length}\n${value?.length ?? -1}\n${key}`;
+}
+
+function lastHash(record: RawRecord): string {
+  const hash = createHash('sha256').update(headOf(record));
+  if (record.value !== null) hash.update(record.value);
+  return hash.digest('base64url');
+}
+
+async function* recordsOf(
+  reader: PartitionReader,
+  topic: string,
+  partition: number,
+  from: number,
+  to: number,
+): AsyncGenerator<RawRecord> {
+  for (let next = from; next < to; ) {
+    const fetched = await reader.fetch(topic, new Map([[partition, next]]), readWaitMs);
+    const records = fetched.get(partition)?.records ?? [];
+    if (records.length === 0) return;
+    for (const record of records) if (record.offset < to) yield record;
+    next = records.at(-1)!.offset + 1;
+  }
+}
+
+async function makeTopic(kafka: Kafka, topic: string, { replication }: KafkaSettings): Promise<void> {
+  const admin = kafka.admin();
+  try {
+    await admin.connect();
+    if ((await admin.listTopics()).includes(topic)) return;
+    await admin.createTopics({
+      waitForLeaders: true,
+      topics: [
+        {
+          topic,
+          numPartitions: 1,
+          replicationFactor: replication,
+          configEntries: Object.entries({
+            'cleanup.policy': 'delete',
+            'retention.ms': '-1',
+            'retention.bytes': '-1',
+            'min.insync.replicas': String(Math.max(1, replication - 1)),
+          }).map(([name, value]) => ({ name, value })),
+        },
+      ],
+    });
+  } finally {
+    await admin.disconnect();
+  }
+}
