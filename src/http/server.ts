@@ -73,13 +73,15 @@ const purposes: readonly Purpose[] = ['webhooks', 'api', 'metrics'];
 export type Server = {
   /** Resolves to the ports that were taken. */
   listen: (addresses: Addresses) => Promise<Record<keyof Addresses, number>>;
-  /** Takes no new requests and waits for those under way. */
+  /** Takes no new requests and waits for those under way, but not for ever: a sender may stop in the middle. */
   close: () => Promise<void>;
 };
 
 const requestTimeoutMs = 10_000;
 /** How often it is looked who is too slow: by default every 30 s, which is far longer than the timeout. */
 const timeoutLookMs = 1_000;
+/** Less than the process waits for its end. */
+const closeTimeoutMs = 5_000;
 const webhookRoute = '/webhooks/:token';
 const healthPaths: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 
@@ -121,7 +123,12 @@ export function createServer(parts: ServerParts): Server {
       return ports;
     },
     close: async () => {
+      // While it closes, the server looks no longer who is too slow.
+      const timer = setTimeout(() => {
+        for (const { server } of open) server.closeAllConnections();
+      }, closeTimeoutMs);
       await Promise.all(open.map((app) => app.close()));
+      clearTimeout(timer);
     },
   };
 }

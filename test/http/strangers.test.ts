@@ -45,6 +45,11 @@ function webhook(root: string, id: number, headers: Record<string, string> = {},
   return fetch(`${root}/webhooks/${given}`, { method: 'POST', body: new Uint8Array(requestBody(id)), headers });
 }
 
+/** Until it is so, or for 20 s: the machine may be busy. */
+async function soon(isSo: () => boolean): Promise<void> {
+  for (let look = 0; look < 2_000 && !isSo(); look += 1) await sleep(10);
+}
+
 /** Writes the head and a part of the body, and gives what is answered before the rest. */
 async function answerToHead(port: number, path: string, head = '', part = 'x'): Promise<string> {
   const socket = connect(port, '127.0.0.1');
@@ -79,7 +84,7 @@ suite('strangers', () => {
     const drip = setInterval(() => socket.write('x'.repeat(1_000)), 50);
     const tookMs = await closed;
     clearInterval(drip);
-    assert.ok(tookMs < 4_000, `cut off after ${tookMs} ms`);
+    assert.ok(tookMs < 20_000, `cut off after ${tookMs} ms`);
   });
 
   test('an address without a token is answered so often; one with a token always (defect line 7)', async (context) => {
@@ -137,14 +142,14 @@ suite('strangers', () => {
       socket.write(`POST /webhooks/${token} HTTP/1.1\r\nhost: x\r\ncontent-length: 70000\r\n\r\n${'x'.repeat(69_000)}`);
       return socket;
     });
-    await sleep(300);
+    await soon(() => refusals.length > 0);
     assert.deepEqual(
       refusals.map(({ problem }) => problem),
       ['bodies-full'],
     );
     assert.equal((await webhook(root, 1)).status, 200);
     for (const socket of sockets) socket.destroy();
-    await sleep(100);
+    await sleep(500);
     const large = requestBody(2, { observacao: 'x'.repeat(90_000) });
     const answers = await Promise.all([
       fetch(`${root}/webhooks/${token}`, { method: 'POST', body: new Uint8Array(large) }),
@@ -180,7 +185,7 @@ suite('strangers', () => {
           closed += 1;
         }),
     );
-    await sleep(200);
+    await soon(() => closed >= 20);
     assert.equal(closed, 20);
     assert.equal((await webhook(root, 1)).status, 200);
     assert.ok(refusals.every(({ problem }) => problem === 'connection-limit'));
@@ -201,6 +206,17 @@ suite('strangers', () => {
     );
     assert.equal((await webhook(`http://127.0.0.1:${ports.webhooks}`, 1)).status, 200);
     assert.equal((await webhook(`http://127.0.0.1:${ports.common}`, 2)).status, 404);
+  });
+
+  test('a sender that stops in the middle does not keep the server from closing (defect line 7)', async (context) => {
+    const { port, server } = await start(context);
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    socket.write(`POST /webhooks/${token} HTTP/1.1\r\nhost: x\r\ncontent-length: 70000\r\n\r\nx`);
+    await sleep(200);
+    const startedAt = performance.now();
+    await server.close();
+    assert.ok(performance.now() - startedAt < 20_000);
+    socket.destroy();
   });
 
   test('addresses are remembered in bounds, IPv6 by its network, until the minute is over (defect line 7)', () => {
