@@ -49,7 +49,8 @@ export type DeciderWorld = {
   policy: Policy;
   /** The request with what is sealed beside it; throws where that cannot be opened. */
   whole: (state: RequestState) => LoanRequest;
-  control: () => ControlState | null;
+  /** Caps by hand: never none because they are not known. */
+  control: () => ControlState;
   encodeBid: (requestId: RequestId, offer: WaitingOffer['offer']) => string;
   /** A decision that throws twice is a pass and an alarm. */
   onFailure: (requestId: RequestId, fault: unknown) => void;
@@ -84,7 +85,7 @@ export async function decideBatch(
         settings: world.settings,
         curve,
         trial: curve?.trial ?? null,
-        operatorCaps: world.control()?.caps ?? {},
+        operatorCaps: world.control().caps,
         shadowPricePerCent: price?.perCent ?? 0,
         shadowPriceVersion: price?.version ?? null,
         acceptance,

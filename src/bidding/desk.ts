@@ -82,7 +82,10 @@ export function createDesk(world: DeskWorld): Desk {
   }
 
   async function onLive(partition: number, position: number): Promise<void> {
-    await act(await ledger.load(partition, position));
+    const rows = await ledger.load(partition, position);
+    // An end begun before may have been read back by another owner alone; one that is begun twice is absorbed by the fold.
+    for (const { state } of rows) ending.delete(state.requestId);
+    await act(rows);
   }
 
   function onLogRefused(): void {
@@ -209,8 +212,9 @@ export function createDesk(world: DeskWorld): Desk {
     if (rows.length === 0) return;
     const states = rows.map(({ state }) => state);
     const policy = world.policy(now);
-    // What is used under the caps is not known either while a part of the views is missing.
-    if (policy === null || !intake.viewsWhole()) {
+    const controls = gate.control();
+    // What is used under the caps is not known while a part of the views is missing, nor caps by hand while the controls are stale.
+    if (policy === null || !intake.viewsWhole() || controls === null) {
       for (const { requestId } of states) agenda.set(requestId, now + settings.retryFirstMs);
       return;
     }
@@ -225,7 +229,7 @@ export function createDesk(world: DeskWorld): Desk {
         ...pricing,
         whole: ({ requestId, request, sealed }) =>
           joinRequest(request!, world.vault.open(sealedPlaces.request(requestId), sealed!)),
-        control: gate.control,
+        control: () => gate.control() ?? controls,
         onFailure: (requestId, fault) => {
           observer({ kind: 'alarm', code: 'decision-failed', requestId });
           observer({ kind: 'fault', code: 'decision-failed', message: fault instanceof Error ? fault.name : 'thrown' });
