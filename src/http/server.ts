@@ -171,8 +171,8 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
 }
 
 /**
- * Before anything of the body is read: who has a valid token goes on, from whatever address. All others are counted by their
- * address, and what does not exist is answered at once.
+ * Before anything of the body is read: who has a valid token goes on, from whatever address, for behind a proxy an attacker has
+ * the address of everybody. All others are counted by their address, and what does not exist is answered at once.
  */
 function addAdmission(app: FastifyInstance, common: Common, connections: Connections): void {
   const { visitors, isWebhookToken, guard, onRefusal } = common;
@@ -184,8 +184,6 @@ function addAdmission(app: FastifyInstance, common: Common, connections: Connect
     }
     if (guard === null || !isOfApi(request)) return { login: 'none', at: null };
     if (request.headers.authorization === undefined) return { login: 'none', at: 'api' };
-    // Not even looked at, so that nobody tries one after the other.
-    if (visitors.isLocked(request.ip)) return { login: 'wrong', at: 'api' };
     return { login: guard.identify(request) === null ? 'wrong' : 'valid', at: 'api' };
   }
 

@@ -15,8 +15,6 @@ export type Visitors = {
   came: (address: string) => Admission;
   /** A request with a token that is not known; counts as a request without one too. */
   failed: (address: string) => Admission;
-  /** Whether the address has tried so many wrong tokens that none is looked at. */
-  isLocked: (address: string) => boolean;
   /** Addresses that are remembered. */
   size: () => number;
 };
@@ -59,11 +57,6 @@ export function createVisitors(limits: VisitorLimits, monotonicMs: () => number)
       visits.logins += 1;
       const byLogins = admission(visits.logins, limits.failedLoginsPerMinute);
       return byLogins === 'answered' ? admission(visits.requests, limits.tokenlessRequestsPerMinute) : byLogins;
-    },
-    isLocked: (address) => {
-      const found = known.get(addressKey(address));
-      if (found === undefined || monotonicMs() - found.since >= minuteMs) return false;
-      return found.logins > limits.failedLoginsPerMinute;
     },
     size: () => known.size,
   };

@@ -83,8 +83,8 @@ export const scenario: Scenario = {
     }
     assert.equal(wrong.at(0), 401);
     assert.equal(wrong.at(-1), 429, 'wrong tokens are answered without end');
-    const locked = await fetch(`${daemon.url}/v1/bids`, { headers: { authorization: `Bearer ${adminToken}` } });
-    assert.equal(locked.status, 429, 'an address that tries tokens may go on');
+    const operator = await fetch(`${daemon.url}/v1/bids`, { headers: { authorization: `Bearer ${adminToken}` } });
+    assert.equal(operator.status, 200, 'wrong tokens of one behind the same proxy lock the operator out');
     assert.equal((await webhook(daemon, 2)).status, 200, 'a webhook with a valid token is refused by address');
     const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
     assert.ok(Number(/lance_failed_logins_total\{at="api"\} (\d+)/.exec(metrics)?.[1]) >= wrongTokens);
