@@ -114,6 +114,26 @@ async function refuseUnknown(world: CommandWorld, { log, views }: WholeStore): P
   }
 }
 
+/**
+ * What a record that cannot be read was about is only mended by reading it again, and its bytes do not move: the file has why it
+ * could not be read. What was cancelled, or went on without it, moves.
+ */
+async function refuseFrozen({ format }: CommandWorld, store: WholeStore, page: readonly FileEntry[]): Promise<void> {
+  const keysOf = (topic: Topic) =>
+    page.flatMap((entry) =>
+      entry.topic === topic && 'kind' in entry.record && entry.record.kind === 'unreadable' ? entry.key : [],
+    );
+  const [requestIds, flowIds] = [keysOf('auctions'), keysOf('flows')];
+  const rows =
+    requestIds.length === 0 ? [] : [...(await store.views.read(requestIds)).values()].map(({ state }) => state);
+  const flows = flowIds.length === 0 ? [] : [...(await store.flows.read(flowIds)).values()];
+  const request = rows.find(({ frozen }) => frozen !== undefined);
+  const flow = flows.find(({ frozen }) => frozen !== undefined);
+  const { move } = format.texts;
+  if (request !== undefined) throw new Fault('not-allowed', move.frozen('bids', request.requestId));
+  if (flow !== undefined) throw new Fault('not-allowed', move.frozen(`${flow.flow}s`, flow.flowId));
+}
+
 async function writeDesk(
   world: CommandWorld,
   store: WholeStore,
@@ -139,6 +159,7 @@ async function writeDesk(
     for (const [topic, groups] of spans) {
       for (const [index, group] of groups.entries()) {
         for await (const page of mergedPages(store.log, topic, group)) {
+          await refuseFrozen(world, store, page);
           counts[topic] += page.length;
           if (topic === 'callbacks' && index === 0) counts.callbacksDealtWith += page.length;
           if (!json) progress.show(Math.min(offsets, totalOf(counts)), offsets, topic);

@@ -22,6 +22,8 @@ export const moveEn: Texts['move'] = {
     `The bid for request ${id} may have been sent and has no answer. Start lance run once, paused, until its deadline has passed: it ends it as unknown.`,
   unknownOpen: (id, seconds) =>
     `Whether the bid for request ${id} arrived is unknown, and it may still arrive for ${seconds} s. Try again after that.`,
+  frozen: (command, id) =>
+    `A record of ${id} cannot be read, and its bytes do not move with the desk. Start lance run once, paused, end it (lance ${command} retry ${id}, or lance ${command} cancel ${id}, with --by and --reason), and export again.`,
   changed: (topic) => `Something was appended to ${topic} meanwhile: a process runs on this place. Nothing was moved.`,
   nothing: 'There is no desk here: not one record.',
   fileThere: (file) => `${file} is there already. Name a file that is not.`,

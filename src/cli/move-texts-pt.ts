@@ -24,6 +24,8 @@ export const movePt = {
     `O lance da solicitação ${id} pode ter sido enviado e não tem resposta. Rode lance run uma vez, em pausa, até passar o prazo: ele o encerra como sem resposta.`,
   unknownOpen: (id: string, seconds: number) =>
     `Não se sabe se o lance da solicitação ${id} chegou, e ele ainda pode chegar por ${seconds} s. Tente de novo depois.`,
+  frozen: (command: string, id: string) =>
+    `Um registro de ${id} não pode ser lido, e seus bytes não vão com a mesa. Rode lance run uma vez, em pausa, resolva o caso (lance ${command} retry ${id} ou lance ${command} cancel ${id}, com --by e --reason) e exporte de novo.`,
   changed: (topic: string) =>
     `Algo foi gravado em ${topic} nesse meio tempo: há um processo rodando neste lugar. Nada foi mudado.`,
   nothing: 'Não há mesa aqui: nenhum registro.',

@@ -31,6 +31,7 @@ export type DeskReader = {
 export type WholeStore = {
   log: EventLog;
   views: Views;
+  flows: FlowStore;
   margins: MarginCache;
   control: Control;
   house: House;

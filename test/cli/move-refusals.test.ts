@@ -6,10 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
-import { callbackPartition } from '../../src/bidding/ports.ts';
-import type { Phase } from '../../src/domain/states.ts';
-import { requested } from '../bidding/parts.ts';
+import { evolve } from '../../src/bidding/evolve.ts';
+import { callbackPartition, type NewEntry } from '../../src/bidding/ports.ts';
+import type { FlowState } from '../../src/domain/flow-states.ts';
+import type { Phase, RequestState } from '../../src/domain/states.ts';
+import { evolve as evolveFlow } from '../../src/origination/evolve.ts';
+import { requested, settings } from '../bidding/parts.ts';
 import { auctionEntry, linkDetail, stateOf } from '../conformance/samples.ts';
+import { settings as flowSettings } from '../origination/orders.ts';
 import { runningClock } from '../sandbox/clocks.ts';
 import { lance, pseudonymKey } from './desk.ts';
 
@@ -149,4 +153,52 @@ test('what arrives: every record under its key, what was dealt with, margins of 
   await refused(['run'], 78, /import of c into this place.*broke off/, home);
   await refused(['export', file('d')], 65, /did not end/, home);
   await refused(['export', '--undo'], 65, /did not end/, home);
+});
+
+test('a desk with a record that cannot be read moves when what that froze was ended, which it stays (defect line 9)', async () => {
+  const home = newHome();
+  const store = await openStore(home.LANCE_DATA_DIR);
+  await store.control.setPause({ by: 'ana', reason: 'mudança', at: 1 });
+  const cancelled = { kind: 'unfrozen', at: 2, action: 'cancel', by: 'ana', reason: 'seen' } as const;
+  /** What a desk makes of all that stands in the log. */
+  const fold = async ({ log, views, flows }: EmbeddedStore): Promise<[RequestState | null, FlowState | null]> => {
+    let [request, flow]: [RequestState | null, FlowState | null] = [null, null];
+    for (const { record } of await log.read('auctions', 0, 0, 10)) request = evolve(request, record, settings);
+    for (const { record } of await log.read('flows', 0, 0, 10)) flow = evolveFlow(flow, record, flowSettings);
+    const next = { first: await views.applied(0), next: (await log.ends('auctions')).get(0)! };
+    const rows = [{ kind: 'state', state: request!, open: false, bidIds: [] }] as const;
+    await views.apply({ partition: 0, ...next, changes: rows });
+    const flowsNext = { first: await flows.applied(0), next: (await log.ends('flows')).get(0)! };
+    await flows.apply({ partition: 0, ...flowsNext, rows: [{ state: flow!, open: false, codes: [] }] });
+    return [request, flow];
+  };
+  const poison = { text: '{"kind":', record: {} as never };
+  const entries: NewEntry[] = [
+    { topic: 'auctions', key: '9', record: { ...requested(), requestId: '9' } },
+    { topic: 'auctions', key: '9', ...poison },
+    { topic: 'flows', key: 'c-9', ...poison },
+  ];
+  await store.log.append(entries);
+  await fold(store);
+  await store.close();
+  await refused(['export', file('f')], 65, /record of 9 cannot be read.*lance bids retry 9/, home);
+  for (const [entry, why] of [
+    [{ topic: 'auctions', key: '9', record: { ...cancelled, requestId: '9' } }, /of c-9 .*lance contracts cancel c-9/],
+    [{ topic: 'flows', key: 'c-9', record: { ...cancelled, flowId: 'c-9' } }, null],
+  ] as const) {
+    const later = await openStore(home.LANCE_DATA_DIR);
+    await later.log.append([entry]);
+    await fold(later);
+    await later.close();
+    if (why !== null) await refused(['export', file('f')], 65, why, home);
+  }
+  const moved = await lance(home, 'export', file('f'));
+  assert.equal(moved.code, 0, moved.stderr);
+  const elsewhere = newHome();
+  assert.equal((await lance(elsewhere, 'import', file('f'))).code, 0);
+  const arrived = await openStore(elsewhere.LANCE_DATA_DIR);
+  const [request, flow] = await fold(arrived);
+  await arrived.close();
+  assert.deepEqual([request?.frozen, request?.phase, request?.pass?.code], [undefined, 'passed', 'internal-error']);
+  assert.deepEqual([flow?.frozen, flow?.phase], [undefined, 'cancelled']);
 });
