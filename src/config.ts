@@ -13,6 +13,7 @@ import {
   type AuditSection,
   type ContactSection,
   type HttpSettings,
+  httpBeside,
   type Role,
   type RulesSection,
   type Sections,
@@ -348,6 +349,28 @@ export function readPlace(environment: Environment, readFile: ReadFile): PlaceRe
 type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir' | 'rules' | 'audit'> & {
   pseudonymKey: string | null;
 };
+
+/** What a command needs that writes beside a desk what the door and the API write. */
+export type Writing = {
+  pseudonymKey: string;
+  flows: FlowSettings;
+  pricing: PricingSettings;
+  http: Pick<HttpSettings, 'bodyLimitBytes' | 'depthLimit' | 'doorQueueLimit' | 'appendTimeoutMs'>;
+  api: Pick<ApiSection, 'replayLimit'>;
+};
+
+/** Reads only what a command needs that writes beside a desk: neither the service's address nor any token. */
+export function readWriting(
+  environment: Environment,
+  readFile: ReadFile,
+): { kind: 'writing'; writing: Writing } | { kind: 'refused'; faults: readonly string[] } {
+  const faults: string[] = [];
+  const layers = readLayers(environment, readFile, faults);
+  const { pseudonymKey, flows, pricing, api } = sections;
+  const read = readFields<Writing>({ pseudonymKey, flows, pricing, api, http: httpBeside }, layers, faults);
+  faults.push(...crossFaults(read.pricing === undefined ? {} : { pricing: read.pricing }));
+  return faults.length > 0 ? { kind: 'refused', faults } : { kind: 'writing', writing: read as Writing };
+}
 
 /** Reads only how rates are priced, for commands that need no desk. Throws nothing: faults are listed. */
 export function readPricing(

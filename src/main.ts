@@ -39,6 +39,8 @@ import {
   readModel,
   readPlace,
   readPricing,
+  readWriting,
+  type Writing,
 } from './config.ts';
 import { crashAt } from './crash-step.ts';
 import type { AuditKey } from './domain/audit.ts';
@@ -98,6 +100,12 @@ function pricing(environment: Environment): PricingSettings {
 function model(environment: Environment): Model {
   const result = readModel(environment, readText);
   if (result.kind === 'model') return result.model;
+  throw new Fault('configuration-invalid', result.faults.join('\n'));
+}
+
+function writing(environment: Environment): Writing {
+  const result = readWriting(environment, readText);
+  if (result.kind === 'writing') return result.writing;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
@@ -536,6 +544,7 @@ registerCommands(program, {
   place: () => place(process.env),
   pricing: () => pricing(process.env),
   model: () => model(process.env),
+  writing: () => writing(process.env),
   openReader,
   openWhole,
   openSetBack,

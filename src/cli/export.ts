@@ -98,9 +98,7 @@ export async function refuseLiving({ clock, format }: CommandWorld, { control }:
  */
 async function refuseUnknown(world: CommandWorld, { log, views }: WholeStore): Promise<void> {
   const { move } = world.format.texts;
-  const read = world.readConfig();
-  if (read.kind === 'refused') throw new Fault('configuration-invalid', read.faults.join('\n'));
-  const { bidding } = read.config;
+  const { bidding } = world.model();
   for (const [partition, end] of await log.ends('auctions')) {
     const behind = end - (await views.applied(partition));
     if (behind > 0) throw new Fault('not-allowed', move.behind(behind));

@@ -215,15 +215,12 @@ async function withFront(
 ): Promise<void> {
   const { terminal, format, clock } = world;
   const { flows: texts } = format.texts;
-  const read = world.readConfig();
-  if (read.kind === 'refused') throw new Fault('configuration-invalid', read.faults.join('\n'));
-  const { config } = read;
+  const { pseudonymKey, flows: settings, pricing } = world.writing();
+  const vault = world.createVault(pseudonymKey);
   await withReader(world, async ({ log, flows, views, appendBeside }) => {
     const front = createFlowFront({
       ...{ append: appendBeside, log, flows, views, margins: null, clock },
-      vault: world.createVault(config.pseudonymKey),
-      settings: config.flows,
-      pricing: config.pricing,
+      ...{ vault, settings, pricing },
     });
     const kindOf = async (flowId: string) => (await flows.read([flowId])).get(flowId)?.flow ?? null;
     const result = await work(front, kindOf);
@@ -237,7 +234,7 @@ async function withFront(
       throw new Fault(code, texts.refused(result.breaches.map(({ field, problem }) => [field, problem] as const)));
     }
     const { state, kind } = result;
-    if (json) terminal.write(JSON.stringify(flowView(state, world.createVault(config.pseudonymKey).open)));
+    if (json) terminal.write(JSON.stringify(flowView(state, vault.open)));
     else terminal.write(texts[kind](state.flowId, phaseText(texts.phases, state.phase)));
   });
 }

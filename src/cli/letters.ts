@@ -59,16 +59,14 @@ async function showLetters(world: CommandWorld, options: Options): Promise<void>
 async function replay(world: CommandWorld, options: Options): Promise<void> {
   const { terminal, format, clock } = world;
   const { letters: texts } = format.texts;
-  const read = world.readConfig();
-  if (read.kind === 'refused') throw new Fault('configuration-invalid', read.faults.join('\n'));
-  const { config } = read;
-  const { replayLimit } = config.api;
+  const { pseudonymKey, http, api } = world.writing();
+  const { replayLimit } = api;
   if (options.count > replayLimit) throw new Fault('not-allowed', texts.tooMany(options.count, replayLimit));
   const mapping = readRequestMapping(JSON.parse(world.readPackageFile('config/request-mapping.json')));
   if (mapping.kind === 'refused') throw new Fault('configuration-invalid', mapping.problems.join('\n'));
   await withReader(world, async ({ log, appendBeside }) => {
-    const vault = world.createVault(config.pseudonymKey);
-    const readBody = bodyReader({ vault, mapping: mapping.mapping, limits: config.http });
+    const vault = world.createVault(pseudonymKey);
+    const readBody = bodyReader({ vault, mapping: mapping.mapping, limits: http });
     const parts = { log, append: appendBeside, vault, clock, readBody };
     const result = await replayLetters(parts, options);
     terminal.write(options.json ? JSON.stringify(result) : texts.replayed(result));

@@ -1,7 +1,7 @@
 /** What the commands need from the composition root, so that none of them knows an adapter. */
 import type { Control, EventLog, House, MarginCache, NewEntry, RuleBook, Views } from '../bidding/ports.ts';
 import type { StorePlace } from '../config/store-place.ts';
-import type { ConfigResult, Model, Place } from '../config.ts';
+import type { ConfigResult, Model, Place, Writing } from '../config.ts';
 import type { ChainHeads, ChainVerdict } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Topic } from '../domain/records.ts';
@@ -64,6 +64,8 @@ export type CommandWorld = {
   pricing: () => PricingSettings;
   /** What decisions depend on beside the rules. Throws `configuration-invalid`. */
   model: () => Model;
+  /** What writing beside a desk depends on. Throws `configuration-invalid`. */
+  writing: () => Writing;
   /** Rejects with `data-directory-unusable`, or with what a server of the store did not do. */
   openReader: (store: StorePlace) => Promise<DeskReader>;
   /**

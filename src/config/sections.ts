@@ -408,6 +408,12 @@ const audit: Fields<AuditSection> = {
   restoreQuietMs: wholeNumber('ms', 0, 30 * dayMs),
 };
 
+/** For commands: whoever has no door of their own needs no token for it. */
+export const httpBeside = section<Omit<HttpSettings, 'webhookTokens'> & { webhookTokens: readonly string[] | null }>({
+  ...http,
+  webhookTokens: optional(list(text(webhookTokenProblem), 0)),
+});
+
 export const sections: Fields<Sections> = {
   backend: choice('embedded', 'kafka'),
   roles: list(choice('door', 'desk'), 1),

@@ -12,15 +12,18 @@ import { lance, startDaemon } from './desk.ts';
 
 const cpf = '52998224725';
 
-test('a withdrawal is begun, taken a step and shown; what is refused says which field and why', async (context) => {
+test('a withdrawal is begun, taken a step and shown; what is refused says which field and why (defect line 5)', async (context) => {
   const directory = mkdtempSync(join(tmpdir(), 'lance-flows-cli-'));
   const settings = flowsSandbox(false);
   const sandbox = createSandbox({ settings, seed: 4, clock: runningClock, rivals: noRivals });
   const { url } = await sandbox.listen(0);
   const port = await steadyPort(Math.random);
   const parts = { directory, port, serviceUrl: url, accessToken: settings.tokens.accessToken, place: null };
-  const environment = { ...flowsEnvironment(parts), LANCE_LANG: 'en' };
-  const daemon = await startDaemon(environment);
+  const ofDesk = flowsEnvironment(parts);
+  const daemon = await startDaemon(ofDesk);
+  // What the README says that commands need beside the desk, and no more.
+  const { LANCE_DATA_DIR, LANCE_PSEUDONYM_KEY } = ofDesk;
+  const environment = { LANCE_DATA_DIR: LANCE_DATA_DIR!, LANCE_PSEUDONYM_KEY: LANCE_PSEUDONYM_KEY!, LANCE_LANG: 'en' };
   context.after(async () => {
     await daemon.stop();
     await sandbox.stop();
