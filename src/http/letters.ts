@@ -19,8 +19,10 @@ export type ReplayParts = {
   readBody: BodyReader;
 };
 
-/** Letters read from the log at once: each may be as long as a webhook. */
+/** Letters read from the log at once, as long as they are short; each may be as long as a webhook. */
 const lettersAtOnce = 8;
+/** Sealed characters that may be read and opened before others get their turn. */
+const charactersAtOnce = 1_000_000;
 
 /** Where they stand in the log, and how many of them. Without a partition `from` counts in each, and the first ones come first. */
 export type LetterRange = { partition: number | null; from: number; count: number };
@@ -37,17 +39,22 @@ async function* pagesOf(
   const ends = await log.ends('dead-letters');
   const partitions = partition === null ? [...ends.keys()].sort((left, right) => left - right) : [partition];
   let left = count;
+  let atOnce = 1;
   for (const each of partitions) {
     const end = ends.get(each) ?? 0;
     let next = Math.min(from, end);
     if (next === end) yield { entries: [], stand: { partition: each, next, end } };
     while (next < end) {
       if (left === 0) return;
-      const entries = await log.read('dead-letters', each, next, Math.min(left, lettersAtOnce));
+      const entries = await log.read('dead-letters', each, next, Math.min(left, atOnce));
       // What expired at the beginning of a partition leaves a gap.
       next = entries.length === 0 ? end : entries.at(-1)!.offset + 1;
       left -= entries.length;
+      // As long as the longest of those before: what is read in one piece keeps decisions waiting.
+      const longest = Math.max(1, ...entries.map(({ record }) => record.sealedPayload.length));
+      atOnce = Math.max(1, Math.min(lettersAtOnce, Math.floor(charactersAtOnce / longest)));
       yield { entries, stand: { partition: each, next, end } };
+      await nextTurn();
     }
   }
 }

@@ -50,7 +50,8 @@ export function listValueProblem(fact: ListKeyFact, value: string): string | nul
   return pattern.test(value) ? null : `This is no ${fact}; ${remedy}.`;
 }
 
-export function readList(place: Place, value: Json, name: string): RuleList | null {
+/** `checked`: the very same text has passed, so that its values, of which there may be many thousands, are not looked at again. */
+export function readList(place: Place, value: Json, name: string, checked = false): RuleList | null {
   const keys = { required: ['description', 'fact', 'values'], optional: ['$schema', 'owner'] };
   const object = readObject(place, value, 'A list', keys);
   if (object === null) return null;
@@ -65,6 +66,7 @@ export function readList(place: Place, value: Json, name: string): RuleList | nu
   const given = object.values!;
   if (!Array.isArray(given)) return refuse(at, `"values" is ${shown(given)}; write a list of texts.`);
   if (given.length > maxListValues) return refuse(at, `More than ${maxListValues} values; split the list.`);
+  if (checked) return description === null ? null : { name, description, fact, values: given as string[] };
   const seen = new Set<string>();
   for (const [index, member] of given.entries()) {
     const problem =

@@ -190,11 +190,11 @@ export function kindOf(path: string): FileKind {
   return path.endsWith('.test.json') ? 'test' : 'rules';
 }
 
-function readLists(parsed: readonly ParsedFile[], faults: RuleFault[]): RuleList[] {
+function readLists(parsed: readonly ParsedFile[], faults: RuleFault[], checked: boolean): RuleList[] {
   return parsed.flatMap(({ path, value }) => {
     if (kindOf(path) !== 'list') return [];
     const name = listNameOf(path);
-    if (name !== null) return readList(placeIn(path, faults), value, name) ?? [];
+    if (name !== null) return readList(placeIn(path, faults), value, name, checked) ?? [];
     refuse(
       placeIn(path, faults),
       'A list is named in lower-case words; call the file like "lists/blocked-workers.json".',
@@ -310,7 +310,7 @@ function compileParsed(
     refuse(placeIn(codesPath, faults), 'This file is missing; declare the pass codes in it: {"codes": { … }}.');
   }
   const codes = codesValue === undefined ? [] : readCodes(placeIn(codesPath, faults), codesValue);
-  const lists = readLists(parsed, faults);
+  const lists = readLists(parsed, faults, checked);
   const keyFacts = new Map(lists.map((list) => [list.name, list.fact]));
   const vocabulary = readVocabulary(placeIn(conditionsPath, faults), contentOf(conditionsPath), keyFacts);
   const declared = new Set(codes.map((code) => code.code));

@@ -1,5 +1,5 @@
 /** What one rule set has that another has not: rules by name, everything else by file. */
-import { canonicalJson, type Json } from './json.ts';
+import type { Json } from './json.ts';
 import { isObject } from './place.ts';
 import { kindOf } from './rule-set.ts';
 
@@ -10,7 +10,7 @@ type Change = {
   change: 'added' | 'removed' | 'changed';
 };
 
-type Part = Pick<Change, 'what' | 'name'> & { content: string };
+type Part = Pick<Change, 'what' | 'name'> & { content: Json };
 
 /** A file of rules is one rule, a list of them, or an object with the list. */
 function rulesIn(value: Json): readonly Json[] {
@@ -28,16 +28,16 @@ function partsOf(path: string, value: Json): Part[] {
       return rulesIn(value).map((rule, index) => ({
         what: 'rule',
         name: isObject(rule) && typeof rule.name === 'string' ? rule.name : `${path}/${index}`,
-        content: canonicalJson(rule),
+        content: rule,
       }));
     case 'codes':
     case 'conditions':
-      return [{ what: kind, name, content: canonicalJson(value) }];
+      return [{ what: kind, name, content: value }];
     case 'test':
-      return [{ what: 'tests', name, content: canonicalJson(value) }];
+      return [{ what: 'tests', name, content: value }];
     case 'list':
     case 'table':
-      return [{ what: kind, name, content: canonicalJson(value) }];
+      return [{ what: kind, name, content: value }];
     default:
       return kind satisfies never;
   }
@@ -50,6 +50,11 @@ function contentsOf(source: string): Map<string, Part> {
   return new Map(parts.map((part) => [`${part.what} ${part.name}`, part]));
 }
 
+/** Both come from a canonical text, so that equal ones have their keys in the same order. */
+function isSame(one: Json, other: Json): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
 /** From the set `before` (null: from none) to the set `after`, both as `RuleSet.source`. Moved to another file is not changed. */
 export function changesBetween(before: string | null, after: string): Change[] {
   const old = before === null ? new Map<string, Part>() : contentsOf(before);
@@ -58,7 +63,7 @@ export function changesBetween(before: string | null, after: string): Change[] {
   for (const [key, { what, name, content }] of now) {
     const was = old.get(key);
     if (was === undefined) changes.push({ what, name, change: 'added' });
-    else if (was.content !== content) changes.push({ what, name, change: 'changed' });
+    else if (!isSame(was.content, content)) changes.push({ what, name, change: 'changed' });
   }
   for (const [key, { what, name }] of old) if (!now.has(key)) changes.push({ what, name, change: 'removed' });
   return changes;

@@ -54,6 +54,8 @@ export type ControlRows = {
   house: () => HouseMark | null;
   setHouse: (mark: HouseMark | null) => void;
   ruleBook: () => RuleBookEntry[];
+  /** The first one with a higher number; null: there is none. A set may be megabytes long. */
+  ruleBookAfter: (number: number) => { number: number; entry: RuleBookEntry } | null;
   /** Inside the caller's transaction. */
   addToRuleBook: (entry: RuleBookEntry) => void;
   origins: () => OriginEntry[];
@@ -77,6 +79,7 @@ export function createControlRows(database: DatabaseSync): ControlRows {
   const selectChanges = database.prepare('SELECT changes FROM operator_changes WHERE id = 1');
   const upsertChanges = database.prepare('INSERT OR REPLACE INTO operator_changes (id, changes) VALUES (1, ?)');
   const selectBook = database.prepare('SELECT entry FROM rule_book ORDER BY number');
+  const selectNext = database.prepare('SELECT number, entry FROM rule_book WHERE number > ? ORDER BY number LIMIT 1');
   const selectOrigins = database.prepare('SELECT entry FROM origins ORDER BY number');
   const chains = {
     ruleBook: createChain(database, 'rule_book'),
@@ -144,6 +147,10 @@ export function createControlRows(database: DatabaseSync): ControlRows {
       return row === undefined ? null : JSON.parse(row.mark);
     },
     ruleBook: () => (selectBook.all() as { entry: string }[]).map(({ entry }) => JSON.parse(entry)),
+    ruleBookAfter: (number) => {
+      const row = selectNext.get(number) as { number: number; entry: string } | undefined;
+      return row === undefined ? null : { number: row.number, entry: JSON.parse(row.entry) };
+    },
     addToRuleBook: (entry) => chained('ruleBook', JSON.stringify(entry)),
     origins: () => (selectOrigins.all() as { entry: string }[]).map(({ entry }) => JSON.parse(entry)),
     addOrigin: (entry) => chained('origins', JSON.stringify(entry)),

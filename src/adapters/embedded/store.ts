@@ -1,7 +1,17 @@
 /** The embedded backend: all ports of one daemon on one SQLite file in its data directory. */
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Control, EventLog, House, MarginCache, QueryBudget, RuleBook, Views } from '../../bidding/ports.ts';
+import { setImmediate as turn } from 'node:timers/promises';
+import type {
+  Control,
+  EventLog,
+  House,
+  MarginCache,
+  QueryBudget,
+  RuleBook,
+  RuleBookEntry,
+  Views,
+} from '../../bidding/ports.ts';
 import type { ChainHeads } from '../../domain/audit.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { Fault } from '../../errors.ts';
@@ -117,7 +127,15 @@ function createHouse(rows: ControlRows, writer: Writer): House {
 
 function createRuleBook(rows: ControlRows, writer: Writer): RuleBook {
   return {
-    read: async () => rows.ruleBook(),
+    read: async () => {
+      const entries: RuleBookEntry[] = [];
+      // One a turn: together they may hold many sets, and decisions go on meanwhile.
+      for (let next = rows.ruleBookAfter(0); next !== null; next = rows.ruleBookAfter(next.number)) {
+        entries.push(next.entry);
+        await turn();
+      }
+      return entries;
+    },
     append: async (entry) => {
       try {
         await writer.submit({ kind: 'rule-book', entry });

@@ -1,4 +1,5 @@
 /** Search among bids: the views give pages by time and state, and what else is asked for is looked for in them, in bounds. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { z } from 'zod';
 import { listedBid } from '../../bidding/bid-list.ts';
 import { cursorOf, type Views } from '../../bidding/ports.ts';
@@ -30,6 +31,7 @@ export async function searchBids(
       if (found.length === limit) return { found, next: cursor };
     }
     if (rows.length < size) return { found, next: null };
+    await nextTurn();
   }
   return { found, next: cursor };
 }
