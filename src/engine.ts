@@ -5,7 +5,7 @@ import { createDesk, type Desk } from './bidding/desk.ts';
 import type { DeskStatus } from './bidding/desk-world.ts';
 import { enterHouse, noBidReceivedBefore, watchHouse } from './bidding/house.ts';
 import { claimKey } from './bidding/key-check.ts';
-import type { DeskObserver, Step } from './bidding/observer.ts';
+import type { DeskEvent, DeskObserver, Step } from './bidding/observer.ts';
 import {
   type Control,
   type ControlState,
@@ -30,9 +30,11 @@ import {
   type SnapshotKeeper,
   type SnapshotSettings,
 } from './bidding/snapshots.ts';
+import { createTimeWatch, type TimeWatch } from './bidding/time-watch.ts';
 import type { Config } from './config.ts';
 import type { Chance, Clock } from './domain/clock.ts';
 import type { EpochMs } from './domain/glossary.ts';
+import type { SteadyClock } from './domain/steady-clock.ts';
 import type { Vault } from './domain/vault.ts';
 import type { Fault } from './errors.ts';
 import type { ApiParts } from './http/api/api.ts';
@@ -72,7 +74,7 @@ export type EngineParts = {
   store: Store;
   service: Service & LoanService;
   vault: Vault;
-  clock: Clock;
+  clock: SteadyClock;
   chance: Chance;
   mapping: RequestMapping;
   /** Null in a process that takes no webhooks. */
@@ -142,6 +144,8 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const { desk, keeper } = config.roles.includes('desk')
     ? deskOf(parts, metrics, rules, orders, restored)
     : { desk: null, keeper: null };
+  // A process that only takes webhooks in stamps them with a time that has to be right.
+  const doorTime = desk === null ? doorTimeOf(parts, metrics) : null;
   const flowDesk = desk === null ? null : flowDeskOf(parts, desk, metrics);
   const refusals = createRefusals(() => performance.now());
   const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, metrics, refusals);
@@ -166,6 +170,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     },
   });
   if (desk !== null) await rules.start();
+  await doorTime?.start();
   await desk?.start();
   await flowDesk?.start();
   keeper?.start();
@@ -182,6 +187,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     stop: async () => {
       house?.stop();
       await server.close();
+      doorTime?.stop();
       await keeper?.stop();
       await flowDesk?.stop();
       await desk?.stop();
@@ -315,8 +321,27 @@ function observerOf(metrics: Metrics, journal: Journal, onStep: (step: Step) => 
     else if (event.kind === 'alarm')
       journal.error('alarm', { code: event.code, requestId: event.requestId, text: event.text });
     else if (event.kind === 'fault') journal.error('fault', { code: event.code, text: event.message });
+    else if (event.kind === 'time') tellTime(event, journal);
     else if (event.kind === 'log-refused') journal.error('log-refused', { topic: event.topic });
   };
+}
+
+function doorTimeOf(parts: EngineParts, metrics: Metrics): TimeWatch {
+  const { clock, service, store, config, journal } = parts;
+  const observer = observerOf(metrics, journal, parts.onStep);
+  return createTimeWatch({ clock, service, log: store.log, settings: config.bidding, observer, stopping: () => false });
+}
+
+function tellTime({ doubt, movedMs }: Extract<DeskEvent, { kind: 'time' }>, journal: Journal): void {
+  if (doubt === null) journal.info('time-believed');
+  else journal.error('time-doubted', { code: doubt, durationMs: movedMs, text: doubtText({ doubt, movedMs }) });
+}
+
+/** What an operator has to know, in words. */
+function doubtText({ doubt, movedMs }: NonNullable<DeskStatus['timeDoubt']>): string {
+  const moved = `${Math.abs(movedMs / 1_000).toFixed(1)} s ${movedMs < 0 ? 'behind' : 'ahead of'}`;
+  if (doubt === 'clock-skew') return `the service's time is ${moved} ours: one of the two clocks is wrong`;
+  return `this machine's clock is ${moved} the time kept; it is followed when it is back or the service's time agrees with it`;
 }
 
 function apiOf({ store, config, vault, clock, mapping, journal, version, readBody }: EngineParts): ApiParts {
@@ -400,7 +425,7 @@ function timedAppend(
   refusals: Refusals,
 ): EventLog['append'] {
   return async (entries) => {
-    const startedAt = clock.now();
+    const startedAtMs = clock.monotonicMs();
     try {
       await append(entries);
     } catch (fault) {
@@ -408,12 +433,12 @@ function timedAppend(
       throw fault;
     }
     refusals.taken();
-    metrics.observeAppend(clock.now() - startedAt);
+    metrics.observeAppend(clock.monotonicMs() - startedAtMs);
   };
 }
 
 function progressOf(desk: Desk, clock: Clock): { alive: boolean; detail: string } {
-  const silentMs = clock.now() - desk.status().progressAt;
+  const silentMs = clock.monotonicMs() - desk.status().progressAtMs;
   return { alive: silentMs < stallMs, detail: `last progress ${Math.round(silentMs / 1_000)} s ago` };
 }
 
@@ -448,7 +473,8 @@ function readinessChecks(
     {
       name: 'gate',
       missing: () => {
-        const { gate } = desk.status();
+        const { gate, timeDoubt } = desk.status();
+        if (timeDoubt !== null) return `bidding is closed: ${timeDoubt.doubt}: ${doubtText(timeDoubt)}`;
         return gate === null || gate === 'paused' ? null : `bidding is closed: ${gate}`;
       },
     },
@@ -479,7 +505,7 @@ async function metricsText(
   for (const [partition, end] of await store.log.ends('auctions')) {
     const applied = await store.views.applied(partition);
     behind += Math.max(0, end - applied);
-    behindMs = Math.max(behindMs, lagWatch.seen(partition, end, applied, now));
+    behindMs = Math.max(behindMs, lagWatch.seen(partition, end, applied, clock.monotonicMs()));
   }
   metrics.setGauges({
     doorInFlight: door?.inFlight() ?? 0,
@@ -502,5 +528,6 @@ function gaugesOf(status: DeskStatus | null, now: number): DeskGauges {
     unknownOldestAgeMs: now - (status?.unknown.oldestAt ?? now),
     exposureCents: status?.exposure ?? { held: 0, committed: 0 },
     paused: status?.gate === 'paused',
+    timeDoubted: (status?.timeDoubt ?? null) !== null,
   };
 }

@@ -18,7 +18,7 @@ import { openKafkaLog } from './adapters/kafka/log.ts';
 import { openKafkaReader } from './adapters/kafka/reader.ts';
 import { openRedisStore } from './adapters/redis/store.ts';
 import { createService } from './adapters/service/service.ts';
-import { createSystemClock } from './adapters/system/clock.ts';
+import { createSteadySystemClock, createSystemClock } from './adapters/system/clock.ts';
 import { readRuleFiles } from './adapters/system/rule-files.ts';
 import { createAuditKey } from './adapters/vault/audit-key.ts';
 import { createVault } from './adapters/vault/vault.ts';
@@ -68,6 +68,7 @@ const storeRetryMs = 1_000;
 /** Less than service managers wait before they kill. */
 const stopTimeoutMs = 9_000;
 
+/** Of commands and the sandbox; the desk has its own. */
 const clock = createSystemClock();
 const format = createFormat(languageOf(process.argv, process.env));
 const packageFile = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
@@ -351,9 +352,10 @@ async function openEngine(parts: {
   // Holidays take as long to read as the store's thread or servers to answer.
   prepareCalendar(dayOf(clock.now()), config.pricing.maxInstallments, config.pricing.payrollCalendar);
   const store = await opening;
+  const deskClock = createSteadySystemClock();
   const service = createService(config.service, {
     outcomes: outcomes.table,
-    clock,
+    clock: deskClock,
     observe: (event) => {
       if (event.kind !== 'exchanged') parts.journal.warn('service', { kind: event.kind });
     },
@@ -376,7 +378,7 @@ async function openEngine(parts: {
     store,
     service,
     vault,
-    clock,
+    clock: deskClock,
     chance: Math.random,
     mapping: mapping.mapping,
     readBody: reader?.read ?? null,

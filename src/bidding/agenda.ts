@@ -12,9 +12,13 @@ export type Agenda = {
 
 type Appointment = { requestId: RequestId; at: EpochMs };
 
+function emptyQueue(): TinyQueue<Appointment> {
+  return new TinyQueue<Appointment>([], (a, b) => a.at - b.at || (a.requestId < b.requestId ? -1 : 1));
+}
+
 export function createAgenda(clock: Clock, onDue: (requestIds: RequestId[]) => void): Agenda {
   const times = new Map<RequestId, EpochMs>();
-  const queue = new TinyQueue<Appointment>([], (a, b) => a.at - b.at || (a.requestId < b.requestId ? -1 : 1));
+  let queue = emptyQueue();
   let timer: { at: EpochMs; handle: Timer } | null = null;
 
   function arm(): void {
@@ -39,6 +43,21 @@ export function createAgenda(clock: Clock, onDue: (requestIds: RequestId[]) => v
     if (due.length > 0) onDue(due);
   }
 
+  /** Whether an appointment is due was said by a clock that has been corrected since: all are looked at, and made anew. */
+  function ringAll(): void {
+    const due = [...times.keys()];
+    close();
+    if (due.length > 0) onDue(due);
+  }
+
+  function close(): void {
+    timer?.handle.cancel();
+    timer = null;
+    times.clear();
+    queue = emptyQueue();
+  }
+
+  clock.onJump(ringAll);
   return {
     set: (requestId, at) => {
       if (times.get(requestId) === at) return;
@@ -49,10 +68,6 @@ export function createAgenda(clock: Clock, onDue: (requestIds: RequestId[]) => v
     remove: (requestId) => {
       times.delete(requestId);
     },
-    close: () => {
-      timer?.handle.cancel();
-      times.clear();
-      queue.length = 0;
-    },
+    close,
   };
 }

@@ -74,7 +74,7 @@ export function createBidSender(
     let placed = true;
     if (job.inherited) slots.enter();
     else placed = await slots.wait(cutoffOf(job.deadlineAt, world.service, world.settings));
-    const enteredAt = world.clock.now();
+    const enteredAtMs = world.clock.monotonicMs();
     const record = await sendClaim(
       {
         ...world,
@@ -86,7 +86,7 @@ export function createBidSender(
       job,
     );
     if (placed) {
-      heldMs.add(world.clock.now() - enteredAt);
+      heldMs.add(world.clock.monotonicMs() - enteredAtMs);
       slots.leave();
     }
     sending.delete(requestId);

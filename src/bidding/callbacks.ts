@@ -39,6 +39,8 @@ export function createCallbacks(options: {
   /** A winner event whose bid stays unknown for this long is given up with an alarm. */
   orphanTimeoutMs: number;
   retryMs: number;
+  /** Nothing is given up on a time that is not believed. */
+  timeDoubted: () => boolean;
   stopping: () => boolean;
   onDetails: (details: readonly LinkDetail[]) => void;
   onLinks: (workerKey: string, links: readonly Link[]) => void;
@@ -114,7 +116,7 @@ export function createCallbacks(options: {
     const others = orphans.get(event.requestCode) ?? [];
     if (!others.some((other) => other.offset === offset && other.partition === partition)) others.push(winner);
     orphans.set(event.requestCode, others);
-    timer ??= clock.schedule(clock.now() + orphanPollMs, lookAgain);
+    timer ??= clock.after(orphanPollMs, lookAgain);
   }
 
   function lookAgain(): void {
@@ -136,7 +138,9 @@ export function createCallbacks(options: {
   async function advance(partition: number): Promise<void> {
     let next = dealtWith.get(partition) ?? 0;
     for (const [requestCode, waiting] of orphans) {
-      const kept = waiting.filter(({ event }) => clock.now() - event.at < options.orphanTimeoutMs);
+      const kept = waiting.filter(
+        ({ event }) => options.timeDoubted() || clock.now() - event.at < options.orphanTimeoutMs,
+      );
       if (kept.length < waiting.length) observer({ kind: 'alarm', code: 'winner-unknown', requestId: null });
       if (kept.length === 0) orphans.delete(requestCode);
       else orphans.set(requestCode, kept);

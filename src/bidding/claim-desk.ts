@@ -46,8 +46,8 @@ export function createClaimDesk(world: {
   spawn: (work: Promise<void>) => void;
 }): ClaimDesk {
   const { queue, gate, ledger, outbox, agenda, sendLimit, clock, settings, observer } = world;
-  /** By request, when its claim was begun. */
-  const claiming = new Map<RequestId, EpochMs>();
+  /** By request, when its claim was begun, on the monotonic clock. */
+  const claiming = new Map<RequestId, number>();
   const claimMs = createMean();
   let sequence = 0;
 
@@ -79,7 +79,7 @@ export function createClaimDesk(world: {
         world.end(deskPass(requestId, 'overload', 'no send slot was free before the deadline', now, null));
         continue;
       }
-      claiming.set(requestId, now);
+      claiming.set(requestId, clock.monotonicMs());
       left -= 1;
       claims.push({ topic: 'auctions', key: requestId, record: claimOf(waiting, now) });
     }
@@ -109,9 +109,9 @@ export function createClaimDesk(world: {
     isClaiming: (requestId) => claiming.has(requestId),
     count: () => claiming.size,
     forget: (requestId) => {
-      const begunAt = claiming.get(requestId);
-      if (begunAt === undefined) return;
-      claimMs.add(clock.now() - begunAt);
+      const begunAtMs = claiming.get(requestId);
+      if (begunAtMs === undefined) return;
+      claimMs.add(clock.monotonicMs() - begunAtMs);
       claiming.delete(requestId);
     },
     clear: () => claiming.clear(),

@@ -30,11 +30,11 @@ const keptBreakEvens = 16;
 const triedBreakEvens = 5;
 const maxKnownSegments = 10_000;
 
-type Known = { curve: LearntCurve; keys: readonly string[]; madeAt: number; settingsHash: string };
+type Known = { curve: LearntCurve; keys: readonly string[]; madeAtMs: number; settingsHash: string };
 
 export function createCurves(options: {
   views: Pick<Views, 'statistics'>;
-  clock: Pick<Clock, 'now'>;
+  clock: Pick<Clock, 'now' | 'monotonicMs'>;
   settings: BiddingSettings;
   /** Frozen: statistics are never read, every curve is the prior. */
   learning: boolean;
@@ -47,7 +47,11 @@ export function createCurves(options: {
   const breakEvens = new Map<string, number[]>();
 
   function isFresh(entry: Known | undefined, policy: Policy): entry is Known {
-    return entry !== undefined && entry.settingsHash === policy.settingsHash && clock.now() - entry.madeAt < maxAgeMs;
+    return (
+      entry !== undefined &&
+      entry.settingsHash === policy.settingsHash &&
+      clock.monotonicMs() - entry.madeAtMs < maxAgeMs
+    );
   }
 
   /** Evenly spaced among those of late, ascending; null when there are too few. */
@@ -87,7 +91,7 @@ export function createCurves(options: {
       });
       observer(weightsOf(segmentKeys, curve));
       found.set(name, curve);
-      known.set(name, { curve, keys: segmentKeys, madeAt: at, settingsHash: policy.settingsHash });
+      known.set(name, { curve, keys: segmentKeys, madeAtMs: clock.monotonicMs(), settingsHash: policy.settingsHash });
     }
   }
 

@@ -1,7 +1,8 @@
 /** What the desk is made of, and what it says of itself to health checks, metrics and people. */
-import type { Chance, Clock } from '../domain/clock.ts';
+import type { Chance } from '../domain/clock.ts';
 import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
+import type { SteadyClock } from '../domain/steady-clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { Policy } from './decide.ts';
 import type { DeskObserver } from './observer.ts';
@@ -9,6 +10,7 @@ import type { Control, ControlState, EventLog, MarginCache, Service, Views } fro
 import type { Circuit } from './send-limit.ts';
 import type { BiddingSettings } from './settings.ts';
 import type { RebuildProgress } from './snapshots.ts';
+import type { TimeDoubt } from './time-watch.ts';
 
 export type DeskWorld = {
   /** After an accepted restore: see `react`. */
@@ -23,15 +25,15 @@ export type DeskWorld = {
   control: Control;
   service: Service;
   vault: Vault;
-  clock: Clock;
+  clock: SteadyClock;
   chance: Chance;
   settings: BiddingSettings;
   /** False freezes the statistics: every curve is the prior. */
   learning: boolean;
   /** What decisions made at that time follow, the same for all made at one; null: nothing may be decided, nor sent. */
   policy: (at: EpochMs) => Policy | null;
-  /** Hears what operators say, each time that it was read. */
-  onControl?: (state: ControlState, readAt: EpochMs) => void;
+  /** Hears what operators say, each time that it was read; `readAtMs` on the monotonic clock. */
+  onControl?: (state: ControlState, readAtMs: number) => void;
   encodeBid: (requestId: RequestId, offer: Offer) => string;
   observer: DeskObserver;
   /** Puts back views that are gone, before their partition is taken up; for views that can be lost. */
@@ -44,6 +46,8 @@ export type DeskStatus = {
   /** Caught up with the log and bidding unless the gate says otherwise. */
   live: boolean;
   gate: string | null;
+  /** Why the time of day is not believed, and by how much the other clock is ahead of the time kept; null: it is believed. */
+  timeDoubt: { doubt: TimeDoubt; movedMs: number } | null;
   open: number;
   /** Open requests that wait for somebody to retry or cancel them. */
   frozen: number;
@@ -60,6 +64,6 @@ export type DeskStatus = {
   /** Bids sent whose answer is unknown. */
   unknown: { count: number; oldestAt: EpochMs | null };
   exposure: { held: AmountCents; committed: AmountCents };
-  /** When a batch was last folded, or the log was seen to have nothing new. */
-  progressAt: EpochMs;
+  /** When a batch was last folded, or the log was seen to have nothing new; on the monotonic clock. */
+  progressAtMs: number;
 };

@@ -32,6 +32,7 @@ import type { LedgerRow, NewEntry, QueryRefusal } from './ports.ts';
 import { type Command, type DeskCode, deskPass, react } from './react.ts';
 import { createSendLimit, type SendLimit } from './send-limit.ts';
 import { sleep } from './sleep.ts';
+import { createTimeWatch, type TimeWatch } from './time-watch.ts';
 import { problemOf } from './unprocessable.ts';
 
 export type Desk = {
@@ -58,7 +59,13 @@ export function createDesk(world: DeskWorld): Desk {
   const storedPolicies = new Set<string>();
 
   const common = { ...world, stopping: () => stopping };
-  const gate: Gate = createGate({ ...common, viewsWhole: () => intake.viewsWhole(), onOpen: () => claims.pump() });
+  const time: TimeWatch = createTimeWatch(common);
+  const gate: Gate = createGate({
+    ...common,
+    timeDoubt: time.doubt,
+    viewsWhole: () => intake.viewsWhole(),
+    onOpen: () => claims.pump(),
+  });
   const ledger: Ledger = createLedger(views, settings, log);
   const curves: Curves = createCurves(world);
   const pricing = { acceptance: createAcceptance(world), pacer: createPacer(settings.demandByHour) };
@@ -66,7 +73,8 @@ export function createDesk(world: DeskWorld): Desk {
   const agenda: Agenda = createAgenda(clock, lookAgain);
   const outbox: Outbox = createOutbox({ log, clock, retryMs: settings.retryFirstMs, onRefused: onLogRefused });
   const links: LinkDesk = createLinkDesk({ ...common, onRefused: onQueryRefused, onUnwritable });
-  const times = { orphanTimeoutMs: settings.graceMs, retryMs: settings.retryFirstMs };
+  const timeDoubted = () => time.doubt() !== null;
+  const times = { orphanTimeoutMs: settings.graceMs, retryMs: settings.retryFirstMs, timeDoubted };
   const callbacks: Callbacks = createCallbacks({ ...common, ...times, outbox, onDetails, onLinks });
   const read = { onFolds: onRecords, onLive, onLost: lose, onRestart: forgetAll };
   const intake: Intake = createIntake({ ...common, ...read, callbacks, ledger });
@@ -160,6 +168,9 @@ export function createDesk(world: DeskWorld): Desk {
             // A claim of ours that is not read back yet may be the end: the log says which came first.
             if (command.record.kind === 'passed' && claims.isClaiming(requestId))
               agenda.set(requestId, now + settings.retryFirstMs);
+            // What is over by a time that is not believed may not be over.
+            else if (command.record.kind === 'resolved' && time.doubt() !== null)
+              agenda.set(requestId, now + settings.retryFirstMs);
             else end(explained(command.record));
             break;
           case 'wait':
@@ -213,8 +224,9 @@ export function createDesk(world: DeskWorld): Desk {
     const states = rows.map(({ state }) => state);
     const policy = world.policy(now);
     const controls = gate.control();
-    // What is used under the caps is not known while a part of the views is missing, nor caps by hand while the controls are stale.
-    if (policy === null || !intake.viewsWhole() || controls === null) {
+    // What is used under the caps is not known while a part of the views is missing, nor caps by hand while the controls are stale,
+    // nor either while the time of day is in doubt.
+    if (policy === null || time.doubt() !== null || !intake.viewsWhole() || controls === null) {
       for (const { requestId } of states) agenda.set(requestId, now + settings.retryFirstMs);
       return;
     }
@@ -392,12 +404,14 @@ export function createDesk(world: DeskWorld): Desk {
   }
 
   async function start(): Promise<void> {
+    await time.start();
     await gate.start();
     await intake.start();
   }
 
   async function stop(): Promise<void> {
     stopping = true;
+    time.stop();
     gate.stop();
     agenda.close();
     callbacks.close();
@@ -410,6 +424,7 @@ export function createDesk(world: DeskWorld): Desk {
     return {
       live: intake.isLive(),
       gate: gate.closedBecause(),
+      timeDoubt: time.status(),
       open: ledger.openCount(),
       frozen: ledger.frozenCount(),
       closed: intake.closed(),
@@ -422,7 +437,7 @@ export function createDesk(world: DeskWorld): Desk {
       circuit: sendLimit.circuit(),
       unknown: ledger.unknown(),
       exposure: ledger.exposure(),
-      progressAt: intake.progressAt(),
+      progressAtMs: intake.progressAtMs(),
     };
   }
 

@@ -23,48 +23,57 @@ export function createGate(options: {
   settings: BiddingSettings;
   stopping: () => boolean;
   /** Hears what operators say, each time that it was read. */
-  onControl?: (state: ControlState, readAt: EpochMs) => void;
+  onControl?: (state: ControlState, readAtMs: number) => void;
   /** Null: the rules to follow now are not here. */
   policy: (at: EpochMs) => object | null;
+  /** Why the time of day is not to be believed; null: it is. */
+  timeDoubt: () => string | null;
   /** Nothing that was promised is missing from the views. */
   viewsWhole: () => boolean;
   onOpen: () => void;
 }): Gate {
   const { control, clock, settings } = options;
-  let known: { state: ControlState; readAt: EpochMs } | null = null;
+  /** `readAtMs` and `acknowledgedAtMs` are on the monotonic clock. */
+  let known: { state: ControlState; readAtMs: number } | null = null;
   let timer: Timer | null = null;
-  let acknowledgedAt = Number.NEGATIVE_INFINITY;
+  let acknowledgedAtMs = Number.NEGATIVE_INFINITY;
   let acknowledged = -1;
   let wasOpen = false;
 
   /** The age counts from before the read: what was read may be that old. */
   async function poll(): Promise<void> {
-    const startedAt = clock.now();
+    const startedAtMs = clock.monotonicMs();
     try {
       const state = await control.read();
-      known = { state, readAt: startedAt };
-      options.onControl?.(state, startedAt);
-      await acknowledge(state.revision, startedAt);
+      known = { state, readAtMs: startedAtMs };
+      options.onControl?.(state, startedAtMs);
+      await acknowledge(state.revision, startedAtMs);
     } catch {
       // Unread, the state grows old and closes the gate.
     }
     if (options.stopping()) return;
     if (isOpen() && !wasOpen) options.onOpen();
     wasOpen = isOpen();
-    timer = clock.schedule(clock.now() + settings.controlPollMs, () => void poll());
+    timer = clock.after(settings.controlPollMs, () => void poll());
   }
 
   /** At once when something changed, else often enough to be seen alive. */
-  async function acknowledge(revision: number, at: EpochMs): Promise<void> {
-    if (revision === acknowledged && at - acknowledgedAt < settings.controlMaxAgeMs / 2) return;
-    await control.acknowledge(options.instance, revision, at);
+  async function acknowledge(revision: number, readAtMs: number): Promise<void> {
+    if (revision === acknowledged && readAtMs - acknowledgedAtMs < settings.controlMaxAgeMs / 2) return;
+    await control.acknowledge(options.instance, revision, Math.round(clock.now() - (clock.monotonicMs() - readAtMs)));
     acknowledged = revision;
-    acknowledgedAt = at;
+    acknowledgedAtMs = readAtMs;
+  }
+
+  function isStale(): boolean {
+    return known === null || clock.monotonicMs() - known.readAtMs > settings.controlMaxAgeMs;
   }
 
   function closedBecause(): string | null {
     if (options.stopping()) return 'stopping';
-    if (known === null || clock.now() - known.readAt > settings.controlMaxAgeMs) return 'control-stale';
+    const doubt = options.timeDoubt();
+    if (doubt !== null) return doubt;
+    if (known === null || isStale()) return 'control-stale';
     if (known.state.pause !== null) return 'paused';
     if (options.policy(clock.now()) === null) return 'rule-set-missing';
     if (!options.viewsWhole()) return 'views-incomplete';
@@ -80,6 +89,6 @@ export function createGate(options: {
     stop: () => timer?.cancel(),
     isOpen,
     closedBecause,
-    control: () => (known === null || clock.now() - known.readAt > settings.controlMaxAgeMs ? null : known.state),
+    control: () => (known === null || isStale() ? null : known.state),
   };
 }

@@ -77,7 +77,7 @@ export function watchHouse(options: Visitor & { shows: boolean; onMoved: (fault:
     };
     timers.set(
       work,
-      clock.schedule(clock.now() + periodMs, () => void run()),
+      clock.after(periodMs, () => void run()),
     );
   }
 

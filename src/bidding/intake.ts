@@ -1,6 +1,5 @@
 /** Reads the log back: catches up silently, then lives; begins again when the views fell behind or the log faltered. */
 import type { Clock, Timer } from '../domain/clock.ts';
-import type { EpochMs } from '../domain/glossary.ts';
 import type { AuctionRecord, Topic } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
 import type { Callbacks } from './callbacks.ts';
@@ -24,8 +23,8 @@ export type Intake = {
   viewsWhole: () => boolean;
   /** Partitions that cannot be read any further, each with its cause. */
   closed: () => readonly string[];
-  /** When the log was last seen to move here, or to have nothing new. */
-  progressAt: () => EpochMs;
+  /** When the log was last seen to move here, or to have nothing new; on the monotonic clock. */
+  progressAtMs: () => number;
 };
 
 const progressPollMs = 1_000;
@@ -67,7 +66,7 @@ export function createIntake(options: {
   const closed = new Map<string, string>();
   const positions = new Map<number, number>();
   const live = new Set<number>();
-  let progressAt = clock.now();
+  let progressAtMs = clock.monotonicMs();
   let timer: Timer | null = null;
   let wholeTimer: Timer | null = null;
   let viewsWhole = false;
@@ -81,7 +80,7 @@ export function createIntake(options: {
     const { partition, next } = batch;
     const folds = await ledger.fold(batch);
     positions.set(partition, next);
-    progressAt = clock.now();
+    progressAtMs = clock.monotonicMs();
     await options.onFolds(folds, live.has(partition));
     if (live.has(partition)) return;
     const end = targets.get(partition) ?? 0;
@@ -173,13 +172,13 @@ export function createIntake(options: {
     try {
       const ends = await log.ends('auctions');
       if ([...positions].every(([partition, position]) => position >= (ends.get(partition) ?? 0))) {
-        progressAt = clock.now();
+        progressAtMs = clock.monotonicMs();
       }
       await missViews();
     } catch {
       // No answer is no progress.
     }
-    if (!stopping()) timer = clock.schedule(clock.now() + progressPollMs, () => void watch());
+    if (!stopping()) timer = clock.after(progressPollMs, () => void watch());
   }
 
   /** What is missing in a partition of somebody else's closes bidding here too: caps are common. */
@@ -190,7 +189,7 @@ export function createIntake(options: {
       // No answer is no news.
     }
     const pollMs = viewsWhole ? progressPollMs : wholePollMs;
-    if (!stopping()) wholeTimer = clock.schedule(clock.now() + pollMs, () => void watchWhole());
+    if (!stopping()) wholeTimer = clock.after(pollMs, () => void watchWhole());
   }
 
   function owns(partition: number): boolean {
@@ -213,7 +212,7 @@ export function createIntake(options: {
     owned: () => [...live].filter(owns),
     viewsWhole: () => viewsWhole,
     closed: () => [...closed].map(([place, cause]) => `${place} is closed: ${cause}`),
-    progressAt: () => progressAt,
+    progressAtMs: () => progressAtMs,
   };
 }
 

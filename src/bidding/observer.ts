@@ -3,6 +3,7 @@ import type { RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord, Topic } from '../domain/records.ts';
 import type { Phase } from '../domain/states.ts';
 import type { AlarmCode } from './react.ts';
+import type { TimeDoubt } from './time-watch.ts';
 
 type Stage =
   | 'received-to-folded'
@@ -41,6 +42,8 @@ export type DeskEvent =
   | { kind: 'duration'; stage: Stage; durationMs: number }
   | { kind: 'alarm'; code: AlarmCode; requestId: RequestId | null; text?: string }
   | { kind: 'late-claim'; requestId: RequestId }
+  /** Whether the time of day is believed has changed; `movedMs`: by how much the other clock is ahead of the time kept. */
+  | { kind: 'time'; doubt: TimeDoubt | null; movedMs: number }
   | { kind: 'attempt'; outcome: string }
   | { kind: 'log-refused'; topic: Topic }
   /** How much each candidate policy counts in the curve just made: ways to read a histogram, and dimensions of segments. */

@@ -405,6 +405,12 @@ export type Service = {
   networkP99Ms: () => number;
   /** How far the service's clock is ahead of ours, from its Date header (± 1 s). */
   clockSkewMs: () => number;
+  /** What the last Date header said, believed or not; null before the first one. */
+  latestSkewMs: () => number | null;
+  /** False: the last Date header was too far from our time to be believed. */
+  skewBelieved: () => boolean;
+  /** The same, asked just now by a call that the contract does not know and that counts for nothing; null: nobody answered, or said no time. */
+  askSkew: () => Promise<number | null>;
   /** False after a second 401 in a row: sending has stopped until the token works again. */
   ready: () => boolean;
 };

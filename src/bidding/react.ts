@@ -41,6 +41,8 @@ const alarmCodes = [
   'partition-closed',
   'service-unauthorised',
   'winner-unknown',
+  'clock-step',
+  'clock-skew',
 ] as const;
 export type AlarmCode = (typeof alarmCodes)[number];
 

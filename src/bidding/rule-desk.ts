@@ -46,7 +46,8 @@ export type RuleDesk = {
   start: () => Promise<void>;
   stop: () => Promise<void>;
   policy: (at: EpochMs) => Policy | null;
-  onControl: (state: ControlState, readAt: EpochMs) => void;
+  /** `readAtMs`: on the monotonic clock, from before the reading. */
+  onControl: (state: ControlState, readAtMs: number) => void;
   status: () => RuleStatus;
 };
 
@@ -67,7 +68,14 @@ export function createRuleDesk(world: {
 }): RuleDesk {
   const { watch, ruleBook, control, clock, onEvent } = world;
   let orders: readonly RuleOrder[] = [];
-  let heardAt: EpochMs = Number.NEGATIVE_INFINITY;
+  /** An order that has begun is followed on when the clock is set back to before its time. */
+  let begunAt: EpochMs = Number.NEGATIVE_INFINITY;
+  let followed: RuleOrder | null = null;
+  clock.onJump(() => {
+    if (followed !== null) begunAt = Math.max(begunAt, followed.liveAt);
+  });
+  /** On the monotonic clock. */
+  let heardAtMs = Number.NEGATIVE_INFINITY;
   const ready = new Map<string, Policy>();
   /** Sets that this program's check has let through. */
   const checked = new Set<string>();
@@ -81,16 +89,16 @@ export function createRuleDesk(world: {
   let stopped = false;
 
   function orderAt(at: EpochMs): RuleOrder | null {
-    return orders.findLast(({ liveAt }) => liveAt <= at) ?? null;
+    return orders.findLast(({ liveAt }) => liveAt <= Math.max(at, begunAt)) ?? null;
   }
 
-  function isDeaf(at: EpochMs): boolean {
+  function isDeaf(): boolean {
     // Something may have been announced and have begun meanwhile.
-    return at - heardAt > announceAheadMs;
+    return clock.monotonicMs() - heardAtMs > announceAheadMs;
   }
 
   function policy(at: EpochMs): Policy | null {
-    const order = isDeaf(at) ? null : orderAt(at);
+    const order = isDeaf() ? null : orderAt(at);
     return order === null ? null : (ready.get(order.hash) ?? null);
   }
 
@@ -101,10 +109,11 @@ export function createRuleDesk(world: {
     return orders.filter((order) => order === current || order.liveAt > now);
   }
 
-  function onControl(state: ControlState, readAt: EpochMs): void {
+  function onControl(state: ControlState, readAtMs: number): void {
     orders = state.ruleOrders;
-    heardAt = readAt;
+    heardAtMs = readAtMs;
     const current = orderAt(clock.now());
+    followed = current;
     if (current !== null && current.hash !== toldHash && ready.has(current.hash)) {
       toldHash = current.hash;
       onEvent({ kind: 'rules-live', hash: current.hash });
@@ -198,7 +207,7 @@ export function createRuleDesk(world: {
         const left = report !== null || wanted().some(({ hash }) => !ready.has(hash));
         if (left && !stopped) {
           retry?.cancel();
-          retry = clock.schedule(clock.now() + retryMs, work);
+          retry = clock.after(retryMs, work);
         }
       }
     })();
@@ -210,9 +219,9 @@ export function createRuleDesk(world: {
   }
 
   async function listen(): Promise<void> {
-    const readAt = clock.now();
+    const readAtMs = clock.monotonicMs();
     orders = (await control.read()).ruleOrders;
-    heardAt = readAt;
+    heardAtMs = readAtMs;
   }
 
   /** What was announced and is forgotten, or was about to be when a process died, is announced again. */
@@ -271,11 +280,11 @@ export function createRuleDesk(world: {
     policy,
     onControl,
     status: () => {
-      const now = clock.now();
-      const hash = isDeaf(now) ? null : (orderAt(now)?.hash ?? null);
+      const isUnheard = isDeaf();
+      const hash = isUnheard ? null : (orderAt(clock.now())?.hash ?? null);
       const none = 'no rule set was ever followed here: approve the one in the folder';
       const missing = hash === null ? none : ready.has(hash) ? null : (lacking.get(hash) ?? 'it is being fetched');
-      return { hash, missing: isDeaf(now) ? null : missing, refusal, notFollowed };
+      return { hash, missing: isUnheard ? null : missing, refusal, notFollowed };
     },
   };
 }

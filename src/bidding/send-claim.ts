@@ -81,15 +81,15 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       continue;
     }
     held = 'deadline';
-    const startedAt = clock.now();
-    const admittedAt = world.sendLimit.admit(startedAt);
-    if (admittedAt > startedAt) {
+    const startedAtMs = clock.monotonicMs();
+    const heldUntilMs = world.sendLimit.admit(startedAtMs);
+    if (heldUntilMs > startedAtMs) {
       held = 'circuit';
-      await sleep(clock, Math.min(admittedAt, cutoffAt) - startedAt);
+      await sleep(clock, Math.min(heldUntilMs - startedAtMs, cutoffAt - clock.now()));
       continue;
     }
     const answer = await service.placeBid({ body: job.claim.body, deadlineAt: cutoffAt, mayWrite: world.gateOpen });
-    observe(answer, startedAt);
+    observe(answer, startedAtMs);
     if (answer.kind === 'answered') return answered(answer);
     if (answer.kind === 'unknown') landingPossible = true;
     const waitMs = pauseMs * (0.5 + world.chance());
@@ -99,12 +99,12 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     pauseMs = Math.min(settings.retryMaxMs, pauseMs * 2);
   }
 
-  function observe(answer: BidAnswer, startedAt: EpochMs): void {
-    const durationMs = clock.now() - startedAt;
+  function observe(answer: BidAnswer, startedAtMs: number): void {
+    const durationMs = clock.monotonicMs() - startedAtMs;
     world.observer({ kind: 'attempt', outcome: answer.kind === 'answered' ? answer.outcome.kind : answer.reason });
     const end = attemptEnd(answer);
     if (end === null) world.sendLimit.withdrawn();
-    else world.sendLimit.heard(end, durationMs, world.inFlight(), clock.now());
+    else world.sendLimit.heard(end, durationMs, world.inFlight(), clock.monotonicMs());
     if (answer.kind === 'not-landed') return;
     attempts += 1;
     if (firstByteAt === null) {

@@ -9,7 +9,6 @@
  * past there, and then searches on, as CUBIC does (RFC 9438): one refusal by chance costs little, and a real bound is met
  * seldom.
  */
-import type { EpochMs } from '../domain/glossary.ts';
 import { moved } from './mean.ts';
 
 /** `failed`: no whole answer came, or a 5xx. `throttled`: 429. Whatever else was answered is `answered`. */
@@ -20,10 +19,10 @@ export type Circuit = 'closed' | 'open' | 'probing';
 export type SendLimit = {
   /** Slots for bids under way. */
   current: () => number;
-  /** When the next attempt may be made: `now`, or later while the circuit is open. Asking takes the one probe. */
-  admit: (now: EpochMs) => EpochMs;
+  /** When the next attempt may be made: `nowMs`, or later while the circuit is open. Asking takes the one probe. All times are on the monotonic clock. */
+  admit: (nowMs: number) => number;
   /** One attempt that wrote bytes, or could not write any, is over. `inFlight` counts it still. */
-  heard: (end: AttemptEnd, durationMs: number, inFlight: number, now: EpochMs) => void;
+  heard: (end: AttemptEnd, durationMs: number, inFlight: number, nowMs: number) => void;
   /** The attempt that was let in did not try the service after all. */
   withdrawn: () => void;
   circuit: () => Circuit;
@@ -133,22 +132,22 @@ export function createSendLimit(most: number): SendLimit {
     check = null;
   }
 
-  function cut(share: number, durationMs: number, now: EpochMs): void {
+  function cut(share: number, durationMs: number, nowMs: number): void {
     slowStart = false;
     check = null;
     // One cut for all that was under way together.
-    if (now - durationMs < cutAt) return;
-    cutAt = now;
+    if (nowMs - durationMs < cutAt) return;
+    cutAt = nowMs;
     cutFrom = limit;
     limit = clamped(limit * share);
   }
 
-  function failed(now: EpochMs): void {
+  function failed(nowMs: number): void {
     failures += 1;
     if (circuit === 'probing') restMs = Math.min(longestRestMs, restMs * 2);
     else if (circuit === 'open' || failures < failuresToOpen) return;
     circuit = 'open';
-    reopensAt = now + restMs;
+    reopensAt = nowMs + restMs;
   }
 
   function clamped(slots: number): number {
@@ -157,14 +156,14 @@ export function createSendLimit(most: number): SendLimit {
 
   return {
     current: () => (circuit === 'closed' ? Math.floor(limit) : 1),
-    admit: (now) => {
-      if (circuit === 'closed') return now;
-      if (now < reopensAt) return reopensAt;
+    admit: (nowMs) => {
+      if (circuit === 'closed') return nowMs;
+      if (nowMs < reopensAt) return reopensAt;
       circuit = 'probing';
-      reopensAt = now + probeTimeoutMs;
-      return now;
+      reopensAt = nowMs + probeTimeoutMs;
+      return nowMs;
     },
-    heard: (end, durationMs, inFlight, now) => {
+    heard: (end, durationMs, inFlight, nowMs) => {
       failureShare = moved(failureShare, end === 'failed' ? 1 : 0, failureSamples);
       switch (end) {
         case 'answered':
@@ -172,10 +171,10 @@ export function createSendLimit(most: number): SendLimit {
         case 'throttled':
           failures = 0;
           if (circuit !== 'closed') circuit = 'closed';
-          return cut(0.7, durationMs, now);
+          return cut(0.7, durationMs, nowMs);
         case 'failed':
-          if (failureShare > failureShareToCut) cut(0.8, durationMs, now);
-          return failed(now);
+          if (failureShare > failureShareToCut) cut(0.8, durationMs, nowMs);
+          return failed(nowMs);
         default:
           return end satisfies never;
       }

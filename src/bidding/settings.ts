@@ -5,6 +5,8 @@ export type BiddingSettings = {
   windowMs: number;
   /** Taken off every deadline for clocks that differ; the service's Date header is only ± 1 s. */
   skewAllowanceMs: number;
+  /** Who confirms a step of the machine's clock: the service's Date header, or nobody: then a clock that has come to rest is followed. */
+  timeWitness: 'service' | 'none';
   /** How long a bid stays valid; the contract allows 7 days, less 5 minutes for clocks. */
   bidValidityMs: number;
   /** Exposure is kept this long past bid or proposal validity when nothing ended it. */

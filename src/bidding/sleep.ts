@@ -3,6 +3,6 @@ import type { Clock } from '../domain/clock.ts';
 
 export function sleep(clock: Clock, durationMs: number): Promise<void> {
   return new Promise((resolve) => {
-    clock.schedule(clock.now() + durationMs, resolve);
+    clock.after(durationMs, resolve);
   });
 }

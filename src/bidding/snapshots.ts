@@ -108,7 +108,7 @@ export function createSnapshotKeeper(options: {
   }
 
   function takeLater(): void {
-    timer = clock.schedule(clock.now() + settings.everyMs, () => {
+    timer = clock.after(settings.everyMs, () => {
       round = takeAll().then(() => {
         if (!stopping) takeLater();
       });

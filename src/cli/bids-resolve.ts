@@ -22,10 +22,10 @@ async function stateOf(reader: DeskReader, requestId: string): Promise<RequestSt
 
 /** Whether a live process folds the partition as far as `end` before long. */
 async function foldedPast(world: CommandWorld, reader: DeskReader, partition: number, end: number): Promise<boolean> {
-  const until = world.clock.now() + foldTimeoutMs;
+  const untilMs = world.clock.monotonicMs() + foldTimeoutMs;
   for (;;) {
     if ((await reader.views.applied(partition)) >= end) return true;
-    if (world.clock.now() >= until) return false;
+    if (world.clock.monotonicMs() >= untilMs) return false;
     await wait(world.clock, pollMs);
   }
 }

@@ -19,13 +19,13 @@ export async function changeControl(
   change: (control: Control) => Promise<number>,
 ): Promise<Acknowledgement> {
   const revision = await change(control);
-  const until = clock.now() + timeoutMs;
+  const untilMs = clock.monotonicMs() + timeoutMs;
   for (;;) {
     const processes = await control.acknowledged();
     const live = processes.filter((process) => clock.now() - process.at < lifeMs);
     const late = live.filter((process) => process.revision < revision);
     if (late.length === 0) return { revision, instances: live.map((process) => process.instance) };
-    if (clock.now() >= until) {
+    if (clock.monotonicMs() >= untilMs) {
       const names = late.map((process) => process.instance).join(', ');
       throw new Fault('not-acknowledged', `Stored as revision ${revision}, but not yet obeyed by ${names}.`);
     }

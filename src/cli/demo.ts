@@ -48,9 +48,9 @@ export async function runStream(parts: {
     },
   });
   progress.end();
-  const until = clock.now() + settleTimeoutMs;
-  while (clock.now() < until && !(await isQuiet(desk, parts.store))) {
-    await new Promise<void>((resolve) => clock.schedule(clock.now() + settlePollMs, resolve));
+  const untilMs = clock.monotonicMs() + settleTimeoutMs;
+  while (clock.monotonicMs() < untilMs && !(await isQuiet(desk, parts.store))) {
+    await new Promise<void>((resolve) => clock.after(settlePollMs, resolve));
   }
 }
 

@@ -82,7 +82,7 @@ async function refuseRunning({ format }: CommandWorld, { house, control }: Whole
 export async function refuseLiving({ clock, format }: CommandWorld, { control }: WholeStore): Promise<void> {
   const first = new Map((await control.acknowledged()).map(({ instance, at }) => [instance, at]));
   if (![...first.values()].some((at) => clock.now() - at < surelyDeadMs)) return;
-  for (const until = clock.now() + lifeMs; clock.now() < until; ) {
+  for (const untilMs = clock.monotonicMs() + lifeMs; clock.monotonicMs() < untilMs; ) {
     const shown = (await control.acknowledged()).filter(({ instance, at }) => first.get(instance) !== at);
     if (shown.length > 0) {
       const names = shown.map(({ instance }) => instance).join(', ');

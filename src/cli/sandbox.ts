@@ -68,11 +68,11 @@ async function waitForTarget(world: CommandWorld, target: string): Promise<void>
   const { clock, terminal } = world;
   const texts = world.format.texts.sandbox;
   const url = new URL(target);
-  const until = clock.now() + targetTimeoutMs;
+  const untilMs = clock.monotonicMs() + targetTimeoutMs;
   // The last part of the path is the token.
   const shown = `${url.origin}/…`;
   for (let first = true; !(await isListening(url)); first = false) {
-    if (clock.now() >= until) throw new Fault('service-unreachable', texts.unreachable(shown));
+    if (clock.monotonicMs() >= untilMs) throw new Fault('service-unreachable', texts.unreachable(shown));
     if (first) terminal.say(texts.waiting(shown));
     await wait(clock, pollMs);
   }

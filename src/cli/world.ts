@@ -106,5 +106,5 @@ export async function withReader<R>(
 }
 
 export function wait(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => clock.schedule(clock.now() + ms, resolve));
+  return new Promise((resolve) => clock.after(ms, resolve));
 }

@@ -251,6 +251,7 @@ const contacts: Fields<ContactSection> = {
 const bidding: Fields<BiddingSettings> = {
   windowMs: wholeNumber('ms', secondMs, dayMs),
   skewAllowanceMs: wholeNumber('ms', 0, minuteMs),
+  timeWitness: choice('service', 'none'),
   // The contract allows 7 days after the bid; 5 minutes are left to clocks.
   bidValidityMs: wholeNumber('ms', minuteMs, 7 * dayMs - 5 * minuteMs),
   graceMs: wholeNumber('ms', 0, 30 * dayMs),

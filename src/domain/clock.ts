@@ -4,9 +4,16 @@ import type { Day, EpochMs } from './glossary.ts';
 export type Timer = { cancel: () => void };
 
 export type Clock = {
+  /** The time of day: what records, deadlines and days are made of. It may be corrected, so no age and no timeout is taken from it. */
   now: () => EpochMs;
-  /** Runs `run` once, not before `at`. */
+  /** Milliseconds since an unknown moment, on a clock that is never corrected: for ages, polls and timeouts. */
+  monotonicMs: () => number;
+  /** Runs `run` once, not before the time of day is `at`. */
   schedule: (at: EpochMs, run: () => void) => Timer;
+  /** Runs `run` once, `delayMs` later on the monotonic clock. */
+  after: (delayMs: number, run: () => void) => Timer;
+  /** Runs `run` each time that `now` has jumped: what was planned for a time of day may be due, or be a long way off. */
+  onJump: (run: () => void) => void;
 };
 
 /** Uniform in [0, 1). */

@@ -89,8 +89,9 @@ export function createDoor(parts: DoorParts): Door {
 
   async function receive(body: Buffer): Promise<DoorAnswer> {
     const receivedAt = clock.now();
+    const receivedAtMs = clock.monotonicMs();
     const report = (answer: DoorAnswer, what: Partial<DoorReport>): DoorAnswer => {
-      const durationMs = clock.now() - receivedAt;
+      const durationMs = clock.monotonicMs() - receivedAtMs;
       const nothing = { event: 'none', requests: 0, deadLetters: 0, faults: [], problem: null } as const;
       parts.observer({ ...nothing, ...what, status: answer.status, durationMs });
       return answer;

@@ -24,6 +24,7 @@ export type GaugeSample = {
   consumerLagMs: Readonly<Record<string, number>>;
   paused: boolean;
   ruleSetRefused: boolean;
+  timeDoubted: boolean;
 };
 
 export type Metrics = {
@@ -156,6 +157,7 @@ function makeGauges(registry: Registry) {
       ['dimensions'],
     ),
     paused: gauge('paused', '1 while an operator has paused bidding.', []),
+    timeDoubted: gauge('time_doubted', '1 while the time of day is not believed and bidding is closed for it.', []),
     ruleSetRefused: gauge('rule_set_refused', '1 while the rule files are refused and older rules are followed.', []),
   };
 }
@@ -175,6 +177,7 @@ function setGauges(gauges: Gauges, sample: GaugeSample): void {
   for (const [topic, lag] of Object.entries(sample.consumerLag)) gauges.lag.set({ topic }, lag);
   for (const [topic, lagMs] of Object.entries(sample.consumerLagMs)) gauges.lagAge.set({ topic }, lagMs / 1_000);
   gauges.paused.set(sample.paused ? 1 : 0);
+  gauges.timeDoubted.set(sample.timeDoubted ? 1 : 0);
   gauges.ruleSetRefused.set(sample.ruleSetRefused ? 1 : 0);
 }
 
@@ -245,6 +248,8 @@ function deskObserver(
         return counters.alarms.inc({ code: event.code });
       case 'late-claim':
         return counters.lateClaims.inc();
+      case 'time':
+        return undefined;
       case 'attempt':
         return attempt.add(attemptOutcome(event.outcome));
       case 'log-refused':

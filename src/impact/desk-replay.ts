@@ -91,7 +91,7 @@ export function createDeskReplay(options: {
   const views = { usage: exposure.views.usage, statistics: memory.views.statistics };
   const curves = createCurves({
     views,
-    clock: { now: () => now },
+    clock: { now: () => now, monotonicMs: () => now },
     settings,
     learning: true,
     observer: () => undefined,

@@ -82,10 +82,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
 
   /** Where the record has led, as soon as it is folded. */
   async function folded(flowId: string, is: (state: FlowState) => boolean): Promise<FlowState | null> {
-    for (const until = clock.now() + foldTimeoutMs; ; ) {
+    for (const untilMs = clock.monotonicMs() + foldTimeoutMs; ; ) {
       const state = await stateOf(flowId);
       if (state !== null && is(state)) return state;
-      if (clock.now() >= until) return null;
+      if (clock.monotonicMs() >= untilMs) return null;
       await sleep(clock, pollMs);
     }
   }

@@ -39,6 +39,7 @@ function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
     },
   };
   const callbacks = createCallbacks({
+    timeDoubted: () => false,
     views: views as Views,
     margins: { write: async (details: readonly LinkDetail[]) => void kept.details.push(...details) } as MarginCache,
     outbox: {

@@ -19,6 +19,7 @@ function setUp() {
     stopping: false,
     hasRules: true,
     viewsWhole: true,
+    timeDoubt: null as string | null,
     opened: 0,
   };
   const acknowledged: { revision: number; at: number }[] = [];
@@ -37,6 +38,7 @@ function setUp() {
     settings,
     stopping: () => world.stopping,
     policy: () => (world.hasRules ? {} : null),
+    timeDoubt: () => world.timeDoubt,
     viewsWhole: () => world.viewsWhole,
     onOpen: () => {
       world.opened += 1;
@@ -94,6 +96,9 @@ test('closed without a token that works, without the rules to follow or all that
   world.viewsWhole = false;
   assert.equal(gate.closedBecause(), 'views-incomplete');
   world.viewsWhole = true;
+  world.timeDoubt = 'clock-step';
+  assert.equal(gate.closedBecause(), 'clock-step');
+  world.timeDoubt = null;
   world.stopping = true;
   assert.equal(gate.closedBecause(), 'stopping');
   gate.stop();

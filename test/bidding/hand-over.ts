@@ -73,7 +73,7 @@ export async function createHandOver() {
   const logWorld: LogWorld = { ...remote, store, onDelivered: () => {} };
 
   function deskOf(name: Name): Desk {
-    const process: Process = { id: name, alive: true, diedAt: 0, frozenAt: 0, frozenUntil: 0, skewMs: 0 };
+    const process: Process = { id: name, alive: true, diedAt: 0, frozenAt: 0, frozenUntil: 0, skewMs: 0, stepMs: 0 };
     const log = createEventLog(logWorld, process);
     const service: Pick<Service, 'placeBid' | 'networkP99Ms' | 'clockSkewMs' | 'ready'> = {
       placeBid: async ({ body, mayWrite }) => {
@@ -154,7 +154,7 @@ export async function createHandOver() {
       };
       await Promise.all([
         createEventLog(logWorld, {
-          ...{ id: 'door', alive: true, diedAt: 0, frozenAt: 0, frozenUntil: 0, skewMs: 0 },
+          ...{ id: 'door', alive: true, diedAt: 0, frozenAt: 0, frozenUntil: 0, skewMs: 0, stepMs: 0 },
         }).append([{ topic: 'auctions', key: requestId, record }]),
         pass(50),
       ]);

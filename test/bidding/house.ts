@@ -7,7 +7,7 @@ import outcomesFile from '../../config/outcomes.json' with { type: 'json' };
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import { createService } from '../../src/adapters/service/service.ts';
-import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { createSteadySystemClock } from '../../src/adapters/system/clock.ts';
 import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import { createVault } from '../../src/adapters/vault/vault.ts';
 import type { Policy } from '../../src/bidding/decide.ts';
@@ -98,7 +98,7 @@ export async function openHouse(options: {
   /** Else the shipped rules, which stay as they are. */
   ruleWatch?: RuleWatch;
 }): Promise<House> {
-  const clock = createSystemClock();
+  const clock = createSteadySystemClock();
   const directory = mkdtempSync(join(tmpdir(), 'lance-desk-test-'));
   const settings = sandboxSettings(options.sandbox);
   const rivals = options.rivals === undefined ? {} : { rivals: options.rivals };

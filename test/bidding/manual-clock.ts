@@ -1,8 +1,9 @@
 /** A clock moved by hand. Between two timers everything that can go on without time does so. */
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../../src/domain/clock.ts';
+import type { Timer } from '../../src/domain/clock.ts';
+import type { SteadyClock } from '../../src/domain/steady-clock.ts';
 
-export type ManualClock = Clock & {
+export type ManualClock = SteadyClock & {
   /** Moves to each timer in turn, letting promises settle in between. */
   advance: (durationMs: number) => Promise<void>;
   /** Lets promises settle without moving. */
@@ -14,6 +15,15 @@ export function createManualClock(start: number): ManualClock {
   let now = start;
   let timers: { at: number; run: () => void }[] = [];
 
+  function schedule(at: number, run: () => void): Timer {
+    const timer = { at, run };
+    timers.push(timer);
+    const cancel = (): void => {
+      timers = timers.filter((other) => other !== timer);
+    };
+    return { cancel };
+  }
+
   /** Two turns: one for what is ready, one for what that has made ready. */
   async function settle(): Promise<void> {
     await setImmediate();
@@ -22,14 +32,13 @@ export function createManualClock(start: number): ManualClock {
 
   return {
     now: () => now,
-    schedule: (at, run) => {
-      const timer = { at, run };
-      timers.push(timer);
-      const cancel = (): void => {
-        timers = timers.filter((other) => other !== timer);
-      };
-      return { cancel };
-    },
+    monotonicMs: () => now,
+    schedule,
+    after: (delayMs, run) => schedule(now + delayMs, run),
+    onJump: () => {},
+    step: () => null,
+    follow: () => {},
+    keep: () => {},
     advance: async (durationMs) => {
       const until = now + durationMs;
       await settle();

@@ -23,6 +23,7 @@ export const { requestId } = sampleRequest;
 export const settings: BiddingSettings = {
   windowMs: 30_000,
   skewAllowanceMs: 1_000,
+  timeWitness: 'service',
   bidValidityMs: 172_800_000,
   graceMs: 86_400_000,
   resultTimeoutMs: 600_000,

@@ -70,6 +70,7 @@ await describeOnStack('rule sets of several instances', (stack) => {
       stopping: () => stopping,
       onControl: desk.onControl,
       policy: desk.policy,
+      timeDoubt: () => null,
       viewsWhole: () => true,
       onOpen: () => undefined,
     });
@@ -181,7 +182,7 @@ await describeOnStack('rule sets of several instances', (stack) => {
         { ruleBook: logs[0]!.ruleBook, control: fresh.control, clock },
         { hash: a!, by: 'ana', aheadMs: announceAheadMs },
       );
-      desk.onControl(await fresh.control.read(), clock.now());
+      desk.onControl(await fresh.control.read(), clock.monotonicMs());
       await eventually(() => desk.policy(liveAt)?.ruleSet.hash === a);
     } finally {
       await desk.stop();

@@ -50,8 +50,8 @@ async function live(
   });
   let isDeaf = false;
   const hear = async () => {
-    const readAt = clock.now();
-    if (!isDeaf) desk.onControl(await store.control.read(), readAt);
+    const readAtMs = clock.monotonicMs();
+    if (!isDeaf) desk.onControl(await store.control.read(), readAtMs);
   };
   const close = async (poll?: NodeJS.Timeout) => {
     clearInterval(poll);

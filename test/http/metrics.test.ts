@@ -43,6 +43,7 @@ function fill(metrics: Metrics): void {
     consumerLagMs: { auctions: 1_250 },
     paused: true,
     ruleSetRefused: true,
+    timeDoubted: true,
   });
 }
 
@@ -68,6 +69,7 @@ test('what happened is counted, in base units', async () => {
     'lance_unknown_bids 3',
     'lance_unknown_oldest_age_seconds 2.5',
     'lance_rule_set_refused 1',
+    'lance_time_doubted 1',
     'lance_paused 1',
   ]) {
     assert.ok(text.includes(`${line}\n`), `missing: ${line}`);

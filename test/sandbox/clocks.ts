@@ -7,16 +7,20 @@ export type ManualClock = Clock & { advance: (ms: number) => void };
 export function manualClock(startAt: number): ManualClock {
   let now = startAt;
   let waiting: { at: number; run: () => void }[] = [];
+  const schedule = (at: number, run: () => void): Timer => {
+    const entry = { at, run };
+    waiting.push(entry);
+    const cancel = () => {
+      waiting = waiting.filter((other) => other !== entry);
+    };
+    return { cancel };
+  };
   return {
     now: () => now,
-    schedule: (at, run): Timer => {
-      const entry = { at, run };
-      waiting.push(entry);
-      const cancel = () => {
-        waiting = waiting.filter((other) => other !== entry);
-      };
-      return { cancel };
-    },
+    monotonicMs: () => now,
+    schedule,
+    after: (delayMs, run) => schedule(now + delayMs, run),
+    onJump: () => {},
     advance: (ms) => {
       const until = now + ms;
       for (;;) {

@@ -69,6 +69,13 @@ function checkTime(
   if (writtenAt >= deadlineAt) {
     report('late', `${requestId}: ${instance} wrote ${writtenAt - deadlineAt} ms after the deadline`);
   }
+  for (const [index, { at, state }] of control.history.entries()) {
+    const until = control.history.slice(index).find((later) => later.state.pause === null)?.at ?? Infinity;
+    const heardBy = at + settings.controlMaxAgeMs;
+    // Whoever has not heard of a pause by then may not write either, for it does not know that there is none.
+    if (state.pause !== null && heardBy < writtenAt && writtenAt < until)
+      report('paused', `${requestId}: ${instance} wrote ${writtenAt - at} ms after operators had paused`);
+  }
   for (const span of control.obeyed) {
     if (span.instance === instance && span.from < writtenAt && writtenAt < (span.until ?? Infinity)) {
       report('paused', `${requestId}: ${instance} wrote ${writtenAt - span.from} ms after it had acknowledged a pause`);
@@ -90,7 +97,8 @@ function pausedSince({ history }: Evidence['control'], at: number): number {
 
 /** The limits of the rule set that operators had put in force by then, as the process's clock said. */
 function limitsAt({ control, rules }: Evidence, at: number): Limits {
-  const order = control.state.ruleOrders.findLast(({ liveAt }) => liveAt <= at);
+  const { ruleOrders } = control.state;
+  const order = ruleOrders.findLast(({ liveAt }) => liveAt <= at) ?? ruleOrders[0];
   return rules.ofHash(order!.hash).limits;
 }
 

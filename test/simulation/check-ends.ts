@@ -37,6 +37,7 @@ export function checkEnds(evidence: Evidence, trails: Trails, report: Report): v
       continue;
     }
     checkEnd(row.state, report);
+    checkExpiry(requestId, trails, report);
     const request = evidence.house.requests.get(requestId)!;
     checkTruth(evidence, request, row.state, toldEnd.has(requestId), report);
   }
@@ -143,6 +144,20 @@ function checkDurable(evidence: Evidence, trails: Trails, acknowledged: Acknowle
     const what = `${webhook.content.kind} answered ${status} by ${instance} at ${at}`;
     if (landedAt === null) report('lost', `${what} is not in the log`);
     else if (landedAt > at) report('ack-before-commit', `${what} was durable ${landedAt - at} ms later`);
+  }
+}
+
+/** What a bid promised is not over before its validity is, by true time; a winner event may make it shorter. */
+function checkExpiry(requestId: string, trails: Trails, report: Report): void {
+  const trail = trails.get(requestId);
+  const promised = [
+    ...ofKind(trail, 'claimed').map(({ record }) => record.offer.validUntil),
+    ...ofKind(trail, 'proposed').flatMap(({ record }) => record.validUntil ?? []),
+  ];
+  const validUntil = Math.min(...promised);
+  for (const { record, landedAt } of ofKind(trail, 'resolved')) {
+    if (record.as === 'expired' && landedAt < validUntil)
+      report('expired-early', `${requestId}: expired ${validUntil - landedAt} ms before its bid did`);
   }
 }
 

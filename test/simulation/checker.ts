@@ -22,6 +22,7 @@ export const violationKinds = [
   'lost',
   'unended',
   'unexplained',
+  'expired-early',
   'truth',
   'exposure',
   'released-twice',

@@ -60,6 +60,10 @@ export const faultKinds = [
   'crash-in-port-call',
   'graceful-restart',
   'clock-skew',
+  'clock-ahead',
+  'clock-behind',
+  'clock-corrected',
+  'time-untold',
   'partitions-moved',
   'rules-changed',
 ] as const;

@@ -131,6 +131,7 @@ const pricing: PricingSettings = {
 export const settings: BiddingSettings = {
   windowMs,
   skewAllowanceMs: 600,
+  timeWitness: 'service',
   bidValidityMs: 240_000,
   graceMs: 30_000,
   resultTimeoutMs: 45_000,

@@ -44,13 +44,16 @@ export type Lives = {
   crash: (process: Process) => void;
   freeze: (process: Process, durationMs: number) => void;
   restart: (process: Process) => void;
-  /** Ends all freezes. */
+  /** Moves the clock of its machine, for a while. */
+  step: (process: Process, byMs: number, durationMs: number) => void;
+  /** Ends all freezes and steps. */
   thaw: () => void;
 };
 
 const slots = ['a', 'b'] as const;
 type Slot = (typeof slots)[number];
 
+const hourMs = 3_600_000;
 const doorLimits = { bodyLimitBytes: 1_000_000, depthLimit: 64, doorQueueLimit: 6, appendTimeoutMs: 3_000 };
 
 /** Nobody changes the folder of rules here: sets are announced by operators. */
@@ -81,7 +84,14 @@ export function createLives(world: LivesWorld): Lives {
       frozenAt: 0,
       frozenUntil: 0,
       skewMs: skewed ? chance.between(-200, 200) : 0,
+      stepMs: 0,
     };
+    // A machine whose clock is set some time after its start; without any record nothing tells that it is wrong.
+    if (
+      world.log.store.topics.auctions.some((entries) => entries.length > 0) &&
+      faults.strikes('clock-corrected', 0.03)
+    )
+      step(process, chance.pick([-1, 1]) * chance.between(2 * hourMs, 96 * hourMs), chance.between(500, 4_000));
     const clock = time.clockOf(process);
     const log = createEventLog(world.log, process);
     const control = createControl(remote, world.control, process);
@@ -139,6 +149,13 @@ export function createLives(world: LivesWorld): Lives {
     time.after(faults.over() ? 50 : chance.between(50, 4_000), null, () => bear(slot));
   }
 
+  function step(process: Process, byMs: number, durationMs: number): void {
+    process.stepMs = byMs;
+    time.after(durationMs, null, () => {
+      process.stepMs = 0;
+    });
+  }
+
   function restart(process: Process): void {
     const life = lives.get(slotOf(process));
     if (life === undefined || life.process !== process || !process.alive) return;
@@ -162,8 +179,12 @@ export function createLives(world: LivesWorld): Lives {
       process.frozenUntil = Math.max(process.frozenUntil, time.now() + durationMs);
     },
     restart,
+    step,
     thaw: () => {
-      for (const { process } of lives.values()) process.frozenUntil = Math.min(process.frozenUntil, time.now());
+      for (const { process } of lives.values()) {
+        process.frozenUntil = Math.min(process.frozenUntil, time.now());
+        process.stepMs = 0;
+      }
     },
   };
 }

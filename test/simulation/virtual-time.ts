@@ -4,8 +4,9 @@
  * events late, a dead one never.
  */
 import TinyQueue from 'tinyqueue';
-import type { Clock, Timer } from '../../src/domain/clock.ts';
+import type { Timer } from '../../src/domain/clock.ts';
 import type { EpochMs } from '../../src/domain/glossary.ts';
+import { createSteadyClock, type SteadyClock } from '../../src/domain/steady-clock.ts';
 
 /** One life of an instance of the desk, from its start to its crash. */
 export type Process = {
@@ -16,8 +17,10 @@ export type Process = {
   /** When the freeze that ends at `frozenUntil` began. */
   frozenAt: EpochMs;
   frozenUntil: EpochMs;
-  /** How far its clock is ahead of true time. */
+  /** How far its machine's clock is ahead of true time; its monotonic clock knows nothing of it. */
   skewMs: number;
+  /** How much of that is a step of the clock, which is taken back some time. */
+  stepMs: number;
 };
 
 type Event = { at: EpochMs; order: number; owner: Process | null; run: () => void; cancelled: boolean };
@@ -26,7 +29,7 @@ export type VirtualTime = {
   now: () => EpochMs;
   /** Without an owner the event belongs to the world and always happens. */
   after: (delayMs: number, owner: Process | null, run: () => void) => Timer;
-  clockOf: (process: Process) => Clock;
+  clockOf: (process: Process) => SteadyClock;
   /** Lets everything happen up to `until`. */
   run: (until: EpochMs) => Promise<void>;
   events: () => number;
@@ -42,6 +45,8 @@ export function createVirtualTime(startAt: EpochMs): VirtualTime {
   let now = startAt;
   let order = 0;
   let events = 0;
+  /** One for each process: what it keeps of a step is common to all of its parts. */
+  const clocks = new WeakMap<Process, SteadyClock>();
   const queue = new TinyQueue<Event>([], (a, b) => a.at - b.at || a.order - b.order);
 
   function add(at: EpochMs, owner: Process | null, run: () => void): Timer {
@@ -71,13 +76,22 @@ export function createVirtualTime(startAt: EpochMs): VirtualTime {
     await turn();
   }
 
+  function clockFor(process: Process): SteadyClock {
+    return createSteadyClock({
+      wall: () => Math.floor(now + process.skewMs + process.stepMs),
+      monotonicMs: () => now - startAt,
+      after: (delayMs, run) => (process.alive ? add(now + Math.ceil(delayMs), process, run) : { cancel: () => {} }),
+    });
+  }
+
   return {
     now: () => now,
     after: (delayMs, owner, run) => add(now + delayMs, owner, run),
-    clockOf: (process) => ({
-      now: () => Math.floor(now + process.skewMs),
-      schedule: (at, run) => (process.alive ? add(Math.ceil(at) - process.skewMs, process, run) : { cancel: () => {} }),
-    }),
+    clockOf: (process) => {
+      const known = clocks.get(process) ?? clockFor(process);
+      clocks.set(process, known);
+      return known;
+    },
     run: async (until) => {
       await turn();
       for (let next = queue.peek(); next !== undefined && next.at <= until; next = queue.peek()) {

@@ -312,6 +312,12 @@ function chaos(stage: Stage): void {
   const process = chance.pick(lives.processes());
   if (chance.happens(0.25)) keepCopy(views);
   if (faults.strikes('freeze', 0.02)) lives.freeze(process, chance.pick([300, 2_000, 6_000, 15_000]));
+  if (process.stepMs === 0) {
+    const ahead = faults.strikes('clock-ahead', 0.003);
+    const behind = !ahead && faults.strikes('clock-behind', 0.003);
+    if (ahead) lives.step(process, chance.pick([3_000, 60_000, 300_000, 4 * 86_400_000]), chance.between(200, 3_000));
+    if (behind) lives.step(process, -chance.pick([3_000, 60_000, 1_200_000]), chance.between(200, 5_000));
+  }
   if (faults.strikes('crash', 0.012)) lives.crash(process);
   if (faults.strikes('graceful-restart', 0.006)) lives.restart(process);
   if (views.copies.length > 0 && faults.strikes('views-restored-older', 0.006))

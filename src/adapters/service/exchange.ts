@@ -8,6 +8,7 @@ import type { EpochMs } from '../../domain/glossary.ts';
 
 type Response = { status: number; body: string };
 
+/** `elapsedMs`: from the first byte to the end. */
 export type Exchange =
   | {
       kind: 'answered';
@@ -15,11 +16,12 @@ export type Exchange =
       date: string | null;
       retryAfter: string | null;
       writtenAt: EpochMs;
-      /** When the headers had come. */
-      answeredAt: EpochMs;
+      /** From the first byte to the headers of the answer. */
+      roundTripMs: number;
+      elapsedMs: number;
     }
   /** Bytes were written; what came back, if anything, is not a whole answer. */
-  | { kind: 'broken'; reason: BrokenReason; response: Response | null; writtenAt: EpochMs }
+  | { kind: 'broken'; reason: BrokenReason; response: Response | null; writtenAt: EpochMs; elapsedMs: number }
   /** No byte was written. */
   | { kind: 'withheld'; reason: 'deadline' | 'stopped' | 'unreachable' };
 
@@ -85,12 +87,15 @@ export function exchange(pool: Dispatcher, clock: Clock, post: Post): Promise<Ex
   const { promise, resolve } = Promise.withResolvers<Exchange>();
   const body = createBody(post.longestBodyBytes);
   let writtenAt: EpochMs | null = null;
-  let answeredAt: EpochMs = 0;
+  let writtenAtMs = 0;
+  let roundTripMs = 0;
   let status = 0;
   let told: { date: string | null; retryAfter: string | null } = { date: null, retryAfter: null };
   let ended: 'deadline' | 'stopped' | BrokenReason | null = null;
   let waiting: Timer | null = null;
   let settled = false;
+
+  const elapsedMs = (): number => (writtenAt === null ? 0 : clock.monotonicMs() - writtenAtMs);
 
   const settle = (result: Exchange): void => {
     settled = true;
@@ -110,13 +115,15 @@ export function exchange(pool: Dispatcher, clock: Clock, post: Post): Promise<Ex
         waiting?.cancel();
         const now = clock.now();
         const refusal = ended === 'deadline' ? ended : post.gate(now);
-        if (refusal === null) writtenAt = now;
-        else end(controller, refusal);
+        if (refusal === null) {
+          writtenAt = now;
+          writtenAtMs = clock.monotonicMs();
+        } else end(controller, refusal);
       },
       onResponseStart: (controller, statusCode, headers) => {
-        answeredAt = clock.now();
+        roundTripMs = elapsedMs();
         if (statusCode < 200) {
-          if (answeredAt - (writtenAt ?? answeredAt) > post.longestAnswerMs) end(controller, 'answer-too-slow');
+          if (roundTripMs > post.longestAnswerMs) end(controller, 'answer-too-slow');
           return;
         }
         status = statusCode;
@@ -124,11 +131,12 @@ export function exchange(pool: Dispatcher, clock: Clock, post: Post): Promise<Ex
       },
       onResponseData: (controller, chunk) => {
         if (!body.add(chunk)) end(controller, 'answer-too-large');
-        else if (clock.now() - (writtenAt ?? 0) > post.longestAnswerMs) end(controller, 'answer-too-slow');
+        else if (elapsedMs() > post.longestAnswerMs) end(controller, 'answer-too-slow');
       },
       onResponseEnd: () => {
         const response = { status, body: body.text() };
-        settle({ kind: 'answered', response, ...told, writtenAt: writtenAt ?? answeredAt, answeredAt });
+        const times = { writtenAt: writtenAt ?? clock.now(), roundTripMs, elapsedMs: elapsedMs() };
+        settle({ kind: 'answered', response, ...told, ...times });
       },
       onResponseError: (_controller, error) => {
         if (writtenAt === null) {
@@ -136,7 +144,8 @@ export function exchange(pool: Dispatcher, clock: Clock, post: Post): Promise<Ex
           return;
         }
         const reason = ended === null || ended === 'deadline' || ended === 'stopped' ? brokenReason(error) : ended;
-        settle({ kind: 'broken', reason, response: status === 0 ? null : { status, body: body.text() }, writtenAt });
+        const response = status === 0 ? null : { status, body: body.text() };
+        settle({ kind: 'broken', reason, response, writtenAt, elapsedMs: elapsedMs() });
       },
     },
   );

@@ -58,21 +58,33 @@ const longestSkewMs = 15 * 60_000;
 const longestRoundTripMs = 2_000;
 
 export type ClockSkew = {
+  /** False after a Date too far off to be believed, until one comes that is. */
+  isBelieved: () => boolean;
   /** `header` is the value of Date; false when it says nothing that can be used. */
   add: (header: string, writtenAt: EpochMs, answeredAt: EpochMs) => boolean;
+  /** What the last Date that could be read said, believed or not. */
+  latestMs: () => number | null;
   /** How far the service's clock is ahead: the median of the last answers, 0 without any. */
   ms: () => number;
 };
 
-export function createClockSkew(): ClockSkew {
+/**
+ * `offsetMs`: how far our time of day is ahead of the monotonic clock. Samples are kept on that clock, so that a correction of
+ * ours moves what they say and leaves what they know.
+ */
+export function createClockSkew(offsetMs: () => number = () => 0): ClockSkew {
   const kept: number[] = [];
   let next = 0;
-  let median = 0;
+  let median: number | null = null;
+  let latest: number | null = null;
   let lastHeader = '';
   let lastAt = Number.NaN;
   let lastTakenAt = Number.NEGATIVE_INFINITY;
 
+  const isBelievable = (skewMs: number): boolean => Math.abs(skewMs) <= longestSkewMs;
+
   return {
+    isBelieved: () => latest === null || isBelievable(latest - offsetMs()),
     add: (header, writtenAt, answeredAt) => {
       if (header !== lastHeader) {
         lastHeader = header;
@@ -82,15 +94,17 @@ export function createClockSkew(): ClockSkew {
       if (answeredAt - writtenAt > longestRoundTripMs) return true;
       // Date is cut to the second: on average half a second has passed since.
       const skew = lastAt + 500 - (writtenAt + answeredAt) / 2;
-      if (Math.abs(skew) > longestSkewMs) return false;
+      latest = skew + offsetMs();
+      if (!isBelievable(skew)) return false;
       // Ten a second are plenty, and spread the samples over the second that Date hides.
       if (answeredAt - lastTakenAt < 100 && answeredAt >= lastTakenAt) return true;
       lastTakenAt = answeredAt;
-      kept[next] = skew;
+      kept[next] = latest;
       next = (next + 1) % keptSamples;
-      median = Math.round(kept.toSorted((left, right) => left - right)[Math.floor(kept.length / 2)]!);
+      median = kept.toSorted((left, right) => left - right)[Math.floor(kept.length / 2)]!;
       return true;
     },
-    ms: () => median,
+    latestMs: () => (latest === null ? null : latest - offsetMs()),
+    ms: () => (median === null ? 0 : Math.round(median - offsetMs())),
   };
 }

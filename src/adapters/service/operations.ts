@@ -72,7 +72,7 @@ export function createOperations(parts: {
       if (doubt !== null && (made >= attempts || !mayWrite())) return doubt;
       const retryAt = result.kind === 'not-sent' ? (result.retryAt ?? 0) : 0;
       const pauseMs = Math.min(Math.max(settings.pauseMs, retryAt - clock.now()), longestPauseMs);
-      await new Promise<void>((resolve) => clock.schedule(clock.now() + pauseMs, resolve));
+      await new Promise<void>((resolve) => clock.after(pauseMs, resolve));
     }
   }
 

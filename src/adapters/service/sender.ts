@@ -98,11 +98,12 @@ export function createSender(
       gate: gate.gate,
     });
     const status = statusOf(result);
-    const durationMs = result.kind === 'withheld' ? null : clock.now() - result.writtenAt;
+    const durationMs = result.kind === 'withheld' ? null : result.elapsedMs;
     observe({ kind: 'exchanged', operation, result: result.kind, status, durationMs });
     if (result.kind === 'answered') {
-      if (lane.measured) network.add(result.answeredAt - result.writtenAt);
-      const dated = result.date === null || skew.add(result.date, result.writtenAt, result.answeredAt);
+      if (lane.measured) network.add(result.roundTripMs);
+      const dated =
+        result.date === null || skew.add(result.date, result.writtenAt, result.writtenAt + result.roundTripMs);
       if (!dated) observe({ kind: 'date-ignored' });
       if (status !== 401) tokens.confirmed(token);
     }

@@ -65,6 +65,9 @@ export type ServiceSurroundings = {
   observe: (event: ServiceEvent) => void;
 };
 
+/** A service that takes longer to tell the time does not tell it well enough. */
+const timeAnswerMs = 2_000;
+
 /** Queries that may wait for a connection or an answer. */
 const queryLimit = 1_000;
 
@@ -103,7 +106,7 @@ export function createService(
   const { clock, observe, outcomes } = surroundings;
   const lanes = createLanes(options);
   const network = createNetworkTime(options.networkStartMs);
-  const skew = createClockSkew();
+  const skew = createClockSkew(() => clock.now() - clock.monotonicMs());
   const tokens = createTokenKeeper({
     token: options.accessToken,
     renew:
@@ -117,6 +120,26 @@ export function createService(
   const send = createSender({ tokens, network, skew }, surroundings);
   const reasonIn = authorisationReader(options);
   let openQueries = 0;
+
+  /** Whatever is answered at the root tells the time; nothing is asked of the contract, and no token is shown. */
+  const askSkew = async (): Promise<number | null> => {
+    const { pool, prefix } = lanes.queries;
+    const writtenAt = clock.now();
+    const writtenAtMs = clock.monotonicMs();
+    try {
+      const timeouts = { headersTimeout: timeAnswerMs, bodyTimeout: timeAnswerMs };
+      const signal = AbortSignal.timeout(timeAnswerMs);
+      const answer = await pool.request({ method: 'HEAD', path: `${prefix}/`, signal, ...timeouts });
+      await answer.body.dump();
+      const { date } = answer.headers;
+      const answeredAt = writtenAt + (clock.monotonicMs() - writtenAtMs);
+      if (typeof date !== 'string' || Number.isNaN(Date.parse(date))) return null;
+      skew.add(date, writtenAt, answeredAt);
+      return skew.latestMs();
+    } catch {
+      return null;
+    }
+  };
 
   const ask = async (
     operation: 'link-list' | 'link-detail',
@@ -164,6 +187,9 @@ export function createService(
     perform,
     networkP99Ms: network.p99Ms,
     clockSkewMs: skew.ms,
+    latestSkewMs: skew.latestMs,
+    skewBelieved: skew.isBelieved,
+    askSkew,
     ready: () => tokens.blockedUntil() === null,
     close: async () => {
       tokens.close();

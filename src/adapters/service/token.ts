@@ -87,7 +87,7 @@ export function createTokenKeeper(options: {
     if (blockedUntil !== null || closed) return;
     blockedUntil = clock.now() + retryMs;
     observe({ kind: 'token-refused', retryAt: blockedUntil });
-    retry = clock.schedule(blockedUntil, () => {
+    retry = clock.after(retryMs, () => {
       if (renew !== null) void renewOnce();
       else {
         blockedUntil = null;

@@ -1,23 +1,45 @@
-/** The machine's clock. */
-import type { Clock } from '../../domain/clock.ts';
+/** The machine's clocks. */
+import type { Clock, Timer } from '../../domain/clock.ts';
+import { createSteadyClock, type SteadyClock } from '../../domain/steady-clock.ts';
 
 /** `setTimeout` fires at once beyond this. */
 const longestTimeoutMs = 2_147_483_647;
 
+const monotonicMs = () => performance.now();
+
+/** Never early on the monotonic clock, as `setTimeout` may be by a millisecond. */
+function after(delayMs: number, run: () => void): Timer {
+  const dueMs = monotonicMs() + delayMs;
+  let handle: NodeJS.Timeout;
+  const arm = (): void => {
+    const remainingMs = dueMs - monotonicMs();
+    handle = remainingMs > 0 ? setTimeout(arm, Math.min(Math.ceil(remainingMs), longestTimeoutMs)) : setTimeout(run, 0);
+  };
+  const remainingMs = dueMs - monotonicMs();
+  if (remainingMs > 0) arm();
+  else handle = setTimeout(run, 0);
+  return { cancel: () => clearTimeout(handle) };
+}
+
+/** For commands and the sandbox: the machine's time of day, whatever it does. */
 export function createSystemClock(): Clock {
   return {
-    now: Date.now,
+    now: () => Date.now(),
+    monotonicMs,
     schedule: (at, run) => {
-      let handle: NodeJS.Timeout;
+      let timer: Timer;
       const arm = (): void => {
-        const remainingMs = at - Date.now();
-        // Timers may fire a millisecond early; nothing here may run before its time.
-        handle = remainingMs > 0 ? setTimeout(arm, Math.min(remainingMs, longestTimeoutMs)) : setTimeout(run, 0);
+        timer = after(at - Date.now(), () => (Date.now() < at ? arm() : run()));
       };
-      const remainingMs = at - Date.now();
-      if (remainingMs > 0) arm();
-      else handle = setTimeout(run, 0);
-      return { cancel: () => clearTimeout(handle) };
+      arm();
+      return { cancel: () => timer.cancel() };
     },
+    after,
+    onJump: () => {},
   };
+}
+
+/** For the desk: see `SteadyClock`. */
+export function createSteadySystemClock(): SteadyClock {
+  return createSteadyClock({ wall: () => Date.now(), monotonicMs, after });
 }

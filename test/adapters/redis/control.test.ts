@@ -84,6 +84,7 @@ await describeOnRedis('redis control', (redis) => {
         settings,
         stopping: () => stopping,
         policy: () => ({}),
+        timeDoubt: () => null,
         viewsWhole: () => true,
         onOpen: () => {},
       };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
+import type { Clock } from '../../../src/domain/clock.ts';
 import { accepted, attemptOf, pause, startClient, startHttp, startTcp } from './surroundings.ts';
 
 const whole = `HTTP/1.1 200 OK\r\ncontent-length: ${accepted.length}\r\n\r\n${accepted}`;
@@ -112,7 +113,14 @@ test('the deadline is judged in the turn of the write, not before the connection
   let now = Date.now();
   const deadlineAt = now + 1_000;
   // Time jumps over the deadline while the connection is being made.
-  const clock = { now: () => now, schedule: () => ({ cancel: () => {} }) };
+  const timer = { cancel: () => {} };
+  const clock: Clock = {
+    now: () => now,
+    monotonicMs: () => now,
+    schedule: () => timer,
+    after: () => timer,
+    onJump: () => {},
+  };
   const { service } = startClient(t, baseUrl, {}, clock);
   const answering = service.placeBid(attemptOf({ deadlineAt }));
   now = deadlineAt;

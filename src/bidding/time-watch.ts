@@ -1,0 +1,136 @@
+/**
+ * Whether the time of day is to be believed. A step of the machine's clock is not followed (`SteadyClock`) until the service's
+ * own time, read off the Date header of an answer, agrees with it; until then nothing is promised and nothing is sent. The same
+ * holds for a start whose time is before the newest record or long after it, and for a service whose time is so far from ours
+ * that one of the two must be wrong.
+ */
+import type { Timer } from '../domain/clock.ts';
+import type { EpochMs } from '../domain/glossary.ts';
+import { type SteadyClock, stepToleranceMs } from '../domain/steady-clock.ts';
+import { Fault } from '../errors.ts';
+import type { DeskObserver } from './observer.ts';
+import type { EventLog, Service } from './ports.ts';
+import type { BiddingSettings } from './settings.ts';
+import { sleep } from './sleep.ts';
+
+/** Words of the gate. `clock-step`: the machine's clock moved. `clock-skew`: the service's time and ours exclude each other. */
+export type TimeDoubt = 'clock-step' | 'clock-skew';
+
+export type TimeWatch = {
+  /** Compares the time with the newest record before it resolves, then watches. */
+  start: () => Promise<void>;
+  stop: () => void;
+  /** Null: the time is believed. */
+  doubt: () => TimeDoubt | null;
+  /** The same, with by how much the other clock is ahead of the time kept. */
+  status: () => { doubt: TimeDoubt; movedMs: number } | null;
+};
+
+const pollMs = 250;
+const askEveryMs = 1_000;
+/** A start later than this after the newest record asks the service first: a clock that is ahead looks the same. */
+const longestSilenceMs = 3_600_000;
+/** A Date is cut to the second and takes up to two seconds on its way; what is left is what a step may be. */
+const agreementMs = stepToleranceMs + 1_000;
+/** Without a witness: a clock that stays put for so long after a step is followed. */
+const settledMs = 10_000;
+
+export function createTimeWatch(options: {
+  clock: SteadyClock;
+  log: Pick<EventLog, 'ends' | 'read'>;
+  service: Pick<Service, 'askSkew' | 'latestSkewMs' | 'skewBelieved'>;
+  settings: BiddingSettings;
+  observer: DeskObserver;
+  stopping: () => boolean;
+}): TimeWatch {
+  const { clock, log, service, settings, observer, stopping } = options;
+  const hasWitness = settings.timeWitness === 'service';
+  let timer: Timer | null = null;
+  let askedAtMs = Number.NEGATIVE_INFINITY;
+  let told: TimeDoubt | null = null;
+  let settled = { movedMs: 0, sinceMs: 0 };
+
+  function doubt(): TimeDoubt | null {
+    if (clock.step() !== null) return 'clock-step';
+    return hasWitness && !service.skewBelieved() ? 'clock-skew' : null;
+  }
+
+  function status(): { doubt: TimeDoubt; movedMs: number } | null {
+    const step = clock.step();
+    if (step !== null) return { doubt: 'clock-step', movedMs: Math.round(step.movedMs) };
+    return doubt() === null ? null : { doubt: 'clock-skew', movedMs: Math.round(service.latestSkewMs() ?? 0) };
+  }
+
+  function tell(): void {
+    const known = status();
+    if ((known?.doubt ?? null) === told) return;
+    told = known?.doubt ?? null;
+    if (told !== null) observer({ kind: 'alarm', code: told, requestId: null });
+    observer({ kind: 'time', doubt: told, movedMs: known?.movedMs ?? 0 });
+  }
+
+  async function askWitness(): Promise<void> {
+    askedAtMs = clock.monotonicMs();
+    const skewMs = await service.askSkew();
+    const step = clock.step();
+    if (skewMs !== null && step !== null && Math.abs(skewMs - step.movedMs) <= agreementMs) clock.follow();
+  }
+
+  /** Nobody is asked: the operator vouches for a clock that has come to rest. */
+  function followSettled(): void {
+    const step = clock.step();
+    if (step === null) return;
+    const nowMs = clock.monotonicMs();
+    const moved = Math.abs(step.movedMs - settled.movedMs) > stepToleranceMs || step.sinceMonotonicMs > settled.sinceMs;
+    if (moved) settled = { movedMs: step.movedMs, sinceMs: nowMs };
+    else if (nowMs - settled.sinceMs >= settledMs) clock.follow();
+  }
+
+  async function watch(): Promise<void> {
+    tell();
+    if (!hasWitness) followSettled();
+    else if (told !== null && clock.monotonicMs() - askedAtMs >= askEveryMs) await askWitness();
+    tell();
+    if (!stopping()) timer = clock.after(pollMs, () => void watch());
+  }
+
+  async function newestRecordAt(): Promise<EpochMs | null> {
+    let newest: EpochMs | null = null;
+    for (const [partition, end] of await log.ends('auctions')) {
+      const [last] = end === 0 ? [] : await log.read('auctions', partition, end - 1, 1);
+      if (last !== undefined) newest = Math.max(newest ?? last.record.at, last.record.at);
+    }
+    return newest;
+  }
+
+  /** The log may be away for a while. */
+  async function newestRecordAtLast(): Promise<EpochMs | null> {
+    for (;;) {
+      try {
+        return await newestRecordAt();
+      } catch (fault) {
+        if (!(fault instanceof Fault) || !fault.retryable || stopping()) throw fault;
+        await sleep(clock, settings.retryFirstMs);
+      }
+    }
+  }
+
+  return {
+    start: async () => {
+      const newest = await newestRecordAtLast();
+      if (newest !== null) {
+        const silentMs = clock.now() - newest;
+        if (silentMs < -stepToleranceMs || silentMs > longestSilenceMs) {
+          clock.keep(newest);
+          if (hasWitness) await askWitness();
+        }
+      }
+      // How far the two clocks are apart is better known before the first bid than after it.
+      if (hasWitness && askedAtMs === Number.NEGATIVE_INFINITY) void askWitness();
+      await watch();
+    },
+    stop: () => timer?.cancel(),
+    doubt,
+    status,
+  };
+}
