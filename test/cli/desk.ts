@@ -36,9 +36,15 @@ export async function lance(environment: Environment, ...words: string[]): Promi
 
 export type LogLine = { msg: string } & Readonly<Record<string, unknown>>;
 /** `lines`: what it has logged until now. */
-export type Daemon = { url: string; lines: readonly LogLine[]; stop: () => Promise<void> };
+export type Daemon = {
+  url: string;
+  lines: readonly LogLine[];
+  stop: () => Promise<void>;
+};
 
-export async function startDaemon(environment: Environment): Promise<Daemon> {
+type Signals = { signal: (name: NodeJS.Signals) => void };
+
+export async function startDaemon(environment: Environment): Promise<Daemon & Signals> {
   const child: ChildProcess = spawn(process.execPath, [mainFile, 'run'], {
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -56,6 +62,7 @@ export async function startDaemon(environment: Environment): Promise<Daemon> {
   return {
     url: `http://127.0.0.1:${port}/webhooks/${webhookToken}`,
     lines,
+    signal: (name) => void child.kill(name),
     stop: async () => {
       if (child.exitCode !== null) return;
       child.kill('SIGTERM');
