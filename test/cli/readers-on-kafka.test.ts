@@ -20,6 +20,8 @@ import { type Access, type GuardedStack, openGuardedStack } from './guarded-stac
 const partitions = 3;
 const requests = 40;
 
+/** Long enough for bids on a loaded machine. */
+const windowMs = 5_000;
 const letters = 12;
 
 type Letter = { partition: number; offset: number };
@@ -89,7 +91,7 @@ await describeOnStack('commands on Kafka', (stack) => {
 
   before(async () => {
     guarded = await openGuardedStack(stack, prefix);
-    stage = await openStage(11);
+    stage = await openStage(11, windowMs);
     asReader = environmentOf('reader', guarded.reader, {});
     asWriter = environmentOf('writer', guarded.writer, { partitions, replication: 1 });
   });
@@ -119,7 +121,7 @@ await describeOnStack('commands on Kafka', (stack) => {
     const { LANCE_CONFIG: _, LANCE_DATA_DIR: __, ...service } = stage.environment;
     const path = join(stage.directory, 'desk.json');
     const bidding = {
-      windowMs: 1_000,
+      windowMs,
       skewAllowanceMs: 50,
       resultTimeoutMs: 5_000,
       contemplationTimeoutMs: 20_000,
