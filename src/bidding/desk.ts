@@ -240,7 +240,7 @@ export function createDesk(world: DeskWorld): Desk {
         links,
         ...pricing,
         whole: ({ requestId, request, sealed }) =>
-          joinRequest(request!, world.vault.open(sealedPlaces.request(requestId), sealed!)),
+          joinRequest(request!, world.vault.open(sealedPlaces.request(requestId), sealed!), world.vault),
         control: () => gate.control() ?? controls,
         onFailure: (requestId, fault) => {
           observer({ kind: 'alarm', code: 'decision-failed', requestId });

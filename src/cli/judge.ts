@@ -67,7 +67,7 @@ async function* wholeRecords(log: EventLog, vault: Vault): AsyncGenerator<LogEnt
     if (record.kind !== 'requested' || record.request.sealedGroups === undefined) yield entry;
     else {
       const opened = vault.open(sealedPlaces.request(record.requestId), record.sealed);
-      yield { ...entry, record: { ...record, request: joinRequest(record.request, opened) } };
+      yield { ...entry, record: { ...record, request: joinRequest(record.request, opened, vault) } };
     }
   }
 }

@@ -10,6 +10,7 @@ import { suggestion } from '../rules/place.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
 import { requireRules } from './rules-files.ts';
 import { createProgress, tableText } from './terminal.ts';
+import { wholeRequests } from './whole-request.ts';
 import { type CommandWorld, type DeskReader, withReader } from './world.ts';
 
 const pageRows = 200;
@@ -28,18 +29,28 @@ async function* latest(views: DeskReader['views'], count: number): AsyncGenerato
   }
 }
 
-async function traceOf(log: DeskReader['log'], requestId: string): Promise<DecisionTrace | null> {
+type Known = { trace: DecisionTrace | null; sealed: string | null };
+
+async function knownOf(log: DeskReader['log'], requestId: string): Promise<Known> {
+  const known: Known = { trace: null, sealed: null };
   for (const { record } of await log.readKey('auctions', requestId)) {
-    if ((record.kind === 'claimed' || record.kind === 'passed') && record.trace !== null) return record.trace;
+    if (record.kind === 'requested') known.sealed ??= record.sealed;
+    if (record.kind === 'claimed' || record.kind === 'passed') known.trace ??= record.trace;
   }
-  return null;
+  return known;
 }
 
 /** The rule alone, on what was known when the request was decided. Null: it never came to rules. */
-async function tryOn(ruleSet: RuleSet, log: DeskReader['log'], { state }: LedgerRow): Promise<Tried | null> {
-  const { request, requestId, claim } = state;
-  if (request === null) return null;
-  const trace = await traceOf(log, requestId);
+async function tryOn(
+  ruleSet: RuleSet,
+  log: DeskReader['log'],
+  { state }: LedgerRow,
+  whole: ReturnType<typeof wholeRequests>,
+): Promise<Tried | null> {
+  const { requestId, claim } = state;
+  if (state.request === null) return null;
+  const { trace, sealed } = await knownOf(log, requestId);
+  const request = whole(state.request, sealed);
   const link = trace?.link ?? null;
   const marginCents = marginOf(request, link);
   const at = trace?.decidedAt ?? request.receivedAt;
@@ -69,13 +80,14 @@ export async function tryRule(
     throw new Fault('not-found', rules.noRule(name, hint));
   }
   const ruleSet = { ...whole, rules: found };
-  await withReader(world, async ({ log, views }) => {
+  await withReader(world, async ({ log, views }, { pseudonymKey }) => {
+    const whole = wholeRequests(world, pseudonymKey);
     const progress = createProgress(terminal, rules.trying);
     const tried: Tried[] = [];
     let seen = 0;
     for await (const row of latest(views, options.last)) {
       seen += 1;
-      const result = await tryOn(ruleSet, log, row);
+      const result = await tryOn(ruleSet, log, row, whole);
       if (result !== null) tried.push(result);
       if (!options.json && seen % pageRows === 0) progress.show(seen, options.last, '');
     }

@@ -14,7 +14,7 @@ export function wholeRequests(
   return (request, sealed) => {
     if (vault === null || sealed === null || request.sealedGroups === undefined) return request;
     try {
-      return joinRequest(request, vault.open(sealedPlaces.request(request.requestId), sealed));
+      return joinRequest(request, vault.open(sealedPlaces.request(request.requestId), sealed), vault);
     } catch (fault) {
       if (fault instanceof Fault && fault.code === 'sealed-unreadable') return request;
       throw fault;

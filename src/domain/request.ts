@@ -46,6 +46,8 @@ export type LoanRequest = {
   authorisationNumber: string | null;
   /** Keys that nobody mapped, flattened with dots, personal ones left out. */
   extra: Readonly<Record<string, ExtraValue>>;
+  /** What stands for a text of `extra` in a key, by its name; never stored, made when the facts are put back. */
+  extraKeys?: Readonly<Record<string, string>>;
   /** Facts that are sealed beside the request and empty in it; absent: none. */
   sealedGroups?: readonly SealedGroup[];
 };

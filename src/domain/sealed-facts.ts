@@ -2,7 +2,8 @@
  * Facts of a request that are sealed with the worker's identity, because nobody knows beforehand what stands in them. Rules may
  * read them, so a decision puts them back; lists of requests and reports without the key do without.
  */
-import type { LoanRequest, WorkerIdentity } from './request.ts';
+import type { ExtraValue, LoanRequest, WorkerIdentity } from './request.ts';
+import type { Vault } from './vault.ts';
 
 export type SealedGroup = 'extra' | 'alerts';
 
@@ -42,7 +43,29 @@ export function lacksSealed({ sealedGroups }: LoanRequest, groups: ReadonlySet<S
 }
 
 /** The request as it came in; `opened` is what its record's sealed part holds. */
-export function joinRequest(request: LoanRequest, opened: string): LoanRequest {
+export function joinRequest(request: LoanRequest, opened: string, vault: Pick<Vault, 'pseudonym'>): LoanRequest {
   const { sealedGroups: _joined, ...clear } = request;
-  return { ...clear, ...(JSON.parse(opened) as SealedRequest).facts };
+  return withExtraKeys({ ...clear, ...(JSON.parse(opened) as SealedRequest).facts }, vault);
+}
+
+/**
+ * Keys of caps are stored in clear, in traces and views (those of segments hold no text of `extra`, only ranges): a text of `extra` goes into them by a pseudonym, unless it
+ * is a code. A request of an earlier version, whose `extra` is stored in clear, keeps the keys that it had.
+ */
+export function withExtraKeys(request: LoanRequest, vault: Pick<Vault, 'pseudonym'>): LoanRequest {
+  let extraKeys: Record<string, string> | null = null;
+  for (const name of Object.keys(request.extra)) {
+    const value = request.extra[name]!;
+    if (!mayNameSomebody(value)) continue;
+    extraKeys ??= {};
+    extraKeys[name] = vault.pseudonym(`extra:${value}`);
+  }
+  return extraKeys === null ? request : { ...request, extraKeys };
+}
+
+/** Whole numbers from here on may be those of a person. */
+const longNumber = 1_000_000;
+
+function mayNameSomebody(value: ExtraValue): boolean {
+  return typeof value === 'string' ? !isCode(value) : typeof value === 'number' && Math.abs(value) >= longNumber;
 }

@@ -3,7 +3,15 @@ import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, Day, EpochMs } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
-import { extraPrefix, type Facts, type FactValue, ledgerFacts, type Sector, scorePrefix } from './facts.ts';
+import {
+  extraPrefix,
+  type Facts,
+  type FactValue,
+  keysOfFacts,
+  ledgerFacts,
+  type Sector,
+  scorePrefix,
+} from './facts.ts';
 
 /** First divisions (two leading digits of the CNAE 2 code) of each group, in ascending order; null: no such division. */
 const divisions: readonly (readonly [first: number, sector: Sector | null])[] = [
@@ -148,7 +156,9 @@ export function factsOf({ request, link, marginCents, ledger, at }: FactSources)
     for (const name of Object.keys(request.scores)) facts[scorePrefix + name] = request.scores[name];
   }
   for (const key of Object.keys(request.extra)) facts[extraPrefix + key] = request.extra[key] ?? undefined;
-  return facts;
+  if (request.extraKeys === undefined) return facts;
+  const keys = Object.entries(request.extraKeys).map(([key, stands]) => [extraPrefix + key, stands]);
+  return { ...facts, [keysOfFacts]: Object.fromEntries(keys) };
 }
 
 export type OfferSources = {

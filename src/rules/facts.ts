@@ -5,8 +5,14 @@
 
 export type FactValue = number | string | boolean | readonly string[];
 
+/** No fact: whoever goes through the facts does not meet it. */
+export const keysOfFacts: unique symbol = Symbol('keys of facts');
+
 /** Flat, by name. A fact that is undefined or not there is absent: unknown to every condition, never zero. */
-export type Facts = Readonly<Record<string, FactValue | undefined>>;
+export type Facts = Readonly<Record<string, FactValue | undefined>> & {
+  /** What stands for facts in keys that are stored in clear, by the fact's name; others stand for themselves. */
+  readonly [keysOfFacts]?: Readonly<Record<string, string>>;
+};
 
 export type Stage = 'request' | 'offer';
 type FactType = 'number' | 'string' | 'boolean' | 'string-list';

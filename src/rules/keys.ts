@@ -2,7 +2,7 @@
 import { dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CapReservation } from '../domain/offer.ts';
-import type { Facts, FactValue } from './facts.ts';
+import { type Facts, type FactValue, keysOfFacts } from './facts.ts';
 import type { CapRule, Dimension } from './rule.ts';
 
 /** Stands for a fact that is absent: those requests share one segment, and one cap, which is the careful side. */
@@ -90,6 +90,13 @@ function keyPart(value: FactValue | undefined): string {
   return plain.test(value) ? value : encodeURIComponent(value.toWellFormed());
 }
 
+/** The fact, or what stands for it in a key; what would not tell requests apart does not do so by what stands for it either. */
+function factPart(facts: Facts, fact: string): string {
+  const part = keyPart(facts[fact]);
+  const stands = facts[keysOfFacts];
+  return part === absent || stands === undefined || !Object.hasOwn(stands, fact) ? part : stands[fact]!;
+}
+
 export type CompiledCap = (facts: Facts, offerFacts: Facts, at: EpochMs) => CapReservation;
 
 /**
@@ -100,7 +107,7 @@ export function compileCap({ name, keyFacts, windowHours, limitAmountCents, limi
   return (facts, offerFacts, at) => {
     let key = name;
     for (const fact of keyFacts) {
-      key += `|${fact}=${keyPart(fact.startsWith('offer.') ? offerFacts[fact] : facts[fact])}`;
+      key += `|${fact}=${fact.startsWith('offer.') ? keyPart(offerFacts[fact]) : factPart(facts, fact)}`;
     }
     if (windowHours === null) {
       const cap = { keys: [`${key}|${dayOf(at)}`], limitAmountCents, limitCount };

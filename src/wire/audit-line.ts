@@ -6,6 +6,7 @@
 import type { EpochMs } from '../domain/glossary.ts';
 import type { AcceptanceShift, PublishedBid } from '../domain/offer.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
+import { withExtraKeys } from '../domain/sealed-facts.ts';
 import { decodePublishedBids, encodePublishedBids } from './events.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf, parseJson } from './json.ts';
 import type { RequestMapping } from './mapping-table.ts';
@@ -127,7 +128,7 @@ function requestOf(value: JsonValue, receivedAt: EpochMs, { mapping, vault }: De
   if (mapped.kind === 'not-understood') return mapped.reason;
   const [item] = mapped.items;
   if (item === undefined || mapped.items.length !== 1) return `holds ${mapped.items.length} requests; write one a line`;
-  if (item.kind === 'request') return item.request;
+  if (item.kind === 'request') return withExtraKeys(item.request, vault);
   return item.faults.map(({ pointer, problem }) => `${pointer} ${problem}`).join('; ');
 }
 

@@ -94,7 +94,7 @@ function wholeRecord(vault: Vault, value: unknown): unknown {
   const record = value as Requested | null;
   if (record?.kind !== 'requested' || record.requestId === undefined) return value;
   const { requestId, request, sealed } = record;
-  return { ...record, request: joinRequest(request, vault.open(sealedPlaces.request(requestId), sealed)) };
+  return { ...record, request: joinRequest(request, vault.open(sealedPlaces.request(requestId), sealed), vault) };
 }
 
 for (const { name, content } of examples('webhooks')) {

@@ -37,7 +37,7 @@ function requestOf(body: unknown): LoanRequest {
 /** As a decision sees it. */
 function wholeOf({ requestId, request, sealed }: Requested): LoanRequest {
   assert.deepEqual(request.extra, {}, 'nobody knows what is in it, so it is not in clear');
-  return joinRequest(request, vault.open(sealedPlaces.request(requestId), sealed));
+  return joinRequest(request, vault.open(sealedPlaces.request(requestId), sealed), vault);
 }
 
 const link = { cpf: 1504901002, matricula: 'EMP-0042', inscricaoEmpregador: { codigo: 1 } };
