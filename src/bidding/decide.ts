@@ -256,3 +256,10 @@ export function checkCaps(draft: Draft, usage: ReadonlyMap<string, Usage>): Draf
   const reasons = [{ code: 'cap', rule: null, text: `the cap ${full} has no room left for this amount` }];
   return { kind: 'pass', code: 'cap', reasons, trace: { ...trace, usage: used, reasons }, offerFacts };
 }
+
+/** A full cap is named by its key, which may stand for a worker: said to nobody without the key of the desk. */
+export function shownReasons(reasons: readonly Reason[]): Reason[] {
+  return reasons.map((reason) =>
+    reason.code === 'cap' ? { ...reason, text: 'a cap has no room left for this amount' } : reason,
+  );
+}

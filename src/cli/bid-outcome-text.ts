@@ -1,5 +1,5 @@
 /** How a request ended, how its bid was sent, and the bids that were published: parts of the report in words. */
-import type { RequestState } from '../domain/states.ts';
+import type { Reason } from '../domain/offer.ts';
 import { type BidReport, isWon } from './bid-report.ts';
 import type { Format } from './format.ts';
 import type { Page } from './page.ts';
@@ -17,7 +17,7 @@ export function resultSection(page: Page, report: BidReport, format: Format): vo
   const { show } = format.texts;
   const { state } = report;
   page.section(show.result);
-  if (state.phase === 'passed' && state.pass !== null) passLines(page, state.pass, format);
+  if (state.phase === 'passed' && state.pass !== null) passLines(page, state.pass.code, report.reasons, format);
   if (state.phase === 'rejected' && state.answer?.outcome.kind === 'rejected') {
     page.line(codeText(state.answer.outcome.code, format));
   }
@@ -35,9 +35,9 @@ export function resultSection(page: Page, report: BidReport, format: Format): vo
   }
 }
 
-function passLines(page: Page, pass: NonNullable<RequestState['pass']>, format: Format): void {
-  page.line(format.texts.show.pass(pass.code, codeText(pass.code, format)));
-  for (const { code, rule, text } of pass.reasons) {
+function passLines(page: Page, passCode: string, reasons: readonly Reason[], format: Format): void {
+  page.line(format.texts.show.pass(passCode, codeText(passCode, format)));
+  for (const { code, rule, text } of reasons) {
     page.line(`• ${rule === null ? code : `${code} – "${rule}"`}`);
     page.wrapped(text);
   }

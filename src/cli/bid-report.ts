@@ -1,4 +1,5 @@
 /** Gathers all that is known of one request: ledger, history, the decision made again, hindsight. Nobody's name or CPF. */
+import { shownReasons } from '../bidding/decide.ts';
 import {
   differencesOf,
   explainPrice,
@@ -10,7 +11,7 @@ import {
 import { type NearestBid, nearestBids } from '../bidding/nearest-bids.ts';
 import type { Reservation } from '../bidding/ports.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import type { DecisionTrace } from '../domain/offer.ts';
+import type { DecisionTrace, Reason } from '../domain/offer.ts';
 import type { Answered, AuctionRecord, Claimed, Contemplated, Ended, Passed, StoredInput } from '../domain/records.ts';
 import type { Phase, RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
@@ -32,6 +33,8 @@ export type BidReport = {
   reservation: Reservation;
   history: readonly AuctionRecord[];
   /** What fixed the end of the request's decision; null when neither rules nor price were asked. */
+  /** Why it passed; without the key of the desk, full caps are not named. */
+  reasons: readonly Reason[];
   decision: Decision | null;
   replay: Replay | null;
   /** The rules looked at sealed facts, and the key is not at hand: the decision cannot be made again. */
@@ -127,6 +130,7 @@ export async function readBidReport(
   const judged = price !== null && claim !== null && auction !== null && auction.position !== null;
   return {
     state,
+    reasons: pseudonymKey === null ? shownReasons(state.pass?.reasons ?? []) : (state.pass?.reasons ?? []),
     reservation,
     history,
     decision,
@@ -215,7 +219,7 @@ export function reportJson(report: BidReport): object {
     batchId,
     state: phase,
     code: phase === 'passed' ? (pass?.code ?? null) : null,
-    reasons: pass?.reasons ?? [],
+    reasons: report.reasons,
     exposure,
     frozen: state.frozen ?? null,
     reservation: report.reservation,

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { type HtmlPage, htmlPage, type PageAssets } from '../impact/page.ts';
-import { writeNamed } from './named-file.ts';
+import { writePrivate } from './named-file.ts';
 import type { CommandWorld } from './world.ts';
 
 const require = createRequire(import.meta.url);
@@ -19,5 +19,5 @@ export function pageAssets({ readText }: Pick<CommandWorld, 'readText'>): PageAs
 
 /** Throws `not-allowed`. */
 export function writeHtml(world: CommandWorld, path: string, page: HtmlPage): void {
-  writeNamed(world, path, htmlPage(page, pageAssets(world)));
+  writePrivate(world, path, htmlPage(page, pageAssets(world)));
 }

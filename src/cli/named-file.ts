@@ -1,5 +1,5 @@
 /** Files that somebody named to a command: what is wrong with one is told with its name, the reason and what to do. */
-import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, fchmodSync, fstatSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Fault } from '../errors.ts';
 import type { CommandWorld } from './world.ts';
@@ -33,6 +33,19 @@ export function checkPlace(world: CommandWorld, path: string): void {
 /** Throws `not-allowed`. */
 export function writeNamed(world: CommandWorld, path: string, text: string): void {
   attempt(world, path, () => writeFileSync(path, text));
+}
+
+/** The same for what tells of decisions: for nobody but the owner, also where a file of that name was there. */
+export function writePrivate(world: CommandWorld, path: string, text: string): void {
+  attempt(world, path, () => {
+    const file = openSync(path, 'w', 0o600);
+    try {
+      if (fstatSync(file).isFile()) fchmodSync(file, 0o600);
+      writeFileSync(file, text);
+    } finally {
+      closeSync(file);
+    }
+  });
 }
 
 /** Makes the folder of the file, but not the one `above` it all. Throws `not-allowed`. */

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
+import { isId } from './plain-ids.ts';
 import {
   type AccountUpdateRequest,
   accountUpdateMessage,
@@ -92,7 +93,7 @@ type Row<N extends OperationName> = {
 
 function readAcknowledgement(value: JsonValue): Acknowledged | null {
   const decoded = acknowledgementMessage.decode(value);
-  if (decoded.kind === 'refused') return null;
+  if (decoded.kind === 'refused' || !isId(decoded.value.requestCode)) return null;
   return { requestCode: decoded.value.requestCode, message: decoded.value.content?.message ?? null };
 }
 
@@ -146,7 +147,7 @@ export const operations: { readonly [N in OperationName]: Row<N> } = {
     root: 'fgts',
     reads: false,
     encode: (dto) => inclusionMessage.encode({ dto }),
-    read: readBy(inclusionAnswer, (answer) => answer.proposalCode !== null),
+    read: readBy(inclusionAnswer, ({ proposalCode }) => proposalCode !== null && isId(proposalCode)),
   },
   proposal: {
     path: proposalQueryPath,

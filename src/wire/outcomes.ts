@@ -7,6 +7,7 @@ import type { BidOutcome } from '../domain/offer.ts';
 import { withoutAccents } from './accents.ts';
 import { fieldOf } from './casing.ts';
 import { isJsonObject, type JsonValue, parseJson } from './json.ts';
+import { shownId } from './plain-ids.ts';
 
 const outcomeNames = [
   'accepted-outside',
@@ -147,7 +148,7 @@ function collect(value: JsonValue, keys: ReadonlySet<string>, inside: boolean, s
 function bidIdOf(value: JsonValue): string | null {
   const content = isJsonObject(value) ? fieldOf(value, 'Conteudo') : undefined;
   const bidId = isJsonObject(content) ? fieldOf(content, 'CodigoLanceLeilao') : undefined;
-  return typeof bidId === 'string' && bidId.trim() !== '' ? bidId.trim() : null;
+  return typeof bidId === 'string' && bidId.trim() !== '' ? shownId(bidId.trim()) : null;
 }
 
 /** Contract, Errors 1 and 3: `HasError`, or an error array that is not empty. */

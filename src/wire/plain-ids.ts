@@ -8,6 +8,8 @@ import type { Vault } from '../domain/vault.ts';
 import { type Reading, readText } from './values.ts';
 
 const idPattern = /^[A-Za-z0-9][\w.:/=+-]{0,127}$/;
+/** Digits alone, also with zeros in front. */
+const bareCpf = /^0*\d{11}$/;
 const writtenCpf = /\d{3}\.\d{3}\.\d{3}[-/]?\d{2}|\d{9}-\d{2}/;
 
 export function isId(text: string): boolean {
@@ -24,9 +26,14 @@ export function readId(value: unknown): Reading<string> {
   };
 }
 
-/** A batch by its code; by a pseudonym, where that looks like anything else. The same code always gives the same. */
+/**
+ * A batch by its code; by a pseudonym, where that looks like anything else or may be a CPF. The same code always gives the same.
+ * Ids that go back to the service stay as received.
+ */
 export function shownBatch(vault: Vault, batchId: string): string {
-  return isId(batchId) ? batchId : vault.pseudonym(`batch:${batchId}`);
+  const isCpf = bareCpf.test(batchId) && cpfRules.isValid(batchId.slice(-11), true);
+  const isShown = !isCpf && isId(batchId);
+  return isShown ? batchId : vault.pseudonym(`batch:${batchId}`);
 }
 
 const shortestCompanyNumber = 12;
@@ -55,6 +62,11 @@ const sealedText = '(sealed)';
 
 /** Codes of our own for what the service did not name. */
 const ownCode = /^(?:unclassified|status-\d{3})$/;
+
+/** An identifier in an answer of the service, if it is one; the answer stands sealed beside it. */
+export function shownId(id: string): string {
+  return isId(id) ? id : sealedText;
+}
 
 /** The service's code of a rejection, if it is one. */
 export function shownCode(code: string): string {

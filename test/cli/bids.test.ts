@@ -199,6 +199,8 @@ test('no name and no CPF is shown of anybody, in either language or in JSON', as
       assert.ok(scrubbed.includes(requestId), scrubbed);
       const keyless = await readBidReport(world('en'), reader, requestId, null);
       assert.match(keyless.scrubber.text(echo), /^body not shown/);
+      // A full cap is named by its key, in which workers stand.
+      assert.doesNotMatch(JSON.stringify(keyless.reasons), /\|/);
     }
   } finally {
     reader.close();

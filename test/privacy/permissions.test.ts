@@ -1,10 +1,12 @@
 /** Files and child processes get no more than they need, whatever stands around them. */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { renewByCommand } from '../../src/adapters/service/token.ts';
+import { writePrivate } from '../../src/cli/named-file.ts';
+import type { CommandWorld } from '../../src/cli/world.ts';
 import { readConfig } from '../../src/config.ts';
 import { lance } from '../cli/desk.ts';
 import { endDaemons, startDaemon } from '../hostile/daemon.ts';
@@ -75,4 +77,13 @@ test('a variable of the desk cannot be named for the token command (defect line 
   assert.ok(read.kind === 'refused');
   const faults = read.faults.filter((text) => text.includes('LANCE_TOKEN_COMMAND_VARIABLES'));
   assert.equal(faults.length, 2, faults.join('\n'));
+});
+
+test('a page with decisions is for its owner alone, also where an older one was not (defect line 19)', () => {
+  const path = join(directory, 'page.html');
+  writeFileSync(path, 'an older and longer page');
+  chmodSync(path, 0o644);
+  writePrivate({} as CommandWorld, path, 'a page');
+  assert.equal((statSync(path).mode & 0o777).toString(8), '600');
+  assert.equal(readFileSync(path, 'utf8'), 'a page');
 });

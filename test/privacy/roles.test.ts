@@ -1,9 +1,10 @@
 /** What each role sees of flows and decisions: by field, whatever stands in it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { shownReasons } from '../../src/bidding/decide.ts';
 import type { FlowRecord } from '../../src/domain/flow-records.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
-import { flowView, shownReasons } from '../../src/http/api/views.ts';
+import { flowView } from '../../src/http/api/views.ts';
 import { evolve } from '../../src/origination/evolve.ts';
 import { shownRecord } from '../../src/origination/shown-flows.ts';
 import { settings } from '../origination/orders.ts';

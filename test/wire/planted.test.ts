@@ -1,12 +1,15 @@
 /** Whatever is planted in a webhook, nothing of it is in clear in what the door makes durable. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import outcomesFile from '../../config/outcomes.json' with { type: 'json' };
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
 import { joinRequest } from '../../src/domain/sealed-facts.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
+import { operations } from '../../src/wire/operations.ts';
+import { classifyBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
 import { readWebhook } from '../../src/wire/webhook.ts';
-import { plantedBodies, plantedIn, plantedParts } from './planted.ts';
+import { plantedBodies, plantedCpf, plantedIn, plantedParts } from './planted.ts';
 import { createTestVault } from './vault.ts';
 
 const vault = createTestVault();
@@ -34,7 +37,7 @@ test('what is sealed beside a request is there for the rules (defect line 13)', 
   const { requestId, sealed } = entry.record;
   assert.deepEqual(entry.record.request.extra, {});
   assert.deepEqual(entry.record.request.sealedGroups, ['extra', 'alerts']);
-  const whole = joinRequest(entry.record.request, vault.open(sealedPlaces.request(requestId), sealed));
+  const whole = joinRequest(entry.record.request, vault.open(sealedPlaces.request(requestId), sealed), vault);
   assert.equal(whole.extra.regiao, 'SUL');
   assert.deepEqual(whole.alertCodes, ['por extenso']);
   assert.equal(whole.sealedGroups, undefined);
@@ -56,4 +59,36 @@ test('the number of an employer that is a company stays as it is (defect line 13
     assert.ok(entry?.topic === 'auctions' && entry.record.kind === 'requested');
     assert.equal(entry.record.request.employerId, numeroInscricaoEmpregador);
   }
+});
+
+test('a batch that is called by a CPF goes by a pseudonym, other numbers as they are (defect line 13)', () => {
+  const batchOf = (batchId: unknown) => {
+    const result = reading({ CodigoLote: batchId, Solicitacoes: [{ ...request, numeroSolicitacao: 7 }] });
+    assert.ok(result.kind === 'entries');
+    const [entry] = result.entries;
+    assert.ok(entry?.topic === 'auctions' && entry.record.kind === 'requested');
+    return entry.record.request.batchId;
+  };
+  for (const planted of [plantedCpf, `000${plantedCpf}`, Number(plantedCpf)])
+    assert.match(batchOf(planted)!, /^[\w-]{43}$/);
+  assert.equal(batchOf(plantedCpf), batchOf(plantedCpf));
+  // One digit further its check digits do not hold; and a request's own number goes to the service as it came.
+  assert.equal(batchOf('91582575437'), '91582575437');
+  const own = reading([{ ...request, numeroSolicitacao: plantedCpf }]);
+  assert.ok(own.kind === 'entries' && own.entries[0]!.key === plantedCpf);
+});
+
+test('a text about somebody in place of an id is not taken from an answer of the service (defect line 12)', () => {
+  const named = 'Zulmira Plantada 915.825.754-36';
+  for (const name of ['contract', 'renegotiation', 'inclusion'] as const) {
+    const withCode = (code: string) =>
+      operations[name].read({ CodigoRequisicao: code, CodigoProposta: code, conteudo: {} });
+    assert.notEqual(withCode('p-1'), null, name);
+    assert.equal(withCode(named), null, name);
+  }
+  const table = readOutcomeTable(outcomesFile);
+  assert.ok(table.kind === 'read');
+  const said = (id: string) => JSON.stringify({ Conteudo: { CodigoLanceLeilao: id } });
+  assert.deepEqual(classifyBidAnswer(table.table, 200, said('bid-1')), { kind: 'accepted', bidId: 'bid-1' });
+  assert.deepEqual(classifyBidAnswer(table.table, 200, said(named)), { kind: 'accepted', bidId: '(sealed)' });
 });

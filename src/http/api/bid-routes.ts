@@ -1,6 +1,7 @@
 /** Bids, decisions, margins and dead letters over HTTP. */
 import { z } from 'zod';
 import { listedBid } from '../../bidding/bid-list.ts';
+import { shownReasons } from '../../bidding/decide.ts';
 import type { EventLog, MarginCache, Views } from '../../bidding/ports.ts';
 import type { DecisionTrace } from '../../domain/offer.ts';
 import { linkKeyOf } from '../../wire/identity.ts';
@@ -20,7 +21,7 @@ import {
   replaySchema,
 } from './schemas.ts';
 import { searchBids } from './search.ts';
-import { marginView, shownReasons } from './views.ts';
+import { marginView } from './views.ts';
 
 export type BidRouteParts = ReplayParts & {
   log: Pick<EventLog, 'readKey'>;

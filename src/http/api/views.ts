@@ -1,7 +1,6 @@
 /** Flows, bids and margins as the API shows them: what is sealed, and what could be traced to a person, left out. */
 import type { z } from 'zod';
 import type { FlowState } from '../../domain/flow-states.ts';
-import type { Reason } from '../../domain/offer.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { flowCursor } from '../../origination/ports.ts';
 import { type OpenSealed, shownErrors } from '../../origination/shown-flows.ts';
@@ -54,13 +53,6 @@ export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flo
 export function flowPageOf(states: readonly FlowState[], limit: number, open: OpenSealed) {
   const last = states.length < limit ? undefined : states.at(-1);
   return { flows: states.map((state) => flowView(state, open)), next: last === undefined ? null : flowCursor(last) };
-}
-
-/** A full cap is named by its key, which may stand for a worker: said to nobody. */
-export function shownReasons(reasons: readonly Reason[]): Reason[] {
-  return reasons.map((reason) =>
-    reason.code === 'cap' ? { ...reason, text: 'a cap has no room left for this amount' } : reason,
-  );
 }
 
 export function marginView(detail: LinkDetail): z.infer<typeof marginSchema> {
