@@ -29,7 +29,9 @@ export function settingsOn(stack: StackAddresses, prefix: string): KafkaSettings
   };
 }
 
-export function kafkaLogOn(stack: StackAddresses): LogKind {
+export function kafkaLogOn(
+  stack: StackAddresses,
+): Omit<LogKind, 'open'> & { open: (place: string) => ReturnType<typeof openLog> } {
   return {
     name: 'kafka',
     module: import.meta.url,
