@@ -19,7 +19,7 @@ function foundIn(stack: Stack): Found {
   return { kind: 'running', addresses: { brokers, registryUrl, redisUrl } };
 }
 
-async function findStack(): Promise<Found> {
+export async function findStack(): Promise<Found> {
   const announced = process.env[variable];
   if (announced !== undefined) return JSON.parse(announced) as Found;
   const stack = await startStack();
