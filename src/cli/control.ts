@@ -47,9 +47,19 @@ async function command(
 }
 
 export async function pauseDesk(world: CommandWorld, { by, reason }: { by: string; reason: string }): Promise<void> {
-  const { paused, storedPause } = world.format.texts.control;
+  const { paused, storedPause, pauseNotStored } = world.format.texts.control;
   const pause = { by, reason, at: world.clock.now() };
-  await command(world, (control) => control.setPause(pause), paused, storedPause);
+  const set = async (control: Control): Promise<number> => {
+    try {
+      return await control.setPause(pause);
+    } catch (fault) {
+      // Whoever wants bidding to stop has to hear that it was not told, and what stops it all the same.
+      if (fault instanceof Fault && fault.code === 'log-unavailable')
+        throw new Fault(fault.code, pauseNotStored(fault.message), fault);
+      throw fault;
+    }
+  };
+  await command(world, set, paused, storedPause);
 }
 
 /** What was said with the command, and when; the user of the machine where nobody was named. */

@@ -336,6 +336,8 @@ export const en: Texts = {
     paused: (revision, count) => `Paused (revision ${revision}), obeyed by ${count} process(es).`,
     resumed: (revision, count) => `Bidding again (revision ${revision}), by ${count} process(es).`,
     storedPause: (revision) => `Pause stored (revision ${revision}). No process is running; it holds from the start.`,
+    pauseNotStored: (why) =>
+      `${why} The desk is not paused. A desk sends no bid whose claim it cannot store, but goes on when there is space again: free some and say pause again, or stop the process (SIGTERM).`,
     storedResume: (revision) => `Resumption stored (revision ${revision}). No process is running.`,
     cap: (name, limit, revision, count) =>
       `Cap ${name}: ${limit} a day (revision ${revision}), obeyed by ${count} process(es).`,

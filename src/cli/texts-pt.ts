@@ -343,6 +343,8 @@ export const pt = {
     resumed: (revision: number, count: number) => `Lances liberados (revisão ${revision}), por ${count} processo(s).`,
     storedPause: (revision: number) =>
       `Pausa guardada (revisão ${revision}). Nenhum processo está rodando; vale desde a partida.`,
+    pauseNotStored: (why: string) =>
+      `${why} A mesa não está em pausa. Ela não envia lance cujo registro não consegue guardar, mas continua quando houver espaço: libere espaço e repita o comando, ou encerre o processo (SIGTERM).`,
     storedResume: (revision: number) => `Liberação guardada (revisão ${revision}). Nenhum processo está rodando.`,
     cap: (name: string, limit: string, revision: number, count: number) =>
       `Teto ${name}: ${limit} por dia (revisão ${revision}), obedecido por ${count} processo(s).`,

@@ -48,7 +48,7 @@ function lineOf(outcome: Outcome): string {
   if (values.json) return JSON.stringify(outcome);
   const figures = Object.entries(outcome.figures).map(([name, value]) => `${name} ${value}`);
   const seconds = `${(outcome.durationMs / 1_000).toFixed(1)} s`;
-  const verdict = outcome.passed ? 'held  ' : 'FAILED';
+  const verdict = !outcome.passed ? 'FAILED' : 'skipped' in outcome.figures ? 'skipped' : 'held  ';
   return `${verdict} ${String(outcome.line).padStart(2)} ${outcome.name} (${[seconds, ...figures].join(', ')})${
     outcome.problem === undefined ? '' : `\n       ${outcome.problem}`
   }`;
@@ -67,11 +67,13 @@ const played = scenarios
 if (played.length === 0) refuse(usage, `--line ${wanted}: no scenario is of this line`);
 
 let failed = 0;
+let skipped = 0;
 for (const scenario of played) {
   const outcome = await play(scenario);
   if (!outcome.passed) failed += 1;
+  if ('skipped' in outcome.figures) skipped += 1;
   console.log(lineOf(outcome));
 }
-if (!values.json) console.log(`${played.length - failed} held, ${failed} failed`);
+if (!values.json) console.log(`${played.length - failed - skipped} held, ${failed} failed, ${skipped} skipped`);
 // A scenario that failed may have left a timer behind.
 process.exit(failed === 0 ? 0 : 1);

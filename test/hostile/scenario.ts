@@ -7,6 +7,9 @@ export type Scenario = {
   line: number;
   /** What is done to the daemon, in a few words. */
   name: string;
-  /** In an empty directory that is removed afterwards. Throws when the daemon did not hold; resolves to what was measured. */
+  /**
+   * In an empty directory that is removed afterwards. Throws when the daemon did not hold; resolves to what was measured, with the
+   * figure `skipped` where the machine lacks something, which it names.
+   */
   run: (directory: string) => Promise<Figures>;
 };

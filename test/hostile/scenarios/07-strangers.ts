@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { adminToken, type Daemon, startDaemon, webhookToken } from '../daemon.ts';
 import type { Scenario } from '../scenario.ts';
 
-const posts = 120;
+const posts = 60;
 const bodyBytes = 5_000_000;
 const idleConnections = 1_200;
 const wrongTokens = 40;
