@@ -99,6 +99,8 @@ export type Engine = {
   flowDesk: FlowDesk | null;
   /** What decisions follow now; null: nothing may be decided. */
   policy: () => Policy | null;
+  /** Of what the store found out by itself. */
+  countAlarm: Metrics['countAlarm'];
   /** No new webhooks, no new bids; what is under way is waited for. */
   stop: () => Promise<void>;
 };
@@ -184,6 +186,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     desk,
     flowDesk,
     policy: () => rules.policy(parts.clock.now()),
+    countAlarm: metrics.countAlarm,
     stop: async () => {
       house?.stop();
       await server.close();

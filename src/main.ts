@@ -114,19 +114,24 @@ function refusedFile(path: string, problems: readonly string[]): Fault {
   return new Fault('configuration-invalid', `${path} is refused:\n${problems.map((text) => `  ${text}`).join('\n')}`);
 }
 
+type StoreWatchers = {
+  vault: Vault;
+  journal: Journal;
+  onFault: (fault: Fault) => void;
+  /** Once, until the heads of the log are anchored again. */
+  onAnchorFault: (text: string) => void;
+};
+
 type OpenStore = Store & Pick<WholeStore, 'chainHeads'> & { close: () => Promise<void> };
 
-async function openStore(
-  config: Config,
-  watchers: { vault: Vault; journal: Journal; onFault: (fault: Fault) => void },
-): Promise<OpenStore> {
+async function openStore(config: Config, watchers: StoreWatchers): Promise<OpenStore> {
   switch (config.store.backend) {
     case 'embedded':
       return openEmbeddedStore({
         directory: config.store.dataDir,
         onFault: watchers.onFault,
         anchor: anchorOf(config.store.dataDir, config, watchers.journal),
-        onAnchorFault: (text) => watchers.journal.error('anchor-unwritten', { text }),
+        onAnchorFault: watchers.onAnchorFault,
       });
     case 'kafka':
       return whenThere(config.store, config, watchers);
@@ -167,10 +172,14 @@ function anchorAt(dataDir: string, { audit, pseudonymKey }: Place): AnchorPlace 
 async function whenThere(
   place: Extract<StorePlace, { backend: 'kafka' }>,
   { http, audit, pseudonymKey }: Config,
-  watchers: { vault: Vault; journal: Journal; onFault: (fault: Fault) => void },
+  watchers: StoreWatchers,
 ): Promise<OpenStore> {
   const { journal } = watchers;
-  const anchors = { key: createAuditKey(audit.key ?? pseudonymKey), everyMs: audit.anchorMs };
+  const anchors = {
+    key: createAuditKey(audit.key ?? pseudonymKey),
+    everyMs: audit.anchorMs,
+    onFault: watchers.onAnchorFault,
+  };
   const waiting = createWaitingServer(http);
   let alarmed = false;
   const onWaiting = (fault: Fault): void => {
@@ -207,7 +216,7 @@ async function openSharedStore(
     create: boolean;
     onWaiting: (fault: Fault) => void;
     /** Compares the log with its anchors, and writes further ones; null: neither. */
-    anchors: { key: AuditKey; everyMs: number } | null;
+    anchors: { key: AuditKey; everyMs: number; onFault: (text: string) => void } | null;
   },
 ): Promise<OpenStore> {
   const { vault, journal, onFault, appendTimeoutMs, create, onWaiting, anchors } = watchers;
@@ -231,7 +240,7 @@ async function openSharedStore(
       await records.close();
       throw fault;
     }
-    if (anchors !== null) audit?.start(anchors.everyMs);
+    if (anchors !== null) audit?.start(anchors.everyMs, anchors.onFault);
     const { views, margins, queryBudget, flows, control } = shared;
     return {
       log: records.log,
@@ -348,7 +357,16 @@ async function openEngine(parts: {
   const outcomes = readOutcomeTable(JSON.parse(readText(packageFile('config/outcomes.json'))));
   if (outcomes.kind === 'refused') throw refusedFile('config/outcomes.json', outcomes.problems);
   const vault = createVault(config.pseudonymKey);
-  const opening = openStore(config, { vault, journal: parts.journal, onFault: parts.onFault });
+  // Counted as soon as there is somebody to count.
+  let unwritten = 0;
+  let countAlarm: Engine['countAlarm'] = () => {
+    unwritten += 1;
+  };
+  const onAnchorFault = (text: string): void => {
+    parts.journal.error('alarm', { code: 'anchor-unwritten', text });
+    countAlarm('anchor-unwritten');
+  };
+  const opening = openStore(config, { vault, journal: parts.journal, onFault: parts.onFault, onAnchorFault });
   // Holidays take as long to read as the store's thread or servers to answer.
   prepareCalendar(dayOf(clock.now()), config.pricing.maxInstallments, config.pricing.payrollCalendar);
   const store = await opening;
@@ -395,6 +413,8 @@ async function openEngine(parts: {
     await store.close();
     throw fault;
   });
+  countAlarm = engine.countAlarm;
+  for (; unwritten > 0; unwritten -= 1) countAlarm('anchor-unwritten');
   return {
     engine,
     store,

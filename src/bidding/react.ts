@@ -28,7 +28,7 @@ const deskCodes = [
 ] as const;
 export type DeskCode = (typeof deskCodes)[number];
 
-const alarmCodes = [
+export const alarmCodes = [
   'foreign-bid',
   'rejected-unclassified',
   'result-missing',

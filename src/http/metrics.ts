@@ -27,10 +27,13 @@ export type GaugeSample = {
   timeDoubted: boolean;
 };
 
+/** Alarms of neither desk: of the door, and of the store. */
+export const furtherAlarms = ['webhook-failed', 'anchor-unwritten'] as const;
+
 export type Metrics = {
   observeDesk: (event: DeskEvent) => void;
-  /** Of what follows a won bid, or of the door. */
-  countAlarm: (code: FlowAlarm | 'webhook-failed') => void;
+  /** Of what follows a won bid, of the door, or of the store. */
+  countAlarm: (code: FlowAlarm | (typeof furtherAlarms)[number]) => void;
   observeDoor: (report: DoorReport) => void;
   observeRefusal: (report: RefusalReport) => void;
   observeAppend: (durationMs: number) => void;

@@ -9,14 +9,16 @@ import { competenceOf, type MarginFact, marginValidityMs } from '../wire/checks/
 import { nextSlot } from './evolve.ts';
 import type { FlowSettings } from './settings.ts';
 
-export type FlowAlarm =
-  | 'flow-frozen'
-  | 'partition-closed'
-  | 'operation-unclear'
-  | 'note-late'
-  | 'note-differs'
-  | 'flow-refused'
-  | 'event-unclaimed';
+export const flowAlarms = [
+  'flow-frozen',
+  'partition-closed',
+  'operation-unclear',
+  'note-late',
+  'note-differs',
+  'flow-refused',
+  'event-unclaimed',
+] as const;
+export type FlowAlarm = (typeof flowAlarms)[number];
 
 export type FlowCommand =
   /** Ask the ledger where the won bid stands. */

@@ -6,6 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { alarmCodes } from '../../src/bidding/react.ts';
+import { furtherAlarms } from '../../src/http/metrics.ts';
+import { storeUnreachable } from '../../src/http/waiting.ts';
+import { flowAlarms } from '../../src/origination/react.ts';
 import { describeWithProgram } from '../stack/suite.ts';
 
 const file = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
@@ -109,5 +113,14 @@ test('every alert has a part of the runbooks', () => {
   assert.deepEqual(
     links,
     names.map((name) => name.toLowerCase()),
+  );
+});
+
+test('the runbooks say what to do about every alarm', () => {
+  const [, part] = readFileSync(file('docs/runbooks.md'), 'utf8').split('## LanceAlarm');
+  const codes = [...alarmCodes, ...flowAlarms, ...furtherAlarms, storeUnreachable];
+  assert.deepEqual(
+    codes.filter((code) => !part!.includes(`\`${code}\``)),
+    [],
   );
 });

@@ -21,6 +21,8 @@ type Anchor = { key: string; at: number; parts: Record<string, Part>; restored?:
 const anchorPartition = 0;
 const readWaitMs = 500;
 const allReplicas = -1;
+const writeAttempts = 3;
+const retryMs = 500;
 /** A start looks at so many of the latest anchors: those of processes that wrote at the same time stand side by side. */
 const latestAnchors = 50;
 /** An anchor of another process that is younger than this share of the period is as good as one's own. */
@@ -29,8 +31,8 @@ const freshShare = 0.8;
 export type KafkaAnchors = {
   /** Rejects with `store-set-back` where the log is shorter than an anchor says, or is another one. */
   refuseSetBack: () => Promise<void>;
-  /** From now on anchors are written every `everyMs`. */
-  start: (everyMs: number) => void;
+  /** From now on anchors are written every `everyMs`. `onFault` hears once, until one is written again, why none was. */
+  start: (everyMs: number, onFault: (text: string) => void) => void;
   /** What the log holds is what counts from now on. */
   restart: () => Promise<void>;
   heads: () => Promise<{ now: ChainHeads; known: ChainHeads | null }>;
@@ -46,6 +48,8 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
   let timer: NodeJS.Timeout | null = null;
   let period = 0;
   let writing: Promise<void> | null = null;
+  let faulty = false;
+  let onFault: (text: string) => void = () => undefined;
 
   async function isThere(): Promise<boolean> {
     const admin = kafka.admin();
@@ -150,8 +154,15 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
   }
 
   function guardedWrite(): Promise<void> {
-    writing ??= write()
-      .catch((fault: unknown) => onLine('error', `the anchor of the log was not written: ${String(fault)}`))
+    writing ??= retried(write)
+      .then(() => {
+        faulty = false;
+      })
+      .catch((fault: unknown) => {
+        if (!faulty)
+          onFault(`the anchor of the log was not written: ${fault instanceof Error ? fault.message : fault}`);
+        faulty = true;
+      })
       .finally(() => {
         writing = null;
       });
@@ -160,11 +171,12 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
 
   return {
     refuseSetBack: compare,
-    start: (everyMs) => {
+    start: (everyMs, hear) => {
+      onFault = hear;
       period = everyMs;
       timer = setInterval(() => void guardedWrite(), everyMs);
     },
-    restart: () => write(true),
+    restart: () => retried(() => write(true)),
     heads: async () => {
       const now: Record<string, readonly [number, string]> = {};
       for (const each of anchoredTopics) {
@@ -309,9 +321,25 @@ async function* recordsOf(
   for (let next = from; next < to; ) {
     const fetched = await reader.fetch(topic, new Map([[partition, next]]), readWaitMs);
     const records = fetched.get(partition)?.records ?? [];
-    if (records.length === 0) return;
+    // Fewer would have another hash, and look like a log that was changed.
+    if (records.length === 0) {
+      throw new Fault('log-unavailable', `Kafka: ${topic}/${partition} did not give the record at ${next}.`);
+    }
     for (const record of records) if (record.offset < to) yield record;
     next = records.at(-1)!.offset + 1;
+  }
+}
+
+/** A topic made a moment ago may have no leader yet, and a server that was asked at its start may not answer. */
+async function retried(work: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await work();
+      return;
+    } catch (fault) {
+      if (!(fault instanceof Fault) || !fault.retryable || attempt === writeAttempts) throw fault;
+      await new Promise((resolve) => setTimeout(resolve, retryMs));
+    }
   }
 }
 

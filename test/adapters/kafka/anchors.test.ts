@@ -32,7 +32,7 @@ async function live(settings: KafkaSettings, first: number, count: number): Prom
   await withLog(settings, async ({ log }) => {
     const anchors = openAnchors(settings, key, quiet);
     await anchors.refuseSetBack();
-    anchors.start(longMs);
+    anchors.start(longMs, assert.fail);
     await log.append(entries(first, count));
     await anchors.close();
   });
