@@ -26,6 +26,12 @@ export type Daemon = {
 
 const running = new Set<Daemon>();
 
+/** Where each process finds the code that the one before it has compiled: most of the time of a start. */
+let compiled: Readonly<Record<string, string>> = {};
+export function shareCompiledCode(directory: string): void {
+  compiled = { NODE_COMPILE_CACHE: directory };
+}
+
 /** Kills what a scenario that failed has left running. */
 export async function endDaemons(): Promise<void> {
   for (const daemon of running) {
@@ -57,6 +63,7 @@ export async function startDaemon(options: {
     LANCE_ACCESS_TOKEN: 'not-used',
     LANCE_CONTACT_URL: 'https://parceiro.example/credito',
     LANCE_PSEUDONYM_KEY: 'a key of the hostile runs and of nothing else',
+    ...compiled,
     ...environment,
   };
   const child = startDesk({
@@ -91,7 +98,7 @@ export function lanceCommand(
   environment: Readonly<Record<string, string>>,
   words: readonly string[],
 ): Promise<{ code: number; said: string }> {
-  const env = { PATH: process.env.PATH ?? '', LANCE_LANG: 'en', ...environment };
+  const env = { PATH: process.env.PATH ?? '', LANCE_LANG: 'en', ...compiled, ...environment };
   return new Promise((resolve) => {
     execFile(process.execPath, [mainFile, ...words], { env }, (fault, said, complaint) => {
       resolve({ code: fault === null ? 0 : Number(fault.code), said: said + complaint });

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readOptions, refuse, wholeNumber } from '../command-line.ts';
-import { endDaemons } from './daemon.ts';
+import { endDaemons, shareCompiledCode } from './daemon.ts';
 import type { Figures, Scenario } from './scenario.ts';
 
 const usage = 'usage: npm run hostile -- [--line N] [--json]';
@@ -66,6 +66,8 @@ const played = scenarios
   .sort((one, other) => one.line - other.line);
 if (played.length === 0) refuse(usage, `--line ${wanted}: no scenario is of this line`);
 
+const compiled = mkdtempSync(join(tmpdir(), 'lance-hostile-compiled-'));
+shareCompiledCode(compiled);
 let failed = 0;
 let skipped = 0;
 for (const scenario of played) {
@@ -74,6 +76,7 @@ for (const scenario of played) {
   if ('skipped' in outcome.figures) skipped += 1;
   console.log(lineOf(outcome));
 }
+rmSync(compiled, { recursive: true, force: true });
 if (!values.json) console.log(`${played.length - failed - skipped} held, ${failed} failed, ${skipped} skipped`);
 // A scenario that failed may have left a timer behind.
 process.exit(failed === 0 ? 0 : 1);

@@ -48,7 +48,7 @@ export const scenario: Scenario = {
       cpSync(whole, data, { recursive: true });
       damage(join(data, 'lance.sqlite'));
       const startedAt = performance.now();
-      const daemon = await startDaemon({ directory, environment: { NODE_COMPILE_CACHE: join(directory, 'compiled') } });
+      const daemon = await startDaemon({ directory });
       environment = daemon.environment;
       // A page that only a later write needs is found then: the process ends all the same, and in time.
       const exited = await withinTime(daemon.exited, patienceMs, `${name}: it did not end`);

@@ -34,7 +34,6 @@ export const scenario: Scenario = {
     const environment = {
       LANCE_BASE_URL: serviceUrl,
       LANCE_ACCESS_TOKEN: settings.tokens.accessToken,
-      NODE_COMPILE_CACHE: join(directory, 'compiled'),
     };
     const tap = createTap();
     try {
