@@ -24,6 +24,8 @@ export type BidSender = {
   heldMs: () => number | null;
   /** The request is closed: nothing is remembered of it. */
   forget: (requestId: RequestId) => void;
+  /** Found with its partition: even a claim of this process may have been sent by an owner in between. */
+  found: (requestId: RequestId) => void;
   /** Somebody else goes on with it: no further attempt, and nothing said of those that were made; they are presumed. */
   abandon: (requestId: RequestId) => void;
 };
@@ -138,6 +140,9 @@ export function createBidSender(
     heldMs: heldMs.value,
     forget: (requestId) => {
       attempted.delete(requestId);
+    },
+    found: (requestId) => {
+      attempted.add(requestId);
     },
     abandon: (requestId) => {
       if (sending.has(requestId)) abandoned.add(requestId);

@@ -92,7 +92,10 @@ export function createDesk(world: DeskWorld): Desk {
   async function onLive(partition: number, position: number): Promise<void> {
     const rows = await ledger.load(partition, position);
     // An end begun before may have been read back by another owner alone; one that is begun twice is absorbed by the fold.
-    for (const { state } of rows) ending.delete(state.requestId);
+    for (const { state } of rows) {
+      ending.delete(state.requestId);
+      if (state.phase === 'claimed') sender.found(state.requestId);
+    }
     await act(rows);
   }
 

@@ -95,12 +95,10 @@ export function createTimeWatch(options: {
   }
 
   async function newestRecordAt(): Promise<EpochMs | null> {
-    let newest: EpochMs | null = null;
-    for (const [partition, end] of await log.ends('auctions')) {
-      const [last] = end === 0 ? [] : await log.read('auctions', partition, end - 1, 1);
-      if (last !== undefined) newest = Math.max(newest ?? last.record.at, last.record.at);
-    }
-    return newest;
+    const filled = [...(await log.ends('auctions'))].filter(([, end]) => end > 0);
+    const last = await Promise.all(filled.map(([partition, end]) => log.read('auctions', partition, end - 1, 1)));
+    const times = last.flatMap((entries) => entries.map(({ record }) => record.at));
+    return times.length === 0 ? null : Math.max(...times);
   }
 
   /** The log may be away for a while. */

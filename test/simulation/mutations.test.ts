@@ -65,7 +65,7 @@ const mutations: readonly Mutation[] = [
   {
     name: '2xx before the commit',
     file: 'src/http/door.ts',
-    search: 'const taken = await Promise.race([appended(entriesOf(reading)), tooLate.promise]);',
+    search: 'const taken = await appended(entriesOf(reading));',
     replacement: "void appended(entriesOf(reading));\n      const taken = 'durable' as string;",
     caughtAs: ['ack-before-commit'],
   },
@@ -114,7 +114,7 @@ const mutations: readonly Mutation[] = [
   {
     name: 'stale control obeyed for ever (defect line 26)',
     file: 'src/bidding/gate.ts',
-    search: "if (known === null || clock.now() - known.readAt > settings.controlMaxAgeMs) return 'control-stale';",
+    search: "if (known === null || isStale()) return 'control-stale';",
     replacement: "if (known === null) return 'control-stale';",
     caughtAs: ['paused'],
   },

@@ -89,9 +89,9 @@ export function createLives(world: LivesWorld): Lives {
     // A machine whose clock is set some time after its start; without any record nothing tells that it is wrong.
     if (
       world.log.store.topics.auctions.some((entries) => entries.length > 0) &&
-      faults.strikes('clock-corrected', 0.03)
+      faults.strikes('clock-corrected', 0.02)
     )
-      step(process, chance.pick([-1, 1]) * chance.between(2 * hourMs, 96 * hourMs), chance.between(500, 4_000));
+      step(process, chance.pick([-1, 1]) * chance.between(2 * hourMs, 96 * hourMs), chance.between(500, 3_000));
     const clock = time.clockOf(process);
     const log = createEventLog(world.log, process);
     const control = createControl(remote, world.control, process);

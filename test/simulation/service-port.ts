@@ -183,7 +183,7 @@ export function createService(world: ServiceWorld, process: Process): Service {
     askSkew: () => {
       if (!process.alive) return never();
       const delayMs = chance.between(2, 200);
-      if (faults.strikes('time-untold', 0.3)) return later(delayMs, null);
+      if (faults.strikes('time-untold', 0.15)) return later(delayMs, null);
       // Cut to the second, and read half a second late on average.
       const toldAt = Math.floor(time.now() / 1_000) * 1_000 + 500;
       return later(delayMs, toldAt - clock.now());

@@ -313,10 +313,10 @@ function chaos(stage: Stage): void {
   if (chance.happens(0.25)) keepCopy(views);
   if (faults.strikes('freeze', 0.02)) lives.freeze(process, chance.pick([300, 2_000, 6_000, 15_000]));
   if (process.stepMs === 0) {
-    const ahead = faults.strikes('clock-ahead', 0.003);
-    const behind = !ahead && faults.strikes('clock-behind', 0.003);
-    if (ahead) lives.step(process, chance.pick([3_000, 60_000, 300_000, 4 * 86_400_000]), chance.between(200, 3_000));
-    if (behind) lives.step(process, -chance.pick([3_000, 60_000, 1_200_000]), chance.between(200, 5_000));
+    const ahead = faults.strikes('clock-ahead', 0.002);
+    const behind = !ahead && faults.strikes('clock-behind', 0.002);
+    if (ahead) lives.step(process, chance.pick([3_000, 60_000, 300_000, 4 * 86_400_000]), chance.between(200, 2_000));
+    if (behind) lives.step(process, -chance.pick([3_000, 60_000, 1_200_000]), chance.between(200, 3_000));
   }
   if (faults.strikes('crash', 0.012)) lives.crash(process);
   if (faults.strikes('graceful-restart', 0.006)) lives.restart(process);
@@ -330,7 +330,7 @@ function chaos(stage: Stage): void {
     if (chance.happens(0.7)) time.after(chance.between(0, 1_500), null, () => pause(stage));
   }
   for (const group of evidence.log.groups?.values() ?? []) {
-    if (faults.strikes('partitions-moved', 0.02)) group.move(chance);
+    if (faults.strikes('partitions-moved', 0.012)) group.move(chance);
   }
   if (!stage.fixedRules && faults.strikes('rules-changed', 0.02))
     changeRules(stage, chance.pick(evidence.rules.all).hash);
