@@ -17,6 +17,8 @@ import { createSlots } from './slots.ts';
 export type BidSender = {
   /** The record that ends the claim; null when it is being sent already, or is over elsewhere. */
   send: (row: LedgerRow) => Promise<Answered | Passed | null>;
+  /** This process appends a claim: until the partition goes, nobody else can send it. */
+  wrote: (requestId: RequestId) => void;
   isSending: (requestId: RequestId) => boolean;
   /** Being sent, or waiting for a slot. */
   count: () => number;
@@ -24,14 +26,13 @@ export type BidSender = {
   heldMs: () => number | null;
   /** The request is closed: nothing is remembered of it. */
   forget: (requestId: RequestId) => void;
-  /** Found with its partition: even a claim of this process may have been sent by an owner in between. */
-  found: (requestId: RequestId) => void;
   /** Somebody else goes on with it: no further attempt, and nothing said of those that were made; they are presumed. */
   abandon: (requestId: RequestId) => void;
+  abandonAll: () => void;
 };
 
 export function createBidSender(
-  world: Omit<SendWorld, 'gateOpen' | 'over' | 'inFlight'> & {
+  world: Omit<SendWorld, 'gateOpen' | 'over' | 'inFlight' | 'othersMaySend'> & {
     instance: string;
     gate: Gate;
     ledger: Ledger;
@@ -42,34 +43,33 @@ export function createBidSender(
   },
 ): BidSender {
   const { gate, ledger, observer } = world;
-  const sending = new Set<RequestId>();
-  /** Claims that this process has begun to send: taken up again, an earlier attempt may have landed. */
-  const attempted = new Set<RequestId>();
-  const abandoned = new Set<RequestId>();
+  const sending = new Map<RequestId, { abandoned: boolean }>();
+  /** Claims written here that nobody has begun to send: any other one, taken up, may have landed. */
+  const unsent = new Set<RequestId>();
   const slots = createSlots(world.clock, world.sendLimit.current);
   const heldMs = createMean();
 
   async function send(row: LedgerRow): Promise<Answered | Passed | null> {
     const { claim, requestId, request } = row.state;
     if (claim === null || sending.has(requestId)) return null;
-    sending.add(requestId);
+    const current = { abandoned: false };
+    sending.set(requestId, current);
     observer({ kind: 'step', step: 'reserved' });
     const job: SendJob = {
       requestId,
       claim,
       deadlineAt: deadlineOf(row.state, world.settings),
       receivedAt: request?.receivedAt ?? claim.at,
-      inherited: claim.instance !== world.instance || attempted.has(requestId),
+      inherited: claim.instance !== world.instance || !unsent.has(requestId),
     };
-    attempted.add(requestId);
+    unsent.delete(requestId);
     // Nothing is written while it is not known that the claim still stands.
     const stands = () => {
       const known = ledger.get(requestId)?.state;
       return known?.phase === 'claimed' && known.frozen === undefined;
     };
-    if (!row.hadRoom && !(await findsRoom(job, stands))) {
+    if (!row.hadRoom && !(await findsRoom(job, () => current.abandoned || (world.isLive() && !stands())))) {
       sending.delete(requestId);
-      abandoned.delete(requestId);
       return withoutRoom(job);
     }
     // What a process before this one had under way is not held up by what this one learns anew.
@@ -80,8 +80,9 @@ export function createBidSender(
     const record = await sendClaim(
       {
         ...world,
-        stopping: () => world.stopping() || abandoned.has(requestId),
-        gateOpen: () => gate.isOpen() && stands() && !abandoned.has(requestId) && world.owns(requestId),
+        stopping: () => world.stopping() || current.abandoned,
+        gateOpen: () => gate.isOpen() && stands() && !current.abandoned && world.owns(requestId),
+        othersMaySend: () => !world.soleOwner && (current.abandoned || !world.owns(requestId)),
         over: () => world.isLive() && !stands(),
         inFlight: slots.taken,
       },
@@ -92,7 +93,6 @@ export function createBidSender(
       slots.leave();
     }
     sending.delete(requestId);
-    abandoned.delete(requestId);
     if (record !== null) observer({ kind: 'step', step: 'answer-received' });
     return record;
   }
@@ -102,12 +102,11 @@ export function createBidSender(
    * claim. While everything is read again it is not known whether the claim stands: that is no end. Undecided at an end it has
    * room, for it is not sent any more.
    */
-  async function findsRoom({ requestId, claim, deadlineAt }: SendJob, stands: () => boolean): Promise<boolean> {
+  async function findsRoom({ claim, deadlineAt }: SendJob, isGone: () => boolean): Promise<boolean> {
     const { caps } = claim;
     const keys = [...new Set(caps.flatMap((cap) => cap.keys))];
     const cutoffAt = cutoffOf(deadlineAt, world.service, world.settings);
-    const isOver = () => world.stopping() || abandoned.has(requestId) || (world.isLive() && !stands());
-    while (keys.length > 0 && !isOver() && world.clock.now() < cutoffAt) {
+    while (keys.length > 0 && !world.stopping() && !isGone() && world.clock.now() < cutoffAt) {
       const usage = await wholeUsage(keys);
       if (usage !== null) return fullCap(caps, usage, { amountCents: 0, count: 0 }) === null;
       await sleep(world.clock, world.settings.retryFirstMs);
@@ -135,17 +134,21 @@ export function createBidSender(
 
   return {
     send,
+    wrote: (requestId) => unsent.add(requestId),
     isSending: (requestId) => sending.has(requestId),
     count: () => sending.size,
     heldMs: heldMs.value,
     forget: (requestId) => {
-      attempted.delete(requestId);
-    },
-    found: (requestId) => {
-      attempted.add(requestId);
+      unsent.delete(requestId);
     },
     abandon: (requestId) => {
-      if (sending.has(requestId)) abandoned.add(requestId);
+      unsent.delete(requestId);
+      const current = sending.get(requestId);
+      if (current !== undefined) current.abandoned = true;
+    },
+    abandonAll: () => {
+      unsent.clear();
+      for (const current of sending.values()) current.abandoned = true;
     },
   };
 }

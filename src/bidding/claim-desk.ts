@@ -38,7 +38,7 @@ export function createClaimDesk(world: {
   ledger: Ledger;
   outbox: Outbox;
   agenda: Agenda;
-  sender: Pick<BidSender, 'count' | 'heldMs'>;
+  sender: Pick<BidSender, 'count' | 'heldMs' | 'wrote'>;
   sendLimit: SendLimit;
   owns: (requestId: RequestId) => boolean;
   isEnding: (requestId: RequestId) => boolean;
@@ -80,6 +80,7 @@ export function createClaimDesk(world: {
         continue;
       }
       claiming.set(requestId, clock.monotonicMs());
+      world.sender.wrote(requestId);
       left -= 1;
       claims.push({ topic: 'auctions', key: requestId, record: claimOf(waiting, now) });
     }

@@ -92,10 +92,7 @@ export function createDesk(world: DeskWorld): Desk {
   async function onLive(partition: number, position: number): Promise<void> {
     const rows = await ledger.load(partition, position);
     // An end begun before may have been read back by another owner alone; one that is begun twice is absorbed by the fold.
-    for (const { state } of rows) {
-      ending.delete(state.requestId);
-      if (state.phase === 'claimed') sender.found(state.requestId);
-    }
+    for (const { state } of rows) ending.delete(state.requestId);
     await act(rows);
   }
 
@@ -376,11 +373,12 @@ export function createDesk(world: DeskWorld): Desk {
   }
 
   /**
-   * The views lost what was folded: everything at hand is read again. What was under way may never be read back here,
-   * when another process folds it first; begun again it is absorbed by the fold.
+   * Everything at hand is read again. What was under way may never be read back here, when another process folds it first; begun
+   * again it is absorbed by the fold. Partitions may go to others in between, and not come back.
    */
   function forgetAll(): void {
-    ledger.clear();
+    letGo(ledger.clear());
+    sender.abandonAll();
     curves.clear();
     deciding.clear();
     claims.clear();
@@ -389,7 +387,11 @@ export function createDesk(world: DeskWorld): Desk {
 
   /** Somebody else goes on with these requests, from the log alone. */
   function lose(partition: number): void {
-    for (const requestId of ledger.lose(partition)) {
+    letGo(ledger.lose(partition));
+  }
+
+  function letGo(requestIds: readonly RequestId[]): void {
+    for (const requestId of requestIds) {
       agenda.remove(requestId);
       queue.remove(requestId);
       links.unpark(requestId);

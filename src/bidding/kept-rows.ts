@@ -21,7 +21,8 @@ export type KeptRows<Row, Entry> = {
   lose: (partition: number) => string[];
   all: () => Row[];
   count: () => number;
-  clear: () => void;
+  /** Forgets all rows, and says which they were. */
+  clear: () => string[];
 };
 
 type FoldWork<Row, Entry, Folded> = {
@@ -124,7 +125,11 @@ export function createKeptRows<Row, Entry>(options: {
     },
     all: () => [...kept.values()].map(({ row }) => row),
     count: () => kept.size,
-    clear: () => kept.clear(),
+    clear: () => {
+      const all = [...kept.keys()];
+      kept.clear();
+      return all;
+    },
   };
 }
 

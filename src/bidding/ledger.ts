@@ -36,8 +36,8 @@ export type Ledger = {
   unknown: () => { count: number; oldestAt: EpochMs | null };
   /** Money promised in open requests, in cents by status. */
   exposure: () => { held: AmountCents; committed: AmountCents };
-  /** Forgets everything at hand; the views are asked again. */
-  clear: () => void;
+  /** Forgets everything at hand, and says which requests that was; the views are asked again. */
+  clear: () => RequestId[];
 };
 
 /** Frozen ones are open until somebody has looked: whoever takes their partition up says so again. */

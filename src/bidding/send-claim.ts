@@ -25,6 +25,8 @@ export type SendWorld = {
   soleOwner: boolean;
   /** The claim was answered, ended or given up elsewhere meanwhile: no further attempt. */
   over: () => boolean;
+  /** Another process may have, or have had, the request since this one began: what it has sent may be older than our answer. */
+  othersMaySend: () => boolean;
   sendLimit: SendLimit;
   /** Claims being carried to the service right now. */
   inFlight: () => number;
@@ -127,7 +129,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       claimId: job.claim.claimId,
       outcome: answer.outcome,
       attempts,
-      earlierAttemptPossible: landingPossible,
+      earlierAttemptPossible: landingPossible || world.othersMaySend(),
       firstByteAt,
       response: { status, body: null, sealedBody },
     };

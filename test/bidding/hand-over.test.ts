@@ -36,3 +36,44 @@ test('while the controls are stale nothing is decided, for caps by hand are not 
   await world.until(() => world.state().phase !== 'requested');
   assert.deepEqual([world.state().phase, world.state().pass?.code, world.written.length], ['passed', 'cap', 0]);
 });
+
+for (const outcome of [{ kind: 'rejected', code: 'request-expired' }, { kind: 'duplicate' }] as const) {
+  test(`a claim that others had meanwhile may have been sent by them: ${outcome.kind} is no proof`, async () => {
+    const world = await createHandOver();
+    world.world.onAppended = (by, record) => {
+      if (by === 'a' && record.kind === 'claimed') world.give('b');
+    };
+    await world.arrive();
+    await world.until(() => world.written.length === 1);
+    assert.equal(world.written[0]!.by, 'b');
+    world.give('a');
+    await world.until(() => world.written.length === 2);
+    assert.equal(world.written[1]!.by, 'a');
+    assert.equal(world.written[1]!.body, world.written[0]!.body);
+    world.written[1]!.answer(answered(world, outcome));
+    await world.until(() => world.state().phase !== 'claimed');
+    const record = world.records().findLast((each) => each.kind === 'answered');
+    assert.equal(record?.earlierAttemptPossible, true);
+    assert.equal(world.state().phase, outcome.kind === 'rejected' ? 'unknown' : 'accepted-presumed');
+  });
+}
+
+test('an answer that comes after the partition has gone is no proof either: its new owner may have been first', async () => {
+  const world = await createHandOver();
+  await world.arrive();
+  await world.until(() => world.written.length === 1);
+  world.give('b');
+  await world.until(() => world.written.length === 2);
+  world.written[0]!.answer(answered(world, { kind: 'duplicate' }));
+  await world.until(() => world.state().phase !== 'claimed');
+  assert.deepEqual([world.written[0]!.by, world.state().phase], ['a', 'accepted-presumed']);
+});
+
+test('a claim that stayed with its writer is believed', async () => {
+  const world = await createHandOver();
+  await world.arrive();
+  await world.until(() => world.written.length === 1);
+  world.written[0]!.answer(answered(world, { kind: 'rejected', code: 'request-expired' }));
+  await world.until(() => world.state().phase !== 'claimed');
+  assert.equal(world.state().phase, 'rejected');
+});

@@ -75,10 +75,7 @@ export async function createHandOver() {
   function deskOf(name: Name): Desk {
     const process: Process = { id: name, alive: true, diedAt: 0, frozenAt: 0, frozenUntil: 0, skewMs: 0, stepMs: 0 };
     const log = createEventLog(logWorld, process);
-    const service: Pick<
-      Service,
-      'placeBid' | 'networkP99Ms' | 'clockSkewMs' | 'latestSkewMs' | 'skewBelieved' | 'askSkew' | 'ready'
-    > = {
+    const service: Omit<Service, 'listLinks' | 'askLinkDetail'> = {
       placeBid: async ({ body, mayWrite }) => {
         if (!mayWrite()) return { kind: 'not-landed', reason: 'stopped', retryAt: null };
         return new Promise((resolve) => {
@@ -87,9 +84,9 @@ export async function createHandOver() {
       },
       networkP99Ms: () => 40,
       clockSkewMs: () => 0,
+      askSkew: async () => 0,
       latestSkewMs: () => 0,
       skewBelieved: () => true,
-      askSkew: async () => 0,
       ready: () => true,
     };
     return createDesk({

@@ -75,6 +75,7 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
     sendLimit: createSendLimit(settings.sendLimit),
   });
   let ending: Answered | Passed | null | undefined;
+  if (over.instance === undefined) sender.wrote(requestId);
   void sender.send(row).then((record) => {
     ending = record;
   });

@@ -22,7 +22,7 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
   const clock = createManualClock(at + 10);
   const attempts: { at: number; attempt: BidAttempt }[] = [];
   const events: DeskEvent[] = [];
-  const world = { gateOpen, stopping: false, over: false };
+  const world = { gateOpen, stopping: false, over: false, othersMaySend: false };
   const service: Pick<Service, 'placeBid' | 'networkP99Ms' | 'clockSkewMs'> = {
     placeBid: async (attempt) => {
       const play = script[Math.min(attempts.length, script.length - 1)]!;
@@ -43,6 +43,7 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
     gateOpen: () => world.gateOpen,
     stopping: () => world.stopping,
     over: () => world.over,
+    othersMaySend: () => world.othersMaySend,
     sendLimit: createSendLimit(settings.sendLimit),
     inFlight: () => 1,
   };

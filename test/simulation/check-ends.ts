@@ -44,18 +44,22 @@ export function checkEnds(evidence: Evidence, trails: Trails, report: Report): v
 }
 
 /**
- * An answer that takes bytes sent earlier for impossible, given by a process that found the claim of another: that one, or whoever
- * had the request in between, may have sent them. Here the service says that somebody had.
+ * An answer that takes bytes of others for impossible: whoever wrote the claim, or had the request in between, may have sent them
+ * before the answer was given. Here the service says that somebody had. Where all processes act for all requests at once, no
+ * writer of a claim can tell.
  */
-function checkEarlier({ house }: Evidence, requestId: string, trail: readonly Entry[], report: Report): void {
+function checkEarlier({ house, log }: Evidence, requestId: string, trail: readonly Entry[], report: Report): void {
   const claim = ofKind(trail, 'claimed')[0]?.record;
   for (const { record, by } of ofKind(trail, 'answered')) {
     const { kind } = record.outcome;
     if (record.earlierAttemptPossible || (kind !== 'duplicate' && kind !== 'rejected')) continue;
-    if (claim?.claimId !== record.claimId || claim.instance === by) continue;
+    if (claim?.claimId !== record.claimId || (claim.instance === by && log.groups === null)) continue;
     const written = house.written.filter((entry) => entry.requestId === requestId);
-    const own = written.find((entry) => entry.instance === by);
-    const other = written.find((entry) => entry.instance !== by && entry.writtenAt < (own?.writtenAt ?? 0));
+    const judgedAt = Math.max(
+      0,
+      ...written.flatMap((entry) => (entry.instance === by ? entry.arrivals.map(({ at }) => at) : [])),
+    );
+    const other = written.find((entry) => entry.instance !== by && entry.writtenAt < judgedAt);
     if (other === undefined) continue;
     report(
       'truth',

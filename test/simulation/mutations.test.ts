@@ -93,15 +93,29 @@ const mutations: readonly Mutation[] = [
   {
     name: '`abandon` does nothing (defect line 26)',
     file: 'src/bidding/bid-sender.ts',
-    search: 'if (sending.has(requestId)) abandoned.add(requestId);',
+    search: 'if (current !== undefined) current.abandoned = true;',
     replacement: '',
     caughtAs: ['not-owner', 'truth'],
   },
   {
     name: 'an inherited claim not taken for attempted (defect line 26)',
     file: 'src/bidding/bid-sender.ts',
-    search: 'inherited: claim.instance !== world.instance || attempted.has(requestId),',
+    search: 'inherited: claim.instance !== world.instance || !unsent.has(requestId),',
     replacement: 'inherited: false,',
+    caughtAs: ['truth'],
+  },
+  {
+    name: 'a claim of ours that others had meanwhile taken for unsent',
+    file: 'src/bidding/bid-sender.ts',
+    search: '    abandon: (requestId) => {\n      unsent.delete(requestId);',
+    replacement: '    abandon: (requestId) => {',
+    caughtAs: ['truth'],
+  },
+  {
+    name: 'an answer after the partition has gone taken for proof',
+    file: 'src/bidding/bid-sender.ts',
+    search: '!world.soleOwner && (current.abandoned || !world.owns(requestId))',
+    replacement: 'false',
     caughtAs: ['truth'],
   },
   {
