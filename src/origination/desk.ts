@@ -80,18 +80,27 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   const intake = createFlowIntake({
     ...{ log, flows, clock, maxEntries: batchEntries, retryMs: settings.retryMs, stopping: () => stopping },
     onBatch,
-    onLive: async (partition, position) => act(await ledger.load(partition, position)),
+    onLive,
     onLost: (partition) => {
       for (const flowId of ledger.lose(partition)) agenda.remove(flowId);
+      sender.partitionsGone();
     },
     onClosed: (text) => observer({ kind: 'alarm', code: 'partition-closed', flowId: null, text }),
     onCallbacks: callbacks.handle,
     onRestart: () => {
       ledger.clear();
       busy.clear();
+      sender.partitionsGone();
     },
     onFault,
   });
+
+  async function onLive(partition: number, position: number): Promise<void> {
+    const states = await ledger.load(partition, position);
+    // What was on its way before may have been read back by another owner alone; a second record is absorbed by the fold.
+    for (const { flowId } of states) busy.delete(flowId);
+    await act(states);
+  }
 
   function onFault(fault: unknown): void {
     const { code, message } = fault instanceof Fault ? fault : { code: 'fault', message: String(fault) };
@@ -228,8 +237,10 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     sequence += 1;
     const { body, path, idempotencyKey } = preparation.prepared;
     busy.add(flowId);
+    const intentId = `${instance}:${sequence}`;
+    sender.wrote(intentId);
     const record: FlowRecord = {
-      ...{ kind: 'intended', flowId, at: now, intentId: `${instance}:${sequence}`, instance, operation, slot },
+      ...{ kind: 'intended', flowId, at: now, intentId, instance, operation, slot },
       ...{ idempotencyKey, path, sealedBody: vault.seal(sealedPlaces.flowBody(flowId), body), expected },
     };
     spawn(outbox.keep([entryOf(record)]).then(() => observer({ kind: 'step', step: 'flow-intended' })));

@@ -11,6 +11,10 @@ import type { LoanService } from './ports.ts';
 type FlowSender = {
   /** `body`: the intent's bytes, opened. Null: it is being sent already. */
   send: (state: FlowState, body: string, mayWrite: () => boolean) => Promise<FlowAnswered | null>;
+  /** This process appends an intent: until the partition goes, nobody else can send it. */
+  wrote: (intentId: string) => void;
+  /** Partitions have gone, and may come back: others may have sent whatever has a key. */
+  partitionsGone: () => void;
   /** This process has sent the intent, or is at it. */
   tried: (intentId: string) => boolean;
   forget: (intentId: string) => void;
@@ -27,13 +31,15 @@ export function createFlowSender(parts: {
   const { instance, service, vault, clock } = parts;
   const sending = new Set<string>();
   const tried = new Set<string>();
+  /** Intents written here that nobody else can have sent. */
+  const ownAlone = new Set<string>();
 
   async function send(state: FlowState, body: string, mayWrite: () => boolean): Promise<FlowAnswered | null> {
     const { operation, slot, intent, unknowns } = state.operation!;
     const { intentId, path, idempotencyKey } = intent!;
     if (sending.has(intentId)) return null;
     sending.add(intentId);
-    const before = tried.has(intentId) || unknowns > 0 || intent!.instance !== instance;
+    const before = tried.has(intentId) || unknowns > 0;
     tried.add(intentId);
     const prepared: Prepared = {
       ...{ operation, operationId: `${state.flowId}:${slot}`, path, idempotencyKey },
@@ -46,7 +52,7 @@ export function createFlowSender(parts: {
     return {
       ...{ kind: 'answered', flowId: state.flowId, at: clock.now(), intentId, instance },
       result: resultOf(prepared, result),
-      earlierAttemptPossible: before,
+      earlierAttemptPossible: before || !ownAlone.has(intentId),
       firstByteAt: heard?.firstByteAt ?? null,
       status: heard?.response?.status ?? null,
       sealedAnswer:
@@ -58,8 +64,13 @@ export function createFlowSender(parts: {
 
   return {
     send,
+    wrote: (intentId) => ownAlone.add(intentId),
+    partitionsGone: () => ownAlone.clear(),
     tried: (intentId) => tried.has(intentId),
-    forget: (intentId) => tried.delete(intentId),
+    forget: (intentId) => {
+      tried.delete(intentId);
+      ownAlone.delete(intentId);
+    },
     count: () => sending.size,
   };
 }
