@@ -171,7 +171,6 @@ await describeOnStack('commands on Kafka', (stack) => {
         for (const row of listed.filter(({ state }) => resolutionOf(state) !== null)) {
           byPartition.set(await reader.partitionOf('auctions', row.requestId), row);
         }
-        await reader.close();
         assert.ok(
           [...byPartition.keys()].some((partition) => partition > 0),
           'all requests are in partition 0',
