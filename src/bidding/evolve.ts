@@ -17,10 +17,17 @@ const rootSegment = 'all';
 export const takenKey = 'acceptance:taken';
 export const declinedKey = 'acceptance:declined';
 
+/** The contract lets a bid be valid for at most 7 days: no auction that it could win is open for longer. */
+const longestAuctionMs = 7 * 86_400_000;
+/** A proposal that is valid for longer than this past its bid is a mistyped date. */
+const longestProposalMs = 30 * 86_400_000;
+
 /** Last moment of the auction as far as we know, before any allowance. */
 export function deadlineOf({ request }: Pick<RequestState, 'request'>, settings: BiddingSettings): EpochMs {
   if (request === null) return 0;
-  const closesAt = request.closesAt ?? request.receivedAt + settings.windowMs;
+  const { receivedAt } = request;
+  const stated = request.closesAt === null ? null : Math.min(request.closesAt, receivedAt + longestAuctionMs);
+  const closesAt = stated ?? receivedAt + settings.windowMs;
   return request.expiresAt === null ? closesAt : Math.min(closesAt, request.expiresAt);
 }
 
@@ -371,9 +378,14 @@ function timerOf(
   }
 }
 
-/** When what we promised is surely over. */
+/** When what we promised is surely over. A proposal ends after its bid was made, and not absurdly long after the bid's own validity. */
 export function validityEnd(state: RequestState, settings: BiddingSettings): EpochMs {
-  return (state.winner?.validUntil ?? state.claim?.offer.validUntil ?? 0) + settings.graceMs;
+  const { claim, winner, decidedAt, request } = state;
+  const madeAt = claim?.at ?? decidedAt ?? request?.receivedAt ?? 0;
+  const validUntil = claim?.offer.validUntil ?? 0;
+  const told = winner?.validUntil ?? validUntil;
+  const latest = Math.max(madeAt, validUntil) + longestProposalMs;
+  return (told <= madeAt ? validUntil : Math.min(told, latest)) + settings.graceMs;
 }
 
 /** What one folded record changes in the views, besides the state itself. */
@@ -404,7 +416,8 @@ export function viewChanges(
     const keys = after.segmentKeys.length === 0 ? [rootSegment] : after.segmentKeys;
     const { bestRivalCell, bestRivalOffGrid, endedAt } = learnt;
     const trial = before?.trial ?? null;
-    const at = endedAt ?? record.at;
+    // Our own clock bounds it: a result ahead of its time would make all that was learnt before weigh nothing.
+    const at = Math.min(endedAt ?? record.at, record.at);
     const { halfLifeMs } = settings;
     changes.push(...lessonsOf({ segmentKeys: keys, trial, bestRivalCell, bestRivalOffGrid, at, halfLifeMs }));
   }

@@ -8,6 +8,15 @@ export type Settlement = 'settled-won' | 'settled-lost' | 'settled-ambiguous' | 
 /** The service stamps bids in whole seconds with a clock of its own. */
 const stampToleranceMs = 3_000;
 
+/** Results are told late when a door was closed or letters are replayed, and the service's clock may be wrong by its zone. */
+const mostLateMs = 30 * 86_400_000;
+const mostAheadMs = 86_400_000;
+
+/** A time in a result as far as it can be true, for whoever was told at `toldAt`: a mistyped year counts as no time at all. */
+function believedTime(time: EpochMs | null, toldAt: EpochMs): EpochMs | null {
+  return time === null || time < toldAt - mostLateMs || time > toldAt + mostAheadMs ? null : time;
+}
+
 /** Bids that may be ours: by the id of the answer, else by what our bytes say and when they can have arrived. */
 function ownCandidates(
   claim: Claim,
@@ -35,12 +44,12 @@ function ownCandidates(
  * best rival is the same whichever of them is taken out.
  */
 export function readAuction(
-  ended: { startedAt: EpochMs | null; endedAt: EpochMs | null; bids: readonly PublishedBid[] },
+  ended: { at: EpochMs; startedAt: EpochMs | null; endedAt: EpochMs | null; bids: readonly PublishedBid[] },
   claim: Claim | null,
   answer: Answer | null,
   deadlineAt: EpochMs,
 ): AuctionResult {
-  const { endedAt } = ended;
+  const endedAt = believedTime(ended.endedAt, ended.at);
   const inTime = ended.bids.filter(
     (bid) => bid.placedAt === null || endedAt === null || bid.placedAt <= endedAt + stampToleranceMs,
   );
@@ -56,7 +65,7 @@ export function readAuction(
     bestRivalCell = Math.max(0, bid.rateHundredths);
   }
   return {
-    startedAt: ended.startedAt,
+    startedAt: believedTime(ended.startedAt, ended.at),
     endedAt,
     bidCount: inTime.length,
     bestRivalCell,

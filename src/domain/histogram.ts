@@ -73,7 +73,10 @@ export function foldSums(
   }
 }
 
-/** Factor that turns stored weights into weights as of `at`. */
+/**
+ * Factor that turns stored weights into weights as of `at`, 1 at most: before its landmark a histogram does not weigh more, so
+ * that it is finite whatever the clocks have said.
+ */
 export function decayFactor(histogram: Histogram, at: EpochMs, halfLives: HalfLives): number {
-  return Math.exp(-exponentOf(histogram, at, halfLives));
+  return Math.exp(-Math.max(0, exponentOf(histogram, at, halfLives)));
 }

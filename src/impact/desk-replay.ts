@@ -41,7 +41,7 @@ export type DeskReplay = {
 /** The best rival of a recorded auction as the desk reads it; null where its end is not known. */
 export function bestRivalOf({ auction }: RecordedCase): { cell: number; offGrid: boolean } | null {
   if (auction === null) return null;
-  const read = readAuction({ ...auction, bids: auction.rivals }, null, null, 0);
+  const read = readAuction({ ...auction, at: auction.knownAt, bids: auction.rivals }, null, null, 0);
   return { cell: read.bestRivalCell ?? noRivalCell, offGrid: read.bestRivalOffGrid };
 }
 

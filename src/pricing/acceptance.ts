@@ -60,7 +60,8 @@ function answeredShare({ taken, declined, at, halfLifeMs }: OwnWins): number {
     const age = at - landmarkAt;
     return Number.isFinite(halfLifeMs) ? -Math.expm1((-Math.LN2 * age) / halfLifeMs) : age;
   };
-  return Math.max(0, covered(declined)) / covered(taken);
+  const whole = covered(taken);
+  return whole > 0 ? Math.max(0, covered(declined)) / whole : 0;
 }
 
 /**

@@ -200,6 +200,14 @@ function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { k
 /** The service stamps bids in whole seconds, by a clock of its own. */
 const stampToleranceMs = 3_000;
 
+const dayMs = 86_400_000;
+
+/** An end more than 30 days before it was told, or more than a day after, is a mistyped date: as if none was told. */
+function closeOf({ at, endedAt }: Ended): number {
+  const isBelieved = endedAt !== null && at - endedAt <= 30 * dayMs && endedAt - at <= dayMs;
+  return isBelieved ? endedAt : Number.POSITIVE_INFINITY;
+}
+
 /** Published bids that may be ours: by the id that we were given, else by what our bytes say and when they can have come. */
 function ownBids(evidence: Evidence): readonly PublishedBid[] {
   const { claim, answer, ended } = evidence;
@@ -207,7 +215,7 @@ function ownBids(evidence: Evidence): readonly PublishedBid[] {
   const outcome = answer?.outcome;
   if (outcome?.kind === 'accepted') return ended.bids.filter((bid) => bid.bidId === outcome.bidId);
   const { offer, at } = claim;
-  const closesAt = ended.endedAt ?? Number.POSITIVE_INFINITY;
+  const closesAt = closeOf(ended);
   return ended.bids.filter((bid) => {
     if (bid.offGrid || bid.rateHundredths !== offer.rateHundredths) return false;
     if (bid.amountCents !== offer.amountCents || bid.installments !== offer.installments) return false;

@@ -99,10 +99,15 @@ export function foldExposure(run: Run, graceMs: number): ExposureFold {
   const refused = new Map<RequestId, string>();
   const keys = new Set<string>();
 
-  const reservationOf = ({ offer, trace }: Claimed, validUntil: number | null): Reservation => ({
-    keys: bucketsOf(trace.caps),
-    amountCents: offer.amountCents,
-    expiresAt: (validUntil ?? offer.validUntil) + graceMs,
+  /** A proposal that ends before its bid was made is as none; one of more than 30 days past the bid's validity is cut there. */
+  const endOf = ({ at, offer }: Claimed, proposalEnd: number | null): number => {
+    if (proposalEnd === null || proposalEnd <= at) return offer.validUntil;
+    return Math.min(proposalEnd, Math.max(at, offer.validUntil) + 30 * 86_400_000);
+  };
+  const reservationOf = (claimed: Claimed, proposalEnd: number | null): Reservation => ({
+    keys: bucketsOf(claimed.trace.caps),
+    amountCents: claimed.offer.amountCents,
+    expiresAt: endOf(claimed, proposalEnd) + graceMs,
   });
   const promised = new Map<RequestId, Promised>();
   const ended: Promised[] = [];
