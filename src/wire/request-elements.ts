@@ -14,7 +14,7 @@ export type Element = {
   pointer: string;
   /** The item of the list, or the whole body when there is no list. */
   own: JsonValue;
-  /** The whole body with this one alone in its list. */
+  /** The whole body with this one alone in its list, and without the other lists of requests around it. */
   alone: () => JsonValue;
 };
 
@@ -46,16 +46,34 @@ export function onlyElements(root: JsonValue, mapping: RequestMapping, pointers:
     }
     if (!isJsonObject(node)) return undefined;
     let kept = 0;
-    const members = Object.entries<JsonValue>(node).flatMap(([key, value]): [string, JsonValue][] => {
-      const isInside = mapping.containers.has(lowerOf(key)) && typeof value === 'object' && value !== null;
-      if (!isInside) return [[key, value]];
+    const reduced = withContainers(node, mapping, (value, key) => {
       const inner = keep(value, `${pointer}/${key}`);
       if (inner !== undefined) kept += 1;
-      return inner === undefined ? [] : [[key, inner]];
+      return inner ?? withoutLists(value, mapping);
     });
-    return kept === 0 ? undefined : Object.fromEntries(members);
+    return kept === 0 ? undefined : reduced;
   };
   return keep(root, '') ?? root;
+}
+
+/** The same object with its containers changed, or without those for which `change` gives nothing. */
+function withContainers(
+  object: JsonObject,
+  mapping: RequestMapping,
+  change: (value: JsonValue, key: string) => JsonValue | undefined,
+): JsonObject {
+  const members = Object.entries<JsonValue>(object).flatMap(([key, value]): [string, JsonValue][] => {
+    if (!mapping.containers.has(lowerOf(key)) || !(Array.isArray(value) || isJsonObject(value))) return [[key, value]];
+    const changed = change(value, key);
+    return changed === undefined ? [] : [[key, changed]];
+  });
+  return Object.fromEntries(members);
+}
+
+/** A container with its fields and without its lists: what stands around the elements of another list, too. */
+function withoutLists(container: JsonValue, mapping: RequestMapping): JsonValue | undefined {
+  if (!isJsonObject(container)) return undefined;
+  return withContainers(container, mapping, (value) => withoutLists(value, mapping));
 }
 
 function visitList(list: List, parent: Scope | null, mapping: RequestMapping, found: Found): void {
@@ -100,18 +118,22 @@ function gather(
   lists: List[],
 ): void {
   const values = new Map<string, JsonValue>();
+  let around: JsonObject | null = null;
+  const wrapIn = (key: string, inner: JsonValue): JsonValue => {
+    around ??= withContainers(object, mapping, (value) => withoutLists(value, mapping));
+    return wrap({ ...around, [key]: inner });
+  };
   for (const key of Object.keys(object)) {
     if (key === '__proto__') continue;
     const lower = lowerOf(key);
     const value = object[key]!;
     if (mapping.containers.has(lower)) {
-      const wrapInner = (item: JsonValue): JsonValue => wrap({ ...object, [key]: item });
       if (Array.isArray(value)) {
-        lists.push({ items: value, pointer: `${pointer}/${key}`, wrap: (item) => wrapInner([item]) });
+        lists.push({ items: value, pointer: `${pointer}/${key}`, wrap: (item) => wrapIn(key, [item]) });
         continue;
       }
       if (isJsonObject(value)) {
-        gather(value, `${pointer}/${key}`, wrapInner, mapping, fields, lists);
+        gather(value, `${pointer}/${key}`, (inner) => wrapIn(key, inner), mapping, fields, lists);
         continue;
       }
     }

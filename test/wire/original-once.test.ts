@@ -139,3 +139,28 @@ test('a key that is said twice in one object makes the webhook a dead letter, ke
     'entries',
   );
 });
+
+test('the other lists of an object are not kept with each of its elements, and not read again (defect line 8)', () => {
+  const body = {
+    lote: 'L',
+    conteudo: { aviso: 'A', propostas: [{ id: 5 }] },
+    data: Array.from({ length: 25 }, () => ({ id: -1 })),
+    propostas: [{ id: 123, z: long }],
+  };
+  const entries = entriesOf(body);
+  assert.ok(storedBytes(entries) < 2_000_000, `${storedBytes(entries)} bytes`);
+  const letters = entries.flatMap((entry) => (entry.topic === 'dead-letters' ? [entry] : []));
+  assert.equal(letters.length, 25);
+  for (const { key, record } of letters) {
+    const kept = JSON.parse(vault.open(sealedPlaces.letter(key), record.sealedPayload)) as JsonObject;
+    assert.deepEqual(kept, { lote: 'L', conteudo: { aviso: 'A' }, data: [{ id: -1 }] });
+    const again = readWebhook(JSON.stringify(kept), { mapping, vault, receivedAt, now: receivedAt });
+    assert.ok(again.kind === 'entries' && again.entries.every(({ topic }) => topic === 'dead-letters'));
+  }
+});
+
+test('a letter for several elements keeps the fields of containers beside their lists (defect line 8)', () => {
+  const empty = Array.from({ length: many }, () => ({}));
+  const body = { conteudo: { CodigoLote: 'L', data: [{ id: 5 }] }, aviso: long, propostas: [{ id: 1 }, ...empty] };
+  assert.deepEqual(letterOf(entriesOf(body)), { conteudo: { CodigoLote: 'L' }, aviso: long, propostas: empty });
+});
