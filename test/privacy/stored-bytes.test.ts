@@ -9,7 +9,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { adminToken, endDaemons, startDaemon, webhookToken } from '../hostile/daemon.ts';
-import { plantedBodies, plantedCpf, plantedIn, plantedText } from '../wire/planted.ts';
+import { plantedBodies, plantedIn, plantedText } from '../wire/planted.ts';
+import { biddableWebhook, renegotiation } from './planted-requests.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lance-bytes-'));
 const said = { HasError: true, Msg: plantedText, Messages: [{ Code: 'Zulmira Plantada', Description: plantedText }] };
@@ -24,25 +25,6 @@ after(async () => {
   service.closeAllConnections();
   rmSync(directory, { recursive: true, force: true });
 });
-
-const digitsOf = (at: Date) => {
-  const two = (value: number) => String(value).padStart(2, '0');
-  const day = `${two(at.getUTCDate())}${two(at.getUTCMonth() + 1)}${at.getUTCFullYear()}`;
-  return `${day}${two(at.getUTCHours())}${two(at.getUTCMinutes())}${two(at.getUTCSeconds())}`;
-};
-/** Wall clock of São Paulo. */
-const inHours = (hours: number) => digitsOf(new Date(Date.now() + (hours - 3) * 3_600_000));
-
-/** One that the shipped rules let through, so that there is a bid and an answer to it. */
-const biddable = {
-  ...{ numeroSolicitacao: 4711, cpf: plantedCpf, matricula: 'm-1', nomeTrabalhador: 'Zulmira Plantada' },
-  ...{ inscricaoEmpregador: { codigo: 1, descricao: 'CNPJ' }, numeroInscricaoEmpregador: '01234567000195' },
-  ...{ valorLiberado: 5_000, nroParcelas: 24, margemDisponivel: 900, elegivelEmprestimo: true },
-  ...{ dataNascimento: '01011985', dataAdmissao: '01012015', pessoaExpostaPoliticamente: { codigo: 0 } },
-  ...{ garantia: { temGarantias: false }, alertas: [], nsuAutorizacaoDigital: 12, cnae: 4711302 },
-  ...{ dataInicioAtividadeEmpregador: '01012001', codigoCategoriaTrabalhador: 101 },
-  ...{ observacao: plantedText, titular: 'Zulmira Plantada' },
-};
 
 function search(): Record<string, string[]> {
   const found: Record<string, string[]> = {};
@@ -67,22 +49,11 @@ test('no byte that a daemon writes holds a planted name or CPF (defect lines 12,
       headers: { 'content-type': 'application/json', authorization: `Bearer ${adminToken}`, ...headers },
       body: JSON.stringify(body),
     });
-  const bidFor = { CodigoLote: 'L', DataHoraFimLeilao: inHours(1), Solicitacoes: [biddable] };
-  assert.equal((await post(`/webhooks/${webhookToken}`, bidFor)).status, 200);
+  assert.equal((await post(`/webhooks/${webhookToken}`, biddableWebhook())).status, 200);
   for (const [kind, body] of Object.entries(plantedBodies)) {
     const { status } = await post(`/webhooks/${webhookToken}`, body);
     assert.ok(status === 200 || status === 202, `${kind}: ${status}`);
   }
-  const renegotiation = {
-    ...{ closedContract: 'of-another', registration: 'm', employerId: '12345678', employerIdType: 1, cpf: plantedCpf },
-    ...{
-      agentCpf: plantedCpf,
-      contractType: 'CLT',
-      installments: 12,
-      rateHundredths: 300,
-      originalRateHundredths: 498,
-    },
-  };
   const started = await post('/v1/renegotiations', renegotiation, { 'idempotency-key': 'k1' });
   assert.equal(started.status, 201, await started.clone().text());
   const { flowId } = (await started.json()) as { flowId: string };

@@ -59,6 +59,7 @@ const request = fc.record(
       guarantee,
     },
     ...{ alertCodes: orNull(texts), authorisationNumber: orNull(text), extra: fc.dictionary(text, extraValue) },
+    sealedGroups: fc.subarray(['extra', 'alerts'] as const),
   },
   {
     requiredKeys: [
@@ -139,7 +140,9 @@ const auctionRecord: fc.Arbitrary<AuctionRecord> = fc.oneof(
     bids: fc.array(bid, { maxLength: 3 }),
   }),
   fc.record({ kind: kind('contemplated'), ...ofRequest, ...winner }),
+  fc.record({ kind: kind('contemplated'), ...ofRequest, ...winner, sealed: text }),
   fc.record({ kind: kind('proposed'), ...ofRequest, ...proposal }),
+  fc.record({ kind: kind('proposed'), ...ofRequest, ...proposal, sealed: text }),
   fc.record({ kind: kind('resolved'), ...ofRequest, as: kind('result-missing'), by: text, reason: text }),
 );
 
@@ -160,7 +163,9 @@ const callbackRecord: fc.Arbitrary<CallbackRecord> = fc.oneof(
     links: fc.array(link, { maxLength: 3 }),
   }),
   fc.record({ kind: kind('contemplated'), at, ...winner }),
+  fc.record({ kind: kind('contemplated'), at, ...winner, sealed: text }),
   fc.record({ kind: kind('proposed'), at, ...proposal }),
+  fc.record({ kind: kind('proposed'), at, ...proposal, sealed: text }),
   fc.record({
     ...{ kind: kind('credit-note'), at, requestCode: text, errors: texts, sealed: text },
     of: fc.constantFrom('contract' as const, 'renegotiation' as const),
@@ -172,7 +177,14 @@ const callbackRecord: fc.Arbitrary<CallbackRecord> = fc.oneof(
   }),
 );
 
+const asked = {
+  ...{ kind: kind('asked'), flowId: text, at, stepId: text, by: text, step: kind('cancel'), requestHash: text },
+  ...{ terms: fc.constant(null), signedAt: orNull(at), requestCode: orNull(text), personKeys: texts },
+  ...{ reason: orNull(text), sealed: orNull(text) },
+};
 const flowRecord: fc.Arbitrary<FlowRecord> = fc.oneof(
+  fc.record(asked),
+  fc.record({ ...asked, sealedReason: text }),
   fc.record({ kind: kind('margin-asked'), flowId: text, at, refusal: orNull(text) }),
   fc.record({ kind: kind('claimed-by'), flowId: text, at, owner: text }),
   fc.record({
