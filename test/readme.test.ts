@@ -43,6 +43,7 @@ const changes: Change[] = [
   { from: 'FILE.ndjson', to: () => 'recorded.ndjson', why: 'the reader puts in a file of recorded auctions' },
   { from: 'simulate -- --seeds 200', to: () => 'simulate -- --seeds 4', why: 'minutes' },
   { from: 'crash -- --kills 50', to: () => 'crash -- --kills 3', why: 'minutes' },
+  { from: 'npm run hostile', to: () => 'npm run hostile -- --line 6', why: 'minutes' },
   { from: 'flows -- --count 1000', to: () => 'flows -- --count 20', why: 'minutes' },
   { from: 'mutate -- --rows 30', to: () => 'mutate -- --rows 1', why: 'minutes' },
   { from: '--requests 500', to: () => '--requests 60', why: 'half a minute' },
@@ -50,7 +51,7 @@ const changes: Change[] = [
 if (!inCi) changes.push({ from: 'npm ci', to: () => 'true', why: 'a copy of what is installed is used; CI installs' });
 
 /** Lines that are run under CI only: together they take minutes. */
-const ciOnly = /^npm run (check|simulate|crash|bench|flows|stack|mutate)\b|^npm start -- --(requests 60|rivals)/;
+const ciOnly = /^npm run (check|simulate|crash|hostile|bench|flows|stack|mutate)\b|^npm start -- --(requests 60|rivals)/;
 
 /** Lines that run until Ctrl-C: what they write when they are up, and what a reader does then. */
 const servers: { line: RegExp; up: RegExp; meanwhile?: (server: Server) => Promise<void> }[] = [
