@@ -105,20 +105,6 @@ const mutations: readonly Mutation[] = [
     caughtAs: ['truth'],
   },
   {
-    name: 'a claim of ours that others had meanwhile taken for unsent',
-    file: 'src/bidding/bid-sender.ts',
-    search: '    abandon: (requestId) => {\n      unsent.delete(requestId);',
-    replacement: '    abandon: (requestId) => {',
-    caughtAs: ['truth'],
-  },
-  {
-    name: 'an answer after the partition has gone taken for proof',
-    file: 'src/bidding/bid-sender.ts',
-    search: '!world.soleOwner && (current.abandoned || !world.owns(requestId))',
-    replacement: 'false',
-    caughtAs: ['truth'],
-  },
-  {
     name: 'callback offset past an orphan (defect line 26)',
     file: 'src/bidding/callbacks.ts',
     search: 'for (const orphan of kept) if (orphan.partition === partition) next = Math.min(next, orphan.offset);',
