@@ -8,17 +8,30 @@ import { readCpf } from './values.ts';
 const maxFacts = 100;
 const maxTextLength = 200;
 const maxDepth = 6;
-/** A longer key is no fact's name: written before each value of a list it would cost as much as the body, each time. */
-const maxKeyLength = 200;
+/** A longer path is no fact's name. */
+const maxPathLength = 200;
+/**
+ * Characters that the names of one element's facts may have together: some, and so many for each character of its own keys and
+ * texts. A path stands before each value of a list, so a small body could become large.
+ */
+const namesAtLeast = 4_000;
+const namesPerOwn = 4;
 /** Nothing may be written through these names when facts are copied about. */
 const reservedKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
 const inheritedLengths = new WeakMap<Scope, number>();
 const inheritedFacts = new WeakMap<Scope, Record<string, ExtraValue>>();
 
+/** What may still be taken of one element. */
+type Budget = { facts: number; names: number };
+
 export function extraFactsOf(scope: Scope, mapping: RequestMapping): Record<string, ExtraValue> {
   const facts = scope.parent === null ? {} : { ...wrapperFacts(scope.parent, mapping) };
-  for (let depth = scope.fields.length - 1; depth >= 0; depth -= 1) addFields(facts, scope.fields[depth]!, mapping);
+  const budget = { facts: 0, names: namesAtLeast };
+  for (let depth = scope.fields.length - 1; depth >= 0; depth -= 1) {
+    budget.facts = maxFacts - Object.keys(facts).length;
+    addFields(facts, scope.fields[depth]!, mapping, budget);
+  }
   return facts;
 }
 
@@ -41,8 +54,7 @@ function wrapperFacts(scope: Scope, mapping: RequestMapping): Record<string, Ext
   return facts;
 }
 
-function addFields(facts: Record<string, ExtraValue>, fields: Fields, mapping: RequestMapping): void {
-  const budget = { left: maxFacts - Object.keys(facts).length };
+function addFields(facts: Record<string, ExtraValue>, fields: Fields, mapping: RequestMapping, budget: Budget): void {
   for (const key of Object.keys(fields.object)) {
     const value = fields.object[key]!;
     const lower = lowerOf(key);
@@ -58,10 +70,11 @@ function add(
   key: string,
   value: JsonValue,
   mapping: RequestMapping,
-  budget: { left: number },
+  budget: Budget,
   depth: number,
 ): void {
-  if (budget.left <= 0 || key.length > maxKeyLength || reservedKeys.has(key)) return;
+  budget.names += namesPerOwn * key.length;
+  if (budget.facts <= 0 || path.length > maxPathLength || reservedKeys.has(key)) return;
   if (mapping.mapped.has(lowerPath) || isPersonalKey(mapping, key)) return;
   if (Array.isArray(value) || isJsonObject(value)) {
     if (depth >= maxDepth) return;
@@ -72,7 +85,10 @@ function add(
   }
   const plain = isRawNumber(value) ? value.rawJSON : (value as ExtraValue);
   if (looksPersonal(plain)) return;
-  budget.left -= 1;
+  if (typeof plain === 'string') budget.names += namesPerOwn * plain.length;
+  budget.facts -= 1;
+  if (path.length > budget.names) return;
+  budget.names -= path.length;
   facts[path] = plain;
 }
 

@@ -164,3 +164,26 @@ test('a letter for several elements keeps the fields of containers beside their 
   const body = { conteudo: { CodigoLote: 'L', data: [{ id: 5 }] }, aviso: long, propostas: [{ id: 1 }, ...empty] };
   assert.deepEqual(letterOf(entriesOf(body)), { conteudo: { CodigoLote: 'L' }, aviso: long, propostas: empty });
 });
+
+test('the path of a nested fact is not written before each of many values (defect line 8)', () => {
+  const key = 'k'.repeat(190);
+  const ones = Array.from({ length: 100 }, () => 1);
+  const extraOf = (element: object): Record<string, unknown> => {
+    const [entry] = entriesOf({ data: [{ id: 1, ...element }] });
+    assert.ok(entry?.topic === 'auctions' && entry.record.kind === 'requested');
+    return JSON.parse(vault.open(sealedPlaces.request('1'), entry.record.sealed)).facts?.extra ?? {};
+  };
+  for (const facts of [
+    { [key]: { [key]: { [key]: ones } } },
+    { [key]: ones },
+    { ['k'.repeat(100)]: { a: ones, b: ones } },
+  ]) {
+    const body = { data: Array.from({ length: 1_000 }, (_, index) => ({ id: index + 1, ...facts })) };
+    const size = JSON.stringify(body).length;
+    const stored = storedBytes(entriesOf(body));
+    assert.ok(stored < 8 * size + 7_000 * 1_000, `${stored} bytes of ${size}`);
+  }
+  assert.deepEqual(extraOf({ [key]: { [key]: 1 }, convenio: { tipo: 2 } }), { 'convenio.tipo': 2 });
+  assert.equal(Object.keys(extraOf({ parcelasEmAberto: { porContrato: ones } })).length, 100);
+  assert.deepEqual(extraOf({ [key]: ones.slice(0, 9), z: 3 }).z, 3);
+});
