@@ -51,7 +51,8 @@ const changes: Change[] = [
 if (!inCi) changes.push({ from: 'npm ci', to: () => 'true', why: 'a copy of what is installed is used; CI installs' });
 
 /** Lines that are run under CI only: together they take minutes. */
-const ciOnly = /^npm run (check|simulate|crash|hostile|bench|flows|stack|mutate)\b|^npm start -- --(requests 60|rivals)/;
+const ciOnly =
+  /^npm run (check|simulate|crash|hostile|bench|flows|stack|mutate)\b|^npm start -- --(requests 60|rivals)/;
 
 /** Lines that run until Ctrl-C: what they write when they are up, and what a reader does then. */
 const servers: { line: RegExp; up: RegExp; meanwhile?: (server: Server) => Promise<void> }[] = [
