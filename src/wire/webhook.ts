@@ -53,6 +53,33 @@ export type WebhookReading =
   /** `failed`: reading it failed; that is a defect of ours, or it took all memory. */
   | { kind: 'dead-letter'; reason: string; letter: WebhookEntry; failed?: true };
 
+/** Characters that the entries of a webhook may hold together: so many for each byte of it, and some for each text sealed. */
+const charactersPerByte = 16;
+const charactersPerSealed = 8_192;
+
+class TooMuchWritten extends Error {}
+
+type LimitedDeps = WebhookDeps & {
+  /** Counts characters that an entry holds in clear, where they grow with the body. */
+  spend: (characters: number) => void;
+};
+
+/** Whatever a mistake of ours, or a shape that nobody thought of, would repeat: no webhook is written out many times. */
+function limited(deps: WebhookDeps, bodyBytes: number): LimitedDeps {
+  const { vault } = deps;
+  let left = charactersPerByte * bodyBytes;
+  const spend = (characters: number): void => {
+    left -= characters;
+    if (left < 0) throw new TooMuchWritten();
+  };
+  const seal: Vault['seal'] = (place, text) => {
+    const sealed = vault.seal(place, text);
+    spend(sealed.length - charactersPerSealed);
+    return sealed;
+  };
+  return { ...deps, vault: { ...vault, seal }, spend };
+}
+
 export function readWebhook(body: Buffer | string, deps: WebhookDeps): WebhookReading {
   const parsed = parseJson(body, deps.limits);
   if (parsed.kind === 'malformed') return parsed;
@@ -62,8 +89,12 @@ export function readWebhook(body: Buffer | string, deps: WebhookDeps): WebhookRe
         'an object in it says a key twice, and which of the values is meant nobody knows; send each key once';
       return { kind: 'dead-letter', reason, letter: deadLetter(reason, null, body.toString(), deps) };
     }
-    return readValue(parsed.value, deps);
+    return readValue(parsed.value, limited(deps, Buffer.byteLength(body)));
   } catch (error) {
+    if (error instanceof TooMuchWritten) {
+      const reason = 'what is around its elements is too long to be kept with each of them; send fewer at once';
+      return { kind: 'dead-letter', reason, letter: deadLetter(reason, null, body.toString(), deps) };
+    }
     // A mistake of ours must not cost the sender's message, nor the process: it is kept, and read again when mended.
     return keepUnread(body, error instanceof Error ? error.name : 'unknown', deps);
   }
@@ -75,7 +106,7 @@ export function keepUnread(body: Buffer | string, code: string, deps: Omit<Webho
   return { kind: 'dead-letter', reason, letter: deadLetter(reason, null, body.toString(), deps), failed: true };
 }
 
-function readValue(value: JsonValue, deps: WebhookDeps): WebhookReading {
+function readValue(value: JsonValue, deps: LimitedDeps): WebhookReading {
   const event = recogniseEvent(value);
   switch (event) {
     case 'end-of-auction':
@@ -176,7 +207,10 @@ function auctionEntry(record: AuctionRecord): WebhookEntry {
 
 // --- New requests ---------------------------------------------------------------------------------------------------
 
-function requestEntries(value: JsonValue, deps: WebhookDeps): WebhookReading {
+/** Characters of an alert's code in a list, at most. */
+const longestCode = 16;
+
+function requestEntries(value: JsonValue, deps: LimitedDeps): WebhookReading {
   const { vault, now, receivedAt } = deps;
   const mapped = mapRequests(value, deps.mapping, { receivedAt, vault });
   if (mapped.kind === 'not-understood') return wholeDeadLetter(mapped.reason, mapped.pointer, value, deps);
@@ -194,6 +228,7 @@ function requestEntries(value: JsonValue, deps: WebhookDeps): WebhookReading {
       const raw = item.raw();
       const { requestId } = item.request;
       const { clear, facts } = splitRequest(item.request);
+      deps.spend((clear.alertCodes?.length ?? 0) * longestCode);
       const sealed = vault.seal(
         sealedPlaces.request(requestId),
         sealedContent({ identity: item.identity, ...(facts && { facts }) }, raw),

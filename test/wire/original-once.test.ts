@@ -1,6 +1,7 @@
 /** Whatever stands around the elements of a webhook is kept once: what is stored grows with the body, not with its square. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import type { JsonObject } from '../../src/wire/json.ts';
 import { readWebhook, type WebhookEntry } from '../../src/wire/webhook.ts';
@@ -186,4 +187,88 @@ test('the path of a nested fact is not written before each of many values (defec
   assert.deepEqual(extraOf({ [key]: { [key]: 1 }, convenio: { tipo: 2 } }), { 'convenio.tipo': 2 });
   assert.equal(Object.keys(extraOf({ parcelasEmAberto: { porContrato: ones } })).length, 100);
   assert.deepEqual(extraOf({ [key]: ones.slice(0, 9), z: 3 }).z, 3);
+});
+
+const asRequests = (items: readonly unknown[]) => ({ CodigoLote: 'L', Solicitacoes: items });
+
+/** Shapes of a webhook with so many elements, and so long a text around them or in them. */
+const shapes: readonly ((count: number, text: string) => unknown)[] = [
+  (count, text) => ({ aviso: text, ...asRequests(Array.from({ length: count }, (_, id) => ({ id }))) }),
+  (count, text) => ({ aviso: text, ...asRequests(Array(count).fill({})) }),
+  (count, text) => ({ [text || 'a']: 1, ...asRequests([1, null, [], ...Array(count).fill({ id: -1 })]) }),
+  (count, text) => ({ data: Array(count).fill({ id: -1 }), propostas: [{ id: 123, z: text }], Data: [{ id: 1 }] }),
+  (count, text) =>
+    asRequests(Array.from({ length: 4 }, () => ({ aviso: text, propostas: Array(count).fill({ id: 7, x: {} }) }))),
+  (count, text) => ({
+    Payload: { data: { conteudo: { aviso: text, propostas: [{ id: 1 }, ...Array(count).fill(0)] } } },
+  }),
+  (count, text) => ({ ...factsLike(text), ...asRequests(Array.from({ length: count }, (_, id) => ({ id }))) }),
+  (count, text) => ({
+    data: Array(count).fill({ id: 5, ['k'.repeat(150)]: { [text.slice(0, 40)]: Array(100).fill(1) } }),
+  }),
+  (count, text) => ({ data: Array(count).fill({ numeroSolicitacao: 7, DataHoraFimLeilao: text || 'logo' }) }),
+  (count, text) => ({
+    codigoRequisicao: 'R',
+    aviso: text,
+    payload: { vinculos: Array.from({ length: count }, (_, at) => link(at)) },
+  }),
+  (count, text) => ({
+    codigoRequisicao: 'R',
+    aviso: text,
+    payload: { vinculos: [link(1), ...Array(count).fill({ x: text })] },
+  }),
+  (count, text) => ({
+    Endpoint: '/contrato/oferta-leilao/fim-lote-solicitacoes',
+    aviso: text,
+    Payload: { CodigoLote: 'L', Solicitacoes: [{ NumeroSolicitacao: '1', Lances: [] }, ...Array(count).fill({})] },
+  }),
+];
+
+/** Many facts around the requests, each as long as a fact may be. */
+function factsLike(text: string): object {
+  return Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`fato${index}`, text.slice(0, 190)]));
+}
+
+test('what is written of a webhook is bounded by its bytes and its elements, or it is one letter (defect line 8)', () => {
+  const kinds = new Map<string, number>();
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...shapes),
+      fc.integer({ min: 0, max: 400 }),
+      fc.constantFrom(0, 90, 2_000, 9_000),
+      (shape, count, length) => {
+        const body = JSON.stringify(shape(count, 'y'.repeat(length)));
+        let seals = 0;
+        const seal: typeof vault.seal = (place, sealed) => {
+          seals += 1;
+          return vault.seal(place, sealed);
+        };
+        const reading = readWebhook(body, { mapping, vault: { ...vault, seal }, receivedAt, now: receivedAt });
+        assert.ok(reading.kind !== 'malformed' && !('failed' in reading), body.slice(0, 200));
+        const entries = reading.kind === 'entries' ? reading.entries : [reading.letter];
+        const stored = storedBytes(entries);
+        const allowed = 16 * body.length + 8_192 * seals + 2_048 * entries.length;
+        assert.ok(stored <= allowed, `${stored} characters of ${body.length}, ${entries.length} entries`);
+        if (reading.kind === 'dead-letter')
+          assert.equal(JSON.stringify(JSON.parse(body)), openedLetter(reading.letter));
+        kinds.set(reading.kind, (kinds.get(reading.kind) ?? 0) + 1);
+      },
+    ),
+    { numRuns: 300, seed: 8 },
+  );
+  assert.ok((kinds.get('entries') ?? 0) > 100, `${[...kinds]}`);
+});
+
+function openedLetter({ topic, key, record }: WebhookEntry): string {
+  assert.ok(topic === 'dead-letters');
+  return vault.open(sealedPlaces.letter(key), record.sealedPayload);
+}
+
+test('facts around 400 requests that would be written 400 times make the webhook one letter (defect line 8)', () => {
+  const requests = Array.from({ length: 400 }, (_, index) => ({ id: index + 1 }));
+  const body = JSON.stringify({ ...factsLike('y'.repeat(190)), ...asRequests(requests) });
+  const reading = readWebhook(body, { mapping, vault, receivedAt, now: receivedAt });
+  assert.ok(reading.kind === 'dead-letter' && reading.failed === undefined);
+  assert.match(reading.reason, /too long to be kept with each of them; send fewer at once/);
+  assert.equal(openedLetter(reading.letter), body);
 });
