@@ -1,7 +1,7 @@
 /**
  * `npm run crash -- --kills 50 [--backend kafka] [--seed 1] [--json]`: kills the real daemon again and again under load and
  * lets the auditor judge the whole run. Prints what was found; the last line is the summary. Exits 1 on a violation or a
- * figure that is not what it has to be.
+ * figure that is not what it has to be; how many were bid for and in flight is judged from 10 kills on.
  *
  * On Kafka there are two desks behind one address, and the broker, Redis and the registry have their faults too. The load is
  * 60 requests a second, because two desks, the sandbox, the broker and Redis share two cores; an auction lasts 60 s, and the
