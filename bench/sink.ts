@@ -18,6 +18,8 @@ export type Sink = {
 
 const headerEnd = Buffer.from('\r\n\r\n');
 const path = '/contrato/oferta-leilao/incluir-lance';
+/** A desk asks for the time once, at its start. */
+const timeAsked = Buffer.from('HEAD / HTTP/1.1\r\n');
 const wanted = Buffer.from(`POST ${path} HTTP/1.1\r\n`);
 const lengthPattern = /\r\ncontent-length: *(\d+)/i;
 const idPattern = /"numeroSolicitacao":(\d+)/;
@@ -55,6 +57,10 @@ export async function startSink(): Promise<Sink> {
     if (end < 0) return null;
     const length = Number(lengthPattern.exec(bytes.toString('latin1', 0, end))?.[1] ?? Number.NaN);
     const from = end + headerEnd.length;
+    if (bytes.compare(timeAsked, 0, timeAsked.length, 0, timeAsked.length) === 0) {
+      socket.write(`HTTP/1.1 204 No Content\r\ndate: ${new Date().toUTCString()}\r\n\r\n`);
+      return bytes.subarray(from);
+    }
     if (Number.isNaN(length) || bytes.compare(wanted, 0, wanted.length, 0, wanted.length) !== 0) {
       faults += 1;
       socket.destroy();

@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { adminToken, type Daemon, startDaemon, webhookToken } from '../daemon.ts';
 import type { Scenario } from '../scenario.ts';
 
-const posts = 60;
+const posts = 120;
 const bodyBytes = 5_000_000;
 const idleConnections = 1_200;
 const wrongTokens = 40;
 /** All bodies together may take 64 MB by default; the rest is what the process needs to read so much at once. */
-const growthLimitMb = 200;
+const growthLimitMb = 250;
 
 function residentMb(daemon: Daemon): number {
   const status = readFileSync(`/proc/${daemon.pid}/status`, 'utf8');
