@@ -441,7 +441,7 @@ function timedAppend(
 }
 
 function progressOf(desk: Desk, clock: Clock): { alive: boolean; detail: string } {
-  const silentMs = clock.monotonicMs() - desk.status().progressAtMs;
+  const silentMs = clock.monotonicMs() - desk.progressAtMs();
   return { alive: silentMs < stallMs, detail: `last progress ${Math.round(silentMs / 1_000)} s ago` };
 }
 

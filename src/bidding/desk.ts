@@ -44,7 +44,12 @@ export type Desk = {
   gate: () => string | null;
   /** Partitions that this process is answerable for just now. */
   partitions: () => readonly number[];
+  /** When a batch was last folded, or the log was seen to have nothing new; on the monotonic clock. */
+  progressAtMs: () => number;
 };
+
+/** Anybody may ask how the desk is, as often as he likes: what is summed over all open requests is kept for so long. */
+const sumsKeptMs = 250;
 
 /** Requests decided without letting anything else happen. */
 const decidedAtOnce = 32;
@@ -52,6 +57,7 @@ const decidedAtOnce = 32;
 export function createDesk(world: DeskWorld): Desk {
   const { log, views, clock, settings, observer } = world;
   let stopping = false;
+  let sums: (Pick<DeskStatus, 'unknown' | 'exposure'> & { atMs: number }) | null = null;
   /** Requests being decided, or with an end on its way into the log. */
   const deciding = new Set<RequestId>();
   const ending = new Set<RequestId>();
@@ -440,13 +446,21 @@ export function createDesk(world: DeskWorld): Desk {
       sending: sender.count() + claims.count(),
       sendLimit: sendLimit.current(),
       circuit: sendLimit.circuit(),
-      unknown: ledger.unknown(),
-      exposure: ledger.exposure(),
-      progressAtMs: intake.progressAtMs(),
+      ...openSums(),
     };
   }
 
-  return { start, stop, status, gate: gate.closedBecause, partitions: intake.owned };
+  function openSums(): Pick<DeskStatus, 'unknown' | 'exposure'> {
+    const nowMs = clock.monotonicMs();
+    if (sums === null || nowMs - sums.atMs >= sumsKeptMs) {
+      sums = { atMs: nowMs, unknown: ledger.unknown(), exposure: ledger.exposure() };
+    }
+    const { unknown, exposure } = sums;
+    return { unknown, exposure };
+  }
+
+  const { owned, progressAtMs } = intake;
+  return { start, stop, status, gate: gate.closedBecause, partitions: owned, progressAtMs };
 }
 
 function isEnd(record: AuctionRecord): boolean {

@@ -5,7 +5,7 @@
 import { Fault } from '../errors.ts';
 import type { LogBatch, LogEntry, OutOfStep, RowsAt } from './ports.ts';
 
-export type KeptRows<Row, Entry> = {
+export type KeptRows<Row, Entry, Tally extends string> = {
   /**
    * Folds a batch, from where the view stands on; what others folded of it meanwhile is taken over as the view has it. Rejects
    * with `views-behind` when the view lost what was folded before.
@@ -21,6 +21,8 @@ export type KeptRows<Row, Entry> = {
   lose: (partition: number) => string[];
   all: () => Row[];
   count: () => number;
+  /** How many rows are so; known without looking at them. */
+  countOf: (tally: Tally) => number;
   /** Forgets all rows, and says which they were. */
   clear: () => string[];
 };
@@ -36,15 +38,26 @@ type FoldWork<Row, Entry, Folded> = {
   takeOver: (row: Row, records: readonly Entry[]) => Folded;
 };
 
-export function createKeptRows<Row, Entry>(options: {
+export function createKeptRows<Row, Entry, Tally extends string>(options: {
   readAt: (partition: number, ids: readonly string[]) => Promise<readonly RowsAt<Row>[]>;
   idOfRow: (row: Row) => string;
   idOf: (record: Entry) => string;
   isOpen: (row: Row) => boolean;
-}): KeptRows<Row, Entry> {
+  /** What is counted of the rows, for those who ask often. */
+  tallies: Readonly<Record<Tally, (row: Row) => boolean>>;
+}): KeptRows<Row, Entry, Tally> {
   const { readAt, idOfRow, idOf, isOpen } = options;
   /** `applied`: no record of this row stands between there and what was folded here since. */
   const kept = new Map<string, { row: Row; partition: number; applied: number }>();
+  const tallies = Object.entries<(row: Row) => boolean>(options.tallies).map(([name, isSo]) => {
+    return { name, isSo, ids: new Set<string>() };
+  });
+  const idsOf = new Map(tallies.map(({ name, ids }) => [name, ids]));
+
+  function forget(id: string): void {
+    kept.delete(id);
+    for (const { ids } of tallies) ids.delete(id);
+  }
 
   async function rowsAt(
     partition: number,
@@ -79,7 +92,7 @@ export function createKeptRows<Row, Entry>(options: {
       if (!('kind' in result)) return [...(await takeOver(partition, from, skipped, work)), ...result];
       if (result.applied < from) throw viewsBehind();
       // Others folded these further than the rows at hand.
-      for (const { record } of batch.entries) kept.delete(idOf(record));
+      for (const { record } of batch.entries) forget(idOf(record));
       position = result.applied;
       if (position >= next) return takeOver(partition, position, batch.entries, work);
     }
@@ -96,14 +109,22 @@ export function createKeptRows<Row, Entry>(options: {
       entries.map((entry) => entry.record),
       idOf,
     );
-    for (const id of records.keys()) kept.delete(id);
+    for (const id of records.keys()) forget(id);
     const rows = putRead(partition, position, await readAt(partition, [...records.keys()]));
     return rows.map((row) => work.takeOver(row, records.get(idOfRow(row)) ?? []));
   }
 
   function put(row: Row, partition: number, applied: number): void {
-    if (isOpen(row)) kept.set(idOfRow(row), { row, partition, applied });
-    else kept.delete(idOfRow(row));
+    const id = idOfRow(row);
+    if (!isOpen(row)) {
+      forget(id);
+      return;
+    }
+    kept.set(id, { row, partition, applied });
+    for (const { isSo, ids } of tallies) {
+      if (isSo(row)) ids.add(id);
+      else ids.delete(id);
+    }
   }
 
   function putRead(partition: number, position: number, pages: readonly RowsAt<Row>[]): Row[] {
@@ -120,14 +141,15 @@ export function createKeptRows<Row, Entry>(options: {
     partitionOf: (id) => kept.get(id)?.partition ?? null,
     lose: (partition) => {
       const lost = [...kept].filter(([, own]) => own.partition === partition).map(([id]) => id);
-      for (const id of lost) kept.delete(id);
+      for (const id of lost) forget(id);
       return lost;
     },
     all: () => [...kept.values()].map(({ row }) => row),
     count: () => kept.size,
+    countOf: (tally) => idsOf.get(tally)!.size,
     clear: () => {
       const all = [...kept.keys()];
-      kept.clear();
+      for (const id of all) forget(id);
       return all;
     },
   };

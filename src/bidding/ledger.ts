@@ -56,11 +56,15 @@ function bidIdsOf(state: RequestState): readonly string[] {
 }
 
 export function createLedger(views: Views, settings: BiddingSettings, log: Pick<EventLog, 'readKey'>): Ledger {
-  const kept = createKeptRows<LedgerRow, AuctionRecord>({
+  const kept = createKeptRows<LedgerRow, AuctionRecord, 'frozen' | 'unsettled'>({
     readAt: views.readAt,
     idOfRow: (row) => row.state.requestId,
     idOf: (record) => record.requestId,
     isOpen: (row) => isOpen(row.state),
+    tallies: {
+      frozen: ({ state }) => state.frozen !== undefined,
+      unsettled: ({ state }) => !isSettled(state.phase),
+    },
   });
 
   function fold(batch: LogBatch<AuctionRecord>): Promise<Fold[]> {
@@ -129,8 +133,8 @@ export function createLedger(views: Views, settings: BiddingSettings, log: Pick<
     partitionOf: kept.partitionOf,
     lose: kept.lose,
     openCount: kept.count,
-    frozenCount: () => kept.all().filter(({ state }) => state.frozen !== undefined).length,
-    unsettledCount: () => kept.all().filter(({ state }) => !isSettled(state.phase)).length,
+    frozenCount: () => kept.countOf('frozen'),
+    unsettledCount: () => kept.countOf('unsettled'),
     clear: kept.clear,
   };
 }

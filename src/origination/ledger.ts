@@ -73,11 +73,15 @@ function workerIndex(workerKey: string): string {
 }
 
 export function createFlowLedger(store: FlowStore, settings: FlowSettings, log: Pick<EventLog, 'readKey'>): FlowLedger {
-  const kept = createKeptRows<FlowState, FlowRecord>({
+  const kept = createKeptRows<FlowState, FlowRecord, 'frozen' | 'unfinished'>({
     readAt: store.readAt,
     idOfRow: (state) => state.flowId,
     idOf: (record) => record.flowId,
     isOpen,
+    tallies: {
+      frozen: ({ frozen }) => frozen !== undefined,
+      unfinished: ({ phase }) => !isFinished(phase),
+    },
   });
   /** What a retry folds again: all records before it, by its offset. Retries are rare. */
   async function historiesOf(
@@ -113,8 +117,8 @@ export function createFlowLedger(store: FlowStore, settings: FlowSettings, log: 
     get: kept.get,
     partitionOf: kept.partitionOf,
     lose: kept.lose,
-    count: () => kept.all().filter(({ phase }) => !isFinished(phase)).length,
-    frozenCount: () => kept.all().filter(({ frozen }) => frozen !== undefined).length,
+    count: () => kept.countOf('unfinished'),
+    frozenCount: () => kept.countOf('frozen'),
     clear: kept.clear,
   };
 }
