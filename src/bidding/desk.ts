@@ -48,7 +48,7 @@ export type Desk = {
   progressAtMs: () => number;
 };
 
-/** Anybody may ask how the desk is, as often as he likes: what is summed over all open requests is kept for so long. */
+/** Status may be asked for at any rate, so sums over all open requests are kept for so long. */
 const sumsKeptMs = 250;
 
 /** Requests decided without letting anything else happen. */

@@ -117,6 +117,7 @@ export function createLinkDesk(options: {
     try {
       return JSON.parse(vault.open(sealedPlaces.link(workerKey, link.linkKey), link.sealedIdentity));
     } catch (fault) {
+      // Throws again whatever is not the record's own problem.
       problemOf(fault);
       return null;
     }

@@ -29,7 +29,9 @@ export type LogEntry<R> = { partition: number; offset: number; key: string; reco
 
 /**
  * Consecutive entries of one partition, in log order. A record that cannot be read is one of kind `unreadable` under its key; one
- * without a key that can be read closes its partition. `next` is the offset after the last one; none: what is skipped is deleted. */
+ * without a key that can be read closes its partition. `next` is the offset after the last one; a batch without entries stands
+ * for records that have been deleted.
+ */
 export type LogBatch<R> = { partition: number; first: number; next: number; entries: LogEntry<R>[] };
 
 export type Consumer = {

@@ -45,8 +45,10 @@ export function isApproved(entries: Entries, hash: string): boolean {
 }
 
 type Requirement = {
-  needed: boolean /** Who wants it to end. */;
-  lifting: string[] /** The set that decided when it began. */;
+  needed: boolean;
+  /** Who wants it to end. */
+  lifting: string[];
+  /** The hash of the set that decided when it began. */
   held: string | null;
 };
 

@@ -32,9 +32,9 @@ export type BidReport = {
   state: RequestState;
   reservation: Reservation;
   history: readonly AuctionRecord[];
-  /** What fixed the end of the request's decision; null when neither rules nor price were asked. */
   /** Why it passed; without the key of the desk, full caps are not named. */
   reasons: readonly Reason[];
+  /** What fixed the end of the request's decision; null when neither rules nor price were asked. */
   decision: Decision | null;
   replay: Replay | null;
   /** The rules looked at sealed facts, and the key is not at hand: the decision cannot be made again. */

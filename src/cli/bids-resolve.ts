@@ -3,14 +3,13 @@ import { transitions } from '../bidding/transitions.ts';
 import type { Resolved } from '../domain/records.ts';
 import type { Phase, RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
-import { type CommandWorld, type DeskReader, lifeMs, wait, withReader } from './world.ts';
+import { type CommandWorld, type DeskReader, lifeMs, lookFor, withReader } from './world.ts';
 
 /** What an operator may say; the desk itself resolves otherwise when time has passed. */
 export const operatorResolutions = ['won', 'lost', 'not-landed', 'cancelled'] as const;
 type OperatorResolution = (typeof operatorResolutions)[number];
 
 const foldTimeoutMs = 2_000;
-const pollMs = 50;
 
 function allowedIn(phase: Phase): OperatorResolution[] {
   return operatorResolutions.filter((as) => transitions[phase][`resolved-${as}`] !== undefined);
@@ -18,16 +17,6 @@ function allowedIn(phase: Phase): OperatorResolution[] {
 
 async function stateOf(reader: DeskReader, requestId: string): Promise<RequestState | null> {
   return (await reader.views.read([requestId])).get(requestId)?.state ?? null;
-}
-
-/** Whether a live process folds the partition as far as `end` before long. */
-async function foldedPast(world: CommandWorld, reader: DeskReader, partition: number, end: number): Promise<boolean> {
-  const untilMs = world.clock.monotonicMs() + foldTimeoutMs;
-  for (;;) {
-    if ((await reader.views.applied(partition)) >= end) return true;
-    if (world.clock.monotonicMs() >= untilMs) return false;
-    await wait(world.clock, pollMs);
-  }
 }
 
 /** Throws `not-found`, `not-allowed` where the state forbids it, `not-acknowledged` when a live desk does not fold it. */
@@ -53,8 +42,10 @@ export async function resolveBid(
       world.terminal.write(resolve.stored(requestId));
       return;
     }
-    if (!(await foldedPast(world, reader, partition, end)))
-      throw new Fault('not-acknowledged', resolve.late(requestId));
+    const folded = await lookFor(world.clock, foldTimeoutMs, async () =>
+      (await reader.views.applied(partition)) >= end ? true : null,
+    );
+    if (folded === null) throw new Fault('not-acknowledged', resolve.late(requestId));
     const after = (await stateOf(reader, requestId)) ?? before;
     const ours = after.resolution?.at === record.at && after.resolution.by === by;
     if (!ours) throw new Fault('not-allowed', resolve.overtaken(requestId, states[after.phase]));

@@ -13,7 +13,7 @@ import { showBid } from './bids-show.ts';
 import { capDesk, pauseDesk, resumeDesk } from './control.ts';
 import { runDoctor } from './doctor.ts';
 import { exportDesk, undoExport } from './export.ts';
-import { registerFlows } from './flows-commands.ts';
+import { addThawing, registerFlows } from './flows-commands.ts';
 import { thawBid } from './freezes.ts';
 import { importDesk } from './import.ts';
 import { learnFile } from './learn.ts';
@@ -164,16 +164,10 @@ function registerBids(program: Command, world: CommandWorld, add: Add): void {
         await resolveBid(world, { requestId, ...options });
       },
     );
-  for (const [action, about] of [
-    ['retry', help.retry],
-    ['cancel', help.thawCancel],
-  ] as const) {
-    add(bids, action, about, `lance bids ${action} 37400000012 --by ana --reason "versão nova"`)
-      .argument('<id>', help.requestId)
-      .requiredOption('--by <name>', help.by, read.text)
-      .requiredOption('--reason <text>', help.reason, read.text)
-      .action((id: string, options: { by: string; reason: string }) => thawBid(world, { id, action, ...options }));
-  }
+  addThawing(bids, world, add, read.text, {
+    ...{ name: 'bids', id: '37400000012' },
+    thaw: (thaw) => thawBid(world, thaw),
+  });
 }
 
 function registerControl(program: Command, world: CommandWorld, add: Add): void {

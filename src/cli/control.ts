@@ -3,9 +3,8 @@ import { userInfo } from 'node:os';
 import type { Control, OperatorWord } from '../bidding/ports.ts';
 import { type Clock, dayOf } from '../domain/clock.ts';
 import { Fault } from '../errors.ts';
-import { type CommandWorld, lifeMs, wait, withReader } from './world.ts';
+import { type CommandWorld, lifeMs, lookFor, withReader } from './world.ts';
 
-const pollMs = 50;
 /** Longer than `lifeMs`, so that a process that has just died is not waited for in vain. */
 const timeoutMs = lifeMs + 1_000;
 
@@ -19,18 +18,14 @@ export async function changeControl(
   change: (control: Control) => Promise<number>,
 ): Promise<Acknowledgement> {
   const revision = await change(control);
-  const untilMs = clock.monotonicMs() + timeoutMs;
-  for (;;) {
-    const processes = await control.acknowledged();
-    const live = processes.filter((process) => clock.now() - process.at < lifeMs);
-    const late = live.filter((process) => process.revision < revision);
-    if (late.length === 0) return { revision, instances: live.map((process) => process.instance) };
-    if (clock.monotonicMs() >= untilMs) {
-      const names = late.map((process) => process.instance).join(', ');
-      throw new Fault('not-acknowledged', `Stored as revision ${revision}, but not yet obeyed by ${names}.`);
-    }
-    await wait(clock, pollMs);
-  }
+  let late: readonly string[] = [];
+  const instances = await lookFor(clock, timeoutMs, async () => {
+    const live = (await control.acknowledged()).filter(({ at }) => clock.now() - at < lifeMs);
+    late = live.filter((known) => known.revision < revision).map(({ instance }) => instance);
+    return late.length === 0 ? live.map(({ instance }) => instance) : null;
+  });
+  if (instances !== null) return { revision, instances };
+  throw new Fault('not-acknowledged', `Stored as revision ${revision}, but not yet obeyed by ${late.join(', ')}.`);
 }
 
 /** The change, and what to say of it: `told` when processes obey, `stored` when none runs. */

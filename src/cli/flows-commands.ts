@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { FlowKind } from '../domain/flow-records.ts';
 import { listFlows, phasesOf, type StartedKind, showFlow, showHistory, startFlow, takeStep } from './flows.ts';
-import { thawFlow } from './freezes.ts';
+import { type Thaw, thawFlow } from './freezes.ts';
 import type { CommandWorld } from './world.ts';
 
 type Add = (parent: Command, usage: string, description: string, example: string) => Command;
@@ -21,18 +21,23 @@ export function registerFlows(program: Command, world: CommandWorld, add: Add, t
     const parent = add(program, name, help[name], `lance ${name} list --limit 20`);
     addReading(parent, world, add, { name, flow, id });
     addAsking(parent, world, add, { name, flow, id, step });
-    addThawing(parent, world, add, { name, flow, id, text });
+    addThawing(parent, world, add, text, { name, id, thaw: (thaw) => thawFlow(world, name, flow, thaw) });
   }
   const events = add(program, 'events', help.events, 'lance events list');
   addReading(events, world, add, { name: 'events', flow: 'event', id: 'event:CODE' });
-  addThawing(events, world, add, { name: 'events', flow: 'event', id: 'event:CODE', text });
+  addThawing(events, world, add, text, {
+    ...{ name: 'events', id: 'event:CODE' },
+    thaw: (thaw) => thawFlow(world, 'events', 'event', thaw),
+  });
 }
 
-function addThawing(
+/** `retry` and `cancel` of what is frozen; `id` is the example's. */
+export function addThawing(
   parent: Command,
   world: CommandWorld,
   add: Add,
-  { name, flow, id, text }: { name: string; flow: FlowKind; id: string; text: (word: string) => string },
+  text: (word: string) => string,
+  { name, id, thaw }: { name: string; id: string; thaw: (thaw: Thaw) => Promise<void> },
 ): void {
   const { help, flows } = world.format.texts;
   for (const [action, about] of [
@@ -40,12 +45,10 @@ function addThawing(
     ['cancel', help.thawCancel],
   ] as const) {
     add(parent, action, about, `lance ${name} ${action} ${id} --by ana --reason "versão nova"`)
-      .argument('<id>', flows.help.flowId)
+      .argument('<id>', name === 'bids' ? help.requestId : flows.help.flowId)
       .requiredOption('--by <name>', help.by, text)
       .requiredOption('--reason <text>', help.reason, text)
-      .action((flowId: string, options: { by: string; reason: string }) =>
-        thawFlow(world, name, flow, { id: flowId, action, ...options }),
-      );
+      .action((given: string, options: { by: string; reason: string }) => thaw({ id: given, action, ...options }));
   }
 }
 

@@ -5,13 +5,12 @@ import type { EpochMs } from '../domain/glossary.ts';
 import type { ThawAction } from '../domain/records.ts';
 import type { FrozenMark } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
-import { type CommandWorld, type DeskReader, lifeMs, wait, withReader } from './world.ts';
+import { type CommandWorld, type DeskReader, lifeMs, lookFor, withReader } from './world.ts';
 
 export type Thaw = { id: string; action: ThawAction; by: string; reason: string };
 
 /** A retry reads the records again, on Kafka by a search of the partition. */
 const foldTimeoutMs = 10_000;
-const pollMs = 50;
 
 /** Throws `not-found`, `not-allowed` where the request is not frozen, `not-acknowledged` when a live desk does not fold it. */
 export async function thawBid(world: CommandWorld, thaw: Thaw): Promise<void> {
@@ -72,15 +71,12 @@ async function thawed(
       terminal.write(freeze.stored(id));
       return;
     }
-    for (const until = at + foldTimeoutMs; ; ) {
+    const answer = await lookFor(clock, foldTimeoutMs, async () => {
       const mark = (await of.frozen(reader)) ?? null;
-      if (mark === null) {
-        terminal.write(freeze.done[action](id));
-        return;
-      }
-      if (mark.retriedAt === at) throw new Fault('not-allowed', freeze.still(id, mark.problem, of.command));
-      if (clock.now() >= until) throw new Fault('not-acknowledged', freeze.late(id, of.command));
-      await wait(clock, pollMs);
-    }
+      return mark === null || mark.retriedAt === at ? { mark } : null;
+    });
+    if (answer === null) throw new Fault('not-acknowledged', freeze.late(id, of.command));
+    if (answer.mark !== null) throw new Fault('not-allowed', freeze.still(id, answer.mark.problem, of.command));
+    terminal.write(freeze.done[action](id));
   });
 }

@@ -108,3 +108,15 @@ export async function withReader<R>(
 export function wait(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => clock.after(ms, resolve));
 }
+
+const lookEveryMs = 50;
+
+/** What `look` gives as soon as that is not null; null when it gave nothing for `timeoutMs`. */
+export async function lookFor<V>(clock: Clock, timeoutMs: number, look: () => Promise<V | null>): Promise<V | null> {
+  const untilMs = clock.monotonicMs() + timeoutMs;
+  for (;;) {
+    const seen = await look();
+    if (seen !== null || clock.monotonicMs() >= untilMs) return seen;
+    await wait(clock, lookEveryMs);
+  }
+}

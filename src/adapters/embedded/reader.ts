@@ -25,8 +25,8 @@ export type EmbeddedReader = {
   control: Control;
   house: Pick<House, 'read' | 'origins'>;
   ruleBook: RuleBook;
-  /** Appends in one transaction; a running daemon sees the entries within 250 ms. Rejects with `log-unavailable`. */
   partitionOf: () => Promise<number>;
+  /** Appends in one transaction; a running daemon sees the entries within 250 ms. Rejects with `log-unavailable`. */
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
   /** Checks the hash chains, and the heads that were anchored; `onProgress` hears how many records fit so far. */
   verifyChain: (onProgress: (verified: number) => void) => Promise<ChainVerdict>;

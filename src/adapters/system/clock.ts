@@ -15,9 +15,7 @@ function after(delayMs: number, run: () => void): Timer {
     const remainingMs = dueMs - monotonicMs();
     handle = remainingMs > 0 ? setTimeout(arm, Math.min(Math.ceil(remainingMs), longestTimeoutMs)) : setTimeout(run, 0);
   };
-  const remainingMs = dueMs - monotonicMs();
-  if (remainingMs > 0) arm();
-  else handle = setTimeout(run, 0);
+  arm();
   return { cancel: () => clearTimeout(handle) };
 }
 
