@@ -8,7 +8,7 @@
  *   the loss of files, not of power: with power the store itself is synced, and a mark that is a second behind it does no harm.
  * - `FILE.claims`: the requests that were claimed, after each commit. They say which requests of a lost part are never bid for.
  */
-import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import {
   accessSync,
   closeSync,
@@ -27,6 +27,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { AuditKey, ChainHead, ChainHeads, Unverified } from '../../domain/audit.ts';
+import { readSignedLine, type SignedLine, signLine } from '../../domain/signed-line.ts';
 import { type AnchoredHeads, headsOf, linkAt } from './chain.ts';
 
 export type AnchorPlace = {
@@ -81,39 +82,11 @@ type Signed = {
   restored?: true;
 };
 
-function sign(key: AuditKey, body: string): string {
-  return createHmac('sha256', key.secret).update(body).digest('base64url');
-}
-
-function written(key: AuditKey, content: Signed): { line: string; mac: string } {
-  const body = JSON.stringify(content);
-  const mac = sign(key, body);
-  return { line: `${mac} ${body}`, mac };
-}
-
-type Read = { content: Signed; mac: string; signature: 'ours' | 'other-key' | 'forged' | 'unchecked' };
+type Read = SignedLine<Signed>;
 
 /** Null: it is no signed line at all. */
 function readSigned(line: string, key: AuditKey | null): Read | null {
-  const space = line.indexOf(' ');
-  const mac = line.slice(0, space);
-  const body = line.slice(space + 1).trimEnd();
-  let content: Signed;
-  try {
-    content = JSON.parse(body);
-  } catch {
-    return null;
-  }
-  if (typeof content?.heads !== 'object' || typeof content.key !== 'string') return null;
-  if (key === null) return { content, mac, signature: 'unchecked' };
-  if (content.key !== key.id) return { content, mac, signature: 'other-key' };
-  const right = Buffer.from(sign(key, body));
-  const given = Buffer.from(mac);
-  return {
-    content,
-    mac,
-    signature: right.length === given.length && timingSafeEqual(right, given) ? 'ours' : 'forged',
-  };
+  return readSignedLine<Signed>(line, key, ({ heads }) => typeof heads === 'object' && heads !== null);
 }
 
 function readText(path: string): string {
@@ -322,7 +295,7 @@ export function createAnchorWriter(
 
   const writeMark = () => {
     sequence += 1;
-    const { line } = written(key, { anchor, key: key.id, at: Date.now(), heads, sequence });
+    const { line } = signLine(key, { anchor, at: Date.now(), heads, sequence } satisfies Omit<Signed, 'key'>);
     writeSync(mark, `${line.padEnd(slotBytes - 1)}\n`, (sequence % 2) * slotBytes);
     unsynced = true;
   };
@@ -342,15 +315,14 @@ export function createAnchorWriter(
     Object.assign(heads, headsOf(database));
     const now = JSON.stringify(heads);
     if (now === lastAnchored && again !== true) return;
-    const content: Signed = {
+    const content: Omit<Signed, 'key'> = {
       anchor,
-      key: key.id,
       at: Date.now(),
       heads,
       ...(previous === undefined ? {} : { previous }),
       ...(again === undefined ? {} : { restored: again }),
     };
-    const { line, mac } = written(key, content);
+    const { line, mac } = signLine(key, content);
     writeSync(anchorFile, `${line}\n`);
     fsyncSync(anchorFile);
     previous = mac;

@@ -3,9 +3,10 @@
  * it writes; every few minutes one process reads what is new and appends, for each partition, a keyed running hash over the bytes
  * of its records. `inputs`, `snapshots` and `house` are compacted and not covered: records of theirs go by design.
  */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { type Kafka, Partitioners } from 'kafkajs';
 import type { AuditKey, ChainHeads, ChainVerdict, Unverified } from '../../domain/audit.ts';
+import { readSignedLine, signLine } from '../../domain/signed-line.ts';
 import { Fault } from '../../errors.ts';
 import { createClient, type LogLine, unavailable } from './client.ts';
 import { createPartitionReader, type PartitionReader, type RawRecord } from './partitions.ts';
@@ -16,15 +17,23 @@ type AnchoredTopic = (typeof anchoredTopics)[number];
 
 /** Of one partition: its records from `from` on and before `to`, and its last one. */
 type Part = { from: number; to: number; digest: string; last: string };
-type Anchor = { key: string; at: number; parts: Record<string, Part>; restored?: true };
+/**
+ * `parts` names the partitions that have grown since the anchor before; where the anchor is `whole`, and where it begins anew after
+ * a restore, it names all that were ever anchored, the others as they stood in the anchors before.
+ */
+type Anchor = { at: number; parts: Readonly<Record<string, Part>>; whole?: true; restored?: true };
+/** `foreign`: so many are signed with another key. `forged`: offset of the first one that is not signed, or cannot be read. */
+type AnchorReading = { anchors: Anchor[]; foreign: number; forged: number | null };
 
 const anchorPartition = 0;
 const readWaitMs = 500;
 const allReplicas = -1;
 const writeAttempts = 3;
 const retryMs = 500;
-/** A start looks at so many of the latest anchors: those of processes that wrote at the same time stand side by side. */
+/** What is known of the log stands in so many of the latest anchors, for one of so many is whole. */
 const latestAnchors = 50;
+/** Several processes may write at once, so one is made whole earlier than would do. */
+const wholeEvery = latestAnchors / 2;
 /** An anchor of another process that is younger than this share of the period is as good as one's own. */
 const freshShare = 0.8;
 
@@ -51,47 +60,51 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
   let faulty = false;
   let onFault: (text: string) => void = () => undefined;
 
-  async function isThere(): Promise<boolean> {
-    const admin = kafka.admin();
-    try {
-      await admin.connect();
-      return (await admin.listTopics()).includes(topic);
-    } catch (cause) {
-      throw unavailable(cause);
-    } finally {
-      await admin.disconnect();
-    }
+  /**
+   * `all`, or as many of the latest as name every partition that was ever anchored. Signatures are checked where there is a key.
+   */
+  async function readAnchors(which: 'all' | 'latest'): Promise<AnchorReading> {
+    if (!(await reader.exists(topic))) return { anchors: [], foreign: 0, forged: null };
+    const [firsts, ends] = await Promise.all([reader.offsets(topic, 'first'), reader.offsets(topic, 'next')]);
+    const first = firsts.get(anchorPartition) ?? 0;
+    const end = ends.get(anchorPartition) ?? 0;
+    if (which === 'all') return read(first, end);
+    const latest = await read(Math.max(first, end - latestAnchors), end);
+    // Earlier versions made none whole.
+    return latest.anchors.some(isWhole) ? latest : read(first, end);
   }
 
-  /** Every anchor from `from` on; signatures are checked where there is a key. */
-  async function read(last: number | null): Promise<{ anchors: Anchor[]; foreign: number; forged: number | null }> {
-    const found = { anchors: [] as Anchor[], foreign: 0, forged: null as number | null };
-    if (!(await isThere())) return found;
-    const [first, end] = await Promise.all([reader.offsets(topic, 'first'), reader.offsets(topic, 'next')]);
-    const to = end.get(anchorPartition) ?? 0;
-    const from = Math.max(first.get(anchorPartition) ?? 0, last === null ? 0 : to - last);
+  async function read(from: number, to: number): Promise<AnchorReading> {
+    const found: AnchorReading = { anchors: [], foreign: 0, forged: null };
     for await (const record of recordsOf(reader, topic, anchorPartition, from, to)) {
-      const text = record.value?.toString() ?? '';
-      const space = text.indexOf(' ');
-      const [mac, body] = [text.slice(0, space), text.slice(space + 1)];
-      const anchor = JSON.parse(body) as Anchor;
-      if (key !== null && anchor.key !== key.id) found.foreign += 1;
-      else if (key !== null && !isSigned(key, mac, body)) found.forged ??= record.offset;
-      else found.anchors.push(anchor);
+      const line = readSignedLine<Anchor>(record.value?.toString() ?? '', key, isAnchor);
+      if (line === null || line.signature === 'forged') found.forged ??= record.offset;
+      else if (line.signature === 'other-key') found.foreign += 1;
+      else {
+        // What was there before has been accepted.
+        if (line.content.restored === true) found.forged = null;
+        found.anchors.push(line.content);
+      }
     }
     return found;
   }
 
   async function write(restored?: true): Promise<void> {
     if (key === null) throw new Error('anchors are written with a key only');
-    const { anchors } = await read(latestAnchors);
+    const { anchors } = await readAnchors('latest');
     const known = restored === true ? {} : furthest(anchors);
     const freshAt = Math.max(0, ...anchors.map(({ at }) => at)) + period * freshShare;
     if (restored === undefined && timer !== null && Date.now() < freshAt) return;
     const parts: Record<string, Part> = {};
     for (const each of anchoredTopics) Object.assign(parts, await newParts(each, known));
     if (Object.keys(parts).length === 0 && restored === undefined) return;
-    const body = JSON.stringify({ key: key.id, at: Date.now(), parts, ...(restored === true ? { restored } : {}) });
+    const whole = restored === undefined && !anchors.slice(-wholeEvery).some(isWhole);
+    const { line } = signLine(key, {
+      at: Date.now(),
+      parts: whole ? { ...known, ...parts } : parts,
+      ...(whole ? { whole } : {}),
+      ...(restored === true ? { restored } : {}),
+    } satisfies Anchor);
     const producer = kafka.producer({
       allowAutoTopicCreation: false,
       createPartitioner: Partitioners.DefaultPartitioner,
@@ -99,7 +112,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     try {
       await makeTopic(kafka, topic, settings);
       await producer.connect();
-      const message = { partition: anchorPartition, key: 'anchor', value: `${signed(key, body)} ${body}` };
+      const message = { partition: anchorPartition, key: 'anchor', value: line };
       await producer.send({ topic, acks: allReplicas, messages: [message] });
     } catch (cause) {
       throw unavailable(cause);
@@ -128,7 +141,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
   }
 
   async function compare(): Promise<void> {
-    const { anchors, foreign, forged } = await read(latestAnchors);
+    const { anchors, foreign, forged } = await readAnchors('latest');
     if (forged !== null) throw setBack(`the anchor ${topic}/${forged} is not signed with the key of this desk`);
     if (anchors.length === 0 && foreign > 0) {
       throw new Fault(
@@ -183,7 +196,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
         const ends = await reader.offsets(topicNameOf(settings, each), 'next');
         for (const [partition, end] of ends) now[`${each}/${partition}`] = [end, ''];
       }
-      const { anchors } = await read(latestAnchors);
+      const { anchors } = await readAnchors('latest');
       const known = Object.entries(furthest(anchors)).map(([place, { to, digest }]) => [place, [to, digest]] as const);
       return { now, known: known.length === 0 ? null : Object.fromEntries(known) };
     },
@@ -200,7 +213,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
   };
 
   async function verify(onProgress: (verified: number) => void): Promise<ChainVerdict> {
-    const { anchors, foreign, forged } = await read(null);
+    const { anchors, foreign, forged } = await readAnchors('all');
     const unverified: Unverified[] = [];
     if (foreign > 0) unverified.push({ kind: 'other-key', anchors: foreign });
     if (forged !== null) return { kind: 'anchor-broken', place: topic, line: forged, unverified };
@@ -217,22 +230,28 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
         const first = firsts.get(partition) ?? 0;
         let digest = '';
         let anchoredTo = 0;
+        /** By where a part ended. Of two processes that anchored at the same time, either may have been gone on from. */
+        const digests = new Map<number, string>();
         for (const part of sinceRestore(anchors).flatMap(({ parts }) => parts[place] ?? [])) {
-          // Of two processes that anchored at the same time, the later one says nothing new.
-          if (part.from < anchoredTo) continue;
+          if (part.to <= anchoredTo) {
+            digests.set(part.to, digests.get(part.to) ?? part.digest);
+            continue;
+          }
           const broken = { kind: 'broken' as const, table: place, unverified };
           if (end < part.to) return { ...broken, offset: end, what: 'truncated' };
           if (part.from < first && part.from < part.to) {
             unverified.push({ kind: 'expired', table: place, until: first });
           } else if (key !== null) {
-            const found = await digestOf(key, digest, recordsOf(reader, name, partition, part.from, part.to));
+            const before = digests.get(part.from) ?? '';
+            const found = await digestOf(key, before, recordsOf(reader, name, partition, part.from, part.to));
             if (found.digest !== part.digest) {
               return { ...broken, offset: part.from, until: part.to - 1, what: 'rewritten' };
             }
           }
-          verified += part.to - part.from;
+          verified += part.to - Math.max(part.from, anchoredTo);
           onProgress(verified);
           digest = part.digest;
+          digests.set(part.to, digest);
           anchoredTo = part.to;
         }
         tables[place] = { entries: end - first, head: digest };
@@ -276,13 +295,20 @@ function sinceRestore(anchors: readonly Anchor[]): readonly Anchor[] {
   return last === -1 ? anchors : anchors.slice(last);
 }
 
-function signed(key: AuditKey, body: string): string {
-  return createHmac('sha256', key.secret).update(body).digest('base64url');
+function isWhole({ whole, restored }: Anchor): boolean {
+  return whole === true || restored === true;
 }
 
-function isSigned(key: AuditKey, mac: string, body: string): boolean {
-  const [right, given] = [Buffer.from(signed(key, body)), Buffer.from(mac)];
-  return right.length === given.length && timingSafeEqual(right, given);
+function isAnchor({ at, parts }: Readonly<Record<string, unknown>>): boolean {
+  return Number.isFinite(at) && typeof parts === 'object' && parts !== null && Object.values(parts).every(isPart);
+}
+
+function isPart(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { from, to, digest, last } = value as Readonly<Record<string, unknown>>;
+  return (
+    Number.isSafeInteger(from) && Number.isSafeInteger(to) && typeof digest === 'string' && typeof last === 'string'
+  );
 }
 
 /** Lengths are hashed too, so that no two series of records read the same. */

@@ -1,15 +1,17 @@
 /** What the anchors on Kafka tell of a log that is shorter, or another one, than it was. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Kafka, logLevel } from 'kafkajs';
+import { Kafka, logLevel, Partitioners } from 'kafkajs';
 import { openAnchors } from '../../../src/adapters/kafka/anchors.ts';
 import { openKafkaLog } from '../../../src/adapters/kafka/log.ts';
+import { createPartitionReader } from '../../../src/adapters/kafka/partitions.ts';
 import { type KafkaSettings, topicNameOf } from '../../../src/adapters/kafka/settings.ts';
 import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
+import type { EventLog } from '../../../src/bidding/ports.ts';
 import { Fault } from '../../../src/errors.ts';
 import { settingsOn } from '../../conformance/kafka-log.ts';
 import { auctionEntry } from '../../conformance/samples.ts';
-import { describeOnStack } from '../../stack/suite.ts';
+import { describeOnStack, type SuiteStack } from '../../stack/suite.ts';
 
 const key = createAuditKey('a key of the tests of the anchors and of nothing else');
 const otherKey = createAuditKey('another key of the tests of the anchors, of no use');
@@ -38,9 +40,97 @@ async function live(settings: KafkaSettings, first: number, count: number): Prom
   });
 }
 
+/** A request whose records stand in that partition; appended on the way: it and some of others. */
+async function requestOf(log: EventLog, partition: number) {
+  for (let index = 0; index < 100; index += 1) {
+    const before = (await log.ends('auctions')).get(partition)!;
+    const [entry] = entries(1_000 + index, 1);
+    await log.append([entry!]);
+    if ((await log.ends('auctions')).get(partition)! > before) return entry!;
+  }
+  return assert.fail(`no request of partition ${partition} was found`);
+}
+
 async function verify(settings: KafkaSettings, signedWith: typeof key | null = key) {
   const anchors = openAnchors(settings, signedWith, quiet);
   return anchors.verify(quiet).finally(anchors.close);
+}
+
+/** How many records were compared with their anchors; fails where the log is not intact. */
+async function verifiedCount(settings: KafkaSettings): Promise<number> {
+  const anchors = openAnchors(settings, key, quiet);
+  let count = 0;
+  const verdict = await anchors.verify((verified) => {
+    count = verified;
+  });
+  await anchors.close();
+  assert.equal(verdict.kind, 'intact');
+  return count;
+}
+
+async function anchorOnce(settings: KafkaSettings): Promise<void> {
+  const anchors = openAnchors(settings, key, quiet);
+  anchors.start(longMs, assert.fail);
+  await anchors.close();
+}
+
+async function refusal(settings: KafkaSettings): Promise<string> {
+  const anchors = openAnchors(settings, key, quiet);
+  const fault = await anchors.refuseSetBack().then(
+    () => assert.fail('it was not refused'),
+    (cause: unknown) => cause,
+  );
+  await anchors.close();
+  assert(fault instanceof Fault && fault.code === 'store-set-back', String(fault));
+  return fault.message;
+}
+
+async function withKafka<R>(stack: SuiteStack, use: (kafka: Kafka) => Promise<R>): Promise<R> {
+  return use(new Kafka({ brokers: stack.brokers.split(','), logLevel: logLevel.NOTHING }));
+}
+
+async function deleteTopic(stack: SuiteStack, topic: string): Promise<void> {
+  await withKafka(stack, async (kafka) => {
+    const admin = kafka.admin();
+    await admin.connect();
+    await admin.deleteTopics({ topics: [topic] });
+    for (;;) if (!(await admin.listTopics()).includes(topic)) break;
+    await admin.disconnect();
+  });
+}
+
+async function createTopic(stack: SuiteStack, topic: string): Promise<void> {
+  await withKafka(stack, async (kafka) => {
+    const admin = kafka.admin();
+    await admin.connect();
+    await admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions: 1 }] });
+    await admin.disconnect();
+  });
+}
+
+async function writeAnchors(stack: SuiteStack, settings: KafkaSettings, values: readonly (string | null)[]) {
+  await withKafka(stack, async (kafka) => {
+    const producer = kafka.producer({ createPartitioner: Partitioners.DefaultPartitioner });
+    await producer.connect();
+    const messages = values.map((value) => ({ partition: 0, key: 'anchor', value }));
+    await producer.send({ topic: `${settings.topicPrefix}anchors`, messages });
+    await producer.disconnect();
+  });
+}
+
+async function readAnchors(stack: SuiteStack, settings: KafkaSettings): Promise<string[]> {
+  return withKafka(stack, async (kafka) => {
+    const reader = createPartitionReader(kafka);
+    const topic = `${settings.topicPrefix}anchors`;
+    const count = (await reader.offsets(topic, 'next')).get(0)!;
+    const values: string[] = [];
+    while (values.length < count) {
+      const fetched = await reader.fetch(topic, new Map([[0, values.length]]), 500);
+      values.push(...(fetched.get(0)?.records ?? []).map(({ value }) => String(value)));
+    }
+    await reader.close();
+    return values;
+  });
 }
 
 await describeOnStack('anchors on kafka', (stack) => {
@@ -60,12 +150,7 @@ await describeOnStack('anchors on kafka', (stack) => {
     await assert.rejects(stranger.refuseSetBack(), (fault) => fault instanceof Fault && fault.exitCode === 78);
     await stranger.close();
 
-    const admin = new Kafka({ brokers: stack.brokers.split(','), logLevel: logLevel.NOTHING }).admin();
-    await admin.connect();
-    const topic = topicNameOf(settings, 'auctions');
-    await admin.deleteTopics({ topics: [topic] });
-    for (;;) if (!(await admin.listTopics()).includes(topic)) break;
-    await admin.disconnect();
+    await deleteTopic(stack, topicNameOf(settings, 'auctions'));
 
     // Empty, and then as long as it was with other records.
     for (const [count, text] of [
@@ -92,5 +177,83 @@ await describeOnStack('anchors on kafka', (stack) => {
     await accepting.refuseSetBack();
     await accepting.close();
     assert.equal((await verify(settings)).kind, 'intact');
+  });
+
+  test('a partition that did not grow for many anchors is known, and what it holds then is verified (defect line 18)', async () => {
+    const settings = { ...settingsOn(stack, `${stack.prefix}quiet.`), partitions: 2 };
+    // As many as the desk looked at, when it looked at the latest ones alone.
+    const anchorCount = 50;
+    await withLog(settings, async ({ log }) => {
+      const endOf = async (partition: number) => (await log.ends('auctions')).get(partition)!;
+      const busy = await requestOf(log, 1);
+      await log.append(entries(0, 30));
+      await anchorOnce(settings);
+      const quietEnd = await endOf(0);
+      const beBusy = async () => {
+        for (let index = 0; index < anchorCount; index += 1) {
+          await log.append([busy]);
+          await anchorOnce(settings);
+        }
+      };
+      await beBusy();
+      assert.equal(await endOf(0), quietEnd);
+      await log.append(entries(100, 30));
+      await anchorOnce(settings);
+      assert.ok((await endOf(0)) > quietEnd);
+      assert.equal(await verifiedCount(settings), (await endOf(0)) + (await endOf(1)));
+      await beBusy();
+    });
+    assert.equal((await readAnchors(stack, settings)).length, 2 + 2 * anchorCount);
+    const anchors = openAnchors(settings, key, quiet);
+    const { known } = await anchors.heads();
+    await anchors.close();
+    assert.deepEqual(Object.keys(known ?? {}).sort(), ['auctions/0', 'auctions/1']);
+  });
+
+  test('of two processes that anchored from the same place, either may be gone on from (defect line 18)', async () => {
+    const settings = { ...settingsOn(stack, `${stack.prefix}both.`), partitions: 1 };
+    await live(settings, 0, 10);
+    const [first] = await readAnchors(stack, settings);
+    await deleteTopic(stack, `${settings.topicPrefix}anchors`);
+    await live(settings, 10, 10);
+    await live(settings, 20, 10);
+    const [longer, next] = await readAnchors(stack, settings);
+    for (const order of [
+      [first!, longer!, next!],
+      [longer!, first!, next!],
+    ]) {
+      await deleteTopic(stack, `${settings.topicPrefix}anchors`);
+      await createTopic(stack, `${settings.topicPrefix}anchors`);
+      await writeAnchors(stack, settings, order);
+      assert.equal(await verifiedCount(settings), 30);
+    }
+  });
+
+  test('an anchor that cannot be read counts as forged, until what is there is accepted (defect line 18)', async () => {
+    const settings = { ...settingsOn(stack, `${stack.prefix}garbage.`), partitions: 1 };
+    await live(settings, 0, 10);
+    const garbage = [
+      'no anchor at all',
+      '',
+      null,
+      'mac {"key":',
+      'mac null',
+      'mac {}',
+      `mac {"key":"${key.id}"}`,
+      'mac 1',
+    ];
+    for (const [index, value] of garbage.entries()) {
+      await writeAnchors(stack, settings, [value]);
+      assert.match(await refusal(settings), /is not signed with the key of this desk/);
+      for (const signedWith of index < 5 ? [key, null] : [key]) {
+        const verdict = await verify(settings, signedWith);
+        assert.deepEqual([verdict.kind, 'line' in verdict && verdict.line], ['anchor-broken', 1 + 2 * index]);
+      }
+      const accepting = openAnchors(settings, key, quiet);
+      await accepting.restart();
+      await accepting.refuseSetBack();
+      await accepting.close();
+      assert.equal((await verify(settings)).kind, 'intact');
+    }
   });
 });
