@@ -49,8 +49,9 @@ export function joinRequest(request: LoanRequest, opened: string, vault: Pick<Va
 }
 
 /**
- * Keys of caps are stored in clear, in traces and views (those of segments hold no text of `extra`, only ranges): a text of `extra` goes into them by a pseudonym, unless it
- * is a code. A request of an earlier version, whose `extra` is stored in clear, keeps the keys that it had.
+ * Keys of caps are stored in clear, in traces and views (those of segments hold only ranges, no text of `extra`). A text of
+ * `extra` goes into them as a pseudonym, unless it is a code. A request of an earlier version, whose `extra` is stored in clear,
+ * keeps the keys that it had.
  */
 export function withExtraKeys(request: LoanRequest, vault: Pick<Vault, 'pseudonym'>): LoanRequest {
   let extraKeys: Record<string, string> | null = null;

@@ -24,7 +24,7 @@ export type ClockWorld = {
   daemon: Daemon;
   /** Moves the daemon's time of day to so far ahead of the true one. */
   shift: (ms: number) => void;
-  /** Opens auctions for so many requests, in batches of ten. */
+  /** Opens auctions for so many requests, a batch at a time. */
   open: (requests: number) => void;
   bids: () => Bid[];
   requests: () => EmittedRequest[];
@@ -59,11 +59,13 @@ export async function startClockWorld(options: {
   followedBefore?: boolean;
   bidding?: object;
   answerDelayMs?: number;
+  /** Requests that come at once; ten unless said otherwise. */
+  batchRequests?: number;
 }): Promise<ClockWorld> {
-  const { directory, windowMs, answerDelayMs = 0 } = options;
+  const { directory, windowMs, answerDelayMs = 0, batchRequests = 10 } = options;
   const settings = sandboxSettings({
     auction: { windowMs, expiryMs: 10 * windowMs },
-    pace: { batchRequests: 10, batchIntervalMs: 150 },
+    pace: { batchRequests, batchIntervalMs: 150 },
     faults: { bids: { delayMinMs: answerDelayMs, delayMaxMs: answerDelayMs } },
   });
   const sandbox: Sandbox = createSandbox({ settings, seed: 'clocks', clock: createSystemClock() });

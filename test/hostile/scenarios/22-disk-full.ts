@@ -1,12 +1,12 @@
 /** The disk fills up under the desk, and is freed again: readiness says what webhooks get, and commands say what to do. */
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Daemon, startDaemon, webhookToken } from '../daemon.ts';
 import type { Scenario } from '../scenario.ts';
+import { noSmallDisk, withSmallDisk } from '../small-disk.ts';
 
 const mainFile = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
@@ -21,22 +21,6 @@ function webhook(daemon: Daemon, id: number): Promise<number> {
 async function readiness(daemon: Daemon): Promise<{ status: number; text: string }> {
   const answer = await fetch(`${daemon.url}/readyz?verbose`);
   return { status: answer.status, text: await answer.text() };
-}
-
-/** Takes all that is left, to the last byte. */
-function fill(path: string): void {
-  const file = openSync(path, 'w');
-  try {
-    for (let piece = 1_048_576; piece >= 1; ) {
-      try {
-        writeSync(file, Buffer.alloc(piece));
-      } catch {
-        piece = Math.floor(piece / 2);
-      }
-    }
-  } finally {
-    closeSync(file);
-  }
 }
 
 async function command(daemon: Daemon, directory: string, ...words: string[]) {
@@ -59,19 +43,11 @@ export const scenario: Scenario = {
   line: 22,
   name: 'a full disk, freed again',
   run: async (directory) => {
-    const data = join(directory, 'data');
-    mkdirSync(data, { mode: 0o700 });
-    try {
-      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=32m,mode=0700', 'tmpfs', data], { stdio: 'pipe' });
-    } catch {
-      return { skipped: 'a small disk (tmpfs) cannot be mounted; run it as root' };
-    }
-    try {
+    const figures = await withSmallDisk(join(directory, 'data'), 32, async (disk) => {
       const daemon = await startDaemon({ directory });
       assert.notEqual(await daemon.ready, null, daemon.output());
       assert.equal(await webhook(daemon, 1), 200);
-      const filler = join(data, 'filler');
-      fill(filler);
+      disk.fill();
       const statuses: number[] = [];
       for (let id = 2; id < 400 && !statuses.includes(503); id += 1) statuses.push(await webhook(daemon, id));
       assert.equal(statuses.at(-1), 503);
@@ -82,7 +58,7 @@ export const scenario: Scenario = {
       assert.ok(pause.code === 74 || pause.code === 0, `pause ended with ${pause.code}: ${pause.said}`);
       assert.match(pause.said, pause.code === 74 ? /SIGTERM/ : /revis/, 'pause does not say what holds');
       assert.doesNotMatch(pause.said, /\n\s+at /, 'pause dies with a stack trace');
-      rmSync(filler);
+      disk.free();
       const freedAt = performance.now();
       while ((await readiness(daemon)).status !== 200 && performance.now() - freedAt < 10_000) await sleep(50);
       const readyAgainMs = Math.round(performance.now() - freedAt);
@@ -90,8 +66,7 @@ export const scenario: Scenario = {
       assert.equal(await webhook(daemon, 1_000), 200);
       await daemon.stop();
       return { pauseCode: pause.code ?? -1, readyAgainMs };
-    } finally {
-      execFileSync('umount', ['--lazy', data]);
-    }
+    });
+    return figures ?? { skipped: noSmallDisk };
   },
 };
