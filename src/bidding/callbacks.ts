@@ -46,7 +46,7 @@ export function createCallbacks(options: {
   onLinks: (workerKey: string, links: readonly Link[]) => void;
 }): Callbacks {
   const { views, margins, outbox, clock, observer } = options;
-  /** Winner events that came before their bid was known, by request code. */
+  /** Winner events that came before their bid was known, under each of their codes. */
   const orphans = new Map<string, Orphan[]>();
   /** Those that are being given to their request outside the order of the log. */
   const givenNow = new Set<Orphan>();
@@ -96,10 +96,12 @@ export function createCallbacks(options: {
 
   /** False: the desk stops, and they are not durable with their requests. */
   async function rekey(winners: readonly Orphan[]): Promise<boolean> {
-    const found = await views.findByBid([...new Set(winners.map(({ event }) => event.requestCode))]);
+    const found = await views.findByBid([...new Set(winners.flatMap(({ event }) => codesOf(event)))]);
     const records: AuctionRecord[] = [];
     for (const winner of winners) {
-      const requestId = found.get(winner.event.requestCode);
+      const requestId = codesOf(winner.event)
+        .map((code) => found.get(code))
+        .find((each) => each !== undefined);
       if (requestId === undefined) adopt(winner);
       else records.push(keyed(winner.event, requestId));
     }
@@ -113,9 +115,11 @@ export function createCallbacks(options: {
   function adopt(winner: Orphan): void {
     const { event, partition, offset } = winner;
     if (lost.has(partition)) return;
-    const others = orphans.get(event.requestCode) ?? [];
-    if (!others.some((other) => other.offset === offset && other.partition === partition)) others.push(winner);
-    orphans.set(event.requestCode, others);
+    for (const code of codesOf(event)) {
+      const others = orphans.get(code) ?? [];
+      if (!others.some((other) => other.offset === offset && other.partition === partition)) others.push(winner);
+      orphans.set(code, others);
+    }
     timer ??= clock.after(orphanPollMs, lookAgain);
   }
 
@@ -127,24 +131,31 @@ export function createCallbacks(options: {
   function lose(partition: number): void {
     lost.add(partition);
     dealtWith.delete(partition);
-    for (const [requestCode, waiting] of orphans) {
-      const kept = waiting.filter((orphan) => orphan.partition !== partition);
-      if (kept.length === 0) orphans.delete(requestCode);
-      else orphans.set(requestCode, kept);
+    drop((orphan) => orphan.partition === partition);
+  }
+
+  /** Forgets orphans under all of their codes, and says which they were. */
+  function drop(isDropped: (orphan: Orphan) => boolean): ReadonlySet<Orphan> {
+    const dropped = new Set<Orphan>();
+    for (const [code, waiting] of orphans) {
+      const kept = waiting.filter((orphan) => {
+        if (isDropped(orphan)) dropped.add(orphan);
+        return !dropped.has(orphan);
+      });
+      if (kept.length === waiting.length) continue;
+      if (kept.length === 0) orphans.delete(code);
+      else orphans.set(code, kept);
     }
+    return dropped;
   }
 
   /** Never past an orphan, nor past one that is not durable with its request yet: after a restart it is read again. */
   async function advance(partition: number): Promise<void> {
     let next = dealtWith.get(partition) ?? 0;
-    for (const [requestCode, waiting] of orphans) {
-      const kept = waiting.filter(
-        ({ event }) => options.timeDoubted() || clock.now() - event.at < options.orphanTimeoutMs,
-      );
-      if (kept.length < waiting.length) observer({ kind: 'alarm', code: 'winner-unknown', requestId: null });
-      if (kept.length === 0) orphans.delete(requestCode);
-      else orphans.set(requestCode, kept);
-      for (const orphan of kept) if (orphan.partition === partition) next = Math.min(next, orphan.offset);
+    const isTooOld = ({ event }: Orphan) => !options.timeDoubted() && clock.now() - event.at >= options.orphanTimeoutMs;
+    for (const _ of drop(isTooOld)) observer({ kind: 'alarm', code: 'winner-unknown', requestId: null });
+    for (const waiting of orphans.values()) {
+      for (const orphan of waiting) if (orphan.partition === partition) next = Math.min(next, orphan.offset);
     }
     for (const orphan of givenNow) if (orphan.partition === partition) next = Math.min(next, orphan.offset);
     const stream = callbackPartition(partition);
@@ -153,9 +164,9 @@ export function createCallbacks(options: {
   }
 
   async function bidsKnown(bidIds: readonly string[]): Promise<void> {
-    const adopted = bidIds.flatMap((bidId) => orphans.get(bidId) ?? []);
-    if (adopted.length === 0) return;
-    for (const bidId of bidIds) orphans.delete(bidId);
+    const known = new Set(bidIds.flatMap((bidId) => orphans.get(bidId) ?? []));
+    if (known.size === 0) return;
+    const adopted = [...drop((orphan) => known.has(orphan))];
     for (const orphan of adopted) givenNow.add(orphan);
     // Outside the consumer nobody begins again by itself; after a restart they are read from the log once more.
     while (!options.stopping()) {
@@ -175,16 +186,21 @@ export function createCallbacks(options: {
   return { hear, handle, bidsKnown, lose, close: () => timer?.cancel() };
 }
 
+/** Codes of the bid that the event is about: that of the call, and the one in the content of the second event (contract, Winner confirmation events). */
+function codesOf(event: WinnerEvent): readonly string[] {
+  const { requestCode } = event;
+  const told = event.kind === 'proposed' ? event.proposalCode : null;
+  return told === null || told === requestCode ? [requestCode] : [requestCode, told];
+}
+
 function keyed(event: WinnerEvent, requestId: RequestId): AuctionRecord {
   return { ...event, requestId };
 }
 
-/** Ids of bids that a record makes known, ours or not. */
+/** Codes under which the service may tell of a bid, that a record makes known; ours or not. */
 export function bidsNamedIn(record: AuctionRecord): readonly string[] {
   if (record.kind === 'ended') return record.bids.map((bid) => bid.bidId);
   if (record.kind !== 'answered') return [];
-  const { outcome } = record;
-  return outcome.kind === 'accepted' || (outcome.kind === 'accepted-outside' && outcome.bidId !== null)
-    ? [outcome.bidId!]
-    : [];
+  const { outcome, codes = [] } = record;
+  return 'bidId' in outcome && outcome.bidId !== null ? [outcome.bidId, ...codes] : codes;
 }

@@ -19,6 +19,8 @@ export const declinedKey = 'acceptance:declined';
 
 /** The contract lets a bid be valid for at most 7 days: no auction that it could win is open for longer. */
 const longestAuctionMs = 7 * 86_400_000;
+/** Of one request: each process that sends its claim adds those of its answers. */
+const maxCodes = 64;
 /** A proposal that is valid for longer than this past its bid is a mistyped date. */
 const longestProposalMs = 30 * 86_400_000;
 
@@ -260,6 +262,8 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, setting
       break;
     case 'answered':
       if (moved) next.answer = mergedAnswer(state, record);
+      if (record.codes !== undefined)
+        next.codes = [...new Set([...(state.codes ?? []), ...record.codes])].slice(0, maxCodes);
       break;
     case 'ended':
       takeAuction(next, record, settings);

@@ -47,7 +47,7 @@ function isOpen(state: RequestState): boolean {
 }
 
 function bidIdsOf(state: RequestState): readonly string[] {
-  const ids = new Set(state.auction?.candidates.map((bid) => bid.bidId));
+  const ids = new Set([...(state.auction?.candidates.map((bid) => bid.bidId) ?? []), ...(state.codes ?? [])]);
   const outcome = state.answer?.outcome;
   if ((outcome?.kind === 'accepted' || outcome?.kind === 'accepted-outside') && outcome.bidId !== null) {
     ids.add(outcome.bidId);

@@ -371,11 +371,19 @@ export type BidAnswer =
   | {
       kind: 'answered';
       outcome: Exclude<BidOutcome, { kind: 'unknown' }>;
+      /** Every code that the answer gives; absent: none. */
+      codes?: readonly string[];
       response: { status: number; body: string };
       firstByteAt: EpochMs;
     }
   /** Bytes were written and no answer that can be trusted came: the bid may have landed. */
-  | { kind: 'unknown'; reason: string; response: { status: number; body: string } | null; firstByteAt: EpochMs }
+  | {
+      kind: 'unknown';
+      reason: string;
+      codes?: readonly string[];
+      response: { status: number; body: string } | null;
+      firstByteAt: EpochMs;
+    }
   /** Certainly not landed: nothing was written, or the service turned it away before reading it. */
   | {
       kind: 'not-landed';

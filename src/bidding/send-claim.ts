@@ -42,6 +42,8 @@ export type SendJob = {
 };
 
 const gatePollMs = 25;
+/** Each attempt may get codes of its own. */
+const maxCodes = 16;
 
 /** No first byte at or after this: the deadline less what clocks differ by and what the network takes. */
 export function cutoffOf(deadlineAt: EpochMs, service: Service, settings: BiddingSettings): EpochMs {
@@ -69,6 +71,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   let attempts = 0;
   let landingPossible = job.inherited;
   let firstByteAt: EpochMs | null = null;
+  const codes = new Set<string>();
   let pauseMs = settings.retryFirstMs;
   let held = 'deadline';
   for (;;) {
@@ -109,6 +112,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     else world.sendLimit.heard(end, durationMs, world.inFlight(), clock.monotonicMs());
     if (answer.kind === 'not-landed') return;
     attempts += 1;
+    for (const code of answer.codes ?? []) if (codes.size < maxCodes) codes.add(code);
     if (firstByteAt === null) {
       firstByteAt = answer.firstByteAt;
       const sinceReceiptMs = firstByteAt - job.receivedAt;
@@ -128,11 +132,18 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       at: clock.now(),
       claimId: job.claim.claimId,
       outcome: answer.outcome,
+      ...codesBeside('bidId' in answer.outcome ? answer.outcome.bidId : null),
       attempts,
       earlierAttemptPossible: landingPossible || world.othersMaySend(),
       firstByteAt,
       response: { status, body: null, sealedBody },
     };
+  }
+
+  /** Of all attempts: within an auction the id of the bid is the only one. */
+  function codesBeside(bidId: string | null): Pick<Answered, 'codes'> {
+    const others = [...codes].filter((code) => code !== bidId);
+    return others.length === 0 ? {} : { codes: others };
   }
 
   function afterDeadline(): Answered | Passed {
@@ -151,6 +162,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       at: clock.now(),
       claimId: job.claim.claimId,
       outcome: { kind: 'unknown', reason: 'no answer that can be trusted before the deadline' },
+      ...codesBeside(null),
       attempts,
       earlierAttemptPossible: true,
       firstByteAt,

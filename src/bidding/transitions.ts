@@ -25,6 +25,7 @@ export const triggers = [
   'proposed',
   'winner-error',
   'resolved-won',
+  'resolved-contemplated',
   'resolved-lost',
   'resolved-not-landed',
   'resolved-cancelled',
@@ -50,7 +51,11 @@ const byWinner: Row = {
   'winner-error': go('winner-failed', 'release', null),
 };
 
+/** What a winner event says, said by a person who has seen it: for events that did not come, or under a code that nobody knows. */
+const contemplatedByOperator: Row = { 'resolved-contemplated': go('contemplated', 'commit', 'validity') };
+
 const byOperator: Row = {
+  ...contemplatedByOperator,
   'resolved-won': go('won', 'commit', 'contemplation'),
   'resolved-lost': go('lost', 'release', null),
   'resolved-not-landed': go('not-landed', 'release', null),
@@ -134,6 +139,7 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     accepted: go('accepted', 'hold', 'result'),
     outside: go('accepted-outside', 'hold', 'validity'),
     ...byWinner,
+    ...contemplatedByOperator,
   },
   'foreign-bid': {
     accepted: go('accepted', 'hold', 'result'),
@@ -167,6 +173,7 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
   },
   lost: {
     ...byWinner,
+    ...contemplatedByOperator,
   },
   ambiguous: {
     accepted: go('accepted', 'keep', 'result'),
@@ -207,6 +214,7 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
   },
   expired: {
     ...byWinner,
+    ...contemplatedByOperator,
     ...byLateEvidence,
   },
 };

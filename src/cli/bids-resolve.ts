@@ -6,7 +6,7 @@ import { Fault } from '../errors.ts';
 import { type CommandWorld, type DeskReader, lifeMs, lookFor, withReader } from './world.ts';
 
 /** What an operator may say; the desk itself resolves otherwise when time has passed. */
-export const operatorResolutions = ['won', 'lost', 'not-landed', 'cancelled'] as const;
+export const operatorResolutions = ['won', 'contemplated', 'lost', 'not-landed', 'cancelled'] as const;
 type OperatorResolution = (typeof operatorResolutions)[number];
 
 const foldTimeoutMs = 2_000;

@@ -247,6 +247,7 @@ const auctionRecord = byName('kind', {
     ...ofRequest,
     claimId: id,
     outcome,
+    codes: added(texts),
     attempts: count,
     earlierAttemptPossible: flag,
     firstByteAt: nullable(time),
@@ -257,7 +258,7 @@ const auctionRecord = byName('kind', {
   proposed: object({ ...ofRequest, ...winner, ...proposal }),
   resolved: object({
     ...ofRequest,
-    as: oneOf('won', 'lost', 'not-landed', 'cancelled', 'result-missing', 'expired'),
+    as: oneOf('won', 'contemplated', 'lost', 'not-landed', 'cancelled', 'result-missing', 'expired'),
     by: text,
     reason: text,
   }),

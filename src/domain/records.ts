@@ -43,6 +43,8 @@ export type Answered = OfRequest & {
   kind: 'answered';
   claimId: string;
   outcome: BidOutcome;
+  /** Codes that the answers gave, beside the bid's id: the service tells of the bid under any of them. Absent: none. */
+  codes?: readonly string[];
   /** Attempts by the process that writes this, and whether an earlier one may have landed unseen. */
   attempts: number;
   earlierAttemptPossible: boolean;
@@ -88,7 +90,7 @@ export type Proposed = OfRequest & {
   validUntil: EpochMs | null;
 } & WinnerWords;
 
-export type Resolution = 'won' | 'lost' | 'not-landed' | 'cancelled' | 'result-missing' | 'expired';
+export type Resolution = 'won' | 'contemplated' | 'lost' | 'not-landed' | 'cancelled' | 'result-missing' | 'expired';
 
 /** Ends what nothing else ended: by an operator, or by the desk when a time has passed (`by: 'desk'`). */
 export type Resolved = OfRequest & { kind: 'resolved'; as: Resolution; by: string; reason: string };

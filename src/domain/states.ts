@@ -72,6 +72,8 @@ export type RequestState = {
   trial: Trial | null;
   pass: { code: string; reasons: readonly Reason[]; at: EpochMs; maybeSent: boolean } | null;
   answer: Answer | null;
+  /** Codes of all answers, whichever of them counts, beside the id of the bid; absent: none. */
+  codes?: readonly string[];
   auction: AuctionResult | null;
   winner: {
     requestCode: string;

@@ -10,6 +10,7 @@ import type { Clock } from '../domain/clock.ts';
 import type { FlowOperation, FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
@@ -295,9 +296,9 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     const rows = await world.views.read(states.map(({ subject }) => subject.requestId!));
     for (const { flowId, subject } of states) {
       const won = rows.get(subject.requestId!)?.state;
-      const winner = won?.winner ?? null;
       const failed = won?.phase === 'winner-failed';
-      if (winner === null || (won?.phase !== 'proposed' && !failed)) continue;
+      const winner = failed || won?.phase === 'proposed' ? won.winner : saidByPerson(won);
+      if (winner === null) continue;
       const { proposalCode, proposalNumber, validUntil } = winner;
       const errors = failed && winner.errors.length === 0 ? ['the proposal was not included'] : winner.errors;
       append({ kind: 'proposed', flowId, at: now, proposalCode, proposalNumber, validUntil, errors });
@@ -348,6 +349,12 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       sending: sender.count(),
     }),
   };
+}
+
+/** Where a person has said that the bid is contemplated, no event says more: the flow goes on without the codes of a proposal. */
+function saidByPerson(won: RequestState | undefined): Omit<NonNullable<RequestState['winner']>, 'requestCode'> | null {
+  if (won?.phase !== 'contemplated' || won.resolution?.as !== 'contemplated') return null;
+  return { proposalCode: null, proposalNumber: null, validUntil: null, errors: [] };
 }
 
 function entryOf(record: FlowRecord): NewEntry {

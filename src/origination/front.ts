@@ -143,13 +143,13 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const { requestId } = contract;
     const won = (await world.views.read([requestId])).get(requestId)?.state;
     if (won === undefined) return refusal('not-found', 'request-known', 'requestId', 'no request has this id');
-    const isWon = won.winner !== null && won.phase !== 'winner-failed';
+    const isWon = (won.winner !== null || won.phase === 'contemplated') && won.phase !== 'winner-failed';
     if (!isWon || won.claim === null) {
       return refusal(
         'not-allowed',
         'bid-won',
         'requestId',
-        `the bid of this request is ${won.phase}, not contemplated`,
+        `the bid of this request is ${won.phase}, not contemplated; once you have seen that it is, say so with lance bids resolve ${requestId} --as contemplated`,
       );
     }
     const link =

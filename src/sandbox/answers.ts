@@ -26,7 +26,7 @@ export function answerToBid(placed: PlacedBid): Reply {
     case 'accepted-outside':
       return {
         status: 200,
-        body: encodeBidAccepted({ requestCode: placed.requestCode, message: 'Lance incluído fora do leilão' }),
+        body: encodeBidAccepted({ ...placed, message: 'Lance incluído fora do leilão' }),
       };
     case 'duplicate':
       return refusal(422, bidPath, 'LANCE_DUPLICADO', 'Já existe lance deste parceiro para a solicitação');

@@ -48,6 +48,8 @@ export type Lot = {
 
 export type AuctionBid = {
   bidId: string;
+  /** Of the call that placed it, under which its winner is told: the bid's own id inside an auction, another one outside. */
+  callCode: string;
   requestId: RequestId;
   /** Null: the partner that is tested. */
   rival: string | null;
@@ -62,7 +64,7 @@ export type AuctionBid = {
 
 export type PlacedBid =
   | { kind: 'accepted'; requestCode: string; requestId: RequestId }
-  | { kind: 'accepted-outside'; requestCode: string; requestId: RequestId }
+  | { kind: 'accepted-outside'; requestCode: string; bidId: string; requestId: RequestId }
   | { kind: 'duplicate'; requestId: RequestId }
   | { kind: 'request-not-found'; requestId: RequestId }
   | { kind: 'request-expired'; requestId: RequestId }
@@ -142,12 +144,24 @@ export function createAuctionHouse(options: HouseOptions): AuctionHouse {
     if (refused !== null || entry === null) return refused ?? { kind: 'request-not-found', requestId };
     sequence += 1;
     const bidId = uuidOf(chance);
-    const placed = { bidId, requestId, rival: null, rateHundredths, amountCents, installments, placedAt: at, sequence };
+    const inside = at < entry.lot.endsAt;
+    const callCode = inside ? bidId : uuidOf(chance);
+    const placed = {
+      bidId,
+      callCode,
+      requestId,
+      rival: null,
+      rateHundredths,
+      amountCents,
+      installments,
+      placedAt: at,
+      sequence,
+    };
     entry.ours = placed;
     entry.bids.push(placed);
-    const inside = at < entry.lot.endsAt;
-    if (!inside) contemplate(entry, placed);
-    return { kind: inside ? 'accepted' : 'accepted-outside', requestCode: bidId, requestId };
+    if (inside) return { kind: 'accepted', requestCode: bidId, requestId };
+    contemplate(entry, placed);
+    return { kind: 'accepted-outside', requestCode: callCode, bidId, requestId };
   };
 
   return { open, place };
@@ -194,6 +208,7 @@ function byRank(left: AuctionBid, right: AuctionBid): number {
 function rivalBid(request: WorkerRequest, rival: RivalBid, lot: Lot, bidId: string, sequence: number): AuctionBid {
   return {
     bidId,
+    callCode: bidId,
     requestId: request.requestId,
     rival: rival.lender,
     rateHundredths: rival.rateHundredths,

@@ -124,7 +124,7 @@ export function endWebhook(lot: Lot, ranked: (requestId: string) => readonly Auc
 
 export function contemplatedEvent(bid: AuctionBid, errors: readonly string[]): string {
   return JSON.stringify({
-    CodigoRequisicao: bid.bidId,
+    CodigoRequisicao: bid.callCode,
     Endpoint: bidPath,
     Payload: { Conteudo: { Mensagem: 'Lance contemplado e enviado para inclusão da proposta' }, Erros: errors },
   });
@@ -134,7 +134,7 @@ export type Proposal = { code: string; number: string; answerId: number; hash: n
 
 export function proposedEvent(bid: AuctionBid, proposal: Proposal, errors: readonly string[]): string {
   return JSON.stringify({
-    CodigoRequisicao: bid.bidId,
+    CodigoRequisicao: bid.callCode,
     Endpoint: bidPath,
     Payload: {
       conteudo: {

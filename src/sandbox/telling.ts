@@ -76,11 +76,23 @@ function messageOf(event: AuctionEvent): Message {
     }
     case 'contemplated': {
       const body = contemplatedEvent(event.bid, event.errors);
-      return { what: event.kind, requestIds: [event.bid.requestId], batchId: null, requestCode: event.bid.bidId, body };
+      return {
+        what: event.kind,
+        requestIds: [event.bid.requestId],
+        batchId: null,
+        requestCode: event.bid.callCode,
+        body,
+      };
     }
     case 'proposed': {
       const body = proposedEvent(event.bid, event.proposal, event.errors);
-      return { what: event.kind, requestIds: [event.bid.requestId], batchId: null, requestCode: event.bid.bidId, body };
+      return {
+        what: event.kind,
+        requestIds: [event.bid.requestId],
+        batchId: null,
+        requestCode: event.bid.callCode,
+        body,
+      };
     }
     default:
       return event satisfies never;

@@ -114,11 +114,11 @@ export function decodeBid(text: string): { kind: 'bid'; bid: Bid } | { kind: 're
   };
 }
 
-/** The documented success: inside an auction the bid id equals the request code. */
-export function encodeBidAccepted(answer: { requestCode: string; message: string }): string {
+/** The documented success. `bidId` absent: inside an auction it equals the request code. */
+export function encodeBidAccepted(answer: { requestCode: string; bidId?: string; message: string }): string {
   return JSON.stringify({
     CodigoRequisicao: answer.requestCode,
     Origem: bidPath,
-    Conteudo: { CodigoLanceLeilao: answer.requestCode, Mensagem: answer.message },
+    Conteudo: { CodigoLanceLeilao: answer.bidId ?? answer.requestCode, Mensagem: answer.message },
   });
 }

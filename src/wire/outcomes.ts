@@ -7,7 +7,7 @@ import type { BidOutcome } from '../domain/offer.ts';
 import { withoutAccents } from './accents.ts';
 import { fieldOf } from './casing.ts';
 import { isJsonObject, type JsonValue, parseJson } from './json.ts';
-import { shownId } from './plain-ids.ts';
+import { readId, shownId } from './plain-ids.ts';
 
 const outcomeNames = [
   'accepted-outside',
@@ -94,17 +94,38 @@ function foldedKey(key: string): string {
   return folded;
 }
 
+/** What an answer means, and every code that it gives: the service tells of the bid under any of them later. */
+export type ReadBidAnswer = { outcome: BidOutcome; codes: readonly string[] };
+
+/**
+ * Codes of the call and of the bid. They are equal within an auction and differ outside of it (contract, incluir-lance and
+ * Events 2), and an answer of any meaning may be followed by events under the code of its call.
+ */
+function codesIn(value: JsonValue): readonly string[] {
+  if (!isJsonObject(value)) return [];
+  const content = fieldOf(value, 'Conteudo');
+  const told = [
+    fieldOf(value, 'CodigoRequisicao'),
+    isJsonObject(content) ? fieldOf(content, 'CodigoLanceLeilao') : undefined,
+  ].map(readId);
+  return [...new Set(told.flatMap((reading) => (reading.kind === 'value' ? reading.value : [])))];
+}
+
 /**
  * What one answer means. 401 and 429 are the client's business before this is asked. `unknown` means that the bid may have
  * landed: a failure of the server, a redirect, a time-out it reports, or a success that cannot be read.
  */
-export function classifyBidAnswer(table: OutcomeTable, status: number, bodyText: string): BidOutcome {
+export function readBidAnswer(table: OutcomeTable, status: number, bodyText: string): ReadBidAnswer {
+  const parsed = parseJson(bodyText);
+  const value = parsed.kind === 'parsed' ? parsed.value : null;
+  return { outcome: outcomeOf(table, status, bodyText, value), codes: codesIn(value) };
+}
+
+function outcomeOf(table: OutcomeTable, status: number, bodyText: string, value: JsonValue): BidOutcome {
   if (status >= 500) return { kind: 'unknown', reason: `status-${status}` };
   if (status < 200 || (status >= 300 && status < 400) || status === 408 || status === 425) {
     return { kind: 'unknown', reason: `status-${status}` };
   }
-  const parsed = parseJson(bodyText);
-  const value = parsed.kind === 'parsed' ? parsed.value : null;
   const said: string[] = [];
   if (value === null) said.push(fold(bodyText.slice(0, 4_000)));
   else collect(value, table.messageKeys, false, said);

@@ -1,7 +1,7 @@
 /** Winner events find their request, whenever its bid becomes known; nothing is lost at a restart, nothing told twice. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createCallbacks } from '../../src/bidding/callbacks.ts';
+import { bidsNamedIn, createCallbacks } from '../../src/bidding/callbacks.ts';
 import type { DeskEvent } from '../../src/bidding/observer.ts';
 import type { Outbox } from '../../src/bidding/outbox.ts';
 import { callbackPartition, type MarginCache, type NewEntry, type Views } from '../../src/bidding/ports.ts';
@@ -10,7 +10,7 @@ import type { LinkDetail } from '../../src/domain/request.ts';
 import { Fault } from '../../src/errors.ts';
 import { sampleLink } from '../rules/sample-request.ts';
 import { createManualClock, type ManualClock } from './manual-clock.ts';
-import { at, settings } from './parts.ts';
+import { answered, at, requestId, settings } from './parts.ts';
 
 function contemplated(requestCode: string): CallbackRecord {
   return { kind: 'contemplated', at, requestCode, message: null, errors: [] };
@@ -79,6 +79,36 @@ test('a known bid: its winner event is written to its request, once', async () =
   assert.deepEqual(keysOf(kept), ['r1']);
   assert.deepEqual(kept.appended[0]!.record, { ...contemplated('ours'), requestId: 'r1' });
   assert.equal(kept.applied, 1);
+});
+
+test('a bid that was taken outside is found by the code of its call and by its own id', async () => {
+  const record = { ...answered({ kind: 'accepted-outside', bidId: 'bid' }), codes: ['call'] };
+  assert.deepEqual(bidsNamedIn(record), ['bid', 'call']);
+  assert.deepEqual(bidsNamedIn({ ...answered({ kind: 'duplicate' }), codes: ['call'] }), ['call']);
+  const kept = nothingKept();
+  const { callbacks, read } = setUp(kept);
+  await read(0, contemplated('call'));
+  kept.bids.set('call', requestId);
+  await callbacks.bidsKnown(bidsNamedIn(record));
+  assert.deepEqual(keysOf(kept), [requestId]);
+});
+
+test('the proposal is found by the code in its content too, and given to its request once', async () => {
+  const told: CallbackRecord = {
+    ...{ kind: 'proposed', at, requestCode: 'unheard-of', proposalCode: 'bid', proposalNumber: '7', validUntil: null },
+    ...{ message: null, errors: [] },
+  };
+  const known = { ...nothingKept(), bids: new Map([['bid', 'r1']]) };
+  await setUp(known).read(0, told);
+  assert.deepEqual(keysOf(known), ['r1']);
+  const kept = nothingKept();
+  const { callbacks, read } = setUp(kept);
+  await read(0, told);
+  assert.equal(kept.applied, 0);
+  kept.bids.set('bid', 'r1');
+  await callbacks.bidsKnown(['bid', 'unheard-of']);
+  await callbacks.bidsKnown(['unheard-of']);
+  assert.deepEqual([keysOf(kept), kept.applied], [['r1'], 1]);
 });
 
 test('before its bid is known it waits, and progress waits with it', async () => {

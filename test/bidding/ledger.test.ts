@@ -65,6 +65,18 @@ test('bids whose answer is unknown are counted with their age until something te
   assert.deepEqual(ledger.unknown(), { count: 1, oldestAt: at + 900 });
 });
 
+test('a bid is found by every code of its answers, whichever answer counts', async () => {
+  const { views, changes } = plainViews();
+  const lost = { ...answered(unknown), codes: ['first-call'] };
+  const outside = { ...answered({ kind: 'accepted-outside', bidId: 'bid' }), codes: ['call'] };
+  const again = { ...answered({ kind: 'duplicate' }), codes: ['second-call'] };
+  await createLedger(views, settings, noLog).fold(batchOf(0, [requested(), claimed(), lost, outside, again]));
+  const written = changes.findLast((change) => change.kind === 'state');
+  assert(written?.kind === 'state');
+  assert.deepEqual(written.state.answer?.outcome.kind, 'accepted-outside');
+  assert.deepEqual(written.bidIds.toSorted(), ['bid', 'call', 'first-call', 'second-call']);
+});
+
 test('rows that others folded further are not folded onto, though the views lose them a moment later', async () => {
   const { views, changes, loseAll } = plainViews();
   const records = [requested(), claimed(), answered(accepted)];

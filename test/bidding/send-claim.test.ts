@@ -93,6 +93,26 @@ test('an answer ends the claim with what was received', async () => {
   assert.deepEqual([attempts[0]!.attempt.body, attempts[0]!.attempt.deadlineAt], [claim.body, cutoff]);
 });
 
+test('the codes of every attempt are told, the id of the bid once', async () => {
+  const first: Script = (now) => ({
+    kind: 'unknown',
+    reason: 'status-503',
+    codes: ['first'],
+    response,
+    firstByteAt: now,
+  });
+  const outside: Script = (now) => ({
+    kind: 'answered',
+    outcome: { kind: 'accepted-outside', bidId: 'bid' },
+    codes: ['call', 'bid'],
+    response,
+    firstByteAt: now,
+  });
+  const { clock, ended } = setUp([first, outside]);
+  await clock.advance(5_000);
+  assert.deepEqual(asAnswered(ended()).codes, ['first', 'call']);
+});
+
 test('an inherited claim may have landed already', async () => {
   const { clock, events, ended } = setUp([lands], { inherited: true });
   await clock.settle();

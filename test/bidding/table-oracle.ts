@@ -62,7 +62,7 @@ const records: readonly AuctionRecord[] = [
   contemplated(['refused']),
   proposed(),
   proposed(['refused']),
-  ...(['won', 'lost', 'not-landed', 'cancelled', 'result-missing', 'expired'] as const).map(resolved),
+  ...(['won', 'contemplated', 'lost', 'not-landed', 'cancelled', 'result-missing', 'expired'] as const).map(resolved),
 ];
 
 /** As the log has them: every answer comes after a claim was read back, everything else in any order. */

@@ -130,6 +130,17 @@ test('a late first bid is contemplated too and stays out of the end-of-auction l
   assert.ok(events[2]!.kind === 'contemplated' && events[2]!.outside);
 });
 
+test('a late first bid has an id of its own, apart from the code of the call, under which its winner is told', () => {
+  const { bid, clock, events } = house();
+  clock.advance(defaultAuction.windowMs + 5);
+  const placed = bid(290);
+  clock.advance(1_000);
+  const told = events[2]!;
+  assert(placed.kind === 'accepted-outside' && told.kind === 'contemplated');
+  assert.notEqual(placed.bidId, placed.requestCode);
+  assert.deepEqual([told.bid.bidId, told.bid.callCode], [placed.bidId, placed.requestCode]);
+});
+
 test('a bid between the end of the window and the counting is late all the same', () => {
   let act = () => {};
   // Due at the same moment as the counting, and before it.

@@ -28,7 +28,14 @@ function play(given: { accepted?: boolean; asked?: boolean } = {}) {
     ...{ settings: defaultContracts, world: defaultWorld, links, clock, chance: chanceOf('contracts'), record, tell },
   });
   const bid = {
-    ...{ bidId: 'bid', requestId: request.requestId, rival: null, rateHundredths: 300, amountCents: 250_000 },
+    ...{
+      callCode: 'call',
+      bidId: 'bid',
+      requestId: request.requestId,
+      rival: null,
+      rateHundredths: 300,
+      amountCents: 250_000,
+    },
     ...{ installments: 24, placedAt: clock.now(), sequence: 1 },
   };
   links.learn(worker);

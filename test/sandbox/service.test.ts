@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { bidPath } from '../../src/wire/bid.ts';
-import { classifyBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
+import { readBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
 import { bidBody, type Partner, requestIdsIn, startPartner } from './partner.ts';
 
 const quick = { auction: { windowMs: 400, contemplationDelayMs: 10, proposalDelayMs: 10 }, pace: { batchRequests: 5 } };
@@ -34,7 +34,7 @@ test('every outcome has an answer that the shipped table classifies', async () =
     const [inside, late] = requestIdsIn((await until(({ json }) => json.Payload.CodigoLote)).body) as [string, string];
     const outcome = async (body: string) => {
       const answer = await call(bidPath, body);
-      return { answer, outcome: classifyBidAnswer(table, answer.status, answer.text) };
+      return { answer, outcome: readBidAnswer(table, answer.status, answer.text).outcome };
     };
     const accepted = await outcome(bidBody(inside));
     assert.equal(accepted.outcome.kind, 'accepted');
@@ -62,13 +62,15 @@ test('nobody bid: the first late bid counts, outside the auction', async () => {
     await sandbox.run(2);
     const [requestId] = requestIdsIn(received[0]!.body) as [string];
     const answer = await call(bidPath, bidBody(requestId));
-    assert.equal(classifyBidAnswer(outcomeTable(), answer.status, answer.text).kind, 'accepted-outside');
+    assert.equal(readBidAnswer(outcomeTable(), answer.status, answer.text).outcome.kind, 'accepted-outside');
     const code = JSON.parse(answer.text).CodigoRequisicao;
     const proposed = await until(({ json }) => json.CodigoRequisicao === code && json.Payload.conteudo !== undefined);
     assert.match(proposed.json.Payload.conteudo.dataHoraValidadeProposta, /^\d{14}$/);
     assert.deepEqual(proposed.json.Payload.errors, []);
     const won = sandbox.record.of('won')[0]!;
-    assert.ok(won.outside && won.bidId === code);
+    const bidId = JSON.parse(answer.text).Conteudo.CodigoLanceLeilao;
+    assert.notEqual(bidId, code);
+    assert.ok(won.outside && won.bidId === bidId);
   });
 });
 

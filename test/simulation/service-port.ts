@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import type { BidAnswer, BidAttempt, LinkQuery, QueryAnswer, Service } from '../../src/bidding/ports.ts';
-import { classifyBidAnswer, type OutcomeTable, readOutcomeTable } from '../../src/wire/outcomes.ts';
+import { type OutcomeTable, readBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
 import type { AuctionHouse, HouseAnswer, Written } from './auction-house.ts';
 import type { FaultKind } from './faults.ts';
 import { never, type Remote } from './remote.ts';
@@ -77,9 +77,9 @@ export function createService(world: ServiceWorld, process: Process): Service {
   }
 
   function answered(response: HouseAnswer, firstByteAt: number): BidAnswer {
-    const outcome = classifyBidAnswer(table, response.status, response.body);
-    if (outcome.kind === 'unknown') return unknown(outcome.reason, firstByteAt, response);
-    return { kind: 'answered', outcome, response, firstByteAt };
+    const { outcome, codes } = readBidAnswer(table, response.status, response.body);
+    if (outcome.kind === 'unknown') return { ...unknown(outcome.reason, firstByteAt, response), codes } as BidAnswer;
+    return { kind: 'answered', outcome, codes, response, firstByteAt };
   }
 
   function land(written: Written): HouseAnswer {

@@ -30,7 +30,7 @@ import {
 } from '../../src/wire/link-queries.ts';
 import { decodeLinkDetail, decodeLinkList, encodeLinkDetail, encodeLinkList } from '../../src/wire/links.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
-import { classifyBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
+import { readBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
 import { readWebhook } from '../../src/wire/webhook.ts';
 import { createTestVault } from './vault.ts';
 
@@ -133,7 +133,7 @@ for (const { name, content } of examples('answers')) {
   test(`answer ${name}`, () => {
     assert.equal(table.kind, 'read');
     const body = typeof content.body === 'string' ? content.body : JSON.stringify(content.body);
-    assert.deepEqual(classifyBidAnswer(table.table, content.status as number, body), {
+    assert.deepEqual(readBidAnswer(table.table, content.status as number, body).outcome, {
       ...(content.outcome as object),
     });
   });
@@ -143,7 +143,21 @@ test('what the sandbox says of an accepted bid or a query is understood', () => 
   assert.equal(table.kind, 'read');
   const requestCode = '5f1d7f0e-8a55-4a0e-bb2c-0d9b3c1c7a01';
   const accepted = encodeBidAccepted({ requestCode, message: 'Lance incluído' });
-  assert.deepEqual(classifyBidAnswer(table.table, 200, accepted), { kind: 'accepted', bidId: requestCode });
+  assert.deepEqual(readBidAnswer(table.table, 200, accepted).outcome, { kind: 'accepted', bidId: requestCode });
   const taken = encodeQueryAcknowledged({ requestCode, path: linkListPath, message: 'Recebido' });
   assert.equal(decodeRequestCode(taken), requestCode);
+});
+
+test('every code of an answer is read, whatever the answer means', () => {
+  const [call, bid] = ['0a5f8f1e-1111-4a0e-bb2c-0d9b3c1c7a01', '0a5f8f1e-2222-4a0e-bb2c-0d9b3c1c7a02'];
+  const outside = `{"CodigoRequisicao":"${call}","Origem":"/contrato/oferta-leilao/incluir-lance","Conteudo":{"CodigoLanceLeilao":"${bid}","Mensagem":"Lance incluído fora do leilão"}}`;
+  assert(table.kind === 'read');
+  assert.deepEqual(readBidAnswer(table.table, 200, outside), {
+    outcome: { kind: 'accepted-outside', bidId: bid },
+    codes: [call, bid],
+  });
+  const failed = `{"codigoRequisicao":"${call}","Conteudo":null,"Erros":[{"Mensagem":"?"}]}`;
+  assert.deepEqual(readBidAnswer(table.table, 503, failed).codes, [call]);
+  assert.deepEqual(readBidAnswer(table.table, 200, '{"CodigoRequisicao":"Maria da Silva"}').codes, []);
+  assert.deepEqual(readBidAnswer(table.table, 200, 'no JSON').codes, []);
 });

@@ -9,7 +9,7 @@ import { linesOf } from '../../src/rules/json.ts';
 import { nestsDeeper, parseJson } from '../../src/wire/json.ts';
 import { decodeRequestCode } from '../../src/wire/link-queries.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
-import { classifyBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
+import { readBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
 import { errorsOf } from '../../src/wire/service-errors.ts';
 import { readWebhook } from '../../src/wire/webhook.ts';
 
@@ -33,7 +33,7 @@ const webhook: Subject = {
     return readWebhook(text, { mapping: fresh, vault, receivedAt: 1e12, now: 1e12 });
   },
 };
-const bidAnswer: Subject = { name: 'answer to a bid', read: (text) => classifyBidAnswer(table, 400, text) };
+const bidAnswer: Subject = { name: 'answer to a bid', read: (text) => readBidAnswer(table, 400, text) };
 const queryAnswer: Subject = { name: 'answer to a link query', read: decodeRequestCode };
 const operationAnswer: Subject = {
   name: 'answer to an operation',

@@ -7,7 +7,7 @@ import { joinRequest } from '../../src/domain/sealed-facts.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { operations } from '../../src/wire/operations.ts';
-import { classifyBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
+import { readBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
 import { readWebhook } from '../../src/wire/webhook.ts';
 import { plantedBodies, plantedCpf, plantedIn, plantedParts } from './planted.ts';
 import { createTestVault } from './vault.ts';
@@ -89,6 +89,6 @@ test('a text about somebody in place of an id is not taken from an answer of the
   const table = readOutcomeTable(outcomesFile);
   assert.ok(table.kind === 'read');
   const said = (id: string) => JSON.stringify({ Conteudo: { CodigoLanceLeilao: id } });
-  assert.deepEqual(classifyBidAnswer(table.table, 200, said('bid-1')), { kind: 'accepted', bidId: 'bid-1' });
-  assert.deepEqual(classifyBidAnswer(table.table, 200, said(named)), { kind: 'accepted', bidId: '(sealed)' });
+  assert.deepEqual(readBidAnswer(table.table, 200, said('bid-1')).outcome, { kind: 'accepted', bidId: 'bid-1' });
+  assert.deepEqual(readBidAnswer(table.table, 200, said(named)).outcome, { kind: 'accepted', bidId: '(sealed)' });
 });

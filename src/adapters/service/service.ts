@@ -17,7 +17,7 @@ import {
   linkDetailPath,
   linkListPath,
 } from '../../wire/link-queries.ts';
-import { classifyBidAnswer, type OutcomeTable } from '../../wire/outcomes.ts';
+import { type OutcomeTable, readBidAnswer } from '../../wire/outcomes.ts';
 import type { Exchange } from './exchange.ts';
 import { createClockSkew, createNetworkTime } from './measures.ts';
 import { createOperations } from './operations.ts';
@@ -93,9 +93,9 @@ function bidAnswerOf(result: Exchange, outcomes: OutcomeTable, now: EpochMs, ske
   if (result.kind === 'broken') return { kind: 'unknown', reason: result.reason, response, firstByteAt };
   const { status, body } = result.response;
   if (status === 429) return notLanded('throttled', retryTime(result.retryAfter, now, skewMs));
-  const outcome = classifyBidAnswer(outcomes, status, body);
-  if (outcome.kind === 'unknown') return { kind: 'unknown', reason: outcome.reason, response, firstByteAt };
-  return { kind: 'answered', outcome, response: result.response, firstByteAt };
+  const { outcome, codes } = readBidAnswer(outcomes, status, body);
+  if (outcome.kind === 'unknown') return { kind: 'unknown', reason: outcome.reason, codes, response, firstByteAt };
+  return { kind: 'answered', outcome, codes, response: result.response, firstByteAt };
 }
 
 /** The ports, and `close`, which ends all connections at once: what is under way then is `unknown` or `unreachable`. */

@@ -55,10 +55,16 @@ export function checkAcknowledged(run: Run, report: Report): void {
 /** A winner event reaches its request as soon as the log knows which bid it is about. */
 function checkRekeyed(run: Run, { what, requestIds, requestCode }: Telling['delivery'], report: Report): void {
   const known = run.cases.get(requestIds[0] ?? '');
-  const outcome = known?.evidence.answer?.outcome;
-  if (known === undefined || outcome?.kind !== 'accepted' || outcome.bidId !== requestCode) return;
+  if (known === undefined || !known.records.some((record) => answeredCodes(record).includes(requestCode))) return;
   const isThere = known.records.some((record) => record.kind === what && codeOf(record) === requestCode);
   if (!isThere) report('acknowledged-lost', known.requestId, `its ${what} event never reached the request`);
+}
+
+/** Of a bid that was taken, inside the auction or outside. */
+function answeredCodes(record: AuctionRecord): readonly (string | null)[] {
+  if (record.kind !== 'answered') return [];
+  const { outcome, codes = [] } = record;
+  return outcome.kind === 'accepted' || outcome.kind === 'accepted-outside' ? [outcome.bidId, ...codes] : [];
 }
 
 function codeOf(record: AuctionRecord): string | null {

@@ -173,7 +173,8 @@ const awaiting: readonly Phase[] = ['accepted', 'accepted-presumed', 'foreign-bi
 
 function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { kind: 'resolved' }>): void {
   const { end } = standingOf(evidence);
-  if (over.includes(end)) return;
+  const mayStillWin = record.as === 'contemplated' && (end === 'rejected' || end === 'lost' || end === 'expired');
+  if (over.includes(end) && !mayStillWin) return;
   const won = end === 'contemplated' || end === 'proposed';
   switch (record.as) {
     case 'result-missing':
@@ -181,6 +182,9 @@ function absorbResolution(evidence: Evidence, record: Extract<AuctionRecord, { k
       return;
     case 'won':
       if (!won) evidence.word = { end: 'won', money: 'committed', validUntil: null };
+      return;
+    case 'contemplated':
+      if (!won) evidence.word = { end: 'contemplated', money: 'committed', validUntil: null };
       return;
     case 'lost':
     case 'not-landed':

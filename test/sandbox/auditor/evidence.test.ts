@@ -119,9 +119,9 @@ function answersOf(landing: Landing): AuctionRecord[] {
   }
 }
 
-const resolutions = (['won', 'lost', 'not-landed', 'cancelled', 'result-missing', 'expired'] as const).map(
-  (as): AuctionRecord => ({ kind: 'resolved', requestId, at, as, by: 'somebody', reason: 'looked' }),
-);
+const resolutions = (
+  ['won', 'contemplated', 'lost', 'not-landed', 'cancelled', 'result-missing', 'expired'] as const
+).map((as): AuctionRecord => ({ kind: 'resolved', requestId, at, as, by: 'somebody', reason: 'looked' }));
 const histories = fc.constantFrom(...landings).chain((landing) => {
   const winners = [
     winner('contemplated', []),

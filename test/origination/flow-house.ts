@@ -1,0 +1,98 @@
+/** Front and desk of flows in one process, with a real log and store: what the ledger, the links and the service say is the test's. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import type { LinkQuery, QueryAnswer } from '../../src/bidding/ports.ts';
+import type { CallbackRecord } from '../../src/domain/records.ts';
+import type { LinkDetail } from '../../src/domain/request.ts';
+import type { RequestState } from '../../src/domain/states.ts';
+import { createFlowDesk } from '../../src/origination/desk.ts';
+import { createFlowFront } from '../../src/origination/front.ts';
+import type { ContractAsked } from '../../src/origination/orders.ts';
+import type { AnswerOf, OperationName, OperationResult, Prepared } from '../../src/wire/operations.ts';
+import { eventually } from '../conformance/backend.ts';
+import { contractOrder, goodTerms, link, plainVault, pricing, settings } from './orders.ts';
+
+export const orderOf = (requestId: string): ContractAsked => {
+  const { contract } = contractOrder(goodTerms);
+  const { cpf, registration, employerId, employerIdType } = link.identity;
+  return {
+    contract: { ...contract, requestId },
+    acceptedByWorker: true,
+    link: { cpf, registration, employerId, employerIdType, authorisationNumber: link.authorisationNumber },
+  };
+};
+
+export async function startFlowHouse(context: TestContext) {
+  const directory = mkdtempSync(join(tmpdir(), 'lance-flows-'));
+  const clock = createSystemClock();
+  const store = await openEmbeddedStore({ directory, onFault: (fault) => assert.fail(fault.message) });
+  const won = new Map<string, RequestState>();
+  const details = new Map<string, LinkDetail>();
+  const sent: Prepared[] = [];
+  const queries: LinkQuery[] = [];
+  const alarms: string[] = [];
+  const world = {
+    answerTo: (_prepared: Prepared): OperationResult<AnswerOf<OperationName>> =>
+      ({ kind: 'not-sent', reason: 'unreachable', retryAt: null }) as const,
+    answerToQuery: (): QueryAnswer => ({ kind: 'failed', reason: 'nobody asks here' }),
+  };
+  const views = {
+    read: async (requestIds: readonly string[]) =>
+      new Map(
+        requestIds.flatMap((requestId) => {
+          const state = won.get(requestId);
+          return state === undefined
+            ? []
+            : [[requestId, { state, reservation: 'none' as const, hadRoom: true }] as const];
+        }),
+      ),
+  };
+  const margins = {
+    read: async (linkKeys: readonly string[]) =>
+      new Map(
+        linkKeys.flatMap((linkKey) => {
+          const detail = details.get(linkKey);
+          return detail === undefined ? [] : [[linkKey, detail] as const];
+        }),
+      ),
+  };
+  const vault = plainVault as never;
+  const parts = { flows: store.flows, views, margins, vault, clock, pricing };
+  const own = { ...settings, pollMs: 20, marginRetryMs: 20, retryMs: 20, retryMaxMs: 20 };
+  const desk = createFlowDesk({
+    ...parts,
+    ...{ instance: 'a', log: store.log, settings: own, isOpen: () => true },
+    service: {
+      perform: async (prepared: Prepared) => {
+        sent.push(prepared);
+        return world.answerTo(prepared);
+      },
+      askLinkDetail: async (query: LinkQuery) => {
+        queries.push(query);
+        return world.answerToQuery();
+      },
+    } as never,
+    observer: (event) => {
+      if (event.kind === 'alarm') alarms.push(event.code);
+    },
+  });
+  await desk.start();
+  context.after(async () => {
+    await desk.stop();
+    await store.close();
+    rmSync(directory, { recursive: true });
+  });
+  const append = async (...entries: Parameters<typeof store.log.append>[0]) => void (await store.log.append(entries));
+  const front = createFlowFront({ ...parts, settings: own, log: store.log, append: (entries) => append(...entries) });
+  const state = async (flowId: string) => (await store.flows.read([flowId])).get(flowId);
+  return {
+    ...{ world, won, details, sent, queries, alarms, clock, desk, front, append, state },
+    tell: (key: string, record: CallbackRecord) => append({ topic: 'callbacks', key, record }),
+    reaches: (flowId: string, phase: string) => eventually(async () => (await state(flowId))?.phase === phase, 5_000),
+  };
+}
