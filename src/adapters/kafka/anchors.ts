@@ -9,7 +9,7 @@ import type { AuditKey, ChainHeads, ChainVerdict, Unverified } from '../../domai
 import { readSignedLine, signLine } from '../../domain/signed-line.ts';
 import { Fault } from '../../errors.ts';
 import { createClient, type LogLine, unavailable } from './client.ts';
-import { createPartitionReader, type PartitionReader, type RawRecord } from './partitions.ts';
+import { createPartitionReader, extentOf, type RawRecord, recordsOf } from './partitions.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
 
 const anchoredTopics = ['auctions', 'callbacks', 'flows', 'dead-letters', 'rules'] as const;
@@ -26,7 +26,6 @@ type Anchor = { at: number; parts: Readonly<Record<string, Part>>; whole?: true;
 type AnchorReading = { anchors: Anchor[]; foreign: number; forged: number | null };
 
 const anchorPartition = 0;
-const readWaitMs = 500;
 const allReplicas = -1;
 const writeAttempts = 3;
 const retryMs = 500;
@@ -65,18 +64,21 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
    */
   async function readAnchors(which: 'all' | 'latest'): Promise<AnchorReading> {
     if (!(await reader.exists(topic))) return { anchors: [], foreign: 0, forged: null };
-    const [firsts, ends] = await Promise.all([reader.offsets(topic, 'first'), reader.offsets(topic, 'next')]);
-    const first = firsts.get(anchorPartition) ?? 0;
-    const end = ends.get(anchorPartition) ?? 0;
+    const { first, end } = await extentOf(reader, topic, anchorPartition);
     if (which === 'all') return read(first, end);
     const latest = await read(Math.max(first, end - latestAnchors), end);
     // Earlier versions made none whole.
     return latest.anchors.some(isWhole) ? latest : read(first, end);
   }
 
+  /** Fewer records than there are would have another hash. */
+  function stretch(name: string, partition: number, from: number, to: number): AsyncIterable<RawRecord> {
+    return recordsOf(reader, { topic: name, partition, from, to }, 'kept');
+  }
+
   async function read(from: number, to: number): Promise<AnchorReading> {
     const found: AnchorReading = { anchors: [], foreign: 0, forged: null };
-    for await (const record of recordsOf(reader, topic, anchorPartition, from, to)) {
+    for await (const record of stretch(topic, anchorPartition, from, to)) {
       const line = readSignedLine<Anchor>(record.value?.toString() ?? '', key, isAnchor);
       if (line === null || line.signature === 'forged') found.forged ??= record.offset;
       else if (line.signature === 'other-key') found.foreign += 1;
@@ -130,11 +132,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
       const before = known[`${each}/${partition}`];
       const from = Math.max(before?.to ?? 0, firsts.get(partition) ?? 0);
       if (end <= from) continue;
-      const { digest, last } = await digestOf(
-        key!,
-        before?.digest ?? '',
-        recordsOf(reader, name, partition, from, end),
-      );
+      const { digest, last } = await digestOf(key!, before?.digest ?? '', stretch(name, partition, from, end));
       parts[`${each}/${partition}`] = { from, to: end, digest, last };
     }
     return parts;
@@ -159,7 +157,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
         const end = ends.get(partition) ?? 0;
         if (end < to) throw setBack(`${name}/${partition} ends at ${end}, and ended at ${to} when it was anchored`);
         if ((firsts.get(partition) ?? 0) >= to) continue;
-        for await (const record of recordsOf(reader, name, partition, to - 1, to)) {
+        for await (const record of stretch(name, partition, to - 1, to)) {
           if (lastHash(record) !== last) throw setBack(`${name}/${partition} has another record at ${to - 1}`);
         }
       }
@@ -243,7 +241,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
             unverified.push({ kind: 'expired', table: place, until: first });
           } else if (key !== null) {
             const before = digests.get(part.from) ?? '';
-            const found = await digestOf(key, before, recordsOf(reader, name, partition, part.from, part.to));
+            const found = await digestOf(key, before, stretch(name, partition, part.from, part.to));
             if (found.digest !== part.digest) {
               return { ...broken, offset: part.from, until: part.to - 1, what: 'rewritten' };
             }
@@ -335,25 +333,6 @@ function lastHash(record: RawRecord): string {
   const hash = createHash('sha256').update(headOf(record));
   if (record.value !== null) hash.update(record.value);
   return hash.digest('base64url');
-}
-
-async function* recordsOf(
-  reader: PartitionReader,
-  topic: string,
-  partition: number,
-  from: number,
-  to: number,
-): AsyncGenerator<RawRecord> {
-  for (let next = from; next < to; ) {
-    const fetched = await reader.fetch(topic, new Map([[partition, next]]), readWaitMs);
-    const records = fetched.get(partition)?.records ?? [];
-    // Fewer would have another hash, and look like a log that was changed.
-    if (records.length === 0) {
-      throw new Fault('log-unavailable', `Kafka: ${topic}/${partition} did not give the record at ${next}.`);
-    }
-    for (const record of records) if (record.offset < to) yield record;
-    next = records.at(-1)!.offset + 1;
-  }
 }
 
 /** A topic made a moment ago may have no leader yet, and a server that was asked at its start may not answer. */

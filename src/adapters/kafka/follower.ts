@@ -128,17 +128,17 @@ export function createFollower<T extends Topic>(options: {
   }
 
   function take(fetched: Awaited<ReturnType<PartitionReader['fetch']>>, froms: ReadonlyMap<number, number>): void {
-    for (const [partition, { records, end }] of fetched) {
+    for (const [partition, { records, end, next }] of fetched) {
       const part = followed.get(partition);
       // Given up meanwhile, or given up and taken again.
       if (part === undefined || part.closed || part.fetchFrom !== froms.get(partition)) continue;
       part.end = end;
+      part.fetchFrom = next;
       if (records.length === 0) {
         if (part.position >= end) part.movedAt = Date.now();
         continue;
       }
       part.waiting.push(...records);
-      part.fetchFrom = records.at(-1)!.offset + 1;
       run(part);
     }
   }

@@ -7,13 +7,13 @@ import type { Kafka } from 'kafkajs';
 import type { House, HouseMark, RuleBook, RuleBookEntry } from '../../bidding/ports.ts';
 import type { OriginEntry } from '../../domain/audit.ts';
 import { unavailable } from './client.ts';
-import type { PartitionReader } from './partitions.ts';
-import { type KafkaSettings, topicNameOf } from './settings.ts';
+import { extentOf, type PartitionReader, recordsOf } from './partitions.ts';
+import { type KafkaSettings, type KafkaTopic, topicNameOf } from './settings.ts';
+import { retentionOf } from './topics.ts';
 
 const partition = 0;
 const markKey = 'mark';
 const originKey = 'origin/';
-const readWaitMs = 500;
 const allReplicas = -1;
 
 type Kept = {
@@ -21,17 +21,12 @@ type Kept = {
   write: (key: string, value: string | null) => Promise<void>;
 };
 
-function createKept(kafka: Kafka, topic: string, reader: PartitionReader): Kept {
+function createKept(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader, kept: KafkaTopic): Kept {
+  const topic = topicNameOf(settings, kept);
+
   async function* values(): AsyncGenerator<{ key: string; value: Buffer | null }> {
-    const [firsts, ends] = await Promise.all([reader.offsets(topic, 'first'), reader.offsets(topic, 'next')]);
-    const end = ends.get(partition) ?? 0;
-    for (let next = firsts.get(partition) ?? 0; next < end; ) {
-      const fetched = await reader.fetch(topic, new Map([[partition, next]]), readWaitMs);
-      const records = fetched.get(partition)?.records ?? [];
-      if (records.length === 0) return;
-      yield* records;
-      next = records.at(-1)!.offset + 1;
-    }
+    const { first, end } = await extentOf(reader, topic, partition);
+    yield* recordsOf(reader, { topic, partition, from: first, to: end }, retentionOf(kept));
   }
 
   /** Not worth a producer that stays. */
@@ -51,7 +46,7 @@ function createKept(kafka: Kafka, topic: string, reader: PartitionReader): Kept 
 }
 
 export function createHouse(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): House {
-  const { values, write } = createKept(kafka, topicNameOf(settings, 'house'), reader);
+  const { values, write } = createKept(kafka, settings, reader, 'house');
   return {
     read: async () => {
       let mark: HouseMark | null = null;
@@ -74,7 +69,7 @@ export function createHouse(kafka: Kafka, settings: KafkaSettings, reader: Parti
 }
 
 export function createRuleBook(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): RuleBook {
-  const { values, write } = createKept(kafka, topicNameOf(settings, 'rules'), reader);
+  const { values, write } = createKept(kafka, settings, reader, 'rules');
   return {
     read: async () => {
       const entries: RuleBookEntry[] = [];

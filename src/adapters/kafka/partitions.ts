@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { isUtf8 } from 'node:buffer';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kafka, Partitioners } from 'kafkajs';
 import { Fault } from '../../errors.ts';
 import { unavailable } from './client.ts';
@@ -23,6 +24,7 @@ type Message = {
   value: Buffer | null;
   timestamp: string;
   isControlRecord?: boolean;
+  batchContext?: { firstOffset: string; lastOffsetDelta: number };
 };
 type Fetched = { topicName: string; partitions: { partition: number; highWatermark: string; messages: Message[] }[] };
 
@@ -54,13 +56,15 @@ type Cluster = {
   ) => Promise<{ partitions: { partition: number; offset: string }[] }[]>;
 };
 
+/**
+ * `end`: the offset that the next record will get, as far as the broker that answered knows. `next`: where to read on; it may be past
+ * the last record, or past where was asked although there is none, for compaction leaves gaps.
+ */
+type Part = { records: RawRecord[]; end: number; next: number };
+
 export type PartitionReader = {
-  /** Records from each offset on, of the partitions that have any; waits up to `waitMs` for the first. */
-  fetch: (
-    topic: string,
-    froms: ReadonlyMap<number, number>,
-    waitMs: number,
-  ) => Promise<ReadonlyMap<number, { records: RawRecord[]; end: number }>>;
+  /** Records from each offset on; waits up to `waitMs` for the first. A broker under a limit of its own may leave partitions out. */
+  fetch: (topic: string, froms: ReadonlyMap<number, number>, waitMs: number) => Promise<ReadonlyMap<number, Part>>;
   /** The first offset still kept, or the one that the next record will get, of each partition. */
   offsets: (topic: string, which: 'first' | 'next') => Promise<ReadonlyMap<number, number>>;
   partitionOf: (topic: string, key: string) => Promise<number>;
@@ -68,6 +72,54 @@ export type PartitionReader = {
   exists: (topic: string) => Promise<boolean>;
   close: () => Promise<void>;
 };
+
+/** `from` on and before `to`. */
+type Stretch = { topic: string; partition: number; from: number; to: number };
+
+const answerWaitMs = 500;
+const pauseMs = 200;
+/** Answers without a record in a row, after which a stretch counts as not to be had, or, where compaction may be why, as over. */
+const emptyAnswers = 5;
+const emptyAnswersAtEnd = 2;
+
+/**
+ * Every record of a stretch of a partition. Rejects with `log-unavailable` where the broker goes on giving none: fewer records than
+ * there are would look like a log that says something else. `compacted`: its last records may be gone, so a broker that knows the
+ * stretch to its end and has nothing there is believed.
+ */
+export async function* recordsOf(
+  reader: Pick<PartitionReader, 'fetch'>,
+  { topic, partition, from, to }: Stretch,
+  retention: 'kept' | 'compacted',
+): AsyncGenerator<RawRecord> {
+  let empty = 0;
+  for (let next = from; next < to; ) {
+    const part = (await reader.fetch(topic, new Map([[partition, next]]), answerWaitMs)).get(partition);
+    if (part !== undefined && part.next > next) {
+      for (const record of part.records) if (record.offset < to) yield record;
+      next = part.next;
+      empty = 0;
+      continue;
+    }
+    empty += 1;
+    const isOver = retention === 'compacted' && part !== undefined && part.end >= to;
+    if (isOver && empty >= emptyAnswersAtEnd) return;
+    if (empty >= emptyAnswers) {
+      throw new Fault('log-unavailable', `Kafka: ${topic}/${partition} did not give the record at ${next}.`);
+    }
+    await sleep(pauseMs);
+  }
+}
+
+/** The first offset still kept, and the one that the next record will get; both 0 for a partition that is not there. */
+export async function extentOf(
+  reader: Pick<PartitionReader, 'offsets'>,
+  topic: string,
+  partition: number,
+): Promise<{ first: number; end: number }> {
+  const [firsts, ends] = await Promise.all([reader.offsets(topic, 'first'), reader.offsets(topic, 'next')]);
+  return { first: firsts.get(partition) ?? 0, end: ends.get(partition) ?? 0 };
+}
 
 const partitionBytes = 1024 * 1024;
 const fetchBytes = 8 * 1024 * 1024;
@@ -121,7 +173,7 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
     topic: string,
     froms: ReadonlyMap<number, number>,
     waitMs: number,
-  ): Promise<[number, { records: RawRecord[]; end: number }][]> {
+  ): Promise<[number, Part][]> {
     const broker = await cluster.findBroker({ nodeId });
     const { responses } = await broker.fetch({
       isolationLevel: 0,
@@ -140,10 +192,11 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
       ],
     });
     return responses.flatMap(({ partitions }) =>
-      partitions.map(({ partition, highWatermark, messages }): [number, { records: RawRecord[]; end: number }] => [
-        partition,
-        { records: recordsFrom(messages, froms.get(partition)!), end: Number(highWatermark) },
-      ]),
+      partitions.map(({ partition, highWatermark, messages }): [number, Part] => {
+        const from = froms.get(partition)!;
+        const next = Math.max(from, ...messages.slice(-1).map(offsetAfter));
+        return [partition, { records: recordsFrom(messages, from), end: Number(highWatermark), next }];
+      }),
     );
   }
 
@@ -205,6 +258,12 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
       await cluster.disconnect();
     },
   };
+}
+
+/** Past the whole batch of a message: compaction may have taken the records at its end. */
+function offsetAfter({ offset, batchContext }: Message): number {
+  if (batchContext === undefined) return Number(offset) + 1;
+  return Number(batchContext.firstOffset) + batchContext.lastOffsetDelta + 1;
 }
 
 function recordsFrom(messages: readonly Message[], from: number): RawRecord[] {

@@ -2,27 +2,19 @@
 import type { EventLog, LogEntry } from '../../bidding/ports.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
-import type { PartitionReader, RawRecord } from './partitions.ts';
+import { extentOf, type PartitionReader, type RawRecord, recordsOf } from './partitions.ts';
 import { type Decode, decodeRecord } from './registry.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
-
-const pageWaitMs = 500;
+import { retentionOf } from './topics.ts';
 
 export type LogReading = Pick<EventLog, 'read' | 'readKey' | 'ends'>;
 
 export function createLogReading(reader: PartitionReader, decode: Decode, settings: KafkaSettings): LogReading {
   /** To the end that the partition had when the scan began. */
   async function* scan(topic: Topic, partition: number, from: number): AsyncGenerator<RawRecord> {
-    const topicName = topicNameOf(settings, topic);
-    const [firsts, ends] = await Promise.all([reader.offsets(topicName, 'first'), reader.offsets(topicName, 'next')]);
-    const end = ends.get(partition) ?? 0;
-    for (let next = Math.max(from, firsts.get(partition) ?? 0); next < end; ) {
-      const fetched = await reader.fetch(topicName, new Map([[partition, next]]), pageWaitMs);
-      const records = fetched.get(partition)?.records ?? [];
-      if (records.length === 0) return;
-      yield* records;
-      next = records.at(-1)!.offset + 1;
-    }
+    const name = topicNameOf(settings, topic);
+    const { first, end } = await extentOf(reader, name, partition);
+    yield* recordsOf(reader, { topic: name, partition, from: Math.max(from, first), to: end }, retentionOf(topic));
   }
 
   async function entryOf<T extends Topic>(

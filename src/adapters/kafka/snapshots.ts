@@ -9,8 +9,9 @@ import { zstdCompress, zstdDecompress } from 'node:zlib';
 import { type Kafka, Partitioners } from 'kafkajs';
 import type { Snapshots } from '../../bidding/ports.ts';
 import { unavailable } from './client.ts';
-import type { PartitionReader, RawRecord } from './partitions.ts';
+import { extentOf, type PartitionReader, type RawRecord, recordsOf } from './partitions.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
+import { retentionOf } from './topics.ts';
 
 const squeeze = promisify(zstdCompress);
 const unsqueeze = promisify(zstdDecompress);
@@ -38,7 +39,6 @@ const lengthBytes = 4;
 const worthwhileShare = 0.6;
 /** zlib's own least. */
 const leastOutputBytes = 64;
-const readWaitMs = 500;
 const allReplicas = -1;
 
 function pieceKey(place: Place, index: number): string {
@@ -88,16 +88,9 @@ export async function createSnapshots(
 
   /** The partition from an offset on, or only its last record. */
   async function* scan(partition: number, from: number | 'last'): AsyncGenerator<RawRecord> {
-    const [firsts, ends] = await Promise.all([reader.offsets(topic, 'first'), reader.offsets(topic, 'next')]);
-    const end = ends.get(partition) ?? 0;
-    const first = firsts.get(partition) ?? 0;
-    for (let next = Math.max(first, from === 'last' ? end - 1 : from); next < end; ) {
-      const fetched = await reader.fetch(topic, new Map([[partition, next]]), readWaitMs);
-      const records = fetched.get(partition)?.records ?? [];
-      if (records.length === 0) return;
-      yield* records;
-      next = records.at(-1)!.offset + 1;
-    }
+    const { first, end } = await extentOf(reader, topic, partition);
+    const wanted = Math.max(first, from === 'last' ? end - 1 : from);
+    yield* recordsOf(reader, { topic, partition, from: wanted, to: end }, retentionOf('snapshots'));
   }
 
   async function manifestOf(partition: number): Promise<Manifest | null> {

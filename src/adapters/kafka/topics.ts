@@ -22,6 +22,11 @@ const retention: Record<KafkaTopic, Record<string, string>> = {
   rules: { 'cleanup.policy': 'delete', 'retention.ms': '-1', 'retention.bytes': '-1' },
 };
 
+/** Only the last record of a key is sure to be there. */
+export function retentionOf(topic: KafkaTopic): 'kept' | 'compacted' {
+  return retention[topic]['cleanup.policy'] === 'compact' ? 'compacted' : 'kept';
+}
+
 /** Copies of the views: what is lost of them is folded from the log again. */
 const replaceable: ReadonlySet<KafkaTopic> = new Set(['snapshots']);
 
