@@ -114,10 +114,7 @@ export async function registerSchemas(settings: KafkaSettings): Promise<Codec> {
       if (readBack.has(topic)) ownRecords.keep(bytes, record);
       return bytes;
     },
-    decode: (given) => {
-      const bytes = checked(given);
-      return ownRecords.take(bytes) ?? decoded(readerOf, bytes);
-    },
+    decode: (bytes) => decoded(readerOf, checked(bytes)),
     takeOwn: (bytes) => (bytes === null ? null : ownRecords.take(bytes)),
   };
 }
