@@ -7,6 +7,7 @@ import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Link, WorkerIdentity } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
+import { isSameEmployer } from '../wire/identity.ts';
 import type { LinkQuery, QueryAnswer, QueryRefusal, Service } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 import { sleep } from './sleep.ts';
@@ -24,6 +25,7 @@ export type LinkDesk = {
   parkedCount: () => number;
 };
 
+type ChosenLink = { linkKey: string; identity: WorkerIdentity };
 type Parked = { state: RequestState; since: EpochMs; key: string };
 
 export function createLinkDesk(options: {
@@ -123,13 +125,22 @@ export function createLinkDesk(options: {
     }
   }
 
-  /** The one eligible link, of the employer named if one is named; several leave it open which margin counts. */
-  function pick(state: RequestState, links: readonly Link[]): Link | null {
-    const employerId = state.request?.employerId ?? null;
-    const fitting = links.filter(
-      (link) => link.eligible === true && (employerId === null || link.employerId === employerId),
-    );
-    return fitting.length === 1 ? fitting[0]! : null;
+  /**
+   * The one eligible link, of the employer named if one is, and of several the one with the registration named; more of them leave
+   * it open which margin counts. The identity is the list's own: its identifier of the employer goes back as it came.
+   */
+  function pick(state: RequestState, workerKey: string, links: readonly Link[]): ChosenLink | null {
+    const { employerId, employerIdType, registration } = identityOf(state);
+    const fitting = links.flatMap((link): ChosenLink[] => {
+      const identity = link.eligible === true ? identityIn(workerKey, link) : null;
+      if (identity?.employerId == null) return [];
+      const { linkKey } = link;
+      const own = { employerId: identity.employerId, employerIdType: identity.employerIdType };
+      return employerId === null || isSameEmployer({ employerId, employerIdType }, own) ? [{ linkKey, identity }] : [];
+    });
+    if (fitting.length <= 1) return fitting[0] ?? null;
+    const named = fitting.filter(({ identity }) => identity.registration?.trim() === registration?.trim());
+    return named.length === 1 ? named[0]! : null;
   }
 
   return {
@@ -142,15 +153,14 @@ export function createLinkDesk(options: {
       const undecidable: RequestId[] = [];
       for (const requestId of [...(waitingByKey.get(workerKey) ?? [])]) {
         const entry = parked.get(requestId)!;
-        const link = pick(entry.state, links);
-        const identity = link === null ? null : identityIn(workerKey, link);
-        if (link === null || identity === null) {
+        const link = pick(entry.state, workerKey, links);
+        if (link === null) {
           undecidable.push(requestId);
           continue;
         }
         wait(entry.state, link.linkKey, entry.since);
         chosen.set(requestId, link.linkKey);
-        askDetail(link.linkKey, identity, entry.state.request?.authorisationNumber ?? null);
+        askDetail(link.linkKey, link.identity, entry.state.request?.authorisationNumber ?? null);
       }
       return undecidable;
     },

@@ -66,7 +66,10 @@ export function createMetrics(): Metrics {
       if (report.problem !== null) counters.webhookProblems.inc({ problem: report.problem });
       counters.requests.inc(report.requests);
       counters.deadLetters.inc(report.deadLetters);
-      counters.unreadableFacts.inc(report.faults.length);
+      for (const { adjusted } of report.faults) {
+        if (adjusted === undefined) counters.unreadableFacts.inc();
+        else counters.adjustedMargins.inc({ how: adjusted });
+      }
       if (report.status < 300) durations.stages.observe({ stage: 'received-to-durable' }, report.durationMs / 1_000);
     },
     observeRefusal: ({ problem, at }) => {
@@ -100,6 +103,9 @@ function makeCounters(registry: Registry) {
     requests: counter('requests_received', 'Loan requests received and durable, repeats included.', []),
     deadLetters: counter('dead_letters', 'Webhooks or elements of them that were kept and not understood.', []),
     unreadableFacts: counter('unreadable_facts', 'Facts of requests that are null because they could not be read.', []),
+    adjustedMargins: counter('adjusted_margins', 'Margins below zero, taken as none, or rounded down to cents.', [
+      'how',
+    ]),
     records: counter('records', 'Records of auctions folded, by kind.', ['kind']),
     phases: counter('phases', 'Requests that entered a phase.', ['phase']),
     passes: counter('passes', 'Requests that ended without a bid, by code.', ['code']),

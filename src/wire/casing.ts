@@ -4,10 +4,13 @@
  */
 import { z } from 'zod';
 import { isJsonObject, type JsonObject } from './json.ts';
-import type { Reader } from './values.ts';
+import type { Adjustment, Reader } from './values.ts';
 
-/** What is wrong with one field. `pointer` is a JSON pointer; `problem` says kind and remedy and quotes no value. */
-export type WireFault = { pointer: string; problem: string };
+/**
+ * What is wrong with one field. `pointer` is a JSON pointer; `problem` says kind and remedy and quotes no value. `adjusted`: it was
+ * taken all the same, and how.
+ */
+export type WireFault = { pointer: string; problem: string; adjusted?: Adjustment };
 
 type Field = { reader: Reader<unknown>; ifMissing: 'refused' | 'null'; ifWrong: 'refused' | 'null' };
 

@@ -21,6 +21,13 @@ export function linkKeyOf(
   return vault.pseudonym(`link:${cpf}:${registration.trim()}:${employerOf(employerIdType, employerId)}`);
 }
 
+type EmployerNamed = { employerId: string; employerIdType: number | null };
+
+/** Whether two identifiers name one employer: the service returns the root of a CNPJ or all of it (contract, Employment link). */
+export function isSameEmployer(one: EmployerNamed, other: EmployerNamed): boolean {
+  return employerOf(one.employerIdType, one.employerId) === employerOf(other.employerIdType, other.employerId);
+}
+
 function employerOf(type: number | null, employerId: string): string {
   const bare = employerId.replace(/[^0-9A-Za-z]/g, '').toUpperCase();
   const isCpf = type === 2 || (type !== 1 && bare.length >= 9 && bare.length <= 11);

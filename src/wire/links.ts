@@ -4,6 +4,7 @@ import type { AmountCents, Day } from '../domain/glossary.ts';
 import {
   type Decoded,
   decodeBy,
+  fieldOf,
   lenient,
   maxElements,
   needed,
@@ -11,11 +12,12 @@ import {
   tooManyElements,
   type WireFault,
 } from './casing.ts';
-import { type JsonValue, numberOfDigits } from './json.ts';
+import { isJsonObject, type JsonValue, numberOfDigits } from './json.ts';
 import { linkDetailPath } from './link-queries.ts';
 import { readId } from './plain-ids.ts';
 import { readEmployerIdType } from './request-mapping.ts';
 import {
+  describeAdjustment,
   formatDayDigits,
   readAmount,
   readBoolean,
@@ -23,6 +25,7 @@ import {
   readDay,
   readEmployerId,
   readInteger,
+  readMargin,
   readText,
 } from './values.ts';
 
@@ -140,7 +143,7 @@ const linkDetail = z.object({
     elegivel: lenient(readBoolean),
     valorTotalVencimentos: lenient(readAmount),
     valorBaseMargem: lenient(readAmount),
-    valorMargemDisponivel: optional(readAmount),
+    valorMargemDisponivel: optional(readMargin),
     dataAdmissao: lenient(readDay),
     dataDesligamento: lenient(readDay),
     codigoMotivoDesligamento: lenient(readInteger),
@@ -189,6 +192,15 @@ export type LinkDetailMessage = {
   alerts: readonly unknown[] | null;
   legacyLoans: readonly unknown[] | null;
 };
+
+/** What of the detail was taken otherwise than it came: a margin below zero or with parts of a cent. */
+export function adjustedIn(value: JsonValue): readonly WireFault[] {
+  const payload = isJsonObject(value) ? fieldOf(value, 'Payload') : undefined;
+  const margin = isJsonObject(payload) ? readMargin(fieldOf(payload, 'valorMargemDisponivel')) : null;
+  if (margin?.kind !== 'value' || margin.adjusted === undefined) return [];
+  const { adjusted } = margin;
+  return [{ pointer: '/Payload/valorMargemDisponivel', problem: describeAdjustment(adjusted), adjusted }];
+}
 
 export function decodeLinkDetail(value: JsonValue): Decoded<LinkDetailMessage> {
   const decoded = decodeBy(linkDetail, value);

@@ -13,6 +13,7 @@ import { type FactName, factNames, type RequestMapping } from './mapping-table.t
 import { shownBatch, shownEmployer } from './plain-ids.ts';
 import { type Element, elementsOf, findAlias, findFact, innerValue } from './request-elements.ts';
 import {
+  describeAdjustment,
   type Reader,
   type Reading,
   readAmount,
@@ -23,6 +24,7 @@ import {
   readEmployerId,
   readInstant,
   readInteger,
+  readMargin,
   readPercent,
   readScore,
   readTerm,
@@ -89,7 +91,7 @@ function looksLikeRequest(element: Element, mapping: RequestMapping): boolean {
 }
 
 type Facts = {
-  /** The fact, or null. What is there and cannot be read is a fault. */
+  /** The fact, or null. What is there and cannot be read as it came is a fault. */
   get: <T>(fact: FactName, reader: Reader<T>) => T | null;
   faults: WireFault[];
 };
@@ -102,14 +104,12 @@ function factsOf(element: Element, mapping: RequestMapping): Facts {
       const found = findFact(element.scope, fact, mapping);
       if (found === null) return null;
       const reading = reader(found.value);
-      if (reading.kind === 'value') return reading.value;
-      if (reading.kind === 'wrong') {
-        faults.push({
-          pointer: `${element.pointer}/${found.alias.text.replaceAll('.', '/')}`,
-          problem: reading.problem,
-        });
-      }
-      return null;
+      const pointer = `${element.pointer}/${found.alias.text.replaceAll('.', '/')}`;
+      if (reading.kind === 'wrong') faults.push({ pointer, problem: reading.problem });
+      if (reading.kind !== 'value') return null;
+      const { value, adjusted } = reading;
+      if (adjusted !== undefined) faults.push({ pointer, problem: describeAdjustment(adjusted), adjusted });
+      return value;
     },
   };
 }
@@ -143,7 +143,7 @@ function readElement(element: Element, mapping: RequestMapping, context: Mapping
     expiresAt,
     requestedAmountCents: facts.get('requestedAmount', readAmount),
     requestedInstallments: facts.get('requestedInstallments', readTerm),
-    availableMarginCents: facts.get('availableMargin', readAmount),
+    availableMarginCents: facts.get('availableMargin', readMargin),
     eligible: facts.get('eligible', readBoolean),
     ...keysOf(identity, context.vault),
     employerId: shownEmployer(context.vault, identity.employerId, identity.employerIdType),

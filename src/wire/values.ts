@@ -6,7 +6,12 @@ import { canonicalDigits, isRawNumber, kindOf } from './json.ts';
 import { fromWallClock } from './local-time.ts';
 
 /** `wrong.problem` names what was found and the remedy; it never repeats the value, which may be personal. */
-export type Reading<T> = { kind: 'value'; value: T } | { kind: 'missing' } | { kind: 'wrong'; problem: string };
+export type Reading<T> =
+  | { kind: 'value'; value: T; adjusted?: Adjustment }
+  | { kind: 'missing' }
+  | { kind: 'wrong'; problem: string };
+/** How a value was taken that is not in the form asked for, and whose meaning is plain all the same. */
+export type Adjustment = 'negative' | 'rounded';
 export type Reader<T> = (value: unknown) => Reading<T>;
 
 const missing: Reading<never> = { kind: 'missing' };
@@ -50,6 +55,28 @@ export function readAmount(value: unknown): Reading<AmountCents> {
     return { kind: 'wrong', problem: 'has more than 2 decimals; send reais rounded to whole cents' };
   }
   return read(Number(parts[1]) * 100 + Number(decimals.padEnd(2, '0')));
+}
+
+const signedDecimalPattern = /^(-?)(\d{1,13})(?:\.(\d+))?$/;
+
+/** An available margin in reais, to integer cents: a negative one is no margin, further decimals are rounded down. */
+export function readMargin(value: unknown): Reading<AmountCents> {
+  if (isMissing(value)) return missing;
+  const parts = signedDecimalPattern.exec(plainText(value) ?? '');
+  if (parts === null) return wrong(value, 'send reais as a number with a decimal point and no thousands mark');
+  const decimals = withoutTrailing(parts[3] ?? '', '0');
+  const cents = Number(parts[2]) * 100 + Number(decimals.slice(0, 2).padEnd(2, '0'));
+  if (parts[1] === '-' && (cents > 0 || decimals !== '')) return { kind: 'value', value: 0, adjusted: 'negative' };
+  return decimals.length > 2 ? { kind: 'value', value: cents, adjusted: 'rounded' } : read(cents);
+}
+
+const adjustmentTexts: Readonly<Record<Adjustment, string>> = {
+  negative: 'is negative; it was taken as no margin',
+  rounded: 'has more than 2 decimals; it was rounded down to whole cents',
+};
+
+export function describeAdjustment(adjusted: Adjustment): string {
+  return adjustmentTexts[adjusted];
 }
 
 export type Rate = { rateHundredths: RateHundredths; offGrid: boolean };

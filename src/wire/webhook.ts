@@ -19,7 +19,14 @@ import {
 } from './events.ts';
 import { linkKeyOf, workerKeyOf } from './identity.ts';
 import { isJsonObject, type JsonLimits, type JsonValue, membersIn, parseJson } from './json.ts';
-import { decodeLinkDetail, decodeLinkList, type LinkDetailMessage, type LinkList, type LinkRow } from './links.ts';
+import {
+  adjustedIn,
+  decodeLinkDetail,
+  decodeLinkList,
+  type LinkDetailMessage,
+  type LinkList,
+  type LinkRow,
+} from './links.ts';
 import type { RequestMapping } from './mapping-table.ts';
 import { shownBatch, shownEmployer, shownError } from './plain-ids.ts';
 import { onlyElements } from './request-elements.ts';
@@ -46,7 +53,7 @@ export type WebhookReading =
       entries: readonly WebhookEntry[];
       /** Elements that became dead letters. */
       deadLetters: number;
-      /** Facts that are null because they could not be read; pointers and kinds only. */
+      /** Facts that are null because they could not be read, or that were taken otherwise than they came; pointers and kinds only. */
       faults: readonly WireFault[];
     }
   | { kind: 'malformed'; text: string }
@@ -326,7 +333,11 @@ function replaceField(value: JsonValue, lowerName: string, change: (inner: JsonV
   );
 }
 
-function callbackEntries(event: EventKind, key: string, record: CallbackRecord): WebhookReading {
+function callbackEntries(
+  event: EventKind,
+  key: string,
+  record: CallbackRecord,
+): Extract<WebhookReading, { kind: 'entries' }> {
   return { kind: 'entries', event, entries: [{ topic: 'callbacks', key, record }], deadLetters: 0, faults: [] };
 }
 
@@ -365,13 +376,8 @@ function linkDetailEntries(link: LinkDetailMessage, value: JsonValue, deps: Webh
     alertCount: link.alerts?.length ?? null,
   };
   const sealed = sealedCallback(workerKey, value, deps);
-  return callbackEntries('link-detail', workerKey, {
-    kind: 'link-detail',
-    at: now,
-    requestCode: link.requestCode,
-    detail,
-    sealed,
-  });
+  const record = { kind: 'link-detail', at: now, requestCode: link.requestCode, detail, sealed } as const;
+  return { ...callbackEntries('link-detail', workerKey, record), faults: adjustedIn(value) };
 }
 
 function linkListEntries(list: LinkList, value: JsonValue, deps: WebhookDeps): WebhookReading {

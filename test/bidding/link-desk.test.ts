@@ -103,7 +103,7 @@ test('a request that names no link: the list is asked, then the one link that fi
     employerIdType: 1,
     sealedIdentity: vault.seal(
       sealedPlaces.link(sampleRequest.workerKey!, linkKey),
-      JSON.stringify({ ...identity, registration: linkKey }),
+      JSON.stringify({ ...identity, registration: linkKey, employerId: change.employerId ?? identity.employerId }),
     ),
     ...change,
   });
@@ -130,4 +130,51 @@ test('a request that names no link: the list is asked, then the one link that fi
   // Several that fit leave it open which margin counts.
   desk.park(waiting('3', { linkKey: null }));
   assert.deepEqual(desk.listArrived('worker-pseudonym', [link('one'), link('two')]), ['3']);
+});
+
+test('a full CNPJ in the request and its root in the list are one employer; the identifier goes back as the list has it', async () => {
+  const { clock, asked, desk } = setUp([acknowledged]);
+  const listed = (linkKey: string, employerId: string, registration: string): Link => ({
+    ...{ linkKey, eligible: true, employerId, employerIdType: 1 },
+    sealedIdentity: vault.seal(
+      sealedPlaces.link(sampleRequest.workerKey!, linkKey),
+      JSON.stringify({ ...identity, employerId, registration }),
+    ),
+  });
+  const cases: [requested: string, listed: string][] = [
+    ['12345678000195', '12345678'],
+    ['12.345.678/0001-95', '12345678000276'],
+    ['1234567', '01234567000195'],
+    ['12ABC34501DE35', '12abc345'],
+  ];
+  for (const [index, [requestedId, listedId]] of cases.entries()) {
+    const requestId = String(index);
+    const sealed = vault.seal(
+      sealedPlaces.request(requestId),
+      JSON.stringify({ identity: { ...identity, registration: null, employerId: requestedId } }),
+    );
+    const request = { ...sampleRequest, requestId, linkKey: null, employerId: requestedId };
+    desk.park({ ...waiting(requestId), request, sealed });
+    const links = [listed(`link ${requestId}`, listedId, 'M-1'), listed('other', '99888777', 'M-2')];
+    assert.deepEqual(desk.listArrived('worker-pseudonym', links), [], requestedId);
+    await clock.settle();
+    assert.equal(asked.at(-1)!.list, false);
+    assert.equal(asked.at(-1)!.query.identity.employerId, listedId);
+    desk.unpark(requestId);
+  }
+});
+
+test('of two links at one employer the one with the registration named is asked', async () => {
+  const { clock, asked, desk } = setUp([acknowledged]);
+  const listed = (registration: string): Link => ({
+    ...{ linkKey: `link ${registration}`, eligible: true, employerId: identity.employerId, employerIdType: 1 },
+    sealedIdentity: vault.seal(
+      sealedPlaces.link(sampleRequest.workerKey!, `link ${registration}`),
+      JSON.stringify({ ...identity, registration }),
+    ),
+  });
+  desk.park(waiting('1', { linkKey: null }));
+  assert.deepEqual(desk.listArrived('worker-pseudonym', [listed('6'), listed('7')]), []);
+  await clock.settle();
+  assert.equal(asked.at(-1)!.query.identity.registration, '7');
 });

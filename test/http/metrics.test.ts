@@ -5,12 +5,13 @@ import { createJournal, type JournalFields } from '../../src/http/journal.ts';
 import { createMetrics, type Metrics } from '../../src/http/metrics.ts';
 
 function fill(metrics: Metrics): void {
+  const fault = { pointer: '/Payload/valorMargemDisponivel', problem: 'is wrong' };
   const report = {
     status: 200,
     event: 'requests',
     requests: 5,
     deadLetters: 0,
-    faults: [],
+    faults: [fault, { ...fault, adjusted: 'negative' }],
     problem: null,
     durationMs: 4,
   } as const;
@@ -66,6 +67,8 @@ test('what happened is counted, in base units', async () => {
     'lance_exposure_reais{status="held"} 123.45',
     'lance_consumer_lag_records{topic="auctions"} 7',
     'lance_consumer_lag_seconds{topic="auctions"} 1.25',
+    'lance_unreadable_facts_total 1',
+    'lance_adjusted_margins_total{how="negative"} 1',
     'lance_unknown_bids 3',
     'lance_unknown_oldest_age_seconds 2.5',
     'lance_rule_set_refused 1',

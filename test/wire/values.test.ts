@@ -14,6 +14,7 @@ import {
   readDigits,
   readEmployerId,
   readInstant,
+  readMargin,
   readRate,
   readTerm,
   readText,
@@ -49,6 +50,25 @@ test('amounts are exact in cents, as numbers and as texts', () => {
   ];
   for (const value of refused) assert.equal(readAmount(value).kind, 'wrong', JSON.stringify(value));
   for (const value of [null, undefined, '', ' ']) assert.equal(readAmount(value).kind, 'missing');
+});
+
+test('a margin below zero is no margin, and parts of a cent are rounded down', () => {
+  const cases: [unknown, number, string?][] = [
+    [-35.2, 0, 'negative'],
+    ['-0.001', 0, 'negative'],
+    [123.456, 12_345, 'rounded'],
+    ['0.009', 0, 'rounded'],
+    ['10.500', 1_050],
+    [-0, 0],
+    ['-0.00', 0],
+    [0, 0],
+  ];
+  for (const [value, cents, adjusted] of cases) {
+    const reading = readMargin(value);
+    assert.deepEqual(reading, { kind: 'value', value: cents, ...(adjusted && { adjusted }) }, String(value));
+  }
+  for (const value of ['1.234,56', 'x', {}, true, 1e21, '--1']) assert.equal(readMargin(value).kind, 'wrong');
+  for (const value of [null, '', undefined]) assert.equal(readMargin(value).kind, 'missing');
 });
 
 test('rates fall on cells; between two cells it is the upper one', () => {

@@ -47,6 +47,33 @@ const detailOf = (employer: unknown, matricula = 'EMP-0042') => ({
   Payload: { ...link, matricula, numeroInscricaoEmpregador: employer, valorMargemDisponivel: 100 },
 });
 
+test('a margin below zero or with parts of a cent keeps its callback and its request, and is counted', () => {
+  for (const [written, cents, adjusted] of [
+    ['-35.20', 0, 'negative'],
+    ['812.349', 81_234, 'rounded'],
+    ['812.34', 81_234, null],
+  ] as const) {
+    const detail = JSON.stringify(detailOf('12345678')).replace('100}', `${written}}`);
+    const result = reading(detail);
+    assert(result.kind === 'entries' && result.deadLetters === 0, JSON.stringify(result));
+    const [entry] = result.entries;
+    assert(entry?.topic === 'callbacks' && entry.record.kind === 'link-detail');
+    assert.equal(entry.record.detail.availableMarginCents, cents);
+    assert.deepEqual(
+      result.faults.map((fault) => [fault.pointer, fault.adjusted]),
+      adjusted === null ? [] : [['/Payload/valorMargemDisponivel', adjusted]],
+    );
+    const asked = reading(`{"numeroSolicitacao":1,"CodigoLote":"l","margemDisponivel":${written}}`);
+    assert(asked.kind === 'entries' && asked.entries[0]?.topic === 'auctions');
+    assert(asked.entries[0].record.kind === 'requested');
+    assert.equal(asked.entries[0].record.request.availableMarginCents, cents);
+    assert.deepEqual(
+      asked.faults.map((fault) => fault.adjusted),
+      adjusted === null ? [] : [adjusted],
+    );
+  }
+});
+
 test('a request and the callbacks about it give the same keys, however the employer is written', () => {
   const forms = [1234567000195, '01234567000195', '01.234.567/0001-95', 1234567, '01234567'];
   const keys = forms.flatMap((employer) => {
