@@ -3,11 +3,11 @@
  * the answer comes by callback into the margin cache and wakes them.
  */
 import type { Clock } from '../domain/clock.ts';
+import { employerKeyOf } from '../domain/employer.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Link, WorkerIdentity } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
-import { isSameEmployer } from '../wire/identity.ts';
 import type { LinkQuery, QueryAnswer, QueryRefusal, Service } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 import { sleep } from './sleep.ts';
@@ -131,12 +131,13 @@ export function createLinkDesk(options: {
    */
   function pick(state: RequestState, workerKey: string, links: readonly Link[]): ChosenLink | null {
     const { employerId, employerIdType, registration } = identityOf(state);
+    const wanted = employerId === null ? null : employerKeyOf({ employerId, employerIdType });
     const fitting = links.flatMap((link): ChosenLink[] => {
       const identity = link.eligible === true ? identityIn(workerKey, link) : null;
       if (identity?.employerId == null) return [];
       const { linkKey } = link;
-      const own = { employerId: identity.employerId, employerIdType: identity.employerIdType };
-      return employerId === null || isSameEmployer({ employerId, employerIdType }, own) ? [{ linkKey, identity }] : [];
+      const own = employerKeyOf({ employerId: identity.employerId, employerIdType: identity.employerIdType });
+      return wanted === null || own === wanted ? [{ linkKey, identity }] : [];
     });
     if (fitting.length <= 1) return fitting[0] ?? null;
     const named = fitting.filter(({ identity }) => identity.registration?.trim() === registration?.trim());
