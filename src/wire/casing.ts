@@ -147,14 +147,15 @@ function plainList(element: PlainReading): PlainReading {
 }
 
 function plainObject(fields: readonly (readonly [key: string, read: PlainReading])[]): PlainReading {
-  if (fields.some(([, read]) => read === neverPlain)) return neverPlain;
+  if (fields.some(([key, read]) => read === neverPlain || key in Object.prototype)) return neverPlain;
   return (value) => {
     if (!isJsonObject(value)) return notPlain;
     const object: Record<string, unknown> = {};
     for (const [key, inner] of fields) {
+      const own = value[key];
       // Under another case it may be there all the same.
-      if (!Object.hasOwn(value, key)) return notPlain;
-      const read = inner(value[key]);
+      if (own === undefined) return notPlain;
+      const read = inner(own);
       if (read === notPlain) return notPlain;
       object[key] = read;
     }

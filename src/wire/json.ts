@@ -178,11 +178,9 @@ export function membersIn(value: JsonValue): number {
     return count;
   }
   if (isRawNumber(value)) return 0;
-  for (const key of Object.keys(value)) {
-    const inner = (value as JsonObject)[key]!;
-    count += 1;
-    if (typeof inner === 'object') count += membersIn(inner);
-  }
+  const inner = Object.values<JsonValue>(value as JsonObject);
+  count += inner.length;
+  for (const each of inner) if (typeof each === 'object') count += membersIn(each);
   return count;
 }
 

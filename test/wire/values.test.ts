@@ -14,7 +14,9 @@ import {
   readDigits,
   readEmployerId,
   readInstant,
+  readInteger,
   readMargin,
+  readPercent,
   readRate,
   readTerm,
   readText,
@@ -181,4 +183,107 @@ test('terms, truth values and texts', () => {
   assert.equal(got(readBoolean(0)), false);
   assert.equal(readBoolean('talvez').kind, 'wrong');
   assert.equal(readText('x'.repeat(201)).kind, 'wrong');
+});
+
+test('a number is read as its digits are', () => {
+  const anyNumber = fc.oneof(
+    fc.double(),
+    fc.integer({ min: -10, max: 10 ** 10 }),
+    fc.integer({ min: 0, max: 10 ** 15 }).map((cents) => cents / 100),
+    fc.integer({ min: 0, max: 6_000 }).map((thousandths) => thousandths / 1_000),
+    fc.constantFrom(0, -0, 1e-6, 1e-7, 4.98, 999_999_999, 1e9, 1e13, 9_999_999_999_999.99, Number.NaN),
+  );
+  const readers = [readAmount, readMargin, readRate, readPercent, readInteger, readTerm];
+  fc.assert(
+    fc.property(anyNumber, (number) => {
+      for (const reader of readers) {
+        const [one, other] = [reader(number), reader(String(number))];
+        assert.equal(one.kind, other.kind, `${reader.name} of ${number}`);
+        if (one.kind === 'value') assert.deepEqual(one, other);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+/** The forms of a date and a time, as one pattern. */
+const isoForms =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|z|[+-]\d{2}:?\d{2})?)?$/;
+const dayFirstForms = /^(\d{2})(\d{2})(\d{4})(?:(\d{2})(\d{2})(\d{2}))?$/;
+
+/** Milliseconds of what is written, as if its zone were UTC; null where it is no form, no day or no time. */
+function wallMsByPattern(text: string): number | null {
+  const iso = isoForms.exec(text);
+  const parts = iso ?? dayFirstForms.exec(text);
+  if (parts === null) return null;
+  const [, first, month, third, hour = '00', minute = '00', second = '00'] = parts;
+  const [year, date] = iso ? [first, third] : [third, first];
+  const fraction = (iso?.[7] ?? '').slice(0, 3).padEnd(3, '0');
+  const written = `${year}-${month}-${date}T${hour}:${minute}:${second}.${fraction}Z`;
+  const ms = Date.parse(written);
+  // What rolls over into another day or hour was not there.
+  return Number(year) < 1900 || Number.isNaN(ms) || new Date(ms).toISOString() !== written ? null : ms;
+}
+
+test('date-times are read in their forms and in no other, each digit where it stands', () => {
+  const digits = (max: number, length = 2) =>
+    fc.integer({ min: 0, max }).map((number) => String(number).padStart(length, '0'));
+  const year = fc.oneof(digits(9_999, 4), fc.constantFrom('1899', '1900', '2026', '2028'));
+  const dayFirst = fc.tuple(digits(32), digits(13), year, fc.constantFrom('', '000000', '235959', '240000', '1200'));
+  const second = fc.tuple(
+    fc.constant(':'),
+    digits(61),
+    fc.constantFrom('', '.', '.5', ',123', '.123456789', '.1234567890'),
+  );
+  const time = fc.tuple(
+    fc.constantFrom('T', ' ', 't', ''),
+    digits(25),
+    fc.constant(':'),
+    digits(61),
+    fc.oneof(
+      fc.constant(''),
+      second.map((parts) => parts.join('')),
+    ),
+    fc.constantFrom('', 'Z', ' z', '+00:00', '-0000', '  Z', 'ZZ', '+00'),
+  );
+  const iso = fc.tuple(
+    year,
+    fc.constant('-'),
+    digits(13),
+    fc.constant('-'),
+    digits(32),
+    fc.oneof(
+      fc.constant(''),
+      time.map((parts) => parts.join('')),
+    ),
+  );
+  const form = fc.oneof(dayFirst, iso).map((parts) => parts.join(''));
+  const change = fc.tuple(
+    fc.nat({ max: 30 }),
+    fc.constantFrom('', '0', '9', '-', ':', 'T', '.', 'x', '٣'),
+    fc.nat({ max: 1 }),
+  );
+  const text = fc.tuple(form, fc.option(change, { freq: 2 })).map(([whole, changed]) => {
+    if (changed === null) return whole;
+    const [at, put, cut] = changed;
+    return (whole.slice(0, at) + put + whole.slice(at + cut)).trim();
+  });
+  fc.assert(
+    fc.property(text, (written) => {
+      const wallMs = wallMsByPattern(written);
+      const reading = readInstant(written);
+      const day = readDay(written);
+      if (wallMs === null) {
+        assert.notEqual(reading.kind, 'value', written);
+        assert.notEqual(day.kind, 'value', written);
+        return;
+      }
+      const zone = /[Zz]$|[+-]\d{2}:?\d{2}$/.test(written.slice(10));
+      // Without a zone it is São Paulo's, three hours behind, two in the summers of some years.
+      const offsetMs = got(reading) - wallMs;
+      assert.ok(zone ? offsetMs === 0 : offsetMs >= 2 * 3_600_000 && offsetMs < 3.2 * 3_600_000, written);
+      if (!zone) assert.equal(got(day), new Date(wallMs).toISOString().slice(0, 10), written);
+    }),
+    { numRuns: 3_000 },
+  );
 });
