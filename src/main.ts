@@ -247,6 +247,7 @@ async function openSharedStore(
       appendAtDoor: records.appendAtDoor,
       house: records.house,
       ruleBook: records.ruleBook,
+      unwritable: records.unwritable,
       views,
       margins,
       queryBudget,

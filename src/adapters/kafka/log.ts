@@ -11,6 +11,7 @@ import { createPartitionReader, type RawRecord } from './partitions.ts';
 import { createLogReading } from './read-log.ts';
 import { registerSchemas } from './registry.ts';
 import { type KafkaSettings, recordTopics, topicNameOf } from './settings.ts';
+import { watchSilence } from './silence.ts';
 import { createSnapshots } from './snapshots.ts';
 import { ensureTopics, lacksBrokers } from './topics.ts';
 
@@ -25,6 +26,8 @@ export type KafkaLog = {
   snapshots: Snapshots;
   house: House;
   ruleBook: RuleBook;
+  /** Why nothing would be stored now; null while Kafka answers. */
+  unwritable: () => string | null;
   /** Sends by both producers so far. */
   sends: () => number;
   close: () => Promise<void>;
@@ -112,6 +115,10 @@ export async function openKafkaLog(options: {
     ...createLogReading(reader, codec.decode, settings),
   };
 
+  const silence = watchSilence(
+    () => reader.offsets(topicNameOf(settings, 'auctions'), 'next'),
+    () => performance.now(),
+  );
   const watchdog = setInterval(() => {
     const fault = stallOf([...consumers], settings, Date.now());
     if (fault !== null) options.onStalled(fault);
@@ -123,6 +130,12 @@ export async function openKafkaLog(options: {
     house: createHouse(kafka, settings, reader),
     ruleBook: createRuleBook(kafka, settings, reader),
     appendAtDoor: (entries) => door.append(entries),
+    unwritable: () => {
+      const silentMs = silence.silentMs();
+      // An append has no longer than that either.
+      if (silentMs <= settings.appendTimeoutMs) return null;
+      return `Kafka has not answered for ${Math.round(silentMs / 1_000)} s`;
+    },
     sends: () => desk.sends() + door.sends(),
     lag: () =>
       [...consumers]
@@ -132,6 +145,7 @@ export async function openKafkaLog(options: {
         ),
     close: async () => {
       clearInterval(watchdog);
+      silence.stop();
       await Promise.all([...consumers].map((consumer) => consumer.stop()));
       await Promise.all([desk.close(), door.close(), copies.close(), reader.close()]);
     },

@@ -1,0 +1,130 @@
+/** The broker goes away and comes back while nobody sends anything: readiness says so, and nothing that was acknowledged is lost. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Kafka, logLevel } from 'kafkajs';
+import { createPartitionReader, extentOf, recordsOf } from '../../src/adapters/kafka/partitions.ts';
+import { type RunningStack, startStack } from '../stack/stack.ts';
+import { describeOnStack } from '../stack/suite.ts';
+import { openStage, type Played, startDaemon } from './desk.ts';
+
+const partitions = 2;
+/** Asked every two seconds, and given as long to answer as an append. */
+const noticeMs = 8_000;
+const recoverMs = 15_000;
+
+type Daemon = Awaited<ReturnType<typeof startDaemon>>;
+
+// Hurting the stack that other files work on would hurt them: where there is one, there can be another.
+await describeOnStack('a broker that goes away', () => {
+  let stack: RunningStack;
+  let stage: Played;
+  let daemon: Daemon;
+  const acknowledged: string[] = [];
+
+  before(async () => {
+    const started = await startStack({ lastingRegistry: true });
+    assert(started.kind === 'running');
+    stack = started;
+    stage = await openStage(6);
+    const path = join(stage.directory, 'kafka.json');
+    const { LANCE_DATA_DIR: _, ...environment } = stage.environment;
+    writeFileSync(path, JSON.stringify({ kafka: { partitions, replication: 1 } }));
+    daemon = await startDaemon({
+      ...environment,
+      LANCE_CONFIG: path,
+      LANCE_BACKEND: 'kafka',
+      LANCE_KAFKA_BROKERS: stack.brokers,
+      LANCE_SCHEMA_REGISTRY_URL: stack.registryUrl,
+      LANCE_REDIS_URL: stack.redisUrl,
+    });
+  });
+  after(async () => {
+    await daemon?.stop();
+    await stage?.close();
+    await stack?.stop();
+  });
+
+  async function send(requestId: string): Promise<number> {
+    const body = `{"CodigoLote":"L","Solicitacoes":[{"numeroSolicitacao":${requestId},"valorLiberado":1000,"cpf":"52998224725"}]}`;
+    const { status } = await fetch(daemon.url, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
+    if (status === 200) acknowledged.push(requestId);
+    return status;
+  }
+
+  async function webhooksLine(): Promise<{ status: number; line: string }> {
+    const answer = await fetch(new URL('/readyz?verbose', daemon.url));
+    const line = (await answer.text()).split('\n').find((text) => text.includes('webhooks')) ?? '';
+    return { status: answer.status, line };
+  }
+
+  /** Milliseconds until it holds. */
+  async function until(limitMs: number, holds: () => Promise<boolean>): Promise<number> {
+    const begun = performance.now();
+    while (!(await holds())) {
+      if (performance.now() - begun > limitMs) assert.fail(`not within ${limitMs} ms: ${(await webhooksLine()).line}`);
+      await sleep(100);
+    }
+    return performance.now() - begun;
+  }
+
+  const isReady = async () => (await webhooksLine()).status === 200;
+  const isAway = async () => {
+    const { status, line } = await webhooksLine();
+    return status === 503 && /\[-\] webhooks: .*Kafka has not answered/.test(line);
+  };
+
+  async function storedIds(): Promise<Set<string>> {
+    const reader = createPartitionReader(new Kafka({ brokers: [stack.brokers], logLevel: logLevel.NOTHING }));
+    const ids = new Set<string>();
+    const topic = 'lance.auctions';
+    for (let partition = 0; partition < partitions; partition += 1) {
+      const { first, end } = await extentOf(reader, topic, partition);
+      const stretch = { topic, partition, from: first, to: end };
+      for await (const { key } of recordsOf(reader, stretch, 'kept')) ids.add(key);
+    }
+    await reader.close();
+    return ids;
+  }
+
+  test('readiness falls and returns by itself, and what was acknowledged is stored (defect line 22)', {
+    timeout: 180_000,
+  }, async (t) => {
+    await until(recoverMs, isReady);
+    assert.equal(await send('100'), 200);
+    const pid = stack.broker.pid()!;
+    const ways = [
+      {
+        name: 'stopped',
+        leave: async () => void process.kill(pid, 'SIGSTOP'),
+        come: async () => void process.kill(pid, 'SIGCONT'),
+      },
+      { name: 'killed', leave: () => stack.broker.kill(), come: () => stack.broker.start() },
+    ];
+    for (const [index, { name, leave, come }] of ways.entries()) {
+      await leave();
+      const fellMs = await until(noticeMs, isAway);
+      const ids = Array.from({ length: 3 }, (_, each) => `${index + 2}0${each}`);
+      const statuses = await Promise.all(ids.map(send));
+      assert.deepEqual(statuses, [503, 503, 503]);
+      await come();
+      const backMs = await until(recoverMs, isReady);
+      t.diagnostic(
+        `${name}: not ready after ${Math.round(fellMs)} ms, ready ${Math.round(backMs)} ms after it was back`,
+      );
+      assert.equal(await send(`${index + 2}99`), 200);
+    }
+    const stored = await storedIds();
+    assert.equal(acknowledged.length, 3);
+    assert.deepEqual(
+      acknowledged.filter((id) => !stored.has(id)),
+      [],
+    );
+  });
+});
