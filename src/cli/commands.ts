@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { phases } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { type BreakEven, breakEvenNames } from '../impact/learn.ts';
+import { withoutCpf } from '../wire/extra-facts.ts';
 import { verifyLog } from './audit.ts';
 import { exportAudit } from './audit-export.ts';
 import { acceptRestore } from './audit-restore.ts';
@@ -59,8 +60,13 @@ function readersOf({
       check(/^[^\p{Cc}]{1,200}$/u.test(word) && word.trim() !== '', text);
       return word.trim();
     },
+    /** Who orders something, and why: stored and shown in clear, so a CPF in it is blotted out here. */
+    said: (word: string) => {
+      check(/^[^\p{Cc}]{1,200}$/u.test(word) && word.trim() !== '', text);
+      return withoutCpf(word.trim());
+    },
     name: (word: string) => {
-      check(/^[\p{L}\d.-]{1,60}$/u.test(word), name);
+      check(/^[\p{L}\d.-]{1,60}$/u.test(word) && withoutCpf(word) === word, name);
       return word;
     },
     /** At least two, in hundredths. */
@@ -124,8 +130,8 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerBids(program, world, add);
   registerControl(program, world, add);
   registerLoan(program, world, add);
-  registerRules(program, world, add, readersOf(world.format.texts.help).text);
-  registerFlows(program, world, add, readersOf(world.format.texts.help).text);
+  registerRules(program, world, add, readersOf(world.format.texts.help).said);
+  registerFlows(program, world, add, readersOf(world.format.texts.help).said);
   registerLetters(program, world, add);
   registerMove(program, world, add);
   registerCare(program, world, add);
@@ -157,14 +163,14 @@ function registerBids(program: Command, world: CommandWorld, add: Add): void {
   )
     .argument('<id>', help.requestId)
     .addOption(new Option('--as <end>', help.as).choices(operatorResolutions).makeOptionMandatory())
-    .requiredOption('--by <name>', help.by, read.text)
-    .requiredOption('--reason <text>', help.reason, read.text)
+    .requiredOption('--by <name>', help.by, read.said)
+    .requiredOption('--reason <text>', help.reason, read.said)
     .action(
       async (requestId: string, options: { as: (typeof operatorResolutions)[number]; by: string; reason: string }) => {
         await resolveBid(world, { requestId, ...options });
       },
     );
-  addThawing(bids, world, add, read.text, {
+  addThawing(bids, world, add, read.said, {
     ...{ name: 'bids', id: '37400000012' },
     thaw: (thaw) => thawBid(world, thaw),
   });
@@ -174,19 +180,19 @@ function registerControl(program: Command, world: CommandWorld, add: Add): void 
   const { help } = world.format.texts;
   const read = readersOf(help);
   add(program, 'pause', help.pause, 'lance pause --by ana --reason "taxas estranhas"')
-    .requiredOption('--by <name>', help.by, read.text)
-    .requiredOption('--reason <text>', help.reason, read.text)
+    .requiredOption('--by <name>', help.by, read.said)
+    .requiredOption('--reason <text>', help.reason, read.said)
     .action((options: { by: string; reason: string }) => pauseDesk(world, options));
   add(program, 'resume', help.resume, 'lance resume --by ana --reason "visto com o risco"')
-    .requiredOption('--by <name>', help.by, read.text)
-    .requiredOption('--reason <text>', help.reason, read.text)
+    .requiredOption('--by <name>', help.by, read.said)
+    .requiredOption('--reason <text>', help.reason, read.said)
     .action((options: { by: string; reason: string }) => resumeDesk(world, options));
   add(program, 'cap', help.cap, 'lance cap mesa --reais-a-day 250000 --by ana --reason "fim do mês"')
     .argument('<name>', help.capName, read.name)
     .addOption(new Option('--reais-a-day <amount>', help.reaisADay).argParser(read.reais).conflicts('remove'))
     .option('--remove', help.remove, false)
-    .option('--by <name>', help.capBy, read.text)
-    .option('--reason <text>', help.reason, read.text)
+    .option('--by <name>', help.capBy, read.said)
+    .option('--reason <text>', help.reason, read.said)
     .action(
       (
         name: string,
@@ -266,8 +272,8 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     format.texts.audit.help.accept,
     'lance audit accept-restore --by ana --reason "cópia de ontem restaurada"',
   )
-    .requiredOption('--by <name>', help.by, read.text)
-    .requiredOption('--reason <text>', help.reason, read.text)
+    .requiredOption('--by <name>', help.by, read.said)
+    .requiredOption('--reason <text>', help.reason, read.said)
     .option('--json', help.json, false)
     .action((options: { by: string; reason: string; json: boolean }) => acceptRestore(world, options));
   add(audit, 'export', format.texts.impact.help.export, 'lance audit export leiloes.ndjson --last 20000')

@@ -15,17 +15,17 @@ const kinds = [
   { name: 'withdrawals', flow: 'withdrawal', id: 'w-0f1e2d', step: 'simulation' },
 ] as const;
 
-export function registerFlows(program: Command, world: CommandWorld, add: Add, text: (word: string) => string): void {
+export function registerFlows(program: Command, world: CommandWorld, add: Add, said: (word: string) => string): void {
   const { help } = world.format.texts.flows;
   for (const { name, flow, id, step } of kinds) {
     const parent = add(program, name, help[name], `lance ${name} list --limit 20`);
     addReading(parent, world, add, { name, flow, id });
-    addAsking(parent, world, add, { name, flow, id, step });
-    addThawing(parent, world, add, text, { name, id, thaw: (thaw) => thawFlow(world, name, flow, thaw) });
+    addAsking(parent, world, add, said, { name, flow, id, step });
+    addThawing(parent, world, add, said, { name, id, thaw: (thaw) => thawFlow(world, name, flow, thaw) });
   }
   const events = add(program, 'events', help.events, 'lance events list');
   addReading(events, world, add, { name: 'events', flow: 'event', id: 'event:CODE' });
-  addThawing(events, world, add, text, {
+  addThawing(events, world, add, said, {
     ...{ name: 'events', id: 'event:CODE' },
     thaw: (thaw) => thawFlow(world, 'events', 'event', thaw),
   });
@@ -36,7 +36,7 @@ export function addThawing(
   parent: Command,
   world: CommandWorld,
   add: Add,
-  text: (word: string) => string,
+  said: (word: string) => string,
   { name, id, thaw }: { name: string; id: string; thaw: (thaw: Thaw) => Promise<void> },
 ): void {
   const { help, flows } = world.format.texts;
@@ -46,8 +46,8 @@ export function addThawing(
   ] as const) {
     add(parent, action, about, `lance ${name} ${action} ${id} --by ana --reason "versão nova"`)
       .argument('<id>', name === 'bids' ? help.requestId : flows.help.flowId)
-      .requiredOption('--by <name>', help.by, text)
-      .requiredOption('--reason <text>', help.reason, text)
+      .requiredOption('--by <name>', help.by, said)
+      .requiredOption('--reason <text>', help.reason, said)
       .action((given: string, options: { by: string; reason: string }) => thaw({ id: given, action, ...options }));
   }
 }
@@ -86,13 +86,14 @@ function addAsking(
   parent: Command,
   world: CommandWorld,
   add: Add,
+  said: (word: string) => string,
   { name, flow, id, step }: { name: string; flow: StartedKind; id: string; step: string },
 ): void {
   const { help, flows } = world.format.texts;
   const common = (command: Command) =>
     command
       .requiredOption('--file <path>', flows.help.file)
-      .requiredOption('--by <name>', flows.help.by)
+      .requiredOption('--by <name>', flows.help.by, said)
       .option('--key <key>', flows.help.key)
       .option('--json', help.json, false);
   common(add(parent, 'start', flows.help.start, `lance ${name} start --file ordem.json --key 2026-1 --by ana`)).action(

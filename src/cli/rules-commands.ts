@@ -68,12 +68,7 @@ function runImport(world: CommandWorld, csv: string, words: ImportWords): number
   throw new Fault('configuration-invalid', rules.importWhat);
 }
 
-export function registerRules(
-  program: Command,
-  world: CommandWorld,
-  add: Add,
-  readText: (word: string) => string,
-): void {
+export function registerRules(program: Command, world: CommandWorld, add: Add, said: (word: string) => string): void {
   const { help, rules: texts } = world.format.texts;
   const whole = (word: string) => {
     if (!/^\d{1,7}$/.test(word) || Number(word) < 1) throw new InvalidArgumentError(help.number);
@@ -113,15 +108,15 @@ export function registerRules(
     .argument('[dir]', texts.help.dir)
     .action((dir: string | undefined) => writeSchema(world, folderOf(dir)));
   registerImport(rules, world, add, whole);
-  registerActivation(rules, world, add, readText);
+  registerActivation(rules, world, add, said);
   registerImpact(rules, world, add, { whole, folderOf });
 }
 
-function registerActivation(rules: Command, world: CommandWorld, add: Add, readText: (word: string) => string): void {
+function registerActivation(rules: Command, world: CommandWorld, add: Add, said: (word: string) => string): void {
   const { help } = world.format.texts;
   const { activation, dir, hash } = world.format.texts.rules.help;
   const named = (name: keyof typeof activation, example: string) =>
-    add(rules, name, activation[name], example).requiredOption('--by <name>', help.by, readText);
+    add(rules, name, activation[name], example).requiredOption('--by <name>', help.by, said);
   named('propose', 'lance rules propose rules --by ana')
     .argument('[dir]', dir)
     .action(async (directory: string | undefined, { by }: { by: string }) => {

@@ -99,7 +99,10 @@ function looksPersonal(value: ExtraValue): boolean {
   return typeof value === 'number' && value >= 1e8 && value < 1e11 && readCpf(value).kind === 'value';
 }
 
-/** Free text of the service may quote a CPF; what is kept in clear does not. */
+/** As people write it. */
+const typedCpf = /(?<!\d)\d{3}[. ]?\d{3}[. ]?\d{3}[-/. ]?\d{2}(?!\d)/g;
+
+/** Free text of the service or of an operator may quote a CPF; what is kept in clear does not. */
 export function withoutCpf(text: string): string {
-  return text.replace(new RegExp(cpfInText, 'g'), '***');
+  return text.replace(typedCpf, '***');
 }

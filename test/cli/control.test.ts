@@ -1,6 +1,8 @@
 /** Pause, resume, caps and the doctor beside a live `lance run`; what keeps a process from starting at all. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { bidPath } from '../../src/wire/bid.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
@@ -100,6 +102,26 @@ test('who paused, resumed and capped, and why, is logged, shown by the doctor an
   assert.match(doctor.stdout, /cap noite set by caio: fim do mês/);
   assert.match(doctor.stdout, new RegExp(`cap dia set by ${userInfo().username}\n`));
   for (const name of ['noite', 'dia']) await lance(played.environment, 'cap', name, '--remove');
+});
+
+test('a CPF in what an operator says is blotted out before it is stored', async () => {
+  const cpf = '529.982.247-25';
+  const orders = [
+    ['pause', '--by', 'ana', '--reason', `o trabalhador ${cpf} reclamou`],
+    ['cap', 'noite', '--reais-a-day', '1000', '--by', 'caio', '--reason', 'CPF 529 982 247 25'],
+    ['resume', '--by', `ana 52998224725`, '--reason', `falei com ${cpf}`],
+    ['cap', 'noite', '--remove'],
+  ];
+  for (const words of orders) assert.equal((await lance(played.environment, ...words)).code, 0, words.join(' '));
+  const ready = await (await fetch(new URL('/readyz?verbose', daemon.url))).text();
+  assert.match(ready, /resumed by ana \*\*\* \(falei com \*\*\*\)/);
+  const stored = ['lance.sqlite', 'lance.sqlite-wal'].map((name) =>
+    readFileSync(join(played.environment.LANCE_DATA_DIR, name), 'latin1'),
+  );
+  for (const found of [ready, ...stored, JSON.stringify(daemon.lines)])
+    assert.doesNotMatch(found, /529[. ]?982[. ]?247[- ]?25/);
+  const named = await lance(played.environment, 'cap', '529.982.247-25', '--reais-a-day', '1');
+  assert.equal(named.code, 1, named.stdout);
 });
 
 test('a second daemon on the directory ends with 73', async () => {
