@@ -42,11 +42,20 @@ export type SendJob = {
 };
 
 const gatePollMs = 25;
+/**
+ * `Retry-After` is obeyed for so long at most: a claim that waits keeps its slot, slots are few after a 429, and an auction is
+ * over long before an hour is.
+ */
+const longestRetryAfterMs = 5_000;
 /** Each attempt may get codes of its own. */
 const maxCodes = 16;
 
 /** No first byte at or after this: the deadline less what clocks differ by and what the network takes. */
-export function cutoffOf(deadlineAt: EpochMs, service: Service, settings: BiddingSettings): EpochMs {
+export function cutoffOf(
+  deadlineAt: EpochMs,
+  service: Pick<Service, 'networkP99Ms' | 'clockSkewMs'>,
+  settings: BiddingSettings,
+): EpochMs {
   return deadlineAt - settings.skewAllowanceMs - service.networkP99Ms() - Math.max(0, service.clockSkewMs());
 }
 
@@ -97,11 +106,14 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     observe(answer, startedAtMs);
     if (answer.kind === 'answered') return answered(answer);
     if (answer.kind === 'unknown') landingPossible = true;
-    const waitMs = pauseMs * (0.5 + world.chance());
-    const retryAt = answer.kind === 'not-landed' ? answer.retryAt : null;
-    if (answer.kind === 'not-landed' && answer.reason === 'stopped') await sleep(clock, gatePollMs);
-    else await sleep(clock, Math.max(waitMs, (retryAt ?? 0) - clock.now()));
+    await sleep(clock, Math.min(pauseAfter(answer), Math.max(0, cutoffAt - clock.now())));
     pauseMs = Math.min(settings.retryMaxMs, pauseMs * 2);
+  }
+
+  function pauseAfter(answer: BidAnswer): number {
+    if (answer.kind === 'not-landed' && answer.reason === 'stopped') return gatePollMs;
+    const askedMs = answer.kind === 'not-landed' && answer.retryAt !== null ? answer.retryAt - clock.now() : 0;
+    return Math.max(pauseMs * (0.5 + world.chance()), Math.min(askedMs, longestRetryAfterMs));
   }
 
   function observe(answer: BidAnswer, startedAtMs: number): void {

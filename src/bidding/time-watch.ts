@@ -2,7 +2,7 @@
  * Whether the time of day is to be believed. A step of the machine's clock is not followed (`SteadyClock`) until the service's
  * own time, read off the Date header of an answer, agrees with it; until then nothing is promised and nothing is sent. The same
  * holds for a start whose time is before the newest record or long after it, and for a service whose time is so far from ours
- * that one of the two must be wrong.
+ * that one of the two must be wrong, or so far ahead that each auction seems to be over when its request comes in.
  */
 import type { Timer } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
@@ -10,10 +10,11 @@ import { type SteadyClock, stepToleranceMs } from '../domain/steady-clock.ts';
 import { Fault } from '../errors.ts';
 import type { DeskObserver } from './observer.ts';
 import type { EventLog, Service } from './ports.ts';
+import { cutoffOf } from './send-claim.ts';
 import type { BiddingSettings } from './settings.ts';
 import { sleep } from './sleep.ts';
 
-/** Words of the gate. `clock-step`: the machine's clock moved. `clock-skew`: the service's time and ours exclude each other. */
+/** Words of the gate. `clock-step`: the machine's clock moved. `clock-skew`: the service's time and ours leave no time to bid. */
 export type TimeDoubt = 'clock-step' | 'clock-skew';
 
 export type TimeWatch = {
@@ -28,6 +29,8 @@ export type TimeWatch = {
 
 const pollMs = 250;
 const askEveryMs = 1_000;
+/** A service that is ahead may be so for good; it is asked only because bids, and with them its Dates, may have become few. */
+const askAheadEveryMs = 5_000;
 /** A start later than this after the newest record asks the service first: a clock that is ahead looks the same. */
 const longestSilenceMs = 3_600_000;
 /** A Date is cut to the second and takes up to two seconds on its way; what is left is what a step may be. */
@@ -38,7 +41,7 @@ const settledMs = 10_000;
 export function createTimeWatch(options: {
   clock: SteadyClock;
   log: Pick<EventLog, 'ends' | 'read'>;
-  service: Pick<Service, 'askSkew' | 'latestSkewMs' | 'skewBelieved'>;
+  service: Pick<Service, 'askSkew' | 'latestSkewMs' | 'skewBelieved' | 'clockSkewMs' | 'networkP99Ms'>;
   settings: BiddingSettings;
   observer: DeskObserver;
   stopping: () => boolean;
@@ -52,7 +55,20 @@ export function createTimeWatch(options: {
 
   function doubt(): TimeDoubt | null {
     if (clock.step() !== null) return 'clock-step';
+    if (leavesNoTime()) return 'clock-skew';
     return hasWitness && !service.skewBelieved() ? 'clock-skew' : null;
+  }
+
+  /** No bid is sent then, so that no answer brings another Date: it has to be asked for. */
+  function leavesNoTime(): boolean {
+    return cutoffOf(settings.windowMs, service, settings) <= 0;
+  }
+
+  function isAskDue(): boolean {
+    if (leavesNoTime()) return true;
+    const sinceMs = clock.monotonicMs() - askedAtMs;
+    if (hasWitness && told !== null) return sinceMs >= askEveryMs;
+    return service.clockSkewMs() > stepToleranceMs && sinceMs >= askAheadEveryMs;
   }
 
   function status(): { doubt: TimeDoubt; movedMs: number } | null {
@@ -73,7 +89,8 @@ export function createTimeWatch(options: {
     askedAtMs = clock.monotonicMs();
     const skewMs = await service.askSkew();
     const step = clock.step();
-    if (skewMs !== null && step !== null && Math.abs(skewMs - step.movedMs) <= agreementMs) clock.follow();
+    if (hasWitness && skewMs !== null && step !== null && Math.abs(skewMs - step.movedMs) <= agreementMs)
+      clock.follow();
   }
 
   /** Nobody is asked: the operator vouches for a clock that has come to rest. */
@@ -89,7 +106,7 @@ export function createTimeWatch(options: {
   async function watch(): Promise<void> {
     tell();
     if (!hasWitness) followSettled();
-    else if (told !== null && clock.monotonicMs() - askedAtMs >= askEveryMs) await askWitness();
+    if (isAskDue()) await askWitness();
     tell();
     if (!stopping()) timer = clock.after(pollMs, () => void watch());
   }

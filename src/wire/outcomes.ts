@@ -134,7 +134,10 @@ function outcomeOf(table: OutcomeTable, status: number, bodyText: string, value:
   if (status < 300) {
     if (value === null) return { kind: 'unknown', reason: 'unreadable-success' };
     if (row?.outcome === 'accepted-outside') return { kind: 'accepted-outside', bidId };
-    if (!reportsError(value)) {
+    const failed = reportsError(value);
+    // It may have landed or not: the same bytes again tell.
+    if (failed === null) return { kind: 'unknown', reason: 'unreadable-success' };
+    if (!failed) {
       if (bidId !== null) return { kind: 'accepted', bidId };
       if (row === undefined) return { kind: 'unknown', reason: 'unreadable-success' };
     }
@@ -172,12 +175,11 @@ function bidIdOf(value: JsonValue): string | null {
   return typeof bidId === 'string' && bidId.trim() !== '' ? shownId(bidId.trim()) : null;
 }
 
-/** Contract, Errors 1 and 3: `HasError`, or an error array that is not empty. */
-function reportsError(value: JsonValue): boolean {
+/** Contract, Errors 1 and 3: `HasError`, or an error array that is not empty. Null: they are there and are nothing of the kind. */
+function reportsError(value: JsonValue): boolean | null {
   if (!isJsonObject(value)) return false;
-  if (fieldOf(value, 'HasError') === true) return true;
-  return ['Erros', 'errors'].some((name) => {
-    const errors = fieldOf(value, name);
-    return Array.isArray(errors) && errors.length > 0;
-  });
+  const flag = fieldOf(value, 'HasError') ?? false;
+  const lists = ['Erros', 'errors'].map((name) => fieldOf(value, name) ?? []);
+  if (flag === true || lists.some((list) => Array.isArray(list) && list.length > 0)) return true;
+  return flag === false && lists.every(Array.isArray) ? false : null;
 }

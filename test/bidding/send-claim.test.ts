@@ -164,6 +164,22 @@ test('Retry-After is waited for', async () => {
   assert.deepEqual([attempts.length, asAnswered(ended()).earlierAttemptPossible], [2, false]);
 });
 
+test('Retry-After past the deadline, or of an hour, gives the slot back at the deadline and tries before', async () => {
+  const { clock, attempts, ended } = setUp([turnedAway('throttled', at + 3_600_000)]);
+  await clock.advance(cutoff - at);
+  assert.equal((ended() as Passed).code, 'deadline');
+  assert.ok(attempts.length >= 5, `${attempts.length} attempts`);
+  const once = setUp([turnedAway('throttled', Number.MAX_SAFE_INTEGER), lands]);
+  await once.clock.advance(5_000);
+  assert.equal(asAnswered(once.ended()).outcome.kind, 'accepted');
+});
+
+test('no pause outlasts the deadline', async () => {
+  const { clock, ended } = setUp([turnedAway('unauthorised', deadlineAt + 30_000)]);
+  await clock.advance(cutoff - at);
+  assert.equal((ended() as Passed).code, 'deadline');
+});
+
 test('a closed gate keeps everything back; opened in time it goes out', async () => {
   const { clock, attempts, world, ended } = setUp([lands], {}, false);
   await clock.advance(5_000);

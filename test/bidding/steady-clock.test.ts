@@ -81,7 +81,13 @@ test('timers: one for a time of day is set anew by a jump, one after a delay is 
   assert.deepEqual(rung, ['jump', 'time of day', 'jump', 'delay']);
 });
 
-function watched(options: { newestMs: number | null; skewMs: (movedMs: number) => number | null; witness?: boolean }) {
+function watched(options: {
+  newestMs: number | null;
+  skewMs: (movedMs: number) => number | null;
+  witness?: boolean;
+  /** How far ahead the Dates of the last answers were. */
+  aheadMs?: () => number;
+}) {
   const { clock, pass, shift } = setUp();
   const events: string[] = [];
   const ends = new Map(options.newestMs === null ? [] : [[0, 1]]);
@@ -91,8 +97,10 @@ function watched(options: { newestMs: number | null; skewMs: (movedMs: number) =
     log: { ends: async () => ends, read: (async () => [entry]) as never },
     service: {
       askSkew: async () => options.skewMs(clock.step()?.movedMs ?? 0),
-      latestSkewMs: () => 0,
+      latestSkewMs: () => options.aheadMs?.() ?? 0,
       skewBelieved: () => true,
+      clockSkewMs: () => options.aheadMs?.() ?? 0,
+      networkP99Ms: () => 40,
     },
     settings: { ...settings, timeWitness: options.witness === false ? 'none' : 'service' },
     observer: (event) => events.push(event.kind === 'alarm' ? event.code : event.kind),
@@ -145,4 +153,42 @@ test('without a witness a clock that has come to rest is followed, and one that 
   assert.equal(watch.doubt(), 'clock-step');
   await pass(4_000);
   assert.equal(watch.doubt(), null);
+});
+
+test('a service so far ahead that no auction is open closes the gate, and is asked until it is not', async () => {
+  for (const witness of [true, false]) {
+    let aheadMs = settings.windowMs;
+    let asked = 0;
+    const { pass, watch, events } = watched({
+      newestMs: null,
+      witness,
+      aheadMs: () => aheadMs,
+      skewMs: () => {
+        asked += 1;
+        if (asked > 10) aheadMs = 0;
+        return aheadMs;
+      },
+    });
+    await watch.start();
+    assert.equal(watch.doubt(), 'clock-skew');
+    await pass(5_000);
+    assert.equal(watch.doubt(), null);
+    assert.deepEqual(events, ['clock-skew', 'time', 'time']);
+  }
+});
+
+test('a service that is a little ahead is asked now and then, for no answer may come', async () => {
+  let asked = 0;
+  const { pass, watch } = watched({
+    newestMs: null,
+    aheadMs: () => 20_000,
+    skewMs: () => {
+      asked += 1;
+      return 20_000;
+    },
+  });
+  await watch.start();
+  assert.equal(watch.doubt(), null);
+  await pass(20_000);
+  assert.ok(asked >= 4 && asked <= 6, `asked ${asked} times`);
 });

@@ -148,6 +148,19 @@ test('what the sandbox says of an accepted bid or a query is understood', () => 
   assert.equal(decodeRequestCode(taken), requestCode);
 });
 
+test('a success whose error flag or list is of another kind is not believed to be one', () => {
+  assert(table.kind === 'read');
+  const content = '"Conteudo":{"CodigoLanceLeilao":"b-1"}';
+  for (const flaw of ['"HasError":"true"', '"HasError":1', '"Erros":{"Codigo":"E1"}', '"errors":"E1"']) {
+    const { outcome } = readBidAnswer(table.table, 200, `{${flaw},${content}}`);
+    assert.deepEqual(outcome, { kind: 'unknown', reason: 'unreadable-success' }, flaw);
+  }
+  for (const fine of ['"HasError":false', '"HasError":null', '"Erros":null', '"Erros":[]']) {
+    const { outcome } = readBidAnswer(table.table, 200, `{${fine},${content}}`);
+    assert.deepEqual(outcome, { kind: 'accepted', bidId: 'b-1' }, fine);
+  }
+});
+
 test('every code of an answer is read, whatever the answer means', () => {
   const [call, bid] = ['0a5f8f1e-1111-4a0e-bb2c-0d9b3c1c7a01', '0a5f8f1e-2222-4a0e-bb2c-0d9b3c1c7a02'];
   const outside = `{"CodigoRequisicao":"${call}","Origem":"/contrato/oferta-leilao/incluir-lance","Conteudo":{"CodigoLanceLeilao":"${bid}","Mensagem":"Lance incluído fora do leilão"}}`;
