@@ -95,14 +95,16 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     if (key === null) throw new Error('anchors are written with a key only');
     const { anchors } = await readAnchors('latest');
     const known = restored === true ? {} : furthest(anchors);
-    const freshAt = Math.max(0, ...anchors.map(({ at }) => at)) + period * freshShare;
-    if (restored === undefined && timer !== null && Date.now() < freshAt) return;
+    const now = Date.now();
+    // Written by another process, so a time of day; one that is ahead is of a clock that is wrong, or was.
+    const isFresh = ({ at }: Anchor) => at <= now && now - at < period * freshShare;
+    if (restored === undefined && timer !== null && anchors.some(isFresh)) return;
     const parts: Record<string, Part> = {};
     for (const each of anchoredTopics) Object.assign(parts, await newParts(each, known));
     if (Object.keys(parts).length === 0 && restored === undefined) return;
     const whole = restored === undefined && !anchors.slice(-wholeEvery).some(isWhole);
     const { line } = signLine(key, {
-      at: Date.now(),
+      at: now,
       parts: whole ? { ...known, ...parts } : parts,
       ...(whole ? { whole } : {}),
       ...(restored === true ? { restored } : {}),

@@ -17,7 +17,7 @@ export type KafkaConsumer = Consumer & {
   topic: Topic;
   scope: 'owned' | 'all';
   lags: () => PartitionLag[];
-  /** When the group last answered; for `all`, which has no group, null. */
+  /** When the group last answered, on the monotonic clock; for `all`, which has no group, null. */
   aliveAt: () => number | null;
 };
 

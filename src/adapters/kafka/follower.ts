@@ -16,7 +16,7 @@ export type PartitionLag = {
   records: number;
   /** Age of the oldest record not yet handled, by its writer's clock; 0 with nothing to read. */
   seconds: number;
-  /** When the position last moved, or nothing was left to read. */
+  /** When the position last moved, or nothing was left to read, on the monotonic clock. */
   movedAt: number;
 };
 
@@ -135,7 +135,7 @@ export function createFollower<T extends Topic>(options: {
       part.end = end;
       part.fetchFrom = next;
       if (records.length === 0) {
-        if (part.position >= end) part.movedAt = Date.now();
+        if (part.position >= end) part.movedAt = performance.now();
         continue;
       }
       part.waiting.push(...records);
@@ -163,7 +163,7 @@ export function createFollower<T extends Topic>(options: {
         const next = entries.at(-1)!.offset + 1;
         await options.handler({ partition: part.partition, first: part.position, next, entries });
         part.position = next;
-        part.movedAt = Date.now();
+        part.movedAt = performance.now();
         part.waiting.splice(0, entries.length);
       }
       if (fault?.code === 'record-undecodable') close(part, fault, raw[entries.length]!);
@@ -174,7 +174,7 @@ export function createFollower<T extends Topic>(options: {
   /** The record waits, however long: a new start would have to wait for the same. */
   async function waitForRegistry(part: Followed, fault: Fault): Promise<void> {
     options.onLine('warn', `${topicName}/${part.partition} waits: ${fault.message}`);
-    part.movedAt = Date.now();
+    part.movedAt = performance.now();
     await new Promise((resolve) => setTimeout(resolve, retryMs));
   }
 
@@ -205,7 +205,7 @@ export function createFollower<T extends Topic>(options: {
   return {
     add: (starts) => {
       for (const [partition, from] of starts) {
-        const start = { position: from, fetchFrom: from, end: from, movedAt: Date.now() };
+        const start = { position: from, fetchFrom: from, end: from, movedAt: performance.now() };
         followed.set(partition, { partition, ...start, waiting: [], running: null, closed: false });
       }
       wake();

@@ -1,5 +1,5 @@
 /**
- * Five mends of kafkajs 2.2.4 from outside; it has had no release since 2023.
+ * Six mends of kafkajs 2.2.4 from outside; it has had no release since 2023.
  *
  * Idle loop (kafkajs #1704, #1751): once a connection has had an answer, its request queue looks for pending requests every
  * millisecond for ever, because the wait until the end of a throttling that never was is negative. That is 5 % of a core in
@@ -8,6 +8,10 @@
  *
  * Timeouts: each connection looks ten times a second, at times of its own, whether a request of its has waited too long. A desk
  * has a dozen connections, so that alone wakes it a hundred times a second. Here one timer looks for all of them.
+ *
+ * Time of day: kafkajs takes ages from it. Set back by an hour, the machine's clock stops the heartbeats for that long, so the
+ * group gives our partitions to nobody or to others; set ahead, it ends every request under way. Here when a request was sent and
+ * when the next heartbeat is due are times of the monotonic clock; that is also what `sentAt` of a REQUEST event says.
  *
  * Lost socket: two requests that find a connection not yet open both open it, and the first socket is forgotten but stays
  * open; the process then never ends by itself. Here the second request waits for the first one's attempt.
@@ -32,6 +36,12 @@ type RequestQueue = {
   isConnected: () => boolean;
   scheduleRequestTimeoutCheck: () => void;
   destroy: () => void;
+};
+
+type SocketRequest = { send: () => void; sentAt: number };
+type ConsumerGroup = {
+  memberId: string | null | undefined;
+  heartbeat: (options: { interval: number }) => Promise<void>;
 };
 
 type ProduceArguments = ProduceBody & { compression: number; transactionalId?: string | null; producerId: unknown };
@@ -59,6 +69,10 @@ const timeoutLookMs = 200;
 
 const require = createRequire(import.meta.url);
 const { prototype: queue } = require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
+const { prototype: request } = require('kafkajs/src/network/requestQueue/socketRequest') as {
+  prototype: SocketRequest;
+};
+const { prototype: group } = require('kafkajs/src/consumer/consumerGroup') as { prototype: ConsumerGroup };
 const { prototype: connection } = require('kafkajs/src/network/connection') as { prototype: Connection };
 const produce = require('kafkajs/src/protocol/requests/produce') as Produce;
 const { prototype: encoder } = require('kafkajs/src/protocol/encoder') as { prototype: Encoder };
@@ -72,15 +86,33 @@ queue.scheduleCheckPendingRequests = function scheduleOnlyWhereNeeded(this: Requ
   }, waitMs);
 };
 
+const sendRequest = request.send;
+
+request.send = function noteWhen(this: SocketRequest): void {
+  sendRequest.call(this);
+  this.sentAt = performance.now();
+};
+
+const beat = group.heartbeat;
+const beatAt = new WeakMap<ConsumerGroup, number>();
+/** Less than any time since the last one. */
+const atOnce = Number.NEGATIVE_INFINITY;
+
+group.heartbeat = async function beatWhenDue(this: ConsumerGroup, { interval }): Promise<void> {
+  if (performance.now() - (beatAt.get(this) ?? atOnce) < interval) return;
+  await beat.call(this, { interval: atOnce });
+  if (this.memberId) beatAt.set(this, performance.now());
+};
+
 const watched = new Set<RequestQueue>();
 let watching: NodeJS.Timeout | null = null;
 
 function lookForTimeouts(): void {
-  for (const each of watched) {
-    for (const request of each.inflight.values()) {
-      if (Date.now() - request.sentAt > request.requestTimeout) request.timeoutRequest();
+  for (const one of watched) {
+    for (const each of one.inflight.values()) {
+      if (performance.now() - each.sentAt > each.requestTimeout) each.timeoutRequest();
     }
-    if (!each.isConnected()) each.destroy();
+    if (!one.isConnected()) one.destroy();
   }
 }
 

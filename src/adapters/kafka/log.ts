@@ -57,7 +57,7 @@ export async function openKafkaLog(options: {
   onLine?: LogLine;
 }): Promise<KafkaLog> {
   const { settings } = options;
-  const onLine = withoutRepeats(options.onLine ?? (() => undefined), Date.now);
+  const onLine = withoutRepeats(options.onLine ?? (() => undefined), () => performance.now());
   const kafka = createClient(settings, onLine);
   const { create = true, onWaiting = () => undefined } = options;
   const preparing = prepareTopics(settings, { create, onLine, onWaiting });
@@ -120,7 +120,7 @@ export async function openKafkaLog(options: {
     () => performance.now(),
   );
   const watchdog = setInterval(() => {
-    const fault = stallOf([...consumers], settings, Date.now());
+    const fault = stallOf([...consumers], settings, performance.now());
     if (fault !== null) options.onStalled(fault);
   }, settings.stallTimeoutMs / 6);
 

@@ -14,7 +14,7 @@ export type Membership = {
    * ago. A process that was frozen reads an old answer when it wakes: what counts is when the question was sent.
    */
   holds: (partition: number) => boolean;
-  /** When the last sign of life that the group answered was sent. */
+  /** When the last sign of life that the group answered was sent, on the monotonic clock. */
   aliveAt: () => number;
   stop: () => Promise<void>;
 };
@@ -47,12 +47,12 @@ const leaveMs = 3_000;
  * started knows its groups only after a while.
  */
 export async function joinGroup(options: JoinOptions): Promise<Membership> {
-  const giveUpAt = Date.now() + options.startTimeoutMs;
+  const giveUpAt = performance.now() + options.startTimeoutMs;
   for (;;) {
     try {
-      return await joinOnce({ ...options, startTimeoutMs: giveUpAt - Date.now() });
+      return await joinOnce({ ...options, startTimeoutMs: giveUpAt - performance.now() });
     } catch (fault) {
-      if (Date.now() + retryMs > giveUpAt) throw fault;
+      if (performance.now() + retryMs > giveUpAt) throw fault;
       await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
   }
@@ -79,8 +79,8 @@ async function joinOnce(options: JoinOptions): Promise<Membership> {
   let settled = false;
   let joined = false;
   let stopping = false;
-  let aliveAt = 0;
-  const sentAt = { Heartbeat: 0, SyncGroup: 0 };
+  let aliveAt = Number.NEGATIVE_INFINITY;
+  const sentAt = { Heartbeat: aliveAt, SyncGroup: aliveAt };
   const first = Promise.withResolvers<void>();
   // It may be over before anybody waits for it.
   first.promise.catch(() => undefined);
@@ -133,9 +133,7 @@ async function joinOnce(options: JoinOptions): Promise<Membership> {
   return {
     holds: (partition) => {
       if (!settled || !assigned.has(partition)) return false;
-      const ageMs = Date.now() - aliveAt;
-      // A clock that was set back says nothing.
-      return ageMs >= 0 && ageMs < sessionTimeoutMs / 2;
+      return performance.now() - aliveAt < sessionTimeoutMs / 2;
     },
     aliveAt: () => aliveAt,
     stop: async () => {

@@ -25,7 +25,10 @@ export type KafkaReader = {
 
 export function openKafkaReader(options: { settings: KafkaSettings; onLine?: LogLine }): KafkaReader {
   const { settings } = options;
-  const kafka = createClient(settings, withoutRepeats(options.onLine ?? (() => undefined), Date.now));
+  const kafka = createClient(
+    settings,
+    withoutRepeats(options.onLine ?? (() => undefined), () => performance.now()),
+  );
   const reader = createPartitionReader(kafka);
   const log = createLogReading(reader, readSchemas(settings), settings);
   const house = createHouse(kafka, settings, reader);

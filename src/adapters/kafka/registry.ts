@@ -88,7 +88,7 @@ export function readSchemas(settings: KafkaSettings): Decode {
 /** Waits for the registry up to `startTimeoutMs`. Rejects with `configuration-invalid` and the registry's reason. */
 export async function registerSchemas(settings: KafkaSettings): Promise<Codec> {
   const registry = clientOf(settings);
-  const giveUpAt = Date.now() + settings.startTimeoutMs;
+  const giveUpAt = performance.now() + settings.startTimeoutMs;
   const writers = new Map<Topic, { id: number; schema: RecordSchema; type: AvroType }>();
   for (const topic of recordTopics) {
     const text = readFileSync(new URL(`./schemas/${topic}.avsc`, import.meta.url), 'utf8');
@@ -183,7 +183,7 @@ async function register(registry: SchemaRegistry, subject: string, schema: strin
       if (isConflict ? conflicts > 1 : isRefusal(cause)) {
         throw new Fault('configuration-invalid', `The schema registry refuses the schema of ${subject}: ${why}`, cause);
       }
-      if (Date.now() > giveUpAt) {
+      if (performance.now() > giveUpAt) {
         throw new Fault('log-unavailable', `The schema registry does not answer: ${why}`, cause);
       }
       await new Promise((resolve) => setTimeout(resolve, retryMs));

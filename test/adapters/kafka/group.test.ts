@@ -90,23 +90,58 @@ function testHandOver(stack: SuiteStack): void {
   });
 }
 
+/** A process that starts, and a broker that makes its first group, on a busy machine. */
+const joinMs = 30_000;
+
+type Said = { at: number; owned: number[] };
+
+/** An owner in a process of its own; `said` grows. */
+function spawnOwner(settings: KafkaSettings, stepMs = 0): { child: ChildProcess; said: Said[] } {
+  const script = fileURLToPath(new URL('./owning-child.ts', import.meta.url));
+  const child = spawn(process.execPath, [script, JSON.stringify(settings), String(stepMs)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const said: Said[] = [];
+  let rest = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop()!;
+    for (const line of lines) {
+      const [at, owned] = line.split(' ');
+      said.push({ at: Number(at), owned: owned === '' ? [] : owned!.split(',').map(Number) });
+    }
+  });
+  return { child, said };
+}
+
+function testSteps(stack: SuiteStack): void {
+  for (const [name, stepMs] of [
+    ['back', -3_600_000],
+    ['ahead', 3_600_000],
+  ] as const) {
+    test(`a process goes on owning when the machine's clock is set an hour ${name} (defect line 20)`, async () => {
+      const settings = settingsFor(stack, `step-${name}`);
+      const { child, said } = spawnOwner(settings, stepMs);
+      const owning = () => said.findIndex(({ owned }) => owned.length === 4);
+      try {
+        await eventually(() => owning() >= 0, joinMs);
+        const untilAt = said[owning()]!.at + 2 * settings.sessionTimeoutMs;
+        await eventually(() => said.at(-1)!.at >= untilAt, 3 * settings.sessionTimeoutMs);
+        const without = said.slice(owning()).filter(({ owned }) => owned.length < 4);
+        assert.deepEqual(without, []);
+      } finally {
+        await killed(child);
+      }
+    });
+  }
+}
+
 function testFreeze(stack: SuiteStack): void {
   test('a process that was frozen past its session does not believe for a moment that it still owns', async () => {
     const settings = settingsFor(stack, 'freeze');
-    const script = fileURLToPath(new URL('./owning-child.ts', import.meta.url));
-    const child = spawn(process.execPath, [script, JSON.stringify(settings)], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const said: { at: number; owned: number[] }[] = [];
-    let rest = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      const lines = (rest + text).split('\n');
-      rest = lines.pop()!;
-      for (const line of lines) {
-        const [at, owned] = line.split(' ');
-        said.push({ at: Number(at), owned: owned === '' ? [] : owned!.split(',').map(Number) });
-      }
-    });
+    const { child, said } = spawnOwner(settings);
     try {
-      await eventually(() => said.at(-1)?.owned.length === 4, 10_000);
+      await eventually(() => said.at(-1)?.owned.length === 4, joinMs);
       const joining = join(settings, new Map());
       child.kill('SIGSTOP');
       const other = await joining;
@@ -130,5 +165,6 @@ await describeOnStack('the group', (stack) => {
   describe('of instances', { concurrency: 2 }, () => {
     testHandOver(stack);
     testFreeze(stack);
+    testSteps(stack);
   });
 });
