@@ -219,6 +219,23 @@ function biddingFaults(bidding: BiddingSettings): string[] {
   return faults;
 }
 
+/** Each address is listened on once. */
+function addressFaults(http: HttpSettings): string[] {
+  const listeners = [
+    { path: 'http.port', host: http.host, port: http.port },
+    { path: 'http.webhookPort', host: http.webhookHost ?? http.host, port: http.webhookPort },
+    { path: 'http.apiPort', host: http.apiHost ?? http.host, port: http.apiPort },
+    { path: 'http.metricsPort', host: http.metricsHost ?? http.host, port: http.metricsPort },
+  ].filter(({ port }) => port !== null && port !== 0);
+  return listeners.flatMap(({ path, host, port }, index) => {
+    const earlier = listeners.slice(0, index).find((other) => other.host === host && other.port === port);
+    if (earlier === undefined) return [];
+    return [
+      `${nameOf(path)} is the address of ${nameOf(earlier.path)}: set another port, or leave it out to serve both there`,
+    ];
+  });
+}
+
 /** What only several settings together can get wrong, of the sections that are right in themselves. */
 function crossFaults({ backend, roles, http, service, contacts, bidding, pricing }: Partial<Sections>): string[] {
   const faults: string[] = [];
@@ -232,6 +249,7 @@ function crossFaults({ backend, roles, http, service, contacts, bidding, pricing
       'http.bodiesLimitBytes is below http.bodyLimitBytes: a body of the allowed size would find no room; raise it',
     );
   }
+  if (http !== undefined) faults.push(...addressFaults(http));
   if (contacts !== undefined) {
     faults.push(
       ...checkContacts(contactsOf(contacts)).map(

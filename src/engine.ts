@@ -37,12 +37,13 @@ import type { EpochMs } from './domain/glossary.ts';
 import type { SteadyClock } from './domain/steady-clock.ts';
 import type { Vault } from './domain/vault.ts';
 import type { Fault } from './errors.ts';
+import type { Addresses } from './http/address.ts';
 import type { ApiParts } from './http/api/api.ts';
 import { type BodyReader, bodyReader, createDoor, type Door } from './http/door.ts';
 import type { Journal } from './http/journal.ts';
 import { createLagWatch, type LagWatch } from './http/lag.ts';
 import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
-import { type Addresses, createServer, type ReadinessCheck } from './http/server.ts';
+import { createServer, type ReadinessCheck } from './http/server.ts';
 import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './origination/desk.ts';
 import { createFlowFront } from './origination/front.ts';
 import type { FlowStore, LoanService } from './origination/ports.ts';
@@ -171,14 +172,19 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
       if (isNews) journal.warn('request-refused', { problem, kind: at, address });
     },
   });
+  const addresses = addressesOf(config);
+  // Before anything that others can see: a desk without its addresses announces no rules and bids for nothing.
+  const ports = await server.listen(addresses).catch(async (fault: unknown) => {
+    await server.close();
+    throw fault;
+  });
+  const port = ports.common;
   if (desk !== null) await rules.start();
   await doorTime?.start();
   await desk?.start();
   await flowDesk?.start();
   keeper?.start();
-  const addresses = addressesOf(config);
-  const ports = await server.listen(addresses);
-  const port = ports.common;
+  server.open();
   const house = parts.soleOwner ? null : watchHouse({ ...parts, ...parts.store, shows: desk === null });
   journal.info('started', { instance: parts.instance, port, ruleSet: rules.status().hash });
   return {

@@ -12,6 +12,8 @@ const table = {
   'store-set-back': { retryable: false, exitCode: 65 },
   'store-damaged': { retryable: false, exitCode: 65 },
   'anchor-unusable': { retryable: false, exitCode: 73 },
+  'address-in-use': { retryable: false, exitCode: 73 },
+  'address-unusable': { retryable: false, exitCode: 78 },
   'configuration-invalid': { retryable: false, exitCode: 78 },
   'rules-refused': { retryable: false, exitCode: 78 },
   'rules-unchecked': { retryable: true, exitCode: 75 },

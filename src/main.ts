@@ -190,6 +190,7 @@ async function whenThere(
     alarmed = true;
   };
   const { appendTimeoutMs } = http;
+  await waiting.listen();
   try {
     for (;;) {
       try {

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { Fault } from '../errors.ts';
+import { addressFault } from '../http/address.ts';
 import { modelRivals, readRecordedRates, recordedRivals } from '../sandbox/rivals.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { type SandboxSettings, sandboxSettings } from '../sandbox/settings.ts';
@@ -175,10 +176,6 @@ async function listen(
   try {
     return await sandbox.listen(port, host);
   } catch (cause) {
-    throw new Fault(
-      'configuration-invalid',
-      `--host ${host} --port ${port}: ${cause instanceof Error ? cause.message : String(cause)}`,
-      cause,
-    );
+    throw addressFault({ host, port }, { host: '--host', port: '--port' }, cause);
   }
 }

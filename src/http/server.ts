@@ -6,6 +6,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { printable } from '../domain/printable.ts';
+import { type Address, type Addresses, addressFault, addressSettings } from './address.ts';
 import { type ApiParts, addApi, apiPrefix } from './api/api.ts';
 import { createGuard, type Guard } from './api/auth.ts';
 import { problem as apiProblem } from './api/problems.ts';
@@ -64,15 +65,17 @@ export type ServerParts = {
   onRefusal: (report: RefusalReport) => void;
 };
 
-type Address = { host: string; port: number };
-/** Where each is served; null: at the common address. Health is served everywhere. */
-export type Addresses = { common: Address; webhooks: Address | null; api: Address | null; metrics: Address | null };
 type Purpose = Exclude<keyof Addresses, 'common'>;
 const purposes: readonly Purpose[] = ['webhooks', 'api', 'metrics'];
 
 export type Server = {
-  /** Resolves to the ports that were taken. */
+  /**
+   * Takes all addresses and resolves to their ports. Until `open` every request is answered with 503, but `/livez`. Rejects with
+   * `address-in-use` or `address-unusable` when one cannot be had.
+   */
   listen: (addresses: Addresses) => Promise<Record<keyof Addresses, number>>;
+  /** From now on requests are served. */
+  open: () => void;
   /** Takes no new requests and waits for those under way, but not for ever: a sender may stop in the middle. */
   close: () => Promise<void>;
 };
@@ -91,22 +94,29 @@ type Common = ServerParts & {
   visitors: Visitors;
   isWebhookToken: (token: string) => boolean;
   guard: Guard | null;
+  isOpen: () => boolean;
 };
 
 export function createServer(parts: ServerParts): Server {
+  let isOpen = false;
   const common: Common = {
     ...parts,
     bodies: createBodies(parts.limits.bodiesLimitBytes),
     visitors: createVisitors(parts.limits, parts.monotonicMs),
     isWebhookToken: tokenCheck(parts.webhookTokens),
     guard: parts.api === null ? null : createGuard(parts.api.tokens),
+    isOpen: () => isOpen,
   };
-  const open: FastifyInstance[] = [];
+  const apps: FastifyInstance[] = [];
 
-  async function listenAt({ host, port }: Address, serves: readonly Purpose[]): Promise<number> {
+  async function listenAt(name: keyof Addresses, { host, port }: Address, serves: readonly Purpose[]): Promise<number> {
     const app = createApp(common, new Set(serves));
-    open.push(app);
-    await app.listen({ host, port });
+    apps.push(app);
+    try {
+      await app.listen({ host, port });
+    } catch (error) {
+      throw addressFault({ host, port }, addressSettings[name], error);
+    }
     const address = app.server.address();
     return typeof address === 'object' && address !== null ? address.port : port;
   }
@@ -114,20 +124,23 @@ export function createServer(parts: ServerParts): Server {
   return {
     listen: async (addresses) => {
       const shared = purposes.filter((purpose) => addresses[purpose] === null);
-      const port = await listenAt(addresses.common, shared);
+      const port = await listenAt('common', addresses.common, shared);
       const ports = { common: port, webhooks: port, api: port, metrics: port };
       for (const purpose of purposes) {
         const own = addresses[purpose];
-        if (own !== null) ports[purpose] = await listenAt(own, [purpose]);
+        if (own !== null) ports[purpose] = await listenAt(purpose, own, [purpose]);
       }
       return ports;
+    },
+    open: () => {
+      isOpen = true;
     },
     close: async () => {
       // While it closes, the server looks no longer who is too slow.
       const timer = setTimeout(() => {
-        for (const { server } of open) server.closeAllConnections();
+        for (const { server } of apps) server.closeAllConnections();
       }, closeTimeoutMs);
-      await Promise.all(open.map((app) => app.close()));
+      await Promise.all(apps.map((app) => app.close()));
       clearTimeout(timer);
     },
   };
@@ -151,6 +164,7 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
   const connections = limitConnections(app.server, limits.connectionLimit, () =>
     onRefusal({ problem: 'connection-limit', at: null, address: null, isNews: false }),
   );
+  addStarting(app, common);
   addAdmission(app, common, connections);
   app.addHook('onSend', (request, _reply, _payload, done) => {
     drain(request.raw);
@@ -168,6 +182,17 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
   if (serves.has('metrics')) addMetrics(app, common);
   if (api !== null && guard !== null && serves.has('api')) addApi(app, { ...api, guard, bodies });
   return app;
+}
+
+/** A start may take long; senders come again, and nothing is taken in before everything that follows it runs. */
+function addStarting(app: FastifyInstance, { isOpen }: Common): void {
+  app.addHook('onRequest', async (request, reply) => {
+    if (isOpen()) return undefined;
+    const path = request.routeOptions.url;
+    if (path === '/livez') return plain(reply, 200, 'starting\n');
+    if (path === '/readyz') return plain(reply, 503, '[-] start: the desk is starting\nnot ready\n');
+    return problem(reply.header('retry-after', '5'), 503, 'unavailable', 'the desk is starting; send it again');
+  });
 }
 
 /**

@@ -55,6 +55,7 @@ async function start(
   });
   const here = { host: '127.0.0.1', port: 0 };
   const { common: port } = await server.listen({ common: here, webhooks: null, api: null, metrics: null });
+  server.open();
   context.after(() => server.close());
   return { ...tools, lines, faults, refusals, metrics, root: `http://127.0.0.1:${port}`, port };
 }
@@ -242,4 +243,31 @@ test('planted CPFs and names reach no response, line, metric or key', async (con
   const all = texts.join('\n');
   assert.ok(log.entries.length >= 6 && lines.length >= bodies.length);
   for (const planted of [plantedCpf, plantedName, 'Fulana', 'Plantada']) assert.ok(!all.includes(planted), planted);
+});
+
+test('until it is opened it takes nothing in, and says that it starts', async (context) => {
+  const { door, log } = createTestDoor();
+  const server = createServer({
+    ...{ door, webhookTokens: tokens, limits: serverLimits, trustedProxies: [], checks: [], api: null },
+    monotonicMs: () => performance.now(),
+    progress: () => ({ alive: false, detail: 'not begun' }),
+    metricsText: async () => 'metrics\n',
+    onFault: () => assert.fail(),
+    onRefusal: () => assert.fail(),
+  });
+  context.after(() => server.close());
+  const here = { host: '127.0.0.1', port: 0 };
+  const { common: port } = await server.listen({ common: here, webhooks: null, api: null, metrics: null });
+  const root = `http://127.0.0.1:${port}`;
+  const early = await post(root, requestBody(1));
+  assert.equal(early.status, 503);
+  assert.equal(early.headers.get('retry-after'), '5');
+  assert.equal(log.entries.length, 0);
+  assert.equal((await fetch(`${root}/livez`)).status, 200);
+  const ready = await fetch(`${root}/readyz`);
+  assert.deepEqual([ready.status, (await ready.text()).split('\n')[0]], [503, '[-] start: the desk is starting']);
+  assert.equal((await fetch(`${root}/metrics`)).status, 503);
+  server.open();
+  assert.equal((await post(root, requestBody(1))).status, 200);
+  assert.equal(log.entries.length, 1);
 });

@@ -38,6 +38,7 @@ async function start(context: { after: (done: () => Promise<void>) => void }, pa
     ...others,
   });
   const ports = await server.listen({ common: here, webhooks: null, api: null, metrics: null });
+  server.open();
   context.after(() => server.close());
   return { root: `http://127.0.0.1:${ports.common}`, port: ports.common, refusals, log, server };
 }
@@ -206,6 +207,7 @@ suite('strangers', () => {
   test('each purpose is served at its own address and nowhere else (defect line 7)', async (context) => {
     const { server } = await start(context);
     const ports = await server.listen({ common: here, webhooks: here, api: null, metrics: here });
+    server.open();
     const at = async (port: number, path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
     assert.deepEqual(
       await Promise.all([ports.common, ports.metrics, ports.webhooks].map((port) => at(port, '/metrics'))),

@@ -1,0 +1,48 @@
+/** Where a process listens, and what to say when it cannot. */
+import { Fault } from '../errors.ts';
+
+export type Address = { host: string; port: number };
+
+/** What an operator sets to move a listener. */
+export type AddressSettings = { host: string; port: string };
+
+/** Where each is served; null: at the common address. Health is served everywhere. */
+export type Addresses = { common: Address; webhooks: Address | null; api: Address | null; metrics: Address | null };
+
+export const addressSettings: Readonly<Record<keyof Addresses, AddressSettings>> = {
+  common: { host: 'LANCE_HTTP_HOST', port: 'LANCE_HTTP_PORT' },
+  webhooks: { host: 'LANCE_WEBHOOK_HOST', port: 'LANCE_WEBHOOK_PORT' },
+  api: { host: 'LANCE_API_HOST', port: 'LANCE_API_PORT' },
+  metrics: { host: 'LANCE_METRICS_HOST', port: 'LANCE_METRICS_PORT' },
+};
+
+/** What to throw for the error of a listener: a fault with the setting and the remedy where the system refused the address. */
+export function addressFault({ host, port }: Address, settings: AddressSettings, error: unknown): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : null;
+  const at = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return new Fault(
+        'address-in-use',
+        `${settings.port}: ${at} is in use: stop the process that listens there, or set another port.`,
+        error,
+      );
+    case 'EACCES':
+      return new Fault(
+        'address-unusable',
+        `${settings.port}: this user may not listen on ${at}: set a port of 1024 or higher.`,
+        error,
+      );
+    case 'EADDRNOTAVAIL':
+    case 'EAFNOSUPPORT':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new Fault(
+        'address-unusable',
+        `${settings.host}: ${host} is not an address of this machine (${code}): set one that is, 127.0.0.1 for this machine alone, or 0.0.0.0 for all its addresses.`,
+        error,
+      );
+    default:
+      return error;
+  }
+}
