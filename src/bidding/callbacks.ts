@@ -13,6 +13,11 @@ import { callbackPartition, type LogBatch, type MarginCache, type Views } from '
 import { sleep } from './sleep.ts';
 
 type WinnerEvent = Extract<CallbackRecord, { requestCode: string; kind: 'contemplated' | 'proposed' }>;
+/** `requestCode`: of the query; null where the callback does not say. */
+export type DetailTold = { detail: LinkDetail; requestCode: string | null };
+/** `errors`: their codes; `no-links` where the worker has none. */
+export type FailureTold = { requestCode: string; errors: readonly string[]; sealed: string };
+
 type Orphan = { offset: number; event: WinnerEvent; partition: number };
 
 export type Callbacks = {
@@ -42,8 +47,10 @@ export function createCallbacks(options: {
   /** Nothing is given up on a time that is not believed. */
   timeDoubted: () => boolean;
   stopping: () => boolean;
-  onDetails: (details: readonly LinkDetail[]) => void;
+  onDetails: (details: readonly DetailTold[]) => void;
   onLinks: (workerKey: string, links: readonly Link[]) => void;
+  /** Something told under a code that may be that of a link query. */
+  onFailure: (failure: FailureTold) => void;
 }): Callbacks {
   const { views, margins, outbox, clock, observer } = options;
   /** Winner events that came before their bid was known, under each of their codes. */
@@ -55,13 +62,14 @@ export function createCallbacks(options: {
   let timer: Timer | null = null;
 
   async function hear(batch: LogBatch<CallbackRecord>): Promise<void> {
-    const details: LinkDetail[] = [];
+    const details: DetailTold[] = [];
     for (const { record } of batch.entries) {
-      if (record.kind === 'link-detail') details.push(record.detail);
+      if (record.kind === 'link-detail') details.push(record);
       else if (record.kind === 'link-list') options.onLinks(record.workerKey, record.links);
+      else if (record.kind === 'operation-event' && record.errors.length > 0) options.onFailure(record);
     }
     if (details.length === 0) return;
-    await margins.write(details);
+    await margins.write(details.map(({ detail }) => detail));
     options.onDetails(details);
   }
 

@@ -6,14 +6,14 @@
 
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord } from '../domain/records.ts';
-import type { Link, LinkDetail } from '../domain/request.ts';
+import type { Link } from '../domain/request.ts';
 import { joinRequest } from '../domain/sealed-facts.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { createAcceptance } from './acceptance.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
 import { type BidSender, createBidSender } from './bid-sender.ts';
-import { bidsNamedIn, type Callbacks, createCallbacks } from './callbacks.ts';
+import { bidsNamedIn, type Callbacks, createCallbacks, type DetailTold, type FailureTold } from './callbacks.ts';
 import { type ClaimDesk, createClaimDesk } from './claim-desk.ts';
 import { type Curves, createCurves } from './curves.ts';
 import type { Policy } from './decide.ts';
@@ -28,7 +28,7 @@ import { createLinkDesk, type LinkDesk } from './link-desk.ts';
 import { createOfferQueue, type OfferQueue } from './offer-queue.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import { createPacer } from './pacer.ts';
-import type { LedgerRow, NewEntry, QueryRefusal } from './ports.ts';
+import type { LedgerRow, NewEntry, QueryFailure } from './ports.ts';
 import { type Command, type DeskCode, deskPass, react } from './react.ts';
 import { createSendLimit, type SendLimit } from './send-limit.ts';
 import { sleep } from './sleep.ts';
@@ -81,7 +81,7 @@ export function createDesk(world: DeskWorld): Desk {
   const links: LinkDesk = createLinkDesk({ ...common, onRefused: onQueryRefused, onUnwritable });
   const timeDoubted = () => time.doubt() !== null;
   const times = { orphanTimeoutMs: settings.graceMs, retryMs: settings.retryFirstMs, timeDoubted };
-  const callbacks: Callbacks = createCallbacks({ ...common, ...times, outbox, onDetails, onLinks });
+  const callbacks: Callbacks = createCallbacks({ ...common, ...times, outbox, onDetails, onLinks, onFailure });
   const read = { onFolds: onRecords, onLive, onLost: lose, onRestart: forgetAll };
   const intake: Intake = createIntake({ ...common, ...read, callbacks, ledger });
   const sendLimit: SendLimit = createSendLimit(settings.sendLimit);
@@ -106,16 +106,21 @@ export function createDesk(world: DeskWorld): Desk {
     observer({ kind: 'log-refused', topic: 'auctions' });
   }
 
-  function onQueryRefused(requestIds: readonly RequestId[], reason: QueryRefusal): void {
-    passAll(requestIds, reason === 'unclassified' ? 'link-refused' : reason, 'the service refused the link query');
+  function onQueryRefused(requestIds: readonly RequestId[], reason: QueryFailure): void {
+    if (reason === 'no-links') passAll(requestIds, 'margin-missing', 'the worker has no employment link');
+    else passAll(requestIds, reason === 'unclassified' ? 'link-refused' : reason, 'the service refused the link query');
   }
 
   function onUnwritable(requestIds: readonly RequestId[], problem: string): void {
     for (const requestId of requestIds) freeze(requestId, `the query of its link: ${problem}`);
   }
 
-  function onDetails(details: readonly LinkDetail[]): void {
-    lookAgain(details.flatMap(({ linkKey }) => links.detailArrived(linkKey)));
+  function onDetails(details: readonly DetailTold[]): void {
+    lookAgain(details.flatMap(links.detailArrived));
+  }
+
+  function onFailure(failure: FailureTold): void {
+    links.failureArrived(failure);
   }
 
   function onLinks(workerKey: string, list: readonly Link[]): void {

@@ -8,7 +8,8 @@ import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Link, WorkerIdentity } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
-import type { LinkQuery, QueryAnswer, QueryRefusal, Service } from './ports.ts';
+import type { DetailTold, FailureTold } from './callbacks.ts';
+import type { LinkQuery, QueryAnswer, QueryFailure, Service } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
 import { sleep } from './sleep.ts';
 import { problemOf } from './unprocessable.ts';
@@ -20,13 +21,25 @@ export type LinkDesk = {
   /** The key under which the link's detail will stand in the cache. */
   linkKeyOf: (state: RequestState) => string | null;
   unpark: (requestId: RequestId) => void;
-  detailArrived: (linkKey: string) => readonly RequestId[];
+  /** Requests that the detail is for: by its link, or by the code of the query, where the service names the link otherwise. */
+  detailArrived: (told: DetailTold) => readonly RequestId[];
+  /** Requests that cannot take a margin from any of the links; the others are asked for. */
   listArrived: (workerKey: string, links: readonly Link[]) => readonly RequestId[];
+  /** Whoever waits for the query of this code is told; unknown codes are remembered, for the acknowledgement may come later. */
+  failureArrived: (failure: FailureTold) => void;
   parkedCount: () => number;
 };
 
 type ChosenLink = { linkKey: string; identity: WorkerIdentity };
 type Parked = { state: RequestState; since: EpochMs; key: string };
+
+/** Codes remembered at once: the oldest go first. */
+const codesKept = 10_000;
+
+function remember<T>(map: Map<string, T>, code: string, value: T): void {
+  map.set(code, value);
+  if (map.size > codesKept) map.delete(map.keys().next().value!);
+}
 
 export function createLinkDesk(options: {
   service: Service;
@@ -35,7 +48,7 @@ export function createLinkDesk(options: {
   settings: BiddingSettings;
   stopping: () => boolean;
   /** These cannot be asked for after all. */
-  onRefused: (requestIds: readonly RequestId[], reason: QueryRefusal) => void;
+  onRefused: (requestIds: readonly RequestId[], reason: QueryFailure) => void;
   /** What is stored of these does not make a query. */
   onUnwritable: (requestIds: readonly RequestId[], problem: string) => void;
 }): LinkDesk {
@@ -43,6 +56,9 @@ export function createLinkDesk(options: {
   const parked = new Map<RequestId, Parked>();
   const waitingByKey = new Map<string, Set<RequestId>>();
   const asking = new Set<string>();
+  /** What the latest queries asked for, by their code, and failures that came before their acknowledgement. */
+  const keys = new Map<string, string>();
+  const failures = new Map<string, QueryFailure>();
   /** Links chosen from a list, for requests that did not name theirs. */
   const chosen = new Map<RequestId, string>();
 
@@ -79,7 +95,10 @@ export function createLinkDesk(options: {
     try {
       while (waitingByKey.has(key) && !options.stopping()) {
         const answer = await send(query);
-        if (answer.kind === 'acknowledged') return;
+        if (answer.kind === 'acknowledged') {
+          acknowledge(answer.requestCode, key);
+          return;
+        }
         if (answer.kind === 'unwritable') {
           options.onUnwritable([...(waitingByKey.get(key) ?? [])], answer.problem);
           return;
@@ -94,6 +113,38 @@ export function createLinkDesk(options: {
     } finally {
       asking.delete(key);
     }
+  }
+
+  function acknowledge(requestCode: string | null, key: string): void {
+    if (requestCode === null) return;
+    remember(keys, requestCode, key);
+    const failure = failures.get(requestCode);
+    if (failure !== undefined) tellFailure(failure, key);
+  }
+
+  function tellFailure(reason: QueryFailure, key: string): void {
+    const requestIds = [...(waitingByKey.get(key) ?? [])];
+    if (requestIds.length > 0) options.onRefused(requestIds, reason);
+  }
+
+  function reasonOf({ requestCode, errors, sealed }: FailureTold): QueryFailure {
+    if (errors.includes('no-links')) return 'no-links';
+    try {
+      return service.refusalIn(vault.open(sealedPlaces.callback(requestCode), sealed));
+    } catch (fault) {
+      // Throws again whatever is not the record's own problem.
+      problemOf(fault);
+      return 'unclassified';
+    }
+  }
+
+  /** Requests of the same worker that wait under another key for the query of this code. */
+  function waitingFor(requestCode: string | null, workerKey: string, besides: string): readonly RequestId[] {
+    const key = requestCode === null ? undefined : keys.get(requestCode);
+    if (key === undefined || key === besides) return [];
+    return [...(waitingByKey.get(key) ?? [])].filter(
+      (requestId) => parked.get(requestId)?.state.request?.workerKey === workerKey,
+    );
   }
 
   function askDetail(key: string, identity: WorkerIdentity, authorisationNumber: string | null): void {
@@ -147,9 +198,19 @@ export function createLinkDesk(options: {
   return {
     park,
     waitingSince: (requestId) => parked.get(requestId)?.since ?? null,
-    linkKeyOf: (state) => state.request?.linkKey ?? chosen.get(state.requestId) ?? null,
+    linkKeyOf: (state) => chosen.get(state.requestId) ?? state.request?.linkKey ?? null,
     unpark,
-    detailArrived: (linkKey) => [...(waitingByKey.get(linkKey) ?? [])],
+    detailArrived: ({ detail: { linkKey, workerKey }, requestCode }) => {
+      const renamed = waitingFor(requestCode, workerKey, linkKey);
+      for (const requestId of renamed) chosen.set(requestId, linkKey);
+      return [...(waitingByKey.get(linkKey) ?? []), ...renamed];
+    },
+    failureArrived: (failure) => {
+      const { requestCode } = failure;
+      const key = keys.get(requestCode);
+      if (key === undefined) remember(failures, requestCode, reasonOf(failure));
+      else tellFailure(reasonOf(failure), key);
+    },
     listArrived: (workerKey, links) => {
       const undecidable: RequestId[] = [];
       for (const requestId of [...(waitingByKey.get(workerKey) ?? [])]) {

@@ -400,6 +400,9 @@ export type LinkQuery = {
 /** `authorisation-expired`: it was given, and counts no longer. */
 export type QueryRefusal = 'authorisation-missing' | 'authorisation-expired' | 'unclassified';
 
+/** The same, or the worker has no employment link. */
+export type QueryFailure = QueryRefusal | 'no-links';
+
 export type QueryAnswer =
   | { kind: 'acknowledged'; requestCode: string | null }
   | { kind: 'refused'; reason: QueryRefusal; response: { status: number; body: string } }
@@ -411,6 +414,8 @@ export type Service = {
   placeBid: (attempt: BidAttempt) => Promise<BidAnswer>;
   listLinks: (query: LinkQuery) => Promise<QueryAnswer>;
   askLinkDetail: (query: LinkQuery) => Promise<QueryAnswer>;
+  /** Why a link query failed, in what the service wrote of it. */
+  refusalIn: (text: string) => QueryRefusal;
   /** 99 % of first bytes reach the service within this time, measured; a setting until there is a measure. */
   networkP99Ms: () => number;
   /** How far the service's clock is ahead of ours, from its Date header (± 1 s). */

@@ -169,7 +169,8 @@ export type FlowAnswered = OfFlow & {
 export type FlowTold = OfFlow & {
   kind: 'told';
   requestCode: string;
-  of: 'contract' | 'renegotiation' | 'operation';
+  /** `link-query`: the flow's query of its link failed. */
+  of: 'contract' | 'renegotiation' | 'operation' | 'link-query';
   note: CreditNote | null;
   errors: readonly string[];
   sealed: string;
@@ -199,7 +200,8 @@ export type FlowLifeRecord =
       errors: readonly string[];
     })
   /** The link was asked for its margin. `refusal`: why the service does not answer; null when it will. */
-  | (OfFlow & { kind: 'margin-asked'; refusal: string | null })
+  /** `requestCode`: under which it will; absent or null: the service named none. */
+  | (OfFlow & { kind: 'margin-asked'; refusal: string | null; requestCode?: string | null })
   /** The competence in which the contract was generated is over. */
   | (OfFlow & { kind: 'turned' })
   /** An event has found its flow. */

@@ -115,7 +115,8 @@ export type FlowState = {
   operation: FlowOperationState | null;
   steps: readonly FlowStepState[];
   proposal: { code: string | null; number: string | null; validUntil: EpochMs | null } | null;
-  marginAsks: { last: EpochMs; count: number } | null;
+  /** `code`: of the latest query, where the service named one. */
+  marginAsks: { last: EpochMs; count: number; code?: string | null } | null;
   /** Why it stands still: rules that would be broken, or what the service said. */
   breaches: readonly FlowBreach[];
   /** What the service said against it: one for each, its code at most. Its words stand sealed in `errorsIn`. */

@@ -357,11 +357,11 @@ const flowRecord = byName('kind', {
     ...{ firstByteAt: nullable(time), status: nullable(whole), sealedAnswer: nullable(text) },
   }),
   told: object({
-    ...{ ...ofFlow, requestCode: text, of: oneOf('contract', 'renegotiation', 'operation') },
+    ...{ ...ofFlow, requestCode: text, of: oneOf('contract', 'renegotiation', 'operation', 'link-query') },
     ...{ note: nullable(creditNote), errors: texts, sealed: text },
   }),
   proposed: object({ ...ofFlow, ...proposal, errors: texts }),
-  'margin-asked': object({ ...ofFlow, refusal: nullable(text) }),
+  'margin-asked': object({ ...ofFlow, refusal: nullable(text), requestCode: added(nullable(text)) }),
   turned: object(ofFlow),
   'claimed-by': object({ ...ofFlow, owner: text }),
   frozen: object({ ...ofFlow, problem: text }),

@@ -158,7 +158,10 @@ export type CallbackRecord =
       errors: readonly string[];
       sealed: string;
     }
-  /** About an operation whose events the contract does not show, such as an endorsement; `sealed` is the whole body. */
+  /**
+   * About an operation whose events the contract does not show, such as an endorsement, or that a link query failed; a list without
+   * links has the one error `no-links`. `sealed` is the whole body.
+   */
   | {
       kind: 'operation-event';
       at: EpochMs;

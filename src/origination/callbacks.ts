@@ -9,8 +9,13 @@ import type { FlowTold } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CallbackRecord } from '../domain/records.ts';
+import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
 import { eventPrefix, proposalIndex } from './evolve.ts';
 import type { FlowStore } from './ports.ts';
+
+/** How long an acknowledgement takes to be folded, at most; and how many failures wait for that at once. */
+const lookAgainMs = 2_000;
+const maxLaterLooks = 1_000;
 
 type FlowCallbacks = {
   handle: (batch: LogBatch<CallbackRecord>) => Promise<void>;
@@ -29,22 +34,44 @@ export function createFlowCallbacks({
   outbox: Outbox;
   clock: Clock;
 }): FlowCallbacks {
+  let laterLooks = 0;
+
   async function handle(batch: LogBatch<CallbackRecord>): Promise<void> {
     const { partition, first, next } = batch;
     await freezeThoseOf(batch);
     const told = batch.entries.flatMap(({ record }) => toldBy(record) ?? []);
     if (told.length > 0) {
       const found = await flows.findByCode(told.flatMap(codesIn));
-      await outbox.keep(
-        told.map((record) => {
-          const flowId = codesIn(record)
-            .map((code) => found.get(code))
-            .find((each) => each !== undefined);
-          return entryOf({ ...record, flowId: flowId ?? record.flowId });
-        }),
-      );
+      const given = told.flatMap((record) => {
+        const flowId = codesIn(record)
+          .map((code) => found.get(code))
+          .find((each) => each !== undefined);
+        if (flowId === undefined && record.of === 'link-query') lookLater(record);
+        else return [entryOf({ ...record, flowId: flowId ?? record.flowId })];
+        return [];
+      });
+      if (given.length > 0) await outbox.keep(given);
     }
     await flows.apply({ partition: callbackPartition(partition), first, next, rows: [] });
+  }
+
+  /**
+   * Most failed link queries are the bidding desk's. One of a flow may be told before its acknowledgement is folded; should it be
+   * missed all the same, the flow asks again, with an alarm.
+   */
+  function lookLater(record: FlowTold): void {
+    if (laterLooks >= maxLaterLooks) return;
+    laterLooks += 1;
+    clock.after(lookAgainMs, () => {
+      laterLooks -= 1;
+      void flows.findByCode([record.requestCode]).then(
+        async (found) => {
+          const flowId = found.get(record.requestCode);
+          if (flowId !== undefined) await outbox.keep([entryOf({ ...record, flowId })]);
+        },
+        () => {},
+      );
+    });
   }
 
   /** An event that cannot be read stands under its request code: the flow that has it does not know how it goes on. */
@@ -99,7 +126,8 @@ function toldBy(record: CallbackRecord): FlowTold | null {
     return { kind: 'told', flowId: `${eventPrefix}${requestCode}`, at, requestCode, of, note, errors, sealed };
   }
   if (record.kind !== 'operation-event') return null;
-  const { at, requestCode, errors, sealed } = record;
+  const { at, requestCode, endpoint, errors, sealed } = record;
   const flowId = `${eventPrefix}${requestCode}`;
-  return { kind: 'told', flowId, at, requestCode, of: 'operation', note: null, errors, sealed };
+  const of = endpoint === linkDetailPath || endpoint === linkListPath ? 'link-query' : 'operation';
+  return { kind: 'told', flowId, at, requestCode, of, note: null, errors, sealed };
 }

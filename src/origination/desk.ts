@@ -273,7 +273,9 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     );
     if (order === null) return;
     const { link } = order;
-    const record = (refusal: string | null): FlowRecord => ({ kind: 'margin-asked', flowId, at: clock.now(), refusal });
+    const record = (refusal: string | null, requestCode: string | null = null): FlowRecord => ({
+      ...{ kind: 'margin-asked', flowId, at: clock.now(), refusal, requestCode },
+    });
     if (link === null) {
       await outbox.keep([entryOf(record('link-unknown'))]);
       return;
@@ -289,7 +291,8 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       agenda.set(flowId, clock.now() + settings.retryMs);
       return;
     }
-    await outbox.keep([entryOf(record(answer.kind === 'refused' ? answer.reason : null))]);
+    const asked = answer.kind === 'refused' ? record(answer.reason) : record(null, answer.requestCode);
+    await outbox.keep([entryOf(asked)]);
   }
 
   async function lookUpProposals(states: readonly FlowState[], now: EpochMs): Promise<void> {

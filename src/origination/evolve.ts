@@ -122,8 +122,12 @@ function fold(state: FlowState, record: FlowLifeRecord, settings: FlowSettings):
     case 'proposed':
       return takeProposal(state, record);
     case 'margin-asked': {
-      const marginAsks = { last: record.at, count: (state.marginAsks?.count ?? 0) + 1 };
-      if (record.refusal === null) return { ...state, marginAsks };
+      const code = record.requestCode ?? null;
+      const marginAsks = { last: record.at, count: (state.marginAsks?.count ?? 0) + 1, code };
+      if (record.refusal === null) {
+        const codes = code === null ? state.codes : [...new Set([...state.codes, code])];
+        return { ...state, marginAsks, codes };
+      }
       const refused = move(state, 'margin-refused');
       return refused === null
         ? { ...state, marginAsks }
@@ -365,6 +369,10 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
     const known = record.requestCode === state.endorsementCode;
     const moved = known ? move(state, record.errors.length > 0 ? 'told-failed' : 'told-done') : null;
     return moved === null ? stray(state) : { ...moved, errors: record.errors, errorsIn: bodyOf(record) };
+  }
+  if (record.of === 'link-query') {
+    const failed = record.requestCode === state.marginAsks?.code ? move(state, 'margin-refused') : null;
+    return failed === null ? stray(state) : { ...failed, errors: record.errors, errorsIn: bodyOf(record) };
   }
   if (!isOurs(state, record)) return stray(state);
   const { note, errors } = record;

@@ -13,6 +13,7 @@ export const flowAlarms = [
   'flow-frozen',
   'partition-closed',
   'operation-unclear',
+  'margin-late',
   'note-late',
   'note-differs',
   'flow-refused',
@@ -150,7 +151,10 @@ function reactToOrder(state: FlowState, around: Surroundings, settings: FlowSett
   const { marginAsks } = state;
   const pauseMs = Math.min(hourMs, settings.marginRetryMs * 2 ** Math.max(0, (marginAsks?.count ?? 0) - 1));
   const wait: FlowCommand = { kind: 'wait', until: now + settings.pollMs };
-  return marginAsks === null || now >= marginAsks.last + pauseMs ? [{ kind: 'ask-margin' }, wait] : [wait];
+  if (marginAsks === null) return [{ kind: 'ask-margin' }, wait];
+  if (now < marginAsks.last + pauseMs) return [wait];
+  // Each further query may be charged: somebody should see that the earlier ones brought nothing.
+  return [{ kind: 'alarm', code: 'margin-late' }, { kind: 'ask-margin' }, wait];
 }
 
 function reactToSilence(state: FlowState, { now }: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
@@ -209,7 +213,9 @@ export function alarmsOf(
     return Math.abs(ours - theirs) > (field === 'rateHundredths' ? 0 : noteTolerance);
   });
   if (after.note !== null && before?.note === null && differs) alarms.push('note-differs');
-  const refused = after.phase === 'refused' || after.phase === 'endorsement-refused' || after.phase === 'failed';
+  const withoutMargin = after.phase === 'withheld' && after.errors.length > 0;
+  const refused =
+    withoutMargin || after.phase === 'refused' || after.phase === 'endorsement-refused' || after.phase === 'failed';
   if (refused && before?.phase !== after.phase) alarms.push('flow-refused');
   return alarms;
 }

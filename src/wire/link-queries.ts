@@ -4,6 +4,7 @@ import type { WorkerIdentity } from '../domain/request.ts';
 import { type Decoded, decodeBy, fieldOf, needed, optional } from './casing.ts';
 import { isJsonObject, numberOfDigits, parseJson } from './json.ts';
 import { readEmployerIdType } from './request-mapping.ts';
+import { errorsOf } from './service-errors.ts';
 import { readBoolean, readCpf, readDigits, readEmployerId, readText } from './values.ts';
 
 export const linkListPath = '/trabalhador/listar-autorizados';
@@ -109,4 +110,10 @@ export function decodeRequestCode(text: string): string | null {
   if (parsed.kind === 'malformed' || !isJsonObject(parsed.value)) return null;
   const reading = readText(fieldOf(parsed.value, 'CodigoRequisicao'));
   return reading.kind === 'value' ? reading.value : null;
+}
+
+/** Whether an acknowledgement carries errors: it is empty of them on success (contract, Errors 3). */
+export function reportsErrors(text: string): boolean {
+  const parsed = parseJson(text);
+  return parsed.kind === 'parsed' && errorsOf(parsed.value).length > 0;
 }

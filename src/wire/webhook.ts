@@ -19,6 +19,7 @@ import {
 } from './events.ts';
 import { linkKeyOf, workerKeyOf } from './identity.ts';
 import { isJsonObject, type JsonLimits, type JsonValue, membersIn, parseJson } from './json.ts';
+import { linkDetailPath, linkListPath } from './link-queries.ts';
 import {
   adjustedIn,
   decodeLinkDetail,
@@ -31,7 +32,7 @@ import type { RequestMapping } from './mapping-table.ts';
 import { shownBatch, shownEmployer, shownError } from './plain-ids.ts';
 import { onlyElements } from './request-elements.ts';
 import { mapRequests, readExposed } from './request-mapping.ts';
-import type { ServiceError } from './service-errors.ts';
+import { errorsOf, type ServiceError } from './service-errors.ts';
 
 /** What the log takes: one entry, its topic and its key; `text` is the record as JSON, where it is written out already. */
 export type WebhookEntry = { [T in Topic]: { topic: T; key: string; record: Topics[T]; text?: string } }[Topic];
@@ -115,6 +116,8 @@ export function keepUnread(body: Buffer | string, code: string, deps: Omit<Webho
 
 function readValue(value: JsonValue, deps: LimitedDeps): WebhookReading {
   const event = recogniseEvent(value);
+  const failed = event === 'link-list' || event === 'link-detail' ? failedQuery(value, event, deps) : null;
+  if (failed !== null) return failed;
   switch (event) {
     case 'end-of-auction':
       return orDeadLetter(decodeEndOfAuction(value), value, deps, (end) => endedEntries(end, value, deps));
@@ -380,10 +383,34 @@ function linkDetailEntries(link: LinkDetailMessage, value: JsonValue, deps: Webh
   return { ...callbackEntries('link-detail', workerKey, record), faults: adjustedIn(value) };
 }
 
-function linkListEntries(list: LinkList, value: JsonValue, deps: WebhookDeps): WebhookReading {
-  if (list.links.length === 0 && list.unreadable.length === 0) {
-    return wholeDeadLetter('the list has no links, so it does not say which worker it is about', null, value, deps);
+const noLinks = 'no-links';
+
+/** A link query that failed, or a list without links: only the code of the query says what it is about. Null: it brought what was asked. */
+function failedQuery(value: JsonValue, event: 'link-list' | 'link-detail', deps: WebhookDeps): WebhookReading | null {
+  const lines = errorsOf(value).map(errorLine);
+  const errors = lines.length === 0 && event === 'link-list' && isEmptyList(value) ? [noLinks] : lines;
+  if (errors.length === 0) return null;
+  const decoded = decodeOperationEvent(value);
+  if (decoded.kind === 'refused') {
+    const reason =
+      'the query brought nothing, and without its code nobody knows which query it was; send CodigoRequisicao';
+    return wholeDeadLetter(reason, '/CodigoRequisicao', value, deps);
   }
+  const { requestCode } = decoded.value;
+  const endpoint = event === 'link-list' ? linkListPath : linkDetailPath;
+  const sealed = sealedCallback(requestCode, value, deps);
+  return callbackEntries(event, requestCode, {
+    ...{ kind: 'operation-event', at: deps.now, requestCode, endpoint, errors, sealed },
+  });
+}
+
+function isEmptyList(value: JsonValue): boolean {
+  const payload = isJsonObject(value) ? fieldOf(value, 'payload') : undefined;
+  const links = isJsonObject(payload) ? fieldOf(payload, 'vinculos') : undefined;
+  return Array.isArray(links) && links.length === 0;
+}
+
+function linkListEntries(list: LinkList, value: JsonValue, deps: WebhookDeps): WebhookReading {
   const own = ownElements(list, value);
   const byWorker = Map.groupBy(list.links.keys(), (index) => workerKeyOf(deps.vault, list.links[index]!.cpf));
   const [first = ''] = byWorker.keys();

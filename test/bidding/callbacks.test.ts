@@ -56,6 +56,7 @@ function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
     stopping: () => false,
     onDetails: () => undefined,
     onLinks: () => undefined,
+    onFailure: () => undefined,
   });
   const read = async (first: number, ...records: CallbackRecord[]) => {
     const entries = records.map((record, index) => ({ partition: 0, offset: first + index, key: 'k', record }));

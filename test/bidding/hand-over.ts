@@ -82,6 +82,7 @@ export async function createHandOver() {
           written.push({ by: name, body, answer: resolve });
         });
       },
+      refusalIn: () => 'unclassified',
       networkP99Ms: () => 40,
       clockSkewMs: () => 0,
       askSkew: async () => 0,

@@ -6,7 +6,7 @@ import type { LinkQuery, QueryAnswer, Service } from '../../src/bidding/ports.ts
 import type { Link, LoanRequest, WorkerIdentity } from '../../src/domain/request.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
-import { sampleRequest } from '../rules/sample-request.ts';
+import { sampleLink, sampleRequest } from '../rules/sample-request.ts';
 import { createTestVault } from '../wire/vault.ts';
 import { createManualClock } from './manual-clock.ts';
 import { at, folded, requested, settings } from './parts.ts';
@@ -25,6 +25,10 @@ function waiting(requestId: string, change: Partial<LoanRequest> = {}): RequestS
   return folded({ ...requested({ sealed, request: { ...sampleRequest, requestId, ...change } }), requestId });
 }
 
+const told = (linkKey: string, requestCode: string | null = null, workerKey = 'worker-pseudonym') => ({
+  detail: { ...sampleLink, linkKey, workerKey },
+  requestCode,
+});
 const acknowledged: QueryAnswer = { kind: 'acknowledged', requestCode: null };
 const failed: QueryAnswer = { kind: 'failed', reason: 'timeout' };
 const refused: QueryAnswer = { kind: 'refused', reason: 'authorisation-expired', response: { status: 422, body: '' } };
@@ -37,9 +41,10 @@ function setUp(answers: readonly QueryAnswer[], askWithoutAuthorisation = false)
     asked.push({ list, query });
     return answers[Math.min(asked.length, answers.length) - 1]!;
   };
-  const service = { askLinkDetail: answer(false), listLinks: answer(true) };
+  const refusalIn = (text: string) => (text.includes('NSU') ? 'authorisation-missing' : 'unclassified');
+  const service = { askLinkDetail: answer(false), listLinks: answer(true), refusalIn };
   const desk = createLinkDesk({
-    service: service as Pick<Service, 'askLinkDetail' | 'listLinks'> as Service,
+    service: service as Pick<Service, 'askLinkDetail' | 'listLinks' | 'refusalIn'> as Service,
     vault,
     clock,
     settings: { ...settings, askWithoutAuthorisation },
@@ -59,10 +64,10 @@ test('one query a link, however many requests wait for it', async () => {
   assert.equal(asked.length, 1);
   assert.deepEqual(asked[0], { list: false, query: { identity, authorisationNumber: '1', cached: true } });
   assert.equal(desk.parkedCount(), 2);
-  assert.deepEqual(desk.detailArrived('link-pseudonym'), ['1', '2']);
+  assert.deepEqual(desk.detailArrived(told('link-pseudonym')), ['1', '2']);
   desk.unpark('1');
-  assert.deepEqual(desk.detailArrived('link-pseudonym'), ['2']);
-  assert.deepEqual(desk.detailArrived('another'), []);
+  assert.deepEqual(desk.detailArrived(told('link-pseudonym')), ['2']);
+  assert.deepEqual(desk.detailArrived(told('another')), []);
 });
 
 test('a query that failed is asked again, as long as somebody waits', async () => {
@@ -125,8 +130,8 @@ test('a request that names no link: the list is asked, then the one link that fi
   );
   assert.equal(desk.linkKeyOf(waiting('1', { linkKey: null })), 'fits');
   assert.equal(desk.waitingSince('1'), at);
-  assert.deepEqual(desk.detailArrived('fits'), ['1', '2']);
-  assert.deepEqual(desk.detailArrived('worker-pseudonym'), []);
+  assert.deepEqual(desk.detailArrived(told('fits')), ['1', '2']);
+  assert.deepEqual(desk.detailArrived(told('worker-pseudonym')), []);
   // Several that fit leave it open which margin counts.
   desk.park(waiting('3', { linkKey: null }));
   assert.deepEqual(desk.listArrived('worker-pseudonym', [link('one'), link('two')]), ['3']);
@@ -177,4 +182,39 @@ test('of two links at one employer the one with the registration named is asked'
   assert.deepEqual(desk.listArrived('worker-pseudonym', [listed('6'), listed('7')]), []);
   await clock.settle();
   assert.equal(asked.at(-1)!.query.identity.registration, '7');
+});
+
+const failure = (requestCode: string, errors: readonly string[], body = '') => ({
+  ...{ requestCode, errors, sealed: vault.seal(sealedPlaces.callback(requestCode), body) },
+});
+const acknowledgedAs = (requestCode: string): QueryAnswer => ({ kind: 'acknowledged', requestCode });
+
+test('a query that brings nothing ends the waiting at once, by its code, before its acknowledgement or after', async () => {
+  const { clock, refusals, desk } = setUp([acknowledgedAs('q1'), acknowledgedAs('q2'), acknowledgedAs('q3')]);
+  desk.park(waiting('1', { linkKey: null }));
+  await clock.settle();
+  desk.failureArrived(failure('unheard-of', ['X']));
+  assert.deepEqual(refusals, []);
+  desk.failureArrived(failure('q1', ['no-links']));
+  assert.deepEqual(refusals, ['1 no-links']);
+  desk.unpark('1');
+  desk.failureArrived(failure('q2', ['AUTH'], '{"Erros":[{"Mensagem":"NSU ausente"}]}'));
+  desk.park(waiting('2'));
+  await clock.settle();
+  assert.deepEqual(refusals.slice(1), ['2 authorisation-missing']);
+  desk.unpark('2');
+  desk.park(waiting('3'));
+  await clock.settle();
+  desk.failureArrived({ ...failure('q3', ['X']), sealed: 'unreadable' });
+  assert.deepEqual(refusals.slice(2), ['3 unclassified']);
+});
+
+test('a detail under the code of the query is for who asked, though its link is named otherwise', async () => {
+  const { clock, desk } = setUp([acknowledgedAs('q1')]);
+  desk.park(waiting('1'));
+  await clock.settle();
+  assert.deepEqual(desk.detailArrived(told('renamed', 'q1', 'another worker')), []);
+  assert.deepEqual(desk.detailArrived(told('renamed', 'q2')), []);
+  assert.deepEqual(desk.detailArrived(told('renamed', 'q1')), ['1']);
+  assert.equal(desk.linkKeyOf(waiting('1')), 'renamed');
 });

@@ -176,6 +176,7 @@ export function createService(world: ServiceWorld, process: Process): Service {
     placeBid,
     listLinks: (asked) => query('list', asked),
     askLinkDetail: (asked) => query('detail', asked),
+    refusalIn: () => 'unclassified',
     networkP99Ms: () => networkP99Ms,
     clockSkewMs: () => 0,
     latestSkewMs: () => null,

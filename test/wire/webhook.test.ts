@@ -74,6 +74,39 @@ test('a margin below zero or with parts of a cent keeps its callback and its req
   }
 });
 
+test('a link query that failed, and a list without links, stand under the code of the query', () => {
+  const list = '/trabalhadores/listar-autorizados';
+  const detail = '/trabalhador/consultar-dados-vinculo';
+  const said = [{ Codigo: 'AUT-01', Mensagem: 'a autorização de Fulana expirou' }];
+  const cases: [body: object, event: string, endpoint: string, errors: string[]][] = [
+    [
+      { codigoRequisicao: 'q-1', endpoint: list, payload: { vinculos: [] } },
+      'link-list',
+      '/trabalhador/listar-autorizados',
+      ['no-links'],
+    ],
+    [
+      { codigoRequisicao: 'q-1', endpoint: list, payload: { vinculos: [] }, erros: said },
+      'link-list',
+      '/trabalhador/listar-autorizados',
+      ['AUT-01'],
+    ],
+    [{ CodigoRequisicao: 'q-1', Endpoint: detail, Payload: null, Erros: said }, 'link-detail', detail, ['AUT-01']],
+    [{ CodigoRequisicao: 'q-1', Endpoint: detail, Payload: { Erros: ['x y'] } }, 'link-detail', detail, ['(sealed)']],
+  ];
+  for (const [body, event, endpoint, errors] of cases) {
+    const result = reading(body);
+    assert(result.kind === 'entries' && result.event === event, JSON.stringify(result));
+    const [entry, ...others] = result.entries;
+    assert(entry?.topic === 'callbacks' && entry.record.kind === 'operation-event' && others.length === 0);
+    assert.deepEqual([entry.key, entry.record.requestCode, entry.record.endpoint], ['q-1', 'q-1', endpoint]);
+    assert.deepEqual(entry.record.errors, errors);
+    assert.equal(vault.open(sealedPlaces.callback('q-1'), entry.record.sealed), JSON.stringify(body));
+    assert.doesNotMatch(JSON.stringify({ ...entry, record: { ...entry.record, sealed: '' } }), /Fulana/);
+  }
+  assert.equal(reading({ endpoint: list, payload: { vinculos: [] } }).kind, 'dead-letter');
+});
+
 test('a request and the callbacks about it give the same keys, however the employer is written', () => {
   const forms = [1234567000195, '01234567000195', '01.234.567/0001-95', 1234567, '01234567'];
   const keys = forms.flatMap((employer) => {

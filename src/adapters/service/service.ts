@@ -16,6 +16,7 @@ import {
   encodeLinkListQuery,
   linkDetailPath,
   linkListPath,
+  reportsErrors,
 } from '../../wire/link-queries.ts';
 import { type OutcomeTable, readBidAnswer } from '../../wire/outcomes.ts';
 import type { Exchange } from './exchange.ts';
@@ -184,6 +185,7 @@ export function createService(
     },
     listLinks: (query) => ask('link-list', linkListPath, () => encodeLinkListQuery(query)),
     askLinkDetail: (query) => ask('link-detail', linkDetailPath, () => encodeLinkDetailQuery(query)),
+    refusalIn: (text) => reasonIn(text) ?? 'unclassified',
     perform,
     networkP99Ms: network.p99Ms,
     clockSkewMs: skew.ms,
@@ -238,6 +240,7 @@ function queryAnswerOf(result: Exchange | null, reasonIn: ReasonIn): QueryAnswer
   const requestCode = decodeRequestCode(response.body);
   const reason = reasonIn(response.body);
   if (response.status >= 200 && response.status < 300) {
+    if (reportsErrors(response.body)) return { kind: 'refused', reason: reason ?? 'unclassified', response };
     return requestCode !== null || reason === null
       ? { kind: 'acknowledged', requestCode }
       : { kind: 'refused', reason, response };
