@@ -33,6 +33,8 @@ const retryMs = 500;
 const latestAnchors = 50;
 /** Several processes may write at once, so one is made whole earlier than would do. */
 const wholeEvery = latestAnchors / 2;
+/** A topic that no anchor names is looked for this often: lost before it is named for the first time, it would not be missed. */
+const firstAnchorMs = 5_000;
 /** An anchor of another process that is younger than this share of the period is as good as one's own. */
 const freshShare = 0.8;
 
@@ -53,8 +55,10 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
   const kafka = createClient(settings, onLine);
   const topic = `${settings.topicPrefix}anchors`;
   const reader = createPartitionReader(kafka);
-  let timer: NodeJS.Timeout | null = null;
+  const unnamed = new Set<AnchoredTopic>(anchoredTopics);
+  let timers: NodeJS.Timeout[] = [];
   let period = 0;
+  let closing = false;
   let writing: Promise<void> | null = null;
   let faulty = false;
   let onFault: (text: string) => void = () => undefined;
@@ -98,7 +102,8 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     const now = Date.now();
     // Written by another process, so a time of day; one that is ahead is of a clock that is wrong, or was.
     const isFresh = ({ at }: Anchor) => at <= now && now - at < period * freshShare;
-    if (restored === undefined && timer !== null && anchors.some(isFresh)) return;
+    noteNames(known);
+    if (restored === undefined && timers.length > 0 && anchors.some(isFresh) && !(await lacksName())) return;
     const parts: Record<string, Part> = {};
     for (const each of anchoredTopics) Object.assign(parts, await newParts(each, known));
     if (Object.keys(parts).length === 0 && restored === undefined) return;
@@ -125,6 +130,27 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     }
   }
 
+  function noteNames(known: Readonly<Record<string, Part>>): void {
+    for (const place of Object.keys(known)) unnamed.delete(place.slice(0, place.lastIndexOf('/')) as AnchoredTopic);
+  }
+
+  /** Whether a topic holds records, and no anchor names it. */
+  async function lacksName(): Promise<boolean> {
+    for (const each of unnamed) {
+      const name = topicNameOf(settings, each);
+      const [firsts, ends] = await Promise.all([reader.offsets(name, 'first'), reader.offsets(name, 'next')]);
+      if ([...ends].some(([partition, end]) => end > (firsts.get(partition) ?? 0))) return true;
+    }
+    return false;
+  }
+
+  /** A fault here is told by the anchor that is due. */
+  async function writeFirst(): Promise<void> {
+    if (writing !== null || !(await lacksName().catch(() => false))) return;
+    // The last anchor is written by who closes.
+    if (!closing) await guardedWrite();
+  }
+
   /** Of the partitions that have grown since they were anchored last. */
   async function newParts(each: AnchoredTopic, known: Record<string, Part>): Promise<Record<string, Part>> {
     const name = topicNameOf(settings, each);
@@ -142,6 +168,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
 
   async function compare(): Promise<void> {
     const { anchors, foreign, forged } = await readAnchors('latest');
+    noteNames(furthest(anchors));
     if (forged !== null) throw setBack(`the anchor ${topic}/${forged} is not signed with the key of this desk`);
     if (anchors.length === 0 && foreign > 0) {
       throw new Fault(
@@ -187,7 +214,10 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     start: (everyMs, hear) => {
       onFault = hear;
       period = everyMs;
-      timer = setInterval(() => void guardedWrite(), everyMs);
+      timers = [
+        setInterval(() => void guardedWrite(), everyMs),
+        setInterval(() => void writeFirst(), Math.min(everyMs, firstAnchorMs)),
+      ];
     },
     restart: () => retried(() => write(true)),
     heads: async () => {
@@ -202,8 +232,9 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     },
     verify: (onProgress) => verify(onProgress),
     close: async () => {
-      if (timer !== null) {
-        clearInterval(timer);
+      closing = true;
+      if (timers.length > 0) {
+        for (const timer of timers) clearInterval(timer);
         period = 0;
         await writing;
         await guardedWrite();

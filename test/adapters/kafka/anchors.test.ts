@@ -9,6 +9,7 @@ import { type KafkaSettings, topicNameOf } from '../../../src/adapters/kafka/set
 import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
 import type { EventLog } from '../../../src/bidding/ports.ts';
 import { Fault } from '../../../src/errors.ts';
+import { eventually } from '../../conformance/backend.ts';
 import { settingsOn } from '../../conformance/kafka-log.ts';
 import { auctionEntry } from '../../conformance/samples.ts';
 import { describeOnStack, type SuiteStack } from '../../stack/suite.ts';
@@ -255,5 +256,22 @@ await describeOnStack('anchors on kafka', (stack) => {
       await accepting.close();
       assert.equal((await verify(settings)).kind, 'intact');
     }
+  });
+
+  test('a topic that is lost before the first anchor was due is missed all the same (defect lines 18 and 21)', async () => {
+    const settings = settingsOn(stack, `${stack.prefix}young.`);
+    await withLog(settings, async ({ log }) => {
+      const anchors = openAnchors(settings, key, quiet);
+      await anchors.refuseSetBack();
+      anchors.start(longMs, assert.fail);
+      await log.append(entries(0, 10));
+      const other = openAnchors(settings, key, quiet);
+      await eventually(async () => (await other.heads()).known !== null, 15_000);
+      await other.close();
+      await deleteTopic(stack, topicNameOf(settings, 'auctions'));
+      await createTopic(stack, topicNameOf(settings, 'auctions'));
+      assert.match(await refusal(settings), /auctions\/\d ends at 0, and ended at/);
+      await anchors.close();
+    });
   });
 });
