@@ -13,7 +13,7 @@ import { isHeld } from './adapters/embedded/database.ts';
 import { quickCheck } from './adapters/embedded/quick-check.ts';
 import { openEmbeddedReader } from './adapters/embedded/reader.ts';
 import { openSetBack as openEmbeddedSetBack, openEmbeddedStore } from './adapters/embedded/store.ts';
-import { openAnchors } from './adapters/kafka/anchors.ts';
+import { type KafkaAnchors, openAnchors } from './adapters/kafka/anchors.ts';
 import { openKafkaLog } from './adapters/kafka/log.ts';
 import { openKafkaReader } from './adapters/kafka/reader.ts';
 import { openRedisStore } from './adapters/redis/store.ts';
@@ -22,6 +22,7 @@ import { createSteadySystemClock, createSystemClock } from './adapters/system/cl
 import { readRuleFiles } from './adapters/system/rule-files.ts';
 import { createAuditKey } from './adapters/vault/audit-key.ts';
 import { createVault } from './adapters/vault/vault.ts';
+import { refuseOtherKey } from './bidding/key-check.ts';
 import { registerCommands } from './cli/commands.ts';
 import { type DemoOptions, demoAuction, demoPace, demoSettings, runStream } from './cli/demo.ts';
 import { createFormat } from './cli/format.ts';
@@ -132,6 +133,7 @@ async function openStore(config: Config, watchers: StoreWatchers): Promise<OpenS
         onFault: watchers.onFault,
         anchor: anchorOf(config.store.dataDir, config, watchers.journal),
         onAnchorFault: watchers.onAnchorFault,
+        checkKey: (log) => refuseOtherKey(log, watchers.vault),
       });
     case 'kafka':
       return whenThere(config.store, config, watchers);
@@ -158,6 +160,14 @@ function anchorOf(
 function auditKeyOf({ audit, pseudonymKey }: Pick<Place, 'audit' | 'pseudonymKey'>): AuditKey | null {
   const secret = audit.key ?? pseudonymKey;
   return secret === null ? null : createAuditKey(secret);
+}
+
+/** Whether a log is of the key that a command was given; undefined where it was given none. */
+function keyCheckHere(): ((log: DeskReader['log']) => Promise<void>) | undefined {
+  const { pseudonymKey } = here();
+  if (pseudonymKey === null) return undefined;
+  const vault = createVault(pseudonymKey);
+  return (log) => refuseOtherKey(log, vault);
 }
 
 function anchorAt(dataDir: string, { audit, pseudonymKey }: Place): AnchorPlace | null {
@@ -206,6 +216,17 @@ async function whenThere(
   }
 }
 
+/** Why the anchors refuse the log; null where it fits. */
+async function refusalBy({ refuseSetBack }: KafkaAnchors): Promise<Fault | null> {
+  try {
+    await refuseSetBack();
+    return null;
+  } catch (fault) {
+    if (fault instanceof Fault && !fault.retryable) return fault;
+    throw fault;
+  }
+}
+
 /** Kafka for the log, Redis for the views: what several processes of one desk have in common. */
 async function openSharedStore(
   { kafka, redis }: Extract<StorePlace, { backend: 'kafka' }>,
@@ -235,7 +256,10 @@ async function openSharedStore(
     const onLine = (level: 'warn' | 'error', text: string) => journal[level]('kafka', { text });
     const audit = anchors === null ? null : openAnchors({ ...kafka, appendTimeoutMs }, anchors.key, onLine);
     try {
-      await audit?.refuseSetBack();
+      const refusal = audit === null ? null : await refusalBy(audit);
+      // With another pseudonym key the anchors seem to be another's too.
+      if (refusal !== null) await refuseOtherKey(records.log, vault);
+      if (refusal !== null) throw refusal;
     } catch (fault) {
       await audit?.close();
       await records.close();
@@ -274,7 +298,8 @@ async function openWhole(place: StorePlace, { create }: { create: boolean }): Pr
     throw fault;
   };
   if (place.backend === 'embedded') {
-    return openEmbeddedStore({ directory: place.dataDir, onFault, anchor: anchorAt(place.dataDir, here()) });
+    const anchor = anchorAt(place.dataDir, here());
+    return openEmbeddedStore({ directory: place.dataDir, onFault, anchor, checkKey: keyCheckHere() });
   }
   const journal = createJournal('error', process.stderr);
   const nobody = createVault(randomUUID() + randomUUID());
@@ -283,8 +308,8 @@ async function openWhole(place: StorePlace, { create }: { create: boolean }): Pr
   return openSharedStore(place, { ...watchers, appendTimeoutMs: commandTimeoutMs, create, anchors: null });
 }
 
-/** The store of a command that accepts what became of it. */
-async function openSetBack(place: StorePlace): Promise<SetBackStore> {
+/** The store of a command that accepts what became of it; null where it is what its anchors say. */
+async function openSetBack(place: StorePlace): Promise<SetBackStore | null> {
   const onFault = (fault: Fault) => {
     throw fault;
   };
@@ -294,7 +319,7 @@ async function openSetBack(place: StorePlace): Promise<SetBackStore> {
   }
   if (place.backend === 'embedded') {
     const anchor = anchorAt(place.dataDir, here())!;
-    return openEmbeddedSetBack({ directory: place.dataDir, onFault, anchor });
+    return openEmbeddedSetBack({ directory: place.dataDir, onFault, anchor, checkKey: keyCheckHere() });
   }
   const store = await openWhole(place, { create: false });
   const audit = openAnchors({ ...place.kafka, appendTimeoutMs: commandTimeoutMs }, key, () => undefined);
@@ -302,6 +327,16 @@ async function openSetBack(place: StorePlace): Promise<SetBackStore> {
     await audit.close();
     await store.close();
   };
+  try {
+    await keyCheckHere()?.(store.log);
+    if ((await refusalBy(audit)) === null) {
+      await close();
+      return null;
+    }
+  } catch (fault) {
+    await close();
+    throw fault;
+  }
   const { now, known } = await audit.heads();
   return {
     ...store,

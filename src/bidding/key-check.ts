@@ -56,7 +56,15 @@ function opens(vault: Pick<Vault, 'open'>, place: SealedPlace, text: string): bo
   }
 }
 
-/** Rejects with `pseudonym-key-changed` where the data was written under another key; where nothing says so yet, says so. */
+/** Rejects with `pseudonym-key-changed` where the data was written under another key. Reads only. */
+export async function refuseOtherKey(
+  log: Omit<KeyLog, 'append'>,
+  vault: Pick<Vault, 'pseudonym' | 'open'>,
+): Promise<void> {
+  if ((await judgeKey(log, vault)) === 'other') throw otherKey();
+}
+
+/** Rejects as `refuseOtherKey`; where nothing says yet which key the data is written under, says so. */
 export async function claimKey(log: KeyLog, vault: Pick<Vault, 'pseudonym' | 'open'>): Promise<void> {
   const verdict = await judgeKey(log, vault);
   if (verdict === 'fits') return;
@@ -70,7 +78,8 @@ function otherKey(): Fault {
   return new Fault(
     'pseudonym-key-changed',
     'The data was written under another LANCE_PSEUDONYM_KEY: workers would get new pseudonyms, and caps would count anew. ' +
-      'Set LANCE_PSEUDONYM_KEY to the key that this desk began with; a desk with a new key needs a store of its own.',
+      'Set LANCE_PSEUDONYM_KEY to the key that this desk began with (look first whether it is mistyped or cut off); ' +
+      'a desk with a new key needs a store of its own.',
   );
 }
 

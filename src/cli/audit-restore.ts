@@ -16,6 +16,10 @@ export async function acceptRestore(
   const { clock, format, terminal } = world;
   const { store: place, audit } = world.place();
   const store = await world.openSetBack(place);
+  if (store === null) {
+    terminal.write(json ? JSON.stringify({ kind: 'nothing-to-accept' }) : format.texts.audit.nothingToAccept);
+    return;
+  }
   let accepted: Extract<OriginEntry, { kind: 'restored' }>;
   try {
     if (place.backend === 'kafka') await refuseLiving(world, store);

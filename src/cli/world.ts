@@ -72,8 +72,11 @@ export type CommandWorld = {
    * Rejects with `data-directory-in-use` where a daemon holds it. `create`: an empty store is made where there is none.
    */
   openWhole: (store: StorePlace, options: { create: boolean }) => Promise<WholeStore>;
-  /** Opens a store that was set back, and says what of it is lost. Rejects with `data-directory-in-use` as `openWhole`. */
-  openSetBack: (store: StorePlace) => Promise<SetBackStore>;
+  /**
+   * Opens a store that was set back, and says what of it is lost; null where it was not. Rejects with `data-directory-in-use` as
+   * `openWhole`, and with `pseudonym-key-changed`. Writes nothing.
+   */
+  openSetBack: (store: StorePlace) => Promise<SetBackStore | null>;
   /** Whether the pages of the store's file fit together; null where there is no file. Gives up after `timeoutMs`. */
   quickCheck: (store: StorePlace, timeoutMs: number) => Promise<QuickCheck | null>;
   readConfig: () => ConfigResult;

@@ -163,7 +163,7 @@ export type SetBack =
   | { kind: 'foreign'; why: 'store' | 'key' | 'edited' };
 
 /** What the files know of the store: the newest mark and the last anchor. Either may be the further one. */
-function knownOf(file: string, key: AuditKey): Signed[] | Extract<SetBack, { kind: 'foreign' }> {
+function knownOf(file: string, key: AuditKey | null): Signed[] | Extract<SetBack, { kind: 'foreign' }> {
   const mark = readMark(file, key);
   const last = wholeLines(file).at(-1);
   const anchor = last === undefined ? null : readSigned(last, key);
@@ -183,7 +183,10 @@ function storedAnchor(database: DatabaseSync): string | null {
 }
 
 /** Compares the store, or null where there is none, with what is known of it. Null: it holds all that it has to. Changes nothing. */
-export function findSetBack(database: DatabaseSync | null, { file, key }: AnchorPlace): SetBack | null {
+export function findSetBack(
+  database: DatabaseSync | null,
+  { file, key }: { file: string; key: AuditKey | null },
+): SetBack | null {
   const stored = database === null ? null : storedAnchor(database);
   const known = knownOf(file, key);
   if ('kind' in known) return known;

@@ -23,6 +23,13 @@ const tables: Record<Topic, string> = {
   flows: 'flows',
 };
 
+export function hasLogTables(database: DatabaseSync): boolean {
+  const names = Object.values(tables);
+  const places = names.map(() => '?').join(', ');
+  const found = database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (${places})`);
+  return found.all(...names).length === names.length;
+}
+
 /** Entries as parallel lists: the cheapest thing to hand to another thread. `claims` are the requests that are claimed among them. */
 export type EncodedEntries = { topics: number[]; keys: string[]; values: string[]; claims: string[] };
 

@@ -12,7 +12,7 @@ import type {
   RuleBookEntry,
   Views,
 } from '../../bidding/ports.ts';
-import type { ChainHeads } from '../../domain/audit.ts';
+import type { AuditKey, ChainHeads } from '../../domain/audit.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
@@ -24,7 +24,7 @@ import { databasePath, lockDirectory, openReadOnly, tooLittleSpace, unusable } f
 import { createFlowReader } from './flow-rows.ts';
 import { createFlows } from './flows.ts';
 import { createLog } from './log.ts';
-import { createLogReader } from './log-rows.ts';
+import { createLogReader, hasLogTables } from './log-rows.ts';
 import { createMargins, createQueryBudget, type MarginReader } from './margins.ts';
 import { createViewReader } from './view-rows.ts';
 import { createViews } from './views.ts';
@@ -60,6 +60,8 @@ export type EmbeddedOptions = {
   anchor?: AnchorPlace | null;
   /** The store was set back and that was accepted: it is not compared, and the anchor begins with what it holds. */
   restored?: boolean;
+  /** Rejects when the log is of another pseudonym key; asked before a store is refused or accepted by its anchor. */
+  checkKey?: KeyCheck | undefined;
   /** The anchor cannot be written just now. */
   onAnchorFault?: (message: string) => void;
   memoryEntries?: number;
@@ -155,33 +157,73 @@ function createMarginReader(database: DatabaseSync): MarginReader {
 }
 
 /** Reads only. `database` is null where there is no file. */
-function withFile<R>(directory: string, use: (database: DatabaseSync | null) => R): R {
+async function withFile<R>(directory: string, use: (database: DatabaseSync | null) => Promise<R>): Promise<R> {
   const path = databasePath(directory);
   const database = existsSync(path) ? openReadOnly(path) : null;
   try {
-    return use(database);
+    return await use(database);
   } finally {
     database?.close();
   }
 }
 
-function refuseSetBack(directory: string, anchor: AnchorPlace): void {
-  const setBack = withFile(directory, (database) => findSetBack(database, anchor));
-  if (setBack !== null) throw setBackFault(directory, anchor.file, setBack);
+/** Rejects when the log is of another key than the one at hand. Reads only. */
+type KeyCheck = (log: Pick<EventLog, 'read' | 'readKey' | 'ends'>) => Promise<void>;
+
+/** A file of an earlier version may lack tables of the log: it was never anchored, and its key is checked after the upgrade. */
+async function checkKeyOf(database: DatabaseSync | null, checkKey: KeyCheck | undefined): Promise<void> {
+  if (database === null || checkKey === undefined || !hasLogTables(database)) return;
+  const log = createLogReader(database);
+  await checkKey({
+    read: async (topic, partition, from, limit) => (partition === 0 ? log.read(topic, from, limit) : []),
+    readKey: async (topic, key) => log.readKey(topic, key),
+    ends: async (topic) => new Map([[0, log.end(topic)]]),
+  });
 }
 
-/** A store that was set back, open without being compared. `accept` closes it and lets its anchor begin with what it holds. */
+/**
+ * Why a start on this directory would be refused, as far as the log and its anchor tell; null: it would not. `anchor.key` null:
+ * signatures are not checked. A key of other data comes first, for with it the anchor seems to be another's too. Reads only.
+ */
+async function startRefusal(
+  directory: string,
+  anchor: { file: string; key: AuditKey | null },
+  checkKey: KeyCheck | undefined,
+): Promise<Fault | null> {
+  return withFile(directory, async (database) => {
+    const setBack = findSetBack(database, anchor);
+    if (setBack === null) return null;
+    try {
+      await checkKeyOf(database, checkKey);
+    } catch (fault) {
+      if (fault instanceof Fault) return fault;
+      throw fault;
+    }
+    return setBackFault(directory, anchor.file, setBack);
+  });
+}
+
+/**
+ * A store that was set back, open without being compared; null: it was not, and nothing was changed. `accept` closes it and lets its
+ * anchor begin with what it holds. Rejects where the log is of another key: its anchor would be signed with one that no start has.
+ */
 export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPlace }): Promise<
-  EmbeddedStore & {
-    heads: ChainHeads;
-    lost: ChainHeads | null;
-    claimed: { requestIds: readonly string[]; complete: boolean };
-    accept: () => Promise<void>;
-  }
+  | (EmbeddedStore & {
+      heads: ChainHeads;
+      lost: ChainHeads | null;
+      claimed: { requestIds: readonly string[]; complete: boolean };
+      accept: () => Promise<void>;
+    })
+  | null
 > {
   const { directory, anchor } = options;
   // Without the lock yet: a daemon that runs there writes on, and then the lock is refused.
-  const heads = withFile(directory, (database) => (database === null ? {} : headsOf(database)));
+  const heads = await withFile(directory, async (database) => {
+    await checkKeyOf(database, options.checkKey);
+    if (findSetBack(database, anchor) === null) return null;
+    return database === null ? {} : headsOf(database);
+  });
+  if (heads === null) return null;
   const claimed = claimedSince(anchor, heads.auctions?.[0] ?? 0);
   const lost = knownHeads(anchor);
   const store = await openEmbeddedStore({ ...options, anchor: null });
@@ -231,7 +273,7 @@ function foreignFault(file: string, why: 'store' | 'key' | 'edited'): Fault {
     case 'key':
       return new Fault(
         'configuration-invalid',
-        `The anchor ${file} was signed with another key. Run with the LANCE_AUDIT_KEY (or LANCE_PSEUDONYM_KEY) of before; where that is lost, ${accept}.`,
+        `The anchor ${file} was signed with another key. Look first whether LANCE_AUDIT_KEY is mistyped, missing or new (without one LANCE_PSEUDONYM_KEY signs) and run with the one of before; only where that is lost, ${accept}.`,
       );
     case 'edited':
       return new Fault(
@@ -254,7 +296,8 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   let writer: Writer | null = null;
   try {
     // Before anything is written: what was lost may still be found and put back.
-    if (anchor !== null && !restored) refuseSetBack(directory, anchor);
+    const refusal = anchor === null || restored ? null : await startRefusal(directory, anchor, options.checkKey);
+    if (refusal !== null) throw refusal;
     writer = await startWriter(
       { path, anchor: anchor === null ? null : { ...anchor, restored } },
       { onDeath: onFault, onAnchorFault: options.onAnchorFault ?? (() => undefined) },

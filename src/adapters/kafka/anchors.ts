@@ -173,7 +173,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     if (anchors.length === 0 && foreign > 0) {
       throw new Fault(
         'configuration-invalid',
-        `The anchors on ${topic} were signed with another key. Run with the LANCE_AUDIT_KEY (or LANCE_PSEUDONYM_KEY) of before; where that is lost, accept what is there with: lance audit accept-restore --by NAME --reason TEXT.`,
+        `The anchors on ${topic} were signed with another key. Look first whether LANCE_AUDIT_KEY is mistyped, missing or new (without one LANCE_PSEUDONYM_KEY signs) and run with the one of before; only where that is lost, accept what is there with: lance audit accept-restore --by NAME --reason TEXT.`,
       );
     }
     for (const each of anchoredTopics) {

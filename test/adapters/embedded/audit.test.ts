@@ -216,6 +216,7 @@ test('a store behind its anchor is refused, and accepted with the requests that 
   cpSync(backup, place.directory, { recursive: true });
   await assert.rejects(open(place), isFault('store-set-back', 65, /has 2 records, and had 5.*accept-restore/));
   const setBack = await openSetBack({ directory: place.directory, onFault, anchor: anchor(place.file) });
+  assert(setBack !== null);
   assert.deepEqual(setBack.claimed, { requestIds: ['sent-1', 'sent-2'], complete: true });
   assert.deepEqual([setBack.heads.auctions?.[0], setBack.lost?.auctions?.[0]], [2, 5]);
   await setBack.log.append([auctionEntry('sent-1', 'passed')]);
@@ -238,6 +239,7 @@ test('a store behind its anchor is refused, and accepted with the requests that 
   for (const suffix of ['', '.mark', '.claims']) rmSync(`${place.file}${suffix}`);
   await assert.rejects(open(place), isFault('store-set-back', 65, /is not there/));
   const unknown = await openSetBack({ directory: place.directory, onFault, anchor: anchor(place.file) });
+  assert(unknown !== null);
   assert.deepEqual([unknown.claimed, unknown.lost], [{ requestIds: [], complete: false }, null]);
   await unknown.accept();
   await (await open(place)).close();
