@@ -471,8 +471,18 @@ function endSignal(): Promise<string> {
   });
 }
 
+/** Many send it after they have moved a log file or changed a setting; its default would end the process. */
+function ignoreHangup(journal: Journal): void {
+  process.on('SIGHUP', () => {
+    const text =
+      'there is nothing to reload: rule files are read again by themselves, other settings need a restart, and the log goes to standard output';
+    journal.info('signal-ignored', { signal: 'SIGHUP', text });
+  });
+}
+
 async function run(options: { learning: boolean }): Promise<void> {
   const journal = createJournal('info');
+  ignoreHangup(journal);
   const config = configuration(process.env);
   const wide = config.store.backend === 'embedded' ? modeForOthers(config.store.dataDir) : null;
   if (wide !== null) {

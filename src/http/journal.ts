@@ -35,7 +35,7 @@ const fields = {
   outcome: 'code',
   topic: 'code',
   problem: 'code',
-  signal: 'code',
+  signal: 'word',
   backend: 'code',
   check: 'code',
   status: 'number',

@@ -64,7 +64,7 @@ export async function startDaemon(environment: Environment): Promise<Daemon & Si
     lines,
     signal: (name) => void child.kill(name),
     stop: async () => {
-      if (child.exitCode !== null) return;
+      if (child.exitCode !== null || child.signalCode !== null) return;
       child.kill('SIGTERM');
       await once(child, 'exit');
     },
