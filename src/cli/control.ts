@@ -1,6 +1,6 @@
 /** Pause and resume: straight into the store, so that they work without HTTP; done when every live process obeys. */
 import { userInfo } from 'node:os';
-import type { Control, OperatorWord } from '../bidding/ports.ts';
+import type { Control, ControlState, OperatorWord } from '../bidding/ports.ts';
 import { type Clock, dayOf } from '../domain/clock.ts';
 import { Fault } from '../errors.ts';
 import { type CommandWorld, lifeMs, lookFor, withReader } from './world.ts';
@@ -28,33 +28,64 @@ export async function changeControl(
   throw new Fault('not-acknowledged', `Stored as revision ${revision}, but not yet obeyed by ${late.join(', ')}.`);
 }
 
-/** The change, and what to say of it: `told` when processes obey, `stored` when none runs. */
+/** Faults of a store that may be there again. */
+const storeFaults: ReadonlySet<string> = new Set(['log-unavailable', 'views-unavailable']);
+
+type ChangeTexts = {
+  /** Processes obey. */
+  told: (revision: number, count: number) => string;
+  /** None runs. */
+  stored: (revision: number) => string;
+  /** Nothing was changed: what holds now, and what to do. */
+  notStored: (why: string) => string;
+  /** The store did not say whether it was changed. */
+  unsure: (why: string) => string;
+};
+
+/**
+ * Changes the control and says what became of it, also where the store fails: whoever wants bidding to stop has to hear whether it was
+ * told. `texts` are asked with the state before the change.
+ */
 async function command(
   world: CommandWorld,
   change: (control: Control) => Promise<number>,
-  told: (revision: number, count: number) => string,
-  stored: (revision: number) => string,
+  textsOf: (before: ControlState | null) => ChangeTexts,
 ): Promise<void> {
-  await withReader(world, async ({ control }) => {
-    const { revision, instances } = await changeControl(control, world.clock, timeoutMs, change);
-    world.terminal.write(instances.length === 0 ? stored(revision) : told(revision, instances.length));
-  });
+  let asked = false;
+  let before: ControlState | null = null;
+  let revision: number | null = null;
+  try {
+    await withReader(world, async ({ control }) => {
+      before = await control.read();
+      const done = await changeControl(control, world.clock, timeoutMs, async () => {
+        asked = true;
+        revision = await change(control);
+        return revision;
+      });
+      const { told, stored } = textsOf(before);
+      const count = done.instances.length;
+      world.terminal.write(count === 0 ? stored(done.revision) : told(done.revision, count));
+    });
+  } catch (fault) {
+    if (!(fault instanceof Fault) || !storeFaults.has(fault.code)) throw fault;
+    const { notStored, unsure } = textsOf(before);
+    const { unseen } = world.format.texts.control;
+    let text = notStored(fault.message);
+    if (revision !== null) text = unseen(revision, fault.message);
+    // A server that does not answer may do it all the same; the embedded store takes it back.
+    else if (asked && fault.code === 'views-unavailable') text = unsure(fault.message);
+    throw new Fault(fault.code, text, fault);
+  }
 }
 
 export async function pauseDesk(world: CommandWorld, { by, reason }: { by: string; reason: string }): Promise<void> {
-  const { paused, storedPause, pauseNotStored } = world.format.texts.control;
+  const { paused, storedPause, pauseNotStored, pauseUnsure } = world.format.texts.control;
   const pause = { by, reason, at: world.clock.now() };
-  const set = async (control: Control): Promise<number> => {
-    try {
-      return await control.setPause(pause);
-    } catch (fault) {
-      // Whoever wants bidding to stop has to hear that it was not told, and what stops it all the same.
-      if (fault instanceof Fault && fault.code === 'log-unavailable')
-        throw new Fault(fault.code, pauseNotStored(fault.message), fault);
-      throw fault;
-    }
-  };
-  await command(world, set, paused, storedPause);
+  await command(
+    world,
+    (control) => control.setPause(pause),
+    () => ({ told: paused, stored: storedPause, notStored: pauseNotStored, unsure: pauseUnsure }),
+  );
 }
 
 /** What was said with the command, and when; the user of the machine where nobody was named. */
@@ -75,8 +106,19 @@ function machineUser(): string {
 }
 
 export async function resumeDesk(world: CommandWorld, options: { by: string; reason: string }): Promise<void> {
-  const { resumed, storedResume } = world.format.texts.control;
-  await command(world, (control) => control.resume(wordOf(world, options)), resumed, storedResume);
+  const { resumed, notPaused, storedResume, storedNotPaused, changeNotStored, changeUnsure } =
+    world.format.texts.control;
+  await command(
+    world,
+    // Also where none was read: a pause that Redis has lost comes back from the processes that know it.
+    (control) => control.resume(wordOf(world, options)),
+    (before) => ({
+      told: before?.pause === null ? notPaused : resumed,
+      stored: before?.pause === null ? storedNotPaused : storedResume,
+      notStored: changeNotStored,
+      unsure: changeUnsure,
+    }),
+  );
 }
 
 /** Sets (`cents`), removes (null) or, left out, shows an operator's cap. */
@@ -91,16 +133,20 @@ export async function capDesk(
   if (cents !== undefined) {
     const told = (revision: number, count: number) =>
       cents === null ? texts.capRemoved(name, revision, count) : texts.cap(name, format.money(cents), revision, count);
-    await command(
-      world,
-      (control) => control.setCap(name, cents, wordOf(world, options)),
-      told,
-      (revision) => told(revision, 0),
-    );
+    const change = async (control: Control): Promise<number> => {
+      const known = cents !== null || Object.hasOwn((await control.read()).caps, name);
+      if (!known) throw new Fault('not-found', texts.capNone(name));
+      return control.setCap(name, cents, wordOf(world, options));
+    };
+    const stored = (revision: number) => told(revision, 0);
+    await command(world, change, () => ({
+      ...{ told, stored, notStored: texts.changeNotStored, unsure: texts.changeUnsure },
+    }));
     return;
   }
   await withReader(world, async ({ control, views }) => {
-    const limit = (await control.read()).caps[name];
+    const { caps } = await control.read();
+    const limit = Object.hasOwn(caps, name) ? caps[name] : undefined;
     if (limit === undefined) throw new Fault('not-found', texts.capNone(name));
     const key = `operator:${name}|${dayOf(clock.now())}`;
     const used = (await views.usage([key], clock.now())).get(key)?.amountCents ?? 0;

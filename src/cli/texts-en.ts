@@ -337,7 +337,17 @@ export const en: Texts = {
     resumed: (revision, count) => `Bidding again (revision ${revision}), by ${count} process(es).`,
     storedPause: (revision) => `Pause stored (revision ${revision}). No process is running; it holds from the start.`,
     pauseNotStored: (why) =>
-      `${why} The desk is not paused. A desk sends no bid whose claim it cannot store, but goes on when there is space again: free some and say pause again, or stop the process (SIGTERM).`,
+      `${why} The desk is not paused. A desk sends no bid while it cannot store its claim or read its controls, but goes on as soon as it can: put the store right (space, Redis) and say pause again, or stop the processes (SIGTERM).`,
+    pauseUnsure: (why) =>
+      `${why} It is not known whether the desk is paused; count on it not being so. A desk sends no bid while it cannot read its controls, but goes on as soon as it can: put Redis right and say pause again, or stop the processes (SIGTERM).`,
+    unseen: (revision, why) =>
+      `${why} Stored as revision ${revision}, but it is not known whether the processes obey: see /readyz?verbose of each, or say it again.`,
+    changeNotStored: (why) => `${why} Nothing was changed: put the store right (space, Redis) and say it again.`,
+    changeUnsure: (why) =>
+      `${why} It is not known whether it was changed: put Redis right, see \`lance doctor\`, and say it again if needed.`,
+    notPaused: (revision, count) =>
+      `It was not paused; bidding goes on (revision ${revision}), by ${count} process(es).`,
+    storedNotPaused: (revision) => `It was not paused (revision ${revision}). No process is running.`,
     storedResume: (revision) => `Resumption stored (revision ${revision}). No process is running.`,
     cap: (name, limit, revision, count) =>
       `Cap ${name}: ${limit} a day (revision ${revision}), obeyed by ${count} process(es).`,

@@ -344,7 +344,19 @@ export const pt = {
     storedPause: (revision: number) =>
       `Pausa guardada (revisão ${revision}). Nenhum processo está rodando; vale desde a partida.`,
     pauseNotStored: (why: string) =>
-      `${why} A mesa não está em pausa. Ela não envia lance cujo registro não consegue guardar, mas continua quando houver espaço: libere espaço e repita o comando, ou encerre o processo (SIGTERM).`,
+      `${why} A mesa não está em pausa. Ela não envia lances enquanto não consegue guardar o registro deles nem ler os controles, mas continua assim que conseguir: corrija o armazenamento (espaço, Redis) e repita o comando, ou encerre os processos (SIGTERM).`,
+    pauseUnsure: (why: string) =>
+      `${why} Não se sabe se a mesa está em pausa; considere que não está. Ela não envia lances enquanto não consegue ler os controles, mas continua assim que conseguir: corrija o Redis e repita o comando, ou encerre os processos (SIGTERM).`,
+    unseen: (revision: number, why: string) =>
+      `${why} Guardado como revisão ${revision}, mas não se sabe se os processos obedecem: veja /readyz?verbose de cada um, ou repita o comando.`,
+    changeNotStored: (why: string) =>
+      `${why} Nada foi alterado: corrija o armazenamento (espaço, Redis) e repita o comando.`,
+    changeUnsure: (why: string) =>
+      `${why} Não se sabe se algo foi alterado: corrija o Redis, veja \`lance doctor\` e, se preciso, repita o comando.`,
+    notPaused: (revision: number, count: number) =>
+      `A mesa não estava em pausa; os lances continuam (revisão ${revision}), por ${count} processo(s).`,
+    storedNotPaused: (revision: number) =>
+      `A mesa não estava em pausa (revisão ${revision}). Nenhum processo está rodando.`,
     storedResume: (revision: number) => `Liberação guardada (revisão ${revision}). Nenhum processo está rodando.`,
     cap: (name: string, limit: string, revision: number, count: number) =>
       `Teto ${name}: ${limit} por dia (revisão ${revision}), obedecido por ${count} processo(s).`,

@@ -1,6 +1,7 @@
 /** Pause, resume, caps and the doctor beside a live `lance run`; what keeps a process from starting at all. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -199,4 +200,60 @@ test('without a live process a pause is stored, and said so', async () => {
   const before = bidsSent();
   await played.sandbox.run(20);
   assert.equal(bidsSent(), before, 'a desk that starts paused sends nothing');
+});
+
+test('taking away a cap that is not there is refused, and a resumption of an open desk says that it was open', async () => {
+  const none = await lance(played.environment, 'cap', 'nenhum', '--remove', '--lang', 'en');
+  assert.deepEqual([none.code, none.stdout], [66, '']);
+  assert.match(none.stderr, /There is no cap nenhum set by hand/);
+  const findings = jsonLines<{ finding: string }>((await lance(played.environment, 'doctor', '--json')).stdout);
+  if (findings.some(({ finding }) => finding === 'control-paused')) await lance(played.environment, 'resume', ...by);
+  const again = await lance(played.environment, 'resume', ...by, '--lang', 'en');
+  assert.equal(again.code, 0, again.stderr);
+  assert.match(again.stdout, /It was not paused; bidding goes on \(revision \d+\), by 1 process/);
+});
+
+test('a hangup is logged and changes nothing', async () => {
+  const own = await openStage(12);
+  const desk = await startDaemon(own.environment);
+  try {
+    desk.signal('SIGHUP');
+    const untilMs = Date.now() + 10_000;
+    const heard = () => desk.lines.find(({ msg }) => msg === 'signal-ignored');
+    while (heard() === undefined && Date.now() < untilMs) await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(heard()?.signal, 'SIGHUP');
+    assert.match(String(heard()?.text), /rule files are read again by themselves, .* a restart, .* standard output/);
+    assert.equal((await fetch(new URL('/readyz', desk.url))).status, 200);
+  } finally {
+    await desk.stop();
+    await own.close();
+  }
+  assert.deepEqual(
+    desk.lines.filter(({ msg }) => msg === 'stopping' || msg === 'stopped').map(({ msg, signal }) => [msg, signal]),
+    [
+      ['stopping', 'SIGTERM'],
+      ['stopped', undefined],
+    ],
+  );
+});
+
+test('a pause that Redis does not answer says that the desk is not paused, and what to do', async () => {
+  const server = createServer(() => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const environment = {
+    LANCE_BACKEND: 'kafka',
+    LANCE_KAFKA_BROKERS: '127.0.0.1:9',
+    LANCE_SCHEMA_REGISTRY_URL: 'http://127.0.0.1:9',
+    LANCE_REDIS_URL: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+  };
+  const [paused, resumed] = await Promise.all([
+    lance(environment, 'pause', ...by, '--lang', 'en'),
+    lance(environment, 'resume', ...by, '--lang', 'en'),
+  ]);
+  server.close();
+  assert.equal(paused.code, 74);
+  assert.match(paused.stderr, /The desk is not paused\. .*say pause again, or stop the processes \(SIGTERM\)\.\n$/);
+  assert.equal(resumed.code, 74);
+  assert.match(resumed.stderr, /Nothing was changed/);
+  for (const { stderr } of [paused, resumed]) assert.doesNotMatch(stderr, /\.\./);
 });

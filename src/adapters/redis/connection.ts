@@ -41,7 +41,8 @@ export type Connection = {
 
 /** Nothing of the command goes into the fault: its arguments are people's requests. */
 function unavailable(cause: unknown): Fault {
-  const why = cause instanceof Error ? (cause.message.split('\n')[0] ?? '').slice(0, 200) : 'no reason given';
+  const why =
+    cause instanceof Error ? (cause.message.split('\n')[0] ?? '').slice(0, 200).replace(/\.+$/, '') : 'no reason given';
   return new Fault('views-unavailable', `Redis did not do it: ${why}.`);
 }
 
