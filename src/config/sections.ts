@@ -55,7 +55,7 @@ export type HttpSettings = {
   /** The last part of the webhook's path. Several are valid at once, so that one can be replaced without a gap. */
   webhookTokens: readonly string[];
   bodyLimitBytes: number;
-  /** Of all bodies that are being read or worked on, together. */
+  /** Of all webhooks that are being read or worked on, together. */
   bodiesLimitBytes: number;
   /** Open connections at each address that is listened on. */
   connectionLimit: number;

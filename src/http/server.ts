@@ -11,9 +11,9 @@ import { type ApiParts, addApi, apiPrefix } from './api/api.ts';
 import { createGuard, type Guard } from './api/auth.ts';
 import { problem as apiProblem } from './api/problems.ts';
 import { type Bodies, createBodies, drain } from './bodies.ts';
-import { type Connections, limitConnections } from './connections.ts';
+import { type Connections, limitConnections, type Proof } from './connections.ts';
 import type { Door } from './door.ts';
-import { createVisitors, type VisitorLimits, type Visitors } from './visitors.ts';
+import { addressKey, createVisitors, type VisitorLimits, type Visitors } from './visitors.ts';
 
 export type ReadinessCheck = {
   /** Kebab-case, shown by `/readyz?verbose`. */
@@ -27,7 +27,7 @@ export type ReadinessCheck = {
 type ServerLimits = VisitorLimits & {
   /** Of one webhook. */
   bodyLimitBytes: number;
-  /** Of all bodies that are being read or worked on. */
+  /** Of all webhooks that are being read or worked on. */
   bodiesLimitBytes: number;
   /** Of each address that is listened on. */
   connectionLimit: number;
@@ -80,6 +80,7 @@ export type Server = {
   close: () => Promise<void>;
 };
 
+/** From the first byte of a request to the last of its body. */
 const requestTimeoutMs = 10_000;
 /** How often it is looked who is too slow: by default every 30 s, which is far longer than the timeout. */
 const timeoutLookMs = 1_000;
@@ -101,7 +102,9 @@ export function createServer(parts: ServerParts): Server {
   let isOpen = false;
   const common: Common = {
     ...parts,
-    bodies: createBodies(parts.limits.bodiesLimitBytes),
+    bodies: createBodies(parts.limits.bodiesLimitBytes, parts.monotonicMs, (at) =>
+      parts.onRefusal({ problem: 'bodies-full', at, address: null, isNews: false }),
+    ),
     visitors: createVisitors(parts.limits, parts.monotonicMs),
     isWebhookToken: tokenCheck(parts.webhookTokens),
     guard: parts.api === null ? null : createGuard(parts.api.tokens),
@@ -147,12 +150,13 @@ export function createServer(parts: ServerParts): Server {
 }
 
 function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstance {
-  const { limits, trustedProxies, onFault, onRefusal, door, api, guard, bodies } = common;
+  const { limits, trustedProxies, monotonicMs, onFault, onRefusal, door, api, guard, bodies } = common;
   const app = fastify({
     logger: false,
     bodyLimit: limits.bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
-    http: { connectionsCheckingInterval: timeoutLookMs },
+    // Node takes the longer of the two times for the whole request, and its own default for the head is a minute.
+    http: { connectionsCheckingInterval: timeoutLookMs, headersTimeout: requestTimeoutMs },
     trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
     routerOptions: { maxParamLength: 500 },
     // A path that cannot be decoded is like one that does not exist.
@@ -161,7 +165,7 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
       notFound(reply as FastifyReply);
     },
   });
-  const connections = limitConnections(app.server, limits.connectionLimit, () =>
+  const connections = limitConnections(app.server, limits.connectionLimit, monotonicMs, () =>
     onRefusal({ problem: 'connection-limit', at: null, address: null, isNews: false }),
   );
   addStarting(app, common);
@@ -171,12 +175,11 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
     done();
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (request: FastifyRequest) => bodies.read(request.raw, limits.bodyLimitBytes));
+  app.addContentTypeParser('*', (request: FastifyRequest) =>
+    bodies.read(request.raw, limits.bodyLimitBytes, { room: 'webhooks', name: addressKey(request.ip) }),
+  );
   app.setNotFoundHandler((_request, reply) => notFound(reply));
-  app.setErrorHandler((error: FastifyError, _request, reply) => {
-    if (error.statusCode === 503) onRefusal({ problem: 'bodies-full', at: null, address: null, isNews: false });
-    return answerError(error, reply, onFault);
-  });
+  app.setErrorHandler((error: FastifyError, _request, reply) => answerError(error, reply, onFault));
   if (door !== null && serves.has('webhooks')) addWebhooks(app, door, bodies);
   addHealth(app, common);
   if (serves.has('metrics')) addMetrics(app, common);
@@ -202,34 +205,47 @@ function addStarting(app: FastifyInstance, { isOpen }: Common): void {
 function addAdmission(app: FastifyInstance, common: Common, connections: Connections): void {
   const { visitors, isWebhookToken, guard, onRefusal } = common;
 
-  function loginOf(request: FastifyRequest): { login: 'valid' | 'wrong' | 'none'; at: RefusalReport['at'] } {
+  type Login = { proof: Proof; at: RefusalReport['at']; isWrong: boolean };
+  const none: Proof = { kind: 'none' };
+
+  function loginOf(request: FastifyRequest): Login {
     if (request.routeOptions.url === webhookRoute) {
       const { token } = request.params as { token: string };
-      return { login: isWebhookToken(token) ? 'valid' : 'wrong', at: 'webhooks' };
+      const isWrong = !isWebhookToken(token);
+      return { proof: isWrong ? none : { kind: 'webhooks' }, at: 'webhooks', isWrong };
     }
-    if (guard === null || !isOfApi(request)) return { login: 'none', at: null };
-    if (request.headers.authorization === undefined) return { login: 'none', at: 'api' };
-    return { login: guard.identify(request) === null ? 'wrong' : 'valid', at: 'api' };
+    if (guard === null || !isOfApi(request)) return { proof: none, at: null, isWrong: false };
+    if (request.headers.authorization === undefined) return { proof: none, at: 'api', isWrong: false };
+    const caller = guard.identify(request);
+    return { proof: caller === null ? none : { kind: 'api', name: caller.name }, at: 'api', isWrong: caller === null };
   }
 
+  app.addHook('onResponse', async (request) => connections.end(request.raw));
   app.addHook('onRequest', async (request, reply) => {
     const path = request.routeOptions.url;
+    const { proof, at, isWrong } = loginOf(request);
+    if (!connections.begin(request.raw, proof)) {
+      onRefusal({ problem: 'connection-limit', at, address: null, isNews: false });
+      return apiProblem(
+        reply.header('connection', 'close'),
+        'too-many',
+        'This token has too many connections; use fewer.',
+      );
+    }
     if (path !== undefined && (healthPaths.has(path) || path === '/metrics')) return undefined;
-    const { login, at } = loginOf(request);
     const address = request.ip;
-    if (login === 'valid') connections.prove(request.raw.socket);
-    else {
-      const admission = login === 'wrong' ? visitors.failed(address) : visitors.came(address);
+    if (proof.kind === 'none') {
+      const admission = isWrong ? visitors.failed(address) : visitors.came(address);
       const isNews = admission !== 'refused';
       if (admission !== 'answered') {
-        const problem = login === 'wrong' ? 'too-many-failed-logins' : 'too-many-requests';
+        const problem = isWrong ? 'too-many-failed-logins' : 'too-many-requests';
         onRefusal({ problem, at, address, isNews });
         return tooMany(request, reply);
       }
-      if (login === 'wrong') onRefusal({ problem: 'failed-login', at, address, isNews });
+      if (isWrong) onRefusal({ problem: 'failed-login', at, address, isNews });
     }
     if (request.is404) return isOfApi(request) ? undefinedOfApi(reply) : notFound(reply);
-    if (at === 'webhooks' && login !== 'valid') return notFound(reply);
+    if (at === 'webhooks' && proof.kind === 'none') return notFound(reply);
     return undefined;
   });
 }

@@ -20,12 +20,15 @@ const metricsText = (alarms: number) => `# HELP lance_alarms_total Alarms raised
 lance_alarms_total{code="${storeUnreachable}"} ${alarms}
 `;
 
+const limits = { requestTimeout: 10_000, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 };
+const connectionLimit = 1_000;
+
 export function createWaitingServer(address: Address): WaitingServer {
   let said: Fault | null = null;
   const answer = (response: ServerResponse, status: number, type: string, body: string): void => {
     response.writeHead(status, { 'content-type': type, 'retry-after': '5', connection: 'close' }).end(body);
   };
-  const server = createServer((request, response) => {
+  const server = createServer(limits, (request, response) => {
     const [path] = (request.url ?? '').split('?');
     if (path === '/metrics') {
       return answer(response, 200, 'text/plain; version=0.0.4; charset=utf-8', metricsText(said === null ? 0 : 1));
@@ -35,6 +38,7 @@ export function createWaitingServer(address: Address): WaitingServer {
     // Webhooks and calls of the API are told to come again; only a reader of readiness is told why.
     answer(response, 503, 'application/json', JSON.stringify(path === '/readyz' ? body : { status: 'unavailable' }));
   });
+  server.maxConnections = connectionLimit;
   return {
     listen: async () => {
       server.listen(address.port, address.host);

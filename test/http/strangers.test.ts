@@ -1,9 +1,12 @@
 /** Who has no valid token costs little: answered before the body is read, seldom, and never at the cost of those who have one. */
 import assert from 'node:assert/strict';
-import { connect } from 'node:net';
-import { suite, test } from 'node:test';
+import { createServer as createHttpServer } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createBodies } from '../../src/http/bodies.ts';
+import { type BodySender, createBodies } from '../../src/http/bodies.ts';
+import { limitConnections, type Proof } from '../../src/http/connections.ts';
 import { createServer, type RefusalReport, type ServerParts } from '../../src/http/server.ts';
 import { addressKey, createVisitors } from '../../src/http/visitors.ts';
 import { startApi } from './api-house.ts';
@@ -151,40 +154,85 @@ suite('strangers', () => {
     const { root, port, refusals } = await start(context);
     const sockets = [1, 2, 3].map(() => {
       const socket = connect(port, '127.0.0.1').on('error', () => undefined);
-      socket.write(`POST /webhooks/${token} HTTP/1.1\r\nhost: x\r\ncontent-length: 70000\r\n\r\n${'x'.repeat(69_000)}`);
+      socket.write(`POST /webhooks/${token} HTTP/1.1\r\nhost: x\r\ncontent-length: 99000\r\n\r\n${'x'.repeat(98_000)}`);
       return socket;
     });
-    await soon(() => refusals.length > 0);
+    await soon(() => refusals.length >= 2);
     assert.deepEqual(
-      refusals.map(({ problem }) => problem),
-      ['bodies-full'],
+      refusals.map(({ problem, at }) => [problem, at]),
+      [
+        ['bodies-full', 'webhooks'],
+        ['bodies-full', 'webhooks'],
+      ],
     );
     assert.equal((await webhook(root, 1)).status, 200);
     for (const socket of sockets) socket.destroy();
     await sleep(500);
     const large = requestBody(2, { observacao: 'x'.repeat(90_000) });
-    const answers = await Promise.all([
-      fetch(`${root}/webhooks/${token}`, { method: 'POST', body: new Uint8Array(large) }),
-    ]);
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      [200],
-    );
+    const answer = await fetch(`${root}/webhooks/${token}`, { method: 'POST', body: new Uint8Array(large) });
+    assert.equal(answer.status, 200);
+  });
+
+  test('an unfinished body is waited for as long as the head, not for a minute (defect line 7)', async (context) => {
+    const { port } = await start(context);
+    const startedAt = performance.now();
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    socket.write(`POST /webhooks/${token} HTTP/1.1\r\nhost: x\r\ncontent-length: 90\r\n\r\nx`);
+    let heard = '';
+    socket.on('data', (bytes) => {
+      heard += bytes.toString();
+    });
+    await new Promise((resolve) => socket.once('close', resolve));
+    assert.equal(heard.split('\r\n')[0], 'HTTP/1.1 408 Request Timeout');
+    assert.ok(performance.now() - startedAt < 30_000);
   });
 
   test('a body in pieces of a byte is read whole and forgotten when it is released (defect line 7)', async () => {
-    const bodies = createBodies(1_000_000);
-    const { Readable } = await import('node:stream');
-    const request = Object.assign(Readable.from(Array.from({ length: 100_000 }, () => Buffer.from('y'))), {
-      headers: {},
-    });
-    const body = await bodies.read(request as never, 200_000);
+    const bodies = createBodies(1_000_000, () => 0, assert.fail);
+    const pieces = Array.from({ length: 100_000 }, () => Buffer.from('y'));
+    const request = Object.assign(Readable.from(pieces), { headers: {} });
+    const body = await bodies.read(request as never, 200_000, { room: 'webhooks', name: 'a' });
     assert.equal(body.length, 100_000);
     assert.ok(body.every((byte) => byte === 0x79));
     assert.equal(bodies.heldBytes(), 100_000);
     bodies.release(request as never);
     bodies.release(request as never);
     assert.equal(bodies.heldBytes(), 0);
+  });
+
+  test('one sender gets half of the room; the slow make room; the small and the API always find some', async () => {
+    let now = 0;
+    const full: string[] = [];
+    const bodies = createBodies(
+      1_000_000,
+      () => now,
+      (room) => full.push(room),
+    );
+    const begin = (name: string, bytes: number, room: BodySender['room'] = 'webhooks') => {
+      const request = Object.assign(new Readable({ read: () => undefined }), { headers: {} });
+      const outcome = bodies.read(request as never, 400_000, { room, name }).then(
+        (body) => body.length,
+        (fault) => (fault as { statusCode: number }).statusCode,
+      );
+      request.push(Buffer.alloc(bytes));
+      return { request, outcome, isOpen: async () => (await Promise.race([outcome, sleep(20, 'open')])) === 'open' };
+    };
+    const first = begin('a', 300_000);
+    const second = begin('a', 200_000);
+    assert.equal(await begin('a', 100_000).outcome, 503, 'more than half of the room went to one sender');
+    const third = begin('b', 300_000);
+    const fourth = begin('c', 200_000);
+    assert.equal(await begin('d', 100_000).outcome, 503, 'more than the room was taken');
+    assert.deepEqual(full, ['webhooks', 'webhooks']);
+    assert.ok(await begin('a', 60_000).isOpen(), 'a small body found no room');
+    assert.ok(await begin('a', 100_000, 'api').isOpen(), 'the API has no room of its own');
+
+    now = 1_000;
+    const fifth = begin('a', 100_000);
+    assert.equal(await first.outcome, 503, 'a slow body keeps its room');
+    for (const { isOpen } of [second, third, fourth, fifth]) assert.ok(await isOpen());
+    fifth.request.push(null);
+    assert.equal(await fifth.outcome, 100_000);
   });
 
   test('of too many connections the oldest without a token makes room (defect line 7)', async (context) => {
@@ -202,6 +250,94 @@ suite('strangers', () => {
     assert.equal((await webhook(root, 1)).status, 200);
     assert.ok(refusals.every(({ problem }) => problem === 'connection-limit'));
     for (const socket of idle) socket.destroy();
+  });
+
+  /** A server that takes the proof of a request from its path, and counts who is cut off. */
+  async function startLimited(context: TestContext, limit: number) {
+    let now = 0;
+    const server = createHttpServer();
+    const connections = limitConnections(
+      server,
+      limit,
+      () => now,
+      () => undefined,
+    );
+    server.on('request', (request, response) => {
+      const [, kind, name = '', fate] = (request.url ?? '').split('/');
+      const isAllowed = connections.begin(request, { kind, name } as Proof);
+      response.once('close', () => connections.end(request));
+      response.statusCode = isAllowed ? 200 : 429;
+      if (!isAllowed || fate !== 'never') response.end();
+    });
+    const port = await new Promise<number>((resolve) => {
+      server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
+    });
+    context.after(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    /** Resolves when it was answered, or right away when it never is. */
+    const open = async (path: string, body = ''): Promise<{ socket: Socket; answer: string }> => {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      const came = new Promise<void>((resolve) => server.once('request', () => resolve()));
+      const answered = new Promise<string>((resolve) => {
+        socket.once('data', (bytes) => resolve(bytes.toString().slice(9, 12)));
+        socket.once('close', () => resolve('closed'));
+      });
+      socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, -1)}`);
+      if (!path.endsWith('never')) return { socket, answer: await answered };
+      await came;
+      return { socket, answer: 'none' };
+    };
+    const pass = (ms: number): void => {
+      now += ms;
+    };
+    return { open, pass };
+  }
+
+  const cutOff = async (connections: readonly { socket: Socket }[]): Promise<number[]> => {
+    await sleep(100);
+    return connections.flatMap(({ socket }, index) => (socket.destroyed ? [index] : []));
+  };
+
+  test('strangers make room first, then the API, then webhooks; the longest idle of each', async (context) => {
+    const { open } = await startLimited(context, 4);
+    const connections = [];
+    for (const path of ['/webhooks', '/webhooks', '/api/a', '/none']) connections.push(await open(path));
+    assert.deepEqual(await cutOff(connections), []);
+    connections.push(await open('/webhooks'));
+    assert.deepEqual(await cutOff(connections), [3]);
+    connections.push(await open('/webhooks'));
+    assert.deepEqual(await cutOff(connections), [2, 3]);
+    connections.push(await open('/webhooks'));
+    assert.deepEqual(await cutOff(connections), [0, 2, 3]);
+  });
+
+  test('a webhook under way is not cut off, one whose body is not whole is', async (context) => {
+    const { open, pass } = await startLimited(context, 2);
+    const connections = [await open('/webhooks/x/never'), await open('/webhooks/x/never')];
+    pass(5_000);
+    connections.push(await open('/webhooks'));
+    assert.equal(connections[2]?.answer, 'closed');
+    assert.deepEqual(await cutOff(connections.slice(0, 2)), []);
+    connections[0]?.socket.destroy();
+    await sleep(100);
+    connections.push(await open('/webhooks/x/never', 'body'));
+    pass(5_000);
+    const last = await open('/webhooks');
+    assert.equal(last.answer, '200');
+    assert.deepEqual(await cutOff(connections), [0, 2, 3]);
+  });
+
+  test('one token of the API has few connections, whatever the limit of all', async (context) => {
+    const { open } = await startLimited(context, 40);
+    const connections = [];
+    for (let count = 0; count < 8; count += 1) connections.push(await open('/api/a'));
+    connections.push(await open('/api/b'));
+    assert.deepEqual(await cutOff(connections), [0, 1]);
+    for (let count = 0; count < 6; count += 1) await open('/api/c/never');
+    assert.equal((await open('/api/c')).answer, '429');
+    assert.equal((await open('/api/b')).answer, '200');
   });
 
   test('each purpose is served at its own address and nowhere else (defect line 7)', async (context) => {

@@ -65,7 +65,10 @@ export function addApi(app: FastifyInstance, parts: ApiParts & Shared): void {
 async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Promise<void> {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('application/json', async (request: FastifyRequest) => {
-    const body = await parts.bodies.read(request.raw, bodyLimitBytes);
+    const body = await parts.bodies.read(request.raw, bodyLimitBytes, {
+      room: 'api',
+      name: parts.guard.callerOf(request).name,
+    });
     parts.bodies.release(request.raw);
     const value = readJson(body.toString());
     if (value === undefined) throw Object.assign(new Error('no JSON'), { statusCode: 400 });
