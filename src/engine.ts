@@ -378,7 +378,7 @@ function ruleJournal(journal: Journal): (event: RuleEvent) => void {
         return journal.info(event.kind, { ruleSet: event.hash });
       case 'rules-await-approval':
       case 'rules-not-followed':
-        return journal.warn(event.kind, { ruleSet: event.hash });
+        return journal.warn(event.kind, { ruleSet: event.hash, text: event.text });
       case 'rules-missing':
         return journal.error(event.kind, { ruleSet: event.hash, text: event.text });
       case 'rules-refused':

@@ -22,8 +22,9 @@ import {
 
 /** `hash`: of the set in question. `text`: for operators. */
 export type RuleEvent =
-  | { kind: 'rules-live' | 'rules-announced' | 'rules-await-approval' | 'rules-not-followed'; hash: string }
-  | { kind: 'rules-missing'; hash: string; text: string }
+  | { kind: 'rules-live' | 'rules-announced'; hash: string }
+  /** `text`: why, and what to do. */
+  | { kind: 'rules-await-approval' | 'rules-not-followed' | 'rules-missing'; hash: string; text: string }
   | { kind: 'rules-refused'; text: string }
   | { kind: 'rules-mended'; hash: string }
   /** The configuration does not ask for approval, but what was recorded does. */
@@ -52,6 +53,8 @@ export type RuleDesk = {
 };
 
 const retryMs = 500;
+/** Characters of a hash that are shown to people. */
+const shownHash = 12;
 const unapproved = 'it was announced, but two persons do not stand for it';
 /** A desk that starts anew has its hands full with what it finds: it follows what it followed, and the folder can wait. */
 const laterLookMs = 2_000;
@@ -81,7 +84,7 @@ export function createRuleDesk(world: {
   const checked = new Set<string>();
   const lacking = new Map<string, string>();
   let refusal: string | null = null;
-  let notFollowed: string | null = null;
+  let folderHash: string | null = null;
   let toldHash: string | null = null;
   let report: { found: RuleReport; isFirst: boolean } | null = null;
   let working: Promise<void> | null = null;
@@ -157,19 +160,19 @@ export function createRuleDesk(world: {
   /** What stands in the folder is proposed, and announced unless somebody has to approve it or has decided against it. */
   async function take({ hash, source }: Extract<RuleReport, { kind: 'good' }>, isFirst: boolean): Promise<void> {
     const last = (await control.read()).ruleOrders.at(-1) ?? null;
-    notFollowed = null;
     if (last?.hash === hash) return;
     const before = await ruleBook.read();
     if (isFirst && last !== null && proposalOf(before, hash) !== null) {
       // It was followed or proposed before this start, and then another one: that was meant.
-      notFollowed = hash;
-      onEvent({ kind: 'rules-not-followed', hash });
+      const decides = `${last.hash.slice(0, shownHash)} was chosen after it, and decides`;
+      const text = `${decides}; to follow the folder: lance rules activate ${hash.slice(0, shownHash)} --by NAME`;
+      onEvent({ kind: 'rules-not-followed', hash, text });
       return;
     }
     const entries = await propose(world, { hash, source, by: null });
     if (!mayFollow(entries, hash, world.approval)) {
-      notFollowed = hash;
-      onEvent({ kind: 'rules-await-approval', hash });
+      const text = `two persons have to stand for it: lance rules approve ${hash.slice(0, shownHash)} --by NAME`;
+      onEvent({ kind: 'rules-await-approval', hash, text });
       return;
     }
     await announce(world, { hash, by: null, aheadMs: last === null ? 0 : announceAheadMs });
@@ -187,6 +190,7 @@ export function createRuleDesk(world: {
       if (refusal !== null) onEvent({ kind: 'rules-mended', hash: found.hash });
       refusal = null;
       checked.add(found.hash);
+      folderHash = found.hash;
       await take(found, isFirst);
     }
     if (report === taken) report = null;
@@ -257,6 +261,7 @@ export function createRuleDesk(world: {
       const found = await first.promise;
       if (found.kind === 'refused') throw new Fault('rules-refused', `The rule set is refused:\n${found.text}`);
       checked.add(found.hash);
+      folderHash = found.hash;
       await take(found, true);
       await listen();
     }
@@ -284,6 +289,8 @@ export function createRuleDesk(world: {
       const hash = isUnheard ? null : (orderAt(clock.now())?.hash ?? null);
       const none = 'no rule set was ever followed here: approve the one in the folder';
       const missing = hash === null ? none : ready.has(hash) ? null : (lacking.get(hash) ?? 'it is being fetched');
+      const isFollowed = folderHash === null || orders.at(-1)?.hash === folderHash;
+      const notFollowed = isFollowed ? null : folderHash;
       return { hash, missing: isUnheard ? null : missing, refusal, notFollowed };
     },
   };

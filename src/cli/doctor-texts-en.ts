@@ -39,7 +39,21 @@ export const doctorEn: Texts['doctor'] = {
       'the directory is taken, but its process gives no sign',
       'see its journal; restart it if it hangs',
     ],
-    'rules-compiled': ({ count, hash }) => [`${count} rules, set ${hash}`],
+    'rules-compiled': ({ count, hash, path }) => [`${count} rules in ${path}, set ${hash}`],
+    'rules-followed': ({ hash }) => [`set ${hash} decides, the one in the folder`],
+    'rules-kept': ({ hash, path }) => [`set ${hash} decides on; ${path} is refused`, 'mend the file that is named'],
+    'rules-left': ({ hash, path, folder }) => [
+      `set ${hash} decides; the set of ${path}, ${folder}, does not: another one was chosen after it`,
+      `lance rules activate ${folder} --by NAME follows it; else put the folder right; see lance rules history`,
+    ],
+    'rules-unapproved': ({ hash, path, folder }) => [
+      `set ${hash} decides; the set of ${path}, ${folder}, does not: two persons have to stand for it`,
+      `lance rules approve ${folder} --by NAME`,
+    ],
+    'rules-new': ({ hash, path, folder }) => [
+      `set ${hash} decides; the set of ${path}, ${folder}, does not: no desk has taken it from there yet`,
+      'a desk that runs with this folder does; see LANCE_RULES_DIR',
+    ],
     'rules-refused': ({ text }) => [String(text), 'mend the file that is named'],
     'file-read': () => ['read without faults'],
     'file-refused': ({ text }) => [String(text), 'mend the file that is named'],

@@ -42,7 +42,24 @@ export const doctorPt = {
       'o diretório está tomado, mas o processo não dá sinal',
       'veja o diário dele; reinicie se estiver parado',
     ],
-    'rules-compiled': ({ count, hash }: DoctorFigures) => [`${count} regras, conjunto ${hash}`],
+    'rules-compiled': ({ count, hash, path }: DoctorFigures) => [`${count} regras em ${path}, conjunto ${hash}`],
+    'rules-followed': ({ hash }: DoctorFigures) => [`o conjunto ${hash} decide, o mesmo da pasta`],
+    'rules-kept': ({ hash, path }: DoctorFigures) => [
+      `o conjunto ${hash} continua decidindo; ${path} foi recusado`,
+      'corrija o arquivo nomeado',
+    ],
+    'rules-left': ({ hash, path, folder }: DoctorFigures) => [
+      `o conjunto ${hash} decide; o de ${path}, ${folder}, não: outro foi escolhido depois dele`,
+      `lance rules activate ${folder} --by NOME passa a segui-lo; senão, corrija a pasta; veja lance rules history`,
+    ],
+    'rules-unapproved': ({ hash, path, folder }: DoctorFigures) => [
+      `o conjunto ${hash} decide; o de ${path}, ${folder}, não: falta a aprovação de duas pessoas`,
+      `lance rules approve ${folder} --by NOME`,
+    ],
+    'rules-new': ({ hash, path, folder }: DoctorFigures) => [
+      `o conjunto ${hash} decide; o de ${path}, ${folder}, não: nenhuma mesa o leu dali ainda`,
+      'uma mesa que rode com esta pasta o lê; veja LANCE_RULES_DIR',
+    ],
     'rules-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o arquivo nomeado'],
     'file-read': () => ['lido sem faltas'],
     'file-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o arquivo nomeado'],

@@ -4,8 +4,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { judgeKey } from '../bidding/key-check.ts';
 import { lastChanges } from '../bidding/ports.ts';
+import { mayFollow, proposalOf } from '../bidding/rule-book.ts';
 import { modeForOthers, type StorePlace } from '../config/store-place.ts';
-import type { Config } from '../config.ts';
+import type { Config, Place } from '../config.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { faultText as ruleFaultText } from '../rules/place.ts';
@@ -44,17 +45,41 @@ function checkNode(): Finding {
   return fits ? found('node', 'ok', 'node-fits', { version }) : found('node', 'fail', 'node-old', { version });
 }
 
-function checkRules(world: CommandWorld, directory: string): Finding[] {
+/** `hash`: of the set in the folder; null: it is refused. */
+function checkRules(world: CommandWorld, directory: string): { findings: Finding[]; hash: string | null } {
+  const refused = (texts: string[]) => ({
+    findings: texts.map((text) => found('rules', 'fail', 'rules-refused', { text })),
+    hash: null,
+  });
   try {
     const compiled = compileRuleSet(world.readRules(directory));
     if (compiled.kind === 'compiled') {
       const { rules, hash } = compiled.ruleSet;
-      return [found('rules', 'ok', 'rules-compiled', { count: rules.length, hash: hash.slice(0, hashLength) })];
+      const figures = { count: rules.length, hash: hash.slice(0, hashLength), path: directory };
+      return { findings: [found('rules', 'ok', 'rules-compiled', figures)], hash };
     }
-    return compiled.faults.map((fault) => found('rules', 'fail', 'rules-refused', { text: ruleFaultText(fault) }));
+    return refused(compiled.faults.map(ruleFaultText));
   } catch (fault) {
-    return [found('rules', 'fail', 'rules-refused', { text: faultText(fault) })];
+    return refused([faultText(fault)]);
   }
+}
+
+/** Which set decides on this store, beside the one in the folder; nothing where none was ever announced. */
+async function checkFollowed(
+  { control, ruleBook }: DeskReader,
+  { rulesDir, rules }: Place,
+  folderHash: string | null,
+): Promise<Finding[]> {
+  const followed = (await control.read()).ruleOrders.at(-1)?.hash;
+  if (followed === undefined) return [];
+  const hash = followed.slice(0, hashLength);
+  if (followed === folderHash) return [found('rules', 'ok', 'rules-followed', { hash })];
+  if (folderHash === null) return [found('rules', 'warn', 'rules-kept', { hash, path: rulesDir })];
+  const entries = await ruleBook.read();
+  const figures = { hash, path: rulesDir, folder: folderHash.slice(0, hashLength) };
+  if (!mayFollow(entries, folderHash, rules.approval)) return [found('rules', 'warn', 'rules-unapproved', figures)];
+  const isKnown = proposalOf(entries, folderHash) !== null;
+  return [found('rules', 'warn', isKnown ? 'rules-left' : 'rules-new', figures)];
 }
 
 function checkFile(
@@ -73,18 +98,29 @@ function checkFile(
 }
 
 /** Where the log is and, if a desk has run on it, what is in it. */
-async function checkStore(world: CommandWorld, store: StorePlace): Promise<Finding[]> {
+async function checkStore(world: CommandWorld, place: Place, rulesHash: string | null): Promise<Finding[]> {
+  const { store } = place;
   switch (store.backend) {
     case 'embedded':
-      return checkDirectory(world, store.dataDir);
+      return checkDirectory(world, place, store.dataDir, rulesHash);
     case 'kafka':
-      return examineStore(world, store, `${store.kafka.brokers.join(', ')}; ${new URL(store.redis.url).host}`);
+      return examineStore(
+        world,
+        place,
+        rulesHash,
+        `${store.kafka.brokers.join(', ')}; ${new URL(store.redis.url).host}`,
+      );
     default:
       return store satisfies never;
   }
 }
 
-async function checkDirectory(world: CommandWorld, directory: string): Promise<Finding[]> {
+async function checkDirectory(
+  world: CommandWorld,
+  place: Place,
+  directory: string,
+  rulesHash: string | null,
+): Promise<Finding[]> {
   if (!existsSync(join(directory, databaseFile))) {
     return [found('data-directory', 'warn', 'directory-new', { path: directory })];
   }
@@ -93,8 +129,8 @@ async function checkDirectory(world: CommandWorld, directory: string): Promise<F
   } catch {
     return [found('data-directory', 'fail', 'directory-unwritable', { path: directory })];
   }
-  const store: StorePlace = { backend: 'embedded', dataDir: directory };
-  return [...(await checkFilePages(world, store)), ...(await examineStore(world, store, directory))];
+  const pages = await checkFilePages(world, place.store);
+  return [...pages, ...(await examineStore(world, place, rulesHash, directory))];
 }
 
 async function checkFilePages(world: CommandWorld, store: StorePlace): Promise<Finding[]> {
@@ -118,13 +154,18 @@ async function checkPlace(reader: DeskReader, store: StorePlace, path: string): 
     : found('data-directory', 'warn', 'directory-wide', { path, text: mode });
 }
 
-async function examineStore(world: CommandWorld, store: StorePlace, path: string): Promise<Finding[]> {
+async function examineStore(
+  world: CommandWorld,
+  place: Place,
+  rulesHash: string | null,
+  path: string,
+): Promise<Finding[]> {
+  const { store, pseudonymKey } = place;
   let reader: DeskReader | null = null;
   try {
     reader = await world.openReader(store);
-    const findings = [await checkPlace(reader, store, path)];
+    const findings = [await checkPlace(reader, store, path), ...(await checkFollowed(reader, place, rulesHash))];
     findings.push(...(await checkDaemon(world, reader, store)), ...(await checkLog(world, reader, store)));
-    const { pseudonymKey } = world.place();
     if (pseudonymKey !== null) findings.push(await checkKey(reader, world.createVault(pseudonymKey)));
     return findings;
   } catch (fault) {
@@ -253,7 +294,8 @@ async function examine(world: CommandWorld): Promise<Finding[]> {
   );
   try {
     const place = world.place();
-    findings.push(...checkRules(world, place.rulesDir), ...(await checkStore(world, place.store)));
+    const { findings: rules, hash } = checkRules(world, place.rulesDir);
+    findings.push(...rules, ...(await checkStore(world, place, hash)));
   } catch (fault) {
     // Named among the faults of the configuration already.
     if (!(fault instanceof Fault)) throw fault;

@@ -64,6 +64,15 @@ test('a change in the folder is followed; rollback goes back beside the daemon, 
   assert.equal(back.code, 0, back.stderr);
   assert.match(back.stdout, new RegExp(`${first!.hash.slice(0, 12)} decides from .* on; 1 process`));
   await follows(first!.hash);
+  const both = [first!.hash.slice(0, 12), activated!.hash.slice(0, 12)];
+  // The folder still holds the set that was left: both say which one decides.
+  await eventually(async () => (await rulesLine()).endsWith(`; ${both[1]} in the folder is not`), 10_000);
+  const doctor = (await lance(environment, 'doctor')).stdout;
+  assert.match(
+    doctor,
+    new RegExp(`rules +set ${both[0]} decides; the set of .*/rules, ${both[1]}, does not: .* chosen`),
+  );
+  assert.match(doctor, new RegExp(`remedy: lance rules activate ${both[1]} --by NAME`));
   const named = activated!.hash.slice(0, 9);
   const forth = await lance(environment, 'rules', 'activate', named, '--by', 'ana');
   assert.equal(forth.code, 0, forth.stderr);
@@ -99,6 +108,13 @@ test('with approval a set waits for a second person, bound to its hash', async (
   await follows(before);
   edit((text) => text.replace('Anders: ', 'Wieder anders: '));
   await eventually(async () => /in the folder is not$/.test(await rulesLine()), 10_000);
+  const told = () => daemon.lines.find(({ msg }) => msg === 'rules-await-approval');
+  await eventually(async () => told() !== undefined, 10_000);
+  const waiting = told();
+  const shown = String(waiting?.ruleSet).slice(0, 12);
+  assert.equal(waiting?.text, `two persons have to stand for it: lance rules approve ${shown} --by NAME`);
+  const unapproved = (await lance(environment, 'doctor')).stdout;
+  assert.match(unapproved, new RegExp(`${shown}, does not: .*\\n +remedy: lance rules approve ${shown} --by NAME`));
   const proposed = await lance(environment, 'rules', 'propose', folder, '--by', 'ana');
   assert.equal(proposed.code, 0, proposed.stderr);
   assert.match(proposed.stdout, /changed rule "[\s\S]*lance rules approve/);
