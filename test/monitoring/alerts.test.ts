@@ -19,7 +19,7 @@ const names = [...alerts.matchAll(/- alert: (\w+)/g)].map(([, name]) => name!);
 
 const checker = 'promtool';
 
-/** Series by name, in promtool's notation: a value a minute for forty minutes. */
+/** Series by name, in promtool's notation: a value a minute. */
 type Series = Readonly<Record<string, string>>;
 
 const healthy: Series = {
@@ -35,18 +35,37 @@ const healthy: Series = {
   'lance_dead_letters_total{job="lance",instance="a"}': '0x40',
 };
 
+/** Healthy to ten minutes after `minutes`. */
+function healthyFor(minutes: number): Series {
+  const lasting = Object.entries(healthy).map(([name, values]) => [name, values.replace('x40', `x${minutes + 10}`)]);
+  return Object.fromEntries(lasting);
+}
+
 function like(name: string, values: string): Series {
   const full = Object.keys(healthy).find((key) => key.startsWith(`${name}{`))!;
   return { [full]: values };
 }
 
 const idle = like('lance_phases_total', '30x40');
-const cases: readonly { what: string; change: Series; fires: readonly string[] }[] = [
+/** `at`: minutes after the beginning at which is looked; 30 if left out. */
+const cases: readonly { what: string; change: Series; fires: readonly string[]; at?: number }[] = [
   { what: 'a healthy desk', change: {}, fires: [] },
   { what: 'a desk that is gone', change: like('up', '0x40'), fires: ['LanceDown'] },
   { what: 'no bid accepted any more', change: idle, fires: ['LanceBidsNotFlowing'] },
   { what: 'no bid ever accepted', change: like('lance_phases_total', '_x40'), fires: ['LanceBidsNotFlowing'] },
   { what: 'no bid while paused', change: { ...idle, ...like('lance_paused', '1x40') }, fires: [] },
+  {
+    what: 'a pause of some hours',
+    change: { ...idle, ...like('lance_paused', '0x60 1x600') },
+    fires: [],
+    at: 299,
+  },
+  {
+    what: 'a forgotten pause',
+    change: { ...idle, ...like('lance_paused', '0x60 1x600') },
+    fires: ['LancePaused'],
+    at: 302,
+  },
   {
     what: 'nothing asked, nothing bid',
     change: { ...idle, ...like('lance_requests_received_total', '9x40') },
@@ -82,14 +101,14 @@ describeWithProgram('the alerts', checker, 'Debian: prometheus', () => {
     const directory = mkdtempSync(join(tmpdir(), 'lance-alerts-'));
     try {
       const plan = join(directory, 'plan.yml');
-      const tests = cases.map(({ what, change, fires }) => ({
+      const tests = cases.map(({ what, change, fires, at = 30 }) => ({
         name: what,
         interval: '1m',
-        input_series: Object.entries({ ...healthy, ...change }).map(([series, values]) => ({ series, values })),
+        input_series: Object.entries({ ...healthyFor(at), ...change }).map(([series, values]) => ({ series, values })),
         promql_expr_test: [
           {
             expr: 'group by (alertname) (ALERTS{alertstate="firing"})',
-            eval_time: '30m',
+            eval_time: `${at}m`,
             exp_samples: fires.map((name) => ({ labels: `{alertname="${name}"}`, value: 1 })),
           },
         ],
