@@ -36,24 +36,33 @@ export function shownBatch(vault: Vault, batchId: string): string {
   return isShown ? batchId : vault.pseudonym(`batch:${batchId}`);
 }
 
-const shortestCompanyNumber = 12;
-/** Too long for a CPF, however it is padded; most employers are written like this. */
-const surelyCompany = /^(?!000)\d{14}$/;
+/** A CNPJ or its root as people write it: groups of letters and digits. */
+const writtenCompany = /^[0-9A-Z]{2}\.[0-9A-Z]{3}\.[0-9A-Z]{3}(?:\/[0-9A-Z]{4}-\d{2})?$/;
+const rootLength = 8;
+const cpfLength = 11;
+const cnpjLength = 14;
+/** Since July 2026 a root may hold letters. One without two digits may be a name. */
+const letteredRoot = /^(?=(?:[A-Z]*\d){2})[0-9A-Z]{8}$/;
 
-/** Whether an employer's number may be a CPF, however it is written: with blanks, dots or leading zeros. */
-function mayBePerson(employerId: string, idType: number | null): boolean {
-  if (idType === 2) return true;
-  if (surelyCompany.test(employerId)) return false;
-  const bare = employerId.replace(/[\s./-]/g, '');
-  if (cnpjRules.isValid(bare)) return false;
-  const digits = bare.replace(/^0+/, '').padStart(11, '0');
-  if (cpfRules.isValid(digits, true)) return true;
-  return idType === null && employerId.length < shortestCompanyNumber;
+/**
+ * Whether it is the number of a company: a CNPJ with its check digits, or its root, both also without leading zeros, for the
+ * service sends numbers (contract, Employment link). Where it is not said that it is one, only what is too long for a CPF counts.
+ */
+function isCompany(employerId: string, idType: number | null): boolean {
+  if (idType === 2) return false;
+  const bare = writtenCompany.test(employerId) ? employerId.replace(/[./-]/g, '') : employerId;
+  if (bare.length === cnpjLength) return /^[0-9A-Z]{12}\d{2}$/.test(bare) && cnpjRules.isValid(bare);
+  if (bare.length === rootLength && idType === 1 && letteredRoot.test(bare)) return true;
+  if (!/^\d{1,13}$/.test(bare)) return false;
+  if (bare.length > cpfLength) return cnpjRules.isValid(bare.padStart(cnpjLength, '0'));
+  if (idType !== 1) return false;
+  if (bare.length <= rootLength) return true;
+  return cnpjRules.isValid(bare.padStart(cnpjLength, '0')) && !cpfRules.isValid(bare.padStart(cpfLength, '0'), true);
 }
 
-/** An employer's number as it was received; a pseudonym where the employer may be a person. */
+/** The number of a company as it was received, a pseudonym of all else: it may be of a person, or name one. */
 export function shownEmployer(vault: Vault, employerId: string | null, idType: number | null): string | null {
-  if (employerId === null || !mayBePerson(employerId, idType)) return employerId;
+  if (employerId === null || isCompany(employerId, idType)) return employerId;
   return vault.pseudonym(`employer:${employerId}`);
 }
 

@@ -48,6 +48,10 @@ test('the number of an employer that is a company stays as it is (defect line 13
     ['01234567000195', 1],
     ['01.234.567/0001-95', 1],
     ['01234567', 1],
+    ['1234567', 1],
+    ['1234567000195', 1],
+    ['191', 1],
+    ['12ABC345', 1],
     ['01234567000195', null],
     ['00000000000191', 1],
     ['12ABC34501DE35', 1],
@@ -58,6 +62,21 @@ test('the number of an employer that is a company stays as it is (defect line 13
     const [entry] = result.entries;
     assert.ok(entry?.topic === 'auctions' && entry.record.kind === 'requested');
     assert.equal(entry.record.request.employerId, numeroInscricaoEmpregador);
+  }
+});
+
+test('what is no company stands for its employer as a pseudonym, whatever its type (defect line 13)', () => {
+  const texts = [
+    ...['ZULMIRA PLANTADA', 'ZULMIRA', 'ZULMIRAP', `${plantedCpf} Zulmira`, `ref ${plantedCpf} x`, `A${plantedCpf}`],
+    ...[`${plantedCpf}A`, `${plantedCpf}1`, `11${plantedCpf}1`, `000${plantedCpf}`, ' 9 1 5 8 2 5 7 5 4 3 6 '],
+  ];
+  for (const numeroInscricaoEmpregador of texts) {
+    for (const codigo of [1, 2, null]) {
+      const employment = { inscricaoEmpregador: { codigo }, numeroInscricaoEmpregador };
+      const link = { cpf: Number(plantedCpf), matricula: 'm', elegivel: true, ...employment };
+      const shown = [reading([{ ...request, ...employment }]), reading({ codigoRequisicao: 'l-1', vinculos: [link] })];
+      for (const result of shown) assert.deepEqual(plantedIn(JSON.stringify(result)), [], numeroInscricaoEmpregador);
+    }
   }
 });
 

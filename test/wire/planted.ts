@@ -56,6 +56,8 @@ const link = {
   numeroInscricaoEmpregador: plantedCpf,
   nomeEmpregador: 'Zulmira Plantada',
 };
+/** In place of a company's number. */
+const employer = { inscricaoEmpregador: { codigo: 1 }, numeroInscricaoEmpregador: 'ZULMIRA PLANTADA' };
 const request = { numeroSolicitacao: 7, valorLiberado: 1_000, numeroParcelas: 12, ...link, ...planted };
 
 /** Every kind of webhook, and of each what can be wrong with it, full of what must not be found. */
@@ -72,6 +74,17 @@ export const plantedBodies: Record<string, unknown> = {
       inscricaoEmpregador: { codigo: 1 },
       numeroInscricaoEmpregador: `000${plantedCpf}`,
     },
+    ...[
+      'ZULMIRA PLANTADA',
+      'ZULMIRA',
+      `${plantedCpf} ZULMIRA`,
+      `ref ${plantedCpf} x`,
+      `A${plantedCpf}`,
+      `${plantedCpf}A`,
+    ].map((numeroInscricaoEmpregador, index) => ({
+      ...request,
+      ...{ numeroSolicitacao: 20 + index, inscricaoEmpregador: { codigo: 1 }, numeroInscricaoEmpregador },
+    })),
     { ...request, numeroSolicitacao: 13, CodigoLote: 'Zulmira Plantada 915.825.754-36' },
     { ...request, numeroSolicitacao: 14, DataHoraFimLeilao: plantedText, dataNascimento: plantedText },
     { ...request, numeroSolicitacao: plantedText },
@@ -107,7 +120,10 @@ export const plantedBodies: Record<string, unknown> = {
     codigoRequisicao: 'Zulmira Plantada',
     endpoint: '/trabalhadores/listar-autorizados',
     ...planted,
-    payload: { ...planted, vinculos: [{ ...link, ...planted }, { ...link, cpf: plantedText }, plantedText] },
+    payload: {
+      ...planted,
+      vinculos: [{ ...link, ...planted }, { ...link, ...employer }, { ...link, cpf: plantedText }, plantedText],
+    },
   },
   contemplated: {
     CodigoRequisicao: 'c-1',
