@@ -36,11 +36,11 @@ import type { Chance, Clock } from './domain/clock.ts';
 import type { EpochMs } from './domain/glossary.ts';
 import type { SteadyClock } from './domain/steady-clock.ts';
 import type { Vault } from './domain/vault.ts';
-import type { Fault } from './errors.ts';
+import { Fault } from './errors.ts';
 import type { Addresses } from './http/address.ts';
 import type { ApiParts } from './http/api/api.ts';
 import { type BodyReader, bodyReader, createDoor, type Door } from './http/door.ts';
-import type { Journal } from './http/journal.ts';
+import { createRepeatLimit, type Journal } from './http/journal.ts';
 import { createLagWatch, type LagWatch } from './http/lag.ts';
 import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
@@ -111,7 +111,7 @@ const stallMs = 15_000;
 /** So long a process is not ready after its log has refused a webhook: nothing else may be appended that tells it is well again. */
 const refusalMs = 5_000;
 
-type DeskGauges = Omit<GaugeSample, 'doorInFlight' | 'consumerLag' | 'consumerLagMs' | 'ruleSetRefused'>;
+type DeskGauges = Omit<GaugeSample, 'ready' | 'doorInFlight' | 'consumerLag' | 'consumerLagMs' | 'ruleSetRefused'>;
 
 /** Characters of a hash that are shown to people. */
 const shownHash = 12;
@@ -134,6 +134,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   await claimKey(parts.store.log, parts.vault);
   const restored = await noBidReceivedBefore(parts.store);
   const metrics = createMetrics();
+  const tellers: Tellers = { metrics, journal, limit: createRepeatLimit(() => performance.now()) };
   const lagWatch = createLagWatch();
   const rules = createRuleDesk({
     ...parts,
@@ -141,17 +142,21 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     watch: parts.ruleWatch,
     approval: config.rules.approval,
     policyOf: createPolicyMaker(config),
-    onEvent: ruleJournal(journal),
+    onEvent: ruleJournal(tellers),
   });
   const orders = createOrderJournal(journal);
   const { desk, keeper } = config.roles.includes('desk')
-    ? deskOf(parts, metrics, rules, orders, restored)
+    ? deskOf(parts, tellers, rules, orders, restored)
     : { desk: null, keeper: null };
   // A process that only takes webhooks in stamps them with a time that has to be right.
-  const doorTime = desk === null ? doorTimeOf(parts, metrics) : null;
-  const flowDesk = desk === null ? null : flowDeskOf(parts, desk, metrics);
+  const doorTime = desk === null ? doorTimeOf(parts, tellers) : null;
+  const flowDesk = desk === null ? null : flowDeskOf(parts, desk, tellers);
   const refusals = createRefusals(() => performance.now());
-  const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, metrics, refusals);
+  const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, tellers, refusals);
+  const checks = [
+    ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders)),
+    ...(door === null ? [] : [webhookCheck(parts, refusals)]),
+  ];
   const server = createServer({
     door,
     webhookTokens: config.http.webhookTokens,
@@ -159,12 +164,9 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     trustedProxies: config.http.trustedProxies,
     monotonicMs: () => performance.now(),
     progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
-    checks: [
-      ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders)),
-      ...(door === null ? [] : [webhookCheck(parts, refusals)]),
-    ],
+    checks,
     api: config.api.tokens.length === 0 ? null : apiOf(parts),
-    metricsText: () => metricsText({ ...parts, rules, metrics, lagWatch, desk, door }),
+    metricsText: () => metricsText({ ...parts, rules, metrics, lagWatch, desk, door, checks }),
     onFault: (text) => journal.error('http-fault', { text }),
     onRefusal: (report) => {
       metrics.observeRefusal(report);
@@ -218,17 +220,26 @@ function addressesOf({ http }: Config): Addresses {
 
 /** What the log refused lately: what was not taken a moment ago will not be taken now, as far as anybody knows. */
 function createRefusals(monotonicMs: () => number) {
-  let refusedAt = Number.NEGATIVE_INFINITY;
+  let last: { atMs: number; why: string } | null = null;
   return {
-    refused: () => {
-      refusedAt = monotonicMs();
+    refused: (fault: unknown) => {
+      last = { atMs: monotonicMs(), why: fault instanceof Fault ? fault.message : 'a fault of our own' };
     },
     taken: () => {
-      refusedAt = Number.NEGATIVE_INFINITY;
+      last = null;
     },
-    isRecent: () => monotonicMs() - refusedAt < refusalMs,
+    /** Null where none was refused a moment ago. */
+    recent: () => (last !== null && monotonicMs() - last.atMs < refusalMs ? last.why : null),
   };
 }
+/** Where it is told what happens: counted all of it, written down what is not the same again. */
+type Tellers = { metrics: Metrics; journal: Journal; limit: ReturnType<typeof createRepeatLimit> };
+
+function tellFault({ metrics, journal, limit }: Tellers, { code, message }: { code: string; message: string }): void {
+  metrics.countFault(code);
+  limit(`fault ${code} ${message}`, (leftOut) => journal.error('fault', { code, text: message, leftOut }));
+}
+
 type Refusals = ReturnType<typeof createRefusals>;
 
 /** Ready for webhooks means that one would be stored. */
@@ -239,13 +250,15 @@ function webhookCheck({ store, config }: EngineParts, refusals: Refusals): Readi
       // Twice: for the log, and for what the views write of it.
       const why = store.unwritable?.(2 * config.http.bodyLimitBytes) ?? null;
       if (why !== null) return `webhooks are not stored: ${why}`;
-      return refusals.isRecent() ? 'webhooks are not stored: the log refused one a moment ago' : null;
+      const refused = refusals.recent();
+      return refused === null ? null : `webhooks are not stored: a moment ago one was refused: ${refused}`;
     },
   };
 }
 
-function doorOf(parts: EngineParts, readBody: BodyReader, metrics: Metrics, refusals: Refusals): Door {
+function doorOf(parts: EngineParts, readBody: BodyReader, tellers: Tellers, refusals: Refusals): Door {
   const { store, clock, config, journal } = parts;
+  const { metrics, limit } = tellers;
   return createDoor({
     append: timedAppend(store.appendAtDoor, clock, metrics, refusals),
     readBody,
@@ -259,7 +272,13 @@ function doorOf(parts: EngineParts, readBody: BodyReader, metrics: Metrics, refu
         journal.error('alarm', { code: 'webhook-failed' });
       }
       if (problem !== null || deadLetters > 0) {
-        journal.warn('webhook-problem', { status, kind: event, requests, deadLetters, problem, durationMs });
+        const what = { status, kind: event, requests, deadLetters, problem, durationMs };
+        // What a sender is asked to send again comes as often as it does: told with its cause, and not each time.
+        if (status !== 503) journal.warn('webhook-problem', what);
+        else {
+          const text = refusals.recent();
+          limit(`webhook ${problem} ${text}`, (leftOut) => journal.warn('webhook-problem', { ...what, text, leftOut }));
+        }
       }
     },
   });
@@ -267,7 +286,7 @@ function doorOf(parts: EngineParts, readBody: BodyReader, metrics: Metrics, refu
 
 function deskOf(
   parts: EngineParts,
-  metrics: Metrics,
+  tellers: Tellers,
   rules: RuleDesk,
   orders: OrderJournal,
   restored: EpochMs,
@@ -286,7 +305,7 @@ function deskOf(
           settings: snapshotSettings,
           partitions: () => desk.partitions(),
           onProgress,
-          onFault: (fault) => journal.error('fault', { code: fault.code, text: fault.message }),
+          onFault: (fault) => tellFault(tellers, fault),
         });
   const desk = createDesk({
     ...parts,
@@ -299,14 +318,14 @@ function deskOf(
       orders.hear(state);
     },
     encodeBid: (requestId, offer) => encodeBid({ requestId, offer, contacts: config.contacts }),
-    observer: observerOf(metrics, journal, parts.onStep),
+    observer: observerOf(tellers, parts.onStep),
     ...(keeper === null ? {} : { restoreViews: keeper.restore, onRebuild: onProgress }),
   });
   return { desk, keeper };
 }
 
 /** Contracts and withdrawals; a pause of the desk keeps them from writing too. */
-function flowDeskOf({ store, config, journal, onStep, ...parts }: EngineParts, desk: Desk, metrics: Metrics): FlowDesk {
+function flowDeskOf({ store, config, journal, onStep, ...parts }: EngineParts, desk: Desk, tellers: Tellers): FlowDesk {
   return createFlowDesk({
     ...parts,
     ...store,
@@ -316,28 +335,33 @@ function flowDeskOf({ store, config, journal, onStep, ...parts }: EngineParts, d
     observer: (event) => {
       if (event.kind === 'step') onStep(event.step);
       else if (event.kind === 'alarm') {
-        metrics.countAlarm(event.code);
+        tellers.metrics.countAlarm(event.code);
         journal.error('alarm', { code: event.code, flowId: event.flowId, text: event.text });
-      } else journal.error('fault', { code: event.code, text: event.message });
+      } else tellFault(tellers, event);
     },
   });
 }
 
-function observerOf(metrics: Metrics, journal: Journal, onStep: (step: Step) => void): DeskObserver {
+function observerOf(tellers: Tellers, onStep: (step: Step) => void): DeskObserver {
+  const { metrics, journal, limit } = tellers;
   return (event) => {
+    if (event.kind === 'fault') return tellFault(tellers, event);
     metrics.observeDesk(event);
     if (event.kind === 'step') onStep(event.step);
     else if (event.kind === 'alarm')
       journal.error('alarm', { code: event.code, requestId: event.requestId, text: event.text });
-    else if (event.kind === 'fault') journal.error('fault', { code: event.code, text: event.message });
     else if (event.kind === 'time') tellTime(event, journal);
-    else if (event.kind === 'log-refused') journal.error('log-refused', { topic: event.topic });
+    else if (event.kind === 'log-refused') {
+      const { topic, message } = event;
+      limit(`log ${topic} ${message}`, (leftOut) => journal.error('log-refused', { topic, text: message, leftOut }));
+    }
+    return undefined;
   };
 }
 
-function doorTimeOf(parts: EngineParts, metrics: Metrics): TimeWatch {
-  const { clock, service, store, config, journal } = parts;
-  const observer = observerOf(metrics, journal, parts.onStep);
+function doorTimeOf(parts: EngineParts, tellers: Tellers): TimeWatch {
+  const { clock, service, store, config } = parts;
+  const observer = observerOf(tellers, parts.onStep);
   return createTimeWatch({ clock, service, log: store.log, settings: config.bidding, observer, stopping: () => false });
 }
 
@@ -369,7 +393,7 @@ function apiOf({ store, config, vault, clock, mapping, journal, version, readBod
   };
 }
 
-function ruleJournal(journal: Journal): (event: RuleEvent) => void {
+function ruleJournal({ metrics, journal }: Tellers): (event: RuleEvent) => void {
   return (event) => {
     switch (event.kind) {
       case 'rules-live':
@@ -386,6 +410,7 @@ function ruleJournal(journal: Journal): (event: RuleEvent) => void {
       case 'rules-approval-kept':
         return journal.warn(event.kind, { text: event.text });
       case 'fault':
+        metrics.countFault(event.code);
         return journal.warn('rules-fault', { code: event.code, text: event.text });
       default:
         return event satisfies never;
@@ -438,7 +463,7 @@ function timedAppend(
     try {
       await append(entries);
     } catch (fault) {
-      refusals.refused();
+      refusals.refused(fault);
       throw fault;
     }
     refusals.taken();
@@ -505,9 +530,16 @@ function readinessChecks(
 }
 
 async function metricsText(
-  parts: EngineParts & { rules: RuleDesk; metrics: Metrics; lagWatch: LagWatch; desk: Desk | null; door: Door | null },
+  parts: EngineParts & {
+    rules: RuleDesk;
+    metrics: Metrics;
+    lagWatch: LagWatch;
+    desk: Desk | null;
+    door: Door | null;
+    checks: readonly ReadinessCheck[];
+  },
 ): Promise<string> {
-  const { store, clock, metrics, lagWatch, desk, door } = parts;
+  const { store, clock, metrics, lagWatch, desk, door, checks } = parts;
   const now = clock.now();
   let behind = 0;
   let behindMs = 0;
@@ -517,6 +549,7 @@ async function metricsText(
     behindMs = Math.max(behindMs, lagWatch.seen(partition, end, applied, clock.monotonicMs()));
   }
   metrics.setGauges({
+    ready: Object.fromEntries(checks.map(({ name, missing }) => [name, missing() === null])),
     doorInFlight: door?.inFlight() ?? 0,
     consumerLag: { auctions: behind },
     consumerLagMs: { auctions: behindMs },

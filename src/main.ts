@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { Command, InvalidArgumentError } from 'commander';
 import { type AnchorPlace, anchorFileOf } from './adapters/embedded/anchor.ts';
-import { isHeld } from './adapters/embedded/database.ts';
+import { isHeld, tooLittleSpace } from './adapters/embedded/database.ts';
 import { quickCheck } from './adapters/embedded/quick-check.ts';
 import { openEmbeddedReader } from './adapters/embedded/reader.ts';
 import { openSetBack as openEmbeddedSetBack, openEmbeddedStore } from './adapters/embedded/store.ts';
@@ -618,6 +618,8 @@ registerCommands(program, {
   openWhole,
   openSetBack,
   quickCheck: async (store, timeoutMs) => (store.backend === 'embedded' ? quickCheck(store.dataDir, timeoutMs) : null),
+  tooLittleSpace: (store, neededBytes) =>
+    store.backend === 'embedded' ? tooLittleSpace(store.dataDir, neededBytes) : null,
   readConfig: () => readConfig(process.env, readText),
   createVault,
   readRules: readRuleFiles,

@@ -102,8 +102,9 @@ export function createDesk(world: DeskWorld): Desk {
     await act(rows);
   }
 
-  function onLogRefused(): void {
-    observer({ kind: 'log-refused', topic: 'auctions' });
+  function onLogRefused(fault: unknown): void {
+    const message = fault instanceof Fault ? fault.message : 'a fault of our own';
+    observer({ kind: 'log-refused', topic: 'auctions', message });
   }
 
   function onQueryRefused(requestIds: readonly RequestId[], reason: QueryFailure): void {

@@ -45,7 +45,7 @@ export type DeskEvent =
   /** Whether the time of day is believed has changed; `movedMs`: by how much the other clock is ahead of the time kept. */
   | { kind: 'time'; doubt: TimeDoubt | null; movedMs: number }
   | { kind: 'attempt'; outcome: string }
-  | { kind: 'log-refused'; topic: Topic }
+  | { kind: 'log-refused'; topic: Topic; message: string }
   /** How much each candidate policy counts in the curve just made: ways to read a histogram, and dimensions of segments. */
   | { kind: 'weights'; readings: readonly Weight[]; segments: readonly Weight[] }
   | { kind: 'fault'; code: string; message: string };

@@ -35,6 +35,11 @@ export const doctorEn: Texts['doctor'] = {
     'store-unreadable': ({ text }) => [String(text), 'see whether the file was changed and go back to a copy'],
     'daemon-live': ({ count }) => [`running (${count})`],
     'daemon-none': () => ['none is running', 'start it by lance run'],
+    'disk-full': ({ text }) => [String(text), 'free space there; the desk goes on by itself, without a restart'],
+    'daemon-unwritten': () => [
+      'a process has the directory and cannot write a sign of life: the disk is full',
+      'free space; a restart does not help',
+    ],
     'daemon-silent': () => [
       'the directory is taken, but its process gives no sign',
       'see its journal; restart it if it hangs',

@@ -38,6 +38,11 @@ export const doctorPt = {
     'store-unreadable': ({ text }: DoctorFigures) => [String(text), 'veja se o arquivo foi mudado e volte a uma cópia'],
     'daemon-live': ({ count }: DoctorFigures) => [`rodando (${count})`],
     'daemon-none': () => ['nenhum está rodando', 'inicie com lance run'],
+    'disk-full': ({ text }: DoctorFigures) => [String(text), 'libere espaço; a mesa segue sozinha, sem reiniciar'],
+    'daemon-unwritten': () => [
+      'um processo tem o diretório e não consegue gravar sinal de vida: o disco está cheio',
+      'libere espaço; reiniciar não ajuda',
+    ],
     'daemon-silent': () => [
       'o diretório está tomado, mas o processo não dá sinal',
       'veja o diário dele; reinicie se estiver parado',

@@ -26,6 +26,8 @@ const connectTimeoutMs = 3_000;
 /** Enough for some gigabytes on a disk of today. */
 const quickCheckTimeoutMs = 30_000;
 const hashLength = 12;
+/** The setting's default, where the configuration cannot be read. */
+const usualBodyBytes = 5_000_000;
 const databaseFile = 'lance.sqlite';
 const earliestYear = 2025;
 const latestYear = 2100;
@@ -115,6 +117,13 @@ async function checkStore(world: CommandWorld, place: Place, rulesHash: string |
   }
 }
 
+/** A desk takes webhooks only while twice the longest one would find room. */
+function fullDisk(world: CommandWorld, store: StorePlace): string | null {
+  const config = world.readConfig();
+  const bodyLimitBytes = config.kind === 'config' ? config.config.http.bodyLimitBytes : usualBodyBytes;
+  return world.tooLittleSpace(store, 2 * bodyLimitBytes);
+}
+
 async function checkDirectory(
   world: CommandWorld,
   place: Place,
@@ -129,8 +138,12 @@ async function checkDirectory(
   } catch {
     return [found('data-directory', 'fail', 'directory-unwritable', { path: directory })];
   }
-  const pages = await checkFilePages(world, place.store);
-  return [...pages, ...(await examineStore(world, place, rulesHash, directory))];
+  const full = fullDisk(world, place.store);
+  return [
+    ...(full === null ? [] : [found('data-directory', 'fail', 'disk-full', { text: full })]),
+    ...(await checkFilePages(world, place.store)),
+    ...(await examineStore(world, place, rulesHash, directory)),
+  ];
 }
 
 async function checkFilePages(world: CommandWorld, store: StorePlace): Promise<Finding[]> {
@@ -189,8 +202,11 @@ async function checkDaemon(world: CommandWorld, reader: DeskReader, store: Store
   const late = live.filter((process) => process.revision < revision).length;
   const findings: Finding[] = [];
   if (!held) findings.push(found('daemon', 'warn', 'daemon-none'));
-  else if (live.length === 0) findings.push(found('daemon', 'fail', 'daemon-silent'));
-  else findings.push(found('daemon', 'ok', 'daemon-live', { count: live.length }));
+  else if (live.length === 0) {
+    // Its sign of life is a row of the store.
+    const why = fullDisk(world, store) === null ? 'daemon-silent' : 'daemon-unwritten';
+    findings.push(found('daemon', 'fail', why));
+  } else findings.push(found('daemon', 'ok', 'daemon-live', { count: live.length }));
   if (held && late > 0) findings.push(found('control', 'fail', 'control-late', { count: late }));
   if (pause === null) findings.push(found('control', 'ok', 'control-free'));
   else findings.push(found('control', 'warn', 'control-paused', { by: pause.by, text: pause.reason }));

@@ -79,6 +79,8 @@ export type CommandWorld = {
   openSetBack: (store: StorePlace) => Promise<SetBackStore | null>;
   /** Whether the pages of the store's file fit together; null where there is no file. Gives up after `timeoutMs`. */
   quickCheck: (store: StorePlace, timeoutMs: number) => Promise<QuickCheck | null>;
+  /** Why something of that size would not be stored there; null where nothing is known against it. */
+  tooLittleSpace: (store: StorePlace, neededBytes: number) => string | null;
   readConfig: () => ConfigResult;
   createVault: (secret: string) => Vault;
   /** Throws `rules-refused`. */

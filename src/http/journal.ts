@@ -41,6 +41,7 @@ const fields = {
   status: 'number',
   durationMs: 'number',
   count: 'number',
+  leftOut: 'number',
   requests: 'number',
   deadLetters: 'number',
   partition: 'number',
@@ -84,6 +85,26 @@ export function createJournal(level: JournalLevel, destination?: DestinationStre
       logger[severity](allowed(given), code.test(event) ? event : 'unnamed-event');
     };
   return { info: write('info'), warn: write('warn'), error: write('error') };
+}
+
+const repeatMs = 5_000;
+/** Causes that are told apart; texts of faults are few, but nothing says so. */
+const mostCauses = 100;
+
+/** Lets what comes again and again be told once every few seconds for each cause: `tell` hears how many were left out since. */
+export function createRepeatLimit(monotonicMs: () => number): (cause: string, tell: (leftOut: number) => void) => void {
+  const told = new Map<string, { atMs: number; leftOut: number }>();
+  return (cause, tell) => {
+    const before = told.get(cause);
+    const nowMs = monotonicMs();
+    if (before !== undefined && nowMs - before.atMs < repeatMs) {
+      before.leftOut += 1;
+      return;
+    }
+    if (before === undefined && told.size >= mostCauses) told.clear();
+    told.set(cause, { atMs: nowMs, leftOut: 0 });
+    tell(before?.leftOut ?? 0);
+  };
 }
 
 /** What the list allows, at run time too: callers may hand on objects that hold more than their type says. */

@@ -25,6 +25,8 @@ export type GaugeSample = {
   paused: boolean;
   ruleSetRefused: boolean;
   timeDoubted: boolean;
+  /** Of each check of readiness, whether it holds. */
+  ready: Readonly<Record<string, boolean>>;
 };
 
 /** Alarms of neither desk: of the door, and of the store. */
@@ -34,6 +36,8 @@ export type Metrics = {
   observeDesk: (event: DeskEvent) => void;
   /** Of what follows a won bid, of the door, or of the store. */
   countAlarm: (code: FlowAlarm | (typeof furtherAlarms)[number]) => void;
+  /** Of what is beside the desk: flows, snapshots, rules. */
+  countFault: (code: string) => void;
   observeDoor: (report: DoorReport) => void;
   observeRefusal: (report: RefusalReport) => void;
   observeAppend: (durationMs: number) => void;
@@ -61,6 +65,7 @@ export function createMetrics(): Metrics {
   return {
     observeDesk: desk.observe,
     countAlarm: (code) => counters.alarms.inc({ code }),
+    countFault: desk.countFault,
     observeDoor: (report) => {
       counters.webhooks.inc({ event: report.event, status: String(report.status) });
       if (report.problem !== null) counters.webhookProblems.inc({ problem: report.problem });
@@ -167,6 +172,7 @@ function makeGauges(registry: Registry) {
     ),
     paused: gauge('paused', '1 while an operator has paused bidding.', []),
     timeDoubted: gauge('time_doubted', '1 while the time of day is not believed and bidding is closed for it.', []),
+    ready: gauge('ready', '1 while this check of readiness holds, as /readyz tells it.', ['check']),
     ruleSetRefused: gauge('rule_set_refused', '1 while the rule files are refused and older rules are followed.', []),
   };
 }
@@ -187,6 +193,7 @@ function setGauges(gauges: Gauges, sample: GaugeSample): void {
   for (const [topic, lagMs] of Object.entries(sample.consumerLagMs)) gauges.lagAge.set({ topic }, lagMs / 1_000);
   gauges.paused.set(sample.paused ? 1 : 0);
   gauges.timeDoubted.set(sample.timeDoubted ? 1 : 0);
+  for (const [check, holds] of Object.entries(sample.ready)) gauges.ready.set({ check }, holds ? 1 : 0);
   gauges.ruleSetRefused.set(sample.ruleSetRefused ? 1 : 0);
 }
 
@@ -231,7 +238,7 @@ function deskObserver(
   counters: Counters,
   durations: Durations,
   gauges: Gauges,
-): { observe: (event: DeskEvent) => void; tell: () => void } {
+): { observe: (event: DeskEvent) => void; countFault: (code: string) => void; tell: () => void } {
   const passCode = limitedLabel();
   const attemptOutcome = limitedLabel();
   const faultCode = limitedLabel();
@@ -241,6 +248,7 @@ function deskObserver(
   const phase = tallyOf((name) => counters.phases.labels({ phase: name }));
   const attempt = tallyOf((name) => counters.attempts.labels({ outcome: name }));
   const stage = seriesOf((name) => durations.stages.labels({ stage: name }));
+  const countFault = (code: string): void => counters.faults.inc({ code: faultCode(code) });
   const observe: (event: DeskEvent) => void = (event) => {
     switch (event.kind) {
       case 'step':
@@ -269,13 +277,14 @@ function deskObserver(
           gauges.segmentWeight.set({ dimensions: dimensions(name) }, weight);
         return undefined;
       case 'fault':
-        return counters.faults.inc({ code: faultCode(event.code) });
+        return countFault(event.code);
       default:
         return event satisfies never;
     }
   };
   return {
     observe,
+    countFault,
     tell: () => {
       for (const { tell } of [step, record, phase, attempt]) tell();
     },

@@ -35,7 +35,13 @@ type ServerLimits = VisitorLimits & {
 
 /** What is told of a request that was turned away, for metrics and journal. Carries no token. */
 export type RefusalReport = {
-  problem: 'failed-login' | 'too-many-failed-logins' | 'too-many-requests' | 'bodies-full' | 'connection-limit';
+  problem:
+    | 'failed-login'
+    | 'too-many-failed-logins'
+    | 'too-many-requests'
+    | 'bodies-full'
+    | 'queue-full'
+    | 'connection-limit';
   /** Where a token was shown. */
   at: 'webhooks' | 'api' | null;
   /** Of the sender; null where it is not told one by one. */
@@ -180,7 +186,7 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
   );
   app.setNotFoundHandler((_request, reply) => notFound(reply));
   app.setErrorHandler((error: FastifyError, _request, reply) => answerError(error, reply, onFault));
-  if (door !== null && serves.has('webhooks')) addWebhooks(app, door, bodies);
+  if (door !== null && serves.has('webhooks')) addWebhooks(app, door, common);
   addHealth(app, common);
   if (serves.has('metrics')) addMetrics(app, common);
   if (api !== null && guard !== null && serves.has('api')) addApi(app, { ...api, guard, bodies });
@@ -265,10 +271,11 @@ function tooMany(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return isOfApi(request) ? apiProblem(reply, 'too-many', detail) : problem(reply, 429, 'too-many', detail);
 }
 
-function addWebhooks(app: FastifyInstance, door: Door, bodies: Bodies): void {
+function addWebhooks(app: FastifyInstance, door: Door, { bodies, onRefusal }: Common): void {
   app.post(webhookRoute, {
     onRequest: async (request: FastifyRequest, reply: FastifyReply) => {
       if (door.isFull()) {
+        onRefusal({ problem: 'queue-full', at: 'webhooks', address: null, isNews: false });
         return problem(
           reply.header('retry-after', '2'),
           503,

@@ -1,7 +1,7 @@
 /** Metrics that Prometheus' own checker accepts, with a budget of series; a journal that writes what is on its list and no more. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createJournal, type JournalFields } from '../../src/http/journal.ts';
+import { createJournal, createRepeatLimit, type JournalFields } from '../../src/http/journal.ts';
 import { createMetrics, type Metrics } from '../../src/http/metrics.ts';
 
 function fill(metrics: Metrics): void {
@@ -45,6 +45,7 @@ function fill(metrics: Metrics): void {
     paused: true,
     ruleSetRefused: true,
     timeDoubted: true,
+    ready: { gate: true, webhooks: false },
   });
 }
 
@@ -55,6 +56,7 @@ test('what happened is counted, in base units', async () => {
   for (const line of [
     'lance_webhooks_total{event="requests",status="200"} 1',
     'lance_requests_received_total 5',
+    'lance_ready{check="webhooks"} 0',
     'lance_phases_total{phase="passed"} 1',
     'lance_passes_total{code="margin-missing"} 1',
     'lance_bid_attempts_total{outcome="accepted"} 1',
@@ -135,4 +137,20 @@ test('the journal writes allow-listed fields in their form and drops the rest', 
       { level: 50, msg: 'unnamed-event' },
     ],
   );
+});
+
+test('what comes again and again is told once in five seconds for each cause, with how often it was not told', () => {
+  let nowMs = 0;
+  const limit = createRepeatLimit(() => nowMs);
+  const told: [cause: string, atMs: number, leftOut: number][] = [];
+  for (nowMs = 0; nowMs < 12_000; nowMs += 100) {
+    limit('full', (leftOut) => told.push(['full', nowMs, leftOut]));
+    if (nowMs === 7_000) limit('broken', (leftOut) => told.push(['broken', nowMs, leftOut]));
+  }
+  assert.deepEqual(told, [
+    ['full', 0, 0],
+    ['full', 5_000, 49],
+    ['broken', 7_000, 0],
+    ['full', 10_000, 49],
+  ]);
 });

@@ -32,6 +32,9 @@ const healthy: Series = {
   'lance_consumer_lag_seconds{job="lance",instance="a",topic="auctions"}': '1x40',
   'lance_rule_set_refused{job="lance",instance="a"}': '0x40',
   'lance_alarms_total{job="lance",instance="a",code="foreign-bid"}': '3x40',
+  'lance_ready{job="lance",instance="a",check="webhooks"}': '1x40',
+  'lance_webhook_problems_total{job="lance",instance="a",problem="log-refused"}': '3x40',
+  'lance_http_refusals_total{job="lance",instance="a",problem="bodies-full"}': '3x40',
   'lance_dead_letters_total{job="lance",instance="a"}': '0x40',
 };
 
@@ -82,6 +85,23 @@ const cases: readonly { what: string; change: Series; fires: readonly string[]; 
   { what: 'refused rules', change: like('lance_rule_set_refused', '1x40'), fires: ['LanceRuleSetRefused'] },
   { what: 'another alarm', change: like('lance_alarms_total', '3x25 4x15'), fires: ['LanceAlarm'] },
   { what: 'a first alarm', change: like('lance_alarms_total', '_x25 1x15'), fires: ['LanceAlarm'] },
+  { what: 'a full disk', change: like('lance_ready', '0x40'), fires: ['LanceNotReady'] },
+  { what: 'not ready for a moment', change: like('lance_ready', '1x28 0x1 1x10'), fires: [] },
+  {
+    what: 'a refused webhook',
+    change: like('lance_webhook_problems_total', '3x27 4x15'),
+    fires: ['LanceWebhooksRefused'],
+  },
+  {
+    what: 'a first refused webhook',
+    change: like('lance_webhook_problems_total', '_x27 1x15'),
+    fires: ['LanceWebhooksRefused'],
+  },
+  {
+    what: 'no room for a body',
+    change: like('lance_http_refusals_total', '3x27 9x15'),
+    fires: ['LanceWebhooksRefused'],
+  },
   { what: 'a dead letter', change: like('lance_dead_letters_total', '0x25 1x15'), fires: ['LanceDeadLetters'] },
 ];
 

@@ -10,6 +10,9 @@ import { noSmallDisk, withSmallDisk } from '../small-disk.ts';
 
 const mainFile = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
 
+/** Longer than a desk that cannot write shows no life. */
+const refusingMs = 6_000;
+
 function webhook(daemon: Daemon, id: number): Promise<number> {
   const body = JSON.stringify({
     CodigoLote: 'L',
@@ -54,6 +57,28 @@ export const scenario: Scenario = {
       const full = await readiness(daemon);
       assert.equal(full.status, 503, 'ready although webhooks are not stored');
       assert.match(full.text, /\[-\] webhooks: .*free some space|\[-\] webhooks: .*full/);
+      const metrics = await (await fetch(`${daemon.url}/metrics`)).text();
+      assert.match(metrics, /^lance_ready\{check="webhooks"\} 0$/m);
+      assert.match(metrics, /^lance_webhook_problems_total\{problem="log-refused"\} [1-9]/m);
+      const refusedAt = performance.now();
+      let refusals = 0;
+      for (let id = 500; performance.now() - refusedAt < refusingMs; id += 1) {
+        if ((await webhook(daemon, id)) === 503) refusals += 1;
+      }
+      const told = daemon
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('log-refused'));
+      assert.ok(refusals > 20 && told.length > 0, `${refusals} refused, ${told.length} lines`);
+      // One line for each cause every five seconds, from the door and from the desk.
+      assert.ok(told.length <= 8, `${told.length} lines for ${refusals} refusals`);
+      assert.ok(
+        told.every((line) => /full/.test(line)),
+        told[0],
+      );
+      const doctor = await command(daemon, directory, 'doctor', '--json');
+      assert.match(doctor.said, /"finding":"disk-full"/);
+      assert.doesNotMatch(doctor.said, /"finding":"daemon-silent"/);
       const pause = await command(daemon, directory, 'pause', '--by', 'ana', '--reason', 'cheio');
       assert.ok(pause.code === 74 || pause.code === 0, `pause ended with ${pause.code}: ${pause.said}`);
       assert.match(pause.said, pause.code === 74 ? /SIGTERM/ : /revis/, 'pause does not say what holds');
