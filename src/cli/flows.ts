@@ -10,6 +10,7 @@ import { flowView } from '../http/api/views.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { type OpenSealed, shownRecord } from '../origination/shown-flows.ts';
 import { transitions } from '../origination/transitions.ts';
+import { parseJson } from '../wire/json.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
@@ -192,14 +193,15 @@ function askerOf({ by, key }: Order): { by: string; key: string } {
 
 function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown {
   const { flows } = world.format.texts;
-  let value: unknown;
+  let text: string;
   try {
-    value = JSON.parse(world.readText(path));
+    text = world.readText(path);
   } catch {
-    // The parser's own message quotes the text, which names a worker.
     throw new Fault('configuration-invalid', flows.unreadable(path));
   }
-  const read = schema.safeParse(value);
+  const parsed = parseJson(text);
+  if (parsed.kind === 'malformed') throw new Fault('configuration-invalid', flows.unreadable(path));
+  const read = schema.safeParse(parsed.value);
   if (read.success) return read.data;
   const problems = read.error.issues.map(
     ({ path: at, code, message }) => `${at.join('.') || '/'}: ${code}, ${message}`,

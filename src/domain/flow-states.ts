@@ -93,7 +93,8 @@ export type FlowStepState = {
 /** A figure of the credit note that is not ours. Cents, hundredths of a percent. */
 export type NoteDifference = { field: LoanFigure; ours: number; theirs: number };
 
-type FlowResultKept = { at: EpochMs; sealedAnswer: string | null };
+/** `refused`: the service said no. */
+type FlowResultKept = { at: EpochMs; sealedAnswer: string | null; refused?: true };
 
 /** A sealed body, and the place that it was sealed for: that of the record that it came in. */
 export type SealedWords = { place: SealedPlace; sealed: string };

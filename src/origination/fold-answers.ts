@@ -15,16 +15,12 @@ export function takeAnswer(state: FlowState, record: FlowAnswered, settings: Flo
   switch (result.kind) {
     case 'accepted':
       return accept(state, operation, record);
-    case 'rejected':
-      return provesNothing(operation, record)
-        ? doubt(
-            state,
-            operation,
-            record.at,
-            `rejected after an attempt that may have been taken: ${result.code}`,
-            settings,
-          )
-        : { ...reject(state, operation, result), errorsIn: answerOf(record) };
+    case 'rejected': {
+      const kept = withRefusal(state, operation, record);
+      if (!provesNothing(operation, record)) return { ...reject(kept, operation, result), errorsIn: answerOf(record) };
+      const reason = `rejected after an attempt that may have been taken: ${result.code}`;
+      return doubt(kept, operation, record.at, reason, settings);
+    }
     case 'unknown':
       return doubt(state, operation, record.at, result.reason, settings);
     case 'not-sent': {
@@ -76,6 +72,13 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
     return { ...moved, endorsementCode: requestCode, codes };
   }
   return { ...generated(moved, record.firstByteAt ?? operation.intent!.at), ...codeOf(moved, result.requestCode) };
+}
+
+/** A refusal is looked for where answers are; what an earlier attempt brought stays in the history. */
+function withRefusal(state: FlowState, { operation }: FlowOperationState, record: FlowAnswered): FlowState {
+  const { at, sealedAnswer } = record;
+  if (sealedAnswer === null) return state;
+  return { ...state, results: { ...state.results, [operation]: { at, sealedAnswer, refused: true } } };
 }
 
 function answerOf({ flowId, sealedAnswer }: FlowAnswered): SealedWords | null {

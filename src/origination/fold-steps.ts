@@ -30,7 +30,8 @@ export function codeOf(state: FlowState, requestCode: string | null): Pick<FlowS
 
 /** Whose values were simulated, and who has signed, counts once the service took it. */
 export function takePersons(state: FlowState, { operation, personKeys }: FlowOperationState): FlowState {
-  if (operation === 'simulation') return { ...state, simulatedKey: personKeys[0] ?? null };
+  // One by a balance alone says nothing of the worker.
+  if (operation === 'simulation') return { ...state, simulatedKey: personKeys[0] ?? state.simulatedKey };
   if (operation !== 'signers') return state;
   return { ...state, signedKeys: [...new Set([...state.signedKeys, ...personKeys])] };
 }

@@ -30,7 +30,13 @@ import {
   type WithdrawalAsked,
 } from './orders.ts';
 import type { FlowStore } from './ports.ts';
-import { type ContractOrder, prepareOperation, type RenegotiationOrder, type WithdrawalOrder } from './preparation.ts';
+import {
+  type ContractOrder,
+  prepareOperation,
+  type RenegotiationOrder,
+  readStored,
+  type WithdrawalOrder,
+} from './preparation.ts';
 import { react } from './react.ts';
 import type { FlowSettings } from './settings.ts';
 
@@ -307,8 +313,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         }
         return { ...base, sealedReason: sealReason(asked.reason), requestCode: asked.requestCode };
       }
-      case 'simulation':
-        return { ...base, personKeys: [state.subject.workerKey!], sealed: seal(asked.request) };
+      case 'simulation': {
+        const personKeys = asked.request.cpf === null ? [] : [state.subject.workerKey!];
+        return { ...base, personKeys, sealed: seal(asked.request) };
+      }
       case 'signers': {
         const documents = (asked.request.signers ?? []).flatMap(({ document }) => document ?? []);
         return { ...base, personKeys: documents.map((cpf) => workerKeyOf(vault, cpf)), sealed: seal(asked.request) };
@@ -331,7 +339,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     { contract, renegotiation }: Extract<StepAsked, { step: 'amend' }>,
   ): FlowAsked | FrontResult {
     const place = sealedPlaces.flowOrder(state.flowId);
-    const order = JSON.parse(vault.open(place, state.sealed!)) as ContractOrder & RenegotiationOrder;
+    const order = readStored(vault.open(place, state.sealed!)) as ContractOrder & RenegotiationOrder;
     if (state.flow === 'contract' && contract !== undefined) {
       const whole: ContractRequest = { ...contract, requestId: state.subject.requestId! };
       const amended: ContractOrder = { ...order, contract: whole };

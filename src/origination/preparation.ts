@@ -2,6 +2,7 @@
  * From an order and where its flow stands to the bytes of the next operation, or to the rules that they would break. Pure: what
  * is sealed is opened by the caller.
  */
+import assert from 'node:assert/strict';
 import type { ExpectedLoan, FlowOperation } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { Day, EpochMs } from '../domain/glossary.ts';
@@ -26,6 +27,7 @@ import {
   prepareRenegotiation,
   type RenegotiationFacts,
 } from '../wire/checks/worker-credit.ts';
+import { type JsonObject, parseJson } from '../wire/json.ts';
 import type { OperationName } from '../wire/operations.ts';
 import type {
   AccountUpdateRequest,
@@ -79,6 +81,15 @@ type PreparationFacts = {
   settings: FlowSettings;
 };
 
+/** What was sealed here, every digit of its numbers kept: parts of it go to the service as they came. */
+export function readStored(text: string): unknown {
+  const read = parseJson(text, { maxBytes: Number.POSITIVE_INFINITY, maxDepth: deepestStored });
+  assert.ok(read.kind === 'parsed', 'what was sealed as JSON is JSON');
+  return read.value;
+}
+
+const deepestStored = 1_000;
+
 type PreparedStep = { preparation: Preparation<OperationName>; expected: ExpectedLoan | null };
 
 export function prepareOperation(
@@ -105,7 +116,7 @@ function unpriced(preparation: Preparation<OperationName>): PreparedStep {
 }
 
 function contract(state: FlowState, operationId: string, facts: PreparationFacts): PreparedStep {
-  const order = JSON.parse(facts.open(sealedPlaces.flowOrder(state.flowId), state.sealed!)) as ContractOrder;
+  const order = readStored(facts.open(sealedPlaces.flowOrder(state.flowId), state.sealed!)) as ContractOrder;
   const expected = expectedLoan(state.terms!, facts.now, facts.pricing);
   const preparation = prepareContract(operationId, order.contract, {
     now: facts.now,
@@ -118,7 +129,7 @@ function contract(state: FlowState, operationId: string, facts: PreparationFacts
 }
 
 function renegotiation(state: FlowState, operationId: string, facts: PreparationFacts): PreparedStep {
-  const order = JSON.parse(facts.open(sealedPlaces.flowOrder(state.flowId), state.sealed!)) as RenegotiationOrder;
+  const order = readStored(facts.open(sealedPlaces.flowOrder(state.flowId), state.sealed!)) as RenegotiationOrder;
   const preparation = prepareRenegotiation(operationId, order.renegotiation, {
     now: facts.now,
     original: { ...order.original, rateHundredths: state.subject.rateLimitHundredths! },
@@ -134,7 +145,7 @@ function endorsement(state: FlowState, operationId: string, facts: PreparationFa
   const request: EndorsementRequest =
     signature === null
       ? { content: {} }
-      : { content: JSON.parse(facts.open(sealedPlaces.flowStep(state.flowId), signature.sealed)) };
+      : { content: readStored(facts.open(sealedPlaces.flowStep(state.flowId), signature.sealed)) as JsonObject };
   return prepareEndorsement(operationId, request, {
     now: facts.now,
     generatedAt,
@@ -150,9 +161,9 @@ function withdrawal(
   operationId: string,
   facts: PreparationFacts,
 ): Preparation<OperationName> {
-  const order = JSON.parse(facts.open(sealedPlaces.flowOrder(state.flowId), state.sealed!)) as WithdrawalOrder;
+  const order = readStored(facts.open(sealedPlaces.flowOrder(state.flowId), state.sealed!)) as WithdrawalOrder;
   const read = <O extends keyof StepRequests>(_of: O) =>
-    JSON.parse(facts.open(sealedPlaces.flowStep(state.flowId), state.operation!.sealedRequest!)) as StepRequests[O];
+    readStored(facts.open(sealedPlaces.flowStep(state.flowId), state.operation!.sealedRequest!)) as StepRequests[O];
   const { cpf, birthDate } = order;
   const dto: ProposalLocator = { proposalCode: state.proposalCode };
   switch (operation) {

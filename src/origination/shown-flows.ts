@@ -6,8 +6,9 @@ import type { FlowRecord, FlowResult } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
+import { fieldOf } from '../wire/casing.ts';
 import { withoutCpf } from '../wire/extra-facts.ts';
-import { parseJson } from '../wire/json.ts';
+import { isJsonObject, type JsonValue, parseJson } from '../wire/json.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import { errorsOf } from '../wire/service-errors.ts';
 
@@ -29,9 +30,13 @@ const longestLine = 300;
 
 /** What the service said against it, one line for each error; whole answers are read one by one. */
 function wordsIn(open: Vault['open'], ...sealed: Parameters<Vault['open']>): readonly string[] {
-  return errorsOf(opened(open, ...sealed) as Parameters<typeof errorsOf>[0]).map(({ code, field, text }) => {
-    const said = [code, field, text].filter((part) => part !== null).join(': ');
-    return withoutCpf(said === '' ? 'an error without code or text' : said.slice(0, longestLine));
+  const body = opened(open, ...sealed) as JsonValue;
+  return errorsOf(body).map(({ code, field, text, whole }) => {
+    const context = isJsonObject(whole) ? fieldOf(whole, 'Context') : null;
+    const said = [code, typeof context === 'string' && context !== '' ? context : null, field, text];
+    const told = said.filter((part) => part !== null).join(': ');
+    // In no form that is known: all that came, rather than nothing.
+    return withoutCpf((told === '' ? JSON.stringify(whole ?? body) : told).slice(0, longestLine));
   });
 }
 

@@ -110,6 +110,7 @@ const publishedBid = z.object({
   DataHoraInclusao: optional(readInstant),
 });
 const endedRequest = z.object({ NumeroSolicitacao: needed(readDigits), Lances: z.array(publishedBid) });
+const partlyEndedRequest = z.object({ NumeroSolicitacao: needed(readDigits), Lances: z.array(z.unknown()) });
 const endOfAuction = z.object({
   Payload: z.object({
     CodigoLote: needed(readText),
@@ -120,13 +121,17 @@ const endOfAuction = z.object({
 });
 
 type EndedRequest = { requestId: RequestId; bids: readonly PublishedBid[] };
-/** `unreadable`: requests of the batch that could not be read, each told by itself, so that the others go on. */
+/**
+ * `unreadable`: requests of the batch that could not be read, each told by itself, so that the others go on. `faults`: of single
+ * bids that could not be read, which are left out, so that the other bids of their request count.
+ */
 export type EndOfAuction = {
   batchId: string;
   startedAt: EpochMs | null;
   endedAt: EpochMs | null;
   requests: readonly EndedRequest[];
   unreadable: readonly { faults: readonly WireFault[]; element: JsonValue }[];
+  faults: readonly WireFault[];
 };
 
 export function decodeEndOfAuction(value: JsonValue): Decoded<EndOfAuction> {
@@ -135,6 +140,7 @@ export function decodeEndOfAuction(value: JsonValue): Decoded<EndOfAuction> {
   const payload = decoded.value.Payload;
   if (payload.Solicitacoes.length > maxElements) return tooManyElements('/Payload/Solicitacoes');
   const requests: EndedRequest[] = [];
+  const bidFaults: WireFault[] = [];
   const unreadable: { faults: readonly WireFault[]; element: JsonValue }[] = [];
   payload.Solicitacoes.forEach((element, index) => {
     const ended = decodeBy(endedRequest, element);
@@ -143,7 +149,18 @@ export function decodeEndOfAuction(value: JsonValue): Decoded<EndOfAuction> {
       return;
     }
     const at = `/Payload/Solicitacoes/${index}`;
-    const faults = ended.faults.map(({ pointer, problem }) => ({ pointer: at + pointer, problem }));
+    const partly = decodeBy(partlyEndedRequest, element);
+    const bids = partly.kind === 'decoded' ? partly.value.Lances.map((bid) => decodeBy(publishedBid, bid)) : [];
+    const readable = bids.flatMap((bid) => (bid.kind === 'decoded' ? [toPublishedBid(bid.value)] : []));
+    // Without any it would look as if nobody had bid.
+    if (partly.kind === 'decoded' && readable.length > 0) {
+      requests.push({ requestId: partly.value.NumeroSolicitacao, bids: readable });
+      for (const [bid, read] of bids.entries()) {
+        if (read.kind === 'refused') bidFaults.push(...read.faults.map(faultAt(`${at}/Lances/${bid}`)));
+      }
+      return;
+    }
+    const faults = ended.faults.map(faultAt(at));
     unreadable.push({ faults, element: element as JsonValue });
   });
   return {
@@ -154,8 +171,13 @@ export function decodeEndOfAuction(value: JsonValue): Decoded<EndOfAuction> {
       endedAt: payload.DataHoraFimLeilao,
       requests,
       unreadable,
+      faults: bidFaults,
     },
   };
+}
+
+function faultAt(place: string): (fault: WireFault) => WireFault {
+  return ({ pointer, problem }) => ({ pointer: place + pointer, problem });
 }
 
 function toPublishedBid(bid: z.output<typeof publishedBid>): PublishedBid {
@@ -170,7 +192,7 @@ function toPublishedBid(bid: z.output<typeof publishedBid>): PublishedBid {
   };
 }
 
-export function encodeEndOfAuction(end: Omit<EndOfAuction, 'unreadable'>): string {
+export function encodeEndOfAuction(end: Omit<EndOfAuction, 'unreadable' | 'faults'>): string {
   return JSON.stringify({
     Endpoint: endOfAuctionEndpoint,
     Payload: {

@@ -111,7 +111,12 @@ function readBy<O>(
   };
 }
 
-const readProposalAnswer = readBy(proposalAnswer, (answer) => answer.hasError === false);
+/** The envelope says that nothing failed: lists may then be null (contract, BuscarSimulacaoMultiPeriodo and ConsultarParcelas). */
+function saysDone({ hasError }: { hasError: boolean | null }): boolean {
+  return hasError === false;
+}
+
+const readProposalAnswer = readBy(proposalAnswer, saysDone);
 
 export const operations: { readonly [N in OperationName]: Row<N> } = {
   contract: {
@@ -140,7 +145,10 @@ export const operations: { readonly [N in OperationName]: Row<N> } = {
     root: 'fgts',
     reads: true,
     encode: (dto) => simulationMessage.encode({ dto }),
-    read: readBy(simulationAnswer, (answer) => answer.simulations !== null || answer.failures !== null),
+    read: readBy(
+      simulationAnswer,
+      (answer) => saysDone(answer) || answer.simulations !== null || answer.failures !== null,
+    ),
   },
   inclusion: {
     path: inclusionPath,
@@ -161,7 +169,7 @@ export const operations: { readonly [N in OperationName]: Row<N> } = {
     root: 'fgts',
     reads: true,
     encode: (dto) => installmentsMessage.encode({ dto }),
-    read: readBy(installmentsAnswer, (answer) => answer.installments !== null),
+    read: readBy(installmentsAnswer, (answer) => saysDone(answer) || answer.installments !== null),
   },
   splits: {
     path: splitsPath,

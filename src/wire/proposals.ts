@@ -15,6 +15,8 @@ const locatorFields = {
   proposalNumber: optional('numeroProposta', digits),
 };
 const locator = message(locatorFields);
+/** In lower case. */
+export const locatorKeys: ReadonlySet<string> = new Set(locator.keys.map((key) => key.toLowerCase()));
 export type ProposalLocator = Input<typeof locatorFields>;
 
 const parameter = message({ name: required('nome', text), value: required('valor', text) });

@@ -114,7 +114,57 @@ export function keepUnread(body: Buffer | string, code: string, deps: Omit<Webho
   return { kind: 'dead-letter', reason, letter: deadLetter(reason, null, body.toString(), deps), failed: true };
 }
 
+/** Events come as they are, in a list, or inside of an object of somebody's own; a list may hold new requests as well. */
 function readValue(value: JsonValue, deps: LimitedDeps): WebhookReading {
+  const inner = unwrapped(value);
+  if (!Array.isArray(inner) || !inner.some(isEvent)) return readOne(inner, deps);
+  const others = inner.filter((element) => !isEvent(element));
+  const readings = inner.filter(isEvent).map((element) => readOne(unwrapped(element), deps));
+  if (others.length > 0) readings.push(readOne(others, deps));
+  return together(readings);
+}
+
+function isEvent(element: JsonValue): boolean {
+  return recogniseEvent(unwrapped(element)) !== null;
+}
+
+const deepestWrapper = 3;
+
+/** The one event, or list of them, that stands in an object which is none itself; anything else as it is. */
+function unwrapped(value: JsonValue, depth = 0): JsonValue {
+  if (!isJsonObject(value) || depth >= deepestWrapper || recogniseEvent(value) !== null) return value;
+  const found: JsonValue[] = [];
+  for (const inner of Object.values(value)) {
+    const candidate = isJsonObject(inner) ? unwrapped(inner, depth + 1) : inner;
+    const holdsEvents = Array.isArray(candidate)
+      ? candidate.some((element) => recogniseEvent(element) !== null)
+      : recogniseEvent(candidate) !== null;
+    if (holdsEvents) found.push(candidate);
+  }
+  return found.length === 1 ? found[0]! : value;
+}
+
+function together(readings: readonly WebhookReading[]): WebhookReading {
+  const entries: WebhookEntry[] = [];
+  const faults: WireFault[] = [];
+  let deadLetters = 0;
+  let event: EventKind | 'requests' | null = null;
+  for (const reading of readings) {
+    if (reading.kind === 'malformed') continue;
+    if (reading.kind === 'dead-letter') {
+      entries.push(reading.letter);
+      deadLetters += 1;
+      continue;
+    }
+    entries.push(...reading.entries);
+    faults.push(...reading.faults);
+    deadLetters += reading.deadLetters;
+    event ??= reading.event;
+  }
+  return { kind: 'entries', event: event ?? 'requests', entries, deadLetters, faults };
+}
+
+function readOne(value: JsonValue, deps: LimitedDeps): WebhookReading {
   const event = recogniseEvent(value);
   const failed = event === 'link-list' || event === 'link-detail' ? failedQuery(value, event, deps) : null;
   if (failed !== null) return failed;
@@ -282,7 +332,7 @@ function endedEntries(end: EndOfAuction, value: JsonValue, deps: WebhookDeps): W
     auctionEntry({ kind: 'ended', requestId, at: deps.now, batchId, startedAt, endedAt, bids }),
   );
   entries.push(...unreadableLetters(end.unreadable, 'solicitacoes', value, deps));
-  const faults = end.unreadable.flatMap((element) => element.faults);
+  const faults = [...end.faults, ...end.unreadable.flatMap((element) => element.faults)];
   return { kind: 'entries', event: 'end-of-auction', entries, deadLetters: end.unreadable.length, faults };
 }
 

@@ -201,7 +201,7 @@ export function createFlowWorld(start: FlowRecord) {
   };
 }
 
-const sampleNote: CreditNote = {
+export const sampleNote: CreditNote = {
   noteNumber: '77',
   proposalCode: 'other',
   loanCents: 1_000_000,

@@ -1,8 +1,14 @@
 /** From a won bid to its contract: whose word it takes that the bid is won. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { FlowState } from '../../src/domain/flow-states.ts';
 import type { CallbackRecord } from '../../src/domain/records.ts';
+import { sealedPlaces } from '../../src/domain/vault.ts';
+import { stepAsked } from '../../src/http/api/requests.ts';
+import { shownErrors } from '../../src/origination/shown-flows.ts';
+import { type JsonObject, parseJson } from '../../src/wire/json.ts';
+import { type Prepared, readOperationAnswer } from '../../src/wire/operations.ts';
 import {
   accepted,
   answered,
@@ -15,7 +21,10 @@ import {
   resolved,
 } from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
+import { sampleLink } from '../rules/sample-request.ts';
 import { orderOf, startFlowHouse } from './flow-house.ts';
+import { sampleNote } from './flow-world.ts';
+import { plainVault } from './orders.ts';
 
 const outside = { ...answered({ kind: 'accepted-outside', bidId: 'bid' }), codes: ['call'] };
 
@@ -78,4 +87,107 @@ test('a link query of nobody here is no event of a flow', async (context) => {
   await front.startContract({ by: 'ana', key: 'k1' }, orderOf(requestId));
   await reaches(`c-${requestId}`, 'preparing');
   assert.equal(await state('event:q-9'), undefined);
+});
+
+const notedFlow = async (context: TestContext) => {
+  const house = await startFlowHouse(context);
+  house.won.set(requestId, folded(requested(), claimed(), answered(accepted), contemplated(), proposed()));
+  const begun = await house.front.startContract({ by: 'ana', key: 'k1' }, orderOf(requestId));
+  assert(begun.kind === 'taken');
+  const { linkKey } = begun.state.subject;
+  const receivedAt = house.clock.now();
+  house.details.set(linkKey!, { ...sampleLink, linkKey: linkKey!, receivedAt, availableMarginCents: 100_000 });
+  return house;
+};
+const heard = { firstByteAt: Date.now(), attempts: 1 };
+
+test('a refused answer is found among the results, and its error is shown with all that came', async (context) => {
+  const { world, reaches, state } = await notedFlow(context);
+  const body = '{"CodigoRequisicao":null,"Erros":[{"Situacao":12345678901234567890}]}';
+  world.answerTo = ({ operation }) => {
+    const reading = readOperationAnswer(operation, 200, body);
+    assert(reading.kind === 'rejected');
+    return { ...reading, ...heard, response: { status: 200, body } };
+  };
+  await reaches(`c-${requestId}`, 'refused');
+  const flow = (await state(`c-${requestId}`))!;
+  assert.deepEqual(flow.results.contract, { at: flow.results.contract!.at, sealedAnswer: body, refused: true });
+  assert.deepEqual(shownErrors(flow, plainVault.open as never), ['{"Situacao":12345678901234567890}']);
+});
+
+test('a failure that says nothing but that it failed is shown as it came', () => {
+  const words = (body: string) =>
+    shownErrors(
+      {
+        ...({} as FlowState),
+        errors: ['unclassified'],
+        errorsIn: { place: sealedPlaces.flowAnswer('w-1'), sealed: body },
+      },
+      plainVault.open as never,
+    );
+  assert.deepEqual(words('{"HasError":true,"Msg":null,"Messages":null,"Extra":1}'), [
+    '{"HasError":true,"Msg":null,"Messages":null,"Extra":1}',
+  ]);
+  assert.deepEqual(words('{"HasError":true,"Messages":[{"Code":"7","Context":"Saldo","Description":"sem saldo"}]}'), [
+    '7: Saldo: sem saldo',
+  ]);
+});
+
+test('numbers that are only carried keep every digit: from the order to the bytes of the endorsement', async (context) => {
+  const { world, front, sent, reaches, tell } = await notedFlow(context);
+  const accept = ({ operation }: Prepared) => {
+    const body = '{"codigoRequisicao":"q-7"}';
+    const reading = readOperationAnswer(operation, 200, body);
+    assert(reading.kind === 'accepted');
+    return { ...reading, ...heard, response: { status: 200, body } };
+  };
+  world.answerTo = accept;
+  await reaches(`c-${requestId}`, 'awaiting-note');
+  const note = { ...sampleNote, noteNumber: 'N-1' };
+  const event = { kind: 'credit-note', at: Date.now(), requestCode: 'q-7', of: 'contract', note } as const;
+  await tell('q-7', { ...event, errors: [], sealed: '{}' });
+  await reaches(`c-${requestId}`, 'awaiting-signature');
+  const content = parseJson('{"id":12345678901234567890,"valor":0.12345678901234567890,"lista":[99999999999999999]}');
+  assert(content.kind === 'parsed');
+  const early = { step: 'sign', signedAt: Date.now() - 3_600_000, content: content.value as JsonObject } as const;
+  const refused = await front.ask(`c-${requestId}`, { by: 'ana', key: 's0' }, early);
+  assert(refused.kind === 'refused' && refused.breaches[0]?.rule === 'signed-after-note', JSON.stringify(refused));
+  const signed = await front.ask(`c-${requestId}`, { by: 'ana', key: 's1' }, { ...early, signedAt: Date.now() });
+  assert.equal(signed.kind, 'taken', JSON.stringify(signed));
+  await reaches(`c-${requestId}`, 'endorsed');
+  assert.equal(
+    sent.at(-1)!.body,
+    '{"id":12345678901234567890,"valor":0.12345678901234567890,"lista":[99999999999999999]}',
+  );
+});
+
+test('a simulation by a balance alone leaves the CPF out, and is none of the worker', async (context) => {
+  const { front, sent, world } = await startFlowHouse(context);
+  world.answerTo = ({ operation }) => {
+    const body = '{"HasError":false,"Simulacoes":[]}';
+    const reading = readOperationAnswer(operation, 200, body);
+    assert(reading.kind === 'accepted');
+    return { ...reading, ...heard, response: { status: 200, body } };
+  };
+  const begun = await front.startWithdrawal(
+    { by: 'ana', key: 'w' },
+    { cpf: '52998224725', birthDate: null, signerCpfs: [] },
+  );
+  assert(begun.kind === 'taken');
+  const { flowId } = begun.state;
+  const simulate = (key: string, balanceAlone: boolean) =>
+    front.ask(flowId, { by: 'ana', key }, stepAsked('simulation', { balanceCents: 5_000, balanceAlone }));
+  const include = (key: string) => front.ask(flowId, { by: 'ana', key }, { step: 'inclusion', request: { period: 3 } });
+  assert.equal((await simulate('s1', true)).kind, 'taken');
+  await eventually(() => sent.length === 1);
+  assert.equal(sent[0]!.body, '{"dto":{"Saldo":50}}');
+  let early = await include('i1');
+  for (let round = 0; round < 50 && early.kind === 'refused' && early.problem === 'not-allowed'; round += 1) {
+    await sleep(50);
+    early = await include('i1');
+  }
+  assert(early.kind === 'refused' && early.breaches[0]?.rule === 'simulated-first', JSON.stringify(early));
+  assert.equal((await simulate('s2', false)).kind, 'taken');
+  await eventually(() => sent.length === 2);
+  assert.match(sent[1]!.body, /"CpfTrabalhador":"52998224725"/);
 });

@@ -107,6 +107,63 @@ test('a link query that failed, and a list without links, stand under the code o
   assert.equal(reading({ endpoint: list, payload: { vinculos: [] } }).kind, 'dead-letter');
 });
 
+const endOf = (requestId: string, lances: readonly unknown[]) => ({
+  Endpoint: '/contrato/oferta-leilao/fim-lote-solicitacoes',
+  Payload: {
+    CodigoLote: 'L1',
+    DataHoraInicioLeilao: '2026-11-21T10:30:00',
+    DataHoraFimLeilao: '2026-11-21T10:30:30',
+    Solicitacoes: [{ NumeroSolicitacao: requestId, Lances: lances }],
+  },
+});
+const lance = (id: string, change: object = {}) => ({
+  ...{ CodigoLanceLeilao: id, TaxaDeJurosMensal: 2.5, ValorLiberado: 6500, NumeroParcelas: 24, Posicao: 1 },
+  ...{ DataHoraInclusao: '2026-11-21T10:30:05', ...change },
+});
+const contemplatedOf = (code: string) => ({
+  CodigoRequisicao: code,
+  Endpoint: '/contrato/oferta-leilao/incluir-lance',
+  Payload: { Conteudo: { Mensagem: 'ok' }, Erros: [] },
+});
+
+test('events in a list or inside of an object of somebody are read as if they came alone', () => {
+  const kindsOf = (body: unknown) => {
+    const result = reading(body);
+    assert(result.kind === 'entries' && result.deadLetters === 0, JSON.stringify(result));
+    return result.entries.map(({ topic, key, record }) => `${topic} ${key} ${'kind' in record ? record.kind : ''}`);
+  };
+  const end = endOf('1', [lance('a')]);
+  const request = { numeroSolicitacao: 7, CodigoLote: 'L2', margemDisponivel: 10 };
+  assert.deepEqual(kindsOf([end]), ['auctions 1 ended']);
+  assert.deepEqual(kindsOf([end, endOf('2', [])]), ['auctions 1 ended', 'auctions 2 ended']);
+  assert.deepEqual(kindsOf({ id: 'x', data: end }), ['auctions 1 ended']);
+  assert.deepEqual(kindsOf({ body: { event: [contemplatedOf('c')] } }), ['callbacks c contemplated']);
+  assert.deepEqual(kindsOf([{ data: contemplatedOf('c') }]), ['callbacks c contemplated']);
+  assert.deepEqual(kindsOf([end, request]), ['auctions 1 ended', 'auctions 7 requested']);
+  assert.deepEqual(kindsOf([request]), ['auctions 7 requested']);
+  const mixed = reading([end, { ...contemplatedOf('c'), CodigoRequisicao: null }]);
+  assert(mixed.kind === 'entries' && mixed.deadLetters === 1);
+  assert.deepEqual(
+    mixed.entries.map(({ topic }) => topic),
+    ['auctions', 'dead-letters'],
+  );
+});
+
+test('a bid of somebody that cannot be read is left out and counted; the other bids of the request count', () => {
+  const result = reading(endOf('1', [lance('odd', { TaxaDeJurosMensal: '2,5' }), lance('ours', { Posicao: 2 }), 7]));
+  assert(result.kind === 'entries' && result.deadLetters === 0, JSON.stringify(result));
+  const [entry, ...others] = result.entries;
+  assert(entry?.topic === 'auctions' && entry.record.kind === 'ended' && others.length === 0);
+  assert.deepEqual(
+    entry.record.bids.map(({ bidId, position }) => [bidId, position]),
+    [['ours', 2]],
+  );
+  assert.deepEqual(
+    result.faults.map(({ pointer }) => pointer),
+    ['/Payload/Solicitacoes/0/Lances/0/TaxaDeJurosMensal', '/Payload/Solicitacoes/0/Lances/2'],
+  );
+});
+
 test('a request and the callbacks about it give the same keys, however the employer is written', () => {
   const forms = [1234567000195, '01234567000195', '01.234.567/0001-95', 1234567, '01234567'];
   const keys = forms.flatMap((employer) => {

@@ -105,7 +105,7 @@ export function createSender(
       const dated =
         result.date === null || skew.add(result.date, result.writtenAt, result.writtenAt + result.roundTripMs);
       if (!dated) observe({ kind: 'date-ignored' });
-      if (status !== 401) tokens.confirmed(token);
+      if (!refusesToken(result)) tokens.confirmed(token);
     }
     return result;
   };
@@ -114,7 +114,7 @@ export function createSender(
     const token = tokens.current() ?? (await tokens.ready());
     if (token === null) return null;
     const first = await sendOnce(lane, letter, token, gate);
-    if (statusOf(first) !== 401) return first;
+    if (!refusesToken(first)) return first;
     const renewed = await tokens.refused(token);
     if (renewed === null) return null;
     const second = await sendOnce(lane, letter, renewed, gate);
@@ -122,6 +122,19 @@ export function createSender(
     await tokens.refused(renewed);
     return null;
   };
+}
+
+const tokenTexts = /token de acesso|access[ _]?token|bearer token|invalid_token/;
+const refusalTexts = /expir|inv[aá]lid|revog|revok/;
+const longestTokenText = 4_000;
+
+/** 401, or a 400 or 403 that says so in words: nothing was done, and a renewed token may help. */
+function refusesToken(result: Exchange): boolean {
+  const status = statusOf(result);
+  if (status === 401) return true;
+  if (result.kind !== 'answered' || (status !== 400 && status !== 403)) return false;
+  const text = result.response.body.slice(0, longestTokenText).toLowerCase();
+  return tokenTexts.test(text) && refusalTexts.test(text);
 }
 
 function statusOf(result: Exchange): number | null {

@@ -21,7 +21,7 @@ import {
   type ZodTypeProvider,
 } from 'fastify-type-provider-zod';
 import type { ApiToken } from '../../domain/roles.ts';
-import { nestsDeeper } from '../../wire/json.ts';
+import { nestsDeeper, parseJson } from '../../wire/json.ts';
 import type { Bodies } from '../bodies.ts';
 import type { Guard } from './auth.ts';
 import { addBidRoutes, type BidRouteParts } from './bid-routes.ts';
@@ -110,9 +110,6 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
 /** Undefined: no JSON, or nested deeper than anything that is meant. */
 function readJson(text: string): unknown {
   if (nestsDeeper(text, deepest)) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const read = parseJson(text);
+  return read.kind === 'parsed' ? read.value : undefined;
 }

@@ -10,6 +10,7 @@ import { requestIndex } from '../../origination/ledger.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { type OpenSealed, shownRecord } from '../../origination/shown-flows.ts';
 import { transitions } from '../../origination/transitions.ts';
+import { parseJson } from '../../wire/json.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
 import { problem, problemResponses } from './problems.ts';
@@ -190,7 +191,14 @@ function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { p
         tags: ['flows'],
         summary: "The service's last answer to an operation, as it came; it may name the worker of this flow",
         params: idParams.extend({ operation: z.string().regex(/^[a-z-]{1,40}$/) }),
-        response: { 200: z.object({ at: z.number(), answer: z.unknown() }), ...problemResponses },
+        response: {
+          200: z.object({
+            at: z.number(),
+            refused: z.boolean().describe('the service said no'),
+            answer: z.unknown(),
+          }),
+          ...problemResponses,
+        },
       },
     },
     async (request, reply) => {
@@ -199,6 +207,7 @@ function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { p
       if (!kept?.sealedAnswer) return notFound(reply);
       return {
         at: kept.at,
+        refused: kept.refused ?? false,
         answer: readable(vault.open(sealedPlaces.flowAnswer(request.params.flowId), kept.sealedAnswer)),
       };
     },
@@ -228,12 +237,10 @@ function addEvents(app: ApiApp, { flows, vault, guard }: FlowRouteParts): void {
   );
 }
 
+/** Numbers keep every digit that they came with. */
 function readable(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const read = parseJson(text);
+  return read.kind === 'parsed' ? read.value : text;
 }
 
 function notFound(reply: FastifyReply): FastifyReply {

@@ -51,7 +51,10 @@ const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } 
   cancel: ({ reason }) => ({ step: 'cancel', reason }),
   deny: ({ reason }) => ({ step: 'deny', reason }),
   confirm: ({ reason, requestCode }) => ({ step: 'confirm', reason, requestCode: requestCode ?? null }),
-  simulation: (body) => ({ step: 'simulation', request: given(body) }),
+  simulation: ({ balanceAlone, ...body }) => ({
+    step: 'simulation',
+    request: { ...given(body), ...(balanceAlone === true ? { cpf: null } : {}) },
+  }),
   inclusion: ({ account, splits, ...body }) => ({
     step: 'inclusion',
     request: {

@@ -136,6 +136,12 @@ export const stepBodies = {
   deny: z.strictObject({ reason: long }),
   simulation: z.strictObject({
     balanceCents: cents.optional(),
+    balanceAlone: z
+      .boolean()
+      .optional()
+      .describe(
+        "reckon with the balance given and leave the worker's CPF out; it does not count as the worker's simulation",
+      ),
     amountCents: cents.optional(),
     rateHundredths: rate.optional(),
     ...fee,

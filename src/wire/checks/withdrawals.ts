@@ -2,13 +2,15 @@
 import { isIP } from 'node:net';
 import { cpf as cpfRules } from 'cpf-cnpj-validator';
 import type { Day, EpochMs } from '../../domain/glossary.ts';
-import type {
-  AccountUpdateRequest,
-  FinalisationRequest,
-  ProposalLocator,
-  Signer,
-  SignersRequest,
-  SplitsRequest,
+import { isJsonObject } from '../json.ts';
+import {
+  type AccountUpdateRequest,
+  type FinalisationRequest,
+  locatorKeys,
+  type ProposalLocator,
+  type Signer,
+  type SignersRequest,
+  type SplitsRequest,
 } from '../proposals.ts';
 import type { InclusionRequest, InstallmentsRequest, ProposalQueryRequest, SimulationRequest } from '../withdrawals.ts';
 import { breach, type Check, type Preparation, prepared } from './breach.ts';
@@ -176,10 +178,35 @@ export function prepareAccountUpdate(
   facts: AccountUpdateFacts,
 ): Preparation<'account-update'> {
   const allowed: readonly string[] = accountUpdateStates;
-  return prepared('account-update', operationId, request, [
+  const { whole, breaches } = withOwnDto(request);
+  return prepared('account-update', operationId, whole, [
     located(request.dto),
+    ...breaches,
     allowed.includes(facts.state)
       ? null
       : breach('account-update-state', 'dto', `change the account in these states only: ${allowed.join(', ')}`),
   ]);
+}
+
+/**
+ * The contract does not show which fields carry the account: the partner's own stand beside the `dto` or in one of its own, which
+ * is written after the locator and never in its place.
+ */
+function withOwnDto(request: AccountUpdateRequest): { whole: AccountUpdateRequest; breaches: readonly Check[] } {
+  const entries = Object.entries(request.extra ?? {});
+  const own = entries.filter(([key]) => key.toLowerCase() === 'dto');
+  if (own.length === 0) return { whole: request, breaches: [] };
+  const fields = own.flatMap(([, value]) => (isJsonObject(value) ? Object.entries(value) : []));
+  const named = fields.some(([key]) => locatorKeys.has(key.toLowerCase()));
+  const whole = {
+    dto: { ...request.dto, extra: Object.fromEntries(fields) },
+    extra: Object.fromEntries(entries.filter(([key]) => key.toLowerCase() !== 'dto')),
+  };
+  const breaches = [
+    own.length === 1 && own.every(([, value]) => isJsonObject(value))
+      ? null
+      : breach('dto-object', 'fields.dto', 'send one object of the fields that stand in the dto'),
+    named ? breach('locator-kept', 'fields.dto', 'leave the locator out: the proposal is the one of this flow') : null,
+  ];
+  return { whole, breaches };
 }

@@ -138,6 +138,9 @@ export type EndorsementFacts = {
   cutoffDay: number;
 };
 
+/** People write when somebody signed to the minute, by a clock of their own. */
+const signingSlackMs = 60_000;
+
 export function prepareEndorsement(
   operationId: string,
   request: EndorsementRequest,
@@ -153,6 +156,13 @@ export function prepareEndorsement(
     facts.generatedAt !== null && facts.noteReceived
       ? null
       : breach('note-received', 'content', 'wait for the credit note: nothing can be signed before it'),
+    !turned && (facts.signedAt ?? facts.now) < (facts.generatedAt ?? 0) - signingSlackMs
+      ? breach(
+          'signed-after-note',
+          'signedAt',
+          'send when the worker signed this note: it was generated later than that',
+        )
+      : null,
     facts.signedAt !== null ? null : breach('signed', 'content', 'let the worker sign with facial biometrics first'),
     turned
       ? breach('same-competence', 'content', 'the competence has turned: generate and sign the contract again')

@@ -167,6 +167,22 @@ test('how the service says no', async (t) => {
   assert.equal(received.length, cases.length);
 });
 
+test('lists that are null in an answer without errors are an answer: nothing was found', async (t) => {
+  const bodies = [
+    '{"Msg":null,"HasError":false,"Messages":null,"VlrDispSaque":0,"CodigoBatch":null,"Simulacoes":null,"SimulacoesErro":null}',
+    '{"Msg":null,"HasError":false,"Messages":null,"DtCalculo":null,"Parcelas":null}',
+  ];
+  let body = '';
+  const { baseUrl, received } = await startHttp(t, (response) => response.writeHead(200).end(body));
+  const { service } = startClient(t, baseUrl, roots(baseUrl));
+  for (const [index, operation] of (['simulation', 'installments'] as const).entries()) {
+    body = bodies[index]!;
+    const result = await service.perform(keyed.find((prepared) => prepared.operation === operation)!);
+    assert.equal(result.kind, 'accepted', JSON.stringify(result));
+  }
+  assert.equal(received.length, 2);
+});
+
 test('a success that does not say what it has to is unknown', async (t) => {
   const { baseUrl, received } = await startHttp(t, (response) => response.writeHead(200).end('{}'));
   const { service } = startClient(t, baseUrl, { ...roots(baseUrl), idempotentRetries: 0 });

@@ -135,3 +135,22 @@ test('a renewal that outlasts the deadline: nothing more is written', async (t) 
   assert.deepEqual(answer, { kind: 'not-landed', reason: 'deadline', retryAt: null });
   assert.equal(received.length, 1);
 });
+
+test('a token that has expired by the words of a 400 is renewed once, and other words stop nothing', async (t) => {
+  const { command, runs } = tokenProgram(t, ['second', 'third']);
+  const expired = '{"Erros":[{"Mensagem":"Token de acesso expirado"}]}';
+  let good = 'Bearer second';
+  const { baseUrl, received } = await startHttp(t, (response, request) => {
+    if (request.authorization === good) response.end(accepted);
+    else response.writeHead(400).end(expired);
+  });
+  const { service } = startClient(t, baseUrl, { tokenCommand: command });
+  const answer = await service.placeBid(attemptOf());
+  assert(answer.kind === 'answered' && answer.outcome.kind === 'accepted', JSON.stringify(answer));
+  assert.deepEqual([received.length, runs()], [2, 1]);
+  good = 'nothing is good';
+  const refused = await service.placeBid(attemptOf());
+  assert(refused.kind === 'answered', JSON.stringify(refused));
+  assert.deepEqual(refused.outcome, { kind: 'rejected', code: 'unclassified' });
+  assert.equal(service.ready(), true);
+});

@@ -12,6 +12,7 @@ import {
   prepareSimulation,
   prepareSplits,
 } from '../../../src/wire/checks/withdrawals.ts';
+import { numberOfDigits } from '../../../src/wire/json.ts';
 import { idempotencyKeyOf } from '../../../src/wire/operations.ts';
 
 const now = Date.UTC(2026, 10, 10, 15);
@@ -65,6 +66,18 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'finalisation all-signed': () => [prepareFinalisation('op', { dto }, { ...ready, unsigned: 1 })],
   'finalisation finalisation-enabled': () => [prepareFinalisation('op', { dto }, { ...ready, enabled: false })],
   'account-update located': () => [prepareAccountUpdate('op', { dto: {} }, { state: 'approved' })],
+  'account-update locator-kept': () => [
+    prepareAccountUpdate(
+      'op',
+      { dto, extra: { dto: { CODIGOPROPOSTA: 'another', conta: '1' } } },
+      { state: 'approved' },
+    ),
+    prepareAccountUpdate('op', { dto, extra: { Dto: { numeroProposta: 7 } } }, { state: 'approved' }),
+  ],
+  'account-update dto-object': () => [
+    prepareAccountUpdate('op', { dto, extra: { dto: 'another' } }, { state: 'approved' }),
+    prepareAccountUpdate('op', { dto, extra: { dto: {}, DTO: {} } }, { state: 'approved' }),
+  ],
   'account-update account-update-state': () => [
     prepareAccountUpdate('op', { dto }, { state: 'analysing' }),
     prepareAccountUpdate('op', { dto }, { state: 'cancelled' }),
@@ -110,4 +123,14 @@ test('a key is the same for each attempt and another for each operation', () => 
   assert.equal(idempotencyKeyOf('/FGTS/IncluirProposta', 'op-1'), key);
   assert.notEqual(idempotencyKeyOf('/FGTS/IncluirProposta', 'op-2'), key);
   assert.notEqual(idempotencyKeyOf('/FGTS/ConsultaProposta', 'op-1'), key);
+});
+
+test("fields of the partner's own dto are written beside the locator", () => {
+  const result = prepareAccountUpdate(
+    'op',
+    { dto: { proposalCode: 'P-1' }, extra: { dto: { conta: numberOfDigits('12345678901234567890') }, canal: 'x' } },
+    { state: 'approved' },
+  );
+  assert.ok(result.kind === 'prepared', JSON.stringify(result));
+  assert.equal(result.prepared.body, '{"dto":{"codigoProposta":"P-1","conta":12345678901234567890},"canal":"x"}');
 });

@@ -114,6 +114,7 @@ const endorsementCases: Readonly<
   'signature-sent': [{ content: {} }],
   'note-received': [{ facts: { noteReceived: false } }, { facts: { generatedAt: null } }],
   signed: [{ facts: { signedAt: null } }],
+  'signed-after-note': [{ facts: { signedAt: now - 3_660_001 } }],
   'same-competence': [
     { facts: { generatedAt: Date.UTC(2026, 9, 20, 15) } },
     { facts: { signedAt: Date.UTC(2026, 9, 20, 15) } },
