@@ -159,9 +159,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     const keys = states.flatMap(({ phase, subject }) => (phase === 'preparing' ? (subject.linkKey ?? []) : []));
     if (keys.length === 0) return new Map();
     const details = await world.margins.read([...new Set(keys)], now);
-    return new Map(
-      [...details].map(([key, { receivedAt, availableMarginCents }]) => [key, { receivedAt, availableMarginCents }]),
-    );
+    return new Map(details);
   }
 
   type Deed = Exclude<FlowCommand, { kind: 'wait' | 'alarm' | 'look-up-proposal' }>;

@@ -160,10 +160,16 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     }
     const link =
       asked.link === null ? await linkInLog(requestId, won.request?.authorisationNumber ?? null) : linkOf(asked.link);
+    const linkWorker = link?.identity.cpf ? workerKeyOf(vault, link.identity.cpf) : null;
+    const requestWorker = won.request?.workerKey ?? linkWorker;
+    if (linkWorker !== null && linkWorker !== requestWorker) {
+      const text = 'the link belongs to another worker; name one of the worker of this request';
+      return refusal('breach', 'link-of-worker', 'link', text);
+    }
     const order: ContractOrder = { contract, acceptedByWorker: asked.acceptedByWorker, link };
     const subject: FlowSubject = {
       requestId,
-      workerKey: link?.identity.cpf ? workerKeyOf(vault, link.identity.cpf) : (won.request?.workerKey ?? null),
+      workerKey: requestWorker,
       linkKey: link === null ? (won.request?.linkKey ?? null) : keyOfLink(link.identity),
       rateLimitHundredths: won.claim.offer.rateHundredths,
       closedContract: null,

@@ -123,6 +123,7 @@ function contract(state: FlowState, operationId: string, facts: PreparationFacts
     bidRateHundredths: state.subject.rateLimitHundredths!,
     acceptedByWorker: order.acceptedByWorker,
     margin: facts.margin,
+    workerKey: state.subject.workerKey,
     installmentCents: expected.installmentCents ?? 0,
   });
   return { preparation, expected };
@@ -134,6 +135,7 @@ function renegotiation(state: FlowState, operationId: string, facts: Preparation
     now: facts.now,
     original: { ...order.original, rateHundredths: state.subject.rateLimitHundredths! },
     link: { valid: order.linkValid, margin: facts.margin },
+    workerKey: state.subject.workerKey,
     installmentCents: state.terms!.installmentCents ?? 0,
   });
   const { rateHundredths } = state.terms!;

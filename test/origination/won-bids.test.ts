@@ -7,6 +7,7 @@ import type { CallbackRecord } from '../../src/domain/records.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import { stepAsked } from '../../src/http/api/requests.ts';
 import { shownErrors } from '../../src/origination/shown-flows.ts';
+import { linkKeyOf, workerKeyOf } from '../../src/wire/identity.ts';
 import { type JsonObject, parseJson } from '../../src/wire/json.ts';
 import { type Prepared, readOperationAnswer } from '../../src/wire/operations.ts';
 import {
@@ -21,21 +22,23 @@ import {
   resolved,
 } from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
-import { sampleLink } from '../rules/sample-request.ts';
+import { sampleLink, sampleRequest } from '../rules/sample-request.ts';
 import { orderOf, startFlowHouse } from './flow-house.ts';
 import { sampleNote } from './flow-world.ts';
 import { plainVault } from './orders.ts';
 
+const workerKey = workerKeyOf(plainVault, '52998224725');
+const ours = requested({ request: { ...sampleRequest, workerKey } });
 const outside = { ...answered({ kind: 'accepted-outside', bidId: 'bid' }), codes: ['call'] };
 
 test('a person says that a bid is contemplated, and its contract goes on without the codes of a proposal', async (context) => {
   const { front, won, reaches, state } = await startFlowHouse(context);
   const asker = { by: 'ana', key: 'k1' };
-  won.set(requestId, folded(requested(), claimed(), outside, resolved('won')));
+  won.set(requestId, folded(ours, claimed(), outside, resolved('won')));
   const early = await front.startContract(asker, orderOf(requestId));
   assert(early.kind === 'refused');
   assert.match(early.breaches[0]!.problem, /is won, not contemplated.*lance bids resolve .* --as contemplated/);
-  won.set(requestId, folded(requested(), claimed(), outside, resolved('won'), resolved('contemplated')));
+  won.set(requestId, folded(ours, claimed(), outside, resolved('won'), resolved('contemplated')));
   const begun = await front.startContract(asker, orderOf(requestId));
   assert.equal(begun.kind, 'taken', JSON.stringify(begun));
   await reaches(`c-${requestId}`, 'preparing');
@@ -45,7 +48,7 @@ test('a person says that a bid is contemplated, and its contract goes on without
 
 test('a link query that fails by callback stops the flow with an alarm, and is not asked again', async (context) => {
   const { front, world, won, queries, alarms, tell, reaches, state } = await startFlowHouse(context);
-  won.set(requestId, folded(requested(), claimed(), answered(accepted), contemplated(), proposed()));
+  won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated(), proposed()));
   const flowId = `c-${requestId}`;
   world.answerToQuery = () => ({ kind: 'acknowledged', requestCode: 'q-1' });
   await front.startContract({ by: 'ana', key: 'k1' }, orderOf(requestId));
@@ -83,20 +86,50 @@ test('a link query of nobody here is no event of a flow', async (context) => {
     sealed: '{}',
   } as const;
   await tell('q-9', { ...event, endpoint: '/trabalhador/listar-autorizados' });
-  won.set(requestId, folded(requested(), claimed(), answered(accepted), contemplated(), proposed()));
+  won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated(), proposed()));
   await front.startContract({ by: 'ana', key: 'k1' }, orderOf(requestId));
   await reaches(`c-${requestId}`, 'preparing');
   assert.equal(await state('event:q-9'), undefined);
 });
 
+const goodLink = {
+  ...{ ...sampleLink, workerKey, eligible: true, terminationDate: null, availableMarginCents: 100_000 },
+};
+
+test('a contract is not begun on a link that its detail forbids, and the fact is named', async (context) => {
+  const { front, won, details, clock, state } = await startFlowHouse(context);
+  won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated(), proposed()));
+  const order = orderOf(requestId);
+  const { cpf, registration, employerIdType, employerId } = order.link!;
+  const linkKey = linkKeyOf(plainVault, cpf, registration, employerIdType, employerId);
+  const receivedAt = clock.now();
+  for (const [fact, rule, words] of [
+    [{ eligible: false, ineligibilityCode: 3 }, 'link-eligible', /not eligible \(motivoInelegibilidade 3\)/],
+    [{ terminationDate: '2026-02-01' }, 'link-not-terminated', /terminated on 2026-02-01/],
+    [{ workerKey: 'another' }, 'link-of-worker', /another worker/],
+  ] as const) {
+    details.set(linkKey, { ...goodLink, linkKey, receivedAt, ...fact });
+    const refused = await front.startContract({ by: 'ana', key: rule }, order);
+    assert(refused.kind === 'refused' && refused.problem === 'breach', JSON.stringify(refused));
+    assert.deepEqual([refused.breaches.length, refused.breaches[0]!.rule], [1, rule]);
+    assert.match(refused.breaches[0]!.problem, words);
+  }
+  details.set(linkKey, { ...goodLink, linkKey, receivedAt });
+  const foreign = { ...order, link: { ...order.link!, cpf: '11144477735' } };
+  const refused = await front.startContract({ by: 'ana', key: 'foreign' }, foreign);
+  assert(refused.kind === 'refused' && refused.breaches[0]!.rule === 'link-of-worker');
+  assert.equal(await state(`c-${requestId}`), undefined);
+  assert.equal((await front.startContract({ by: 'ana', key: 'good' }, order)).kind, 'taken');
+});
+
 const notedFlow = async (context: TestContext) => {
   const house = await startFlowHouse(context);
-  house.won.set(requestId, folded(requested(), claimed(), answered(accepted), contemplated(), proposed()));
+  house.won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated(), proposed()));
   const begun = await house.front.startContract({ by: 'ana', key: 'k1' }, orderOf(requestId));
   assert(begun.kind === 'taken');
   const { linkKey } = begun.state.subject;
   const receivedAt = house.clock.now();
-  house.details.set(linkKey!, { ...sampleLink, linkKey: linkKey!, receivedAt, availableMarginCents: 100_000 });
+  house.details.set(linkKey!, { ...goodLink, linkKey: linkKey!, receivedAt });
   return house;
 };
 const heard = { firstByteAt: Date.now(), attempts: 1 };

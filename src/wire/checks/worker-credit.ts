@@ -3,6 +3,7 @@ import { cpf as cpfRules } from 'cpf-cnpj-validator';
 import { dayOf } from '../../domain/clock.ts';
 import {
   type AmountCents,
+  type Day,
   type EpochMs,
   maxRateHundredths,
   minRateHundredths,
@@ -17,7 +18,16 @@ export const marginValidityMs = 24 * 3_600_000;
 export const renegotiationMaxRateHundredths: RateHundredths = 498;
 
 /** The last detail of the worker's link. `availableMarginCents` null: it did not say. */
-export type MarginFact = { receivedAt: EpochMs; availableMarginCents: AmountCents | null };
+export type MarginFact = {
+  receivedAt: EpochMs;
+  availableMarginCents: AmountCents | null;
+  /** Null or absent: it did not say. */
+  eligible?: boolean | null;
+  ineligibilityCode?: number | null;
+  terminationDate?: Day | null;
+  /** Pseudonym of the worker whose link it is. */
+  workerKey?: string;
+};
 
 export type ContractFacts = {
   now: EpochMs;
@@ -27,6 +37,8 @@ export type ContractFacts = {
   acceptedByWorker: boolean;
   /** Null: the link was never asked for its details. */
   margin: MarginFact | null;
+  /** Pseudonym of the worker; absent or null: not known. */
+  workerKey?: string | null;
   /** Our own arithmetic of the instalment; the asked one where the request names it. */
   installmentCents: AmountCents;
 };
@@ -51,6 +63,7 @@ export function prepareContract(
     facts.acceptedByWorker
       ? null
       : breach('worker-accepted', 'requestId', 'the worker has not taken the proposal in the app; wait for it'),
+    ...linkUsable(facts.margin, facts.workerKey),
     marginKnown(facts.margin),
     marginFresh(facts.margin, facts.now),
     marginFits(facts.margin, request.installmentCents ?? facts.installmentCents),
@@ -105,6 +118,28 @@ function accountWhole(account: WorkerAccount): Check[] {
     account.accountType === 1 || account.accountType === 2
       ? null
       : breach('account-type', 'account.accountType', 'send 1 for savings or 2 for checking'),
+  ];
+}
+
+/** What the detail says against the link, whatever its margin is. */
+function linkUsable(link: MarginFact | null, workerKey: string | null | undefined): Check[] {
+  if (link === null) return [];
+  const { eligible, ineligibilityCode, terminationDate } = link;
+  const reason = ineligibilityCode == null ? '' : ` (motivoInelegibilidade ${ineligibilityCode})`;
+  return [
+    eligible === false
+      ? breach(
+          'link-eligible',
+          'link',
+          `the detail of the link says that it is not eligible${reason}; name an eligible link`,
+        )
+      : null,
+    terminationDate == null
+      ? null
+      : breach('link-not-terminated', 'link', `the link was terminated on ${terminationDate}; name one that goes on`),
+    workerKey == null || link.workerKey === undefined || link.workerKey === workerKey
+      ? null
+      : breach('link-of-worker', 'link', 'the link belongs to another worker; name one of the worker of this request'),
   ];
 }
 
@@ -190,6 +225,8 @@ export type RenegotiationFacts = {
     pendingCharges: boolean | null;
   };
   link: { valid: boolean | null; margin: MarginFact | null };
+  /** As of a contract. */
+  workerKey?: string | null;
   installmentCents: AmountCents;
 };
 
@@ -231,6 +268,7 @@ export function prepareRenegotiation(
       ? breach('no-pending-charges', 'closedContract', 'settle the pending charges first')
       : null,
     link.valid === false ? breach('link-valid', 'registration', 'name a link that is valid') : null,
+    ...linkUsable(link.margin, facts.workerKey),
     marginKnown(link.margin),
     marginFresh(link.margin, facts.now),
     marginFits(link.margin, facts.installmentCents),

@@ -68,6 +68,12 @@ const contractCases: Readonly<Record<string, readonly ContractCase[]>> = {
     { facts: { margin: null } },
     { facts: { margin: { receivedAt: now, availableMarginCents: null } } },
   ],
+  'link-eligible': [
+    { facts: { margin: { ...margin, eligible: false } } },
+    { facts: { margin: { ...margin, eligible: false, ineligibilityCode: 3, terminationDate: null } } },
+  ],
+  'link-not-terminated': [{ facts: { margin: { ...margin, eligible: true, terminationDate: '2026-10-01' } } }],
+  'link-of-worker': [{ facts: { workerKey: 'w-1', margin: { ...margin, workerKey: 'w-2' } } }],
   'margin-fresh': [{ facts: { margin: { ...margin, receivedAt: now - 86_400_001 } } }],
   'margin-fits': [
     { facts: { installmentCents: 20_001 } },
@@ -179,6 +185,9 @@ const renegotiationCases: Readonly<Record<string, readonly RenegotiationCase[]>>
   'open-installments': [{ facts: { original: { ...original, openInstallments: 0 } } }],
   'no-pending-charges': [{ facts: { original: { ...original, pendingCharges: true } } }],
   'link-valid': [{ facts: { link: { ...link, valid: false } } }],
+  'link-eligible': [{ facts: { link: { ...link, margin: { ...margin, eligible: false } } } }],
+  'link-not-terminated': [{ facts: { link: { ...link, margin: { ...margin, terminationDate: '2026-10-01' } } } }],
+  'link-of-worker': [{ facts: { workerKey: 'w-1', link: { ...link, margin: { ...margin, workerKey: 'w-2' } } } }],
   'link-detail-queried': [{ facts: { link: { ...link, margin: null } } }],
   'margin-fits': [{ facts: { installmentCents: 20_001 } }],
 };
