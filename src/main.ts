@@ -121,6 +121,8 @@ type StoreWatchers = {
   onFault: (fault: Fault) => void;
   /** Once, until the heads of the log are anchored again. */
   onAnchorFault: (text: string) => void;
+  /** The views of an embedded log were found wrong, and are made again. */
+  onUnfitViews: (text: string) => void;
 };
 
 type OpenStore = Store & Pick<WholeStore, 'chainHeads'> & { close: () => Promise<void> };
@@ -134,6 +136,7 @@ async function openStore(config: Config, watchers: StoreWatchers): Promise<OpenS
         anchor: anchorOf(config.store.dataDir, config, watchers.journal),
         onAnchorFault: watchers.onAnchorFault,
         checkKey: (log) => refuseOtherKey(log, watchers.vault),
+        onUnfitViews: watchers.onUnfitViews,
       });
     case 'kafka':
       return whenThere(config.store, config, watchers);
@@ -395,15 +398,17 @@ async function openEngine(parts: {
   if (outcomes.kind === 'refused') throw refusedFile('config/outcomes.json', outcomes.problems);
   const vault = createVault(config.pseudonymKey);
   // Counted as soon as there is somebody to count.
-  let unwritten = 0;
-  let countAlarm: Engine['countAlarm'] = () => {
-    unwritten += 1;
+  const uncounted: Parameters<Engine['countAlarm']>[0][] = [];
+  let countAlarm: Engine['countAlarm'] = (code) => uncounted.push(code);
+  const alarm = (code: 'anchor-unwritten' | 'views-unfit') => (text: string) => {
+    parts.journal.error('alarm', { code, text });
+    countAlarm(code);
   };
-  const onAnchorFault = (text: string): void => {
-    parts.journal.error('alarm', { code: 'anchor-unwritten', text });
-    countAlarm('anchor-unwritten');
-  };
-  const opening = openStore(config, { vault, journal: parts.journal, onFault: parts.onFault, onAnchorFault });
+  const opening = openStore(config, {
+    ...{ vault, journal: parts.journal, onFault: parts.onFault },
+    onAnchorFault: alarm('anchor-unwritten'),
+    onUnfitViews: alarm('views-unfit'),
+  });
   // Holidays take as long to read as the store's thread or servers to answer.
   prepareCalendar(dayOf(clock.now()), config.pricing.maxInstallments, config.pricing.payrollCalendar);
   const store = await opening;
@@ -451,7 +456,7 @@ async function openEngine(parts: {
     throw fault;
   });
   countAlarm = engine.countAlarm;
-  for (; unwritten > 0; unwritten -= 1) countAlarm('anchor-unwritten');
+  uncounted.forEach(countAlarm);
   return {
     engine,
     store,

@@ -82,7 +82,7 @@ export function createClaimDesk(world: {
       claiming.set(requestId, clock.monotonicMs());
       world.sender.wrote(requestId);
       left -= 1;
-      claims.push({ topic: 'auctions', key: requestId, record: claimOf(waiting, now) });
+      claims.push({ topic: 'auctions', key: requestId, record: claimOf(waiting, now), firstClaim: true });
     }
     if (claims.length > 0) world.spawn(claim(claims));
   }

@@ -20,6 +20,11 @@ export type NewEntry = {
     record: Topics[T];
     /** The record as JSON, where it was written out before: a log that keeps JSON need not do it again. */
     text?: string;
+    /**
+     * A claim that is to be the first one of its request. A log that can tell refuses it where there is one: then the views, by which
+     * the desk went, do not fit the log.
+     */
+    firstClaim?: true;
     /** W3C trace context, carried beside the record by a log that has headers. */
     traceparent?: string;
   };

@@ -4,8 +4,9 @@ import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Fault } from '../../errors.ts';
 import { beginChains } from './chain.ts';
+import { beginSums } from './view-sums.ts';
 
-const schemaVersion = 5;
+const schemaVersion = 6;
 const sqliteBusy = 5;
 
 /** `offset` counts from 0 without gaps. Rows of a file that was made before its tables had chains have none (see chain.ts). */
@@ -36,6 +37,7 @@ const schema = `
   CREATE TABLE IF NOT EXISTS statistics (
     key TEXT PRIMARY KEY, landmark_at INTEGER NOT NULL, landmark_count INTEGER NOT NULL, count INTEGER NOT NULL, cells BLOB NOT NULL
   ) STRICT;
+  CREATE TABLE IF NOT EXISTS view_sums (name TEXT PRIMARY KEY, sums TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS margins (link_key TEXT PRIMARY KEY, received_at INTEGER NOT NULL, detail TEXT NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS margins_age ON margins (received_at);
   CREATE TABLE IF NOT EXISTS direct_queries (day TEXT PRIMARY KEY, taken INTEGER NOT NULL) STRICT;
@@ -105,6 +107,7 @@ export function openWritable(path: string): DatabaseSync {
       database.exec(`${version === 1 ? sinceFirst : ''} ${chainStarts}`);
       beginChains(database);
       database.exec(schema);
+      beginSums(database);
     });
   }
   return database;

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { FlowState } from '../../domain/flow-states.ts';
 import { type FlowBatch, type FlowQuery, flowCursor } from '../../origination/ports.ts';
+import { createSumsWriter } from './view-sums.ts';
 
 /** A batch as the writer thread takes it: states are text already. */
 export type FlowFlush = {
@@ -35,21 +36,29 @@ export function createFlowWriter(database: DatabaseSync): (flush: FlowFlush) => 
   const advance = database.prepare(
     'INSERT INTO flow_applied (partition, next) VALUES (?, ?) ON CONFLICT (partition) DO UPDATE SET next = excluded.next',
   );
+  const isOpen = database.prepare('SELECT open FROM flow_states WHERE flow_id = ?');
   const put = database.prepare(
     `INSERT INTO flow_states (flow_id, flow, phase, open, cursor, state) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (flow_id) DO UPDATE SET phase = excluded.phase, open = excluded.open, cursor = excluded.cursor, state = excluded.state`,
   );
   const name = database.prepare('INSERT OR IGNORE INTO flow_codes (code, flow_id) VALUES (?, ?)');
+  const addSums = createSumsWriter(database, 'flows');
   return ({ partition, first, next, rows }) => {
     const stood = Number((applied.get(partition) as { next: number } | undefined)?.next ?? 0);
     if (stood !== first) return stood;
     // Begun anew: what an earlier fold left is not built upon.
-    if (first === 0 && partition === 0) database.exec('DELETE FROM flow_states; DELETE FROM flow_codes;');
+    const restart = first === 0 && partition === 0;
+    if (restart) database.exec('DELETE FROM flow_states; DELETE FROM flow_codes;');
+    const added = { flows: 0, open: 0, codes: 0 };
     for (const { flowId, flow, phase, open, cursor, state, codes } of rows) {
+      const before = isOpen.get(flowId) as { open: number } | undefined;
+      if (before === undefined) added.flows += 1;
+      added.open += open - (before?.open ?? 0);
       put.run(flowId, flow, phase, open, cursor, state);
-      for (const code of codes) name.run(code, flowId);
+      for (const code of codes) added.codes += Number(name.run(code, flowId).changes);
     }
     advance.run(partition, next);
+    addSums([[partition, next]], added, restart);
     return first;
   };
 }

@@ -30,21 +30,42 @@ export function hasLogTables(database: DatabaseSync): boolean {
   return found.all(...names).length === names.length;
 }
 
-/** Entries as parallel lists: the cheapest thing to hand to another thread. `claims` are the requests that are claimed among them. */
-export type EncodedEntries = { topics: number[]; keys: string[]; values: string[]; claims: string[] };
+/**
+ * Entries as parallel lists: the cheapest thing to hand to another thread. `claims` are the requests that are claimed among them,
+ * `firstClaims` those of them that may have no claim yet.
+ */
+export type EncodedEntries = {
+  topics: number[];
+  keys: string[];
+  values: string[];
+  claims: string[];
+  firstClaims: string[];
+};
+
+/** A claim was to be the first one of its request, which has one. */
+export class ClaimRepeated extends Error {
+  readonly requestId: string;
+
+  constructor(requestId: string) {
+    super('the request has a claim in the log');
+    this.requestId = requestId;
+  }
+}
 
 export function noEntries(): EncodedEntries {
-  return { topics: [], keys: [], values: [], claims: [] };
+  return { topics: [], keys: [], values: [], claims: [], firstClaims: [] };
 }
 
 /** Adds all entries or, when one cannot be written as JSON, none. */
 export function encode(entries: readonly NewEntry[], into: EncodedEntries): void {
   const values = entries.map(({ record, text }) => text ?? JSON.stringify(record));
-  for (const [index, { topic, key, record }] of entries.entries()) {
+  for (const [index, { topic, key, record, firstClaim }] of entries.entries()) {
     into.topics.push(topicNames.indexOf(topic));
     into.keys.push(key);
     into.values.push(values[index]!);
-    if (topic === 'auctions' && record.kind === 'claimed') into.claims.push(key);
+    if (topic !== 'auctions' || record.kind !== 'claimed') continue;
+    into.claims.push(key);
+    if (firstClaim === true) into.firstClaims.push(key);
   }
 }
 
@@ -63,7 +84,10 @@ function decode<T extends Topic>(topic: T, row: StoredRow): LogEntry<Topics[T]> 
 }
 
 export type LogWriter = {
-  /** Inside the caller's transaction; returns for each topic the offset of its first entry, -1 without entries. */
+  /**
+   * Inside the caller's transaction; returns for each topic the offset of its first entry, -1 without entries. Throws
+   * `ClaimRepeated`.
+   */
   write: (entries: EncodedEntries) => number[];
   /** By table: where each chain is that was written to since it was asked last. */
   takeHeads: () => Record<string, ChainHead>;
@@ -72,7 +96,13 @@ export type LogWriter = {
 export function createLogWriter(database: DatabaseSync): LogWriter {
   const chains = topicNames.map((topic) => createChain(database, tables[topic]));
   let written: Record<string, ChainHead> = {};
-  const write = ({ topics, keys, values }: EncodedEntries): number[] => {
+  const auctions = tables.auctions;
+  const claim = database.prepare(
+    `SELECT 1 FROM ${auctions} WHERE key = ? AND CASE WHEN json_valid(value) THEN value ->> '$.kind' = 'claimed' END LIMIT 1`,
+  );
+  const write = ({ topics, keys, values, firstClaims }: EncodedEntries): number[] => {
+    if (new Set(firstClaims).size < firstClaims.length) throw new ClaimRepeated(firstClaims[0]!);
+    for (const requestId of firstClaims) if (claim.get(requestId) !== undefined) throw new ClaimRepeated(requestId);
     const firsts = topicNames.map(() => -1);
     const nexts = topicNames.map(() => -1);
     const links = topicNames.map(() => '');

@@ -62,6 +62,8 @@ export type EmbeddedOptions = {
   restored?: boolean;
   /** Rejects when the log is of another pseudonym key; asked before a store is refused or accepted by its anchor. */
   checkKey?: KeyCheck | undefined;
+  /** The views did not fit their figures or the log, and are made again from the log. */
+  onUnfitViews?: (problem: string) => void;
   /** The anchor cannot be written just now. */
   onAnchorFault?: (message: string) => void;
   memoryEntries?: number;
@@ -300,7 +302,11 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     if (refusal !== null) throw refusal;
     writer = await startWriter(
       { path, anchor: anchor === null ? null : { ...anchor, restored } },
-      { onDeath: onFault, onAnchorFault: options.onAnchorFault ?? (() => undefined) },
+      {
+        onDeath: onFault,
+        onAnchorFault: options.onAnchorFault ?? (() => undefined),
+        onUnfitViews: options.onUnfitViews ?? (() => undefined),
+      },
     );
     const database = watchDamage(openReadOnly(path), path, onFault);
     const log = createLog({

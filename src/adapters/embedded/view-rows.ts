@@ -4,6 +4,7 @@ import type { LedgerQuery, LedgerRow, Reservation, RowsAt } from '../../bidding/
 import type { EpochMs, RequestId } from '../../domain/glossary.ts';
 import type { Histogram } from '../../domain/histogram.ts';
 import type { Usage } from '../../domain/offer.ts';
+import { createSumsWriter } from './view-sums.ts';
 
 /** All that changed in the views since the last flush, a row once, as parallel lists; stored in one transaction. */
 export type ViewFlush = {
@@ -41,40 +42,68 @@ export type StoredExposure = {
 
 export function createViewWriter(database: DatabaseSync): (flush: ViewFlush) => void {
   const applied = database.prepare('INSERT OR REPLACE INTO applied (partition, next) VALUES (?, ?)');
-  const ledger = database.prepare(
-    'INSERT INTO ledger (request_id, phase, open, cursor, state) VALUES (?, ?, ?, ?, ?) ON CONFLICT (request_id) DO UPDATE SET phase = excluded.phase, open = excluded.open, cursor = excluded.cursor, state = excluded.state',
+  const isOpen = database.prepare('SELECT open FROM ledger WHERE request_id = ?');
+  const newRow = database.prepare('INSERT INTO ledger (phase, open, cursor, state, request_id) VALUES (?, ?, ?, ?, ?)');
+  const changeRow = database.prepare(
+    'UPDATE ledger SET phase = ?, open = ?, cursor = ?, state = ? WHERE request_id = ?',
   );
-  const bid = database.prepare('INSERT OR REPLACE INTO bid_index (bid_id, request_id) VALUES (?, ?)');
-  const exposure = database.prepare(
-    'INSERT OR REPLACE INTO exposure (request_id, status, amount_cents, keys, expires_at) VALUES (?, ?, ?, ?, ?)',
+  const newBid = database.prepare('INSERT OR IGNORE INTO bid_index (request_id, bid_id) VALUES (?, ?)');
+  const changeBid = database.prepare('UPDATE bid_index SET request_id = ? WHERE bid_id = ?');
+  const promised = database.prepare('SELECT status, amount_cents FROM exposure WHERE request_id = ?');
+  const newExposure = database.prepare(
+    'INSERT INTO exposure (status, amount_cents, keys, expires_at, request_id) VALUES (?, ?, ?, ?, ?)',
   );
-  const statistic = database.prepare(
-    'INSERT OR REPLACE INTO statistics (key, landmark_at, landmark_count, count, cells) VALUES (?, ?, ?, ?, ?)',
+  const changeExposure = database.prepare(
+    'UPDATE exposure SET status = ?, amount_cents = ?, keys = ?, expires_at = ? WHERE request_id = ?',
   );
+  const newStatistic = database.prepare(
+    'INSERT OR IGNORE INTO statistics (landmark_at, landmark_count, count, cells, key) VALUES (?, ?, ?, ?, ?)',
+  );
+  const changeStatistic = database.prepare(
+    'UPDATE statistics SET landmark_at = ?, landmark_count = ?, count = ?, cells = ? WHERE key = ?',
+  );
+  const addSums = createSumsWriter(database, 'views');
+  const isLive = (status: string) => status === 'held' || status === 'committed';
   return (flush) => {
+    const added = { requests: 0, open: 0, bids: 0, exposures: 0, live: 0, liveCents: 0, statistics: 0 };
     for (const [partition, next] of flush.applied) applied.run(partition, next);
     for (let i = 0; i < flush.ledgerIds.length; i += 1) {
-      ledger.run(
-        flush.ledgerIds[i]!,
-        flush.ledgerPhases[i]!,
-        flush.ledgerOpens[i]!,
-        flush.ledgerCursors[i]!,
-        flush.ledgerStates[i]!,
-      );
+      const id = flush.ledgerIds[i]!;
+      const open = flush.ledgerOpens[i]!;
+      const before = isOpen.get(id) as { open: number } | undefined;
+      const write = before === undefined ? newRow : changeRow;
+      write.run(flush.ledgerPhases[i]!, open, flush.ledgerCursors[i]!, flush.ledgerStates[i]!, id);
+      if (before === undefined) added.requests += 1;
+      added.open += open - (before?.open ?? 0);
     }
-    for (let i = 0; i < flush.bidIds.length; i += 1) bid.run(flush.bidIds[i]!, flush.bidRequestIds[i]!);
+    for (let i = 0; i < flush.bidIds.length; i += 1) {
+      const pair = [flush.bidRequestIds[i]!, flush.bidIds[i]!] as const;
+      if (newBid.run(...pair).changes === 1) added.bids += 1;
+      else changeBid.run(...pair);
+    }
     for (let i = 0; i < flush.exposureIds.length; i += 1) {
-      exposure.run(
-        flush.exposureIds[i]!,
-        flush.exposureStatuses[i]!,
-        flush.exposureAmounts[i]!,
-        flush.exposureKeys[i]!,
-        flush.exposureExpiries[i]!,
-      );
+      const id = flush.exposureIds[i]!;
+      const status = flush.exposureStatuses[i]!;
+      const amountCents = flush.exposureAmounts[i]!;
+      const before = promised.get(id) as { status: string; amount_cents: number } | undefined;
+      const write = before === undefined ? newExposure : changeExposure;
+      write.run(status, amountCents, flush.exposureKeys[i]!, flush.exposureExpiries[i]!, id);
+      if (before === undefined) added.exposures += 1;
+      if (before !== undefined && isLive(before.status)) {
+        added.live -= 1;
+        added.liveCents -= before.amount_cents;
+      }
+      if (isLive(status)) {
+        added.live += 1;
+        added.liveCents += amountCents;
+      }
     }
     for (const { key, landmarkAt, landmarkCount, count, cells } of flush.statistics) {
-      statistic.run(key, landmarkAt, landmarkCount, count, cells);
+      const values = [landmarkAt, landmarkCount, count, cells, key] as const;
+      if (newStatistic.run(...values).changes === 1) added.statistics += 1;
+      else changeStatistic.run(...values);
     }
+    addSums(flush.applied, added);
   };
 }
 

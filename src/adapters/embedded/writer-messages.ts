@@ -57,10 +57,13 @@ export type WriterRuns = {
 export type TaskResult<K extends WriterTask['kind'] = WriterTask['kind']> = ReturnType<WriterRuns[K]>;
 
 export type WriterReply =
-  | { kind: 'ready' }
+  /** `unfitViews`: what was wrong with views that were emptied, to be made again from the log. */
+  | { kind: 'ready'; unfitViews: readonly string[] }
   | { kind: 'unusable'; what: 'store' | 'anchor'; fault: StoreFault }
   /** One transaction was committed, or none of its tasks has happened. */
   | { kind: 'committed'; results: { id: number; result: TaskResult }[] }
   | { kind: 'failed'; ids: number[]; fault: StoreFault }
+  /** A request has a claim that its view does not know: nothing of the transaction was committed. */
+  | { kind: 'views-unfit'; ids: number[]; requestId: string }
   /** The anchor could not be written; the store goes on. */
   | { kind: 'anchor-failed'; message: string };

@@ -7,9 +7,10 @@ import { type AnchorWriter, createAnchorWriter } from './anchor.ts';
 import { createControlRows } from './control-rows.ts';
 import { inTransaction, openWritable } from './database.ts';
 import { createFlowWriter } from './flow-rows.ts';
-import { createLogWriter } from './log-rows.ts';
+import { ClaimRepeated, createLogWriter } from './log-rows.ts';
 import { createDirectQueryCounter, createMarginWriter } from './margin-rows.ts';
 import { createViewWriter } from './view-rows.ts';
+import { discardViews, emptyUnfit } from './view-sums.ts';
 import {
   storeFaultOf,
   type TaskResult,
@@ -40,6 +41,7 @@ function serve(port: MessagePort, { path, anchor: place }: WriterOptions): void 
     database.close();
     throw cause instanceof Error && 'syscall' in cause ? new AnchorUnusable(cause.message, { cause }) : cause;
   }
+  const unfitViews = inTransaction(database, () => emptyUnfit(database));
   const log = createLogWriter(database);
   const writeViews = createViewWriter(database);
   const writeFlows = createFlowWriter(database);
@@ -77,7 +79,11 @@ function serve(port: MessagePort, { path, anchor: place }: WriterOptions): void 
       reply({ kind: 'committed', results });
     } catch (fault) {
       log.takeHeads();
-      reply({ kind: 'failed', ids: group.map(({ id }) => id), fault: storeFaultOf(fault) });
+      const ids = group.map(({ id }) => id);
+      if (fault instanceof ClaimRepeated) {
+        inTransaction(database, () => discardViews(database));
+        reply({ kind: 'views-unfit', ids, requestId: fault.requestId });
+      } else reply({ kind: 'failed', ids, fault: storeFaultOf(fault) });
     }
   };
 
@@ -100,7 +106,7 @@ function serve(port: MessagePort, { path, anchor: place }: WriterOptions): void 
     }
     store(group);
   });
-  reply({ kind: 'ready' });
+  reply({ kind: 'ready', unfitViews });
 }
 
 if (parentPort !== null) {

@@ -24,7 +24,15 @@ type Waiting = { resolve: (result: TaskResult) => void; reject: (fault: Error) =
  */
 export async function startWriter(
   options: WriterOptions,
-  { onDeath, onAnchorFault }: { onDeath: (fault: Fault) => void; onAnchorFault: (message: string) => void },
+  {
+    onDeath,
+    onAnchorFault,
+    onUnfitViews,
+  }: {
+    onDeath: (fault: Fault) => void;
+    onAnchorFault: (message: string) => void;
+    onUnfitViews: (problem: string) => void;
+  },
 ): Promise<Writer> {
   const { path } = options;
   const worker = new Worker(new URL(`./writer-thread${extname(import.meta.url)}`, import.meta.url), {
@@ -41,6 +49,7 @@ export async function startWriter(
   const settle = (reply: WriterReply) => {
     switch (reply.kind) {
       case 'ready':
+        for (const problem of reply.unfitViews) onUnfitViews(problem);
         opening.resolve();
         break;
       case 'unusable':
@@ -73,6 +82,19 @@ export async function startWriter(
         if (damage !== null) onDeath(damage);
         break;
       }
+      case 'views-unfit':
+        failure = 'the views do not fit the log';
+        onDeath(
+          new Fault(
+            'views-behind',
+            `The views do not fit the log: request ${reply.requestId} has a claim that they do not know. Nothing was sent for it. They are made again from the log at the next start.`,
+          ),
+        );
+        for (const id of reply.ids) {
+          waiting.get(id)?.reject(new Error(failure));
+          waiting.delete(id);
+        }
+        break;
       case 'anchor-failed':
         onAnchorFault(reply.message);
         break;

@@ -88,6 +88,7 @@ test('a file that is no database, or one of a later version, is refused and left
 test('a file of the first version is brought up to date, with what it learnt', async () => {
   const directory = newDirectory();
   const first = await open(directory);
+  await first.log.append([auctionEntry('1', 'learnt from'), auctionEntry('2', 'learnt from')]);
   const learn = (cell: number) => ({
     kind: 'learn' as const,
     keys: ['*'],

@@ -1,0 +1,154 @@
+/** Views that lost rows, or whose position was moved, are found at the start and made again from the log. */
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, test } from 'node:test';
+import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
+import { callbackPartition, type NewEntry, type ViewChange } from '../../../src/bidding/ports.ts';
+import { timeAlone } from '../../../src/domain/histogram.ts';
+import { Fault } from '../../../src/errors.ts';
+import { claimed, requestId } from '../../bidding/parts.ts';
+import { auctionEntry, stateOf } from '../../conformance/samples.ts';
+
+const places = mkdtempSync(join(tmpdir(), 'lance-unfit-'));
+after(() => rmSync(places, { recursive: true, force: true }));
+const whole = join(places, 'whole');
+const records = 20;
+const event = { kind: 'contemplated', at: 1, requestCode: 'B', message: null, errors: [] } as const;
+const callback: NewEntry = { topic: 'callbacks', key: 'B', record: event };
+const claim = { topic: 'auctions', key: requestId, record: claimed(), firstClaim: true } as const;
+
+function changesOf(index: number): ViewChange[] {
+  const id = `r${index}`;
+  const cap = { keys: [`day:${id}`], limitAmountCents: null, limitCount: null };
+  return [
+    { kind: 'state', state: stateOf(id, 'claimed', index), open: true, bidIds: [`bid ${id}`] },
+    {
+      kind: 'reserve',
+      requestId: id,
+      at: 1,
+      amountCents: 100,
+      caps: [cap],
+      expiresAt: 9e15,
+      force: true,
+    } as ViewChange,
+    { kind: 'learn', keys: [`k${index}`], additions: [[200, 1]], at: 1, halfLives: timeAlone(1_000) },
+  ];
+}
+
+before(async () => {
+  const store = await openEmbeddedStore({ directory: whole, onFault: assert.fail });
+  await store.log.append(Array.from({ length: records }, (_, index) => auctionEntry(`r${index}`, 'x')));
+  await store.log.append(Array.from({ length: records }, () => callback));
+  for (let index = 0; index < records; index += 1) {
+    await store.views.apply({ partition: 0, first: index, next: index + 1, changes: changesOf(index) });
+  }
+  await store.views.apply({ partition: callbackPartition(0), first: 0, next: records, changes: [] });
+  await store.close();
+});
+
+function altered(sql: string): string {
+  const directory = mkdtempSync(join(places, 'copy-'));
+  cpSync(whole, directory, { recursive: true });
+  const database = new DatabaseSync(join(directory, 'lance.sqlite'));
+  database.exec(sql);
+  database.close();
+  return directory;
+}
+
+/** What is found wrong at the start, and what the views hold then. */
+async function opened(directory: string) {
+  const problems: string[] = [];
+  const store = await openEmbeddedStore({
+    directory,
+    onFault: assert.fail,
+    onUnfitViews: (text) => problems.push(text),
+  });
+  try {
+    const rows = await store.views.query({ phase: null, limit: 100, before: null });
+    const used = await store.views.usage(['day:r1'], 1);
+    const applied = await store.views.applied(0);
+    const callbacks = await store.views.applied(callbackPartition(0));
+    return { problems, rows: rows.length, usedCents: used.get('day:r1')!.amountCents, applied, callbacks };
+  } finally {
+    await store.close();
+  }
+}
+
+test('views that nobody touched are taken as they are', async () => {
+  const expected = { problems: [], rows: records, usedCents: 100, applied: records, callbacks: records };
+  assert.deepEqual(await opened(altered('')), expected);
+});
+
+const one = 'LIMIT 1)';
+for (const [name, sql] of [
+  ['all rows', 'DELETE FROM ledger'],
+  ['one row', `DELETE FROM ledger WHERE rowid IN (SELECT rowid FROM ledger ${one}`],
+  ['one closed', `UPDATE ledger SET open = 0 WHERE rowid IN (SELECT rowid FROM ledger ${one}`],
+  ['all reservations', 'DELETE FROM exposure'],
+  ['one reservation', `DELETE FROM exposure WHERE rowid IN (SELECT rowid FROM exposure ${one}`],
+  ['one released', `UPDATE exposure SET status = 'released' WHERE rowid IN (SELECT rowid FROM exposure ${one}`],
+  ['a smaller amount', `UPDATE exposure SET amount_cents = 1 WHERE rowid IN (SELECT rowid FROM exposure ${one}`],
+  ['one bid', `DELETE FROM bid_index WHERE rowid IN (SELECT rowid FROM bid_index ${one}`],
+  ['one statistic', `DELETE FROM statistics WHERE rowid IN (SELECT rowid FROM statistics ${one}`],
+  ['applied far ahead', 'UPDATE applied SET next = next + 1000000 WHERE partition = 0'],
+  ['applied negative', 'UPDATE applied SET next = -5 WHERE partition = 0'],
+  ['applied behind', 'UPDATE applied SET next = next - 1 WHERE partition = 0'],
+  ['applied gone', 'DELETE FROM applied WHERE partition = 0'],
+  ['the figures gone', 'DELETE FROM view_sums'],
+  ['the figures no JSON', "UPDATE view_sums SET sums = 'x'"],
+] as const) {
+  test(`views with ${name} are emptied at the start, and what was dealt with of callbacks is kept`, async () => {
+    const directory = altered(sql);
+    const { problems, ...now } = await opened(directory);
+    assert.equal(problems.filter((text) => !text.includes('flows')).length, 1, problems.join('; '));
+    assert.deepEqual(now, { rows: 0, usedCents: 0, applied: 0, callbacks: records });
+    assert.deepEqual((await opened(directory)).problems, []);
+  });
+}
+
+for (const [name, next] of [
+  ['ahead of', records + 1],
+  ['before', -1],
+] as const) {
+  test(`callbacks dealt with ${name} all there are is damage: they are dealt with again`, async () => {
+    const directory = altered(`UPDATE applied SET next = ${next} WHERE partition = -1;
+      UPDATE view_sums SET sums = json_set(sums, '$.applied."-1"', ${next}) WHERE name = 'views'`);
+    const { problems, callbacks } = await opened(directory);
+    assert.equal(problems.length, 1);
+    assert.equal(callbacks, 0);
+  });
+}
+
+test('flows that lost a row are emptied at the start', async () => {
+  const directory = altered(`INSERT INTO flow_applied VALUES (0, 7)`);
+  assert.match((await opened(directory)).problems.join(), /flow_applied of partition 0 is 7/);
+});
+
+test('a file of the version before begins with what it holds, unless its position is past the log', async () => {
+  const before = 'DROP TABLE view_sums; PRAGMA user_version = 5;';
+  assert.deepEqual((await opened(altered(before))).problems, []);
+  const { problems } = await opened(altered(`${before} UPDATE applied SET next = next + 1 WHERE partition = 0`));
+  assert.match(problems.join(), /the log ends at 20/);
+});
+
+test('a second claim of a request is not appended; the views by which it was made are made again', async () => {
+  const directory = altered('');
+  const ended = Promise.withResolvers<Fault>();
+  const store = await openEmbeddedStore({ directory, onFault: ended.resolve });
+  await store.log.append([{ topic: 'auctions', key: 'poison', record: 'no record' as never }]);
+  await store.log.append([claim]);
+  await assert.rejects(store.log.append([auctionEntry('r9', 'with it'), claim]), (fault) => fault instanceof Fault);
+  assert.equal((await ended.promise).code, 'views-behind');
+  assert.match((await ended.promise).message, new RegExp(requestId));
+  assert.equal((await store.log.ends('auctions')).get(0), records + 2);
+  // A record of history, as of an import, may be a later claim.
+  await store.log.append([{ topic: 'auctions', key: requestId, record: claimed('b:1') }]);
+  await store.views.apply({ partition: 0, first: records, next: records + 1, changes: changesOf(30) });
+  await store.close();
+  const { problems, applied } = await opened(directory);
+  assert.match(problems.join(), /figures kept of the views are gone/);
+  assert.equal(applied, 0);
+});
