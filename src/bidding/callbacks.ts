@@ -8,17 +8,15 @@ import type { AuctionRecord, CallbackRecord } from '../domain/records.ts';
 import type { Link, LinkDetail } from '../domain/request.ts';
 import { Fault } from '../errors.ts';
 import type { DeskObserver } from './observer.ts';
+import { codesOf, createOrphans, type Orphan, orphanLimits, type WinnerEvent } from './orphans.ts';
 import type { Outbox } from './outbox.ts';
 import { callbackPartition, type LogBatch, type MarginCache, type Views } from './ports.ts';
 import { sleep } from './sleep.ts';
 
-type WinnerEvent = Extract<CallbackRecord, { requestCode: string; kind: 'contemplated' | 'proposed' }>;
 /** `requestCode`: of the query; null where the callback does not say. */
 export type DetailTold = { detail: LinkDetail; requestCode: string | null };
 /** `errors`: their codes; `no-links` where the worker has none. */
 export type FailureTold = { requestCode: string; errors: readonly string[]; sealed: string };
-
-type Orphan = { offset: number; event: WinnerEvent; partition: number };
 
 export type Callbacks = {
   /** Details and lists are for whoever waits for them: every process hears all. */
@@ -34,6 +32,8 @@ export type Callbacks = {
 
 /** Another process may be the one that reads the record which names the bid: orphans are looked for again. */
 const orphanPollMs = 2_000;
+/** Codes that are looked for in one poll: a few milliseconds of work. */
+const polledCodes = 1_000;
 
 export function createCallbacks(options: {
   views: Views;
@@ -53,8 +53,8 @@ export function createCallbacks(options: {
   onFailure: (failure: FailureTold) => void;
 }): Callbacks {
   const { views, margins, outbox, clock, observer } = options;
-  /** Winner events that came before their bid was known, under each of their codes. */
-  const orphans = new Map<string, Orphan[]>();
+  /** Winner events that came before their bid was known. */
+  const orphans = createOrphans(orphanLimits);
   /** Those that are being given to their request outside the order of the log. */
   const givenNow = new Set<Orphan>();
   const dealtWith = new Map<number, number>();
@@ -80,7 +80,11 @@ export function createCallbacks(options: {
     const winners = batch.entries.flatMap(({ record, offset }): Orphan[] =>
       record.kind === 'contemplated' || record.kind === 'proposed' ? [{ offset, event: record, partition }] : [],
     );
-    if (winners.length > 0 && !(await rekey(winners))) return;
+    if (winners.length > 0) {
+      const found = await requestsOf(winners);
+      if (!(await keepWithRequests(winners, found))) return;
+      for (const winner of winners) if (!found.has(winner)) adopt(winner);
+    }
     dealtWith.set(batch.partition, batch.next);
     await advance(batch.partition);
   }
@@ -102,17 +106,28 @@ export function createCallbacks(options: {
     }
   }
 
-  /** False: the desk stops, and they are not durable with their requests. */
-  async function rekey(winners: readonly Orphan[]): Promise<boolean> {
-    const found = await views.findByBid([...new Set(winners.flatMap(({ event }) => codesOf(event)))]);
-    const records: AuctionRecord[] = [];
+  /** Of those whose bid is known. */
+  async function requestsOf(winners: readonly Orphan[]): Promise<ReadonlyMap<Orphan, RequestId>> {
+    const known = await views.findByBid([...new Set(winners.flatMap(({ event }) => codesOf(event)))]);
+    const found = new Map<Orphan, RequestId>();
     for (const winner of winners) {
       const requestId = codesOf(winner.event)
-        .map((code) => found.get(code))
+        .map((code) => known.get(code))
         .find((each) => each !== undefined);
-      if (requestId === undefined) adopt(winner);
-      else records.push(keyed(winner.event, requestId));
+      if (requestId !== undefined) found.set(winner, requestId);
     }
+    return found;
+  }
+
+  /** False: the desk stops, and they are not durable with their requests. */
+  async function keepWithRequests(
+    winners: readonly Orphan[],
+    requests: ReadonlyMap<Orphan, RequestId>,
+  ): Promise<boolean> {
+    const records = winners.flatMap((winner) => {
+      const requestId = requests.get(winner);
+      return requestId === undefined ? [] : [keyed(winner.event, requestId)];
+    });
     if (records.length === 0) return true;
     const entries = records.map((record) => ({ topic: 'auctions', key: record.requestId, record }) as const);
     if (!(await outbox.keep(entries))) return false;
@@ -121,67 +136,47 @@ export function createCallbacks(options: {
   }
 
   function adopt(winner: Orphan): void {
-    const { event, partition, offset } = winner;
-    if (lost.has(partition)) return;
-    for (const code of codesOf(event)) {
-      const others = orphans.get(code) ?? [];
-      if (!others.some((other) => other.offset === offset && other.partition === partition)) others.push(winner);
-      orphans.set(code, others);
-    }
+    if (lost.has(winner.partition)) return;
+    giveUp(orphans.add(winner));
     timer ??= clock.after(orphanPollMs, lookAgain);
+  }
+
+  function giveUp(given: readonly Orphan[]): void {
+    for (const _ of given) observer({ kind: 'alarm', code: 'winner-unknown', requestId: null });
   }
 
   function lookAgain(): void {
     timer = null;
-    void bidsKnown([...orphans.keys()]);
+    const codes = orphans.nextCodes(polledCodes);
+    if (codes.length === 0) return;
+    timer = clock.after(orphanPollMs, lookAgain);
+    void bidsKnown(codes);
   }
 
   function lose(partition: number): void {
     lost.add(partition);
     dealtWith.delete(partition);
-    drop((orphan) => orphan.partition === partition);
-  }
-
-  /** Forgets orphans under all of their codes, and says which they were. */
-  function drop(isDropped: (orphan: Orphan) => boolean): ReadonlySet<Orphan> {
-    const dropped = new Set<Orphan>();
-    for (const [code, waiting] of orphans) {
-      const kept = waiting.filter((orphan) => {
-        if (isDropped(orphan)) dropped.add(orphan);
-        return !dropped.has(orphan);
-      });
-      if (kept.length === waiting.length) continue;
-      if (kept.length === 0) orphans.delete(code);
-      else orphans.set(code, kept);
-    }
-    return dropped;
+    orphans.lose(partition);
   }
 
   /** Never past an orphan, nor past one that is not durable with its request yet: after a restart it is read again. */
   async function advance(partition: number): Promise<void> {
-    let next = dealtWith.get(partition) ?? 0;
     const isTooOld = ({ event }: Orphan) => !options.timeDoubted() && clock.now() - event.at >= options.orphanTimeoutMs;
-    for (const _ of drop(isTooOld)) observer({ kind: 'alarm', code: 'winner-unknown', requestId: null });
-    for (const waiting of orphans.values()) {
-      for (const orphan of waiting) if (orphan.partition === partition) next = Math.min(next, orphan.offset);
-    }
-    for (const orphan of givenNow) if (orphan.partition === partition) next = Math.min(next, orphan.offset);
+    giveUp(orphans.takeOld(partition, isTooOld));
+    const next = Math.min(dealtWith.get(partition) ?? 0, orphans.first(partition) ?? Number.POSITIVE_INFINITY);
     const stream = callbackPartition(partition);
     const first = await views.applied(stream);
     if (next > first) await views.apply({ partition: stream, first, next, changes: [] });
   }
 
   async function bidsKnown(bidIds: readonly string[]): Promise<void> {
-    const known = new Set(bidIds.flatMap((bidId) => orphans.get(bidId) ?? []));
-    if (known.size === 0) return;
-    const adopted = [...drop((orphan) => known.has(orphan))];
-    for (const orphan of adopted) givenNow.add(orphan);
+    const waiting = orphans.under(bidIds);
+    if (waiting.length === 0) return;
     // Outside the consumer nobody begins again by itself; after a restart they are read from the log once more.
     while (!options.stopping()) {
       try {
-        if (!(await rekey(adopted))) return;
-        for (const orphan of adopted) givenNow.delete(orphan);
-        for (const partition of new Set(adopted.map((orphan) => orphan.partition))) await advance(partition);
+        if (!(await give(waiting))) return;
+        for (const partition of new Set(waiting.map((orphan) => orphan.partition))) await advance(partition);
         return;
       } catch (fault) {
         if (!(fault instanceof Fault) || !fault.retryable) throw fault;
@@ -191,14 +186,21 @@ export function createCallbacks(options: {
     }
   }
 
-  return { hear, handle, bidsKnown, lose, close: () => timer?.cancel() };
-}
+  /** False: the desk stops. */
+  async function give(waiting: readonly Orphan[]): Promise<boolean> {
+    const found = await requestsOf(waiting);
+    const given = waiting.filter((orphan) => found.has(orphan) && orphans.has(orphan) && !givenNow.has(orphan));
+    for (const orphan of given) givenNow.add(orphan);
+    try {
+      if (!(await keepWithRequests(given, found))) return false;
+    } finally {
+      for (const orphan of given) givenNow.delete(orphan);
+    }
+    for (const orphan of given) orphans.remove(orphan);
+    return true;
+  }
 
-/** Codes of the bid that the event is about: that of the call, and the one in the content of the second event (contract, Winner confirmation events). */
-function codesOf(event: WinnerEvent): readonly string[] {
-  const { requestCode } = event;
-  const told = event.kind === 'proposed' ? event.proposalCode : null;
-  return told === null || told === requestCode ? [requestCode] : [requestCode, told];
+  return { hear, handle, bidsKnown, lose, close: () => timer?.cancel() };
 }
 
 function keyed(event: WinnerEvent, requestId: RequestId): AuctionRecord {

@@ -22,8 +22,10 @@ type Kept = { applied: number; bids: Map<string, string>; appended: NewEntry[]; 
 function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
   const events: DeskEvent[] = [];
   const world = { failures: 0, isKept: Promise.resolve(true) };
+  const lookups: number[] = [];
   const views: Pick<Views, 'findByBid' | 'applied' | 'apply'> = {
     findByBid: async (bidIds) => {
+      lookups.push(bidIds.length);
       if (world.failures > 0) {
         world.failures -= 1;
         throw new Fault('views-unavailable', 'gone for a moment');
@@ -64,7 +66,7 @@ function setUp(kept: Kept, clock: ManualClock = createManualClock(at)) {
     await callbacks.hear(batch);
     await callbacks.handle(batch);
   };
-  return { clock, events, world, callbacks, read };
+  return { clock, events, world, lookups, callbacks, read };
 }
 
 function nothingKept(): Kept {
@@ -194,4 +196,58 @@ test('a bid that stays unknown is given up with an alarm', async () => {
   await read(1);
   assert.equal(kept.applied, 1);
   assert.deepEqual(events, [{ kind: 'alarm', code: 'winner-unknown', requestId: null }]);
+});
+
+/** Many events at once, in batches as the log hands them on. */
+async function readMany(read: ReturnType<typeof setUp>['read'], events: readonly CallbackRecord[]): Promise<void> {
+  for (let first = 0; first < events.length; first += 50) await read(first, ...events.slice(first, first + 50));
+}
+
+test('an event of an unknown bid that is sent 40,000 times is kept once, in linear time', async () => {
+  const kept = nothingKept();
+  const { callbacks, events, read } = setUp(kept);
+  const startedAt = performance.now();
+  await readMany(
+    read,
+    Array.from({ length: 40_000 }, (_, index) => ({ ...contemplated('nobody'), at: at + index })),
+  );
+  const tookMs = performance.now() - startedAt;
+  assert.ok(tookMs < 4_000, `${Math.round(tookMs)} ms`);
+  kept.bids.set('nobody', 'r1');
+  await callbacks.bidsKnown(['nobody']);
+  assert.deepEqual([keysOf(kept), kept.applied, events.filter(({ kind }) => kind === 'alarm')], [['r1'], 40_000, []]);
+});
+
+test('of events of one unknown bid that all differ the first and the last few are kept, the others given up aloud', async () => {
+  const kept = nothingKept();
+  const { callbacks, events, read } = setUp(kept);
+  await readMany(
+    read,
+    Array.from({ length: 1_000 }, (_, index) => ({ ...contemplated('nobody'), message: `${index}` }) as CallbackRecord),
+  );
+  kept.bids.set('nobody', 'r1');
+  await callbacks.bidsKnown(['nobody']);
+  const told = kept.appended.map(({ record }) => ('message' in record ? record.message : null));
+  assert.deepEqual(told, ['0', '1', '2', '3', '996', '997', '998', '999']);
+  assert.equal(events.filter(({ kind }) => kind === 'alarm').length, 992);
+});
+
+test('events of very many unknown bids: what is kept and what is looked for at once have a limit', async () => {
+  const kept = nothingKept();
+  const { clock, events, lookups, read } = setUp(kept);
+  const startedAt = performance.now();
+  await readMany(
+    read,
+    Array.from({ length: 30_000 }, (_, index) => contemplated(`nobody ${index}`)),
+  );
+  const tookMs = performance.now() - startedAt;
+  assert.ok(tookMs < 4_000, `${Math.round(tookMs)} ms`);
+  assert.equal(events.filter(({ kind }) => kind === 'alarm').length, 10_000);
+  assert.equal(kept.applied, 10_000, 'what is waited for is read again after a restart, and no more');
+  // Known without this process having read who is named: found by looking again, in a round.
+  kept.bids.set('nobody 29999', 'r1');
+  lookups.length = 0;
+  for (let turn = 0; turn < 21; turn += 1) await clock.advance(2_000);
+  assert.ok(Math.max(...lookups) <= 1_000, `${Math.max(...lookups)} bids looked for at once`);
+  assert.deepEqual(keysOf(kept), ['r1']);
 });
