@@ -47,54 +47,62 @@ export type ViewCache = {
   takeDirty: (exposureOf: (row: CachedRow) => StoredExposure) => DirtyParts;
 };
 
-/** Drops the least recently used entries that are on disk. */
-function evict<K, V extends { flushing: boolean }>(
-  cache: Map<K, V>,
-  limit: number,
-  dirty: (value: V) => boolean,
-): void {
-  for (const [key, value] of cache) {
-    if (cache.size <= limit) return;
-    if (!value.flushing && !dirty(value)) cache.delete(key);
-  }
+/** The most recently used entries, and all that are not on disk. */
+type Entries<K, V> = {
+  /** The entry, read by `load` when it is not at hand. */
+  use: (key: K, load: () => V) => V;
+  /** Drops the least recently used entries that are on disk. */
+  evict: () => void;
+};
+
+function createEntries<K, V extends { flushing: boolean }>(limit: number, dirty: (value: V) => boolean): Entries<K, V> {
+  let entries = new Map<K, V>();
+  /** Memory may grow by a quarter between two evictions, also where hardly anything could be dropped. */
+  let evictAt = limit * 1.25;
+
+  const evict = () => {
+    let excess = entries.size - limit;
+    if (excess > 0) {
+      // Made anew: a map that was emptied from its front is slow to go through from there.
+      const kept = new Map<K, V>();
+      for (const [key, value] of entries) {
+        if (excess > 0 && !value.flushing && !dirty(value)) excess -= 1;
+        else kept.set(key, value);
+      }
+      entries = kept;
+    }
+    evictAt = Math.max(limit, entries.size) * 1.25;
+  };
+
+  return {
+    evict,
+    // The use makes an entry the youngest one, unless it is dirty: it stays anyway until it is stored, and is asked for many times
+    // until then.
+    use: (key, load) => {
+      let value = entries.get(key);
+      if (value === undefined) {
+        value = load();
+        if (entries.size > evictAt) evict();
+      } else {
+        if (dirty(value)) return value;
+        entries.delete(key);
+      }
+      entries.set(key, value);
+      return value;
+    },
+  };
 }
 
 const isDirtyRow = (row: CachedRow) => row.stateDirty || row.exposureDirty;
 const isDirtyStatistic = (statistic: CachedStatistic) => statistic.dirty;
 
 export function createViewCache(reader: ViewReader, limits: { rows: number; statistics: number }): ViewCache {
-  const rows = new Map<RequestId, CachedRow>();
-  const statistics = new Map<string, CachedStatistic>();
+  const rows = createEntries<RequestId, CachedRow>(limits.rows, isDirtyRow);
+  const statistics = createEntries<string, CachedStatistic>(limits.statistics, isDirtyStatistic);
   const dirtyRows = new Set<CachedRow>();
   const dirtyStatistics = new Map<string, CachedStatistic>();
   let bids = new Map<string, RequestId>();
   let flushingBids = new Map<string, RequestId>();
-
-  /**
-   * The use makes an entry the youngest one, unless it is dirty: it stays anyway until it is stored, and is asked for many times
-   * until then. Memory may grow by a quarter between two evictions.
-   */
-  const used = <K, V>(
-    cache: Map<K, V>,
-    key: K,
-    load: () => V,
-    dirty: (value: V) => boolean,
-    tidy: () => void,
-    limit: number,
-  ): V => {
-    let value = cache.get(key);
-    if (value === undefined) {
-      value = load();
-      if (cache.size > limit * 1.25) tidy();
-    } else {
-      if (dirty(value)) return value;
-      cache.delete(key);
-    }
-    cache.set(key, value);
-    return value;
-  };
-  const evictRows = () => evict(rows, limits.rows, isDirtyRow);
-  const evictStatistics = () => evict(statistics, limits.statistics, isDirtyStatistic);
 
   /** As they are now; whoever changes them meanwhile makes them dirty again. */
   const takeRows = (exposureOf: (row: CachedRow) => StoredExposure): DirtyRow[] => {
@@ -119,34 +127,20 @@ export function createViewCache(reader: ViewReader, limits: { rows: number; stat
 
   return {
     row: (requestId) =>
-      used(
-        rows,
-        requestId,
-        () => {
-          const { state, open, reservation } = reader.row(requestId);
-          return {
-            requestId,
-            state: state === null ? null : JSON.parse(state),
-            open,
-            reservation,
-            stateDirty: false,
-            exposureDirty: false,
-            flushing: false,
-          };
-        },
-        isDirtyRow,
-        evictRows,
-        limits.rows,
-      ),
+      rows.use(requestId, () => {
+        const { state, open, reservation } = reader.row(requestId);
+        return {
+          requestId,
+          state: state === null ? null : JSON.parse(state),
+          open,
+          reservation,
+          stateDirty: false,
+          exposureDirty: false,
+          flushing: false,
+        };
+      }),
     statistic: (key) =>
-      used(
-        statistics,
-        key,
-        () => ({ histogram: reader.statistic(key), dirty: false, flushing: false }),
-        isDirtyStatistic,
-        evictStatistics,
-        limits.statistics,
-      ),
+      statistics.use(key, () => ({ histogram: reader.statistic(key), dirty: false, flushing: false })),
     requestOfBid: (bidId) => bids.get(bidId) ?? flushingBids.get(bidId) ?? reader.requestOfBid(bidId),
     markState: (row, bidIds) => {
       row.stateDirty = true;
@@ -187,8 +181,8 @@ export function createViewCache(reader: ViewReader, limits: { rows: number; stat
         stored: () => {
           settle();
           flushingBids = new Map();
-          evictRows();
-          evictStatistics();
+          rows.evict();
+          statistics.evict();
         },
         failed: () => {
           settle();

@@ -1,0 +1,55 @@
+/** Rows in memory while more of them change than may be kept: the work for each does not grow with their number. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createViewCache } from '../../../src/adapters/embedded/view-cache.ts';
+import type { ViewReader } from '../../../src/adapters/embedded/view-rows.ts';
+import { emptyHistogram } from '../../../src/domain/histogram.ts';
+import { stateOf } from '../../conformance/samples.ts';
+
+const reader = {
+  row: () => ({ state: null, open: false, reservation: 'none' }),
+  statistic: () => null,
+  requestOfBid: () => null,
+} as unknown as ViewReader;
+const limits = { rows: 16_384, statistics: 4_096 };
+
+/** Far above what it takes, far below what a look at all rows for each of them takes (100 s). */
+const limitMs = 8_000;
+
+test('100,000 rows that are not stored yet are changed in linear time, and leave when they are stored', () => {
+  const cache = createViewCache(reader, limits);
+  const startedAt = performance.now();
+  for (let index = 0; index < 100_000; index += 1) {
+    const id = `r${index}`;
+    const row = cache.row(id);
+    row.state = stateOf(id, 'lost', index);
+    cache.markState(row, []);
+  }
+  assert.ok(performance.now() - startedAt < limitMs, `${performance.now() - startedAt} ms`);
+  const taken = cache.takeDirty(() => assert.fail('nothing is promised'));
+  assert.equal(taken.rows.length, 100_000);
+  taken.stored();
+  assert.equal(cache.row('r0').state, null, 'the oldest row is read again');
+  assert.notEqual(cache.row('r99999').state, null, 'the youngest row is at hand');
+});
+
+test('rows that are only read leave in linear time too', () => {
+  const cache = createViewCache(reader, limits);
+  const pinned = cache.row('pinned');
+  cache.markState(pinned, []);
+  const startedAt = performance.now();
+  for (let index = 0; index < 200_000; index += 1) cache.row(`r${index}`);
+  assert.ok(performance.now() - startedAt < limitMs, `${performance.now() - startedAt} ms`);
+  assert.equal(cache.row('pinned'), pinned);
+});
+
+test('statistics that are not stored yet: the same', () => {
+  const cache = createViewCache(reader, { ...limits, statistics: 1_000 });
+  const startedAt = performance.now();
+  const histogram = emptyHistogram(1);
+  for (let index = 0; index < 20_000; index += 1) {
+    const key = `k${index}`;
+    cache.markStatistic(key, cache.statistic(key), histogram);
+  }
+  assert.ok(performance.now() - startedAt < limitMs, `${performance.now() - startedAt} ms`);
+});
