@@ -7,6 +7,7 @@ import { Fault } from '../errors.ts';
 import { contractAsked, renegotiationAsked, stepAsked, withdrawalAsked } from '../http/api/requests.ts';
 import { contractBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { flowView } from '../http/api/views.ts';
+import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { type OpenSealed, shownRecord } from '../origination/shown-flows.ts';
 import { transitions } from '../origination/transitions.ts';
@@ -89,7 +90,11 @@ function flowText({ format }: CommandWorld, state: FlowState, open: OpenSealed):
     [labels.rate, terms === null ? null : format.rate(terms.rateHundredths)],
     [
       labels.operation,
-      operation === null ? null : [operation.operation, operation.status, operation.reason ?? ''].join(' ').trim(),
+      operation === null
+        ? null
+        : [operation.operation, operation.status, timesText(attemptsOf(operation)), operation.reason ?? '']
+            .filter((part) => part !== '')
+            .join(' '),
     ],
     [labels.code, view.requestCode],
     [labels.note, note === null ? null : note.noteNumber],
@@ -179,6 +184,11 @@ export async function takeStep(
     if ((await kindOf(flowId)) !== flow) throw new Fault('not-found', texts.notFound(flowId));
     return front.ask(flowId, askerOf(order), stepAsked(named, body as never));
   });
+}
+
+/** Nothing for what was sent once: that goes without saying. */
+function timesText(attempts: number): string {
+  return attempts > 1 ? `${attempts}×` : '';
 }
 
 function stepsOf(flow: StartedKind): readonly FlowStep[] {

@@ -160,6 +160,8 @@ export type FlowAnswered = OfFlow & {
   /** An attempt before those of this record may have been taken unseen. */
   earlierAttemptPossible: boolean;
   firstByteAt: EpochMs | null;
+  /** How often the bytes were written for this record; absent in records of earlier versions. */
+  attempts?: number;
   status: number | null;
   /** The answer's body as received. */
   sealedAnswer: string | null;

@@ -75,6 +75,8 @@ export type FlowOperationState = {
   } | null;
   /** Answers that said nothing, so far. */
   unknowns: number;
+  /** How often its bytes were written, by all processes that said so; absent: an earlier version counted `unknowns` alone. */
+  attempts?: number;
   /** Not to be tried again before. */
   retryAt: EpochMs | null;
   reason: string | null;

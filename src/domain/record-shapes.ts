@@ -354,7 +354,7 @@ const flowRecord = byName('kind', {
   withheld: object({ ...ofFlow, operation, slot, breaches: list(object({ rule: text, field: text, problem: text })) }),
   answered: object({
     ...{ ...ofFlow, intentId: text, instance: text, result, earlierAttemptPossible: flag },
-    ...{ firstByteAt: nullable(time), status: nullable(whole), sealedAnswer: nullable(text) },
+    ...{ firstByteAt: nullable(time), attempts: added(count), status: nullable(whole), sealedAnswer: nullable(text) },
   }),
   told: object({
     ...{ ...ofFlow, requestCode: text, of: oneOf('contract', 'renegotiation', 'operation', 'link-query') },

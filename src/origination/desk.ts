@@ -76,7 +76,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   const ledger = createFlowLedger(flows, settings, log);
   const agenda = createAgenda(clock, lookAgain);
   const onAnswer = () => observer({ kind: 'step', step: 'flow-answer-received' });
-  const sender = createFlowSender({ instance, service, vault, clock, onAnswer });
+  const sender = createFlowSender({ instance, service, vault, clock, keyedAttempts: settings.keyedAttempts, onAnswer });
   const callbacks = createFlowCallbacks({ flows, outbox, clock });
   const intake = createFlowIntake({
     ...{ log, flows, clock, maxEntries: batchEntries, retryMs: settings.retryMs, stopping: () => stopping },

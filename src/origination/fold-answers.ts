@@ -6,7 +6,13 @@ import { codeOf, generated, markStep, move, stray, takePersons } from './fold-st
 import type { FlowSettings } from './settings.ts';
 import { readsOnly } from './transitions.ts';
 
-export function takeAnswer(state: FlowState, record: FlowAnswered, settings: FlowSettings): FlowState {
+/** How often the bytes of an operation are known to have been written. */
+export function attemptsOf({ attempts, unknowns }: FlowOperationState): number {
+  return attempts ?? unknowns;
+}
+
+export function takeAnswer(before: FlowState, record: FlowAnswered, settings: FlowSettings): FlowState {
+  const state = counted(before, record);
   const { operation } = state;
   if (operation?.intent?.intentId !== record.intentId) return stray(state);
   const { result } = record;
@@ -34,6 +40,12 @@ export function takeAnswer(state: FlowState, record: FlowAnswered, settings: Flo
     default:
       return result satisfies never;
   }
+}
+
+function counted(state: FlowState, { intentId, attempts }: FlowAnswered): FlowState {
+  const { operation } = state;
+  if (operation?.intent?.intentId !== intentId || attempts === undefined) return state;
+  return { ...state, operation: { ...operation, attempts: attemptsOf(operation) + attempts } };
 }
 
 /** A rejection says that this attempt was not taken; an earlier one, whose answer was lost, may have been. */
@@ -110,7 +122,7 @@ function doubt(
 ): FlowState {
   if (operation.status === 'unclear') return stray(state);
   const unknowns = operation.unknowns + 1;
-  if (operation.intent!.idempotencyKey !== null && unknowns < keyedAttempts) {
+  if (operation.intent!.idempotencyKey !== null && Math.max(unknowns, attemptsOf(operation)) < keyedAttempts) {
     const retryAt = at + Math.min(retryMaxMs, retryMs * 2 ** (unknowns - 1));
     return { ...state, operation: { ...operation, unknowns, retryAt, reason } };
   }

@@ -6,6 +6,7 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import type { ServiceError } from '../wire/service-errors.ts';
+import { attemptsOf } from './fold-answers.ts';
 import type { LoanService } from './ports.ts';
 
 type FlowSender = {
@@ -26,6 +27,8 @@ export function createFlowSender(parts: {
   service: LoanService;
   vault: Vault;
   clock: Clock;
+  /** How often one operation with a key may be written in all. */
+  keyedAttempts: number;
   onAnswer: () => void;
 }): FlowSender {
   const { instance, service, vault, clock } = parts;
@@ -45,7 +48,11 @@ export function createFlowSender(parts: {
       ...{ operation, operationId: `${state.flowId}:${slot}`, path, idempotencyKey },
       body,
     };
-    const result = await service.perform(prepared, mayWrite);
+    const result = await service.perform(
+      prepared,
+      mayWrite,
+      Math.max(1, parts.keyedAttempts - attemptsOf(state.operation!)),
+    );
     sending.delete(intentId);
     parts.onAnswer();
     const heard = result.kind === 'not-sent' ? null : result;
@@ -54,6 +61,7 @@ export function createFlowSender(parts: {
       result: resultOf(prepared, result),
       earlierAttemptPossible: before || !ownAlone.has(intentId),
       firstByteAt: heard?.firstByteAt ?? null,
+      ...(heard === null ? {} : { attempts: heard.attempts }),
       status: heard?.response?.status ?? null,
       sealedAnswer:
         heard === null || heard.response === null

@@ -16,7 +16,7 @@ export type FlowSettings = {
   /** Before what was certainly not done is tried again, and before an unknown answer is asked for again with the same key; doubled up to `retryMaxMs`. */
   retryMs: number;
   retryMaxMs: number;
-  /** Unknown answers in a row, of an operation with a key, until somebody has to look. */
+  /** How often an operation with a key is sent in all, the same bytes under the same key, until somebody has to look. */
   keyedAttempts: number;
   /** How often a flow that waits for a person is looked at: its competence may have turned. */
   competenceLookMs: number;

@@ -37,7 +37,7 @@ export async function startFlowHouse(context: TestContext) {
   const queries: LinkQuery[] = [];
   const alarms: string[] = [];
   const world = {
-    answerTo: (_prepared: Prepared): OperationResult<AnswerOf<OperationName>> =>
+    answerTo: (_prepared: Prepared, _maxAttempts: number): OperationResult<AnswerOf<OperationName>> =>
       ({ kind: 'not-sent', reason: 'unreachable', retryAt: null }) as const,
     answerToQuery: (): QueryAnswer => ({ kind: 'failed', reason: 'nobody asks here' }),
   };
@@ -68,9 +68,9 @@ export async function startFlowHouse(context: TestContext) {
     ...parts,
     ...{ instance: 'a', log: store.log, settings: own, isOpen: () => true },
     service: {
-      perform: async (prepared: Prepared) => {
+      perform: async (prepared: Prepared, _mayWrite: () => boolean, maxAttempts: number) => {
         sent.push(prepared);
-        return world.answerTo(prepared);
+        return world.answerTo(prepared, maxAttempts);
       },
       askLinkDetail: async (query: LinkQuery) => {
         queries.push(query);

@@ -6,6 +6,7 @@ import type { FlowState } from '../../src/domain/flow-states.ts';
 import type { CallbackRecord } from '../../src/domain/records.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import { stepAsked } from '../../src/http/api/requests.ts';
+import { flowView } from '../../src/http/api/views.ts';
 import { shownErrors } from '../../src/origination/shown-flows.ts';
 import { linkKeyOf, workerKeyOf } from '../../src/wire/identity.ts';
 import { type JsonObject, parseJson } from '../../src/wire/json.ts';
@@ -223,4 +224,25 @@ test('a simulation by a balance alone leaves the CPF out, and is none of the wor
   assert.equal((await simulate('s2', false)).kind, 'taken');
   await eventually(() => sent.length === 2);
   assert.match(sent[1]!.body, /"CpfTrabalhador":"52998224725"/);
+});
+
+test('an operation with a key is sent so often in all as is set, however the attempts are spread, and that is shown', async (context) => {
+  const { front, sent, world, state } = await startFlowHouse(context);
+  const asked: number[] = [];
+  world.answerTo = (_prepared, maxAttempts) => {
+    asked.push(maxAttempts);
+    const attempts = Math.min(2, maxAttempts);
+    return { kind: 'unknown', reason: 'status-503', response: null, firstByteAt: Date.now(), attempts };
+  };
+  const begun = await front.startWithdrawal(
+    { by: 'ana', key: 'w' },
+    { cpf: '52998224725', birthDate: null, signerCpfs: [] },
+  );
+  assert(begun.kind === 'taken');
+  const { flowId } = begun.state;
+  await front.ask(flowId, { by: 'ana', key: 's1' }, { step: 'simulation', request: {} });
+  await eventually(async () => (await state(flowId))?.operation?.status === 'unclear', 5_000);
+  assert.deepEqual(asked, [3, 1]);
+  assert.equal(new Set(sent.map(({ idempotencyKey, body }) => `${idempotencyKey} ${body}`)).size, 1);
+  assert.equal(flowView((await state(flowId))!, null).operation?.attempts, 3);
 });

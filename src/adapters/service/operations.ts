@@ -54,9 +54,10 @@ export function createOperations(parts: {
     lane: Lane,
     prepared: Prepared<N>,
     mayWrite: () => boolean,
+    maxAttempts: number,
   ): Promise<OperationResult<AnswerOf<N>>> {
     const { reads } = operations[prepared.operation];
-    const attempts = prepared.idempotencyKey === null ? 1 : 1 + settings.retries;
+    const attempts = prepared.idempotencyKey === null ? 1 : Math.min(1 + settings.retries, maxAttempts);
     let doubt: Extract<OperationResult<never>, { kind: 'unknown' }> | null = null;
     for (let made = 1; ; made += 1) {
       const result = await attempt(lane, prepared, mayWrite);
@@ -77,13 +78,13 @@ export function createOperations(parts: {
   }
 
   return {
-    perform: async (prepared, mayWrite = () => true) => {
+    perform: async (prepared, mayWrite = () => true, maxAttempts = Number.POSITIVE_INFINITY) => {
       const lane = parts.lanes[operations[prepared.operation].root];
       if (lane === null) return { kind: 'not-sent', reason: 'no-address', retryAt: null };
       if (open >= operationLimit) return { kind: 'not-sent', reason: 'busy', retryAt: null };
       open += 1;
       try {
-        return await insist(lane, prepared, mayWrite);
+        return await insist(lane, prepared, mayWrite, maxAttempts);
       } finally {
         open -= 1;
       }

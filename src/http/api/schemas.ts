@@ -233,7 +233,13 @@ export const flowSchema = z.object({
   closedContract: z.string().nullable(),
   terms: z.record(z.string(), z.number().nullable()).nullable(),
   operation: z
-    .object({ operation: z.string(), status: z.string(), retryAt: time.nullable(), reason: z.string().nullable() })
+    .object({
+      operation: z.string(),
+      status: z.string(),
+      attempts: z.number().describe('how often its bytes were sent; more than once only with an idempotency key'),
+      retryAt: time.nullable(),
+      reason: z.string().nullable(),
+    })
     .nullable(),
   requestCode: z.string().nullable(),
   proposalCode: z.string().nullable(),

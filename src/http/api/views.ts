@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { FlowState } from '../../domain/flow-states.ts';
 import type { LinkDetail } from '../../domain/request.ts';
+import { attemptsOf } from '../../origination/fold-answers.ts';
 import { flowCursor } from '../../origination/ports.ts';
 import { type OpenSealed, shownErrors } from '../../origination/shown-flows.ts';
 import { nextSteps } from '../../origination/steps.ts';
@@ -28,6 +29,7 @@ export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flo
         : {
             operation: operation.operation,
             status: operation.status,
+            attempts: attemptsOf(operation),
             retryAt: operation.retryAt,
             reason:
               open === null && operation.status === 'rejected' ? shownCode(operation.reason ?? '') : operation.reason,

@@ -167,6 +167,15 @@ test('how the service says no', async (t) => {
   assert.equal(received.length, cases.length);
 });
 
+test('with a key no more attempts are made than are left to it', async (t) => {
+  const { baseUrl, received } = await startHttp(t, (response) => response.writeHead(503).end());
+  const { service } = startClient(t, baseUrl, { ...roots(baseUrl), idempotentRetries: 4, idempotentRetryMs: 1 });
+  const result = await service.perform(keyed[0]!, () => true, 2);
+  assert(result.kind === 'unknown' && result.attempts === 2);
+  assert.equal(received.length, 2);
+  assert.equal(new Set(received.map(({ idempotencyKey, body }) => `${idempotencyKey} ${body}`)).size, 1);
+});
+
 test('lists that are null in an answer without errors are an answer: nothing was found', async (t) => {
   const bodies = [
     '{"Msg":null,"HasError":false,"Messages":null,"VlrDispSaque":0,"CodigoBatch":null,"Simulacoes":null,"SimulacoesErro":null}',
