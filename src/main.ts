@@ -12,7 +12,11 @@ import { type AnchorPlace, anchorFileOf } from './adapters/embedded/anchor.ts';
 import { isHeld, tooLittleSpace } from './adapters/embedded/database.ts';
 import { quickCheck } from './adapters/embedded/quick-check.ts';
 import { openEmbeddedReader } from './adapters/embedded/reader.ts';
-import { openSetBack as openEmbeddedSetBack, openEmbeddedStore } from './adapters/embedded/store.ts';
+import {
+  startRefusal as embeddedRefusal,
+  openSetBack as openEmbeddedSetBack,
+  openEmbeddedStore,
+} from './adapters/embedded/store.ts';
 import { type KafkaAnchors, openAnchors } from './adapters/kafka/anchors.ts';
 import { openKafkaLog } from './adapters/kafka/log.ts';
 import { openKafkaReader } from './adapters/kafka/reader.ts';
@@ -355,6 +359,17 @@ async function openSetBack(place: StorePlace): Promise<SetBackStore | null> {
   };
 }
 
+/** As a start would find it; a store that cannot be opened at all is told by whoever reads it. */
+async function startRefusal(place: StorePlace): Promise<Fault | null> {
+  const key = auditKeyOf(here());
+  if (place.backend === 'embedded') {
+    const { file } = anchorFileOf(place.dataDir, here().audit.anchorFile);
+    return embeddedRefusal(place.dataDir, { file, key }, keyCheckHere());
+  }
+  const audit = openAnchors({ ...place.kafka, appendTimeoutMs: commandTimeoutMs }, key, () => undefined);
+  return refusalBy(audit).finally(audit.close);
+}
+
 /** For commands beside running desks. */
 async function openReader(place: StorePlace): Promise<DeskReader> {
   if (place.backend === 'embedded') {
@@ -622,6 +637,7 @@ registerCommands(program, {
   openReader,
   openWhole,
   openSetBack,
+  startRefusal,
   quickCheck: async (store, timeoutMs) => (store.backend === 'embedded' ? quickCheck(store.dataDir, timeoutMs) : null),
   tooLittleSpace: (store, neededBytes) =>
     store.backend === 'embedded' ? tooLittleSpace(store.dataDir, neededBytes) : null,

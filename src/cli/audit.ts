@@ -4,7 +4,11 @@ import { Fault } from '../errors.ts';
 import { createProgress } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
-/** Resolves to the exit code: 1 when a chain is broken. */
+/** Nothing differs, but of the anchors too little could be compared to say that nothing was changed. */
+const unverifiableCode = 2;
+const unverifiable: ReadonlySet<Unverified['kind']> = new Set(['no-key', 'other-key', 'no-anchor']);
+
+/** Resolves to the exit code: 1 when a chain is broken, 2 when nothing is and the anchors could not be compared. */
 export async function verifyLog(world: CommandWorld, json: boolean): Promise<number> {
   const { terminal, format } = world;
   const { texts } = format;
@@ -21,6 +25,7 @@ export async function verifyLog(world: CommandWorld, json: boolean): Promise<num
     if (json) terminal.write(JSON.stringify({ ...verdict, origins }));
     else {
       terminal.write(verdictText(world, verdict));
+      if (verdict.kind !== 'intact') terminal.write(texts.audit.remedy(remedyOf(world, verdict)));
       for (const each of verdict.unverified) terminal.write(texts.audit.unverified(unverifiedText(world, each)));
       for (const origin of origins) {
         const at = format.time(origin.at);
@@ -28,8 +33,18 @@ export async function verifyLog(world: CommandWorld, json: boolean): Promise<num
         else terminal.write(texts.audit.imported(at, origin.source, origin.hash));
       }
     }
-    return verdict.kind === 'intact' ? 0 : 1;
+    if (verdict.kind !== 'intact') return 1;
+    return verdict.unverified.some(({ kind }) => unverifiable.has(kind)) ? unverifiableCode : 0;
   });
+}
+
+/** What helps against it. A part that is missing comes back with a newer copy, a changed one with an older. */
+export function remedyOf(world: CommandWorld, verdict: Exclude<ChainVerdict, { kind: 'intact' }>): string {
+  const { remedies } = world.format.texts.audit;
+  if (verdict.kind === 'anchor-broken') return remedies.anchors;
+  if (verdict.table === 'control') return remedies.controls;
+  if (verdict.what !== 'truncated') return remedies.edited;
+  return world.place().store.backend === 'kafka' ? remedies.topicSetBack : remedies.setBack;
 }
 
 function verdictText({ format }: CommandWorld, verdict: ChainVerdict): string {
@@ -51,7 +66,7 @@ function verdictText({ format }: CommandWorld, verdict: ChainVerdict): string {
   }
 }
 
-function unverifiedText({ format }: CommandWorld, each: Unverified): string {
+function unverifiedText({ format, place }: CommandWorld, each: Unverified): string {
   const { notVerified } = format.texts.audit;
   switch (each.kind) {
     case 'no-key':
@@ -59,7 +74,9 @@ function unverifiedText({ format }: CommandWorld, each: Unverified): string {
     case 'other-key':
       return notVerified.otherKey(each.anchors);
     case 'no-anchor':
-      return notVerified.noAnchor(each.place);
+      return place().store.backend === 'kafka'
+        ? notVerified.noAnchorOnTopic(each.place)
+        : notVerified.noAnchor(each.place);
     case 'before-chain':
       return notVerified.beforeChain(each.table, each.until);
     case 'lost-part':

@@ -64,14 +64,12 @@ export const doctorEn: Texts['doctor'] = {
     'file-refused': ({ text }) => [String(text), 'mend the file that is named'],
     'chain-none': () => ['not looked at here: lance audit verify reads the log on Kafka'],
     'chain-intact': ({ count }) => [`intact, ${count} records`],
-    'chain-broken': ({ table, offset, text }) => [
+    'chain-broken': ({ table, offset, text, remedy }) => [
       `broken at record ${offset} of ${table}: ${text}`,
-      'stop the desk and go back to an earlier copy',
+      String(remedy),
     ],
-    'anchor-broken': ({ path, line }) => [
-      `the anchors ${path} were edited (line ${line})`,
-      'see lance audit verify; put a copy of the anchors back',
-    ],
+    'anchor-broken': ({ path, line, remedy }) => [`the anchors ${path} were edited (line ${line})`, String(remedy)],
+    'start-refused': ({ text }) => [`the next start would be refused: ${text}`],
     'file-damaged': ({ text }) => [
       `lance.sqlite is damaged: ${text}`,
       'keep a copy, put back a backup of the whole directory, then lance audit accept-restore',
@@ -109,6 +107,11 @@ export const doctorEn: Texts['doctor'] = {
       'set LANCE_PSEUDONYM_KEY to the key that this desk began with',
     ],
     'token-given': () => ['given'],
+    'token-both': () => ['LANCE_ACCESS_TOKEN counts until the first 401, then LANCE_TOKEN_COMMAND'],
+    'token-unusable': ({ path }) => [
+      `the program ${path} of LANCE_TOKEN_COMMAND is not there or cannot be executed`,
+      'mend its path, or make it executable',
+    ],
     'token-command': () => ['comes from LANCE_TOKEN_COMMAND'],
     'token-missing': () => ['missing', 'set LANCE_ACCESS_TOKEN or LANCE_TOKEN_COMMAND'],
     'service-reached': ({ host, durationMs }) => [`${host} answers in ${durationMs} ms`],

@@ -70,14 +70,15 @@ export const doctorPt = {
     'file-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o arquivo nomeado'],
     'chain-none': () => ['não visto aqui: lance audit verify lê o registro no Kafka'],
     'chain-intact': ({ count }: DoctorFigures) => [`intacta, ${count} registros`],
-    'chain-broken': ({ table, offset, text }: DoctorFigures) => [
+    'chain-broken': ({ table, offset, text, remedy }: DoctorFigures) => [
       `quebrada no registro ${offset} de ${table}: ${text}`,
-      'pare a mesa e volte a uma cópia anterior',
+      String(remedy),
     ],
-    'anchor-broken': ({ path, line }: DoctorFigures) => [
+    'anchor-broken': ({ path, line, remedy }: DoctorFigures) => [
       `as âncoras ${path} foram editadas (linha ${line})`,
-      'veja lance audit verify; reponha uma cópia das âncoras',
+      String(remedy),
     ],
+    'start-refused': ({ text }: DoctorFigures) => [`a próxima partida seria recusada: ${text}`],
     'file-damaged': ({ text }: DoctorFigures) => [
       `lance.sqlite está danificado: ${text}`,
       'guarde uma cópia, reponha um backup do diretório inteiro e depois lance audit accept-restore',
@@ -116,6 +117,11 @@ export const doctorPt = {
     ],
     'token-given': () => ['dado'],
     'token-command': () => ['vem de LANCE_TOKEN_COMMAND'],
+    'token-both': () => ['LANCE_ACCESS_TOKEN vale até o primeiro 401, depois LANCE_TOKEN_COMMAND'],
+    'token-unusable': ({ path }: DoctorFigures) => [
+      `o programa ${path} de LANCE_TOKEN_COMMAND não existe ou não pode ser executado`,
+      'corrija o caminho ou dê permissão de execução',
+    ],
     'token-missing': () => ['falta', 'dê LANCE_ACCESS_TOKEN ou LANCE_TOKEN_COMMAND'],
     'service-reached': ({ host, durationMs }: DoctorFigures) => [`${host} atende em ${durationMs} ms`],
     'service-unreachable': ({ host, text }: DoctorFigures) => [

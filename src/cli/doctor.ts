@@ -1,7 +1,7 @@
 /** `lance doctor`: everything that keeps a desk from bidding, found before it matters, each with its remedy. */
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { judgeKey } from '../bidding/key-check.ts';
 import { lastChanges } from '../bidding/ports.ts';
 import { mayFollow, proposalOf } from '../bidding/rule-book.ts';
@@ -13,6 +13,7 @@ import { faultText as ruleFaultText } from '../rules/place.ts';
 import { compileRuleSet } from '../rules/rule-set.ts';
 import { readRequestMapping } from '../wire/mapping-table.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
+import { remedyOf } from './audit.ts';
 import type { DoctorFigures, Texts } from './texts.ts';
 import { type CommandWorld, type DeskReader, lifeMs } from './world.ts';
 
@@ -131,7 +132,8 @@ async function checkDirectory(
   rulesHash: string | null,
 ): Promise<Finding[]> {
   if (!existsSync(join(directory, databaseFile))) {
-    return [found('data-directory', 'warn', 'directory-new', { path: directory })];
+    const isNew = found('data-directory', 'warn', 'directory-new', { path: directory });
+    return [isNew, ...(await checkStart(world, place.store))];
   }
   try {
     accessSync(directory, constants.W_OK);
@@ -180,12 +182,20 @@ async function examineStore(
     const findings = [await checkPlace(reader, store, path), ...(await checkFollowed(reader, place, rulesHash))];
     findings.push(...(await checkDaemon(world, reader, store)), ...(await checkLog(world, reader, store)));
     if (pseudonymKey !== null) findings.push(await checkKey(reader, world.createVault(pseudonymKey)));
+    findings.push(...(await checkStart(world, store)));
     return findings;
   } catch (fault) {
     return [found('data-directory', 'fail', 'store-unreadable', { text: faultText(fault) })];
   } finally {
     await reader?.close();
   }
+}
+
+/** What the log and its anchors make a start refuse; another pseudonym key is a finding of its own. */
+async function checkStart(world: CommandWorld, store: StorePlace): Promise<Finding[]> {
+  const refusal = await world.startRefusal(store);
+  if (refusal === null || refusal.code === 'pseudonym-key-changed') return [];
+  return [found('chain', 'fail', 'start-refused', { text: refusal.message })];
 }
 
 /** Under another key the desk would not start: better found before it is asked to. */
@@ -234,8 +244,11 @@ async function checkLog(world: CommandWorld, reader: DeskReader, store: StorePla
   else if (verdict.kind === 'broken') {
     const { table, offset, what } = verdict;
     const text = world.format.texts.audit.tampering[what];
-    findings.push(found('chain', 'fail', 'chain-broken', { table, offset, text }));
-  } else findings.push(found('chain', 'fail', 'anchor-broken', { path: verdict.place, line: verdict.line }));
+    findings.push(found('chain', 'fail', 'chain-broken', { table, offset, text, remedy: remedyOf(world, verdict) }));
+  } else {
+    const { place, line } = verdict;
+    findings.push(found('chain', 'fail', 'anchor-broken', { path: place, line, remedy: remedyOf(world, verdict) }));
+  }
   let dead = 0;
   for (const count of (await reader.log.ends('dead-letters')).values()) dead += count;
   if (dead === 0) findings.push(found('dead-letters', 'ok', 'dead-letters-none'));
@@ -269,9 +282,26 @@ function checkClock(now: number, lastRecordAt: number | undefined): Finding {
     : found('clock', 'ok', 'clock-sane');
 }
 
+/** A name without a path is looked for where the system looks for programs. */
+function isProgram(name: string): boolean {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const places = name.includes('/') ? [name] : folders.map((folder) => join(folder, name));
+  return places.some((path) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return statSync(path).isFile();
+    } catch {
+      return false;
+    }
+  });
+}
+
 function checkToken(config: Config): Finding {
-  if (config.service.accessToken !== null) return found('token', 'ok', 'token-given');
-  return found('token', 'ok', 'token-command');
+  const { accessToken, tokenCommand } = config.service;
+  if (tokenCommand === null) return found('token', 'ok', 'token-given');
+  const [program = ''] = tokenCommand;
+  if (!isProgram(program)) return found('token', 'fail', 'token-unusable', { path: program });
+  return found('token', 'ok', accessToken === null ? 'token-command' : 'token-both');
 }
 
 /** Whether anybody listens there; what it says would need a call that counts. */

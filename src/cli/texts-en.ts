@@ -367,7 +367,20 @@ export const en: Texts = {
     intact: (entries, head, all, anchors, anchoredAt) =>
       `The chain is intact: ${entries} records, head ${head}. With the other tables: ${all} records. ${anchoredAt === null ? 'No anchor was compared.' : `${anchors} anchors fit, the last one of ${anchoredAt}.`}`,
     broken: (table, offset, what, until) =>
-      `The chain is broken at record ${offset} of ${table}${until === null ? '' : ` (or a later one up to ${until})`}: ${what}. Stop the desk and go back to an earlier copy.`,
+      `The chain is broken at record ${offset} of ${table}${until === null ? '' : ` (or a later one up to ${until})`}: ${what}.`,
+    remedy: (text) => `Remedy: ${text}.`,
+    remedies: {
+      edited:
+        'stop the desk, keep a copy of what is there, and put back a copy from before the change; then lance audit accept-restore, for that copy is behind the anchor',
+      setBack:
+        'stop the desk and put back what is missing: lance.sqlite-wal after a crash, or a newer copy of the whole directory. Where there is none, lance audit accept-restore takes what is there',
+      topicSetBack:
+        'stop every desk and put the topics back; where that cannot be, lance audit accept-restore takes what is there',
+      controls:
+        'see with lance doctor whether bidding is paused and which caps hold, and say again what should hold with lance pause, resume or cap',
+      anchors:
+        'put a copy of the anchors back. Where there is none, stop the desk, move the anchor files away and run lance audit accept-restore',
+    },
     tampering: {
       changed: 'it was changed',
       deleted: 'it was deleted',
@@ -377,13 +390,16 @@ export const en: Texts = {
       truncated: 'it was there and is missing, with all after it: the end was cut off',
     },
     anchorBroken: (place, line) =>
-      `The anchors ${place} were edited${line === 0 ? ' (the mark beside them)' : ` at line ${line}`}: that line is not signed with the key of the log, or one before it is missing. The chains themselves are consistent.`,
+      `The anchors ${place} were edited${line === 0 ? ' (the mark beside them)' : ` at ${line} (line of the file, or place on the topic)`}: that line is not signed with the key of the log, or one before it is missing. The chains themselves are consistent.`,
     unverified: (text) => `Not verified: ${text}`,
     notVerified: {
       noKey: 'signatures of the anchors; set LANCE_AUDIT_KEY or LANCE_PSEUDONYM_KEY.',
-      otherKey: (count) => `${count} anchors signed with another key.`,
+      otherKey: (count) =>
+        `${count} anchors signed with another key; set the LANCE_AUDIT_KEY (without one the LANCE_PSEUDONYM_KEY) of the desk.`,
       noAnchor: (place) =>
         `whether the end was cut off or a whole chain was written anew: there is no anchor ${place} (LANCE_AUDIT_ANCHOR).`,
+      noAnchorOnTopic: (place) =>
+        `whether topics are shorter than they were or hold something else: there is no anchor on the topic ${place}; a desk that runs writes one every few minutes.`,
       beforeChain: (table, until) =>
         `${table} one by one before record ${until}: they are from before its chain began, and were checked as a whole.`,
       lostPart: (count, at) => `${count} anchors of a part that was lost; the restore of ${at} was accepted.`,

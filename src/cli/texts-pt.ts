@@ -378,7 +378,20 @@ export const pt = {
     intact: (entries: number, head: string, all: number, anchors: number, anchoredAt: string | null) =>
       `A cadeia está intacta: ${entries} registros, cabeça ${head}. Com as outras tabelas: ${all} registros. ${anchoredAt === null ? 'Nenhuma âncora foi comparada.' : `${anchors} âncoras conferem, a última de ${anchoredAt}.`}`,
     broken: (table: string, offset: number, what: string, until: number | null) =>
-      `A cadeia está quebrada no registro ${offset} de ${table}${until === null ? '' : ` (ou num posterior, até ${until})`}: ${what}. Pare a mesa e volte a uma cópia anterior.`,
+      `A cadeia está quebrada no registro ${offset} de ${table}${until === null ? '' : ` (ou num posterior, até ${until})`}: ${what}.`,
+    remedy: (text: string) => `Solução: ${text}.`,
+    remedies: {
+      edited:
+        'pare a mesa, guarde uma cópia do que está lá e ponha de volta uma cópia de antes da alteração; depois lance audit accept-restore, pois essa cópia está atrás da âncora',
+      setBack:
+        'pare a mesa e ponha de volta o que falta: lance.sqlite-wal depois de uma queda, ou uma cópia mais nova do diretório inteiro. Onde não há nenhuma, lance audit accept-restore aceita o que está lá',
+      topicSetBack:
+        'pare todas as mesas e ponha os tópicos de volta; onde não é possível, lance audit accept-restore aceita o que está lá',
+      controls:
+        'veja com lance doctor se os lances estão em pausa e quais tetos valem, e diga de novo o que deve valer com lance pause, resume ou cap',
+      anchors:
+        'ponha de volta uma cópia das âncoras. Onde não há nenhuma, pare a mesa, tire os arquivos da âncora do lugar e execute lance audit accept-restore',
+    },
     tampering: {
       changed: 'foi alterado',
       deleted: 'foi excluído',
@@ -388,13 +401,16 @@ export const pt = {
       truncated: 'existia e falta, com todos os seguintes: o final foi cortado',
     },
     anchorBroken: (place: string, line: number) =>
-      `As âncoras ${place} foram editadas${line === 0 ? ' (a marca ao lado delas)' : ` na linha ${line}`}: essa linha não foi assinada com a chave do registro, ou falta uma anterior. As cadeias em si são coerentes.`,
+      `As âncoras ${place} foram editadas${line === 0 ? ' (a marca ao lado delas)' : ` em ${line} (linha do arquivo ou lugar no tópico)`}: essa linha não foi assinada com a chave do registro, ou falta uma anterior. As cadeias em si são coerentes.`,
     unverified: (text: string) => `Não verificado: ${text}`,
     notVerified: {
       noKey: 'as assinaturas das âncoras; informe LANCE_AUDIT_KEY ou LANCE_PSEUDONYM_KEY.',
-      otherKey: (count: number) => `${count} âncoras assinadas com outra chave.`,
+      otherKey: (count: number) =>
+        `${count} âncoras assinadas com outra chave; informe a LANCE_AUDIT_KEY (sem ela, a LANCE_PSEUDONYM_KEY) da mesa.`,
       noAnchor: (place: string) =>
         `se o final foi cortado ou uma cadeia inteira foi refeita: não há a âncora ${place} (LANCE_AUDIT_ANCHOR).`,
+      noAnchorOnTopic: (place: string) =>
+        `se os tópicos são mais curtos do que eram ou têm outro conteúdo: não há âncora no tópico ${place}; uma mesa em execução grava uma a cada poucos minutos.`,
       beforeChain: (table: string, until: number) =>
         `${table}, um por um, antes do registro ${until}: são anteriores à cadeia da tabela e foram conferidos em conjunto.`,
       lostPart: (count: number, at: string) =>

@@ -6,6 +6,7 @@ import type { ChainHeads, ChainVerdict } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Topic } from '../domain/records.ts';
 import type { Vault } from '../domain/vault.ts';
+import type { Fault } from '../errors.ts';
 import type { FlowStore } from '../origination/ports.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
@@ -77,6 +78,8 @@ export type CommandWorld = {
    * `openWhole`, and with `pseudonym-key-changed`. Writes nothing.
    */
   openSetBack: (store: StorePlace) => Promise<SetBackStore | null>;
+  /** Why the store's log and anchors would make a start refuse; null where they would not. Reads only. */
+  startRefusal: (store: StorePlace) => Promise<Fault | null>;
   /** Whether the pages of the store's file fit together; null where there is no file. Gives up after `timeoutMs`. */
   quickCheck: (store: StorePlace, timeoutMs: number) => Promise<QuickCheck | null>;
   /** Why something of that size would not be stored there; null where nothing is known against it. */

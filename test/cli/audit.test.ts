@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, test } from 'node:test';
 import { anchorFileOf } from '../../src/adapters/embedded/anchor.ts';
 import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
@@ -102,4 +103,69 @@ test('accept-restore takes a log that was set back, and pauses', async () => {
   assert.equal(said.code, 0, said.said);
   assert.match(said.said, /^Accepted, and recorded/);
   await live(directory, 1);
+});
+
+const verifying = ['audit', 'verify', '--lang', 'en'];
+const changeOne = (directory: string) => {
+  const database = new DatabaseSync(join(directory, 'lance.sqlite'));
+  database.exec(`UPDATE auctions SET value = replace(value, '"at":', '"at": ') WHERE offset = 1`);
+  database.close();
+};
+
+test('each kind of tampering has its own remedy, in audit verify and in doctor', async () => {
+  const [changed, older] = [join(root, 'changed'), join(root, 'set-back')];
+  await live(changed, 3);
+  changeOne(changed);
+  await live(older, 3);
+  cpSync(older, `${older}.backup`, { recursive: true });
+  await live(older, 2);
+  rmSync(older, { recursive: true });
+  cpSync(`${older}.backup`, older, { recursive: true });
+  for (const [directory, remedy, no] of [
+    [changed, /copy from before the change/, /newer copy/],
+    [older, /newer copy of the whole directory.*accept-restore/, /before the change/],
+  ] as const) {
+    const verified = await lanceCommand(environmentOf(directory), verifying);
+    assert.equal(verified.code, 1, verified.said);
+    const examined = await lanceCommand(environmentOf(directory), ['doctor', '--lang', 'en']);
+    for (const { said } of [verified, examined]) {
+      assert.match(said, remedy);
+      assert.doesNotMatch(said, no);
+    }
+  }
+});
+
+test('audit verify that could not tell does not end with 0, and does not say that an anchor is missing', async () => {
+  const directory = join(root, 'unverifiable');
+  await live(directory, 3);
+  const right = await lanceCommand(environmentOf(directory), verifying);
+  assert.equal(right.code, 0, right.said);
+  const other = await lanceCommand({ ...environmentOf(directory), ...mistyped }, verifying);
+  assert.equal(other.code, 2, other.said);
+  assert.match(other.said, /signed with another key; set the LANCE_AUDIT_KEY/);
+  assert.doesNotMatch(other.said, /there is no anchor/);
+  const none = await lanceCommand({ LANCE_DATA_DIR: directory }, verifying);
+  assert.equal(none.code, 2, none.said);
+});
+
+test('doctor says what makes a start refuse', async () => {
+  const directory = join(root, 'unanchored');
+  await live(directory, 3);
+  const { file } = anchorFileOf(directory, null);
+  const examine = (environment: object) => lanceCommand({ ...environmentOf(directory), ...environment }, ['doctor']);
+  const otherAuditKey = await examine({ LANCE_AUDIT_KEY: 'a key that has never signed any anchor of this desk' });
+  assert.match(otherAuditKey.said, /next start would be refused: The anchor .* was signed with another key/);
+  for (const suffix of ['', '.mark', '.claims']) rmSync(`${file}${suffix}`);
+  const lost = await examine({ LANCE_TOKEN_COMMAND: '/nope', LANCE_ACCESS_TOKEN: '' });
+  assert.match(lost.said, /next start would be refused: The log in .* was anchored, and its anchor .* is not there/);
+  assert.match(lost.said, /the program \/nope of LANCE_TOKEN_COMMAND is not there or cannot be executed/);
+  assert.equal(lost.code, 1);
+  const both = await examine({ LANCE_TOKEN_COMMAND: 'node --version' });
+  assert.match(both.said, /LANCE_ACCESS_TOKEN counts until the first 401/);
+  // A directory that is gone while its anchor is there.
+  const emptied = join(root, 'emptied');
+  await live(emptied, 2);
+  rmSync(emptied, { recursive: true });
+  const gone = await lanceCommand(environmentOf(emptied), ['doctor']);
+  assert.match(gone.said, /next start would be refused: .* has 0 records/);
 });

@@ -146,9 +146,10 @@ export function readAnchors(file: string, key: AuditKey | null): AnchorReading {
   if (mark !== null && mark.signature !== 'other-key') {
     anchored.push({ at: mark.content.at, heads: mark.content.heads });
   } else if (mark === null && existsSync(markPath(file))) return { anchored, unverified, edited: 0 };
+  if (mark?.signature === 'other-key') foreign += 1;
   if (foreign > 0) unverified.push({ kind: 'other-key', anchors: foreign });
   if (key === null && anchored.length > 0) unverified.push({ kind: 'no-key' });
-  if (anchored.length === 0) unverified.push({ kind: 'no-anchor', place: file });
+  if (anchored.length === 0 && foreign === 0 && mark === null) unverified.push({ kind: 'no-anchor', place: file });
   return { anchored, unverified, edited: null };
 }
 

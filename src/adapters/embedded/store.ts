@@ -187,7 +187,7 @@ async function checkKeyOf(database: DatabaseSync | null, checkKey: KeyCheck | un
  * Why a start on this directory would be refused, as far as the log and its anchor tell; null: it would not. `anchor.key` null:
  * signatures are not checked. A key of other data comes first, for with it the anchor seems to be another's too. Reads only.
  */
-async function startRefusal(
+export async function startRefusal(
   directory: string,
   anchor: { file: string; key: AuditKey | null },
   checkKey: KeyCheck | undefined,

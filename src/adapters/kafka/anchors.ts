@@ -248,7 +248,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     const unverified: Unverified[] = [];
     if (foreign > 0) unverified.push({ kind: 'other-key', anchors: foreign });
     if (forged !== null) return { kind: 'anchor-broken', place: topic, line: forged, unverified };
-    if (anchors.length === 0) unverified.push({ kind: 'no-anchor', place: topic });
+    if (anchors.length === 0 && foreign === 0) unverified.push({ kind: 'no-anchor', place: topic });
     // The hash is keyed: without the key it cannot be computed again.
     if (key === null) unverified.push({ kind: 'no-key' });
     const tables: Record<string, { entries: number; head: string }> = {};
