@@ -31,7 +31,7 @@ export type ViewLimits = {
   /** Ledger rows and histograms kept in memory beyond those not yet stored. */
   rows: number;
   statistics: number;
-  /** With more rows than this not stored, `apply` waits for the disk. */
+  /** With more rows than this to be stored, beside those being stored, `apply` waits for the disk. */
   dirtyRows: number;
   flushIntervalMs: number;
 };
@@ -45,7 +45,7 @@ const retryAfterMs = 1_000;
 const restShare = 8;
 const longestRestMs = 4_000;
 /** Rows written out in one turn of the event loop. */
-const sliceRows = 32;
+const sliceRows = 128;
 
 function unavailable(cause: unknown): Fault {
   const why = cause instanceof Error ? cause.message : String(cause);
@@ -221,6 +221,13 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
     }, afterMs);
   };
 
+  /** Begun in time, storing goes on beside the folding; a fold waits only where rows come faster than they are stored. */
+  const makeRoom = async () => {
+    if (cache.dirtyCount() > limits.dirtyRows) await (storing ?? flush());
+    // A fault is met by whoever waits for room.
+    if (cache.dirtyCount() > limits.dirtyRows / 2 && storing === null) flush().catch(() => undefined);
+  };
+
   const appliedOf = (partition: number) => {
     let next = applied.get(partition);
     if (next === undefined) {
@@ -273,7 +280,7 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
   };
 
   const apply = async (batch: ViewBatch): Promise<ApplyResult> => {
-    if (cache.dirtyCount() > limits.dirtyRows) await flush();
+    await makeRoom();
     const at = appliedOf(batch.partition);
     if (batch.first !== at) return { kind: 'out-of-step', applied: at };
     guarded(() => preload(batch.changes));

@@ -1,12 +1,17 @@
 /** Rows in memory while more of them change than may be kept: the work for each does not grow with their number. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createViewCache } from '../../../src/adapters/embedded/view-cache.ts';
 import type { ViewReader } from '../../../src/adapters/embedded/view-rows.ts';
+import { createViews } from '../../../src/adapters/embedded/views.ts';
+import type { Writer } from '../../../src/adapters/embedded/writer.ts';
 import { emptyHistogram } from '../../../src/domain/histogram.ts';
 import { stateOf } from '../../conformance/samples.ts';
 
 const reader = {
+  applied: () => 0,
+  liveExposures: () => [],
   row: () => ({ state: null, open: false, reservation: 'none' }),
   statistic: () => null,
   requestOfBid: () => null,
@@ -52,4 +57,26 @@ test('statistics that are not stored yet: the same', () => {
     cache.markStatistic(key, cache.statistic(key), histogram);
   }
   assert.ok(performance.now() - startedAt < limitMs, `${performance.now() - startedAt} ms`);
+});
+
+test('folding goes on while rows are stored, until as many wait again', async () => {
+  const slow = Promise.withResolvers<number>();
+  const writer = { submit: () => slow.promise } as unknown as Writer;
+  const { views, close } = createViews({
+    ...{ reader, writer },
+    limits: { rows: 100, statistics: 10, dirtyRows: 10, flushIntervalMs: 60_000 },
+  });
+  let folded = 0;
+  const folding = (async () => {
+    for (; folded < 40; folded += 1) {
+      const state = stateOf(`r${folded}`, 'lost', folded);
+      const changes = [{ kind: 'state', state, open: false, bidIds: [] }] as const;
+      await views.apply({ partition: 0, first: folded, next: folded + 1, changes });
+    }
+  })();
+  await sleep(200);
+  assert.equal(folded, 17, 'six on their way to the disk, and eleven more');
+  slow.resolve(1);
+  await folding;
+  await close();
 });
