@@ -19,7 +19,8 @@ import type { Requested } from '../src/domain/records.ts';
 import type { LoanRequest } from '../src/domain/request.ts';
 import { policyOf } from '../src/policy.ts';
 import { type Choice, chooseOffer } from '../src/pricing/choose.ts';
-import { clearShared, createShared, type LearntCurve } from '../src/pricing/win-curve.ts';
+import { clearShared, createShared, type LearntCurve, tailor } from '../src/pricing/win-curve.ts';
+import { featureLevels, requestFeatures } from '../src/rules/features.ts';
 import { chanceOf } from '../src/sandbox/chance.ts';
 import { encodeBid } from '../src/wire/bid.ts';
 import { readRequestMapping } from '../src/wire/mapping-table.ts';
@@ -44,17 +45,25 @@ export function requestsOf(config: Config, count: number, at: number): Requested
   });
 }
 
+/** Levels that no two requests need to share. */
+function likelyLevels(chance: () => number): number[] {
+  const step = Math.floor(requestFeatures.columns / 10);
+  return Array.from({ length: 10 }, (_, feature) => step * feature + Math.floor(step * chance()));
+}
+
 /** Some results for a segment, around the configured prior, under every key of its curve. */
 function teach(
   statistics: Map<string, Histogram>,
   segmentKeys: readonly string[],
   { halfLifeMs, at }: { halfLifeMs: number; at: number },
-  tryOut: () => Trial,
+  curveOf: () => LearntCurve,
 ): void {
   const chance = chanceOf('bench', segmentKeys.at(-1) ?? '');
   let trial: Trial | null = null;
+  let halfway: LearntCurve | null = null;
   for (let index = 0; index < resultsEach; index += 1) {
-    if (2 * index === resultsEach) trial = tryOut();
+    if (2 * index === resultsEach) halfway = curveOf();
+    if (halfway !== null) trial = tailor(halfway, likelyLevels(chance)).trial;
     const bestRivalCell = chance() < 0.05 ? 498 : Math.floor(200 + 150 * chance() + 100 * chance());
     const endedAt = at - 86_400_000 + index * 60_000;
     const learnt = { segmentKeys, trial, bestRivalCell, bestRivalOffGrid: false, at: endedAt, halfLifeMs };
@@ -94,10 +103,11 @@ export function createDecider(at: number, rulesDir = shippedRules) {
         halfLifeMs,
         breakEvens: null,
         shared,
+        layout: requestFeatures,
       };
       return learntCurve(keys, statistics, inputs);
     };
-    if (known === undefined) teach(statistics, keys, { halfLifeMs, at }, () => make().trial);
+    if (known === undefined) teach(statistics, keys, { halfLifeMs, at }, make);
     const curve = make();
     curves.set(name, curve);
     return curve;
@@ -106,12 +116,14 @@ export function createDecider(at: number, rulesDir = shippedRules) {
   const drafting = (assessment: Assessment, freshCurve: boolean): DraftInput => {
     const { passes, segmentKeys } = assessment.verdict;
     const curve = passes.length > 0 ? null : curveOf(segmentKeys, freshCurve);
+    const tailored = curve === null ? null : tailor(curve, featureLevels(assessment.facts));
     return {
       assessment,
       policy,
       settings: config.bidding,
-      curve,
-      trial: curve?.trial ?? null,
+      curve: tailored?.curve ?? null,
+      trial: tailored?.trial ?? null,
+      tailoring: tailored?.tailoring ?? null,
       operatorCaps: {},
       shadowPricePerCent: 0,
       shadowPriceVersion: null,

@@ -8,6 +8,7 @@ type Entry = { takes: readonly Option[]; load: () => Promise<Benchmark> };
 const benchmarks: Readonly<Record<string, Entry>> = {
   demo: { takes: [], load: async () => (await import('./demo.ts')).demo },
   decision: { takes: [], load: async () => (await import('./decision.ts')).decision },
+  markets: { takes: [], load: async () => (await import('./markets.ts')).markets },
   rules: { takes: [], load: async () => (await import('./rules.ts')).rules },
   impact: { takes: [], load: async () => (await import('./impact.ts')).impact },
   pipeline: { takes: ['backend', 'instances'], load: async () => (await import('./pipeline.ts')).pipeline },

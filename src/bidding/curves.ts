@@ -2,7 +2,8 @@
 import type { Clock } from '../domain/clock.ts';
 import type { Histogram } from '../domain/histogram.ts';
 import type { StoredInput } from '../domain/records.ts';
-import { clearShared, createShared, encodeWinCurve, type LearntCurve, type WinCurve } from '../pricing/win-curve.ts';
+import { clearShared, createShared, encodeShapes, encodeWinCurve, type LearntCurve } from '../pricing/win-curve.ts';
+import { requestFeatures } from '../rules/features.ts';
 import type { Policy } from './decide.ts';
 import { curveOf, statisticKeysOf, weightsOf } from './learning.ts';
 import type { DeskObserver } from './observer.ts';
@@ -16,8 +17,8 @@ export type Curves = {
   noteBreakEven: (segmentKeys: readonly string[], breakEvenHundredths: number) => void;
   /** The statistics under these keys have changed. */
   forget: (keys: readonly string[]) => void;
-  /** The curve as an input to be stored, the first time it is asked for; then null. */
-  toStore: (curve: WinCurve) => StoredInput | null;
+  /** The curve, and the shapes that it is tailored with, as inputs to be stored, the first time that each is asked for. */
+  toStore: (curve: LearntCurve) => readonly StoredInput[];
   clear: () => void;
 };
 
@@ -54,6 +55,13 @@ export function createCurves(options: {
     );
   }
 
+  function isNew(hash: string): boolean {
+    if (stored.has(hash)) return false;
+    if (stored.size >= maxStoredHashes) stored.clear();
+    stored.add(hash);
+    return true;
+  }
+
   /** Evenly spaced among those of late, ascending; null when there are too few. */
   function breakEvensOf(name: string): number[] | null {
     const late = breakEvens.get(name) ?? [];
@@ -70,7 +78,7 @@ export function createCurves(options: {
     policy: Policy,
     found: Map<string, LearntCurve>,
   ): Promise<void> {
-    const keys = new Set([...segments.values()].flatMap(statisticKeysOf));
+    const keys = new Set([...segments.values()].flatMap((list) => statisticKeysOf(list, requestFeatures)));
     const statistics = learning ? await views.statistics([...keys]) : new Map<string, Histogram>();
     const at = clock.now();
     const { shrinkage, smoothing, priorWeight } = policy.tables.settings.winCurve;
@@ -88,6 +96,7 @@ export function createCurves(options: {
         breakEvens: breakEvensOf(name),
         acceptance: { midpointPercent, slope },
         shared,
+        layout: requestFeatures,
       });
       observer(weightsOf(segmentKeys, curve));
       found.set(name, curve);
@@ -122,10 +131,13 @@ export function createCurves(options: {
       for (const [name, entry] of known) if (entry.keys.some((key) => changed.has(key))) known.delete(name);
     },
     toStore: (curve) => {
-      if (stored.has(curve.hash)) return null;
-      if (stored.size >= maxStoredHashes) stored.clear();
-      stored.add(curve.hash);
-      return { kind: 'win-curve', hash: curve.hash, content: encodeWinCurve(curve) };
+      const shapes = curve.additive?.shapes ?? null;
+      const inputs: StoredInput[] = [];
+      if (isNew(curve.hash)) inputs.push({ kind: 'win-curve', hash: curve.hash, content: encodeWinCurve(curve) });
+      if (shapes !== null && isNew(shapes.hash)) {
+        inputs.push({ kind: 'win-shapes', hash: shapes.hash, content: encodeShapes(shapes) });
+      }
+      return inputs;
     },
     clear: () => known.clear(),
   };

@@ -5,7 +5,16 @@
 import assert from 'node:assert/strict';
 import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
-import type { AcceptanceShift, CapReservation, DecisionTrace, Offer, Reason, Trial, Usage } from '../domain/offer.ts';
+import type {
+  AcceptanceShift,
+  CapReservation,
+  DecisionTrace,
+  Offer,
+  Reason,
+  Tailoring,
+  Trial,
+  Usage,
+} from '../domain/offer.ts';
 import type { Economics } from '../domain/policy.ts';
 import type { StoredInput } from '../domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
@@ -103,6 +112,8 @@ export type DraftInput = {
   curve: WinCurve | null;
   /** What the policies behind the curve would have bid; only noted. */
   trial: Trial | null;
+  /** How the curve was mixed for this request; null: it is the stored one. Only noted. */
+  tailoring: Tailoring | null;
   /** Caps that operators set by hand, cents a day. */
   operatorCaps: Readonly<Record<string, number>>;
   shadowPricePerCent: number;
@@ -121,6 +132,7 @@ export function draftOffer(input: DraftInput): Draft {
     ruleSetHash: policy.ruleSet.hash,
     settingsHash: policy.settingsHash,
     curveHash: curve?.hash ?? null,
+    ...(input.tailoring === null || curve === null ? {} : { tailoring: input.tailoring }),
     segmentKeys: verdict.segmentKeys,
     link: assessment.link,
     usage: {},

@@ -5,6 +5,8 @@ import type { Passed, StoredInput } from '../domain/records.ts';
 import type { LoanRequest } from '../domain/request.ts';
 import { lacksSealed } from '../domain/sealed-facts.ts';
 import type { RequestState } from '../domain/states.ts';
+import { tailor } from '../pricing/win-curve.ts';
+import { featureLevels } from '../rules/features.ts';
 import type { Acceptance } from './acceptance.ts';
 import type { Curves } from './curves.ts';
 import {
@@ -31,8 +33,8 @@ import type { BiddingSettings } from './settings.ts';
 import { problemOf } from './unprocessable.ts';
 
 export type Decided =
-  | { kind: 'offer'; waiting: Omit<WaitingOffer, 'deadlineAt'>; worth: OfferWorth; stored: StoredInput | null }
-  | { kind: 'pass'; record: Passed; stored: StoredInput | null }
+  | { kind: 'offer'; waiting: Omit<WaitingOffer, 'deadlineAt'>; worth: OfferWorth; stored: readonly StoredInput[] }
+  | { kind: 'pass'; record: Passed; stored: readonly StoredInput[] }
   /** Waits for its employment link; looked at again when it arrives, or at `until`. */
   | { kind: 'parked'; requestId: RequestId; until: number }
   /** Its records do not give what a decision needs: it is frozen. */
@@ -78,13 +80,15 @@ export async function decideBatch(
   for (const { state, assessment } of cases) {
     const draft = attempt(world, state, now, decided, () => {
       const price = world.pacer.priceUnder(assessment.verdict.caps);
-      const curve = curveOf.get(state.requestId) ?? null;
+      const learnt = curveOf.get(state.requestId);
+      const tailored = learnt === undefined ? null : tailor(learnt, featureLevels(assessment.facts));
       const input: DraftInput = {
         assessment,
         policy,
         settings: world.settings,
-        curve,
-        trial: curve?.trial ?? null,
+        curve: tailored?.curve ?? null,
+        trial: tailored?.trial ?? null,
+        tailoring: tailored?.tailoring ?? null,
         operatorCaps: world.control().caps,
         shadowPricePerCent: price?.perCent ?? 0,
         shadowPriceVersion: price?.version ?? null,
@@ -106,7 +110,7 @@ export async function decideBatch(
   for (const { state, draft } of drafts) {
     const checked = checkCaps(draft, usage);
     const curve = curveOf.get(state.requestId);
-    const stored = curve === undefined ? null : world.curves.toStore(curve);
+    const stored = curve === undefined ? [] : world.curves.toStore(curve);
     decided.push(processed(state, 'the bytes of its bid', () => conclude(world, state, checked, stored, now)));
   }
   return decided;
@@ -179,14 +183,14 @@ function park(world: DeciderWorld, state: RequestState, now: number): Decided | 
   if (refusal === null) return { kind: 'parked', requestId, until };
   if (refusal !== 'authorisation-missing') return null;
   const text = 'the request carries no authorisation number, so its employment link may not be asked for';
-  return { kind: 'pass', record: deskPass(requestId, refusal, text, now, null), stored: null };
+  return { kind: 'pass', record: deskPass(requestId, refusal, text, now, null), stored: [] };
 }
 
 function conclude(
   world: DeciderWorld,
   state: RequestState,
   draft: Draft,
-  stored: StoredInput | null,
+  stored: readonly StoredInput[],
   now: number,
 ): Decided {
   const { requestId } = state;
@@ -214,7 +218,7 @@ function attempt<T>(world: DeciderWorld, state: RequestState, now: number, decid
       world.onFailure(state.requestId, fault);
       const text = 'the decision failed twice; see the dead letter and the journal';
       const record = deskPass(state.requestId, 'internal-error', text, now, null);
-      decided.push({ kind: 'pass', record, stored: null });
+      decided.push({ kind: 'pass', record, stored: [] });
     }
   }
   return null;

@@ -291,10 +291,8 @@ export function createDesk(world: DeskWorld): Desk {
       freeze(decision.requestId, decision.problem);
       return;
     }
-    if (decision.stored !== null) {
-      const { stored } = decision;
-      keep([{ topic: 'inputs', key: stored.hash, record: stored }]);
-    }
+    const { stored } = decision;
+    if (stored.length > 0) keep(stored.map((record) => ({ topic: 'inputs', key: record.hash, record })));
     if (decision.kind === 'pass') {
       const { record } = decision;
       ending.add(record.requestId);

@@ -2,6 +2,7 @@
  * A decision, looked at again: made once more from its stored inputs, compared with what was recorded, and taken apart
  * for people. Pure; milliseconds, for display and audit only.
  */
+import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { type AmountCents, noRivalCell, type RateHundredths, type RequestId } from '../domain/glossary.ts';
 import type { DecisionTrace, Offer, Usage } from '../domain/offer.ts';
@@ -15,7 +16,7 @@ import { type Explanation, explainChoice } from '../pricing/choose.ts';
 import type { ChoiceInput } from '../pricing/mask.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { createRateTables } from '../pricing/terms.ts';
-import { decodeWinCurve, priorDistribution, type WinCurve } from '../pricing/win-curve.ts';
+import { decodeShapes, decodeWinCurve, mixTailored, priorDistribution, type WinCurve } from '../pricing/win-curve.ts';
 import { openRuleSet } from '../rules/rule-set.ts';
 import {
   type Assessment,
@@ -31,7 +32,13 @@ import {
 import type { BiddingSettings } from './settings.ts';
 
 /** Contents of the stored inputs that a trace names by hash. */
-export type StoredContents = { ruleSet: string; settings: string; curve: string | null };
+export type StoredContents = {
+  ruleSet: string;
+  settings: string;
+  curve: string | null;
+  /** Null where the trace names none. */
+  shapes: string | null;
+};
 
 export type Replay = {
   policy: Policy;
@@ -107,18 +114,25 @@ export function replayDecision(options: {
       'The rules looked at facts that are sealed. Set LANCE_PSEUDONYM_KEY to the key of the desk.',
     );
   }
-  const curve =
-    contents.curve === null || trace.curveHash === null ? null : decodeWinCurve(contents.curve, trace.curveHash);
+  const curve = curveOfStored(contents, trace);
   const assessment = assess(request, { link: trace.link, ledger: trace.ledger }, policy, trace.decidedAt);
   const draft = checkCaps(draftOffer(draftInput({ policy, settings, curve, assessment }, trace)), usageOf(trace));
   const body = draft.kind === 'offer' ? options.encodeBid(request.requestId, draft.offer) : null;
   return { policy, settings, curve, assessment, draft, body };
 }
 
+function curveOfStored({ curve, shapes }: StoredContents, { curveHash, tailoring }: DecisionTrace): WinCurve | null {
+  if (curve === null || curveHash === null) return null;
+  const stored = decodeWinCurve(curve, curveHash);
+  if (tailoring === undefined) return stored;
+  assert(shapes !== null, `the shapes ${tailoring.shapesHash} of the decision are missing`);
+  return mixTailored(stored, decodeShapes(shapes, tailoring.shapesHash), tailoring);
+}
+
 /** What `draftOffer` was given. */
 export function draftInput(replay: Omit<Replay, 'draft' | 'body'>, trace: DecisionTrace): DraftInput {
   const { policy, settings, curve, assessment } = replay;
-  const { shadowPricePerCent, shadowPriceVersion = null, acceptance = null, trial } = trace;
+  const { shadowPricePerCent, shadowPriceVersion = null, acceptance = null, trial, tailoring = null } = trace;
   const operatorCaps = operatorCapsOf(trace);
   return {
     assessment,
@@ -126,6 +140,7 @@ export function draftInput(replay: Omit<Replay, 'draft' | 'body'>, trace: Decisi
     settings,
     curve,
     trial,
+    tailoring,
     operatorCaps,
     shadowPricePerCent,
     shadowPriceVersion,

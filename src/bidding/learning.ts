@@ -3,8 +3,17 @@
  * the scores of the policies that were on trial. Pure; the desk and the judge of `lance learn` go through the same functions.
  */
 import type { EpochMs } from '../domain/glossary.ts';
-import { cellIndex, type Histogram } from '../domain/histogram.ts';
+import { type Addition, cellIndex, type HalfLives, type Histogram, timeAlone } from '../domain/histogram.ts';
 import type { Trial } from '../domain/offer.ts';
+import {
+  additiveReadings,
+  driftAdditions,
+  driftHalfLives,
+  errorCell,
+  type Layout,
+  momentAdditions,
+  momentStatistics,
+} from '../pricing/additive.ts';
 import { readings, scoreHalfLives, scoreTrial, windows } from '../pricing/trial.ts';
 import {
   buildWithReadings,
@@ -41,16 +50,32 @@ function keysOf(segmentKeys: readonly string[]): Keys {
   const special = segmentKeys.at(-1) ?? '';
   const keys = {
     windows: windows.map((_window, place) => segmentKeys.map((key) => windowKey(key, place))),
-    scores: [...new Set([dimensionsOf(special), special])].map((key) => `${key}~scores`),
+    // Another name than that of an older program's, which tried other readings.
+    scores: [...new Set([dimensionsOf(special), special])].map((key) => `${key}~scored`),
   };
   keysOfLists.set(segmentKeys, keys);
   return keys;
 }
 
-/** Every key that a curve for these segments is made from. */
-export function statisticKeysOf(segmentKeys: readonly string[]): string[] {
+/** Where the additive readings keep what features teach. */
+type AdditiveKeys = { moments: readonly string[]; drift: string; errors: readonly string[] };
+
+function additiveKeysOf(segmentKeys: readonly string[], layout: string, statistics: number): AdditiveKeys {
+  const root = `${segmentKeys[0] ?? ''}~${layout}`;
+  return {
+    moments: Array.from({ length: statistics }, (_, place) => `${root}:moments-${place}`),
+    drift: `${root}:drift`,
+    errors: additiveReadings.map(({ name }) => `${root}:errors-${name}`),
+  };
+}
+
+/** Every key that a curve for these segments is made from. `layout`: features that are looked at beside them. */
+export function statisticKeysOf(segmentKeys: readonly string[], layout: Layout | null): string[] {
   const keys = keysOf(segmentKeys);
-  return [...keys.windows.flat(), ...keys.scores];
+  const own = [...keys.windows.flat(), ...keys.scores];
+  if (layout === null) return own;
+  const { moments, drift, errors } = additiveKeysOf(segmentKeys, layout.name, momentStatistics(layout));
+  return [...own, ...moments, drift, ...errors];
 }
 
 export type Learnt = {
@@ -75,13 +100,34 @@ export function lessonsOf(learnt: Learnt): ViewChange[] {
     halfLives: { halfLifeMs, halfLifeResults },
   }));
   if (trial === null) return lessons;
+  lessons.push(...additiveLessonsOf(learnt, trial));
   const additions = scoreTrial(trial, segmentKeys.length, bestRivalCell, bestRivalOffGrid);
   if (additions.length === 0) return lessons;
   lessons.push({ kind: 'learn', keys: keys.scores, additions, at, halfLives: scoreHalfLives });
   return lessons;
 }
 
-type CurveInputs = Omit<WinCurveInput, 'segments' | 'scores'>;
+/** What the features of a request have to do with its best rival. */
+function additiveLessonsOf({ segmentKeys, bestRivalCell, at, halfLifeMs }: Learnt, { additive }: Trial): ViewChange[] {
+  if (additive === undefined) return [];
+  const { layout, levels, locations } = additive;
+  const moments = momentAdditions(levels, bestRivalCell);
+  const keys = additiveKeysOf(segmentKeys, layout, Math.max(0, ...moments.keys()) + 1);
+  const lessons: ViewChange[] = [];
+  const lesson = (key: string, additions: readonly Addition[], halfLives: HalfLives) =>
+    lessons.push({ kind: 'learn', keys: [key], additions, at, halfLives });
+  for (const [statistic, additions] of moments) lesson(keys.moments[statistic]!, additions, timeAlone(halfLifeMs));
+  const drift = driftAdditions(bestRivalCell, additive);
+  if (drift.length > 0) lesson(keys.drift, drift, driftHalfLives);
+  for (const [reading, location] of locations.entries()) {
+    const key = keys.errors[reading];
+    const halfLives = { halfLifeMs, halfLifeResults: additiveReadings[reading]?.errorHalfLifeResults ?? 0 };
+    if (key !== undefined) lesson(key, [[errorCell(bestRivalCell, location), 1]], halfLives);
+  }
+  return lessons;
+}
+
+type CurveInputs = Omit<WinCurveInput, 'segments' | 'scores' | 'additive'> & { layout?: Layout | null };
 type Statistics = ReadonlyMap<string, Histogram>;
 
 /** The curve of the last of these segments, from the statistics under `statisticKeysOf`. */
@@ -93,11 +139,22 @@ export function curveOf(segmentKeys: readonly string[], statistics: Statistics, 
 export function curveWithReadings(
   segmentKeys: readonly string[],
   statistics: Statistics,
-  inputs: CurveInputs,
+  { layout = null, ...inputs }: CurveInputs,
 ): CurveWithReadings {
   const keys = keysOf(segmentKeys);
+  const found = (key: string) => statistics.get(key) ?? null;
+  const additive = layout === null ? null : additiveKeysOf(segmentKeys, layout.name, momentStatistics(layout));
   return buildWithReadings({
     ...inputs,
+    ...(additive !== null &&
+      layout !== null && {
+        additive: {
+          layout,
+          moments: additive.moments.map(found),
+          drift: found(additive.drift),
+          errors: additive.errors.map(found),
+        },
+      }),
     segments: segmentKeys.map((key, segment) => ({
       key,
       histograms: keys.windows.map((ofWindow) => statistics.get(ofWindow[segment]!) ?? null),
@@ -114,6 +171,10 @@ export function weightsOf(
   return {
     kind: 'weights',
     readings: readings.map(({ name }, place) => ({ name, weight: weights.readings[place]! })),
-    segments: segmentKeys.map((key, place) => ({ name: dimensionsOf(key), weight: weights.segments[place]! })),
+    // What the features say stands beside the segments: together they add up to 1.
+    segments: [
+      ...segmentKeys.map((key, place) => ({ name: dimensionsOf(key), weight: weights.segments[place]! })),
+      ...weights.additive.map((weight, place) => ({ name: additiveReadings[place]!.name, weight })),
+    ],
   };
 }

@@ -3,6 +3,7 @@ import { maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
 import type { Backtest } from '../impact/backtest.ts';
 import type { Calibration } from '../impact/calibration.ts';
 import type { HtmlPage, PageSection, Plot, PlotSeries, PlotTone } from '../impact/page.ts';
+import { wholeMarket } from '../rules/keys.ts';
 import type { Format } from './format.ts';
 
 /** Close-ups leave out the first auctions, in which shares of little still jump about. */
@@ -16,6 +17,9 @@ const looks: Readonly<Record<string, { look: PlotSeries['look']; tone: PlotTone 
   'all/plain': { look: 'thin', tone: 3 },
   'all/narrow': { look: 'thin', tone: 4 },
   'all/wide': { look: 'thin', tone: 5 },
+  'middle/plain': { look: 'dashed', tone: 0 },
+  'middle/narrow': { look: 'dashed', tone: 1 },
+  'middle/wide': { look: 'dashed', tone: 2 },
   'recent/plain': { look: 'dashed', tone: 3 },
   'recent/narrow': { look: 'dashed', tone: 4 },
   'recent/wide': { look: 'dashed', tone: 5 },
@@ -34,9 +38,10 @@ export function policyName(format: Format, { fixedMarkupHundredths }: Backtest, 
   return (policies as Readonly<Record<string, string>>)[name] ?? name;
 }
 
-/** `all|region|office` as people read it. */
+/** `all|region|office` as people read it; what is no segment is left as it is. */
 export function segmentName(key: string, whole: string): string {
-  const parts = key.split('|').slice(1);
+  const [root, ...parts] = key.split('|');
+  if (root !== wholeMarket) return key;
   return parts.length === 0 ? whole : parts.join(' + ');
 }
 

@@ -79,6 +79,7 @@ export async function replayOf(
     ruleSet: await contentOf(world, log, trace.ruleSetHash),
     settings,
     curve: trace.curveHash === null ? null : await contentOf(world, log, trace.curveHash),
+    shapes: trace.tailoring === undefined ? null : await contentOf(world, log, trace.tailoring.shapesHash),
   };
   const { contacts } = JSON.parse(settings) as { contacts: readonly Contact[] };
   return replayDecision({
@@ -194,11 +195,14 @@ function isHidden(name: string, facts: Facts): boolean {
   return name.startsWith('extra.') && typeof facts[name] === 'string';
 }
 
+/** What every request has at one time says nothing of this one. */
+const calendarFacts: ReadonlySet<string> = new Set(['desk.always', 'desk.weekday', 'desk.hour']);
+
 /** Facts that may be shown: no pseudonyms, and no free text of a request, which might be a name. */
 export function shownFacts(facts: Facts): [name: string, value: string | number | boolean | null][] {
   const shown: [string, string | number | boolean | null][] = [];
   for (const [name, value] of Object.entries(facts)) {
-    if (value === undefined || name === 'desk.always' || name === 'desk.weekday') continue;
+    if (value === undefined || calendarFacts.has(name)) continue;
     const hides = isHidden(name, facts);
     if (hides && !name.startsWith('extra.')) continue;
     shown.push([name, hides ? null : typeof value === 'object' ? value.join(', ') : value]);

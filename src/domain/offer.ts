@@ -33,13 +33,15 @@ export type Reason = { code: string; rule: string | null; text: string };
 
 /**
  * Every input of a decision, or the hash of a stored one, so that a replay gives the same bytes.
- * Stored inputs (topic `inputs`): rule set, settings, win curve.
+ * Stored inputs (topic `inputs`): rule set, settings, win curve, shapes of errors.
  */
 export type DecisionTrace = {
   decidedAt: EpochMs;
   ruleSetHash: string;
   settingsHash: string;
   curveHash: string | null;
+  /** Absent: the stored curve was used as it is. */
+  tailoring?: Tailoring;
   /** Segment keys from most general to most special; statistics are learnt under all of them. */
   segmentKeys: readonly string[];
   link: LinkDetail | null;
@@ -65,12 +67,33 @@ export type DecisionTrace = {
 export type Trial = {
   /** Of late, ascending: hundredths of a percent a month. */
   breakEvens: readonly number[];
-  /** A row of one rate for each break-even: the readings of the whole market, each segment, and the mean of them all. */
+  /** A row of one rate for each break-even: the readings of the whole market, each segment, the additive readings, the mean of them all. */
   rates: readonly number[];
   /** Surplus that the mean expected, summed over the break-evens. */
   scale: number;
+  /** Absent: no reading looked at the features of the request. Its readings' rows stand between the segments and the mean. */
+  additive?: AdditiveTrial;
   /** What a surplus is worth before it is known whether the worker takes the loan; absent: it is taken at any rate. */
   acceptance?: TrialAcceptance;
+};
+
+/** What the additive readings of `pricing/additive.ts` made of one request. */
+export type AdditiveTrial = {
+  /** Names the features that there were. */
+  layout: string;
+  /** Columns of the levels that the request's features have, ascending. */
+  levels: readonly number[];
+  /** By reading: the cell around which it expected the best rival. */
+  locations: readonly number[];
+};
+
+/** How the stored curve was mixed, for one request, with the stored shapes of errors. */
+export type Tailoring = {
+  shapesHash: string;
+  /** By shape: what it weighs; the stored curve weighs the rest. */
+  weights: readonly number[];
+  /** By shape: the cell that its middle stands on. */
+  locations: readonly number[];
 };
 
 /** Workers take a won loan with a probability proportional to `1 / (1 + exp(slope · (rate − midpoint)))`, rate in percent a month. */

@@ -183,7 +183,11 @@ type DeadLetter = {
 };
 
 /** Topic `inputs`: rule sets, settings and win curves, each stored once under its hash; and what tells the pseudonym key (`key-check.ts`). */
-export type StoredInput = { kind: 'rule-set' | 'settings' | 'win-curve' | 'key-check'; hash: string; content: string };
+export type StoredInput = {
+  kind: 'rule-set' | 'settings' | 'win-curve' | 'win-shapes' | 'key-check';
+  hash: string;
+  content: string;
+};
 
 /** The record type of each topic. */
 export type Topics = {

@@ -2,10 +2,10 @@
 import { weightsOf } from '../bidding/learning.ts';
 import type { Trial } from '../domain/offer.ts';
 import { bestRates, readings, surplusOf } from '../pricing/trial.ts';
-import { createShared } from '../pricing/win-curve.ts';
+import { createShared, tailor } from '../pricing/win-curve.ts';
 import { createCalibration } from './calibration.ts';
 import { type createLearner, type createPlain, markedUp } from './learn.ts';
-import type { BestRival, ReplayedAuction } from './recorded-auctions.ts';
+import type { BestRival, FileFeatures, ReplayedAuction } from './recorded-auctions.ts';
 
 /** Predictions are checked on every so many-th of the break-evens. */
 const calibratedEvery = 5;
@@ -91,7 +91,12 @@ type Known = {
 };
 
 /** Decides batches and scores what was decided. `truth`: what the clairvoyant knows. */
-export function createBook(breakEvens: Float64Array, truth: Float64Array, markup: number) {
+export function createBook(
+  breakEvens: Float64Array,
+  truth: Float64Array,
+  markup: number,
+  { layout, levelsOf }: FileFeatures,
+) {
   const fixed = Int32Array.from(breakEvens, (breakEven) => markedUp(breakEven, markup));
   const clairvoyant = bestRates(truth, breakEvens);
   const sums = new Float64Array(policyNames.length);
@@ -108,8 +113,10 @@ export function createBook(breakEvens: Float64Array, truth: Float64Array, markup
     for (const { segmentKeys } of now) {
       const special = segmentKeys.at(-1)!;
       if (desk.has(special)) continue;
-      const { curve, readingWins: wins } = learner.withReadings(segmentKeys, shared);
-      const { win, trial, weights } = curve;
+      const { curve, readingWins: wins } = learner.withReadings(segmentKeys, layout, shared);
+      const { weights } = curve;
+      const { curve: tailored, trial } = tailor(curve, levelsOf(segmentKeys));
+      const { win } = tailored;
       desk.set(special, {
         win,
         trial,

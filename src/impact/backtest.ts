@@ -5,7 +5,7 @@
  */
 import { noRivalCell } from '../domain/glossary.ts';
 import { bestRates } from '../pricing/trial.ts';
-import { createShared } from '../pricing/win-curve.ts';
+import { createShared, tailor } from '../pricing/win-curve.ts';
 import { wholeMarket } from '../rules/keys.ts';
 import {
   type Book,
@@ -29,7 +29,7 @@ import {
   liveBreakEvens,
   plainWin,
 } from './learn.ts';
-import type { Replayable, ReplayedAuction } from './recorded-auctions.ts';
+import { type FileFeatures, featuresOf, type Replayable, type ReplayedAuction } from './recorded-auctions.ts';
 
 const mostPoints = 240;
 /** Fewer say nothing about the distribution of a segment. */
@@ -150,11 +150,12 @@ function choose(
   auctions: readonly ReplayedAuction[],
   keys: readonly string[],
   segment: string,
-  state: { learner: Learner; plain: Plain; breakEvenHundredths: number },
+  state: { learner: Learner; plain: Plain; features: FileFeatures; breakEvenHundredths: number },
 ): Choice {
-  const { curve, readingWins } = state.learner.withReadings(keys, createShared());
+  const { layout, levelsOf } = state.features;
+  const { curve, readingWins } = state.learner.withReadings(keys, layout, createShared());
   const market = marketWin(readingWins, curve.weights.readings);
-  const win = segment === wholeMarket ? market : curve.win;
+  const win = segment === wholeMarket ? market : tailor(curve, levelsOf(keys)).curve.win;
   const inSegment =
     segment === wholeMarket ? auctions : auctions.filter(({ segmentKeys }) => segmentKeys.at(-1) === segment);
   const hindsight = inSegment.length < leastInSegment ? null : plainWin(inSegment);
@@ -196,7 +197,8 @@ export function runBacktest(
   const { markup } = fixedMarkup(truth, breakEvens);
   const learner = createLearner(options.winCurve, breakEvens);
   const plain = createPlain();
-  const book = createBook(breakEvens, truth, markup);
+  const features = featuresOf(auctions.map(({ segmentKeys }) => segmentKeys));
+  const book = createBook(breakEvens, truth, markup, features);
   const { at, surpluses, readingWeights } = replay(
     auctions,
     { learner, plain, book, mostDecided: options.mostDecided },
@@ -236,7 +238,7 @@ export function runBacktest(
       segments: segmentWeights,
     },
     calibration: book.calibration(),
-    choice: choose(auctions, shown.keys, segment, { learner, plain, breakEvenHundredths }),
+    choice: choose(auctions, shown.keys, segment, { learner, plain, features, breakEvenHundredths }),
   };
   return { kind: 'backtest', backtest };
 }

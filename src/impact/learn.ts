@@ -4,9 +4,10 @@
  * The plain histogram of the best rival rate runs beside it on the same draws. The file has no clock: decay counts auctions.
  */
 import { curveOf, curveWithReadings, lessonsOf } from '../bidding/learning.ts';
-import { cellCount, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
+import { cellCount, type EpochMs, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
 import { cellIndex, emptyHistogram, foldSums, type Histogram } from '../domain/histogram.ts';
 import type { Trial } from '../domain/offer.ts';
+import type { Layout } from '../pricing/additive.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { bestRates, surplusOf } from '../pricing/trial.ts';
 import {
@@ -15,11 +16,12 @@ import {
   type LearntCurve,
   priorDistribution,
   type SharedCurves,
+  tailor,
   winOf,
 } from '../pricing/win-curve.ts';
 import { wholeMarket } from '../rules/keys.ts';
 import { chanceOf } from './chance.ts';
-import { type BestRival, dimensionsOf, keysOf, type RecordedAuction } from './recorded-auctions.ts';
+import { type BestRival, dimensionsOf, featuresOf, keysOf, type RecordedAuction } from './recorded-auctions.ts';
 
 /** Break-evens between quantiles of the best rival rates, from where wins are cheap to where they are dear. */
 const breakEvenRanges = { low: [-0.75, 0.5], mid: [-0.25, 1], high: [0.25, 1.25] } as const;
@@ -125,42 +127,60 @@ export function fixedMarkup(truth: Float64Array, breakEvens: Float64Array): { ma
 export function createLearner(
   winCurve: LearnOptions['winCurve'],
   breakEvens: Float64Array,
-  statistics = new Map<string, Histogram>(),
+  { halfLifeMs = Number.POSITIVE_INFINITY, statistics = new Map<string, Histogram>() } = {},
 ) {
   const inputs = {
     prior: priorDistribution(winCurve.prior),
     priorWeight: winCurve.priorWeight,
     shrinkage: winCurve.shrinkage,
     smoothing: winCurve.smoothing,
-    at: 0,
-    halfLifeMs: Number.POSITIVE_INFINITY,
+    halfLifeMs,
     breakEvens: triedOf(breakEvens),
   };
-  const histogramAt = (key: string): Histogram => {
-    const histogram = statistics.get(key) ?? emptyHistogram(inputs.at);
+  const histogramAt = (key: string, at: EpochMs): Histogram => {
+    const histogram = statistics.get(key) ?? emptyHistogram(at);
     statistics.set(key, histogram);
     return histogram;
   };
   // To look a million names up takes longer than to fold: those of one list of keys are the same every time.
-  const taught = new WeakMap<readonly string[], Histogram[][]>();
+  const taught = new WeakMap<readonly string[], Histogram[]>();
+  const made = new WeakMap<SharedCurves, Map<string, LearntCurve>>();
   return {
-    curve: (segmentKeys: readonly string[], shared: SharedCurves): LearntCurve =>
-      curveOf(segmentKeys, statistics, { ...inputs, shared }),
-    withReadings: (segmentKeys: readonly string[], shared: SharedCurves): CurveWithReadings =>
-      curveWithReadings(segmentKeys, statistics, { ...inputs, shared }),
-    learn: (auction: BestRival, segmentKeys: readonly string[], trial: Trial | null) => {
+    curve: (
+      segmentKeys: readonly string[],
+      shared: SharedCurves,
+      at: EpochMs = 0,
+      layout: Layout | null = null,
+    ): LearntCurve => curveOf(segmentKeys, statistics, { ...inputs, at, shared, layout }),
+    decide: (
+      segmentKeys: readonly string[],
+      features: { layout: Layout | null; levels: readonly number[] },
+      shared: SharedCurves,
+      at: EpochMs = 0,
+    ): { win: Float64Array; trial: Trial } => {
+      const name = segmentKeys.at(-1)!;
+      const known = made.get(shared) ?? new Map<string, LearntCurve>();
+      made.set(shared, known);
+      const { layout, levels } = features;
+      const curve = known.get(name) ?? curveOf(segmentKeys, statistics, { ...inputs, at, shared, layout });
+      known.set(name, curve);
+      const { curve: own, trial } = tailor(curve, levels);
+      return { win: own.win, trial };
+    },
+    /** The curve before it is tailored. */
+    withReadings: (segmentKeys: readonly string[], layout: Layout | null, shared: SharedCurves): CurveWithReadings =>
+      curveWithReadings(segmentKeys, statistics, { ...inputs, at: 0, shared, layout }),
+    learn: (auction: BestRival, segmentKeys: readonly string[], trial: Trial | null, at: EpochMs = 0) => {
       const { bestRivalCell, bestRivalOffGrid } = auction;
-      const { at, halfLifeMs } = inputs;
-      const known = taught.get(segmentKeys) ?? [];
-      taught.set(segmentKeys, known);
       const lessons = lessonsOf({ segmentKeys, trial, bestRivalCell, bestRivalOffGrid, at, halfLifeMs });
-      for (const [place, lesson] of lessons.entries()) {
+      for (const lesson of lessons) {
         if (lesson.kind !== 'learn') continue;
-        known[place] ??= lesson.keys.map(histogramAt);
-        for (const histogram of known[place]) foldSums(histogram, lesson.additions, at, lesson.halfLives);
+        const known = taught.get(lesson.keys) ?? lesson.keys.map((key) => histogramAt(key, at));
+        taught.set(lesson.keys, known);
+        for (const histogram of known) foldSums(histogram, lesson.additions, at, lesson.halfLives);
       }
     },
-    copy: () => createLearner(winCurve, breakEvens, structuredClone(statistics)),
+    copy: () => createLearner(winCurve, breakEvens, { halfLifeMs, statistics: structuredClone(statistics) }),
   };
 }
 
@@ -253,6 +273,8 @@ export function measureLive(
   run: { from: number; dimensions: readonly string[]; bounds: readonly number[] },
 ): { policy: number; histogram: number } {
   const breakEvens = breakEvensOf(auctions, name, liveBreakEvens);
+  const keyLists = auctions.map((auction) => keysOf(auction, run.dimensions));
+  const { layout, levelsOf } = featuresOf(keyLists);
   const learner = createLearner(options.winCurve, breakEvens);
   const plain = createPlain();
   const earned = { policy: 0, histogram: 0 };
@@ -270,19 +292,19 @@ export function measureLive(
     const shared = createShared();
     const decided = new Map<string, { trial: Trial; rates: Int32Array | null }>();
     const lessons = now.map((auction, index) => {
-      const keys = keysOf(auction, run.dimensions);
+      const keys = keyLists[start + index]!;
       const special = keys.at(-1)!;
       let decision = decided.get(special);
       if (decision === undefined) {
-        const curve = learner.curve(keys, shared);
-        decision = { trial: curve.trial, rates: scored ? bestRates(curve.win, breakEvens) : null };
+        const { win, trial } = learner.decide(keys, { layout, levels: levelsOf(keys) }, shared);
+        decision = { trial, rates: scored ? bestRates(win, breakEvens) : null };
         decided.set(special, decision);
       }
       if (start + index >= run.from && decision.rates !== null && plainRates !== null) {
         earned.policy += surplus(decision.rates, auction);
         earned.histogram += surplus(plainRates, auction);
       }
-      return { auction, keys, trial: start === 0 ? null : decision.trial };
+      return { auction, keys, trial: decision.trial };
     });
     for (const { auction, keys, trial } of lessons) {
       learner.learn(auction, keys, trial);

@@ -1,5 +1,6 @@
 /** Files of recorded auctions, one JSON object a line: `{"id", "segment": {…}, "rates": […]}`, `rates` being the rivals' bids. */
 import { noRivalCell } from '../domain/glossary.ts';
+import type { Layout } from '../pricing/additive.ts';
 import { segmentKeysOf } from '../rules/keys.ts';
 
 export type BestRival = {
@@ -86,6 +87,29 @@ export function dimensionsOf(auctions: readonly RecordedAuction[]): string[] {
     }
   }
   return [...values].filter(([, seen]) => seen.size > 1 && seen.size * 20 <= auctions.length).map(([name]) => name);
+}
+
+/** `layout` null: nothing tells the auctions apart. */
+export type FileFeatures = { layout: Layout | null; levelsOf: (segmentKeys: readonly string[]) => readonly number[] };
+
+/** What the most special segment is made of, each value of each dimension being a level of its own; by lists of segment keys. */
+export function featuresOf(lists: Iterable<readonly string[]>): FileFeatures {
+  const columns = new Map<string, number>();
+  const levels = new Map<string, readonly number[]>();
+  for (const segmentKeys of lists) {
+    const special = segmentKeys.at(-1)!;
+    if (levels.has(special)) continue;
+    const labels = special.split('|').slice(1);
+    for (const label of labels) if (!columns.has(label)) columns.set(label, columns.size);
+    levels.set(
+      special,
+      labels.map((label) => columns.get(label)!).sort((left, right) => left - right),
+    );
+  }
+  return {
+    layout: columns.size === 0 ? null : { name: 'file', columns: columns.size },
+    levelsOf: (keys) => levels.get(keys.at(-1)!)!,
+  };
 }
 
 /** The segments that this auction is learnt under, as a rule set with these dimensions would name them. */

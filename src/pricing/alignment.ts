@@ -37,14 +37,19 @@ const moved = new Float64Array(cellCount);
 
 /**
  * The curve moved up by `step` cells; overwritten with the next one. Liked digits stay where they are: what comes to a cell is
- * weighed by how that cell is liked against the one it came from. What falls outside the grid is put back in proportion; the
+ * weighed by how that cell is liked against the one it came from, which is by `before` where that is told. What falls outside the grid is put back in proportion; the
  * share without rivals stays.
  */
-export function moveWin(win: Float64Array, step: number, { factors }: Habits): Float64Array {
+export function moveWin(
+  win: Float64Array,
+  step: number,
+  { factors }: Habits,
+  { factors: before }: Habits = { factors, bends: [] },
+): Float64Array {
   // Between the middles of two cells lie halves of both.
   let from = ((-step % digits) + digits) % digits;
   for (let digit = 0; digit < digits; digit += 1) {
-    liked[digit] = (factors[digit]! + factors[digit + 1]!) / (factors[from]! + factors[from + 1]!);
+    liked[digit] = (factors[digit]! + factors[digit + 1]!) / (before[from]! + before[from + 1]!);
     from = from + 1 === digits ? 0 : from + 1;
   }
   const none = 2 * win[noRivalCell]!;

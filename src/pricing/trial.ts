@@ -10,8 +10,9 @@ import { acceptanceAt } from './acceptance.ts';
 
 /** How far back a policy looks, in results of the segment, and what it weighs before any score. */
 export const windows = [
-  { name: 'all', halfLifeResults: Number.POSITIVE_INFINITY, mass: 0.95 },
-  { name: 'recent', halfLifeResults: 60, mass: 0.05 },
+  { name: 'all', halfLifeResults: Number.POSITIVE_INFINITY, mass: 0.6 },
+  { name: 'middle', halfLifeResults: 250, mass: 0.2 },
+  { name: 'recent', halfLifeResults: 60, mass: 0.2 },
 ] as const;
 
 /** Multiples of the smoothing that is set; 0 is the plain histogram. */
@@ -84,13 +85,18 @@ export function weighReadings(sums: Float64Array | null, factor: number): readon
   return weigh(readingMasses, sums, 0, factor);
 }
 
-/** Weights of the segments, first by all scores, then by those of the most special segment, which starts from there. */
+/**
+ * Weights of the segments and of `others` beside them, whose masses are told: first by all scores, then by those of the most
+ * special segment, which starts from there.
+ */
 export function weighSegments(
   segmentCount: number,
   levels: readonly { sums: Float64Array | null; factor: number }[],
+  others: readonly number[] = [],
 ): readonly number[] {
-  let weights: readonly number[] = new Array<number>(segmentCount).fill(1 / segmentCount);
-  if (segmentCount === 1) return weights;
+  const left = others.reduce((rest, mass) => rest - mass, 1);
+  let weights: readonly number[] = [...new Array<number>(segmentCount).fill(left / segmentCount), ...others];
+  if (weights.length === 1) return weights;
   for (const { sums, factor } of levels) weights = weigh(weights, sums, 2 * readings.length, factor);
   return weights;
 }
@@ -160,17 +166,22 @@ export function surplusOf(rate: number, breakEven: number, rivalCell: number, of
   return rate === rivalCell && !offGrid ? (rate - breakEven) / 2 : 0;
 }
 
-/** What each curve would bid: readings of the whole market, segments, and last the mean of them all, whose surplus is the scale. */
+/**
+ * What each curve would bid: readings of the whole market, segments, and last the mean of them all, whose surplus is the scale.
+ * `before` are the rates of curves that come before these.
+ */
 export function tryOut(
   curves: readonly Float64Array[],
   breakEvens: readonly number[],
   acceptance: TrialAcceptance | undefined,
+  before: { rates: readonly number[]; scale: number } = { rates: [], scale: 0 },
 ): Trial {
   const taken = takenAt(acceptance);
-  const rates: number[] = [];
+  const rates = [...before.rates];
+  let { scale: highest } = before;
   let scale = 0;
   let bids: Int32Array | undefined;
-  for (const curve of curves) {
+  for (const [place, curve] of curves.entries()) {
     bids = bestRates(curve, breakEvens, taken, bids);
     scale = 0;
     for (let index = 0; index < bids.length; index += 1) {
@@ -178,7 +189,9 @@ export function tryOut(
       rates.push(rate);
       scale += (rate - breakEvens[index]!) * curve[rate]! * taken[rate]!;
     }
+    if (before.rates.length === 0 && place === readings.length) highest = scale;
   }
+  scale = Math.max(scale, highest);
   const trial = { breakEvens, rates, scale: Number(scale.toPrecision(6)) };
   return acceptance === undefined ? trial : { ...trial, acceptance };
 }
@@ -191,7 +204,9 @@ export function tryOut(
  */
 export function scoreTrial(trial: Trial, segmentCount: number, rivalCell: number, offGrid: boolean): Addition[] {
   const { breakEvens, rates, scale } = trial;
-  if (!(scale > 0)) return [];
+  const besides = segmentCount + (trial.additive?.locations.length ?? 0);
+  // An older program tried other readings: its scores would be taken for those of others.
+  if (!(scale > 0) || rates.length !== (readings.length + besides + 1) * breakEvens.length) return [];
   const taken = takenAt(trial.acceptance);
   const rows = rates.length / breakEvens.length;
   const earned = Array.from({ length: rows }, (_, row) => {
@@ -202,11 +217,11 @@ export function scoreTrial(trial: Trial, segmentCount: number, rivalCell: number
     }
     return sum / scale;
   });
-  const market = earned[rows - 1 - segmentCount]!;
+  const market = earned[rows - 1 - besides]!;
   const mean = earned[rows - 1]!;
   const additions: Addition[] = [];
   for (let row = 0; row < rows - 1; row += 1) {
-    const excess = earned[row]! - (row < rows - 1 - segmentCount ? market : mean);
+    const excess = earned[row]! - (row < rows - 1 - besides ? market : mean);
     if (excess !== 0) additions.push([2 * row, excess], [2 * row + 1, excess * excess]);
   }
   return additions;

@@ -4,10 +4,20 @@
  */
 import { hash } from 'node:crypto';
 import { cellCount, type EpochMs, maxRateHundredths, minRateHundredths, noRivalCell } from '../domain/glossary.ts';
-import { decayFactor, type Histogram } from '../domain/histogram.ts';
-import type { Trial, TrialAcceptance } from '../domain/offer.ts';
+import { decayFactor, type HalfLives, type Histogram, timeAlone } from '../domain/histogram.ts';
+import type { Tailoring, Trial, TrialAcceptance } from '../domain/offer.ts';
+import {
+  type AdditiveStatistics,
+  additiveReadings,
+  driftHalfLives,
+  type Effects,
+  effectsOf,
+  locationsOf,
+  massesOf,
+  middleCell,
+} from './additive.ts';
 import { levelOf, moveWin, stepTo } from './alignment.ts';
-import { type Habits, habitsOf, noHabits } from './habits.ts';
+import { digits, type Habits, habitsFrom, habitsOf, noHabits } from './habits.ts';
 import type { PriorSettings } from './settings.ts';
 import { type Counts, gather, type Mixture, smoothedWin, spreadOf } from './smoothing.ts';
 import { readings, scoreHalfLives, smoothings, tryOut, weighReadings, weighSegments, windows } from './trial.ts';
@@ -97,14 +107,24 @@ export type WinCurveInput = {
   acceptance?: TrialAcceptance;
   /** With other curves made of the same statistics. */
   shared?: SharedCurves;
+  /** What the features of requests have taught; absent: they are not looked at. */
+  additive?: AdditiveStatistics;
 };
 
 /** A curve with what it was made of. */
 export type LearntCurve = WinCurve & {
   trial: Trial;
-  /** By reading, and by segment. */
-  weights: { readings: readonly number[]; segments: readonly number[] };
+  /** By reading, by segment, and by additive reading; segments and additive readings add up to 1. */
+  weights: { readings: readonly number[]; segments: readonly number[]; additive: readonly number[] };
+  /** Null: features are not looked at. */
+  additive: Additive | null;
 };
+
+/** Where the rivals of a request stand by its features, and how they spread around that. */
+type Additive = { layout: string; effects: Effects; shapes: Shapes };
+
+/** Win curves of the additive readings' errors, no error being on `middleCell`, and the digits that rates are at. */
+export type Shapes = { hash: string; wins: readonly Float64Array[]; byDigit: readonly number[]; habits: Habits };
 
 /** What is made in one segment in the mean of the readings. What its children start from is by window, times its readings' weights. */
 type Mixed = {
@@ -120,6 +140,8 @@ type Market = { readingWins: readonly Float64Array[]; habits: Habits };
 /** What curves made of the same statistics have in common, by segment, and the memory for it, which costs more to get than to fill. */
 export type SharedCurves = {
   market: Map<string, Market>;
+  /** Kept when the rest is cleared: see `knownAdditive`. */
+  additive: Map<string, { made: Additive; version: string; at: EpochMs }>;
   /** For each list of weights of the readings. */
   mixed: { byReading: readonly number[]; bySegment: Map<string, Mixed> }[];
   room: Float64Array[];
@@ -127,7 +149,7 @@ export type SharedCurves = {
 };
 
 export function createShared(): SharedCurves {
-  return { market: new Map(), mixed: [], room: [], used: 0 };
+  return { market: new Map(), additive: new Map(), mixed: [], room: [], used: 0 };
 }
 
 /** Before curves of other statistics are made: `readingWins` of those made so far are overwritten. */
@@ -362,11 +384,152 @@ export function buildWithReadings(input: WinCurveInput): CurveWithReadings {
     mixed.push(knownOr(known, segment.key, make));
   }
   const wins = mixed.map((segment) => segment.win);
-  const bySegment = weighSegments(wins.length, levels);
-  const win = atMostOne(addUp(new Float64Array(cellCount), wins, bySegment));
+  const additive =
+    input.additive === undefined
+      ? null
+      : knownAdditive(market, input.additive, mixed[0]!.win, { input, shared, habits });
+  const others = additive === null ? [] : massesOf(additive.effects);
+  const weighed = weighSegments(wins.length, levels, others);
+  // Recorded with each decision: six digits are enough.
+  const ofAdditive = weighed.slice(wins.length).map((weight) => Number(weight.toPrecision(6)));
+  const ownWeights = weighed.slice(0, wins.length);
+  const ofSegments = ownWeights.reduce((sum, weight) => sum + weight, 0);
+  const shares = additive === null ? ownWeights : ownWeights.map((weight) => weight / ofSegments);
+  const left = ofAdditive.reduce((rest, weight) => rest - weight, 1);
+  const bySegment = additive === null ? shares : shares.map((share) => share * left);
+  const win = atMostOne(addUp(new Float64Array(cellCount), wins, shares));
   const trial = tryOut([...readingWins, ...wins, win], input.breakEvens ?? suggestedBreakEvens(win), input.acceptance);
-  const weights = { readings: byReading, segments: bySegment };
-  return { curve: { ...describe(win, hashOf(win)), trial, weights }, readingWins };
+  const weights = { readings: byReading, segments: bySegment, additive: ofAdditive };
+  return { curve: { ...describe(win, hashOf(win)), trial, weights, additive }, readingWins };
+}
+
+/** What features have taught is made again when they have taught more, or when it is so old that it fades. */
+const additiveMaxAgeMs = 60_000;
+
+function knownAdditive(
+  market: string,
+  statistics: AdditiveStatistics,
+  win: Float64Array,
+  making: Omit<Making, 'byReading'>,
+): Additive {
+  const { at, smoothing, shrinkage, halfLifeMs } = making.input;
+  const { layout, moments, drift, errors } = statistics;
+  const version = [
+    layout.name,
+    smoothing,
+    shrinkage,
+    halfLifeMs,
+    ...[...moments, drift, ...errors].map((sums) => sums?.count ?? 0),
+  ].join('/');
+  const known = making.shared.additive.get(market);
+  if (known !== undefined && known.version === version && Math.abs(at - known.at) < additiveMaxAgeMs) return known.made;
+  const made = readAdditive(statistics, win, making);
+  making.shared.additive.set(market, { made, version, at });
+  return made;
+}
+
+/**
+ * Errors start from the spread of the whole market, which is what features explain when they explain nothing. Until a result is
+ * known all requests are expected at the market's level.
+ */
+function readAdditive(
+  { layout, moments, drift, errors }: AdditiveStatistics,
+  win: Float64Array,
+  { input, shared, habits }: Omit<Making, 'byReading'>,
+): Additive {
+  const { at, halfLifeMs, smoothing } = input;
+  const sumsOf = (known: Histogram | null, halfLives: HalfLives) =>
+    known === null ? null : { cells: known.cells, factor: decayFactor(known, at, halfLives) };
+  const level = levelOf(win) ?? middleCell;
+  const effects = effectsOf(
+    layout,
+    moments.map((known) => sumsOf(known, timeAlone(halfLifeMs))),
+    sumsOf(drift, driftHalfLives),
+  ) ?? { base: level, byColumn: new Float64Array(layout.columns), drift: 0, freshness: 0 };
+  const start = takeRoom(shared);
+  start.set(moveWin(win, middleCell - Math.round(level), noHabits));
+  const mixture = smoothings.map(({ factor, mass }) => ({ smoothing: factor * smoothing, share: mass }));
+  const wins = additiveReadings.map(({ errorHalfLifeResults }, place) => {
+    const made = new Float64Array(cellCount);
+    const known = errors[place] ?? null;
+    if (known === null) made.set(start);
+    else {
+      const counts = gather(known.cells, decayFactor(known, at, { halfLifeMs, halfLifeResults: errorHalfLifeResults }));
+      const { shrinkage } = input;
+      const parent = { win: start, weight: shrinkage ** 2 / (shrinkage + counts.results), level: null };
+      shrink(counts, parent, noHabits, { mixtures: [mixture], wins: [made] });
+    }
+    return atMostOne(made);
+  });
+  const byDigit = Array.from(habits.factors.subarray(0, digits));
+  return { layout: layout.name, effects, shapes: shapesOf(wins, byDigit) };
+}
+
+function shapesOf(wins: readonly Float64Array[], byDigit: readonly number[]): Shapes {
+  const bytes = shapeBytes(wins, byDigit);
+  return { hash: hash('sha256', bytes, 'hex'), wins, byDigit, habits: habitsFrom(byDigit) };
+}
+
+function shapeBytes(wins: readonly Float64Array[], byDigit: readonly number[]): Float64Array {
+  const bytes = new Float64Array(digits + wins.length * cellCount);
+  bytes.set(byDigit);
+  for (const [place, win] of wins.entries()) bytes.set(win, digits + place * cellCount);
+  return bytes;
+}
+
+/** A curve for one request. */
+export type TailoredCurve = { curve: WinCurve; trial: Trial; tailoring: Tailoring | null };
+
+/** The curve of a segment mixed with what the features of the request say; `levels` are columns of the layout. */
+export function tailor(curve: LearntCurve, levels: readonly number[]): TailoredCurve {
+  const { additive, trial, weights } = curve;
+  if (additive === null) return { curve, trial, tailoring: null };
+  const { layout, effects, shapes } = additive;
+  const locations = locationsOf(effects, levels);
+  const tailoring = { shapesHash: shapes.hash, weights: weights.additive, locations };
+  const mixed = mixTailored(curve, shapes, tailoring);
+  const { breakEvens, rates, acceptance } = trial;
+  // The last row is that of the curve that was not tailored.
+  const before = { rates: rates.slice(0, rates.length - breakEvens.length), scale: trial.scale };
+  const tried = tryOut([...movedShapes, mixed.win], breakEvens, acceptance, before);
+  return { curve: mixed, trial: { ...tried, additive: { layout, levels, locations } }, tailoring };
+}
+
+/** Shapes where they were moved to last. */
+const movedShapes = additiveReadings.map(() => new Float64Array(cellCount));
+
+/** The same curve again, from what was stored. */
+export function mixTailored(
+  { win, hash: curveHash }: WinCurve,
+  { wins, habits }: Shapes,
+  { weights, locations }: Tailoring,
+): WinCurve {
+  const rest = weights.reduce((left, weight) => left - weight, 1);
+  for (const [place, shape] of wins.entries()) {
+    movedShapes[place]!.set(moveWin(shape, locations[place]! - middleCell, habits, noHabits));
+  }
+  const mixed = addUp(new Float64Array(cellCount), [win, ...movedShapes], [rest, ...weights]);
+  return describe(atMostOne(mixed), curveHash);
+}
+
+/** Little-endian doubles in base64. */
+export function encodeShapes({ wins, byDigit }: Shapes): string {
+  return Buffer.from(shapeBytes(wins, byDigit).buffer).toString('base64');
+}
+
+/** Throws when the text does not hold the shapes that `expectedHash` names. */
+export function decodeShapes(text: string, expectedHash: string): Shapes {
+  const bytes = Buffer.from(text, 'base64');
+  const count = (bytes.byteLength / 8 - digits) / cellCount;
+  if (count !== additiveReadings.length) throw new Error('stored shapes: wrong length; the record is damaged');
+  const numbers = new Float64Array(digits + count * cellCount);
+  new Uint8Array(numbers.buffer).set(bytes);
+  const wins = Array.from({ length: count }, (_, place) =>
+    numbers.slice(digits + place * cellCount, digits + (place + 1) * cellCount),
+  );
+  const shapes = shapesOf(wins, Array.from(numbers.subarray(0, digits)));
+  if (shapes.hash !== expectedHash) throw new Error('stored shapes: do not match their hash; the record is damaged');
+  return shapes;
 }
 
 /** Little-endian doubles in base64. */

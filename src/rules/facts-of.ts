@@ -1,5 +1,5 @@
 /** Values of the facts, from a request, the detail of its employment link and an offer. Called for every decision. */
-import { dayOf } from '../domain/clock.ts';
+import { dayOf, hourOfDay } from '../domain/clock.ts';
 import type { AmountCents, Day, EpochMs } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
@@ -120,6 +120,7 @@ export function factsOf({ request, link, marginCents, ledger, at }: FactSources)
   const facts: Record<string, FactValue | undefined> = {
     'desk.always': true,
     'desk.weekday': cachedWeekday,
+    'desk.hour': Math.floor(hourOfDay(at)),
     'request.amountReais': reais(request.requestedAmountCents),
     'request.installments': installments,
     'request.eligible': request.eligible ?? link?.eligible ?? undefined,

@@ -35,7 +35,7 @@ export type FactDefinition = {
 };
 
 /** Sections of the activity classification (CNAE 2), brought down to groups that default alike. */
-const sectors = [
+export const sectors = [
   'agriculture',
   'industry',
   'construction',
@@ -94,6 +94,15 @@ export const catalogue: readonly FactDefinition[] = [
     min: 1,
     max: 7,
     example: 5,
+    present: always,
+    whole: true,
+  }),
+
+  numeric('desk.hour', {
+    unit: 'hour of the day in São Paulo',
+    min: 0,
+    max: 23,
+    example: 14,
     present: always,
     whole: true,
   }),

@@ -52,6 +52,7 @@ function drafted(
     operatorCaps,
     shadowPricePerCent: 0,
     shadowPriceVersion: null,
+    tailoring: null,
     acceptance: null,
     ...change,
   });
@@ -168,7 +169,12 @@ test('replayed from its stored inputs the decision gives the same bytes', () => 
       trace: draft.trace,
     }),
   );
-  const contents = { ruleSet: policy.ruleSet.source, settings: config.settings.content, curve: encodeWinCurve(curve) };
+  const contents = {
+    ruleSet: policy.ruleSet.source,
+    settings: config.settings.content,
+    curve: encodeWinCurve(curve),
+    shapes: null,
+  };
   const replay = replayDecision({ request: sampleRequest, trace: record.trace, contents, encodeBid: bytes });
   assert.equal(replay.body, body);
   assert.deepEqual(differencesOf(replay, record), []);

@@ -56,7 +56,7 @@ for (const endedAt of wrongYears) {
     learn(statistics, strangersEnd(200, { endedAt, startedAt: endedAt, bids: [wrong] }));
     for (let number = 201; number < 400; number += 1) learn(statistics, strangersEnd(number));
     const now = deadlineAt + 400;
-    for (const key of statisticKeysOf(['all'])) {
+    for (const key of statisticKeysOf(['all'], null)) {
       const histogram = statistics.get(key);
       if (histogram === undefined) continue;
       assert.ok(histogram.landmarkAt <= now, `the landmark of ${key} is at ${histogram.landmarkAt}`);

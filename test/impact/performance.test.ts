@@ -32,6 +32,7 @@ const input = {
   operatorCaps: {},
   shadowPricePerCent: 0,
   shadowPriceVersion: null,
+  tailoring: null,
   acceptance: null,
 };
 const asked = choiceInput(input);

@@ -3,6 +3,7 @@ import { cellCount } from '../../src/domain/glossary.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../../src/domain/histogram.ts';
 import type { Economics } from '../../src/domain/policy.ts';
 import type { PricingSettings } from '../../src/pricing/settings.ts';
+import { windows } from '../../src/pricing/trial.ts';
 import type { WinCurveInput } from '../../src/pricing/win-curve.ts';
 
 export const settings: PricingSettings = {
@@ -59,11 +60,11 @@ export function histogramOf(cells: readonly number[]): Histogram {
   return histogram;
 }
 
-/** A whole market, and segments of it, in which both windows saw the same; nothing was scored yet. */
+/** A whole market, and segments of it, in which all windows saw the same; nothing was scored yet. */
 export function evidenceOf(...levels: readonly Histogram[]): Pick<WinCurveInput, 'segments' | 'scores' | 'breakEvens'> {
   const segments = levels.map((histogram, depth) => ({
     key: `all${'|a=1'.repeat(depth)}`,
-    histograms: [histogram, histogram],
+    histograms: windows.map(() => histogram),
   }));
   return { segments, scores: [], breakEvens: null };
 }

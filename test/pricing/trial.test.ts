@@ -134,24 +134,25 @@ test('the most special segment starts from the weights of all of them', () => {
 });
 
 test('scores are excess over the mean of the same group, and nothing where nothing could be earned', () => {
-  const trial = { breakEvens: [100], rates: [110, 120, 115, 130, 118], scale: 20 };
-  // Two readings, then two segments (the first is the whole market), then the mean of all; the best rival bid 119.
+  const read = [110, ...new Array<number>(readings.length - 1).fill(120)];
+  const trial = { breakEvens: [100], rates: [...read, 115, 130, 118], scale: 20 };
+  // The readings, then two segments (the first is the whole market), then the mean of all; the best rival bid 119.
   const rounded = (score: number) => Number(score.toFixed(9));
   const scores = new Map(scoreTrial(trial, 2, 119, false).map(([index, score]) => [index, rounded(score)]));
   assert.equal(scores.get(0), (10 - 15) / 20);
   assert.equal(scores.get(1), 0.0625);
   assert.equal(scores.get(2), (0 - 15) / 20);
-  assert.equal(scores.get(4), (15 - 18) / 20);
-  assert.equal(scores.get(6), (0 - 18) / 20);
+  assert.equal(scores.get(2 * read.length), (15 - 18) / 20);
+  assert.equal(scores.get(2 * read.length + 2), (0 - 18) / 20);
   assert.deepEqual(scoreTrial({ ...trial, scale: 0 }, 2, 119, false), []);
 });
 
 test('a win that hardly any worker takes scores next to nothing, and is not bid for', () => {
-  // The market's reading bids for auctions without rivals alone, the segment below everybody else; nobody else bid.
-  const trial = { breakEvens: [250], rates: [497, 497, 270, 497], scale: 10 };
+  // The market's readings bid for auctions without rivals alone, the segment below everybody else; nobody else bid.
+  const trial = { breakEvens: [250], rates: [...readings.map(() => 497), 497, 270, 497], scale: 10 };
   const excess = (acceptance?: TrialAcceptance) => {
     const scores = new Map(scoreTrial({ ...trial, ...(acceptance && { acceptance }) }, 2, 498, false));
-    return scores.get(4)!;
+    return scores.get(2 * readings.length + 2)!;
   };
   assert.ok(Math.abs(excess() - (20 - 247) / 10) < 1e-9);
   const picky = { midpointPercent: 3.5, slope: 2.4 };

@@ -93,7 +93,7 @@ test('smoothing spreads lone results but leaves an atom where it is', () => {
   const plain = plainWin(cells);
   const step = curve.win[298]! - curve.win[300]!;
   const plainStep = plain[298]! - plain[300]!;
-  assert.ok(step > 0.95 * plainStep, `${step} of ${plainStep}`);
+  assert.ok(step > 0.94 * plainStep, `${step} of ${plainStep}`);
   const between = Array.from({ length: 30 }, (_, index) => 210 + index).filter(
     (cell) => curve.win[cell]! - curve.win[cell + 1]! < 1e-6,
   );
@@ -119,7 +119,7 @@ test('a stored curve comes back with its hash, and a damaged one is refused', ()
     smoothing: 1,
   });
   const text = encodeWinCurve(curve);
-  const { trial: _trial, weights: _weights, ...stored } = curve;
+  const { trial: _trial, weights: _weights, additive: _additive, ...stored } = curve;
   assert.deepEqual(decodeWinCurve(text, curve.hash), stored);
   assert.throws(() => decodeWinCurve(text.replace(/^..../, 'AAAB'), curve.hash), /hash/);
   assert.throws(() => decodeWinCurve('', curve.hash), /length/);

@@ -86,6 +86,7 @@ function bids(own: Facts, ownOffer: Facts | null, policy: ReturnType<typeof poli
     operatorCaps: {},
     shadowPricePerCent: 0,
     shadowPriceVersion: null,
+    tailoring: null,
     acceptance: null,
   });
   if (draft.kind === 'pass' || ownOffer === null) return draft.kind === 'offer';

@@ -100,9 +100,9 @@ export function checkStatistics({ views, house }: Evidence, trails: Trails, repo
     if (key.startsWith('acceptance:')) continue;
     if (key === ownResults) continue;
     const count = histograms.get(key)?.count ?? 0;
-    // Scores depend on what was noted; the recent window of a segment saw what the segment saw.
-    if (key.endsWith('~scores')) continue;
-    const wanted = expected.get(key.replace('~recent', '')) ?? 0;
+    // Scores and what features teach depend on what was noted; the other windows of a segment saw what the segment saw.
+    if (key.endsWith('~scored') || key.includes('~features-')) continue;
+    const wanted = expected.get(key.replace(/~(?:middle|recent)$/, '')) ?? 0;
     if (count !== wanted) report('statistics', `${key}: ${count} results folded in, ${wanted} in the log`);
   }
   checkCells({ views, house }, trails, report);

@@ -204,7 +204,11 @@ const records: { [T in keyof Topics]: fc.Arbitrary<Topics[T]> } = {
   callbacks: callbackRecord,
   flows: flowRecord,
   'dead-letters': fc.record({ at, receivedAt: at, reason: text, pointer: orNull(text), sealedPayload: text }),
-  inputs: fc.record({ kind: fc.constantFrom('rule-set', 'settings', 'win-curve'), hash: text, content: text }),
+  inputs: fc.record({
+    kind: fc.constantFrom('rule-set', 'settings', 'win-curve', 'win-shapes'),
+    hash: text,
+    content: text,
+  }),
 };
 
 /** Written and read by the same process. */

@@ -1,0 +1,218 @@
+/**
+ * A reading with all features of a request: the best rival rate lies around a sum of effects, one for each feature's level,
+ * and the errors of that sum have one shape for all requests. Effects are a ridge regression on main effects, whose moments
+ * are plain decayed sums; the errors are a histogram like those of rates. Both are folded from records as all statistics are.
+ */
+import { cellCount, noRivalCell } from '../domain/glossary.ts';
+import type { Addition, Histogram } from '../domain/histogram.ts';
+import type { AdditiveTrial } from '../domain/offer.ts';
+
+/** Which features there are. Sums of one layout mean nothing under another. */
+export type Layout = {
+  /** Names the statistics. */
+  name: string;
+  /** All columns: one for each level of each feature. */
+  columns: number;
+};
+
+/** Readings, and what each weighs beside the segments before any score. `drift`: moved by what it was wrong by of late. */
+export const additiveReadings = [
+  { name: 'additive', mass: 0.15, drift: false, errorHalfLifeResults: Number.POSITIVE_INFINITY },
+  { name: 'additive/drift', mass: 0.1, drift: true, errorHalfLifeResults: 250 },
+] as const;
+
+/** What is wrong by nothing stands on this cell; the rest of the grid has room on both sides. */
+export const middleCell = 250;
+/** What is wrong of late: by results, and by time, for a drift that was seen long ago says nothing of now. */
+export const driftHalfLives = { halfLifeMs: 12 * 3_600_000, halfLifeResults: 12 };
+/** Results of no drift that the drift starts from. */
+const driftWeight = 3;
+/** Ridge: results that say that a level has no effect. */
+const ridge = 0.2;
+
+/** Sums of one statistic; larger ones would take more room than histograms are given. */
+const sumsEach = 2 * cellCount;
+
+/** Sum of the products of two columns, `first` at most `second`. Column 0 is the rate, column 1 is always 1. */
+function momentIndex(first: number, second: number): number {
+  return (second * (second + 1)) / 2 + first;
+}
+
+const reserved = 2;
+
+/** Statistics that hold the moments of so many columns. */
+export function momentStatistics({ columns }: Layout): number {
+  return Math.ceil(momentIndex(0, columns + reserved) / sumsEach);
+}
+
+/** Rates are counted from here, so that sums of squares lose no digits. */
+const origin = 250;
+
+/** What a best rival rate adds to the moments, by statistic; nothing where there is no rival. */
+export function momentAdditions(levels: readonly number[], bestRivalCell: number): Map<number, Addition[]> {
+  const byStatistic = new Map<number, Addition[]>();
+  if (bestRivalCell === noRivalCell) return byStatistic;
+  const columns = [0, 1, ...levels.map((level) => level + reserved)];
+  const rate = bestRivalCell - origin;
+  for (let second = 0; second < columns.length; second += 1) {
+    for (let first = 0; first <= second; first += 1) {
+      const index = momentIndex(columns[first]!, columns[second]!);
+      const amount = first > 0 ? 1 : second > 0 ? rate : rate * rate;
+      const statistic = Math.floor(index / sumsEach);
+      const additions = byStatistic.get(statistic) ?? [];
+      additions.push([index - statistic * sumsEach, amount]);
+      byStatistic.set(statistic, additions);
+    }
+  }
+  return byStatistic;
+}
+
+/** Cell of a reading's errors. */
+export function errorCell(bestRivalCell: number, location: number): number {
+  if (bestRivalCell === noRivalCell) return noRivalCell;
+  return Math.min(noRivalCell - 1, Math.max(0, bestRivalCell - location + middleCell));
+}
+
+/** Sum of errors and number of results. */
+export function driftAdditions(bestRivalCell: number, { locations }: AdditiveTrial): Addition[] {
+  const location = locations[0];
+  return bestRivalCell === noRivalCell || location === undefined
+    ? []
+    : [
+        [0, bestRivalCell - location],
+        [1, 1],
+      ];
+}
+
+/** A statistic with the factor that brings its sums to the time looked at. */
+export type Sums = { cells: Float64Array; factor: number } | null;
+
+export type Effects = {
+  /** Rate where no level has an effect. */
+  base: number;
+  byColumn: Float64Array;
+  drift: number;
+  /** How fresh the drift is, 0 … 1: the share of it that results say. */
+  freshness: number;
+};
+
+/**
+ * Effects of all levels: the ridge regression of the rates on them, the base taken out first, for it is drawn to nothing.
+ * Null: nothing has been learnt. Levels that were never seen have no effect.
+ */
+export function effectsOf({ columns }: Layout, moments: readonly Sums[], drift: Sums): Effects | null {
+  const products = packed(columns + reserved, moments);
+  const results = products[momentIndex(1, 1)]!;
+  if (!(results > 1e-6)) return null;
+  const mean = products[momentIndex(0, 1)]! / results;
+  const counts = new Float64Array(columns);
+  const right = new Float64Array(columns);
+  for (let column = 0; column < columns; column += 1) {
+    const row = momentIndex(0, column + reserved);
+    counts[column] = products[row + 1]!;
+    right[column] = products[row]! - mean * counts[column]!;
+  }
+  const byColumn = solveRidge({ products, counts, results }, right);
+  let base = origin + mean;
+  for (let column = 0; column < columns; column += 1) base -= (byColumn[column]! * counts[column]!) / results;
+  if (drift === null) return { base, byColumn, drift: 0, freshness: 0 };
+  const known = drift.cells[1]! * drift.factor + driftWeight;
+  return { base, byColumn, drift: (drift.cells[0]! * drift.factor) / known, freshness: 1 - driftWeight / known };
+}
+
+/** All moments in one row, as of the time looked at. */
+function packed(columns: number, moments: readonly Sums[]): Float64Array {
+  const products = new Float64Array(momentIndex(0, columns));
+  for (const [statistic, sums] of moments.entries()) {
+    if (sums === null) continue;
+    const { cells, factor } = sums;
+    const from = statistic * sumsEach;
+    const count = Math.min(cells.length, products.length - from);
+    for (let index = 0; index < count; index += 1) products[from + index] = cells[index]! * factor;
+  }
+  return products;
+}
+
+/** Steps at most, and the part of the first error below which no more is made. */
+const mostSteps = 24;
+const enough = 3e-3;
+
+type Moments = { products: Float64Array; counts: Float64Array; results: number };
+
+/**
+ * Solves `(XᵀX − nnᵀ/N + ridge) · effects = right` by conjugate gradients, each column scaled by its own sum of squares: levels
+ * of features that have little to do with each other are nearly done after a few steps, so this costs a fraction of Cholesky.
+ */
+function solveRidge({ products, counts, results }: Moments, right: Float64Array): Float64Array {
+  const columns = right.length;
+  const effects = new Float64Array(columns);
+  const scale = new Float64Array(columns);
+  const direction = new Float64Array(columns);
+  const image = new Float64Array(columns);
+  let error = 0;
+  for (let column = 0; column < columns; column += 1) {
+    const count = counts[column]!;
+    scale[column] = 1 / (count - (count * count) / results + ridge);
+    direction[column] = right[column]! * scale[column]!;
+    error += right[column]! * direction[column]!;
+  }
+  const target = error * enough * enough;
+  for (let step = 0; step < mostSteps && error > target && error > 0; step += 1) {
+    let common = 0;
+    for (let column = 0; column < columns; column += 1) common += counts[column]! * direction[column]!;
+    common /= results;
+    let along = 0;
+    for (let column = 0; column < columns; column += 1) {
+      const from = momentIndex(reserved, column + reserved);
+      const own = direction[column]!;
+      let sum = (products[from + column]! + ridge) * own - common * counts[column]!;
+      for (let other = 0; other < column; other += 1) {
+        const product = products[from + other]!;
+        sum += product * direction[other]!;
+        image[other]! += product * own;
+      }
+      image[column] = sum;
+    }
+    for (let column = 0; column < columns; column += 1) along += image[column]! * direction[column]!;
+    const stride = error / along;
+    let next = 0;
+    for (let column = 0; column < columns; column += 1) {
+      effects[column]! += stride * direction[column]!;
+      const left = right[column]! - stride * image[column]!;
+      right[column] = left;
+      next += left * left * scale[column]!;
+    }
+    const turn = next / error;
+    for (let column = 0; column < columns; column += 1) {
+      direction[column] = right[column]! * scale[column]! + turn * direction[column]!;
+    }
+    error = next;
+  }
+  return effects;
+}
+
+/** Cell around which each reading expects the best rival of a request with these levels. */
+export function locationsOf({ base, byColumn, drift }: Effects, levels: readonly number[]): number[] {
+  let sum = base;
+  for (const level of levels) sum += byColumn[level] ?? 0;
+  return additiveReadings.map((reading) =>
+    Math.min(noRivalCell - 1, Math.max(0, Math.round(reading.drift ? sum + drift : sum))),
+  );
+}
+
+export type AdditiveStatistics = {
+  layout: Layout;
+  moments: readonly (Histogram | null)[];
+  drift: Histogram | null;
+  /** By reading. */
+  errors: readonly (Histogram | null)[];
+};
+
+/** What each reading weighs before any score: one that is moved by what was wrong of late waits for fresh results. */
+export function massesOf({ byColumn, freshness }: Effects): number[] {
+  return additiveReadings.map(({ mass, drift }) => {
+    if (drift) return mass * freshness;
+    // Without features it is the whole market once more.
+    return byColumn.length === 0 ? 0 : mass;
+  });
+}

@@ -1,0 +1,181 @@
+/** What the features of requests teach: effects, errors, and curves tailored by them. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { lessonsOf, statisticKeysOf } from '../../src/bidding/learning.ts';
+import { cellCount, noRivalCell } from '../../src/domain/glossary.ts';
+import { emptyHistogram, foldSums, type Histogram } from '../../src/domain/histogram.ts';
+import type { Trial } from '../../src/domain/offer.ts';
+import { chanceOf } from '../../src/impact/chance.ts';
+import { breakEvensOf, createLearner } from '../../src/impact/learn.ts';
+import { effectsOf, type Layout, momentAdditions, momentStatistics } from '../../src/pricing/additive.ts';
+import { scoreTrial } from '../../src/pricing/trial.ts';
+import { createShared, decodeShapes, encodeShapes, mixTailored, tailor } from '../../src/pricing/win-curve.ts';
+import { factsOf } from '../../src/rules/facts-of.ts';
+import { featureLevels, requestFeatures } from '../../src/rules/features.ts';
+import { sampleRequest } from '../rules/sample-request.ts';
+import { settings } from './setting.ts';
+
+const layout: Layout = { name: 'two', columns: 5 };
+/** Effects of two features, one of two levels and one of three. */
+const effects = [-30, 30, 0, 25, -25];
+
+function levelsOf(chance: () => number): number[] {
+  return [Math.floor(2 * chance()), 2 + Math.floor(3 * chance())];
+}
+
+function taught(results: number): { learner: ReturnType<typeof createLearner>; statistics: Map<string, Histogram> } {
+  const chance = chanceOf(7);
+  const statistics = new Map<string, Histogram>();
+  const breakEvens = breakEvensOf(
+    [
+      { bestRivalCell: 200, bestRivalOffGrid: false },
+      { bestRivalCell: 300, bestRivalOffGrid: false },
+    ],
+    'mid',
+    41,
+  );
+  const learner = createLearner(settings.winCurve, breakEvens, { statistics });
+  for (let result = 0; result < results; result += 1) {
+    const levels = levelsOf(chance);
+    const { trial } = learner.decide(['all'], { layout, levels }, createShared());
+    const bestRivalCell = 250 + Math.round(levels.reduce((sum, level) => sum + effects[level]!, 10 * (chance() - 0.5)));
+    learner.learn({ bestRivalCell, bestRivalOffGrid: false }, ['all'], trial);
+  }
+  return { learner, statistics };
+}
+
+function sumsOf(statistics: ReadonlyMap<string, Histogram>): ({ cells: Float64Array; factor: number } | null)[] {
+  return Array.from({ length: momentStatistics(layout) }, (_, place) => {
+    const known = statistics.get(`all~two:moments-${place}`);
+    return known === undefined ? null : { cells: known.cells, factor: 1 };
+  });
+}
+
+test('effects of levels are found from results alone, whatever else the requests had', () => {
+  const { statistics } = taught(400);
+  const found = effectsOf(layout, sumsOf(statistics), null);
+  assert.ok(found !== null);
+  assert.ok(Math.abs(found.byColumn[1]! - found.byColumn[0]! - 60) < 3, `${found.byColumn}`);
+  assert.ok(Math.abs(found.byColumn[3]! - found.byColumn[4]! - 50) < 3, `${found.byColumn}`);
+  assert.equal(effectsOf(layout, [null], null), null);
+});
+
+test('a tailored curve lies where the features say, and the readings that found it come to count', () => {
+  const { learner } = taught(400);
+  const dear = learner.decide(['all'], { layout, levels: [1, 3] }, createShared());
+  const cheap = learner.decide(['all'], { layout, levels: [0, 4] }, createShared());
+  assert.ok(dear.win[295]! > 0.7 && dear.win[315]! < 0.3, `${dear.win[295]}, ${dear.win[315]}`);
+  assert.ok(cheap.win[185]! > 0.7 && cheap.win[205]! < 0.3, `${cheap.win[185]}, ${cheap.win[205]}`);
+  for (const { win } of [dear, cheap]) {
+    for (let cell = 1; cell < cellCount; cell += 1) assert.ok(win[cell]! <= win[cell - 1]! + 1e-12, `rises at ${cell}`);
+  }
+});
+
+test('a tailored curve is the same again, to the bit, from what is stored and noted', () => {
+  const { statistics, learner } = taught(120);
+  assert.ok(statistics.size > 0);
+  const shared = createShared();
+  const made = learner.curve(['all'], shared, 0, layout);
+  const { curve, tailoring, trial } = tailor(made, [1, 3]);
+  assert.ok(tailoring !== null && made.additive !== null);
+  const noted = JSON.parse(JSON.stringify(tailoring)) as typeof tailoring;
+  const shapes = decodeShapes(encodeShapes(made.additive.shapes), noted.shapesHash);
+  const again = mixTailored(made, shapes, noted);
+  assert.deepEqual(again.win, curve.win);
+  assert.notDeepEqual(again.win, made.win);
+  assert.deepEqual(trial.additive?.locations, tailoring.locations);
+  const damaged = encodeShapes({
+    ...made.additive.shapes,
+    byDigit: made.additive.shapes.byDigit.map((liked) => liked * 2),
+  });
+  assert.throws(() => decodeShapes(damaged, noted.shapesHash), /do not match/);
+});
+
+test('the mean of a tailored trial is what the tailored curve would bid', () => {
+  const { learner } = taught(120);
+  const made = learner.curve(['all'], createShared(), 0, layout);
+  const { trial } = tailor(made, [0, 2]);
+  const rows = trial.rates.length / trial.breakEvens.length;
+  assert.equal(rows, made.trial.rates.length / made.trial.breakEvens.length + 2);
+  assert.ok(scoreTrial(trial, 1, 240, false).length > 0);
+});
+
+test('a trial of an older program, with other readings, scores nothing and breaks nothing', () => {
+  const { learner } = taught(60);
+  const { trial } = learner.curve(['all'], createShared(), 0, layout);
+  const older: Trial = { ...trial, rates: trial.rates.slice(3 * trial.breakEvens.length) };
+  assert.deepEqual(scoreTrial(older, 1, 240, false), []);
+});
+
+test('an auction without rivals says nothing of where rivals stand', () => {
+  assert.equal(momentAdditions([0, 2], noRivalCell).size, 0);
+  const { statistics } = taught(30);
+  const [before] = [effectsOf(layout, sumsOf(statistics), null)];
+  const trial = {
+    breakEvens: [],
+    rates: [],
+    scale: 0,
+    additive: { layout: 'two', levels: [0, 2], locations: [240, 240] },
+  };
+  const learnt = {
+    segmentKeys: ['all'],
+    trial,
+    bestRivalCell: noRivalCell,
+    bestRivalOffGrid: false,
+    at: 0,
+    halfLifeMs: Number.POSITIVE_INFINITY,
+  };
+  for (const lesson of lessonsOf(learnt)) {
+    if (lesson.kind !== 'learn') continue;
+    for (const key of lesson.keys) {
+      const histogram = statistics.get(key) ?? emptyHistogram(0);
+      foldSums(histogram, lesson.additions, lesson.at, lesson.halfLives);
+      statistics.set(key, histogram);
+    }
+  }
+  assert.deepEqual(effectsOf(layout, sumsOf(statistics), null), before);
+});
+
+test('every statistic that a result teaches is read for a curve', () => {
+  const levels = Array.from({ length: 9 }, (_, feature) => feature * 7);
+  const trial = {
+    breakEvens: [],
+    rates: [],
+    scale: 0,
+    additive: { layout: requestFeatures.name, levels, locations: [240, 241] },
+  };
+  const learnt = {
+    segmentKeys: ['all', 'all|a=1'],
+    trial,
+    bestRivalCell: 250,
+    bestRivalOffGrid: false,
+    at: 0,
+    halfLifeMs: 1e9,
+  };
+  const read = new Set(statisticKeysOf(learnt.segmentKeys, requestFeatures));
+  for (const lesson of lessonsOf(learnt)) {
+    if (lesson.kind === 'learn') for (const key of lesson.keys) assert.ok(read.has(key), key);
+  }
+});
+
+test('each feature of a request has one level, absent or not, in ascending columns within the layout', () => {
+  const at = Date.parse('2026-11-20T12:00:00Z');
+  const told = featureLevels(factsOf({ request: sampleRequest, link: null, marginCents: null, at }));
+  const bare = featureLevels(
+    factsOf({
+      request: { ...sampleRequest, requestedAmountCents: null, birthDate: null },
+      link: null,
+      marginCents: null,
+      at,
+    }),
+  );
+  for (const levels of [told, bare]) {
+    assert.equal(levels.length, 9);
+    assert.ok(levels.every((level, place) => level > (levels[place - 1] ?? -1) && level < requestFeatures.columns));
+  }
+  assert.notDeepEqual(told, bare);
+  const later = featureLevels(
+    factsOf({ request: sampleRequest, link: null, marginCents: null, at: at + 6 * 3_600_000 }),
+  );
+  assert.notEqual(told[0], later[0]);
+});
