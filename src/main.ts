@@ -2,7 +2,7 @@
 /** The command line and composition root: but for the threads (`*-thread.ts`), the only file that knows the adapters. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -59,6 +59,7 @@ import { createJournal, type Journal } from './http/journal.ts';
 import { createWaitingServer, storeUnreachable } from './http/waiting.ts';
 import { prepareCalendar } from './pricing/schedule.ts';
 import type { PricingSettings } from './pricing/settings.ts';
+import { readRegular } from './regular-files.ts';
 import { createRuleWatch } from './rule-watch.ts';
 import { type modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
 import { createSandbox } from './sandbox/sandbox.ts';
@@ -77,10 +78,9 @@ const stopTimeoutMs = 9_000;
 const clock = createSystemClock();
 const format = createFormat(languageOf(process.argv, process.env));
 const packageFile = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
-const readText = (path: string) => readFileSync(path, 'utf8');
-const version: string = JSON.parse(readText(packageFile('package.json'))).version;
+const version: string = JSON.parse(readRegular(packageFile('package.json'))).version;
 
-function configuration(environment: Environment, readFile = readText): Config {
+function configuration(environment: Environment, readFile = readRegular): Config {
   const result = readConfig(environment, readFile);
   if (result.kind === 'config') return result.config;
   throw new Fault(
@@ -92,25 +92,25 @@ function configuration(environment: Environment, readFile = readText): Config {
 const here = (): Place => place(process.env);
 
 function place(environment: Environment): Place {
-  const result = readPlace(environment, readText);
+  const result = readPlace(environment, readRegular);
   if (result.kind === 'place') return result.place;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
 function pricing(environment: Environment): PricingSettings {
-  const result = readPricing(environment, readText);
+  const result = readPricing(environment, readRegular);
   if (result.kind === 'pricing') return result.pricing;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
 function model(environment: Environment): Model {
-  const result = readModel(environment, readText);
+  const result = readModel(environment, readRegular);
   if (result.kind === 'model') return result.model;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
 function writing(environment: Environment): Writing {
-  const result = readWriting(environment, readText);
+  const result = readWriting(environment, readRegular);
   if (result.kind === 'writing') return result.writing;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
@@ -407,9 +407,9 @@ async function openEngine(parts: {
   onFault: (fault: Fault) => void;
 }): Promise<{ engine: Engine; store: Store; close: () => Promise<void> }> {
   const { config } = parts;
-  const mapping = readRequestMapping(JSON.parse(readText(packageFile('config/request-mapping.json'))));
+  const mapping = readRequestMapping(JSON.parse(readRegular(packageFile('config/request-mapping.json'))));
   if (mapping.kind === 'refused') throw refusedFile('config/request-mapping.json', mapping.problems);
-  const outcomes = readOutcomeTable(JSON.parse(readText(packageFile('config/outcomes.json'))));
+  const outcomes = readOutcomeTable(JSON.parse(readRegular(packageFile('config/outcomes.json'))));
   if (outcomes.kind === 'refused') throw refusedFile('config/outcomes.json', outcomes.problems);
   const vault = createVault(config.pseudonymKey);
   // Counted as soon as there is somebody to count.
@@ -556,7 +556,7 @@ async function demo(options: DemoOptions & { learning: boolean; rivals?: string 
         LANCE_PSEUDONYM_KEY: randomUUID() + randomUUID(),
         LANCE_RULES_DIR: process.env.LANCE_RULES_DIR,
       },
-      (path) => (path === 'demo' ? JSON.stringify({ bidding: demoSettings }) : readText(path)),
+      (path) => (path === 'demo' ? JSON.stringify({ bidding: demoSettings }) : readRegular(path)),
     );
     const journal = createJournal(options.json || terminal.interactive ? 'silent' : 'error', process.stderr);
     const onFault = (fault: Fault): never => {
@@ -588,7 +588,7 @@ async function demo(options: DemoOptions & { learning: boolean; rivals?: string 
 
 function rivalsOption(options: { rivals?: string; seed: string }, world: Parameters<typeof modelRivals>[0]) {
   if (options.rivals === undefined) return {};
-  const auctions = readRecordedRates(readText(options.rivals), options.rivals);
+  const auctions = readRecordedRates(readRegular(options.rivals), options.rivals);
   return { rivals: recordedRivals(world, options.seed, auctions, 'in-order') };
 }
 
@@ -641,12 +641,12 @@ registerCommands(program, {
   quickCheck: async (store, timeoutMs) => (store.backend === 'embedded' ? quickCheck(store.dataDir, timeoutMs) : null),
   tooLittleSpace: (store, neededBytes) =>
     store.backend === 'embedded' ? tooLittleSpace(store.dataDir, neededBytes) : null,
-  readConfig: () => readConfig(process.env, readText),
+  readConfig: () => readConfig(process.env, readRegular),
   createVault,
   readRules: readRuleFiles,
   isHeld,
-  readPackageFile: (path) => readText(packageFile(path)),
-  readText,
+  readPackageFile: (path) => readRegular(packageFile(path)),
+  readText: readRegular,
   endSignal,
 });
 

@@ -1,10 +1,11 @@
 /** Recorded requests for impact from a file of `audit export`, piece by piece, so that two threads can share the reading. */
-import { createReadStream, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { deadlineOf } from '../bidding/evolve.ts';
 import type { BiddingSettings } from '../bidding/settings.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import type { RecordedCase } from '../impact/recorded-cases.ts';
+import { streamRegular } from '../regular-files.ts';
 import { type AuditLine, readAuditLine } from '../wire/audit-line.ts';
 import { type RequestMapping, readRequestMapping } from '../wire/mapping-table.ts';
 import type { ReplayApart } from './replay-apart.ts';
@@ -64,7 +65,7 @@ const pieceBytes = 1_000_000;
 /** Whole lines, about so many bytes of them at once. */
 async function* piecesOf(file: string): AsyncGenerator<string> {
   let held = '';
-  for await (const part of createReadStream(file, { encoding: 'utf8', highWaterMark: pieceBytes })) {
+  for await (const part of streamRegular(file, { encoding: 'utf8', highWaterMark: pieceBytes })) {
     const text: string = held + part;
     const end = text.lastIndexOf('\n');
     held = text.slice(end + 1);

@@ -12,6 +12,7 @@ import type { ControlState, NewEntry, RuleBookEntry } from '../bidding/ports.ts'
 import type { ChainHeads, OriginEntry } from '../domain/audit.ts';
 import type { Topic } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
+import { streamRegular } from '../regular-files.ts';
 
 /** The order in which topics stand in the file: what the others refer to comes before them. */
 export const fileTopics = [
@@ -163,7 +164,7 @@ export function totalOf(counts: DeskCounts): number {
 
 /** Of a file of any size, unzipped where its name says so. */
 export async function* readLines(path: string): AsyncGenerator<string> {
-  const file = createReadStream(path);
+  const file = streamRegular(path);
   const input = isZipped(path) ? createGunzip() : file;
   // Handed on by hand: a pipeline would swallow why the file could not be read.
   if (input !== file) {

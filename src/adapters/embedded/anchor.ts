@@ -18,8 +18,6 @@ import {
   fdatasyncSync,
   fsyncSync,
   ftruncateSync,
-  openSync,
-  readFileSync,
   renameSync,
   rmSync,
   writeSync,
@@ -28,6 +26,8 @@ import { dirname, join, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { AuditKey, ChainHead, ChainHeads, Unverified } from '../../domain/audit.ts';
 import { readSignedLine, type SignedLine, signLine } from '../../domain/signed-line.ts';
+import { Fault } from '../../errors.ts';
+import { openRegular, readRegular } from '../../regular-files.ts';
 import { type AnchoredHeads, headsOf, linkAt } from './chain.ts';
 
 export type AnchorPlace = {
@@ -89,8 +89,17 @@ function readSigned(line: string, key: AuditKey | null): Read | null {
   return readSignedLine<Signed>(line, key, ({ heads }) => typeof heads === 'object' && heads !== null);
 }
 
+/** Throws `anchor-unusable`. */
 function readText(path: string): string {
-  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+  try {
+    return existsSync(path) ? readRegular(path) : '';
+  } catch (cause) {
+    throw new Fault(
+      'anchor-unusable',
+      `The anchor of the log cannot be read: ${(cause as Error).message}. Remove what stands there, or name a file that this user may read and write in LANCE_AUDIT_ANCHOR (audit.anchorFile), best on another disk than the data directory.`,
+      cause,
+    );
+  }
 }
 
 /** What comes after the last line break was being written when the process died. */
@@ -269,7 +278,7 @@ export function createAnchorWriter(
     // Lines that cannot be read or are of another key would break the chain of lines.
     if (!usable && existsSync(file)) renameSync(file, `${file}.${Date.now()}`);
   }
-  const anchorFile = openSync(file, 'a', fileMode);
+  const anchorFile = openRegular(file, 'append', fileMode);
   ftruncateSync(
     anchorFile,
     Buffer.byteLength(
@@ -278,8 +287,8 @@ export function createAnchorWriter(
         .join(''),
     ),
   );
-  const mark = openSync(markPath(file), existsSync(markPath(file)) ? 'r+' : 'w+', fileMode);
-  let claimed = openSync(claimsPath(file), 'a', fileMode);
+  const mark = openRegular(markPath(file), 'update', fileMode);
+  let claimed = openRegular(claimsPath(file), 'append', fileMode);
   let claimsSize = readText(claimsPath(file)).length;
   let previous = lastMac(file);
   let lastAnchored = '';
@@ -308,7 +317,7 @@ export function createAnchorWriter(
     if (claimsSize > claimsBytes) {
       closeSync(claimed);
       renameSync(claimsPath(file), olderClaimsPath(file));
-      claimed = openSync(claimsPath(file), 'a', fileMode);
+      claimed = openRegular(claimsPath(file), 'append', fileMode);
       claimsSize = 0;
       // The first line says from where on the file is complete: all before it stand in the older one.
     }

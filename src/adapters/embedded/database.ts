@@ -3,6 +3,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statfsSync, stat
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Fault } from '../../errors.ts';
+import { checkRegular } from '../../regular-files.ts';
 import { beginChains } from './chain.ts';
 import { beginSums } from './view-sums.ts';
 
@@ -82,8 +83,14 @@ const lockFile = 'lance.lock';
 const besideEndings = ['', '-wal', '-shm', '-journal'];
 const ownerOnly = 0o600;
 
+/** SQLite would wait for the other end of a pipe. */
+function checkFiles(path: string): void {
+  for (const ending of besideEndings) checkRegular(path + ending);
+}
+
 /** For its owner alone, whatever the directory allows; also a file that an earlier version made readable for all. */
 function keepPrivate(path: string): void {
+  checkFiles(path);
   closeSync(openSync(path, 'a', ownerOnly));
   for (const ending of besideEndings) {
     const mode = statSync(path + ending, { throwIfNoEntry: false })?.mode;
@@ -178,6 +185,7 @@ export function lockDirectory(directory: string): { release: () => void } {
   let database: DatabaseSync | null = null;
   try {
     makeDirectory(resolve(directory));
+    checkFiles(databasePath(directory));
     keepPrivate(join(directory, lockFile));
     database = new DatabaseSync(join(directory, lockFile), { timeout: 0 });
     database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');

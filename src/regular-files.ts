@@ -1,0 +1,58 @@
+/** Opening files by a name that somebody gave: at the other end of a pipe there may be nobody, and opening it would wait for ever. */
+import {
+  closeSync,
+  constants,
+  createReadStream,
+  fstatSync,
+  openSync,
+  type ReadStream,
+  readFileSync,
+  statSync,
+} from 'node:fs';
+
+const { O_APPEND, O_CREAT, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
+
+/** `append` and `update` make the file when it is not there. */
+const flagsOf = { read: O_RDONLY, append: O_WRONLY | O_APPEND | O_CREAT, update: O_RDWR | O_CREAT } as const;
+
+/** `mode`: of a file that is made. Throws like `openSync`, and with the code `not a regular file`. */
+export function openRegular(path: string, purpose: keyof typeof flagsOf, mode = 0o666): number {
+  let file: number;
+  try {
+    file = openSync(path, flagsOf[purpose] | O_NONBLOCK, mode);
+  } catch (fault) {
+    // A pipe without a reader, or a socket.
+    if ((fault as NodeJS.ErrnoException).code === 'ENXIO') throw notRegular(path);
+    throw fault;
+  }
+  const kind = fstatSync(file);
+  // Reading a directory fails by itself, and says so.
+  if (kind.isFile() || kind.isDirectory()) return file;
+  closeSync(file);
+  throw notRegular(path);
+}
+
+/** For a file that something else opens. Throws when there is anything but a regular file; nothing at all is no fault. */
+export function checkRegular(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) throw notRegular(path);
+}
+
+function notRegular(path: string): Error {
+  const code = 'not a regular file';
+  return Object.assign(new Error(`${path} is ${code}`), { code });
+}
+
+/** Text in UTF-8; throws like `openRegular`. */
+export function readRegular(path: string): string {
+  const file = openRegular(path, 'read');
+  try {
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Throws like `openRegular`. The stream closes the file. */
+export function streamRegular(path: string, options: { encoding?: 'utf8'; highWaterMark?: number } = {}): ReadStream {
+  return createReadStream('', { ...options, fd: openRegular(path, 'read') });
+}
