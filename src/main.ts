@@ -260,7 +260,7 @@ async function openSharedStore(
       onStalled: onFault,
       onLine: (level, text) => journal[level]('kafka', { text }),
     });
-    const onLine = (level: 'warn' | 'error', text: string) => journal[level]('kafka', { text });
+    const onLine = (level: 'info' | 'warn' | 'error', text: string) => journal[level]('kafka', { text });
     const audit = anchors === null ? null : openAnchors({ ...kafka, appendTimeoutMs }, anchors.key, onLine);
     try {
       const refusal = audit === null ? null : await refusalBy(audit);

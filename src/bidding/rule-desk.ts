@@ -288,10 +288,12 @@ export function createRuleDesk(world: {
       const isUnheard = isDeaf();
       const hash = isUnheard ? null : (orderAt(clock.now())?.hash ?? null);
       const none = 'no rule set was ever followed here: approve the one in the folder';
-      const missing = hash === null ? none : ready.has(hash) ? null : (lacking.get(hash) ?? 'it is being fetched');
+      const unheard = 'which one to follow is not known while the controls cannot be read';
+      const unready = hash === null ? none : ready.has(hash) ? null : (lacking.get(hash) ?? 'it is being fetched');
+      const missing = isUnheard ? unheard : unready;
       const isFollowed = folderHash === null || orders.at(-1)?.hash === folderHash;
       const notFollowed = isFollowed ? null : folderHash;
-      return { hash, missing: isUnheard ? null : missing, refusal, notFollowed };
+      return { hash, missing, refusal, notFollowed };
     },
   };
 }

@@ -246,8 +246,10 @@ test('who has not heard the controls for 2 s follows nothing, for another set ma
     await sleep(100);
     assert.equal(life.followed(), a);
     await eventually(() => life.followed() === null, announceAheadMs + 500);
+    assert.match(life.desk.status().missing!, /not known .* controls/);
     life.deaf(false);
     await eventually(() => life.followed() === a);
+    assert.equal(life.desk.status().missing, null);
   } finally {
     await life.close();
     folder.remove();

@@ -8,7 +8,7 @@ import { type Kafka, Partitioners } from 'kafkajs';
 import type { AuditKey, ChainHeads, ChainVerdict, Unverified } from '../../domain/audit.ts';
 import { readSignedLine, signLine } from '../../domain/signed-line.ts';
 import { Fault } from '../../errors.ts';
-import { createClient, type LogLine, unavailable } from './client.ts';
+import { calmed, createClient, type LogLine, unavailable } from './client.ts';
 import { createPartitionReader, extentOf, type RawRecord, recordsOf } from './partitions.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
 
@@ -52,7 +52,10 @@ export type KafkaAnchors = {
 };
 
 export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLine: LogLine): KafkaAnchors {
-  const kafka = createClient(settings, onLine);
+  const kafka = createClient(
+    settings,
+    calmed(onLine, () => performance.now()),
+  );
   const topic = `${settings.topicPrefix}anchors`;
   const reader = createPartitionReader(kafka);
   const unnamed = new Set<AnchoredTopic>(anchoredTopics);

@@ -4,7 +4,7 @@ import type { Topic } from '../../domain/records.ts';
 import { sealedPlaces, type Vault } from '../../domain/vault.ts';
 import { Fault } from '../../errors.ts';
 import { createAppender } from './appender.ts';
-import { createClient, type LogLine, unavailable, withoutRepeats } from './client.ts';
+import { calmed, createClient, type LogLine, unavailable } from './client.ts';
 import { createConsumer, type KafkaConsumer } from './consume.ts';
 import { createHouse, createRuleBook } from './house.ts';
 import { createPartitionReader, type RawRecord } from './partitions.ts';
@@ -57,7 +57,7 @@ export async function openKafkaLog(options: {
   onLine?: LogLine;
 }): Promise<KafkaLog> {
   const { settings } = options;
-  const onLine = withoutRepeats(options.onLine ?? (() => undefined), () => performance.now());
+  const onLine = calmed(options.onLine ?? (() => undefined), () => performance.now());
   const kafka = createClient(settings, onLine);
   const { create = true, onWaiting = () => undefined } = options;
   const preparing = prepareTopics(settings, { create, onLine, onWaiting });

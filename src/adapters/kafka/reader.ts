@@ -6,7 +6,7 @@ import type { EventLog, House, RuleBook } from '../../bidding/ports.ts';
 import type { Topic } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { type Appender, createAppender } from './appender.ts';
-import { createClient, type LogLine, withoutRepeats } from './client.ts';
+import { calmed, createClient, type LogLine } from './client.ts';
 import { createHouse, createRuleBook } from './house.ts';
 import { createPartitionReader, type PartitionReader } from './partitions.ts';
 import { createLogReading, type LogReading } from './read-log.ts';
@@ -27,7 +27,7 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
   const { settings } = options;
   const kafka = createClient(
     settings,
-    withoutRepeats(options.onLine ?? (() => undefined), () => performance.now()),
+    calmed(options.onLine ?? (() => undefined), () => performance.now()),
   );
   const reader = createPartitionReader(kafka);
   const log = createLogReading(reader, readSchemas(settings), settings);

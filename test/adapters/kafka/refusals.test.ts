@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { describe, test } from 'node:test';
 import kafkajs, { type Admin, Kafka, type Producer } from 'kafkajs';
 import { causeText, placeOf } from '../../../src/adapters/kafka/cause.ts';
-import { lineOf, withoutRepeats } from '../../../src/adapters/kafka/client.ts';
+import { calmed, lineOf } from '../../../src/adapters/kafka/client.ts';
 import { openKafkaLog, stallOf } from '../../../src/adapters/kafka/log.ts';
 import { registerSchemas } from '../../../src/adapters/kafka/registry.ts';
 import { type KafkaSettings, type KafkaTopic, kafkaTopics, topicNameOf } from '../../../src/adapters/kafka/settings.ts';
@@ -432,13 +432,33 @@ test('what kafkajs wraps is named: code, topic and broker, however deep (defect 
 test('a line that kafkajs repeats is passed on once in ten seconds', () => {
   let at = 0;
   const lines: string[] = [];
-  const say = withoutRepeats(
+  const say = calmed(
     (level, text) => lines.push(`${level} ${text} ${at}`),
     () => at,
   );
   for (at = 0; at <= 10_000; at += 100) say('error', 'away');
   say('warn', 'other');
   assert.deepEqual(lines, ['error away 0', 'error away 10000', 'warn other 10100']);
+});
+
+test('what a rebalance or a new topic brings with it is told as normal, until it lasts', () => {
+  const lines: string[] = [];
+  let at = 0;
+  const say = calmed(
+    (level) => lines.push(level),
+    () => at,
+  );
+  const rebalance = 'Response Heartbeat: The group is rebalancing (REBALANCE_IN_PROGRESS 27, broker one:9092)';
+  say('error', rebalance);
+  say('error', 'Response Metadata: no leader (NOT_LEADER_FOR_PARTITION 6, topic lance.flows/1)');
+  say('warn', 'The group is rebalancing, re-joining');
+  at = 60_000;
+  say('error', rebalance);
+  assert.deepEqual(lines, ['info', 'info', 'info', 'info'], 'a minute later it is another one');
+  for (at = 70_000; at <= 100_000; at += 10_000) say('error', rebalance);
+  assert.deepEqual(lines.slice(4), ['info', 'info', 'info', 'error'], 'it has gone on for more than 30 s');
+  say('error', 'Crash: KafkaJSNonRetriableError');
+  assert.equal(lines.at(-1), 'error');
 });
 
 await describeOnStack('the log on Kafka refuses', (stack) => {
