@@ -32,10 +32,19 @@ type Change = { from: string; to: () => string; why: string };
 /** What a block says otherwise here than in the README. */
 const changes: Change[] = [
   { from: '--port 9090', to: () => `--port ${servicePort}`, why: 'another test may have the port' },
+  { from: '127.0.0.1:9090', to: () => `127.0.0.1:${servicePort}`, why: 'another test may have the port' },
   { from: '127.0.0.1:8080', to: () => `127.0.0.1:${deskPort}`, why: 'another test may have the port' },
-  { from: 'bids show ID', to: () => `bids show ${found.id}`, why: 'the reader puts in an id of the list' },
-  { from: 's/REQUEST/ID/', to: () => `s/REQUEST/${found.id}/`, why: 'the reader puts in an id of the list' },
+  { from: 'bids show ID', to: () => `bids show ${found.id}`, why: 'the reader puts in an id that the sandbox printed' },
+  { from: 's/REQUEST/ID/', to: () => `s/REQUEST/${found.id}/`, why: 'the same' },
   { from: 'KEY=KEY', to: () => `KEY=${found.key}`, why: 'the reader puts in the key that the sandbox printed' },
+  { from: 'SECRET', to: () => found.secret, why: 'the reader puts in the token that the sandbox printed' },
+  { from: 'c-ID', to: () => `c-${found.id}`, why: 'the reader puts in an id that the sandbox printed' },
+  { from: 'NOTE', to: () => found.note, why: 'the reader puts in the number that the flow shows' },
+  { from: '"CPF"', to: () => `"${found.cpf}"`, why: 'the reader puts in a person that the sandbox printed' },
+  { from: 'REGISTRATION', to: () => found.registration, why: 'the reader puts in a person that the sandbox printed' },
+  { from: '"EMPLOYER"', to: () => `"${found.employer}"`, why: 'the reader puts in a person that the sandbox printed' },
+  { from: 'BORN', to: () => found.born, why: 'the reader puts in a person that the sandbox printed' },
+  { from: 'WITHDRAWAL sim', to: () => `${found.withdrawal} sim`, why: 'the reader puts in the flow that was named' },
   { from: 'one:9092,two:9092', to: () => running().brokers, why: 'the brokers of the tests' },
   { from: 'http://registry:8081', to: () => running().registryUrl, why: 'the registry of the tests' },
   { from: 'redis://redis:6379', to: () => running().redisUrl, why: 'the Redis of the tests' },
@@ -62,7 +71,10 @@ const servers: { line: RegExp; up: RegExp; meanwhile?: (server: Server) => Promi
   { line: /^npm start -- --rivals/, up: /Ctrl-C encerra/ },
 ];
 
-const found = { id: '', key: '' };
+const found = {
+  ...{ id: '', key: '', secret: '', note: '', withdrawal: '' },
+  ...{ cpf: '', registration: '', employer: '', born: '' },
+};
 function running() {
   if (stack.kind === 'missing') throw new Error(stack.sentence);
   return stack.addresses;
@@ -144,8 +156,36 @@ async function rehearse(sandbox: Server): Promise<void> {
     return answer?.status === 200;
   });
   await sandbox.end();
-  const said = await runToEnd(stream.replace('127.0.0.1:8080', `127.0.0.1:${deskPort}`));
-  assert.match(said, /leilões encerrados +\d+/);
+  found.secret = /"authorization: Bearer (\S+)"/.exec(sandbox.output())![1]!;
+  const told = (await start(stream.replace('127.0.0.1:8080', `127.0.0.1:${deskPort}`), isUpAgain)).output();
+  assert.match(told, /leilões encerrados +\d+/);
+  assert.ok(told.includes(found.secret), 'the sandbox names the same token when it is started again');
+  const [, taken] = told.split('pode-se pedir o contrato de');
+  const person = /^(\d+) +(\d{11}) .*? (\d+) +(\w+) \(1\) +(\d{4}-\d\d-\d\d) /m.exec(taken!);
+  assert.ok(person !== null, told);
+  Object.assign(found, {
+    id: person[1],
+    cpf: person[2],
+    registration: person[3],
+    employer: person[4],
+    born: person[5],
+  });
+}
+
+function isUpAgain(output: string): boolean {
+  return output.includes('Ctrl-C encerra');
+}
+
+type Shown = { phase: string; note: { noteNumber: string } | null };
+
+/** Asks the desk until a flow has come so far. */
+async function eventually(path: string, isSo: (flow: Shown) => boolean): Promise<Shown> {
+  for (const until = performance.now() + endMs; ; await sleep(200)) {
+    const headers = { authorization: `Bearer ${found.secret}` };
+    const flow = (await (await fetch(`http://127.0.0.1:${deskPort}/v1/${path}`, { headers })).json()) as Shown;
+    if (isSo(flow)) return flow;
+    assert.ok(performance.now() < until, JSON.stringify(flow));
+  }
 }
 
 /** Commands of a block: a line that goes on with a backslash is one; remarks are left to the shell. */
@@ -182,6 +222,7 @@ async function runLine(line: string): Promise<string> {
     desk = null;
     // On a single broker, says the README, the replication is 1; the names keep this run apart from other tests.
     environment.LANCE_KAFKA_REPLICATION = '1';
+    delete environment.LANCE_DATA_DIR;
     environment.LANCE_CONFIG = join(directory, 'shared.json');
     const kafka = { topicPrefix: prefix, groupId: prefix };
     writeFileSync(environment.LANCE_CONFIG, JSON.stringify({ kafka, redis: { keyPrefix: `{${prefix}}:` } }));
@@ -231,10 +272,26 @@ describe('the command blocks of the README, in order (defect line 5)', {
   for (const [index, block] of blocks.entries()) {
     test(`${index + 1}: ${block.split('\n')[0]} (defect line 5)`, async () => {
       for (const line of linesOf(block)) {
+        // What a reader waits for, looking again.
+        if (/contracts show/.test(line)) {
+          const isSigned = found.note !== '';
+          const { note } = await eventually(`contracts/c-${found.id}`, ({ phase }) =>
+            isSigned ? phase === 'endorsed' : phase === 'awaiting-signature',
+          );
+          found.note = note!.noteNumber;
+          // The time of the signature is written in seconds.
+          await sleep(1_100);
+        }
         const said = await runLine(line);
-        if (/bids list/.test(line)) {
-          const listed = await runToEnd('LANCE_DATA_DIR=./data npm run -s lance -- bids list --state proposed --json');
-          found.id = (JSON.parse(listed.split('\n')[0]!) as { requestId: string }).requestId;
+        if (/contracts show/.test(line)) assert.ok(said.includes(found.note), said);
+        if (/terminations/.test(line)) assert.match(said, /"terminated":true/);
+        if (/renegotiations start/.test(line)) {
+          const flowId = /\br-\S+?(?=[: ])/.exec(said)![0];
+          await eventually(`renegotiations/${flowId}`, ({ phase }) => phase === 'renegotiated');
+        }
+        if (/withdrawals start/.test(line)) found.withdrawal = /\bw-\w+/.exec(said)![0];
+        if (/withdrawals step/.test(line)) {
+          await eventually(`withdrawals/${found.withdrawal}`, ({ phase }) => phase === 'simulated');
         }
         if (/bids show/.test(line)) assert.ok(said.includes(found.id), said);
         if (/state=proposed/.test(line)) assert.ok(said.includes(`"${found.id}"`), said);

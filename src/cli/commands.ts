@@ -298,6 +298,7 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .option('--rivals <file>', help.rivals)
     .option('--record <file>', help.record)
     .option('--settings <json>', help.settings)
+    .option('--exit', help.exit, false)
     .option('--json', help.json, false)
     .action(async (options) => {
       const { target, rivals, record, settings } = options;

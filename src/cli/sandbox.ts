@@ -1,8 +1,9 @@
 /** `lance sandbox`: the played service as a server of its own, to integrate against. */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { Fault } from '../errors.ts';
 import { addressFault } from '../http/address.ts';
+import type { TestPerson } from '../sandbox/people.ts';
 import { modelRivals, readRecordedRates, recordedRivals } from '../sandbox/rivals.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { type SandboxSettings, sandboxSettings } from '../sandbox/settings.ts';
@@ -20,11 +21,14 @@ export type SandboxCommand = {
   rivals: string | undefined;
   record: string | undefined;
   settings: string | undefined;
+  /** End with the stream. */
+  exit: boolean;
   json: boolean;
 };
 
 const targetTimeoutMs = 60_000;
 const pollMs = 500;
+const shownPeople = 3;
 
 function readSettings(world: CommandWorld, text: string | undefined): SandboxSettings {
   let overrides: unknown = {};
@@ -79,34 +83,86 @@ async function waitForTarget(world: CommandWorld, target: string): Promise<void>
   }
 }
 
+/** The token at the end of a target's path. */
+function tokenOf(target: string): string {
+  return decodeURIComponent(new URL(target).pathname.split('/').at(-1)!);
+}
+
+/** Of an operator of a rehearsal. Made of the webhook token, so that the sandbox names the same one when it is started again. */
+function operatorSecret(webhookToken: string): string {
+  return createHash('sha256').update(`operator ${webhookToken}`).digest('hex').slice(0, 24);
+}
+
+/** What a desk has to be told so that all of its calls come here. */
+function environmentOf(url: string, settings: SandboxSettings, webhookToken: string): string[] {
+  const sha256 = createHash('sha256').update(operatorSecret(webhookToken)).digest('hex');
+  return [
+    `LANCE_BASE_URL=${url}`,
+    `LANCE_FGTS_URL=${url}`,
+    `LANCE_PROPOSAL_URL=${url}`,
+    `LANCE_ACCESS_TOKEN=${settings.tokens.accessToken}`,
+    `LANCE_WEBHOOK_TOKENS=${webhookToken}`,
+    `LANCE_API_TOKENS=ana:operator:${sha256}`,
+  ];
+}
+
+function peopleText(world: CommandWorld, people: readonly TestPerson[]): string {
+  const { format } = world;
+  const rows = people.map((person) => [
+    person.requestId,
+    person.cpf,
+    person.name,
+    person.registration,
+    `${person.employerId} (${person.employerIdType})`,
+    person.birthDate,
+    format.money(person.balanceCents),
+  ]);
+  return tableText(format.texts.sandbox.people, rows, [6]);
+}
+
 /** Says what to set and type so that a desk bids here. */
-function sayHow(world: CommandWorld, url: string, settings: SandboxSettings, command: SandboxCommand): void {
+function sayHow(
+  world: CommandWorld,
+  sandbox: Sandbox,
+  { url, settings, command }: { url: string; settings: SandboxSettings; command: SandboxCommand },
+): void {
   const { terminal } = world;
   const texts = world.format.texts.sandbox;
-  const token = randomBytes(12).toString('hex');
-  const { port } = new URL(url);
-  terminal.say(texts.point);
+  const { target } = command;
+  const token = target === undefined ? randomBytes(12).toString('hex') : tokenOf(target);
+  const lines = environmentOf(url, settings, token);
+  const isDefault = command.settings === undefined;
+  terminal.say(target === undefined ? texts.point : texts.needs);
   terminal.say('');
-  const lines = [
-    `LANCE_BASE_URL=${url}`,
-    `LANCE_ACCESS_TOKEN=${settings.tokens.accessToken}`,
-    `LANCE_WEBHOOK_TOKENS=${token}`,
-    'LANCE_DATA_DIR=./data',
-    'LANCE_CONTACT_URL=https://parceiro.example/credito',
-    `LANCE_PSEUDONYM_KEY=${randomBytes(24).toString('hex')}`,
-  ];
-  for (const line of lines) terminal.say(`  ${line} \\`);
-  terminal.say('  npm run lance -- run');
+  if (target === undefined) {
+    const own = [
+      'LANCE_DATA_DIR=./data',
+      'LANCE_CONTACT_URL=https://parceiro.example/credito',
+      `LANCE_PSEUDONYM_KEY=${randomBytes(24).toString('hex')}`,
+    ];
+    for (const line of [...lines, ...own]) terminal.say(`  ${line} \\`);
+    terminal.say('  npm run lance -- run');
+    terminal.say('');
+    terminal.say(texts.stream);
+    terminal.say('');
+    const { port } = new URL(url);
+    const settingsOption = isDefault ? '' : ` --settings '${command.settings}'`;
+    terminal.say(
+      `  npm run lance -- sandbox --port ${port} --target http://127.0.0.1:8080/webhooks/${token} --requests ${command.requests}${settingsOption}`,
+    );
+  } else {
+    // Tokens that the user has chosen stay out of whatever keeps this output.
+    const shown = lines.filter((line) => isDefault || !line.startsWith('LANCE_ACCESS_TOKEN='));
+    for (const line of shown) if (!line.startsWith('LANCE_WEBHOOK_TOKENS=')) terminal.say(`  ${line}`);
+  }
   terminal.say('');
-  terminal.say(texts.stream);
-  const settingsOption = command.settings === undefined ? '' : ` --settings '${command.settings}'`;
-  terminal.say('');
-  terminal.say(
-    `  npm run lance -- sandbox --port ${port} --target http://127.0.0.1:8080/webhooks/${token} --requests ${command.requests}${settingsOption}`,
-  );
-  terminal.say('');
+  terminal.say(texts.operator(operatorSecret(token)));
   terminal.say(texts.window(settings.auction.windowMs / 1_000));
-  terminal.say(texts.stop);
+  terminal.say('');
+  terminal.say(texts.known);
+  terminal.say(peopleText(world, sandbox.people(shownPeople, command.requests)));
+  terminal.say('');
+  if (target === undefined) terminal.say(texts.stop);
 }
 
 function summaryText(world: CommandWorld, summary: SandboxSummary): string {
@@ -128,8 +184,13 @@ function summaryText(world: CommandWorld, summary: SandboxSummary): string {
   return tableText(['', ''], rows, [1]).split('\n').slice(2).join('\n');
 }
 
-async function stream(world: CommandWorld, sandbox: Sandbox, command: SandboxCommand, target: string): Promise<void> {
-  const { terminal } = world;
+async function stream(
+  world: CommandWorld,
+  sandbox: Sandbox,
+  command: SandboxCommand,
+  { target, url }: { target: string; url: string },
+): Promise<void> {
+  const { terminal, format } = world;
   await waitForTarget(world, target);
   sandbox.connect(target);
   const progress = createProgress(terminal, 'lance sandbox');
@@ -139,9 +200,16 @@ async function stream(world: CommandWorld, sandbox: Sandbox, command: SandboxCom
   });
   progress.end();
   terminal.write(command.json ? JSON.stringify(summary) : summaryText(world, summary));
+  if (command.exit) return;
+  const { takers, noTakers, stays, stop } = format.texts.sandbox;
+  const taken = sandbox.takers().slice(0, shownPeople);
+  terminal.say(`\n${taken.length === 0 ? noTakers : `${takers}\n${peopleText(world, taken)}`}\n`);
+  terminal.say(stays(url));
+  terminal.say(stop);
+  await world.endSignal();
 }
 
-/** With a target: the stream, then its summary. Without: up until a signal comes. */
+/** Up until a signal comes; with a target and `exit` until the stream has ended. */
 export async function runSandbox(world: CommandWorld, command: SandboxCommand): Promise<void> {
   const settings = readSettings(world, command.settings);
   const { target, seed } = command;
@@ -158,12 +226,9 @@ export async function runSandbox(world: CommandWorld, command: SandboxCommand): 
   try {
     const { url } = await listen(sandbox, command);
     world.terminal.say(world.format.texts.sandbox.up(url));
-    if (target === undefined) {
-      sayHow(world, url, settings, command);
-      await world.endSignal();
-    } else {
-      await Promise.race([stream(world, sandbox, command, target), world.endSignal()]);
-    }
+    if (!command.exit) sayHow(world, sandbox, { url, settings, command });
+    if (target === undefined) await world.endSignal();
+    else await Promise.race([stream(world, sandbox, command, { target, url }), world.endSignal()]);
   } finally {
     await sandbox.stop();
   }

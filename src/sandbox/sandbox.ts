@@ -5,6 +5,7 @@ import type { Clock } from '../domain/clock.ts';
 import { chanceOf } from './chance.ts';
 import type { Contracts } from './contracts.ts';
 import { createDeliveries, type Deliveries, type Message } from './deliveries.ts';
+import { type TestPerson, testPerson } from './people.ts';
 import { createRecord, type EmittedRequest, type SandboxRecord } from './record.ts';
 import { modelRivals, type Rivals } from './rivals.ts';
 import { createSandboxServer } from './server.ts';
@@ -37,6 +38,10 @@ export type Sandbox = {
   /** The service's side of contracts and withdrawal-backed loans, for tests that change its truth. */
   contracts: Contracts;
   withdrawals: Withdrawals;
+  /** Of the first `count` requests of a stream of `planned`, whether they have been put to auction or not. */
+  people: (count: number, planned: number) => readonly TestPerson[];
+  /** Of the won bids whose worker has taken the proposal, the latest first. */
+  takers: () => readonly TestPerson[];
   issueToken: () => string;
   revokeTokens: () => void;
   summary: () => SandboxSummary;
@@ -108,6 +113,18 @@ export function createSandbox(options: SandboxOptions): Sandbox {
       trueValue(settings.world, offerOn(rivals, request, request.amountCents, request.releasedOn, terms)),
     contracts: stage.contracts,
     withdrawals: stage.withdrawals,
+    people: (count, planned) =>
+      Array.from({ length: Math.min(count, planned) }, (_, index) => testPerson(settings.world, seed, index, planned)),
+    takers: () => {
+      const indexOf = new Map(record.of('request').map(({ requestId, index }) => [requestId, index]));
+      const taken = record
+        .of('won')
+        .filter(({ errors, choice }) => errors.length === 0 && (choice.accepted || settings.contracts.acceptAll));
+      // Regimes change with the length of the stream; people do not.
+      return taken
+        .map(({ requestId }) => testPerson(settings.world, seed, indexOf.get(requestId)!, indexOf.size))
+        .reverse();
+    },
     issueToken: tokens.issue,
     revokeTokens: tokens.revokeAll,
     summary,

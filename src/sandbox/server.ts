@@ -46,6 +46,8 @@ type Context = {
 
 /** Made-up operation of the sandbox alone: the contract does not show how tokens are issued. */
 const tokenPath = '/sandbox/token';
+/** Made up as well: the link behind the loan of this credit note has ended, so that it can be renegotiated. */
+const terminationPath = /^\/sandbox\/terminations\/(\d{1,20})$/;
 const maxBodyBytes = 1_000_000;
 
 const contractOperations = {
@@ -88,6 +90,13 @@ export function createSandboxServer(context: Context): SandboxServer {
     const path = (request.url ?? '').split('?')[0]!;
     if (request.method === 'GET' && path === tokenPath) {
       return answer(response, { status: 200, body: JSON.stringify({ token: context.tokens.issue() }) });
+    }
+    const [, noteNumber] = terminationPath.exec(path) ?? [];
+    if (request.method === 'POST' && noteNumber !== undefined) {
+      request.resume();
+      const isKnown = context.contracts.loans().some((loan) => loan.noteNumber === noteNumber);
+      if (isKnown) context.contracts.change(noteNumber, { closedByTermination: true });
+      return answer(response, { status: isKnown ? 200 : 404, body: JSON.stringify({ terminated: isKnown }) });
     }
     if (!knownPaths.has(path) || request.method !== 'POST') return answer(response, { status: 404, body: '{}' });
     collect(request, (bytes) => take(context, counts, path, request, response, bytes));

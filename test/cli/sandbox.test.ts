@@ -1,9 +1,13 @@
 /** `lance sandbox` as people start it, and the help of every command. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { lance } from './desk.ts';
+import { eventually } from '../conformance/backend.ts';
+import { lance, mainFile } from './desk.ts';
 
 test('with a target the stream goes there, and a summary ends it', async () => {
   let received = 0;
@@ -14,7 +18,7 @@ test('with a target the stream goes there, and a summary ends it', async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const target = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/t`;
   const settings = JSON.stringify({ auction: { windowMs: 200, expiryMs: 400 }, pace: { batchIntervalMs: 50 } });
-  const words = ['sandbox', '--target', target, '--requests', '12', '--settings', settings];
+  const words = ['sandbox', '--target', target, '--requests', '12', '--settings', settings, '--exit'];
   const [json, text] = [await lance({}, ...words, '--json'), await lance({}, ...words)];
   server.close();
   assert.equal(json.code, 0, json.stderr);
@@ -23,6 +27,41 @@ test('with a target the stream goes there, and a summary ends it', async () => {
   assert.equal(summary.auctionsEnded, 12);
   assert.equal(received, 2 * summary.webhooks.sent);
   assert.match(text.stdout, /leilões encerrados +12/);
+});
+
+test('without --exit it stays for the flows after the win, and says what a desk and a person need for them', async () => {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => response.writeHead(202).end());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const target = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/token-of-the-tests`;
+  const settings = JSON.stringify({ auction: { windowMs: 200, expiryMs: 400 }, pace: { batchIntervalMs: 50 } });
+  const words = ['sandbox', '--target', target, '--requests', '5', '--settings', settings, '--lang', 'en'];
+  const child = spawn(process.execPath, [mainFile, ...words], { env: { PATH: process.env.PATH } });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  try {
+    await eventually(async () => said.includes('Ctrl-C ends it'), 60_000);
+    assert.match(said, /auctions ended +5/);
+    const [, url] = /LANCE_FGTS_URL=(\S+)/.exec(said) ?? [];
+    assert.ok(said.includes(`LANCE_PROPOSAL_URL=${url}\n`) && said.includes(`LANCE_BASE_URL=${url}\n`), said);
+    const [, secret] = /"authorization: Bearer (\S+)"/.exec(said) ?? [];
+    const sha256 = createHash('sha256').update(secret!).digest('hex');
+    assert.ok(said.includes(`LANCE_API_TOKENS=ana:operator:${sha256}\n`), said);
+    assert.ok(!said.includes('token-of-the-tests'), said);
+    const known = [...said.matchAll(/^\d{10,} +(\d{11}) .* \d{4}-\d\d-\d\d +R\$ /gm)];
+    assert.equal(known.length, 3);
+    assert.match(said, /No bid was won/);
+    const refused = await fetch(`${url}/sandbox/terminations/12345`, { method: 'POST' });
+    assert.equal(refused.status, 404);
+    child.kill('SIGINT');
+    const [code] = await once(child, 'exit');
+    assert.equal(code, 0);
+  } finally {
+    if (child.exitCode === null) child.kill('SIGKILL');
+    server.closeAllConnections();
+    server.close();
+  }
 });
 
 test('what is wrong with its options is named', async () => {
