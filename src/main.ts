@@ -125,6 +125,8 @@ type StoreWatchers = {
   onFault: (fault: Fault) => void;
   /** Once, until the heads of the log are anchored again. */
   onAnchorFault: (text: string) => void;
+  /** A record in the middle of the log is not what was written. */
+  onChanged: (text: string) => void;
   /** The views of an embedded log were found wrong, and are made again. */
   onUnfitViews: (text: string) => void;
 };
@@ -139,6 +141,7 @@ async function openStore(config: Config, watchers: StoreWatchers): Promise<OpenS
         onFault: watchers.onFault,
         anchor: anchorOf(config.store.dataDir, config, watchers.journal),
         onAnchorFault: watchers.onAnchorFault,
+        onChanged: watchers.onChanged,
         checkKey: (log) => refuseOtherKey(log, watchers.vault),
         onUnfitViews: watchers.onUnfitViews,
       });
@@ -415,7 +418,7 @@ async function openEngine(parts: {
   // Counted as soon as there is somebody to count.
   const uncounted: Parameters<Engine['countAlarm']>[0][] = [];
   let countAlarm: Engine['countAlarm'] = (code) => uncounted.push(code);
-  const alarm = (code: 'anchor-unwritten' | 'views-unfit') => (text: string) => {
+  const alarm = (code: 'anchor-unwritten' | 'views-unfit' | 'log-changed') => (text: string) => {
     parts.journal.error('alarm', { code, text });
     countAlarm(code);
   };
@@ -423,6 +426,7 @@ async function openEngine(parts: {
     ...{ vault, journal: parts.journal, onFault: parts.onFault },
     onAnchorFault: alarm('anchor-unwritten'),
     onUnfitViews: alarm('views-unfit'),
+    onChanged: alarm('log-changed'),
   });
   // Holidays take as long to read as the store's thread or servers to answer.
   prepareCalendar(dayOf(clock.now()), config.pricing.maxInstallments, config.pricing.payrollCalendar);

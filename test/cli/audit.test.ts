@@ -1,6 +1,6 @@
 /** What the commands around the audit say and write: of a desk that moved, was set back, or is asked with another key. */
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,10 +11,13 @@ import { createAuditKey } from '../../src/adapters/vault/audit-key.ts';
 import { createVault } from '../../src/adapters/vault/vault.ts';
 import { claimKey } from '../../src/bidding/key-check.ts';
 import { auctionEntry } from '../conformance/samples.ts';
-import { lanceCommand } from '../hostile/daemon.ts';
+import { endDaemons, lanceCommand, startDaemon } from '../hostile/daemon.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'lance-audit-move-'));
-after(() => rmSync(root, { recursive: true, force: true }));
+after(async () => {
+  await endDaemons();
+  rmSync(root, { recursive: true, force: true });
+});
 
 const environmentOf = (dataDir: string) => ({
   LANCE_DATA_DIR: dataDir,
@@ -168,4 +171,26 @@ test('doctor says what makes a start refuse', async () => {
   rmSync(emptied, { recursive: true });
   const gone = await lanceCommand(environmentOf(emptied), ['doctor']);
   assert.match(gone.said, /next start would be refused: .* has 0 records/);
+});
+
+test('a desk that starts on a changed record raises an alarm', async () => {
+  const directory = join(root, 'changed-and-run');
+  mkdirSync(directory);
+  const data = join(directory, 'data');
+  await live(data, 3);
+  changeOne(data);
+  const daemon = await startDaemon({ directory, environment: { LANCE_PSEUDONYM_KEY: rightKey } });
+  let counted = '';
+  // It may not bid: its records are old, and nobody tells it the time.
+  for (let look = 0; look < 300 && counted === ''; look += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const metrics = await fetch(`${daemon.url}/metrics`).then(
+      (answer) => answer.text(),
+      () => '',
+    );
+    counted = /lance_alarms_total\{code="log-changed"\} 1/.exec(metrics)?.[0] ?? '';
+  }
+  assert.notEqual(counted, '', 'no alarm');
+  assert.match(daemon.output(), /record 1 of auctions is not what was written/);
+  await daemon.stop();
 });

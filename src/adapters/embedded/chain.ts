@@ -140,6 +140,10 @@ export type AnchoredHeads = { at: number; heads: ChainHeads };
 
 const pageRows = 500;
 
+/** How many rows are read at once, and what is waited for after them. */
+type Pace = { rows: number; rest: () => Promise<unknown> };
+const atOnce: Pace = { rows: pageRows, rest: () => turn() };
+
 type Break = Extract<ChainVerdict, { kind: 'broken' }>;
 type Walked = { kind: 'walked'; count: number; head: string } | Omit<Break, 'unverified'>;
 
@@ -151,6 +155,7 @@ export async function verifyChains(
   database: DatabaseSync,
   anchored: readonly AnchoredHeads[],
   onProgress: (verified: number) => void,
+  pace: Pace = atOnce,
 ): Promise<Exclude<ChainVerdict, { kind: 'anchor-broken' }>> {
   const unverified: Unverified[] = [];
   const tables: Record<string, { entries: number; head: string }> = {};
@@ -158,7 +163,7 @@ export async function verifyChains(
   for (const table of chainedTables) {
     const start = startOf(database, table);
     if (start.next > table.first) unverified.push({ kind: 'before-chain', table: table.name, until: start.next });
-    const walked = await walk(database, table, start, anchored, (count) => onProgress(before + count));
+    const walked = await walk(database, table, start, { anchored, pace }, (count) => onProgress(before + count));
     if (walked.kind === 'broken') return { ...walked, unverified };
     before += walked.count;
     tables[table.name] = { entries: walked.count, head: walked.head };
@@ -180,7 +185,7 @@ async function walk(
   database: DatabaseSync,
   table: ChainedTable,
   start: Start,
-  anchored: readonly AnchoredHeads[],
+  { anchored, pace }: { anchored: readonly AnchoredHeads[]; pace: Pace },
   onProgress: (verified: number) => void,
 ): Promise<Walked> {
   const { name, place, first } = table;
@@ -203,7 +208,7 @@ async function walk(
     return null;
   };
   for (;;) {
-    const rows = page.all(expected, pageRows) as Row[];
+    const rows = page.all(expected, pace.rows) as Row[];
     for (const [index, row] of rows.entries()) {
       const link = nextLink(head, expected, row.key, row.value);
       const chained = expected >= start.next;
@@ -221,8 +226,8 @@ async function walk(
       if (differs !== null) return differs;
     }
     if (rows.length > 0) onProgress(expected - first);
-    if (rows.length < pageRows) break;
-    await turn();
+    if (rows.length < pace.rows) break;
+    await pace.rest();
   }
   const differs = rewritten();
   if (differs !== null) return differs;
@@ -260,8 +265,18 @@ function tamperingOf(rows: readonly Row[], head: string, expected: number): Tamp
   return 'changed';
 }
 
-/** The controls are one row that changes; every change leaves a chained row, the last of which has to say the same. */
+/** A change between two of the reads below would look like a difference. */
 function editedControl(database: DatabaseSync): Omit<Break, 'unverified'> | null {
+  database.exec('BEGIN');
+  try {
+    return editedControlNow(database);
+  } finally {
+    database.exec('COMMIT');
+  }
+}
+
+/** The controls are one row that changes; every change leaves a chained row, the last of which has to say the same. */
+function editedControlNow(database: DatabaseSync): Omit<Break, 'unverified'> | null {
   const last = database.prepare('SELECT number, entry FROM control_changes ORDER BY number DESC LIMIT 1').get() as
     | { number: number; entry: string }
     | undefined;

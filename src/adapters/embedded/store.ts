@@ -17,6 +17,7 @@ import type { LinkDetail } from '../../domain/request.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { type AnchorPlace, claimedSince, findSetBack, knownHeads, type SetBack } from './anchor.ts';
+import { checkInBackground } from './background-check.ts';
 import { headsOf } from './chain.ts';
 import { type ControlRows, createControlRows } from './control-rows.ts';
 import { damageIn, watchDamage } from './damage.ts';
@@ -64,6 +65,8 @@ export type EmbeddedOptions = {
   checkKey?: KeyCheck | undefined;
   /** The views did not fit their figures or the log, and are made again from the log. */
   onUnfitViews?: (problem: string) => void;
+  /** Hears what was changed in the middle of the log, some time after the start; left out, nobody looks. */
+  onChanged?: (text: string) => void;
   /** The anchor cannot be written just now. */
   onAnchorFault?: (message: string) => void;
   memoryEntries?: number;
@@ -329,6 +332,11 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     const margins = createMargins({ read: createMarginReader(database), writer, memoryRows });
     const rows = createControlRows(database);
     const running = writer;
+    const { onChanged } = options;
+    const looking =
+      onChanged === undefined || anchor === null
+        ? null
+        : checkInBackground({ directory, anchor: [anchor.file, anchor.key], onChanged });
     return {
       log: log.log,
       appendAtDoor: log.log.append,
@@ -344,6 +352,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       commits: running.commits,
       unwritable: (neededBytes) => running.failure() ?? tooLittleSpace(directory, neededBytes),
       close: async () => {
+        await looking?.stop();
         await log.close();
         await views.close();
         // Whoever closes last, and may write, puts what stands beside the file into it.

@@ -244,3 +244,28 @@ test('a store behind its anchor is refused, and accepted with the requests that 
   await unknown.accept();
   await (await open(place)).close();
 });
+
+test('what was changed in the middle of the log is told after the start, and of a sound log nothing is', async () => {
+  const [sound, changed] = [await lived(), await lived()];
+  edit(changed, (database) => database.exec("UPDATE callbacks SET key = 'code-x' WHERE offset = 3"));
+  const told = new Map<Place, string[]>();
+  const stores = await Promise.all(
+    [sound, changed].map((place) => {
+      const texts: string[] = [];
+      told.set(place, texts);
+      const onChanged = (text: string) => texts.push(text);
+      return openEmbeddedStore({ directory: place.directory, onFault, anchor: anchor(place.file), onChanged });
+    }),
+  );
+  // Records come meanwhile.
+  for (let number = 0; told.get(changed)!.length === 0 && number < 500; number += 1) {
+    for (const { log } of stores) await log.append([auctionEntry('late', `${number}`)]);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  for (const store of stores) await store.close();
+  assert.deepEqual(
+    [told.get(sound), told.get(changed)],
+    [[], ['record 3 of callbacks is not what was written (changed); see lance audit verify']],
+  );
+});

@@ -1,0 +1,61 @@
+/**
+ * The chains of a running store, walked once after its start. A start itself compares the ends of the tables with what was anchored,
+ * which takes no time; that a record in the middle was changed is found here, minutes later for a long log.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readAnchors } from './anchor.ts';
+import { verifyChains } from './chain.ts';
+import { databasePath, openReadOnly } from './database.ts';
+
+/** A page takes about a millisecond of the event loop. */
+const pageRows = 100;
+/** For each millisecond of work so many of rest: the walk takes a tenth of the time of one core at most. */
+const restShare = 9;
+const shortestRestMs = 5;
+/** The desk has its own work then. */
+const firstRestMs = 1_000;
+
+/** `onChanged` hears what differs, for an operator; not called where nothing does. `stop` ends it half way. */
+export function checkInBackground(options: {
+  directory: string;
+  anchor: Parameters<typeof readAnchors>;
+  onChanged: (text: string) => void;
+}): { stop: () => Promise<void> } {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const checking = check(options, signal).catch((fault: unknown) => {
+    if (signal.aborted) return;
+    const why = fault instanceof Error ? fault.message : String(fault);
+    options.onChanged(`the log could not be read to its end: ${why}; see lance doctor`);
+  });
+  return {
+    stop: () => {
+      stopping.abort();
+      return checking;
+    },
+  };
+}
+
+async function check(
+  { directory, anchor, onChanged }: Parameters<typeof checkInBackground>[0],
+  signal: AbortSignal,
+): Promise<void> {
+  await sleep(firstRestMs, undefined, { signal, ref: false });
+  const database = openReadOnly(databasePath(directory));
+  try {
+    const { anchored } = readAnchors(...anchor);
+    let workingSince = performance.now();
+    const rest = async () => {
+      const restMs = Math.max(shortestRestMs, restShare * (performance.now() - workingSince));
+      await sleep(restMs, undefined, { signal, ref: false });
+      workingSince = performance.now();
+    };
+    const verdict = await verifyChains(database, anchored, () => undefined, { rows: pageRows, rest });
+    if (verdict.kind !== 'broken') return;
+    const { table, offset, until, what } = verdict;
+    const place = until === undefined ? `record ${offset}` : `one of the records ${offset} to ${until}`;
+    onChanged(`${place} of ${table} is not what was written (${what}); see lance audit verify`);
+  } finally {
+    database.close();
+  }
+}
