@@ -89,8 +89,10 @@ export function createTimeWatch(options: {
     askedAtMs = clock.monotonicMs();
     const skewMs = await service.askSkew();
     const step = clock.step();
-    if (hasWitness && skewMs !== null && step !== null && Math.abs(skewMs - step.movedMs) <= agreementMs)
-      clock.follow();
+    if (!hasWitness || skewMs === null || step === null) return;
+    const apartMs = Math.abs(skewMs - step.movedMs);
+    // After a small step the service is near both times: the nearer one is right.
+    if (apartMs <= agreementMs && apartMs < Math.abs(skewMs)) clock.follow();
   }
 
   /** Nobody is asked: the operator vouches for a clock that has come to rest. */

@@ -26,7 +26,10 @@ export type SteadyClock = Clock & {
   step: () => ClockStep | null;
   /** The machine's clock is right: its time is taken over, and timers are set anew. */
   follow: () => void;
-  /** Keeps `at` as the time instead of the machine's, as if that had just stepped: for a start that has reason to doubt it. */
+  /**
+   * Keeps `at` as the time instead of the machine's, as if that had just stepped: for a start that has reason to doubt it. `at` is
+   * the least that the time can be: a machine's clock that is a little ahead of it is taken over at once.
+   */
   keep: (at: EpochMs) => void;
 };
 
@@ -46,6 +49,8 @@ export function createSteadyClock(source: ClockSource): SteadyClock {
   let keptOffsetMs = source.wall() - source.monotonicMs();
   let readAtMs = source.monotonicMs();
   let stepSinceMs: number | null = null;
+  /** The time kept is the least that it can be, and nothing has told it yet. */
+  let isLeast = false;
   let movedMs = 0;
   const waiting = new Set<{ arm: () => void }>();
   const listeners: (() => void)[] = [];
@@ -67,7 +72,9 @@ export function createSteadyClock(source: ClockSource): SteadyClock {
     if (Math.abs(driftMs) <= stepToleranceMs) {
       stepSinceMs = null;
       const mostMs = Math.min(monotonicMs - readAtMs, longestSlewMs) * slewShare;
-      keptOffsetMs += Math.min(mostMs, Math.max(-mostMs, driftMs));
+      if (isLeast && driftMs > 0) keptOffsetMs += driftMs;
+      else keptOffsetMs += Math.min(mostMs, Math.max(-mostMs, driftMs));
+      isLeast = false;
     } else {
       stepSinceMs ??= monotonicMs;
       movedMs = driftMs;
@@ -133,9 +140,11 @@ export function createSteadyClock(source: ClockSource): SteadyClock {
     follow: () => {
       const { wall, monotonicMs } = readTogether();
       stepSinceMs = null;
+      isLeast = false;
       moveTo(wall - monotonicMs);
     },
     keep: (at) => {
+      isLeast = true;
       moveTo(at - source.monotonicMs());
       now();
     },

@@ -129,6 +129,41 @@ test('a step closes the gate until the service tells the same time, and raises o
   assert.deepEqual(events, ['clock-step', 'time', 'time']);
 });
 
+test('a time kept from the newest record is behind: a clock set right is taken over at once, not approached', async () => {
+  const { clock, pass, shift } = setUp();
+  shift(-4 * 3_600_000);
+  clock.keep(start - 1_700);
+  assert.ok(clock.step() !== null);
+  await pass(500);
+  shift(0);
+  assert.equal(clock.step(), null);
+  assert.equal(clock.now(), start + clock.monotonicMs());
+  shift(-4 * 3_600_000);
+  clock.keep(start + clock.monotonicMs());
+  shift(-1_500);
+  assert.ok(clock.now() >= start + clock.monotonicMs(), 'time went back behind a record');
+});
+
+test('a small step is followed only when the service is nearer to it than to the time kept', async () => {
+  for (const [movedMs, saysMs, followed] of [
+    [2_900, 0, false],
+    [-2_900, -100, false],
+    [2_900, 2_500, true],
+    [-2_900, -2_000, true],
+  ] as const) {
+    const { clock, pass, shift, watch } = watched({ newestMs: null, skewMs: () => saysMs });
+    await watch.start();
+    shift(movedMs);
+    await pass(3_000);
+    const apartMs = clock.now() - (start + clock.monotonicMs());
+    assert.equal(
+      Math.abs(apartMs - movedMs) < 10,
+      followed,
+      `${movedMs} ms, and the service says ${saysMs}: ${apartMs}`,
+    );
+  }
+});
+
 test('a start before the newest record, or long after it, asks the service first (defect line 20)', async () => {
   for (const newestMs of [3_000, -4 * 86_400_000]) {
     let answer: number | null = null;
