@@ -5,8 +5,9 @@
 import { type DestinationStream, pino } from 'pino';
 import { printable } from '../domain/printable.ts';
 import { withoutCpf } from '../wire/extra-facts.ts';
+import { withoutBareCpf } from '../wire/plain-ids.ts';
 
-/** Ids and names of things: no spaces, so no names of people. */
+/** Ids and names of things: no spaces, so no names of people. One may be a CPF: it is blotted out. */
 const word = /^[\w:./@+-]{1,128}$/;
 /** Values of closed lists. */
 const code = /^[a-z0-9][a-z0-9:._-]{0,79}$/;
@@ -126,7 +127,7 @@ function inForm(value: unknown, form: Form): unknown {
     case 'boolean':
       return typeof value === 'boolean' ? value : undefined;
     case 'word':
-      return typeof value === 'string' && word.test(value) ? value : undefined;
+      return typeof value === 'string' && word.test(value) ? withoutBareCpf(value) : undefined;
     case 'code':
       return typeof value === 'string' && code.test(value) ? value : undefined;
     case 'text':

@@ -8,8 +8,8 @@ import type { Vault } from '../domain/vault.ts';
 import { type Reading, readText } from './values.ts';
 
 const idPattern = /^[A-Za-z0-9][\w.:/=+-]{0,127}$/;
-/** Digits alone, also with zeros in front. */
-const bareCpf = /^0*\d{11}$/;
+/** Eleven digits, also with zeros in front and letters or signs around. */
+const bareCpf = /(?<!\d)(0*)(\d{11})(?!\d)/g;
 const writtenCpf = /\d{3}\.\d{3}\.\d{3}[-/]?\d{2}|\d{9}-\d{2}/;
 
 export function isId(text: string): boolean {
@@ -26,13 +26,17 @@ export function readId(value: unknown): Reading<string> {
   };
 }
 
+/** For lines of the log: an id in which digits that are a valid CPF are blotted out. */
+export function withoutBareCpf(id: string): string {
+  return id.replace(bareCpf, (digits, _zeros, cpf: string) => (cpfRules.isValid(cpf, true) ? '***' : digits));
+}
+
 /**
  * A batch by its code; by a pseudonym, where that looks like anything else or may be a CPF. The same code always gives the same.
  * Ids that go back to the service stay as received.
  */
 export function shownBatch(vault: Vault, batchId: string): string {
-  const isCpf = bareCpf.test(batchId) && cpfRules.isValid(batchId.slice(-11), true);
-  const isShown = !isCpf && isId(batchId);
+  const isShown = withoutBareCpf(batchId) === batchId && isId(batchId);
   return isShown ? batchId : vault.pseudonym(`batch:${batchId}`);
 }
 

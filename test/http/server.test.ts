@@ -271,3 +271,12 @@ test('until it is opened it takes nothing in, and says that it starts', async (c
   assert.equal((await post(root, requestBody(1))).status, 200);
   assert.equal(log.entries.length, 1);
 });
+
+test('an id that holds a CPF is masked in the log, another number of eleven digits is not', () => {
+  const lines: string[] = [];
+  const journal = createJournal('info', { write: (line: string) => void lines.push(line) });
+  journal.error('alarm', { requestId: plantedCpf, batchId: `x${plantedCpf}`, flowId: `0${plantedCpf}` });
+  journal.error('alarm', { requestId: '91582575437', claimId: 'd4b67693-9771-34cd-9fa5-52998224725a:9' });
+  assert.ok(!lines.join('').includes(plantedCpf), lines.join(''));
+  assert.ok(lines[1]!.includes('"requestId":"91582575437"'), lines[1]);
+});

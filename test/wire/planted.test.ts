@@ -88,8 +88,15 @@ test('a batch that is called by a CPF goes by a pseudonym, other numbers as they
     assert.ok(entry?.topic === 'auctions' && entry.record.kind === 'requested');
     return entry.record.request.batchId;
   };
-  for (const planted of [plantedCpf, `000${plantedCpf}`, Number(plantedCpf)])
-    assert.match(batchOf(planted)!, /^[\w-]{43}$/);
+  const planted = [
+    plantedCpf,
+    `000${plantedCpf}`,
+    Number(plantedCpf),
+    `x${plantedCpf}`,
+    `${plantedCpf}A`,
+    `L-${plantedCpf}`,
+  ];
+  for (const batch of planted) assert.match(batchOf(batch)!, /^[\w-]{43}$/);
   assert.equal(batchOf(plantedCpf), batchOf(plantedCpf));
   // One digit further its check digits do not hold; and a request's own number goes to the service as it came.
   assert.equal(batchOf('91582575437'), '91582575437');
