@@ -147,9 +147,13 @@ export async function capDesk(
   await withReader(world, async ({ control, views }) => {
     const { caps } = await control.read();
     const limit = Object.hasOwn(caps, name) ? caps[name] : undefined;
-    if (limit === undefined) throw new Fault('not-found', texts.capNone(name));
-    const key = `operator:${name}|${dayOf(clock.now())}`;
-    const used = (await views.usage([key], clock.now())).get(key)?.amountCents ?? 0;
-    terminal.write(texts.capUsage(name, format.money(used), format.money(limit)));
+    const now = clock.now();
+    // A cap of the rules without facts counts the whole desk under this key.
+    const key = `${limit === undefined ? '' : 'operator:'}${name}|${dayOf(now)}`;
+    const used = (await views.usage([key], now)).get(key) ?? { amountCents: 0, count: 0 };
+    const amount = format.money(used.amountCents);
+    if (limit !== undefined) terminal.write(texts.capUsage(name, amount, format.money(limit)));
+    else if (used.count > 0) terminal.write(texts.ruleCapUsage(name, amount, used.count));
+    else throw new Fault('not-found', texts.capNone(name));
   });
 }

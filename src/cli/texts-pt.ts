@@ -360,11 +360,15 @@ export const pt = {
       `A mesa não estava em pausa (revisão ${revision}). Nenhum processo está rodando.`,
     storedResume: (revision: number) => `Liberação guardada (revisão ${revision}). Nenhum processo está rodando.`,
     cap: (name: string, limit: string, revision: number, count: number) =>
-      `Teto ${name}: ${limit} por dia (revisão ${revision}), obedecido por ${count} processo(s).`,
+      `Teto ${name}: ${limit} por dia (revisão ${revision}), obedecido por ${count} processo(s). Conta os lances decididos enquanto há um teto com este nome; o que foi prometido antes não entra.`,
     capRemoved: (name: string, revision: number, count: number) =>
       `Teto ${name} tirado (revisão ${revision}), por ${count} processo(s).`,
-    capNone: (name: string) => `Não há teto ${name} posto à mão.`,
-    capUsage: (name: string, used: string, limit: string) => `Teto ${name}: ${used} de ${limit} prometidos hoje.`,
+    capNone: (name: string) =>
+      `Não há teto ${name} posto à mão. O uso de um teto das regras aparece em cada decisão: lance bids show ID.`,
+    ruleCapUsage: (name: string, used: string, count: number) =>
+      `${name} é um teto das regras, não um posto à mão: ${used} em ${count} lances prometidos hoje. O limite está nas regras; um teto à mão com este nome contaria do zero.`,
+    capUsage: (name: string, used: string, limit: string) =>
+      `Teto ${name}: ${used} de ${limit} prometidos hoje enquanto havia um teto com este nome.`,
     late: (revision: number, names: string) =>
       `Guardado como revisão ${revision}, mas ainda não obedecido por ${names}.`,
   },
