@@ -374,7 +374,7 @@ export type Writing = {
   flows: FlowSettings;
   pricing: PricingSettings;
   http: Pick<HttpSettings, 'bodyLimitBytes' | 'depthLimit' | 'doorQueueLimit' | 'appendTimeoutMs'>;
-  api: Pick<ApiSection, 'replayLimit'>;
+  api: Pick<ApiSection, 'bodyLimitBytes' | 'replayLimit'>;
 };
 
 /** Reads only what a command needs that writes beside a desk: neither the service's address nor any token. */

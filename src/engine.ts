@@ -1,5 +1,6 @@
 /** The daemon, put together from parts that only the composition root knows: door, desk, server, metrics, journal. */
 
+import { type Authorisations, createAuthorisations, noting } from './bidding/authorisations.ts';
 import type { Policy } from './bidding/decide.ts';
 import { createDesk, type Desk } from './bidding/desk.ts';
 import type { DeskStatus } from './bidding/desk-world.ts';
@@ -49,6 +50,7 @@ import { createFlowFront } from './origination/front.ts';
 import type { FlowStore, LoanService } from './origination/ports.ts';
 import { createPolicyMaker } from './policy.ts';
 import { encodeBid } from './wire/bid.ts';
+import { workerKeyOf } from './wire/identity.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
 
 export type Store = {
@@ -92,6 +94,9 @@ export type EngineParts = {
   onMoved: (fault: Fault) => void;
 };
 
+/** With what both desks know together. */
+type DeskParts = EngineParts & { authorisations: Authorisations };
+
 export type Engine = {
   /** Where webhooks are taken, without the token. */
   url: string;
@@ -129,7 +134,12 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const { config, journal } = given;
   const { queryBudget: budget } = given.store;
   const queries = withinBudget({ ...given, budget, perDay: config.bidding.directQueriesPerDay });
-  const parts: EngineParts = { ...given, service: { ...given.service, ...queries } };
+  const authorisations = createAuthorisations({
+    keyOf: (cpf) => workerKeyOf(given.vault, cpf),
+    always: config.bidding.askWithoutAuthorisation,
+  });
+  const service = { ...given.service, ...noting(queries, authorisations) };
+  const parts: DeskParts = { ...given, service, authorisations };
   await enterHouse({ ...parts, ...parts.store });
   await claimKey(parts.store.log, parts.vault);
   const restored = await noBidReceivedBefore(parts.store);
@@ -285,7 +295,7 @@ function doorOf(parts: EngineParts, readBody: BodyReader, tellers: Tellers, refu
 }
 
 function deskOf(
-  parts: EngineParts,
+  parts: DeskParts,
   tellers: Tellers,
   rules: RuleDesk,
   orders: OrderJournal,
@@ -325,7 +335,7 @@ function deskOf(
 }
 
 /** Contracts and withdrawals; a pause of the desk keeps them from writing too. */
-function flowDeskOf({ store, config, journal, onStep, ...parts }: EngineParts, desk: Desk, tellers: Tellers): FlowDesk {
+function flowDeskOf({ store, config, journal, onStep, ...parts }: DeskParts, desk: Desk, tellers: Tellers): FlowDesk {
   return createFlowDesk({
     ...parts,
     ...store,
@@ -389,6 +399,7 @@ function apiOf({ store, config, vault, clock, mapping, journal, version, readBod
     readBody: readBody ?? bodyReader({ vault, mapping, limits: config.http }),
     replayLimit: config.api.replayLimit,
     tokens: config.api.tokens,
+    bodyLimitBytes: config.api.bodyLimitBytes,
     onFault: (text) => journal.error('http-fault', { text }),
   };
 }

@@ -4,6 +4,7 @@ import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { SteadyClock } from '../domain/steady-clock.ts';
 import type { Vault } from '../domain/vault.ts';
+import type { Authorisations } from './authorisations.ts';
 import type { Policy } from './decide.ts';
 import type { DeskObserver } from './observer.ts';
 import type { Control, ControlState, EventLog, MarginCache, Service, Views } from './ports.ts';
@@ -24,6 +25,7 @@ export type DeskWorld = {
   margins: MarginCache;
   control: Control;
   service: Service;
+  authorisations: Authorisations;
   vault: Vault;
   clock: SteadyClock;
   chance: Chance;

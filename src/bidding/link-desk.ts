@@ -8,6 +8,7 @@ import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Link, WorkerIdentity } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
+import type { Authorisations } from './authorisations.ts';
 import type { DetailTold, FailureTold } from './callbacks.ts';
 import type { LinkQuery, QueryAnswer, QueryFailure, Service } from './ports.ts';
 import type { BiddingSettings } from './settings.ts';
@@ -43,6 +44,7 @@ function remember<T>(map: Map<string, T>, code: string, value: T): void {
 
 export function createLinkDesk(options: {
   service: Service;
+  authorisations: Authorisations;
   vault: Vault;
   clock: Clock;
   settings: BiddingSettings;
@@ -155,7 +157,7 @@ export function createLinkDesk(options: {
     const { request } = state;
     if (request === null || request.workerKey === null || state.sealed === null) return 'margin-missing';
     const { authorisationNumber } = request;
-    if (authorisationNumber === null && !settings.askWithoutAuthorisation) return 'authorisation-missing';
+    if (!options.authorisations.mayAsk(request.workerKey, authorisationNumber)) return 'authorisation-missing';
     if (parked.has(state.requestId)) return null;
     const key = request.linkKey ?? request.workerKey;
     const identity = identityOf(state);

@@ -25,7 +25,7 @@ export type BiddingSettings = {
   retryMaxMs: number;
   /** How long a request may wait for its margin before `pass(margin-missing)`, at most until its deadline. */
   marginWaitMs: number;
-  /** Ask for a link although the request carries no authorisation number. */
+  /** Ask about a worker's links for the first time without an authorisation number: `Authorisations`. For bids and contracts. */
   askWithoutAuthorisation: boolean;
   /** Queries past the service's cache on one day, by all instances together; beyond that its cache is asked instead. */
   directQueriesPerDay: number;

@@ -27,6 +27,8 @@ export const flowsEn: Texts['flows'] = {
   refused: (problems) => `Refused:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   notFound: (flowId) => `There is no flow ${flowId} of this kind.`,
   badFile: (path, problems) => `${path} is refused:\n${problems.map((text) => `  ${text}`).join('\n')}`,
+  tooLong: (path, bytes, limit) =>
+    `${path} has ${bytes} bytes, more than the ${limit} of the setting api.bodyLimitBytes.`,
   unreadable: (path) => `${path} is no file with JSON in it.`,
   badStep: (step, steps) => `${step} is no step of this kind of flow: ${steps.join(', ')}.`,
   labels: {

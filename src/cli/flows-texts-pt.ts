@@ -28,6 +28,8 @@ export const flowsPt = {
   notFound: (flowId: string) => `Não há fluxo ${flowId} deste tipo.`,
   badFile: (path: string, problems: readonly string[]) =>
     `${path} foi recusado:\n${problems.map((text) => `  ${text}`).join('\n')}`,
+  tooLong: (path: string, bytes: number, limit: number) =>
+    `${path} tem ${bytes} bytes, mais que os ${limit} da configuração api.bodyLimitBytes.`,
   unreadable: (path: string) => `${path} não é um arquivo com JSON.`,
   badStep: (step: string, steps: readonly string[]) => `${step} não é passo deste tipo de fluxo: ${steps.join(', ')}.`,
   labels: {

@@ -209,6 +209,9 @@ function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown
   } catch {
     throw new Fault('configuration-invalid', flows.unreadable(path));
   }
+  const { bodyLimitBytes } = world.writing().api;
+  const bytes = Buffer.byteLength(text);
+  if (bytes > bodyLimitBytes) throw new Fault('configuration-invalid', flows.tooLong(path, bytes, bodyLimitBytes));
   const parsed = parseJson(text);
   if (parsed.kind === 'malformed') throw new Fault('configuration-invalid', flows.unreadable(path));
   const read = schema.safeParse(parsed.value);

@@ -74,6 +74,8 @@ export type HttpSettings = {
 /** Who may call the operator API, by the hash of a token: none closes it. */
 export type ApiSection = {
   tokens: readonly ApiToken[];
+  /** Of one call's body, or of the file that the command line sends instead of one. */
+  bodyLimitBytes: number;
   /** Dead letters that one call may read again, at most. */
   replayLimit: number;
 };
@@ -365,6 +367,8 @@ const api: Fields<ApiSection> = {
     }),
     0,
   ),
+  // Sealed it takes a third more, and a broker's record holds 8 MiB.
+  bodyLimitBytes: wholeNumber('bytes', 1_024, 4_000_000),
   replayLimit: wholeNumber('count', 1, 10_000),
 };
 

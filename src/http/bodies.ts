@@ -24,19 +24,19 @@ type Share = { held: number; limitBytes: number; coming: Set<Coming> };
 const firstBytes = 65_536;
 /** Of webhooks' room, for one sender; never less than one body. */
 const webhookPart = 0.5;
-/** Bodies of the API do not compete with webhooks. */
-const apiRoomBytes = 8_000_000;
-const apiTokenBytes = 2_000_000;
+/** Bodies of the API do not compete with webhooks: so many of the largest for one token, and for all together. */
+const apiTokenBodies = 2;
+const apiRoomBodies = 8;
 /** A body that takes longer than this makes room for others when there is none. */
 const patienceMs = 1_000;
 
-/** `webhookBytes`: room for all webhooks together. `onFull` hears of each body that found no room or had to give it up. */
+/** `webhookBytes`: room for all webhooks together. `apiBodyBytes`: the largest body of the API. `onFull` hears of each body that found no room or had to give it up. */
 export function createBodies(
-  webhookBytes: number,
+  { webhookBytes, apiBodyBytes }: { webhookBytes: number; apiBodyBytes: number },
   monotonicMs: () => number,
   onFull: (room: BodySender['room']) => void,
 ): Bodies {
-  const rooms = { webhooks: newShare(webhookBytes), api: newShare(apiRoomBytes) };
+  const rooms = { webhooks: newShare(webhookBytes), api: newShare(apiRoomBodies * apiBodyBytes) };
   /** Of those that have a body here. */
   const senders = new Map<string, Share & { bodies: number }>();
   const heldBy = new Map<IncomingMessage, { bytes: number; leave: () => void; shares: readonly Share[] }>();
@@ -51,7 +51,8 @@ export function createBodies(
 
   function enter({ room, name }: BodySender, bodyLimitBytes: number): { shares: Share[]; leave: () => void } {
     const key = `${room}:${name}`;
-    const part = room === 'api' ? apiTokenBytes : Math.max(bodyLimitBytes, Math.floor(webhookBytes * webhookPart));
+    const part =
+      room === 'api' ? apiTokenBodies * apiBodyBytes : Math.max(bodyLimitBytes, Math.floor(webhookBytes * webhookPart));
     const own = senders.get(key) ?? { ...newShare(part), bodies: 0 };
     senders.set(key, own);
     own.bodies += 1;

@@ -106,9 +106,10 @@ type Common = ServerParts & {
 
 export function createServer(parts: ServerParts): Server {
   let isOpen = false;
+  const rooms = { webhookBytes: parts.limits.bodiesLimitBytes, apiBodyBytes: parts.api?.bodyLimitBytes ?? 0 };
   const common: Common = {
     ...parts,
-    bodies: createBodies(parts.limits.bodiesLimitBytes, parts.monotonicMs, (at) =>
+    bodies: createBodies(rooms, parts.monotonicMs, (at) =>
       parts.onRefusal({ problem: 'bodies-full', at, address: null, isNews: false }),
     ),
     visitors: createVisitors(parts.limits, parts.monotonicMs),

@@ -3,6 +3,7 @@
  * says, and appends. An operation is sent only when its intent has been read back as the first one of its slot.
  */
 import { createAgenda } from '../bidding/agenda.ts';
+import type { Authorisations } from '../bidding/authorisations.ts';
 import { createOutbox } from '../bidding/outbox.ts';
 import type { EventLog, LogBatch, MarginCache, NewEntry, Service, Views } from '../bidding/ports.ts';
 import { problemOf } from '../bidding/unprocessable.ts';
@@ -46,6 +47,7 @@ type FlowDeskWorld = {
   views: Pick<Views, 'read'>;
   margins: Pick<MarginCache, 'read'>;
   service: LoanService & Pick<Service, 'askLinkDetail'>;
+  authorisations: Pick<Authorisations, 'mayAsk'>;
   vault: Vault;
   clock: Clock;
   settings: FlowSettings;
@@ -276,6 +278,11 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     });
     if (link === null) {
       await outbox.keep([entryOf(record('link-unknown'))]);
+      return;
+    }
+    const { cpf } = link.identity;
+    if (cpf !== null && !world.authorisations.mayAsk(workerKeyOf(vault, cpf), link.authorisationNumber)) {
+      await outbox.keep([entryOf(record('authorisation-missing'))]);
       return;
     }
     const answer = await service.askLinkDetail({ ...link, cached: settings.askCached });

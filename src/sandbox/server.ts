@@ -48,7 +48,7 @@ type Context = {
 const tokenPath = '/sandbox/token';
 /** Made up as well: the link behind the loan of this credit note has ended, so that it can be renegotiated. */
 const terminationPath = /^\/sandbox\/terminations\/(\d{1,20})$/;
-const maxBodyBytes = 1_000_000;
+const maxBodyBytes = 5_000_000;
 
 const contractOperations = {
   '/contrato/oferta-leilao/gerar-contrato': 'generate',

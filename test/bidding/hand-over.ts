@@ -115,6 +115,7 @@ export async function createHandOver() {
         acknowledged: async () => [],
       },
       service: service as Service,
+      authorisations: { mayAsk: () => true, taken: () => {} },
       vault: createTestVault(),
       clock: time.clockOf(process),
       chance: () => 0.5,

@@ -1,17 +1,20 @@
 /** Requests that wait for their employment link: one query a link, woken by its detail. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createAuthorisations, noting } from '../../src/bidding/authorisations.ts';
 import { createLinkDesk } from '../../src/bidding/link-desk.ts';
 import type { LinkQuery, QueryAnswer, Service } from '../../src/bidding/ports.ts';
 import type { Link, LoanRequest, WorkerIdentity } from '../../src/domain/request.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
+import { workerKeyOf } from '../../src/wire/identity.ts';
 import { sampleLink, sampleRequest } from '../rules/sample-request.ts';
 import { createTestVault } from '../wire/vault.ts';
 import { createManualClock } from './manual-clock.ts';
 import { at, folded, requested, settings } from './parts.ts';
 
 const vault = createTestVault();
+const keyOf = (cpf: string) => workerKeyOf(vault, cpf);
 const identity: WorkerIdentity = {
   cpf: '00000000191',
   name: 'Worker',
@@ -33,7 +36,7 @@ const acknowledged: QueryAnswer = { kind: 'acknowledged', requestCode: null };
 const failed: QueryAnswer = { kind: 'failed', reason: 'timeout' };
 const refused: QueryAnswer = { kind: 'refused', reason: 'authorisation-expired', response: { status: 422, body: '' } };
 
-function setUp(answers: readonly QueryAnswer[], askWithoutAuthorisation = false) {
+function setUp(answers: readonly QueryAnswer[], always = false) {
   const clock = createManualClock(at);
   const asked: { list: boolean; query: LinkQuery }[] = [];
   const refusals: string[] = [];
@@ -42,17 +45,19 @@ function setUp(answers: readonly QueryAnswer[], askWithoutAuthorisation = false)
     return answers[Math.min(asked.length, answers.length) - 1]!;
   };
   const refusalIn = (text: string) => (text.includes('NSU') ? 'authorisation-missing' : 'unclassified');
+  const authorisations = createAuthorisations({ keyOf, always });
   const service = { askLinkDetail: answer(false), listLinks: answer(true), refusalIn };
   const desk = createLinkDesk({
     service: service as Pick<Service, 'askLinkDetail' | 'listLinks' | 'refusalIn'> as Service,
+    authorisations,
     vault,
     clock,
-    settings: { ...settings, askWithoutAuthorisation },
+    settings,
     stopping: () => false,
     onUnwritable: () => assert.fail('nothing is unwritable'),
     onRefused: (requestIds, reason) => refusals.push(...requestIds.map((requestId) => `${requestId} ${reason}`)),
   });
-  return { clock, asked, refusals, desk };
+  return { clock, asked, refusals, desk, authorisations };
 }
 
 test('one query a link, however many requests wait for it', async () => {
@@ -97,6 +102,32 @@ test('without an authorisation number it is not asked for, unless the setting al
   await lenient.clock.settle();
   assert.deepEqual([strict.asked.length, lenient.asked.length], [0, 1]);
   assert.equal(strict.desk.park(waiting('2', { workerKey: null })), 'margin-missing');
+});
+
+test('once the service took a query with a number, later ones of the worker need none', async () => {
+  const { asked, desk, authorisations, clock } = setUp([acknowledged]);
+  const workerKey = workerKeyOf(vault, identity.cpf!);
+  const later = waiting('2', { workerKey, authorisationNumber: null });
+  const query = { identity, cached: true };
+  authorisations.taken({ ...query, authorisationNumber: null });
+  assert.equal(desk.park(later), 'authorisation-missing');
+  authorisations.taken({ ...query, authorisationNumber: '1' });
+  assert.equal(desk.park(later), null);
+  assert.equal(desk.park(waiting('3', { workerKey: 'another', authorisationNumber: null })), 'authorisation-missing');
+  await clock.settle();
+  assert.deepEqual(asked, [{ list: false, query: { ...query, authorisationNumber: null } }]);
+});
+
+test('only a query that the service acknowledged counts as one', async () => {
+  const authorisations = createAuthorisations({ keyOf, always: false });
+  const workerKey = workerKeyOf(vault, identity.cpf!);
+  let answer: QueryAnswer = refused;
+  const service = noting({ listLinks: async () => answer, askLinkDetail: async () => answer }, authorisations);
+  await service.askLinkDetail({ identity, authorisationNumber: '1', cached: true });
+  assert.equal(authorisations.mayAsk(workerKey, null), false);
+  answer = acknowledged;
+  await service.listLinks({ identity, authorisationNumber: '1', cached: true });
+  assert.equal(authorisations.mayAsk(workerKey, null), true);
 });
 
 test('a request that names no link: the list is asked, then the one link that fits', async () => {

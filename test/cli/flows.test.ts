@@ -61,6 +61,11 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.match(broken.stderr, /no file with JSON/);
   assert.ok(!broken.stderr.includes(cpf));
 
+  const long = file('long.json', { birthDay: 'x'.repeat(2_000_000) });
+  const tooLong = await lance(environment, 'withdrawals', 'step', flowId, 'simulation', '--file', long, '--by', 'ana');
+  assert.equal(tooLong.code, 78);
+  assert.match(tooLong.stderr, /has 20000\d\d bytes, more than the 2000000 of the setting api\.bodyLimitBytes/);
+
   const empty = file('empty.json', {});
   const early = await lance(environment, 'withdrawals', 'step', flowId, 'finalisation', '--file', empty, '--by', 'ana');
   assert.equal(early.code, 65);

@@ -53,6 +53,15 @@ test('the operator API', async (context) => {
     }
   });
 
+  await context.test('a body over the limit is refused with the limit and its setting (line 7)', async () => {
+    const raw = JSON.stringify({ signedAt: 'x', content: { a: 'x'.repeat(2_000_000) } });
+    const long = await call('POST', '/v1/contracts/c-1/sign', { key: 'long', raw });
+    assert.equal(long.status, 413);
+    assert.match(long.text, /at most 2000000 bytes: the setting api\.bodyLimitBytes/);
+    const { info } = (await call('GET', '/v1/openapi.json')).body as { info: { description: string } };
+    assert.match(info.description, /at most 2000000 bytes/);
+  });
+
   await context.test('problems name field and rule and quote nothing', async () => {
     const secret = 'Zq9-secret';
     const wrong = await call('POST', '/v1/contracts', { key: 'p1', body: { ...order, agentCpf: secret } });
@@ -102,9 +111,10 @@ test('the operator API', async (context) => {
     assert.deepEqual(waiting.nextSteps, ['sign', 'cancel']);
     const body = {
       signedAt: new Date().toISOString(),
-      content: { contrato: waiting.note!.noteNumber, assinatura: 'x' },
+      // Biometrics are long; the largest body is stated in the description.
+      content: { assinatura: 'x'.repeat(1_600_000), contrato: waiting.note!.noteNumber, fim: 'x' },
     };
-    const raw = JSON.stringify(body).replace('"x"', '"x","id":12345678901234567890');
+    const raw = JSON.stringify(body).replace('"fim":"x"', '"fim":"x","id":12345678901234567890');
     for (const status of [202, 200])
       assert.equal((await call('POST', `${path}/sign`, { key: 's1', raw })).status, status);
     const endorsed = await until(

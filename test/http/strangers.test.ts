@@ -188,7 +188,7 @@ suite('strangers', () => {
   });
 
   test('a body in pieces of a byte is read whole and forgotten when it is released (defect line 7)', async () => {
-    const bodies = createBodies(1_000_000, () => 0, assert.fail);
+    const bodies = createBodies({ webhookBytes: 1_000_000, apiBodyBytes: 0 }, () => 0, assert.fail);
     const pieces = Array.from({ length: 100_000 }, () => Buffer.from('y'));
     const request = Object.assign(Readable.from(pieces), { headers: {} });
     const body = await bodies.read(request as never, 200_000, { room: 'webhooks', name: 'a' });
@@ -204,7 +204,7 @@ suite('strangers', () => {
     let now = 0;
     const full: string[] = [];
     const bodies = createBodies(
-      1_000_000,
+      { webhookBytes: 1_000_000, apiBodyBytes: 400_000 },
       () => now,
       (room) => full.push(room),
     );

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { createAuthorisations, noting } from '../../src/bidding/authorisations.ts';
 import type { LinkQuery, QueryAnswer } from '../../src/bidding/ports.ts';
 import type { CallbackRecord } from '../../src/domain/records.ts';
 import type { LinkDetail } from '../../src/domain/request.ts';
@@ -13,6 +14,7 @@ import type { RequestState } from '../../src/domain/states.ts';
 import { createFlowDesk } from '../../src/origination/desk.ts';
 import { createFlowFront } from '../../src/origination/front.ts';
 import type { ContractAsked } from '../../src/origination/orders.ts';
+import { workerKeyOf } from '../../src/wire/identity.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../../src/wire/operations.ts';
 import { eventually } from '../conformance/backend.ts';
 import { contractOrder, goodTerms, link, plainVault, pricing, settings } from './orders.ts';
@@ -62,20 +64,23 @@ export async function startFlowHouse(context: TestContext) {
       ),
   };
   const vault = plainVault as never;
+  const authorisations = createAuthorisations({ keyOf: (cpf) => workerKeyOf(vault, cpf), always: false });
+  const askLink = async (query: LinkQuery) => {
+    queries.push(query);
+    return world.answerToQuery();
+  };
   const parts = { flows: store.flows, views, margins, vault, clock, pricing };
   const own = { ...settings, pollMs: 20, marginRetryMs: 20, retryMs: 20, retryMaxMs: 20 };
   const desk = createFlowDesk({
     ...parts,
     ...{ instance: 'a', log: store.log, settings: own, isOpen: () => true },
+    authorisations,
     service: {
       perform: async (prepared: Prepared, _mayWrite: () => boolean, maxAttempts: number) => {
         sent.push(prepared);
         return world.answerTo(prepared, maxAttempts);
       },
-      askLinkDetail: async (query: LinkQuery) => {
-        queries.push(query);
-        return world.answerToQuery();
-      },
+      ...noting({ listLinks: askLink, askLinkDetail: askLink }, authorisations),
     } as never,
     observer: (event) => {
       if (event.kind === 'alarm') alarms.push(event.code);

@@ -83,6 +83,7 @@ async function open(context: TestContext) {
       flows: store.flows,
       views: store.views,
       margins: store.margins,
+      authorisations: { mayAsk: () => true },
       service: { ...service, askLinkDetail: async () => ({ kind: 'failed', reason: 'nobody asks here' }) },
       vault: plainVault as never,
       clock,

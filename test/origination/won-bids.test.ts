@@ -93,6 +93,26 @@ test('a link query of nobody here is no event of a flow', async (context) => {
   assert.equal(await state('event:q-9'), undefined);
 });
 
+test('the first query about a worker is not sent without the number of the authorisation; a later one is (line 9)', async (context) => {
+  const { front, world, won, queries, alarms, reaches, state } = await startFlowHouse(context);
+  world.answerToQuery = () => ({ kind: 'acknowledged', requestCode: null });
+  const flowOf = async (id: string, authorisationNumber: string | null) => {
+    won.set(id, folded({ ...ours, requestId: id }, claimed(), answered(accepted), contemplated(), proposed()));
+    const order = orderOf(id);
+    await front.startContract({ by: 'ana', key: id }, { ...order, link: { ...order.link!, authorisationNumber } });
+    return `c-${id}`;
+  };
+  const first = await flowOf('501', null);
+  await reaches(first, 'withheld');
+  assert.deepEqual([(await state(first))!.errors, queries.length], [['authorisation-missing'], 0]);
+  await eventually(() => alarms.includes('flow-refused'));
+  await flowOf('502', '880011');
+  await eventually(() => queries.length > 0);
+  const later = await flowOf('503', null);
+  await eventually(() => queries.some(({ authorisationNumber }) => authorisationNumber === null));
+  assert.equal((await state(later))!.phase, 'preparing');
+});
+
 const goodLink = {
   ...{ ...sampleLink, workerKey, eligible: true, terminationDate: null, availableMarginCents: 100_000 },
 };

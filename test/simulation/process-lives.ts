@@ -1,5 +1,6 @@
 /** The instances of the desk: two slots, each with one life after the other; freezes, crashes and orderly restarts. */
 
+import { createAuthorisations } from '../../src/bidding/authorisations.ts';
 import { createDesk, type Desk } from '../../src/bidding/desk.ts';
 import type { RuleBookEntry, RuleWatch } from '../../src/bidding/ports.ts';
 import { createRuleDesk, type RuleDesk } from '../../src/bidding/rule-desk.ts';
@@ -112,6 +113,7 @@ export function createLives(world: LivesWorld): Lives {
       margins: createMarginCache(remote, world.margins, process),
       control,
       service: createService(world.service, process),
+      authorisations: createAuthorisations({ keyOf: world.vault.pseudonym, always: false }),
       vault: world.vault,
       clock,
       chance: chance.fork(process.id).unit,

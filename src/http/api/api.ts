@@ -41,11 +41,11 @@ export const apiPrefix = '/v1';
 export type ApiParts = Omit<BidRouteParts, 'guard'> &
   Omit<FlowRouteParts, 'guard'> & {
     tokens: readonly ApiToken[];
+    bodyLimitBytes: number;
     version: string;
     onFault: (text: string) => void;
   };
 
-const bodyLimitBytes = 1_000_000;
 /** What is passed through whole is written again, by functions that call themselves. */
 const deepest = 64;
 
@@ -65,7 +65,7 @@ export function addApi(app: FastifyInstance, parts: ApiParts & Shared): void {
 async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Promise<void> {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('application/json', async (request: FastifyRequest) => {
-    const body = await parts.bodies.read(request.raw, bodyLimitBytes, {
+    const body = await parts.bodies.read(request.raw, parts.bodyLimitBytes, {
       room: 'api',
       name: parts.guard.callerOf(request).name,
     });
@@ -76,7 +76,7 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
   });
   scope.setValidatorCompiler(validatorCompiler);
   scope.setSerializerCompiler(serializerCompiler);
-  scope.setErrorHandler((error: FastifyError, request, reply) => answerError(error, request, reply, parts.onFault));
+  scope.setErrorHandler((error: FastifyError, _request, reply) => answerError(error, reply, parts));
   scope.setNotFoundHandler((_request, reply) => problem(reply, 'not-found', 'There is nothing here.'));
   await scope.register(swagger, {
     openapi: {
@@ -85,7 +85,8 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
         title: 'Lance',
         version: parts.version,
         description:
-          'The bidding desk, for operators and for the screens of a partner. Amounts are whole cents, rates hundredths of a percent a month, times epoch ms. Errors are problem documents (RFC 9457).',
+          'The bidding desk, for operators and for the screens of a partner. Amounts are whole cents, rates hundredths of a percent a month, times epoch ms. Errors are problem documents (RFC 9457). ' +
+          `A body has at most ${parts.bodyLimitBytes} bytes (setting api.bodyLimitBytes).`,
       },
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
       security: [{ token: [] }],

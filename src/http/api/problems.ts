@@ -1,5 +1,5 @@
 /** Errors of the API as problem documents (RFC 9457): what was wrong, in which field, by which rule. They quote no input. */
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyReply } from 'fastify';
 import { hasZodFastifySchemaValidationErrors, isResponseSerializationError } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { Fault } from '../../errors.ts';
@@ -69,9 +69,8 @@ export const problemResponses = Object.fromEntries(
 /** What became of an error that nobody answered. `onFault` hears of our own; the text quotes no input. */
 export function answerError(
   error: FastifyError,
-  _request: FastifyRequest,
   reply: FastifyReply,
-  onFault: (text: string) => void,
+  { onFault, bodyLimitBytes }: { onFault: (text: string) => void; bodyLimitBytes: number },
 ): FastifyReply {
   if (hasZodFastifySchemaValidationErrors(error)) {
     const context = error.validationContext ?? 'body';
@@ -86,7 +85,8 @@ export function answerError(
     return problem(reply, 'unavailable', 'The log or the views do not answer.');
   const status = isResponseSerializationError(error) ? 500 : (error.statusCode ?? 500);
   if (status === 503) return problem(reply, 'unavailable', 'Too many requests are being read.');
-  if (status === 413) return problem(reply, 'too-large', 'Send less at once.');
+  if (status === 413)
+    return problem(reply, 'too-large', `A body has at most ${bodyLimitBytes} bytes: the setting api.bodyLimitBytes.`);
   if (status === 415) return problem(reply, 'unsupported', 'Send JSON, as application/json.');
   if (status >= 400 && status < 500) return problem(reply, 'malformed', 'The request could not be read.');
   onFault(`an API request failed: ${error.name}`);
