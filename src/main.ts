@@ -210,7 +210,7 @@ async function whenThere(
     alarmed = true;
   };
   const { appendTimeoutMs } = http;
-  await waiting.listen();
+  await waiting.check();
   try {
     for (;;) {
       try {

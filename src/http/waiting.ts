@@ -8,16 +8,17 @@ import { type Address, addressFault, addressSettings } from './address.ts';
 export const storeUnreachable = 'store-unreachable';
 
 export type WaitingServer = {
-  /** Rejects with `address-in-use` or `address-unusable` when the address cannot be had. */
-  listen: () => Promise<void>;
+  /** Takes the address and frees it. Rejects with `address-in-use` or `address-unusable` when it cannot be had. */
+  check: () => Promise<void>;
+  /** Listens from the first call on. */
   say: (fault: Fault) => void;
   /** Frees the address for the server that follows. */
   close: () => Promise<void>;
 };
 
-const metricsText = (alarms: number) => `# HELP lance_alarms_total Alarms raised, by code.
+const metrics = `# HELP lance_alarms_total Alarms raised, by code.
 # TYPE lance_alarms_total counter
-lance_alarms_total{code="${storeUnreachable}"} ${alarms}
+lance_alarms_total{code="${storeUnreachable}"} 1
 `;
 
 const limits = { requestTimeout: 10_000, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 };
@@ -30,29 +31,32 @@ export function createWaitingServer(address: Address): WaitingServer {
   };
   const server = createServer(limits, (request, response) => {
     const [path] = (request.url ?? '').split('?');
-    if (path === '/metrics') {
-      return answer(response, 200, 'text/plain; version=0.0.4; charset=utf-8', metricsText(said === null ? 0 : 1));
-    }
+    if (path === '/metrics') return answer(response, 200, 'text/plain; version=0.0.4; charset=utf-8', metrics);
     if (path === '/livez') return answer(response, 200, 'application/json', '{"status":"ok"}');
-    const body = { status: 'unavailable', code: said?.code, text: said?.message ?? 'the desk is starting' };
+    const body = { status: 'unavailable', code: said?.code, text: said?.message };
     // Webhooks and calls of the API are told to come again; only a reader of readiness is told why.
     answer(response, 503, 'application/json', JSON.stringify(path === '/readyz' ? body : { status: 'unavailable' }));
   });
   server.maxConnections = connectionLimit;
+  // Where the address was taken since it was checked, the server that follows says so.
+  server.on('error', () => undefined);
   return {
-    listen: async () => {
-      server.listen(address.port, address.host);
+    check: async () => {
+      const probe = createServer().listen(address.port, address.host);
       try {
-        await once(server, 'listening');
+        await once(probe, 'listening');
       } catch (error) {
         throw addressFault(address, addressSettings.common, error);
       }
+      probe.close();
+      await once(probe, 'close');
     },
     say: (fault) => {
+      if (said === null) server.listen(address.port, address.host);
       said = fault;
     },
     close: async () => {
-      if (!server.listening) return;
+      if (said === null) return;
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;
