@@ -24,6 +24,7 @@ import { type StorePlace, storePlaceOf } from './config/store-place.ts';
 import type { Economics } from './domain/policy.ts';
 import type { FlowSettings } from './origination/settings.ts';
 import type { PricingSettings } from './pricing/settings.ts';
+import { parseJson } from './rules/json.ts';
 import { type Contact, checkContacts } from './wire/bid.ts';
 
 type ServiceSettings = Omit<ServiceSection, 'accessToken' | 'tokenCommand'> & {
@@ -164,7 +165,9 @@ function readLayer(name: string, path: string, readFile: ReadFile, faults: strin
     faults.push(`${name}: the file ${path} holds no JSON object: write { … } around the sections`);
   } catch {
     // The parser's own message quotes the text, which may hold a secret.
-    faults.push(`${name}: the file ${path} is not valid JSON: look for a missing comma, quote or bracket`);
+    const found = parseJson(content);
+    const where = found.kind === 'malformed' ? found.text : 'look for a missing comma, quote or bracket';
+    faults.push(`${name}: the file ${path} is not valid JSON: ${where}`);
   }
   return {};
 }

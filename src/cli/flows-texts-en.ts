@@ -29,7 +29,7 @@ export const flowsEn: Texts['flows'] = {
   badFile: (path, problems) => `${path} is refused:\n${problems.map((text) => `  ${text}`).join('\n')}`,
   tooLong: (path, bytes, limit) =>
     `${path} has ${bytes} bytes, more than the ${limit} of the setting api.bodyLimitBytes.`,
-  unreadable: (path) => `${path} is no file with JSON in it.`,
+  unreadable: (path, why) => `${path} is no file with JSON in it. ${why}`.trimEnd(),
   badStep: (step, steps) => `${step} is no step of this kind of flow: ${steps.join(', ')}.`,
   labels: {
     phase: 'Phase',

@@ -30,7 +30,7 @@ export const flowsPt = {
     `${path} foi recusado:\n${problems.map((text) => `  ${text}`).join('\n')}`,
   tooLong: (path: string, bytes: number, limit: number) =>
     `${path} tem ${bytes} bytes, mais que os ${limit} da configuração api.bodyLimitBytes.`,
-  unreadable: (path: string) => `${path} não é um arquivo com JSON.`,
+  unreadable: (path: string, why: string) => `${path} não é um arquivo com JSON. ${why}`.trimEnd(),
   badStep: (step: string, steps: readonly string[]) => `${step} não é passo deste tipo de fluxo: ${steps.join(', ')}.`,
   labels: {
     phase: 'Fase',

@@ -11,7 +11,9 @@ import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { type OpenSealed, shownRecord } from '../origination/shown-flows.ts';
 import { transitions } from '../origination/transitions.ts';
+import { parseJson as locateFault } from '../rules/json.ts';
 import { parseJson } from '../wire/json.ts';
+import { issueTexts } from './schema-issues.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
@@ -206,20 +208,22 @@ function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown
   let text: string;
   try {
     text = world.readText(path);
-  } catch {
-    throw new Fault('configuration-invalid', flows.unreadable(path));
+  } catch (cause) {
+    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+    throw new Fault('configuration-invalid', flows.unreadable(path, why), cause);
   }
   const { bodyLimitBytes } = world.writing().api;
   const bytes = Buffer.byteLength(text);
   if (bytes > bodyLimitBytes) throw new Fault('configuration-invalid', flows.tooLong(path, bytes, bodyLimitBytes));
   const parsed = parseJson(text);
-  if (parsed.kind === 'malformed') throw new Fault('configuration-invalid', flows.unreadable(path));
+  if (parsed.kind === 'malformed') {
+    // This reader quotes nothing: the text names a worker.
+    const found = locateFault(text);
+    throw new Fault('configuration-invalid', flows.unreadable(path, found.kind === 'malformed' ? found.text : ''));
+  }
   const read = schema.safeParse(parsed.value);
   if (read.success) return read.data;
-  const problems = read.error.issues.map(
-    ({ path: at, code, message }) => `${at.join('.') || '/'}: ${code}, ${message}`,
-  );
-  throw new Fault('configuration-invalid', flows.badFile(path, problems));
+  throw new Fault('configuration-invalid', flows.badFile(path, issueTexts(read.error, parsed.value)));
 }
 
 /** Rejects with `not-allowed`, `not-found` or `not-acknowledged` as the front refuses. */

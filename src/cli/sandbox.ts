@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { Fault } from '../errors.ts';
 import { addressFault } from '../http/address.ts';
+import { parseJson } from '../rules/json.ts';
 import type { TestPerson } from '../sandbox/people.ts';
 import { modelRivals, readRecordedRates, recordedRivals } from '../sandbox/rivals.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
@@ -35,7 +36,9 @@ function readSettings(world: CommandWorld, text: string | undefined): SandboxSet
   try {
     overrides = text === undefined ? {} : JSON.parse(text);
   } catch (cause) {
-    throw new Fault('configuration-invalid', world.format.texts.sandbox.badSettings, cause);
+    const found = parseJson(text ?? '');
+    const where = found.kind === 'malformed' ? found.text : '';
+    throw new Fault('configuration-invalid', world.format.texts.sandbox.badSettings(where), cause);
   }
   return sandboxSettings(overrides);
 }

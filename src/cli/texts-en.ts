@@ -437,7 +437,7 @@ export const en: Texts = {
     waiting: (target) => `Waiting for ${target} …`,
     unreachable: (target) => `Nobody answers at ${target}; start lance run there or mend --target.`,
     badTarget: 'write a whole address, such as http://127.0.0.1:8080/webhooks/TOKEN',
-    badSettings: '--settings is not valid JSON.',
+    badSettings: (where) => `--settings is not valid JSON. ${where}`.trimEnd(),
     window: (seconds) => `Auctions last ${seconds} s; the desk's bidding.windowMs should be the same.`,
     summary: {
       requests: 'requests',

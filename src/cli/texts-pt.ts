@@ -451,7 +451,7 @@ export const pt = {
     waiting: (target: string) => `Esperando por ${target} …`,
     unreachable: (target: string) => `Ninguém responde em ${target}; inicie lance run ali ou corrija --target.`,
     badTarget: 'escreva um endereço inteiro, como http://127.0.0.1:8080/webhooks/TOKEN',
-    badSettings: '--settings não é JSON válido.',
+    badSettings: (where: string) => `--settings não é JSON válido. ${where}`.trimEnd(),
     window: (seconds: number) => `A janela dos leilões é de ${seconds} s; bidding.windowMs da mesa deve ser igual.`,
     summary: {
       requests: 'solicitações',

@@ -76,7 +76,8 @@ function probable(value: number, min: number, max: number, whole: boolean, unit:
 
 function number(unitName: UnitName, min: number, max: number, whole: boolean): Field<number> {
   const unit: Unit = units[unitName];
-  const wanted = `${whole ? 'a whole number' : 'a number'} from ${shown(min)} to ${shown(max)} (${unit.name})`;
+  const range = `${whole ? 'a whole number' : 'a number'} from ${shown(min)} to ${shown(max)}`;
+  const wanted = unitName === 'count' ? range : `${range} (${unit.name})`;
   return (value) => {
     if (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value))) {
       return bad(`is a text, not a number: write it without quotes; ${wanted} is needed`);
@@ -137,7 +138,7 @@ export function list<T>(field: Field<T>, min: number): Field<readonly T[]> {
     for (const [index, entry] of value.entries()) {
       const result = field(entry);
       if (result.kind === 'value') read.push(result.value);
-      else for (const { at, text } of result.faults) faults.push({ at: `[${index + 1}]${at}`, text });
+      else for (const { at, text } of result.faults) faults.push({ at: `[${index}]${at}`, text });
     }
     return faults.length > 0 ? { kind: 'faults', faults } : good(Object.freeze(read));
   };

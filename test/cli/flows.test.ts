@@ -47,7 +47,10 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const bad = file('bad.json', { cpf: '123', other: 1 });
   const refused = await lance(environment, 'withdrawals', 'start', '--file', bad, '--by', 'ana');
   assert.equal(refused.code, 78);
-  assert.match(refused.stderr, /cpf: invalid_format/);
+  assert.match(refused.stderr, /cpf: write a text of the form \/\^\\d\{11\}\$\/\n/);
+  assert.match(refused.stderr, /the file: take out what is not known here: other/);
+  const list = await lance(environment, 'withdrawals', 'start', '--file', file('list.json', []), '--by', 'ana');
+  assert.match(list.stderr, /the file: write an object/);
   assert.ok(!refused.stderr.includes('123'));
   const broken = await lance(
     environment,
@@ -58,7 +61,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
     '--by',
     'ana',
   );
-  assert.match(broken.stderr, /no file with JSON/);
+  assert.match(broken.stderr, /no file with JSON in it\. Line 1, column 9: /);
   assert.ok(!broken.stderr.includes(cpf));
 
   const long = file('long.json', { birthDay: 'x'.repeat(2_000_000) });

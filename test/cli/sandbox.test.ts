@@ -73,7 +73,7 @@ test('what is wrong with its options is named', async () => {
   ]);
   assert.deepEqual([settings.code, shape.code, target.code, rivals.code], [78, 78, 78, 78]);
   assert.match(settings.stderr, /windowMillis is not a setting/);
-  assert.match(shape.stderr, /--settings is not valid JSON/);
+  assert.match(shape.stderr, /--settings is not valid JSON\. Line 1, column 2: write a "key"/);
   assert.match(target.stderr, /--target: escreva um endereço inteiro/);
   assert.match(rivals.stderr, /ENOENT/);
 });

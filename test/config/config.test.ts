@@ -161,7 +161,7 @@ test('numbers in a wrong unit are refused with what was probably meant', () => {
           },
         },
       },
-      /quantiles\[1\]\.rateHundredths is 3\.32.*did you mean 332\?/,
+      /quantiles\[0\]\.rateHundredths is 3\.32.*did you mean 332\?/,
     ],
     [
       {
@@ -250,7 +250,11 @@ test('a file that is absent, broken or no object is one clear fault', () => {
   const absent = readConfig({ ...complete, LANCE_CONFIG: '/nowhere/at/all.json' }, readingOf());
   assert(absent.kind === 'refused');
   assertOneFault(absent.faults, /LANCE_CONFIG: the file \/nowhere\/at\/all\.json cannot be read \(ENOENT\)/);
-  assertOneFault(faultsOf(complete, '{'), /is not valid JSON/);
+  assertOneFault(faultsOf(complete, '{'), /is not valid JSON: Line 1, column 2: write a "key" in double quotes here/);
+  assertOneFault(
+    faultsOf(complete, '{\n  "http": { "port": 80 \n  "host": "x" }\n}'),
+    /Line 3, column 3: write a comma/,
+  );
   assertOneFault(faultsOf(complete, '[1]'), /holds no JSON object/);
   assertOneFault(faultsOf(complete, '{"__proto__": {"polluted": true}}'), /^__proto__ is not a section/);
   assertOneFault(faultsOf(complete, '{"http": {"__proto__": {"port": 1}}}'), /http\.__proto__ is not a setting/);
@@ -315,6 +319,6 @@ test('addresses of their own and trusted proxies come from the environment (defe
   );
   for (const wrong of ['proxy', '10.0.0.0/33', '10.0.0.0/8/8', '2001:db8::/129']) {
     const faults = faultsOf({ ...complete, LANCE_TRUSTED_PROXIES: wrong });
-    assertOneFault(faults, /LANCE_TRUSTED_PROXIES \(http\.trustedProxies\[1\]\) is not an address or a network/);
+    assertOneFault(faults, /LANCE_TRUSTED_PROXIES \(http\.trustedProxies\[0\]\) is not an address or a network/);
   }
 });

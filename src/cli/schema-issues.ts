@@ -1,0 +1,60 @@
+/** What a schema has against a value, in words: the field, what is wrong, what to write. Never the value, which may name a worker. */
+import type { z } from 'zod';
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object { … }',
+  record: 'an object { … }',
+  array: 'a list [ … ]',
+};
+
+const formats: Readonly<Record<string, string>> = {
+  date: 'a day such as 2026-11-30',
+  datetime: 'a time such as 2026-11-30T12:00:00Z',
+};
+
+function sizeOf(origin: string, bound: number | bigint, which: 'least' | 'most'): string {
+  const unit = origin === 'string' ? ' characters' : origin === 'array' ? ' entries' : '';
+  return `write at ${which} ${bound}${unit}`;
+}
+
+function remedyOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `write ${kinds[issue.expected] ?? issue.expected}`;
+    case 'invalid_format': {
+      const words = formats[issue.format];
+      if (words !== undefined) return `write ${words}`;
+      if (issue.format !== 'regex' || issue.pattern === undefined) return `write a text of the form ${issue.format}`;
+      // A pattern with a message of its own says it there.
+      return issue.message.startsWith('Invalid ') ? `write a text of the form ${issue.pattern}` : issue.message;
+    }
+    case 'too_small':
+      return sizeOf(issue.origin, issue.minimum, 'least');
+    case 'too_big':
+      return sizeOf(issue.origin, issue.maximum, 'most');
+    case 'unrecognized_keys':
+      return `take out what is not known here: ${issue.keys.join(', ')}`;
+    case 'invalid_value':
+      return `write one of ${issue.values.join(', ')}`;
+    case 'invalid_union': {
+      const choices = issue.errors.flat().flatMap((each) => (each.code === 'invalid_value' ? each.values : []));
+      return choices.length === 0 ? 'this is none of the forms that it may have' : `write one of ${choices.join(', ')}`;
+    }
+    default:
+      return issue.message;
+  }
+}
+
+/** One line for each: `account.branch: is missing; write a text`. The whole value is named `the file`. */
+export function issueTexts(error: z.ZodError, value: unknown): string[] {
+  return error.issues.map((issue) => {
+    const field = issue.path.length === 0 ? 'the file' : issue.path.join('.');
+    let at: unknown = value;
+    for (const part of issue.path) at = (at as Record<PropertyKey, unknown> | null | undefined)?.[part];
+    return `${field}: ${at === undefined ? 'is missing; ' : ''}${remedyOf(issue)}`;
+  });
+}
