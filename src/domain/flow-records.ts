@@ -33,6 +33,8 @@ export const flowSteps = [
   'cancel',
   'confirm',
   'deny',
+  'regenerate',
+  'accept',
   'simulation',
   'inclusion',
   'proposal',
@@ -76,6 +78,8 @@ export type FlowStarted = OfFlow & {
   requestHash: string;
   subject: FlowSubject;
   terms: FlowTerms | null;
+  /** A cancelled flow is begun once more; absent: it is the first beginning. */
+  again?: true;
   /** The whole order: what the operation's request is made of, and the worker's identity where a link has to be asked. */
   sealed: string;
 };
@@ -93,7 +97,9 @@ export type FlowAsked = OfFlow & {
   signedAt: EpochMs | null;
   /** Of `confirm`: the code under which the service goes on, where there is one. */
   requestCode: string | null;
-  /** Of `simulation` and `signers`: whose, as pseudonyms. */
+  /** Of `amend`: the link from now on, as a pseudonym; absent: it stays. */
+  linkKey?: string;
+  /** Of `simulation` and `signers`, and of `amend` with a link: whose, as pseudonyms. */
   personKeys: readonly string[];
   /** In clear only in records of earlier versions. */
   reason: string | null;

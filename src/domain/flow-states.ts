@@ -108,6 +108,8 @@ export type FlowState = {
   by: string | null;
   key: string | null;
   requestHash: string | null;
+  /** Under which keys it was begun before it was cancelled; absent: never. */
+  earlier?: readonly string[];
   startedAt: EpochMs;
   changedAt: EpochMs;
   subject: FlowSubject;
@@ -136,6 +138,8 @@ export type FlowState = {
   expected: ExpectedLoan | null;
   note: CreditNote | null;
   differences: readonly NoteDifference[];
+  /** Who took the note as it is, although its figures are not ours; absent or null: nobody. */
+  noteAccepted?: { by: string; at: EpochMs } | null;
   signature: { signedAt: EpochMs; sealed: string } | null;
   /** Of a withdrawal. */
   proposalCode: string | null;

@@ -38,7 +38,7 @@ const day = isA(
   (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(value)),
 );
 const scalar = isA('a text, a number, true, false or null', (value) => value === null || typeof value !== 'object');
-const maybeSent = isA('true', (value) => value === true);
+const isTrue = isA('true', (value) => value === true);
 
 function oneOf(...words: readonly string[]): Shape {
   return isA(`one of ${words.join(', ')}`, (value) => words.includes(value as string));
@@ -241,7 +241,7 @@ const auctionRecord = byName('kind', {
     ...ofRequest,
     code: id,
     claimId: nullable(id),
-    maybeSent: added(maybeSent),
+    maybeSent: added(isTrue),
     reasons,
     trace: nullable(trace),
   }),
@@ -342,12 +342,12 @@ const slot = isA('an operation and its number', (value) => typeof value === 'str
 const flowRecord = byName('kind', {
   started: object({
     ...ofFlow,
-    ...{ flow: oneOf('contract', 'renegotiation', 'withdrawal'), ...order, subject, terms },
+    ...{ flow: oneOf('contract', 'renegotiation', 'withdrawal'), ...order, subject, terms, again: added(isTrue) },
   }),
   asked: object({
     ...{ ...ofFlow, stepId: text, by: text, step: oneOf(...flowSteps), requestHash: text, terms },
     ...{ signedAt: nullable(time), requestCode: nullable(text), personKeys: texts },
-    ...{ reason: nullable(text), sealed: nullable(text), sealedReason: added(text) },
+    ...{ reason: nullable(text), sealed: nullable(text), sealedReason: added(text), linkKey: added(text) },
   }),
   intended: object({
     ...{ ...ofFlow, intentId: id, instance: id, operation, slot, idempotencyKey: nullable(id), path: id },

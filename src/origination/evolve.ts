@@ -106,7 +106,7 @@ export function evolveAgain(
 function fold(state: FlowState, record: FlowLifeRecord, settings: FlowSettings): FlowState {
   switch (record.kind) {
     case 'started':
-      return stray(state);
+      return record.again === true && state.phase === 'cancelled' ? begunAgain(state, record) : stray(state);
     case 'asked':
       return takeStep(state, record, settings);
     case 'intended':
@@ -184,11 +184,21 @@ const nobody = {
   strays: 0,
 } as const;
 
+/** Keys of earlier beginnings: the oldest go first. */
+const earlierKept = 50;
+
 const firstPhases = { contract: 'waiting-proposal', renegotiation: 'preparing', withdrawal: 'started' } as const;
 
 function begun({ flowId, at, flow, by, key, requestHash, subject, terms, sealed }: FlowStarted): FlowState {
   const phase = firstPhases[flow];
   return { ...nobody, flowId, flow, phase, startedAt: at, changedAt: at, by, key, requestHash, subject, terms, sealed };
+}
+
+/** What the service may still tell of the contract that was cancelled is known by its codes. */
+function begunAgain(state: FlowState, record: FlowStarted): FlowState {
+  const { startedAt, steps, codes, generations, strays } = state;
+  const earlier = [...(state.earlier ?? []), state.key ?? ''].slice(-earlierKept);
+  return { ...begun(record), startedAt, steps, codes, generations, strays, earlier, begun: state.begun + 1 };
 }
 
 function bodyOf({ requestCode, sealed }: FlowTold): SealedWords {
@@ -250,8 +260,19 @@ function takeStep(state: FlowState, record: FlowAsked, settings: FlowSettings): 
         breaches: [],
         errors: [],
       };
-      const { terms, sealed } = record;
-      return { ...amended, terms: terms ?? state.terms, sealed: sealed ?? state.sealed, marginAsks: null };
+      const { terms, sealed, linkKey, personKeys } = record;
+      const { subject } = state;
+      const about =
+        linkKey === undefined
+          ? subject
+          : { ...subject, linkKey, workerKey: subject.workerKey ?? personKeys[0] ?? null };
+      return {
+        ...amended,
+        subject: about,
+        terms: terms ?? state.terms,
+        sealed: sealed ?? state.sealed,
+        marginAsks: null,
+      };
     }
     case 'sign': {
       const signed = {
@@ -265,6 +286,10 @@ function takeStep(state: FlowState, record: FlowAsked, settings: FlowSettings): 
     }
     case 'cancel':
       return { ...move(state, 'cancel')!, steps: entry('done') };
+    case 'regenerate':
+      return { ...anew(move(state, 'regenerate')!), steps: entry('done'), marginAsks: null };
+    case 'accept':
+      return { ...move(state, 'accept')!, steps: entry('done'), noteAccepted: { by, at } };
     case 'confirm':
       return confirm({ ...state, steps: entry('done') }, record);
     case 'deny':
@@ -385,7 +410,7 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
   if (noted === null) return stray(state);
   const dated = state.generatedAt === null ? generated(noted, state.operation?.intent?.at ?? record.at) : noted;
   const known = { ...settled(dated), ...codeOf(dated, record.requestCode) };
-  return { ...known, note, differences: differencesOf(state.expected, note), errors: [] };
+  return { ...known, note, differences: differencesOf(state.expected, note), noteAccepted: null, errors: [] };
 }
 
 /** The event says what the answer did not. */
@@ -411,8 +436,13 @@ function turn(state: FlowState): FlowState {
   const moved = move(state, 'turned');
   if (moved === null) return stray(state);
   const sign = state.steps.findLast(({ step }) => step === 'sign');
-  const again: FlowState = {
-    ...moved,
+  const again = anew(moved);
+  return sign?.outcome === 'pending' ? markStep(again, sign.stepId, 'withheld') : again;
+}
+
+function anew(state: FlowState): FlowState {
+  return {
+    ...state,
     begun: state.begun + 1,
     requestCode: null,
     endorsementCode: null,
@@ -420,9 +450,9 @@ function turn(state: FlowState): FlowState {
     expected: null,
     note: null,
     differences: [],
+    noteAccepted: null,
     signature: null,
     breaches: [],
     errors: [],
   };
-  return sign?.outcome === 'pending' ? markStep(again, sign.stepId, 'withheld') : again;
 }

@@ -32,6 +32,7 @@ import {
 import type { FlowStore } from './ports.ts';
 import {
   type ContractOrder,
+  type LinkAsk,
   prepareOperation,
   type RenegotiationOrder,
   readStored,
@@ -123,11 +124,16 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       return refusal('conflict', state.key === key ? 'key-reused' : 'flow-exists', 'Idempotency-Key', text);
     };
     const known = await stateOf(flowId);
-    if (known !== null) return answer(known, false);
-    const breaches = await breachesOf(evolve(null, record, settings)!);
+    if (known?.earlier?.includes(key)) {
+      return refusal('conflict', 'key-reused', 'Idempotency-Key', 'this key began it before; use a new one');
+    }
+    const isAgain = known?.phase === 'cancelled' && known.frozen === undefined && known.key !== key;
+    if (known !== null && !isAgain) return answer(known, false);
+    const written: FlowStarted = isAgain ? { ...record, again: true } : record;
+    const breaches = await breachesOf(evolve(known, written, settings)!);
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
-    await world.append([{ topic: 'flows', key: flowId, record }]);
-    const state = await folded(flowId, () => true);
+    await world.append([{ topic: 'flows', key: flowId, record: written }]);
+    const state = await folded(flowId, (next) => next.phase !== 'cancelled' || next.key === key);
     return state === null ? notFolded() : answer(state, true);
   }
 
@@ -308,6 +314,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         return { ...base, signedAt: asked.signedAt, sealed: seal(asked.content) };
       case 'cancel':
       case 'deny':
+      case 'regenerate':
+      case 'accept':
         return { ...base, sealedReason: sealReason(asked.reason) };
       case 'confirm': {
         const operation = state.operation?.operation;
@@ -342,10 +350,41 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   function amendment(
     state: FlowState,
     base: FlowAsked,
-    { contract, renegotiation }: Extract<StepAsked, { step: 'amend' }>,
+    asked: Extract<StepAsked, { step: 'amend' }>,
   ): FlowAsked | FrontResult {
+    const { authorisationNumber } = asked;
     const place = sealedPlaces.flowOrder(state.flowId);
-    const order = readStored(vault.open(place, state.sealed!)) as ContractOrder & RenegotiationOrder;
+    const stored = readStored(vault.open(place, state.sealed!)) as ContractOrder & RenegotiationOrder;
+    const named = asked.link ?? linkNamed(stored.link);
+    if (named === null && authorisationNumber !== undefined) {
+      return refusal('breach', 'link-known', 'link', 'the flow knows no link yet; name it together with the number');
+    }
+    const { workerKey } = state.subject;
+    if (asked.link !== undefined && workerKey !== null && workerKeyOf(vault, asked.link.cpf) !== workerKey) {
+      return refusal(
+        'breach',
+        'link-of-worker',
+        'link',
+        'the link belongs to another worker; name one of the same worker',
+      );
+    }
+    if (named !== null && (asked.link !== undefined || authorisationNumber !== undefined)) {
+      const known = stored.link?.authorisationNumber ?? null;
+      const link = linkOf({ ...named, authorisationNumber: authorisationNumber ?? known });
+      const order = withLink(stored, link, asked.link !== undefined);
+      const about = { linkKey: keyOfLink(link.identity)!, personKeys: [workerKeyOf(vault, named.cpf)] };
+      return amended(state, { ...base, ...about, sealed: vault.seal(place, JSON.stringify(order)) }, order, asked);
+    }
+    return amended(state, base, stored, asked);
+  }
+
+  function amended(
+    state: FlowState,
+    base: FlowAsked,
+    order: ContractOrder & RenegotiationOrder,
+    { contract, renegotiation }: Extract<StepAsked, { step: 'amend' }>,
+  ): FlowAsked {
+    const place = sealedPlaces.flowOrder(state.flowId);
     if (state.flow === 'contract' && contract !== undefined) {
       const whole: ContractRequest = { ...contract, requestId: state.subject.requestId! };
       const amended: ContractOrder = { ...order, contract: whole };
@@ -357,10 +396,28 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const terms = renegotiationTerms(whole, state.terms?.installmentCents ?? null);
       return { ...base, terms, sealed: vault.seal(place, JSON.stringify(amended)) };
     }
-    return { ...base, terms: null, sealed: null };
+    return base;
   }
 
   return { startContract, startRenegotiation, startWithdrawal, ask };
+}
+
+type Named = Omit<NonNullable<ContractAsked['link']>, 'authorisationNumber'>;
+
+/** Null: there is none, or not all of it is known. */
+function linkNamed(link: LinkAsk | null): Named | null {
+  if (link === null) return null;
+  const { cpf, registration, employerId, employerIdType } = link.identity;
+  if (cpf === null || registration === null || employerId === null || employerIdType === null) return null;
+  return { cpf, registration, employerId, employerIdType };
+}
+
+/** What was said of another link is said no more. A renegotiation names its link to the service. */
+function withLink<T extends ContractOrder & RenegotiationOrder>(order: T, link: LinkAsk, isNew: boolean): T {
+  if (!isNew) return { ...order, link };
+  const named = linkNamed(link)!;
+  if (order.renegotiation === undefined) return { ...order, link };
+  return { ...order, link, linkValid: null, renegotiation: { ...order.renegotiation, ...named } };
 }
 
 function notFolded(): FrontResult {

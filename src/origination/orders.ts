@@ -39,9 +39,11 @@ export type StepAsked =
       step: 'amend';
       contract?: Omit<ContractRequest, 'requestId'>;
       renegotiation?: Pick<RenegotiationRequest, 'installments' | 'rateHundredths'>;
+      link?: Omit<LinkNamed, 'authorisationNumber'>;
+      authorisationNumber?: string;
     }
   | { step: 'sign'; signedAt: EpochMs; content: Record<string, unknown> }
-  | { step: 'cancel' | 'deny'; reason: string }
+  | { step: 'cancel' | 'deny' | 'regenerate' | 'accept'; reason: string }
   | { step: 'confirm'; reason: string; requestCode: string | null }
   | { [O in keyof StepRequests]: { step: O; request: StepRequests[O] } }[keyof StepRequests];
 

@@ -77,9 +77,15 @@ function namesNobody(record: FlowRecord): Record<string, unknown> {
 function factsOf(record: FlowRecord): Record<string, unknown> {
   switch (record.kind) {
     case 'started': {
-      const { flow, by, terms, subject } = record;
+      const { flow, by, terms, subject, again } = record;
       const { requestId, closedContract, rateLimitHundredths } = subject;
-      return { flow, by, terms, subject: { requestId, closedContract, rateLimitHundredths } };
+      return {
+        flow,
+        by,
+        terms,
+        ...(again ? { again } : {}),
+        subject: { requestId, closedContract, rateLimitHundredths },
+      };
     }
     case 'asked': {
       const { by, step, terms, signedAt, requestCode } = record;

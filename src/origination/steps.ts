@@ -12,8 +12,12 @@ function isBusy(state: FlowState): boolean {
 export function allowsStep(state: FlowState, step: FlowStep): boolean {
   if (state.flow === 'event' || state.frozen !== undefined) return false;
   if (step === 'confirm' || step === 'deny') return state.operation?.status === 'unclear';
+  if (step === 'accept' && (state.differences.length === 0 || state.noteAccepted)) return false;
   const row = transitions[state.flow][state.phase] ?? {};
-  return row[step] !== undefined && !((isOperation(step) || step === 'cancel' || step === 'amend') && isBusy(state));
+  return (
+    row[step] !== undefined &&
+    !((isOperation(step) || step === 'cancel' || step === 'amend' || step === 'regenerate') && isBusy(state))
+  );
 }
 
 export function nextSteps(state: FlowState): readonly FlowStep[] {

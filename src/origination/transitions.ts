@@ -25,7 +25,9 @@ type LoanTrigger =
   | 'sign'
   | 'cancel'
   | 'confirm'
-  | 'deny';
+  | 'deny'
+  | 'regenerate'
+  | 'accept';
 /** Of a withdrawal: an operation was accepted. It may be asked for exactly where it is named. */
 export type FlowTrigger = LoanTrigger | FlowOperation | 'claimed-by';
 
@@ -58,14 +60,20 @@ function generation(noted: FlowPhase): Partial<Record<FlowPhase, Row>> {
       confirm: 'awaiting-note',
       deny: 'preparing',
     },
-    'awaiting-note': { noted, 'note-failed': 'refused' },
+    'awaiting-note': { noted, 'note-failed': 'refused', regenerate: 'preparing', cancel: 'cancelled' },
     refused: { amend: 'preparing', cancel: 'cancelled', accepted: 'awaiting-note', noted },
     cancelled: {},
   };
 }
 
 const endorsement: Partial<Record<FlowPhase, Row>> = {
-  'awaiting-signature': { sign: 'signed', turned: 'preparing', cancel: 'cancelled' },
+  'awaiting-signature': {
+    sign: 'signed',
+    turned: 'preparing',
+    regenerate: 'preparing',
+    accept: 'awaiting-signature',
+    cancel: 'cancelled',
+  },
   signed: { intended: 'endorsing', withheld: 'awaiting-signature', turned: 'preparing', cancel: 'cancelled' },
   endorsing: {
     accepted: 'endorsed',
@@ -86,6 +94,7 @@ const endorsement: Partial<Record<FlowPhase, Row>> = {
   'endorsement-refused': {
     sign: 'signed',
     turned: 'preparing',
+    regenerate: 'preparing',
     cancel: 'cancelled',
     accepted: 'endorsed',
     'told-done': 'endorsed',
@@ -110,7 +119,7 @@ export const transitions: Readonly<Record<FlowKind, Partial<Record<FlowPhase, Ro
     ...endorsement,
     failed: { proposed: 'preparing' },
   },
-  renegotiation: { ...generation('renegotiated'), renegotiated: {} },
+  renegotiation: { ...generation('renegotiated'), renegotiated: { accept: 'renegotiated' } },
   withdrawal: {
     started: { simulation: 'simulated', cancel: 'cancelled' },
     simulated: { simulation: 'simulated', inclusion: 'included', cancel: 'cancelled' },
@@ -154,6 +163,8 @@ export function isOperation(step: FlowStep): step is FlowStep & FlowOperation {
     case 'cancel':
     case 'confirm':
     case 'deny':
+    case 'regenerate':
+    case 'accept':
       return false;
     default:
       return step satisfies never;

@@ -108,7 +108,8 @@ test('the operator API', async (context) => {
       ({ phase }) => phase === 'awaiting-signature',
     );
     if (early.status !== 202) assert.equal(problemOf(early).errors[0]?.rule, 'step-allowed');
-    assert.deepEqual(waiting.nextSteps, ['sign', 'cancel']);
+    const differs = waiting.differences.length > 0;
+    assert.deepEqual(waiting.nextSteps, ['sign', 'cancel', 'regenerate', ...(differs ? ['accept'] : [])]);
     const body = {
       signedAt: new Date().toISOString(),
       // Biometrics are long; the largest body is stated in the description.

@@ -158,6 +158,44 @@ test('a note of a contract that counts no more changes nothing; one told twice i
   assert.deepEqual({ ...real.state(), strays: 0 }, { ...before, strays: 0 });
 });
 
+test('a note that does not come, or is not to be signed, is asked for anew; an old note changes nothing then (line 14)', () => {
+  const real = createFlowWorld(started('contract'));
+  real.settle();
+  assert.deepEqual([phaseOf(real), nextSteps(real.state())], ['awaiting-note', ['cancel', 'regenerate']]);
+  real.append(asked('c-374', 'regenerate', 'r1', real.world.now));
+  real.settle();
+  assert.deepEqual([phaseOf(real), real.executed.length, real.state().generations], ['awaiting-note', 2, 2]);
+  const [old, fresh] = real.events;
+  real.append(old!);
+  assert.equal(phaseOf(real), 'awaiting-note');
+  real.append(fresh!);
+  assert.equal(phaseOf(real), 'awaiting-signature');
+  assert.ok(real.state().differences.length > 0);
+  assert.deepEqual(nextSteps(real.state()), ['sign', 'cancel', 'regenerate', 'accept']);
+  real.append(asked('c-374', 'accept', 'a1', real.world.now));
+  assert.deepEqual(real.state().noteAccepted, { by: 'ana', at: real.world.now });
+  assert.deepEqual(nextSteps(real.state()), ['sign', 'cancel', 'regenerate']);
+  real.append(asked('c-374', 'regenerate', 'r2', real.world.now));
+  assert.deepEqual([phaseOf(real), real.state().noteAccepted, real.state().note], ['preparing', null, null]);
+});
+
+test('a cancelled flow begins again: nothing of before is taken for it, and it goes its whole way (line 13)', () => {
+  const real = createFlowWorld(started('contract'));
+  real.settle();
+  real.append(asked('c-374', 'cancel', 'x1', real.world.now));
+  const again = { ...started('contract', goodTerms, real.world.now + 1), key: 'second', requestHash: 'h2' };
+  real.append(again);
+  assert.equal(phaseOf(real), 'cancelled', 'only a beginning that says so');
+  real.append({ ...again, again: true });
+  assert.deepEqual([phaseOf(real), real.state().key, real.state().earlier], ['waiting-proposal', 'second', ['start']]);
+  real.settle();
+  deliverAll(real);
+  assert.equal(phaseOf(real), 'awaiting-signature');
+  assert.deepEqual([real.executed.length, real.state().requestCode], [2, 'code-2']);
+  real.append({ ...again, key: 'third', again: true });
+  assert.equal(real.state().key, 'second', 'only a cancelled one');
+});
+
 test('a renegotiation may cost 4.98, a contract stays below it and below its bid', () => {
   const withheldBy = (flow: 'contract' | 'renegotiation', rateHundredths: number) => {
     const real = createFlowWorld(started(flow, { ...goodTerms, rateHundredths }));

@@ -6,6 +6,7 @@ import type { FlowState } from '../../src/domain/flow-states.ts';
 import type { CallbackRecord } from '../../src/domain/records.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import { stepAsked } from '../../src/http/api/requests.ts';
+import { stepBodies } from '../../src/http/api/schemas.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { shownErrors } from '../../src/origination/shown-flows.ts';
 import { linkKeyOf, workerKeyOf } from '../../src/wire/identity.ts';
@@ -111,6 +112,58 @@ test('the first query about a worker is not sent without the number of the autho
   const later = await flowOf('503', null);
   await eventually(() => queries.some(({ authorisationNumber }) => authorisationNumber === null));
   assert.equal((await state(later))!.phase, 'preparing');
+});
+
+test('a corrected link and a new NSU are asked with; a link of another worker is refused (line 13)', async (context) => {
+  const { front, world, won, queries, state, reaches } = await startFlowHouse(context);
+  world.answerToQuery = () => ({
+    ...{ kind: 'refused', reason: 'authorisation-expired', response: { status: 422, body: '' } },
+  });
+  won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated(), proposed()));
+  const flowId = `c-${requestId}`;
+  await front.startContract({ by: 'ana', key: 'k1' }, orderOf(requestId));
+  await reaches(flowId, 'withheld');
+  const { authorisationNumber: _, ...link } = orderOf(requestId).link!;
+  const foreign = await front.ask(
+    flowId,
+    { by: 'ana', key: 'f' },
+    { step: 'amend', link: { ...link, cpf: '11144477735' } },
+  );
+  assert(foreign.kind === 'refused' && foreign.breaches[0]!.rule === 'link-of-worker');
+  const amended = async (key: string, body: object) => {
+    const asked = stepAsked('amend', stepBodies.amend.parse(body));
+    const before = queries.length;
+    assert.equal((await front.ask(flowId, { by: 'ana', key }, asked)).kind, 'taken');
+    await eventually(() => queries.length > before);
+    await reaches(flowId, 'withheld');
+    const { identity, authorisationNumber } = queries.at(-1)!;
+    return [identity.registration, authorisationNumber];
+  };
+  assert.deepEqual(await amended('n', { authorisationNumber: '0990022' }), ['M-77', '990022']);
+  assert.deepEqual(await amended('l', { link: { ...link, registration: 'M-78' } }), ['M-78', '990022']);
+  const { cpf, employerIdType, employerId } = link;
+  assert.equal((await state(flowId))!.subject.linkKey, linkKeyOf(plainVault, cpf, 'M-78', employerIdType, employerId));
+});
+
+test('a cancelled flow is begun again under a new key, once; the keys of before begin nothing (line 13)', async (context) => {
+  const { front, won, state, reaches } = await startFlowHouse(context);
+  won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated(), proposed()));
+  const flowId = `c-${requestId}`;
+  const start = (key: string) => front.startContract({ by: 'ana', key }, orderOf(requestId));
+  const cancel = (key: string) => front.ask(flowId, { by: 'ana', key }, { step: 'cancel', reason: 'wrong link' });
+  await start('k1');
+  await reaches(flowId, 'preparing');
+  const early = await start('k2');
+  assert(early.kind === 'refused' && early.breaches[0]!.rule === 'flow-exists');
+  assert.equal((await cancel('x1')).kind, 'taken');
+  assert.equal((await start('k1')).kind, 'known');
+  assert.equal((await start('k2')).kind, 'taken');
+  assert.equal((await start('k2')).kind, 'known');
+  await reaches(flowId, 'preparing');
+  assert.equal((await cancel('x2')).kind, 'taken');
+  const reused = await start('k1');
+  assert(reused.kind === 'refused' && reused.breaches[0]!.rule === 'key-reused');
+  assert.deepEqual((await state(flowId))!.earlier, ['k1']);
 });
 
 const goodLink = {

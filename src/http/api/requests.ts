@@ -42,14 +42,18 @@ export function withdrawalAsked(body: z.infer<typeof withdrawalBody>): Withdrawa
 type Bodies = { [S in keyof typeof stepBodies]: z.infer<(typeof stepBodies)[S]> };
 
 const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } = {
-  amend: ({ contract, renegotiation }) => ({
+  amend: ({ contract, renegotiation, link, authorisationNumber }) => ({
     step: 'amend',
     ...(contract === undefined ? {} : { contract: given(contract) }),
     ...(renegotiation === undefined ? {} : { renegotiation }),
+    ...(link === undefined ? {} : { link }),
+    ...(authorisationNumber === undefined ? {} : { authorisationNumber }),
   }),
   sign: ({ signedAt, content }) => ({ step: 'sign', signedAt: Date.parse(signedAt), content }),
   cancel: ({ reason }) => ({ step: 'cancel', reason }),
   deny: ({ reason }) => ({ step: 'deny', reason }),
+  regenerate: ({ reason }) => ({ step: 'regenerate', reason }),
+  accept: ({ reason }) => ({ step: 'accept', reason }),
   confirm: ({ reason, requestCode }) => ({ step: 'confirm', reason, requestCode: requestCode ?? null }),
   simulation: ({ balanceAlone, ...body }) => ({
     step: 'simulation',

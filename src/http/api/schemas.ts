@@ -126,6 +126,10 @@ export const stepBodies = {
   amend: z.strictObject({
     contract: z.strictObject(contractTerms).optional(),
     renegotiation: z.strictObject({ installments: term, rateHundredths: rate }).optional(),
+    link: linkSchema.optional().describe('the corrected link of the same worker; it is asked for its margin again'),
+    authorisationNumber: authorisationNumber.describe(
+      "a new NSU of the worker's authorisation, for the link named here or the one that the flow has",
+    ),
   }),
   sign: z.strictObject({ signedAt: instant, content: anything }),
   cancel: z.strictObject({ reason: long }),
@@ -134,6 +138,8 @@ export const stepBodies = {
     requestCode: short.optional().describe('the code that the service gave it'),
   }),
   deny: z.strictObject({ reason: long }),
+  regenerate: z.strictObject({ reason: long }),
+  accept: z.strictObject({ reason: long }),
   simulation: z.strictObject({
     balanceCents: cents.optional(),
     balanceAlone: z
@@ -201,11 +207,14 @@ export const stepBodies = {
 } as const satisfies Record<(typeof flowSteps)[number], z.ZodType>;
 
 export const stepTexts: Readonly<Record<(typeof flowSteps)[number], string>> = {
-  amend: 'Change the terms where a rule or the service stands in the way',
+  amend: 'Change terms, link or authorisation where a rule or the service stands in the way',
   sign: "Hand in the worker's signature; the endorsement follows",
   cancel: 'End it where it stands',
   confirm: 'Say that an unclear operation was done, as seen at the service',
   deny: 'Say that an unclear operation was not done, as seen at the service',
+  regenerate:
+    'Generate it again: the note does not come, or is not to be signed; what was generated before counts no more',
+  accept: 'Take the credit note as it is, although its figures are not ours',
   simulation: 'Simulate several periods',
   inclusion: 'Include the proposal',
   proposal: 'Ask where the proposal stands',
@@ -249,6 +258,10 @@ export const flowSchema = z.object({
   differences: z
     .array(z.object({ field: z.string(), ours: z.number(), theirs: z.number() }))
     .describe('figures of the credit note that our own arithmetic does not confirm'),
+  noteAccepted: z
+    .object({ by: z.string(), at: time })
+    .nullable()
+    .describe('who took the note as it is, although figures of it differ'),
   breaches: z.array(error),
   errors: z.array(z.string()),
   steps: z.array(z.object({ stepId: z.string(), step: z.string(), by: z.string(), at: time, outcome: z.string() })),

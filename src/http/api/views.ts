@@ -40,6 +40,7 @@ export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flo
     generatedAt: state.generatedAt,
     note,
     differences: [...state.differences],
+    noteAccepted: state.noteAccepted ?? null,
     breaches: [...state.breaches],
     errors: [...shownErrors(state, open)],
     steps: steps.map(({ stepId, step, by, at, outcome }) => ({ stepId, step, by, at, outcome })),
