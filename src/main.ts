@@ -609,6 +609,7 @@ const program = new Command('lance')
   .configureOutput({
     writeOut: (text) => writePrintable(process.stdout, text),
     writeErr: (text) => writePrintable(process.stderr, text),
+    outputError: (text, write) => write(format.texts.parsing.error(text)),
   });
 
 program

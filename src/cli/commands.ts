@@ -1,5 +1,5 @@
 /** The commands that people type beside `run` and `demo`: their names, options, help and examples. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Argument, type Command, Help, InvalidArgumentError, Option } from 'commander';
 import { phases } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { type BreakEven, breakEvenNames } from '../impact/learn.ts';
@@ -84,11 +84,15 @@ function readersOf({
 
 /** Texts of help in the language asked for, also for the commands that stand already. */
 function translateHelp(program: Command, world: CommandWorld): void {
-  const { help, badLanguage } = world.format.texts;
+  const { help, badLanguage, parsing } = world.format.texts;
+  const plain = new Help();
   const titles: Readonly<Record<string, string>> = help.titles;
   const configuration = {
     styleTitle: (title: string) => titles[title] ?? title,
     subcommandTerm: (command: Command) => command.name(),
+    optionDescription: (option: Option) => parsing.beside(plain.optionDescription(option)),
+    argumentDescription: (argument: Argument) => parsing.beside(plain.argumentDescription(argument)),
+    commandUsage: (command: Command) => parsing.usage(plain.commandUsage(command)),
   };
   program
     .description(help.about)

@@ -456,5 +456,6 @@ export const en: Texts = {
   rules: rulesEn,
   flows: flowsEn,
   letters: lettersEn,
+  parsing: { error: (text) => text, beside: (text) => text, usage: (text) => text },
   badLanguage: (value) => `LANCE_LANG is "${value}": write pt or en.`,
 };

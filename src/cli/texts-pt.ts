@@ -8,6 +8,7 @@ import { learnPt } from './learn-texts-pt.ts';
 import { lettersPt } from './letters-texts-pt.ts';
 import { movePt } from './move-texts-pt.ts';
 import { pagePt } from './page-texts-pt.ts';
+import { parsingPt } from './parsing-texts-pt.ts';
 import { performancePt } from './performance-texts-pt.ts';
 import { quotePt } from './quote-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
@@ -470,5 +471,6 @@ export const pt = {
   rules: rulesPt,
   flows: flowsPt,
   letters: lettersPt,
+  parsing: parsingPt,
   badLanguage: (value: string) => `LANCE_LANG é "${value}": escreva pt ou en.`,
 };

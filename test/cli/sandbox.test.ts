@@ -106,3 +106,28 @@ test('every command helps, with an example, in the language asked for', async ()
   assert.equal(wrong.code, 78);
   assert.match(wrong.stderr, /LANCE_LANG é "xx": escreva pt ou en/);
 });
+
+test('what is mistyped is said in the language asked for, and so is what help adds', async () => {
+  const say = async (...words: string[]) => {
+    const { code, stdout, stderr } = await lance({}, ...words);
+    return { code, said: `${stdout}${stderr}` };
+  };
+  const [missing, wrong, choice, option, help, english] = await Promise.all([
+    say('pause', '--reason', 'x'),
+    say('bids', 'list', '--limit', 'x'),
+    say('bids', 'list', '--state', 'x'),
+    say('bids', 'list', '--limt', '3'),
+    say('bids', 'list', '--help'),
+    say('--lang', 'en', 'pause', '--reason', 'x'),
+  ]);
+  assert.deepEqual([missing.code, wrong.code, choice.code, option.code, help.code], [1, 1, 1, 1, 0]);
+  assert.equal(missing.said, "erro: falta a opção obrigatória '--by <name>'\n");
+  assert.match(wrong.said, /^erro: o valor 'x' da opção '--limit <n>' não serve: \S/);
+  assert.match(choice.said, /não serve: escreva um destes: .*lost/);
+  assert.equal(option.said, "erro: opção desconhecida '--limt'\n(seria --limit?)\n");
+  assert.match(help.said, /^Uso: lance bids list \[opções\]/);
+  assert.match(help.said, /\(padrão: 50\)/);
+  assert.match(help.said, /\(opções:\s+"/);
+  assert.doesNotMatch(help.said, /default|choices|options/);
+  assert.equal(english.said, "error: required option '--by <name>' not specified\n");
+});
