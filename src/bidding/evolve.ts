@@ -42,6 +42,8 @@ export function evolve(state: RequestState | null, record: AuctionRecord, settin
       return freeze(known, record.at, record.problem);
     case 'unfrozen':
       return thaw(known, record, settings);
+    case 'worker-read':
+      return known;
     default:
       return live(known, record, settings);
   }

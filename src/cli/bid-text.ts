@@ -272,6 +272,8 @@ function historyText(record: AuctionRecord, format: Format): string {
     case 'frozen':
     case 'unreadable':
       return `${word}: ${record.problem}`;
+    case 'worker-read':
+      return `${word}: ${record.by}, ${record.reason}`;
     case 'unfrozen':
       return `${word} (${record.action}): ${record.by}, ${record.reason}`;
     default:

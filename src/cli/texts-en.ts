@@ -308,6 +308,7 @@ export const en: Texts = {
     contemplated: 'contemplated',
     proposed: 'proposal included',
     resolved: 'resolved',
+    'worker-read': 'worker shown',
     frozen: 'frozen',
     unfrozen: 'released from the freeze',
     unreadable: 'record that cannot be processed',

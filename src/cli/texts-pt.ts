@@ -314,6 +314,7 @@ export const pt = {
     contemplated: 'contemplada',
     proposed: 'proposta incluída',
     resolved: 'encerrada',
+    'worker-read': 'trabalhador mostrado',
     frozen: 'congelada',
     unfrozen: 'descongelada',
     unreadable: 'registro que não pode ser processado',

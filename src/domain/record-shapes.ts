@@ -264,6 +264,7 @@ const auctionRecord = byName('kind', {
     by: text,
     reason: text,
   }),
+  'worker-read': object({ ...ofRequest, by: text, reason: text }),
   frozen: object({ ...ofRequest, problem: text }),
   unreadable: object({ ...ofRequest, problem: text }),
   unfrozen: object({ ...ofRequest, ...thaw }),

@@ -102,6 +102,9 @@ type Frozen = OfRequest & { kind: 'frozen'; problem: string };
 export type ThawAction = 'retry' | 'cancel';
 export type Unfrozen = OfRequest & { kind: 'unfrozen'; action: ThawAction; by: string; reason: string };
 
+/** Somebody was shown who the worker of a won bid is. Changes nothing. */
+type WorkerRead = OfRequest & { kind: 'worker-read'; by: string; reason: string };
+
 /**
  * Stands where the log has a record whose content cannot be read; written only where a desk that has one is moved. Folded, it
  * freezes what its key names.
@@ -111,7 +114,7 @@ type Unreadable = { kind: 'unreadable'; at: EpochMs; problem: string };
 /** What a request's own history consists of. */
 export type LifeRecord = Requested | Claimed | Passed | Answered | Ended | Contemplated | Proposed | Resolved;
 type FreezeRecord = Frozen | Unfrozen | (Unreadable & { requestId: RequestId });
-export type AuctionRecord = LifeRecord | FreezeRecord;
+export type AuctionRecord = LifeRecord | FreezeRecord | WorkerRead;
 
 /** A bank credit note as the service generated it. Percentages are the service's own, not rounded by us; null: it did not say. */
 export type CreditNote = {

@@ -100,6 +100,7 @@ export function triggerOf(state: RequestState | null, record: AuctionRecord): Tr
       return `resolved-${record.as}`;
     case 'frozen':
     case 'unfrozen':
+    case 'worker-read':
     case 'unreadable':
       return null;
     default:

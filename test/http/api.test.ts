@@ -30,7 +30,7 @@ async function until(read: () => Promise<Reply>, is: (flow: Flow) => boolean): P
 }
 
 test('the operator API', async (context) => {
-  const { call, sandbox } = await startApi(context);
+  const { call, sandbox, store } = await startApi(context);
   await sandbox.run(25);
   const won = sandbox.record.of('won').find(({ errors }) => errors.length === 0)!;
   assert.ok(won !== undefined);
@@ -243,6 +243,42 @@ test('the operator API', async (context) => {
       }
     }
   });
+
+  await context.test(
+    'who the worker of a won bid is, for those who may know it; each reading is recorded (line 12)',
+    async () => {
+      const path = `/v1/bids/${requestId}/worker`;
+      const body = { reason: 'to send the contract, CPF 529.982.247-25' };
+      for (const role of ['viewer', 'risk'] as const)
+        assert.equal((await call('POST', path, { role, body })).status, 403, role);
+      assert.equal((await call('POST', path, { role: 'operator', body: {} })).status, 422);
+      const shown = await call('POST', path, { role: 'operator', body });
+      assert.equal(shown.status, 200, shown.text);
+      const { cpf, name } = shown.body as { cpf: string; name: string };
+      const calls = JSON.stringify(sandbox.record.of('call'));
+      assert.ok(
+        cpf.length === 11 && calls.replaceAll('\\', '').includes(`"cpfTrabalhador":"${cpf}"`),
+        'as it was asked about',
+      );
+      assert.equal(typeof name, 'string');
+      assert.ok(name.trim().length > 3);
+      const { bids } = (await call('GET', '/v1/bids?state=lost')).body as { bids: { requestId: string }[] };
+      const lost = bids[0]?.requestId;
+      if (lost !== undefined) {
+        const refused = await call('POST', `/v1/bids/${lost}/worker`, { body });
+        assert.deepEqual([refused.status, problemOf(refused).errors[0]?.rule], [409, 'bid-won']);
+      }
+      const records = (await store.log.readKey('auctions', requestId)).map(({ record }) => record);
+      const read = records.filter((record) => record.kind === 'worker-read');
+      assert.deepEqual(
+        read.map(({ by }) => by),
+        ['operator'],
+      );
+      assert.match(read[0]!.reason, /^to send the contract, CPF (?!529)/);
+      const state = (await call('GET', `/v1/bids/${requestId}`)).body as { frozen?: string };
+      assert.equal(state.frozen, undefined);
+    },
+  );
 
   await context.test('dead letters are listed without what they say, and read again in bounds', async () => {
     const webhook = { solicitacoesDesconhecidas: [{ cpf: 52998224725 }] };

@@ -323,6 +323,17 @@ export const decisionSchema = z.object({
   auction: z.record(z.string(), z.unknown()).nullable(),
 });
 
+export const workerBody = z.strictObject({
+  reason: long.describe('why it is looked at; kept with who looked and when'),
+});
+export const workerSchema = z.object({
+  cpf: z.string().nullable().describe('11 digits'),
+  name: z.string().nullable(),
+  registration: z.string().nullable().describe('matricula'),
+  employerId: z.string().nullable().describe('as the request named it'),
+  employerIdType: z.number().nullable().describe('1 CNPJ, 2 CPF'),
+});
+
 export const marginSchema = z.object({
   availableMarginCents: z.number().nullable(),
   marginBaseCents: z.number().nullable(),

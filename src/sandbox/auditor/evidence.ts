@@ -76,6 +76,8 @@ export function absorb(evidence: Evidence, record: AuctionRecord): void {
     case 'resolved':
       absorbResolution(evidence, record);
       return;
+    case 'worker-read':
+      return;
     case 'frozen':
     case 'unreadable':
       evidence.frozen = true;
