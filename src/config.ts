@@ -23,6 +23,7 @@ import {
 import { type StorePlace, storePlaceOf } from './config/store-place.ts';
 import type { Economics } from './domain/policy.ts';
 import type { FlowSettings } from './origination/settings.ts';
+import { iofShare } from './pricing/iof.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { parseJson } from './rules/json.ts';
 import { type Contact, checkContacts } from './wire/bid.ts';
@@ -263,6 +264,9 @@ function crossFaults({ backend, roles, http, service, contacts, bidding, pricing
   if (bidding !== undefined) faults.push(...biddingFaults(bidding));
   if (bidding !== undefined && service !== undefined && bidding.sendLimit > service.connections) {
     faults.push('bidding.sendLimit is above service.connections: a bid would wait for a connection; raise the latter');
+  }
+  if (pricing !== undefined && iofShare(pricing.iof.dayCap, pricing.iof) >= 1) {
+    faults.push('pricing.iof takes the whole loan: daily × dayCap + additional must be below 1');
   }
   const quantiles = pricing?.winCurve.prior.quantiles ?? [];
   const ascending = quantiles.every((quantile, index) => {

@@ -71,7 +71,7 @@ function openPolicy(contents: StoredContents, trace: DecisionTrace): { policy: P
   const stored = JSON.parse(contents.settings) as {
     bidding: BiddingSettings;
     economics: Economics;
-    pricing: PricingSettings;
+    pricing: Omit<PricingSettings, 'rounding'> & Partial<Pick<PricingSettings, 'rounding'>>;
   };
   const compiled = openRuleSet(contents.ruleSet);
   if (compiled.kind === 'refused') {
@@ -81,7 +81,8 @@ function openPolicy(contents: StoredContents, trace: DecisionTrace): { policy: P
   const policy: Policy = {
     ruleSet: compiled.ruleSet,
     economics: stored.economics,
-    tables: createRateTables(stored.pricing, tableLimit),
+    // Settings of the time before they named the rounding.
+    tables: createRateTables({ ...stored.pricing, rounding: stored.pricing.rounding ?? 'by-row' }, tableLimit),
     prior: priorDistribution(stored.pricing.winCurve.prior),
     settingsHash: trace.settingsHash,
     stored: [],

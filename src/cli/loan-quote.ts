@@ -117,6 +117,7 @@ function termsOf(options: QuoteOptions, releaseDay: Day, pricing: PricingSetting
       due?.map((day) => epochDayOf(day) - released) ??
       payrollDueDays(releaseDay, installments ?? 0, pricing.payrollCalendar),
     dayCount: options.dayCount ?? pricing.dayCount,
+    rounding: pricing.rounding,
     insuranceCents: options.insurance ?? pricing.insuranceCents,
     iof: options.iof ? pricing.iof : { ...pricing.iof, daily: 0, additional: 0 },
     iofFinanced: options.financedIof,

@@ -19,11 +19,13 @@ export const quoteEn: Texts['quote'] = {
   },
   conventions: `
 Conventions:
-  Equal instalments (Price), rounded half-up to the cent. The last one repays what is left and takes up what rounding made.
+  Equal instalments (Price), rounded half-up to the cent. The last one repays what is left; the rest of it is its interest.
   actual365: P / sum of (1+ia)^(-days/365), with ia = (1+i)^12 - 1 rounded to 6 decimals. calendar30: (1+i)^(-days/30).
   30/360: i / (1 - (1+i)^-n), one period an instalment, whatever the dates. Days are actual days since release.
   Interest of a row: rounded balance x growth since the due date before, rounded half-up to the cent.
-  IOF (Decree 6.306, art. 7): by row, amortisation x 0.0082 % x days (up to 365) and amortisation x 0.38 %, each part rounded.
+  IOF (Decree 6.306, art. 7): by row, amortisation x 0.0082 % x days (up to 365), rounded; and 0.38 % of the principal, rounded
+  once: rows share it out, the last one takes the rest. With pricing.rounding by-row, 0.38 % is rounded in each row, and the last
+  instalment takes up what rounding made.
   Financed (--financed-iof): principal = released + insurance + IOF of the principal. Where no whole principal fits, the next one
   is taken, and the cents that are left over count as IOF of the last row. Without the option: principal = released + insurance.
   CET: internal rate between what the worker receives (released, less IOF that is not financed) and the instalments, year of 365

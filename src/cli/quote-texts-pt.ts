@@ -18,11 +18,13 @@ export const quotePt = {
   },
   conventions: `
 Convenções:
-  Parcelas iguais (Price), arredondadas ao centavo, meio para cima. A última paga o que resta e leva a diferença dos arredondamentos.
+  Parcelas iguais (Price), arredondadas ao centavo, meio para cima. A última quita o saldo; o resto dela são juros.
   actual365: P / soma de (1+ia)^(-dias/365), com ia = (1+i)^12 - 1 arredondada a 6 casas. calendar30: (1+i)^(-dias/30).
   30/360: i / (1 - (1+i)^-n), um período por parcela, quaisquer que sejam as datas. Os dias são os corridos desde a liberação.
   Juros da linha: saldo arredondado x crescimento desde o vencimento anterior, ao centavo, meio para cima.
-  IOF (Decreto 6.306, art. 7): por linha, amortização x 0,0082 % x dias (até 365) e amortização x 0,38 %, cada parte arredondada.
+  IOF (Decreto 6.306, art. 7): por linha, amortização x 0,0082 % x dias (até 365), arredondado; e 0,38 % do principal, arredondado
+  uma vez: as linhas o repartem, a última leva o resto. Com pricing.rounding by-row, 0,38 % é arredondado em cada linha, e a última
+  parcela leva a diferença dos arredondamentos.
   Financiado (--financed-iof): principal = liberado + seguro + IOF do principal. Se nenhum principal inteiro fecha, vale o seguinte,
   e os centavos que sobram entram no IOF da última linha. Sem a opção: principal = liberado + seguro.
   CET: taxa interna entre o que o trabalhador recebe (liberado, menos o IOF não financiado) e as parcelas, ano de 365 dias,

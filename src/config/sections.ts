@@ -295,6 +295,7 @@ const economics: Fields<Economics> = {
 
 const pricing: Fields<PricingSettings> = {
   dayCount: choice('actual365', '30/360', 'calendar30'),
+  rounding: choice('once', 'by-row'),
   iof: section({
     daily: realNumber('share', 0, 0.01),
     dayCap: wholeNumber('count', 1, 3_660),

@@ -17,6 +17,7 @@ export function expectedLoan(terms: FlowTerms, at: EpochMs, settings: PricingSet
     rateHundredths,
     dueDays: payrollDueDays(dayOf(at), terms.installments, settings.payrollCalendar),
     dayCount: settings.dayCount,
+    rounding: settings.rounding,
     insuranceCents,
     iof: settings.iof,
     iofFinanced: true,

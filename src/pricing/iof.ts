@@ -10,8 +10,8 @@ export type IofRates = {
   additional: number;
 };
 
-/** Half-up. Products of cents, days and rates have at most seven decimals, so anything nearer to a half is one. */
-function roundHalfUp(value: number): number {
+/** Half-up, in whole cents. Products of cents, days and rates have at most seven decimals, so anything nearer to a half is one. */
+export function roundHalfUp(value: number): number {
   return Math.floor(value + 0.5 + 1e-7);
 }
 
@@ -20,12 +20,17 @@ export function iofDailyCents(principalCents: AmountCents, dueDay: number, rates
   return roundHalfUp(principalCents * rates.daily * Math.min(dueDay, rates.dayCap));
 }
 
-/** Additional part for one amortisation, in whole cents. */
+/** Additional part for a principal or one amortisation of it, in whole cents. */
 export function iofAdditionalCents(principalCents: AmountCents, rates: IofRates): AmountCents {
   return roundHalfUp(principalCents * rates.additional);
 }
 
+/** Daily part for one unit of amortisation, not rounded. */
+export function iofDailyShare(dueDay: number, rates: IofRates): number {
+  return rates.daily * Math.min(dueDay, rates.dayCap);
+}
+
 /** Both parts for one unit of amortisation, not rounded. */
 export function iofShare(dueDay: number, rates: IofRates): number {
-  return rates.daily * Math.min(dueDay, rates.dayCap) + rates.additional;
+  return iofDailyShare(dueDay, rates) + rates.additional;
 }

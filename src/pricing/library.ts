@@ -14,6 +14,7 @@ export {
   type Quote,
   quoteInstallment,
   quoteReleased,
+  type Rounding,
   type ScheduleRow,
   scheduleRows,
 } from './loan.ts';

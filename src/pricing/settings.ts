@@ -2,10 +2,13 @@
 import type { AmountCents, RateHundredths } from '../domain/glossary.ts';
 import type { DayCount } from '../domain/policy.ts';
 import type { IofRates } from './iof.ts';
+import type { Rounding } from './loan.ts';
 import type { PayrollCalendar } from './schedule.ts';
 
 export type PricingSettings = {
   dayCount: DayCount;
+  /** Decisions stored without it were rounded by row. */
+  rounding: Rounding;
   iof: IofRates;
   payrollCalendar: PayrollCalendar;
   /**

@@ -103,6 +103,7 @@ export function createRateTables(settings: PricingSettings, limit: number): Rate
       rateHundredths,
       dueDays,
       dayCount: settings.dayCount,
+      rounding: settings.rounding,
       insuranceCents: settings.insuranceCents,
       iof: settings.iof,
       iofFinanced: true,

@@ -136,20 +136,37 @@ export function scheduleOf(
   return { financedCents, iofCents: iofTotal, installmentCents, rows };
 }
 
-/** The loan that puts `releasedCents` into the worker's hands: the IOF is lent on top of it. */
+/** Rates and terms at which cents outgrow the loan would be tried for ever. */
+const mostTries = 100;
+
+/**
+ * The loan that puts `releasedCents` into the worker's hands: the IOF is lent on top of it. Where taxing again and again
+ * swings between two principals, the smallest that covers its tax is lent, and what it covers more is IOF of the last row.
+ */
 export function loanOf(
   releasedCents: AmountCents,
   rateHundredths: RateHundredths,
   releasedOn: DayNumber,
   due: readonly DayNumber[],
 ): Loan {
-  let financedCents = releasedCents;
-  let loan = scheduleOf(financedCents, rateHundredths, releasedOn, due);
-  for (let round = 0; round < 12; round += 1) {
-    const next = releasedCents + loan.iofCents;
-    if (next === financedCents) break;
-    financedCents = next;
-    loan = scheduleOf(financedCents, rateHundredths, releasedOn, due);
+  const lent = (financedCents: AmountCents) => scheduleOf(financedCents, rateHundredths, releasedOn, due);
+  const spare = (loan: { financedCents: AmountCents; iofCents: AmountCents }) => {
+    return loan.financedCents - loan.iofCents - releasedCents;
+  };
+  let loan = lent(releasedCents);
+  const seen = new Set<AmountCents>();
+  while (spare(loan) !== 0 && !seen.has(loan.financedCents) && seen.size < mostTries) {
+    seen.add(loan.financedCents);
+    loan = lent(releasedCents + loan.iofCents);
   }
-  return { ...loan, releasedCents };
+  if (spare(loan) === 0) return { ...loan, releasedCents };
+  for (let tries = 0; tries < mostTries && spare(loan) < 0; tries += 1) loan = lent(loan.financedCents + 1);
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const less = lent(loan.financedCents - 1);
+    if (spare(less) < 0) break;
+    loan = less;
+  }
+  const surplus = spare(loan);
+  loan.rows.at(-1)!.iofCents += surplus;
+  return { ...loan, iofCents: loan.iofCents + surplus, releasedCents };
 }

@@ -6,6 +6,7 @@ import { differencesOf, replayDecision } from '../../src/bidding/explain.ts';
 import type { Usage } from '../../src/domain/offer.ts';
 import type { Claimed } from '../../src/domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../../src/domain/request.ts';
+import { createRateTables } from '../../src/pricing/terms.ts';
 import { buildWinCurve, encodeWinCurve } from '../../src/pricing/win-curve.ts';
 import { encodeBid } from '../../src/wire/bid.ts';
 import { at, sampleLink, sampleRequest } from '../rules/sample-request.ts';
@@ -180,4 +181,54 @@ test('replayed from its stored inputs the decision gives the same bytes', () => 
   assert.deepEqual(differencesOf(replay, record), []);
   const forged = { ...record, offer: { ...record.offer, rateHundredths: record.offer.rateHundredths + 1 } };
   assert.deepEqual(differencesOf(replay, forged), ['offer']);
+});
+
+test('a decision of a version that rounded by row is made again to the same bytes', () => {
+  const bytes = (requestId: string, offer: Claimed['offer']) =>
+    encodeBid({ requestId, offer, contacts: config.contacts });
+  const earlier = {
+    ...policy,
+    settingsHash: 'hash-of-earlier-settings',
+    tables: createRateTables({ ...config.pricing, rounding: 'by-row' }, 64),
+  };
+  const state = { link: sampleLink, ledger: undefined };
+  const draft = offered(
+    checkCaps(
+      draftOffer({
+        assessment: assess(sampleRequest, state, earlier, at),
+        policy: earlier,
+        settings,
+        curve,
+        trial: curve.trial,
+        operatorCaps: {},
+        shadowPricePerCent: 0,
+        shadowPriceVersion: null,
+        acceptance: null,
+        tailoring: null,
+      }),
+      new Map(),
+    ) as Draft,
+  );
+  assert.notEqual(
+    draft.offer.iofCents,
+    offered(drafted(assessed())).offer.iofCents,
+    'the rounding shows in this offer',
+  );
+  const { requestId } = sampleRequest;
+  const record = JSON.parse(
+    JSON.stringify({
+      ...{ kind: 'claimed', requestId, at, claimId: 'a:1', instance: 'a' },
+      ...{ body: bytes(requestId, draft.offer), offer: draft.offer, trace: draft.trace },
+    }),
+  ) as Claimed;
+  const stored = JSON.parse(config.settings.content);
+  delete stored.pricing.rounding;
+  const contents = {
+    ruleSet: policy.ruleSet.source,
+    settings: JSON.stringify(stored),
+    curve: encodeWinCurve(curve),
+    shapes: null,
+  };
+  const replay = replayDecision({ request: sampleRequest, trace: record.trace, contents, encodeBid: bytes });
+  assert.deepEqual(differencesOf(replay, record), []);
 });

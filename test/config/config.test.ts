@@ -180,6 +180,8 @@ test('numbers in a wrong unit are refused with what was probably meant', () => {
     ],
     [{ bidding: { sendLimit: 100 } }, /sendLimit is above service\.connections/],
     [{ pricing: { dayCount: 'actual360' } }, /is not one of actual365/],
+    [{ pricing: { rounding: 'row' } }, /is not one of once, by-row/],
+    [{ pricing: { iof: { daily: 0.01, dayCap: 3_660, additional: 0.0038 } } }, /pricing\.iof takes the whole loan/],
   ];
   for (const [file, pattern] of cases) assertOneFault(faultsOf(complete, file), pattern);
 });

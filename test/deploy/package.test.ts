@@ -34,6 +34,7 @@ import { compileRuleSet, evaluateRequest, judgeRules, type RuleFile } from 'lanc
 
 const settings: PricingSettings = {
   dayCount: 'actual365',
+  rounding: 'once',
   iof: { daily: 0.000082, dayCap: 365, additional: 0.0038 },
   payrollCalendar: { cutoffDay: 20, monthsToFirstDue: 2, dueDayOfMonth: 7, businessDays: 'ignored' },
   fundingCurve: [],
@@ -60,6 +61,7 @@ const terms: LoanTerms = {
   rateHundredths: 199,
   dueDays: payrollDueDays('2026-03-02', 24, settings.payrollCalendar),
   dayCount: settings.dayCount,
+  rounding: settings.rounding,
   insuranceCents: settings.insuranceCents,
   iof: settings.iof,
   iofFinanced: true,

@@ -23,7 +23,7 @@ export const settings: FlowSettings = {
   retryMaxMs: 8_000,
   keyedAttempts: 3,
   competenceLookMs: 3_600_000,
-  noteTolerance: 10,
+  noteTolerance: 2,
   stepsKept: 50,
   finalisationEnabled: true,
   situations: [

@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import type { DayCount } from '../../src/domain/policy.ts';
-import { type LoanTerms, quoteInstallment, quoteReleased, scheduleRows } from '../../src/pricing/loan.ts';
+import {
+  type LoanTerms,
+  quoteInstallment,
+  quoteReleased,
+  type Rounding,
+  scheduleRows,
+} from '../../src/pricing/loan.ts';
 import { dayFromEpoch, epochDayOf, payrollDueDays } from '../../src/pricing/schedule.ts';
+import { oracleLoan } from './loan-oracle.ts';
+import { seeded } from './setting.ts';
 
 const decree = { daily: 0.000082, dayCap: 365, additional: 0.0038 };
 const noTax = { daily: 0, dayCap: 365, additional: 0 };
+const eightYears = Array.from({ length: 96 }, (_, month) => 47 + Math.round((month * 365) / 12));
 /** Due on the 22nd from March 2026 to February 2027, released on 2026-02-22. */
 const yearOf22nds = [28, 59, 89, 120, 150, 181, 212, 242, 273, 303, 334, 365];
 
@@ -15,6 +25,7 @@ function termsOf(part: Partial<LoanTerms>): LoanTerms {
     rateHundredths: 100,
     dueDays: yearOf22nds,
     dayCount: 'actual365',
+    rounding: 'once',
     insuranceCents: 0,
     iof: decree,
     iofFinanced: true,
@@ -26,21 +37,89 @@ test("a lender's published schedule on actual days comes out to the cent", () =>
   const terms = termsOf({ iofFinanced: false });
   const quote = quoteReleased(1_000_000, terms);
   assert.equal(quote.installmentCents, 88_808);
-  assert.deepEqual([quote.financedCents, quote.iofCents, quote.disbursedCents], [1_000_000, 20_189, 979_811]);
+  assert.deepEqual([quote.financedCents, quote.iofCents, quote.disbursedCents], [1_000_000, 20_188, 979_812]);
   const rows = scheduleRows(quote, terms);
   assert.deepEqual(
     rows.map((row) => row.interestCents),
-    [9202, 9381, 8294, 7751, 6700, 6088, 5245, 4251, 3531, 2576, 1783, 896],
+    [9202, 9381, 8294, 7751, 6700, 6088, 5245, 4251, 3531, 2576, 1783, 894],
   );
   assert.deepEqual(
     rows.map((row) => row.iofDailyCents + row.iofAdditionalCents),
-    [486, 686, 894, 1106, 1322, 1542, 1771, 1999, 2233, 2471, 2714, 2965],
+    [486, 686, 894, 1106, 1322, 1542, 1771, 1999, 2233, 2471, 2714, 2964],
   );
-  assert.equal(rows.at(-1)?.installmentCents, 88_810);
+  assert.equal(rows.at(-1)?.installmentCents, 88_808);
   assert.equal(
     rows.reduce((sum, row) => sum + row.iofDailyCents + row.iofAdditionalCents, 0),
-    20_189,
+    20_188,
   );
+});
+
+test("a lender's engine: 1000.00 into the worker's hands at 3 %, twelve instalments, the IOF lent on top", () => {
+  const released = epochDayOf('2026-04-10');
+  const dueDays = Array.from({ length: 12 }, (_, month) => {
+    return Date.UTC(2026, 3 + month, 25) / 86_400_000 - released;
+  });
+  const quote = quoteReleased(100_000, termsOf({ rateHundredths: 300, dueDays }));
+  assert.deepEqual([quote.financedCents, quote.installmentCents, quote.cetAnnualHundredths], [101_985, 10_097, 4_866]);
+  assert.deepEqual([quote.lastInstallmentCents, quote.totalCents], [10_097, 12 * 10_097]);
+});
+
+test('a loan rounded by row is what earlier versions made of it, to the cent', () => {
+  const rounded = (part: Partial<LoanTerms>, releasedCents: number) => {
+    const quote = quoteReleased(releasedCents, termsOf({ ...part, rounding: 'by-row' }));
+    const { financedCents, installmentCents, lastInstallmentCents, iofCents, cetAnnualHundredths } = quote;
+    return [financedCents, installmentCents, lastInstallmentCents, iofCents, cetAnnualHundredths];
+  };
+  assert.deepEqual(rounded({ iofFinanced: false }, 1_000_000), [1_000_000, 88_808, 88_810, 20_189, 1_714]);
+  assert.deepEqual(rounded({ rateHundredths: 300 }, 100_000), [102_122, 10_245, 10_245, 2_122, 4_861]);
+  assert.deepEqual(
+    rounded({ rateHundredths: 477, dueDays: eightYears, insuranceCents: 4_500 }, 123_457),
+    [132_505, 6_558, 6_998, 4_548, 8_220],
+  );
+  assert.deepEqual(
+    rounded({ rateHundredths: 215, dueDays: eightYears, dayCount: '30/360' }, 700_000),
+    [724_048, 17_888, 17_896, 24_048, 3_011],
+  );
+});
+
+/** 200 loans of many rates, terms, dates and day counts, the same in every run. */
+test('floats say what whole numbers of 40 decimals say, row by row', (context) => {
+  const random = seeded(20_260_410);
+  const between = (low: number, high: number) => low + Math.floor(random() * (high - low + 1));
+  let same = 0;
+  const loans = 200;
+  for (let count = 0; count < loans; count += 1) {
+    const dueDays = [between(1, 76)];
+    for (let more = between(0, 95); more > 0; more -= 1) dueDays.push(dueDays.at(-1)! + between(28, 31));
+    const dayCount = (['actual365', '30/360', 'calendar30'] as const)[between(0, 2)]!;
+    const rateHundredths = between(2, 497);
+    const terms = termsOf({ rateHundredths, dueDays, dayCount, iofFinanced: between(0, 3) > 0 });
+    const releasedCents = between(30_000, 5_000_000);
+    const quote = quoteReleased(releasedCents, terms);
+    const oracle = oracleLoan(releasedCents, terms);
+    const rows = scheduleRows(quote, terms).map(({ interestCents, principalCents, ...row }) => {
+      return {
+        interestCents,
+        principalCents,
+        dailyCents: row.iofDailyCents,
+        additionalCents: row.iofAdditionalCents,
+      };
+    });
+    const { financedCents, installmentCents, iofCents } = quote;
+    assert.ok(Math.abs(iofCents - oracle.iofCents) <= 5, `${JSON.stringify(terms)} ${releasedCents}`);
+    assert.ok(Math.abs(installmentCents - oracle.installmentCents) <= 1, `${JSON.stringify(terms)} ${releasedCents}`);
+    if (isDeepStrictEqual({ financedCents, installmentCents, iofCents, rows }, oracle)) same += 1;
+    const worth = (annual: number) => {
+      return dueDays.reduce((sum, day) => sum + oracle.installmentCents / (1 + annual) ** (day / 365), 0);
+    };
+    if (installmentCents === oracle.installmentCents) {
+      const cet = quote.cetAnnualHundredths / 10_000;
+      assert.ok(worth(cet - 0.000_051) >= quote.disbursedCents, 'a lower CET makes the instalments worth more');
+      assert.ok(worth(cet + 0.000_051) <= quote.disbursedCents, 'a higher CET makes them worth less');
+    }
+  }
+  context.diagnostic(`${same} of ${loans} loans are the same to the cent in every row`);
+  assert.ok(same >= loans * 0.99, `${same} of ${loans}`);
 });
 
 test('the tax on one due date after 31 days is 25.42 + 38.00', () => {
@@ -98,6 +177,7 @@ const anyTerms = fc.record({
   firstDay: fc.integer({ min: 20, max: 76 }),
   gaps: fc.array(fc.integer({ min: 28, max: 31 }), { minLength: 0, maxLength: 59 }),
   dayCount: fc.constantFrom<DayCount>('actual365', '30/360', 'calendar30'),
+  rounding: fc.constantFrom<Rounding>('once', 'once', 'by-row'),
   insuranceCents: fc.constantFrom(0, 4_500),
   taxed: fc.boolean(),
   iofFinanced: fc.boolean(),
@@ -106,8 +186,8 @@ const anyTerms = fc.record({
 function drawn(value: typeof anyTerms extends fc.Arbitrary<infer T> ? T : never): LoanTerms {
   const dueDays = [value.firstDay];
   for (const gap of value.gaps) dueDays.push(dueDays.at(-1)! + gap);
-  const { rateHundredths, dayCount, insuranceCents, taxed, iofFinanced } = value;
-  return { rateHundredths, dueDays, dayCount, insuranceCents, iof: taxed ? decree : noTax, iofFinanced };
+  const { rateHundredths, dayCount, rounding, insuranceCents, taxed, iofFinanced } = value;
+  return { rateHundredths, dueDays, dayCount, rounding, insuranceCents, iof: taxed ? decree : noTax, iofFinanced };
 }
 
 const anyAmount = fc.integer({ min: 30_000, max: 20_000_000 });
@@ -137,9 +217,20 @@ test('a schedule adds up to its quote and the tax to its rows', () => {
         sum((row) => row.iofDailyCents + row.iofAdditionalCents),
         quote.iofCents,
       );
-      const last = rows.at(-1)!;
-      const excess = last.iofAdditionalCents - Math.round(last.principalCents * terms.iof.additional);
-      assert.ok(excess >= 0 && excess <= 3, `${excess} cents more in the last row than its tax`);
+      const daily = sum((row) => row.iofDailyCents);
+      const byRow = rows.reduce(
+        (total, row) => total + Math.round(row.principalCents * terms.iof.additional - 1e-9),
+        0,
+      );
+      const once = Math.round(quote.financedCents * terms.iof.additional);
+      const excess = quote.iofCents - daily - (terms.rounding === 'once' ? once : byRow);
+      assert.ok(excess >= -1 && excess <= 4, `${excess} cents more than the tax`);
+      if (terms.rounding === 'once') {
+        assert.ok(
+          rows.every((row) => row.installmentCents === quote.installmentCents),
+          'instalments are equal',
+        );
+      }
     }),
     { numRuns: 500 },
   );
@@ -171,4 +262,35 @@ test('instalment and CET never fall when the rate rises, and the CET is never be
     }),
     { numRuns: 300 },
   );
+});
+
+test('IOF never falls by more than rounding when amount or days grow', () => {
+  fc.assert(
+    fc.property(anyTerms, anyAmount, fc.integer({ min: 1, max: 100_000 }), (value, releasedCents, more) => {
+      const terms = { ...drawn(value), rounding: 'once' as const };
+      const half = (terms.dueDays.length + 1) / 2 + 1;
+      const low = quoteReleased(releasedCents, terms);
+      const high = quoteReleased(releasedCents + more, terms);
+      assert.ok(high.iofCents >= low.iofCents - 2 * half);
+      const later = { ...terms, dueDays: terms.dueDays.map((day) => day + 30), iofFinanced: false };
+      const now = quoteReleased(releasedCents, { ...terms, iofFinanced: false });
+      if (terms.dayCount === '30/360') assert.ok(quoteReleased(releasedCents, later).iofCents >= now.iofCents - half);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('an IOF that takes the whole loan is a mistake of the settings, not a search without end', () => {
+  const iof = { daily: 0.01, dayCap: 3_660, additional: 0.0038 };
+  assert.throws(() => quoteReleased(100_000, termsOf({ iof })), /takes the whole principal/);
+});
+
+test('rates at which rounding outgrows the loan end with some figure, not in a search without end', () => {
+  const fortyYears = Array.from({ length: 480 }, (_, month) => 47 + Math.round((month * 365) / 12));
+  for (const rateHundredths of [498, 1_000, 3_000, 9_990]) {
+    for (const releasedCents of [1, 100_000, 99_999_999_999]) {
+      const quote = quoteReleased(releasedCents, termsOf({ rateHundredths, dueDays: fortyYears }));
+      assert.equal(quote.releasedCents, releasedCents);
+    }
+  }
 });

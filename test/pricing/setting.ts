@@ -8,6 +8,7 @@ import type { WinCurveInput } from '../../src/pricing/win-curve.ts';
 
 export const settings: PricingSettings = {
   dayCount: 'actual365',
+  rounding: 'once',
   iof: { daily: 0.000082, dayCap: 365, additional: 0.0038 },
   payrollCalendar: { cutoffDay: 20, monthsToFirstDue: 2, dueDayOfMonth: 7, businessDays: 'ignored' },
   fundingCurve: [],

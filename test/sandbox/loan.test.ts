@@ -41,6 +41,19 @@ test('the IOF is lent on top of what is released', () => {
   assert.equal(amortised, loan.financedCents);
 });
 
+test('the note agrees with itself for every amount: what is lent, its tax, its instalment and its rows', () => {
+  const longDue = Array.from({ length: 72 }, (_, month) => released + 47 + month * 30 + (month % 2));
+  for (let releasedCents = 99_900; releasedCents < 100_300; releasedCents += 1) {
+    const loan = loanOf(releasedCents, 415, released, longDue);
+    assert.equal(loan.financedCents, releasedCents + loan.iofCents, `${releasedCents}`);
+    assert.equal(loan.installmentCents, installmentOf(loan.financedCents, 415, released, longDue));
+    assert.equal(
+      loan.rows.reduce((sum, row) => sum + row.iofCents, 0),
+      loan.iofCents,
+    );
+  }
+});
+
 test('the payroll calendar turns on the day after the cut-off', () => {
   const calendar = { cutoffDay: 20, dueDay: 7 };
   assert.deepEqual(dueDays(dayNumber(2026, 1, 21), 2, calendar), [dayNumber(2026, 4, 7), dayNumber(2026, 5, 7)]);

@@ -101,6 +101,7 @@ const economics: Economics = {
 
 const pricing: PricingSettings = {
   dayCount: 'actual365',
+  rounding: 'once',
   iof: { daily: 0.000082, dayCap: 365, additional: 0.0038 },
   payrollCalendar: { cutoffDay: 20, monthsToFirstDue: 2, dueDayOfMonth: 7, businessDays: 'ignored' },
   fundingCurve: [],
