@@ -251,7 +251,7 @@ test('the operator API', async (context) => {
       const body = { reason: 'to send the contract, CPF 529.982.247-25' };
       for (const role of ['viewer', 'risk'] as const)
         assert.equal((await call('POST', path, { role, body })).status, 403, role);
-      assert.equal((await call('POST', path, { role: 'operator', body: {} })).status, 422);
+      assert.equal((await call('POST', path, { role: 'operator', body: { reason: ' ' } })).status, 422);
       const shown = await call('POST', path, { role: 'operator', body });
       assert.equal(shown.status, 200, shown.text);
       const { cpf, name } = shown.body as { cpf: string; name: string };

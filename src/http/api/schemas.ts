@@ -324,7 +324,7 @@ export const decisionSchema = z.object({
 });
 
 export const workerBody = z.strictObject({
-  reason: long.describe('why it is looked at; kept with who looked and when'),
+  reason: z.string().trim().min(1).max(2_000).describe('why it is looked at; kept with who looked and when'),
 });
 export const workerSchema = z.object({
   cpf: z.string().nullable().describe('11 digits'),
