@@ -47,7 +47,7 @@ export async function listBids(
           row.batchId === null ? texts.none : shortText(row.batchId),
           row.frozen === undefined ? texts.states[row.state] : `${texts.states[row.state]} (${texts.freeze.mark})`,
           row.code ?? '',
-          row.rateHundredths === null ? '' : format.rate(row.rateHundredths),
+          row.rateHundredths === null ? '' : format.number(row.rateHundredths / 100, 2),
           row.amountCents === null ? '' : format.money(row.amountCents),
           row.installments === null ? '' : String(row.installments),
           row.position === null ? '' : String(row.position),

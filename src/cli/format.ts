@@ -1,4 +1,4 @@
-/** Figures as people read them: `3,32 % a.m.`, `R$ 1.234,56`, São Paulo's wall clock. */
+/** Figures as people read them: `3,32 % a.m.`, `R$ 1.234,56`, São Paulo's wall clock with its distance from UTC, for logs are UTC. */
 import { formatWallClock } from '../wire/local-time.ts';
 import { type Language, type Texts, textsIn } from './texts.ts';
 
@@ -31,10 +31,14 @@ export function createFormat(language: Language): Format {
     return `${sign}${grouped}${part === undefined ? '' : point + part}`;
   };
   const percent = (hundredths: number) => `${number(hundredths / 100, 2)} %`;
-  const time = (at: number) => {
-    const [day = '', wall = ''] = formatWallClock(at).split('T');
+  const time = (at: number, toMinute: boolean) => {
+    const local = formatWallClock(at);
+    const [day = '', wall = ''] = local.split('T');
     const thousandths = String(((at % 1_000) + 1_000) % 1_000).padStart(3, '0');
-    return `${language === 'pt' ? day.split('-').reverse().join('/') : day} ${wall}${point}${thousandths}`;
+    const clock = toMinute ? wall.slice(0, 'hh:mm'.length) : `${wall}${point}${thousandths}`;
+    const hours = Math.round((Date.parse(`${local}Z`) - at) / 3_600_000);
+    const zone = `${hours < 0 ? '-' : '+'}${String(Math.abs(hours)).padStart(2, '0')}`;
+    return `${language === 'pt' ? day.split('-').reverse().join('/') : day} ${clock} ${zone}`;
   };
   return {
     language,
@@ -46,7 +50,7 @@ export function createFormat(language: Language): Format {
     points: (hundredths) => `${number(hundredths / 100, 2)} p.p.`,
     share: (share) => `${number(share * 100, 1)} %`,
     number,
-    time: (at) => (at === null ? texts.none : time(at)),
-    minute: (at) => time(at).slice(0, -':00.000'.length),
+    time: (at) => (at === null ? texts.none : time(at, false)),
+    minute: (at) => time(at, true),
   };
 }

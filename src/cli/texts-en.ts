@@ -79,7 +79,7 @@ export const en: Texts = {
   no: 'no',
   none: '–',
   list: {
-    header: ['request', 'batch', 'state', 'code', 'rate', 'amount', 'terms', 'position', 'decided at'],
+    header: ['request', 'batch', 'state', 'code', '% a month', 'amount', 'terms', 'pos.', 'decided at'],
     empty: 'No requests.',
     more: (limit) => `… the latest ${limit}; use --limit to see more.`,
   },

@@ -81,7 +81,7 @@ export const pt = {
   no: 'não',
   none: '–',
   list: {
-    header: ['solicitação', 'lote', 'estado', 'código', 'taxa', 'valor', 'parcelas', 'posição', 'decidido em'],
+    header: ['solicitação', 'lote', 'estado', 'código', '% a.m.', 'valor', 'parc.', 'pos.', 'decidido em'],
     empty: 'Nenhuma solicitação.',
     more: (limit: number) => `… as ${limit} mais recentes; use --limit para ver mais.`,
   },

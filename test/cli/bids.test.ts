@@ -136,7 +136,9 @@ test('the list is cut and filtered, and reads as people write figures', async ()
   const row = table.stdout.split('\n').find((line) => line.startsWith(lost.requestId));
   const rate = (lost.rateHundredths! / 100).toFixed(2).replace('.', ',');
   assert.ok(row, 'the lost bid is not in the table');
-  assert.ok(row.includes(` ${rate} % a.m.`), row);
+  assert.ok(row.includes(` ${rate}  `), row);
+  assert.match(table.stdout, /^solicitação .* % a\.m\. /);
+  assert.match(row, / \d\d:\d\d -03$/);
   assert.match(row, /R\$ (\d{1,3}\.)?\d{1,3},\d\d/);
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /número inteiro/);

@@ -19,8 +19,11 @@ test('money, rates and times follow the language', () => {
   assert.equal(pt.share(0.617), '61,7 %');
   assert.equal(pt.number(-0.001, 2), '0,00');
   // 2026-06-19T02:30:00Z is the evening before in São Paulo.
-  assert.equal(pt.time(Date.UTC(2026, 5, 19, 2, 30, 0, 7)), '18/06/2026 23:30:00,007');
-  assert.equal(en.time(Date.UTC(2026, 5, 19, 2, 30)), '2026-06-18 23:30:00.000');
+  assert.equal(pt.time(Date.UTC(2026, 5, 19, 2, 30, 0, 7)), '18/06/2026 23:30:00,007 -03');
+  assert.equal(en.time(Date.UTC(2026, 5, 19, 2, 30)), '2026-06-18 23:30:00.000 -03');
+  assert.equal(pt.minute(Date.UTC(2026, 5, 19, 2, 30)), '18/06/2026 23:30 -03');
+  // In 2018 there was summer time.
+  assert.equal(en.minute(Date.UTC(2018, 11, 19, 2, 30)), '2018-12-19 00:30 -02');
   assert.equal(pt.time(null), '–');
 });
 
