@@ -107,8 +107,8 @@ const mutations: readonly Mutation[] = [
   {
     name: 'callback offset past an orphan (defect line 26)',
     file: 'src/bidding/callbacks.ts',
-    search: 'for (const orphan of kept) if (orphan.partition === partition) next = Math.min(next, orphan.offset);',
-    replacement: '',
+    search: 'Math.min(dealtWith.get(partition) ?? 0, orphans.first(partition) ?? Number.POSITIVE_INFINITY)',
+    replacement: 'dealtWith.get(partition) ?? 0',
     caughtAs: ['lost'],
   },
   {

@@ -21,8 +21,7 @@ import {
 import { createViews, type ViewWorld } from './views.ts';
 import type { Process } from './virtual-time.ts';
 
-/** `door`: null until the desk has compared its time with the log, as the daemon's server takes nothing before. */
-type Life = { process: Process; desk: Desk; rules: RuleDesk; door: Door | null };
+type Life = { process: Process; desk: Desk; rules: RuleDesk; door: Door };
 
 export type LivesWorld = {
   remote: Remote;
@@ -132,15 +131,11 @@ export function createLives(world: LivesWorld): Lives {
       limits: doorLimits,
       observer: () => {},
     });
-    const life: Life = { process, desk, rules, door: null };
-    lives.set(slot, life);
+    lives.set(slot, { process, desk, rules, door });
     // A desk that cannot start ends its process; whoever watches over it starts it again.
     rules
       .start()
       .then(desk.start)
-      .then(() => {
-        life.door = door;
-      })
       .catch(() => crash(process));
   }
 
