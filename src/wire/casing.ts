@@ -187,11 +187,14 @@ export function tooManyElements(pointer: string): Decoded<never> {
   return { kind: 'refused', faults: [{ pointer, problem }] };
 }
 
-/** The value under `name` whatever its case; the exact case wins. */
+/** The value under `name`, which is ASCII, whatever its case; the exact case wins. */
 export function fieldOf(object: JsonObject, name: string): JsonObject[string] | undefined {
   if (Object.hasOwn(object, name)) return object[name];
   const lower = name.toLowerCase();
-  for (const key of Object.keys(object)) if (key.toLowerCase() === lower) return object[key];
+  for (const key of Object.keys(object)) {
+    // No key of another length has these letters, and most keys have another length.
+    if (key.length === lower.length && key.toLowerCase() === lower) return object[key];
+  }
   return undefined;
 }
 
