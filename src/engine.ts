@@ -242,7 +242,8 @@ function createRefusals(monotonicMs: () => number) {
     recent: () => (last !== null && monotonicMs() - last.atMs < refusalMs ? last.why : null),
   };
 }
-/** Where it is told what happens: counted all of it, written down what is not the same again. */
+
+/** Where it is told what happens: all of it is counted, and what is not a repetition is logged. */
 type Tellers = { metrics: Metrics; journal: Journal; limit: ReturnType<typeof createRepeatLimit> };
 
 function tellFault({ metrics, journal, limit }: Tellers, { code, message }: { code: string; message: string }): void {

@@ -267,9 +267,11 @@ async function openSharedStore(
     const audit = anchors === null ? null : openAnchors({ ...kafka, appendTimeoutMs }, anchors.key, onLine);
     try {
       const refusal = audit === null ? null : await refusalBy(audit);
-      // With another pseudonym key the anchors seem to be another's too.
-      if (refusal !== null) await refuseOtherKey(records.log, vault);
-      if (refusal !== null) throw refusal;
+      if (refusal !== null) {
+        // With another pseudonym key the anchors seem to be another's too.
+        await refuseOtherKey(records.log, vault);
+        throw refusal;
+      }
     } catch (fault) {
       await audit?.close();
       await records.close();

@@ -1,7 +1,7 @@
 /** `lance contracts|renegotiations|withdrawals …`: flows as the API has them, beside a running daemon. */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import { type FlowKind, type FlowStep, flowSteps } from '../domain/flow-records.ts';
+import type { FlowKind } from '../domain/flow-records.ts';
 import { type FlowPhase, type FlowState, flowPhases } from '../domain/flow-states.ts';
 import { Fault } from '../errors.ts';
 import { contractAsked, renegotiationAsked, stepAsked, withdrawalAsked } from '../http/api/requests.ts';
@@ -10,7 +10,7 @@ import { flowView } from '../http/api/views.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { type OpenSealed, shownRecord } from '../origination/shown-flows.ts';
-import { transitions } from '../origination/transitions.ts';
+import { stepsOf } from '../origination/steps.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { parseJson } from '../wire/json.ts';
 import { issueTexts } from './schema-issues.ts';
@@ -191,11 +191,6 @@ export async function takeStep(
 /** Nothing for what was sent once: that goes without saying. */
 function timesText(attempts: number): string {
   return attempts > 1 ? `${attempts}×` : '';
-}
-
-function stepsOf(flow: StartedKind): readonly FlowStep[] {
-  const named = new Set(Object.values(transitions[flow]).flatMap((row) => Object.keys(row)));
-  return flowSteps.filter((step) => named.has(step) || step === 'confirm' || step === 'deny');
 }
 
 /** A key of its own where none is given: then asking again is asking anew. */

@@ -28,7 +28,7 @@ export type SteadyClock = Clock & {
   follow: () => void;
   /**
    * Keeps `at` as the time instead of the machine's, as if that had just stepped: for a start that has reason to doubt it. `at` is
-   * the least that the time can be: a machine's clock that is a little ahead of it is taken over at once.
+   * a lower bound of the time: a machine's clock that is a little ahead of it is taken over at once.
    */
   keep: (at: EpochMs) => void;
 };
@@ -49,8 +49,8 @@ export function createSteadyClock(source: ClockSource): SteadyClock {
   let keptOffsetMs = source.wall() - source.monotonicMs();
   let readAtMs = source.monotonicMs();
   let stepSinceMs: number | null = null;
-  /** The time kept is the least that it can be, and nothing has told it yet. */
-  let isLeast = false;
+  /** The time kept is a lower bound, and nothing has confirmed it yet. */
+  let isLowerBound = false;
   let movedMs = 0;
   const waiting = new Set<{ arm: () => void }>();
   const listeners: (() => void)[] = [];
@@ -72,9 +72,9 @@ export function createSteadyClock(source: ClockSource): SteadyClock {
     if (Math.abs(driftMs) <= stepToleranceMs) {
       stepSinceMs = null;
       const mostMs = Math.min(monotonicMs - readAtMs, longestSlewMs) * slewShare;
-      if (isLeast && driftMs > 0) keptOffsetMs += driftMs;
+      if (isLowerBound && driftMs > 0) keptOffsetMs += driftMs;
       else keptOffsetMs += Math.min(mostMs, Math.max(-mostMs, driftMs));
-      isLeast = false;
+      isLowerBound = false;
     } else {
       stepSinceMs ??= monotonicMs;
       movedMs = driftMs;
@@ -140,11 +140,11 @@ export function createSteadyClock(source: ClockSource): SteadyClock {
     follow: () => {
       const { wall, monotonicMs } = readTogether();
       stepSinceMs = null;
-      isLeast = false;
+      isLowerBound = false;
       moveTo(wall - monotonicMs);
     },
     keep: (at) => {
-      isLeast = true;
+      isLowerBound = true;
       moveTo(at - source.monotonicMs());
       now();
     },

@@ -23,3 +23,9 @@ export function allowsStep(state: FlowState, step: FlowStep): boolean {
 export function nextSteps(state: FlowState): readonly FlowStep[] {
   return flowSteps.filter((step) => allowsStep(state, step));
 }
+
+/** Steps that the table of a kind knows at all, and the two that any unclear operation has. */
+export function stepsOf(flow: keyof typeof transitions): readonly FlowStep[] {
+  const named = new Set(Object.values(transitions[flow]).flatMap((row) => Object.keys(row)));
+  return flowSteps.filter((step) => named.has(step) || step === 'confirm' || step === 'deny');
+}

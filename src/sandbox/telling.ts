@@ -74,26 +74,10 @@ function messageOf(event: AuctionEvent): Message {
       const body = endWebhook(lot, (requestId) => ranked.get(requestId) ?? []);
       return { what: 'ended', requestIds: [...ranked.keys()], batchId: lot.batchId, requestCode: null, body };
     }
-    case 'contemplated': {
-      const body = contemplatedEvent(event.bid, event.errors);
-      return {
-        what: event.kind,
-        requestIds: [event.bid.requestId],
-        batchId: null,
-        requestCode: event.bid.callCode,
-        body,
-      };
-    }
-    case 'proposed': {
-      const body = proposedEvent(event.bid, event.proposal, event.errors);
-      return {
-        what: event.kind,
-        requestIds: [event.bid.requestId],
-        batchId: null,
-        requestCode: event.bid.callCode,
-        body,
-      };
-    }
+    case 'contemplated':
+      return tellWinner(event, contemplatedEvent(event.bid, event.errors));
+    case 'proposed':
+      return tellWinner(event, proposedEvent(event.bid, event.proposal, event.errors));
     default:
       return event satisfies never;
   }
@@ -170,4 +154,11 @@ function wonBy(
     errors,
     choice,
   };
+}
+
+function tellWinner(
+  { kind, bid }: Extract<AuctionEvent, { kind: 'contemplated' | 'proposed' }>,
+  body: string,
+): Message {
+  return { what: kind, requestIds: [bid.requestId], batchId: null, requestCode: bid.callCode, body };
 }

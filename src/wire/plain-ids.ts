@@ -9,7 +9,7 @@ import { type Reading, readText } from './values.ts';
 
 const idPattern = /^[A-Za-z0-9][\w.:/=+-]{0,127}$/;
 /** Eleven digits, also with zeros in front and letters or signs around. */
-const bareCpf = /(?<!\d)(0*)(\d{11})(?!\d)/g;
+const bareCpf = /(?<!\d)0*(\d{11})(?!\d)/g;
 const writtenCpf = /\d{3}\.\d{3}\.\d{3}[-/]?\d{2}|\d{9}-\d{2}/;
 
 export function isId(text: string): boolean {
@@ -28,7 +28,7 @@ export function readId(value: unknown): Reading<string> {
 
 /** For lines of the log: an id in which digits that are a valid CPF are blotted out. */
 export function withoutBareCpf(id: string): string {
-  return id.replace(bareCpf, (digits, _zeros, cpf: string) => (cpfRules.isValid(cpf, true) ? '***' : digits));
+  return id.replace(bareCpf, (digits, cpf: string) => (cpfRules.isValid(cpf, true) ? '***' : digits));
 }
 
 /**

@@ -117,15 +117,18 @@ export function keepUnread(body: Buffer | string, code: string, deps: Omit<Webho
 /** Events come as they are, in a list, or inside of an object of somebody's own; a list may hold new requests as well. */
 function readValue(value: JsonValue, deps: LimitedDeps): WebhookReading {
   const inner = unwrapped(value);
-  if (!Array.isArray(inner) || !inner.some(isEvent)) return readOne(inner, deps);
-  const others = inner.filter((element) => !isEvent(element));
-  const readings = inner.filter(isEvent).map((element) => readOne(unwrapped(element), deps));
+  if (!Array.isArray(inner)) return readOne(inner, deps);
+  const events: JsonValue[] = [];
+  const others: JsonValue[] = [];
+  for (const element of inner) {
+    const event = unwrapped(element);
+    if (recogniseEvent(event) === null) others.push(element);
+    else events.push(event);
+  }
+  if (events.length === 0) return readOne(inner, deps);
+  const readings = events.map((event) => readOne(event, deps));
   if (others.length > 0) readings.push(readOne(others, deps));
   return together(readings);
-}
-
-function isEvent(element: JsonValue): boolean {
-  return recogniseEvent(unwrapped(element)) !== null;
 }
 
 const deepestWrapper = 3;
@@ -455,9 +458,14 @@ function failedQuery(value: JsonValue, event: 'link-list' | 'link-detail', deps:
 }
 
 function isEmptyList(value: JsonValue): boolean {
+  return linksIn(value)?.length === 0;
+}
+
+/** The rows of a link list as they came; null: there is no list. */
+function linksIn(value: JsonValue): readonly JsonValue[] | null {
   const payload = isJsonObject(value) ? fieldOf(value, 'payload') : undefined;
   const links = isJsonObject(payload) ? fieldOf(payload, 'vinculos') : undefined;
-  return Array.isArray(links) && links.length === 0;
+  return Array.isArray(links) ? links : null;
 }
 
 function linkListEntries(list: LinkList, value: JsonValue, deps: WebhookDeps): WebhookReading {
@@ -489,10 +497,8 @@ function linkListEntries(list: LinkList, value: JsonValue, deps: WebhookDeps): W
 
 /** What each of the rows was read from, in their order. */
 function ownElements(list: LinkList, value: JsonValue): readonly JsonValue[] {
-  const payload = isJsonObject(value) ? fieldOf(value, 'payload') : undefined;
-  const all = isJsonObject(payload) ? fieldOf(payload, 'vinculos') : undefined;
   const unreadable = new Set(list.unreadable.map(({ element }) => element));
-  return Array.isArray(all) ? all.filter((element) => !unreadable.has(element)) : [];
+  return (linksIn(value) ?? []).filter((element) => !unreadable.has(element));
 }
 
 function toLink(row: LinkRow, workerKey: string, vault: Vault) {

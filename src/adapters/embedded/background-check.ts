@@ -3,7 +3,7 @@
  * which takes no time; that a record in the middle was changed is found here, minutes later for a long log.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readAnchors } from './anchor.ts';
+import { type AnchorPlace, readAnchors } from './anchor.ts';
 import { verifyChains } from './chain.ts';
 import { databasePath, openReadOnly } from './database.ts';
 
@@ -15,12 +15,10 @@ const shortestRestMs = 5;
 /** The desk has its own work then. */
 const firstRestMs = 1_000;
 
+type BackgroundCheck = { directory: string; anchor: AnchorPlace; onChanged: (text: string) => void };
+
 /** `onChanged` hears what differs, for an operator; not called where nothing does. `stop` ends it half way. */
-export function checkInBackground(options: {
-  directory: string;
-  anchor: Parameters<typeof readAnchors>;
-  onChanged: (text: string) => void;
-}): { stop: () => Promise<void> } {
+export function checkInBackground(options: BackgroundCheck): { stop: () => Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;
   const checking = check(options, signal).catch((fault: unknown) => {
@@ -36,14 +34,11 @@ export function checkInBackground(options: {
   };
 }
 
-async function check(
-  { directory, anchor, onChanged }: Parameters<typeof checkInBackground>[0],
-  signal: AbortSignal,
-): Promise<void> {
+async function check({ directory, anchor, onChanged }: BackgroundCheck, signal: AbortSignal): Promise<void> {
   await sleep(firstRestMs, undefined, { signal, ref: false });
   const database = openReadOnly(databasePath(directory));
   try {
-    const { anchored } = readAnchors(...anchor);
+    const { anchored } = readAnchors(anchor.file, anchor.key);
     let workingSince = performance.now();
     const rest = async () => {
       const restMs = Math.max(shortestRestMs, restShare * (performance.now() - workingSince));

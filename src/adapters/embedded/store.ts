@@ -334,9 +334,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     const running = writer;
     const { onChanged } = options;
     const looking =
-      onChanged === undefined || anchor === null
-        ? null
-        : checkInBackground({ directory, anchor: [anchor.file, anchor.key], onChanged });
+      onChanged === undefined || anchor === null ? null : checkInBackground({ directory, anchor, onChanged });
     return {
       log: log.log,
       appendAtDoor: log.log.append,

@@ -46,6 +46,12 @@ export async function startWriter(
   let dead: Fault | null = null;
   const opening = Promise.withResolvers<void>();
 
+  const rejectAll = (ids: readonly number[], fault: Error) => {
+    for (const id of ids) {
+      waiting.get(id)?.reject(fault);
+      waiting.delete(id);
+    }
+  };
   const settle = (reply: WriterReply) => {
     switch (reply.kind) {
       case 'ready':
@@ -74,10 +80,7 @@ export async function startWriter(
       case 'failed': {
         const fault = storeError(reply.fault);
         failure = reply.fault.message;
-        for (const id of reply.ids) {
-          waiting.get(id)?.reject(fault);
-          waiting.delete(id);
-        }
+        rejectAll(reply.ids, fault);
         const damage = damageIn(path, fault);
         if (damage !== null) onDeath(damage);
         break;
@@ -90,10 +93,7 @@ export async function startWriter(
             `The views do not fit the log: request ${reply.requestId} has a claim that they do not know. Nothing was sent for it. They are made again from the log at the next start.`,
           ),
         );
-        for (const id of reply.ids) {
-          waiting.get(id)?.reject(new Error(failure));
-          waiting.delete(id);
-        }
+        rejectAll(reply.ids, new Error(failure));
         break;
       case 'anchor-failed':
         onAnchorFault(reply.message);

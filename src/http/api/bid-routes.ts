@@ -4,7 +4,7 @@ import { listedBid } from '../../bidding/bid-list.ts';
 import { shownReasons } from '../../bidding/decide.ts';
 import type { EventLog, MarginCache, Views } from '../../bidding/ports.ts';
 import type { DecisionTrace } from '../../domain/offer.ts';
-import type { WorkerIdentity } from '../../domain/request.ts';
+import type { SealedRequest } from '../../domain/sealed-facts.ts';
 import type { RequestState } from '../../domain/states.ts';
 import { sealedPlaces } from '../../domain/vault.ts';
 import { withoutCpf } from '../../wire/extra-facts.ts';
@@ -123,9 +123,7 @@ function addWorker(app: ApiApp, { views, log, append, vault, clock, guard }: Bid
       const reason = withoutCpf(request.body.reason);
       const record = { kind: 'worker-read', requestId, at: clock.now(), by, reason } as const;
       await append([{ topic: 'auctions', key: requestId, record }]);
-      const { identity } = JSON.parse(vault.open(sealedPlaces.request(requestId), requested.sealed)) as {
-        identity: WorkerIdentity;
-      };
+      const { identity } = JSON.parse(vault.open(sealedPlaces.request(requestId), requested.sealed)) as SealedRequest;
       const { cpf, name, registration, employerId, employerIdType } = identity;
       return { cpf, name, registration, employerId, employerIdType };
     },

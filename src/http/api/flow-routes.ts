@@ -2,14 +2,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { EventLog } from '../../bidding/ports.ts';
-import { type FlowStep, flowSteps } from '../../domain/flow-records.ts';
+import type { FlowStep } from '../../domain/flow-records.ts';
 import type { FlowState } from '../../domain/flow-states.ts';
 import { sealedPlaces, type Vault } from '../../domain/vault.ts';
 import type { FlowFront, FrontResult } from '../../origination/front.ts';
 import { requestIndex } from '../../origination/ledger.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { type OpenSealed, shownRecord } from '../../origination/shown-flows.ts';
-import { transitions } from '../../origination/transitions.ts';
+import { stepsOf } from '../../origination/steps.ts';
 import { parseJson } from '../../wire/json.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
@@ -53,12 +53,6 @@ export function addFlowRoutes(app: ApiApp, parts: FlowRouteParts): void {
     for (const step of stepsOf(kind.flow)) addStep(app, parts, kind, step);
   }
   addEvents(app, parts);
-}
-
-/** Steps that the table of a kind knows at all, and the two that any unclear operation has. */
-function stepsOf(flow: KindPath['flow']): readonly FlowStep[] {
-  const named = new Set(Object.values(transitions[flow]).flatMap((row) => Object.keys(row)));
-  return flowSteps.filter((step) => named.has(step) || step === 'confirm' || step === 'deny');
 }
 
 function addStarts(app: ApiApp, { front, vault, guard }: FlowRouteParts): void {
