@@ -6,7 +6,7 @@ import '../src/adapters/kafka/kafkajs-mends.ts';
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry';
 import { Redis } from 'ioredis';
 import { Kafka, logLevel } from 'kafkajs';
-import { type RunningStack, startStack } from '../test/stack/stack.ts';
+import { type RunningStack, stackEnvironment, startStack } from '../test/stack/stack.ts';
 import { createKept, daemonArguments, type Kept, type Loop, originOf, type RecordKind, webhookPath } from './loops.ts';
 import { cpuUsOf, type LoopProcess, sourceOf, startProcess } from './processes.ts';
 import { setAsShipped } from './shipped-redis.ts';
@@ -59,10 +59,7 @@ export function sharedEnvironment({ stack, directory, rulesDir, baseUrl, sendLim
   return {
     ...environmentOf({ dataDir: join(directory, 'data'), rulesDir, baseUrl }),
     LANCE_CONFIG: settings,
-    LANCE_BACKEND: 'kafka',
-    LANCE_KAFKA_BROKERS: stack.brokers,
-    LANCE_SCHEMA_REGISTRY_URL: stack.registryUrl,
-    LANCE_REDIS_URL: stack.redisUrl,
+    ...stackEnvironment(stack),
   };
 }
 

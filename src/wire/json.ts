@@ -184,24 +184,6 @@ export function membersIn(value: JsonValue): number {
   return count;
 }
 
-/** Whether a text of JSON, well formed or not, nests deeper than `limit`. One pass, whatever it says. */
-export function nestsDeeper(text: string, limit: number): boolean {
-  let depth = 0;
-  for (let index = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    if (code === 0x22) {
-      index += 1;
-      while (index < text.length && text.charCodeAt(index) !== 0x22) index += text.charCodeAt(index) === 0x5c ? 2 : 1;
-    } else if (code === 0x5b || code === 0x7b) {
-      depth += 1;
-      if (depth > limit) return true;
-    } else if (code === 0x5d || code === 0x7d) {
-      depth -= 1;
-    }
-  }
-  return false;
-}
-
 export function isRawNumber(value: unknown): value is RawNumber {
   return typeof value === 'object' && value !== null && json.isRawJSON(value);
 }

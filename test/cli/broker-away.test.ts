@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
 import { createPartitionReader, extentOf, recordsOf } from '../../src/adapters/kafka/partitions.ts';
-import { type RunningStack, startStack } from '../stack/stack.ts';
+import { type RunningStack, stackEnvironment, startStack } from '../stack/stack.ts';
 import { describeOnStack } from '../stack/suite.ts';
 import { openStage, type Played, startDaemon } from './desk.ts';
 
@@ -35,10 +35,7 @@ await describeOnStack('a broker that goes away', () => {
     daemon = await startDaemon({
       ...environment,
       LANCE_CONFIG: path,
-      LANCE_BACKEND: 'kafka',
-      LANCE_KAFKA_BROKERS: stack.brokers,
-      LANCE_SCHEMA_REGISTRY_URL: stack.registryUrl,
-      LANCE_REDIS_URL: stack.redisUrl,
+      ...stackEnvironment(stack),
     });
   });
   after(async () => {

@@ -16,6 +16,7 @@ import { type DemoReport, judge } from '../../src/cli/judge.ts';
 import type { DeskReader } from '../../src/cli/world.ts';
 import { policyOf } from '../../src/policy.ts';
 import { configOf } from '../crash/verdict.ts';
+import { stackEnvironment } from '../stack/stack.ts';
 import { describeOnStack, type SuiteStack } from '../stack/suite.ts';
 import { jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
@@ -39,10 +40,7 @@ function onKafka(played: Played, stack: SuiteStack): Environment {
   return {
     ...played.environment,
     LANCE_CONFIG: path,
-    LANCE_BACKEND: 'kafka',
-    LANCE_KAFKA_BROKERS: stack.brokers,
-    LANCE_SCHEMA_REGISTRY_URL: stack.registryUrl,
-    LANCE_REDIS_URL: stack.redisUrl,
+    ...stackEnvironment(stack),
   };
 }
 

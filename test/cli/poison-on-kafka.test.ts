@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel, Partitioners } from 'kafkajs';
 import { registerSchemas } from '../../src/adapters/kafka/registry.ts';
 import { settingsOn } from '../conformance/kafka-log.ts';
+import { stackEnvironment } from '../stack/stack.ts';
 import { describeOnStack } from '../stack/suite.ts';
 import { type Daemon, lance, openStage, type Played, startDaemon } from './desk.ts';
 
@@ -35,10 +36,7 @@ await describeOnStack('a log on Kafka spoiled from outside', (stack) => {
       ...service,
       LANCE_LANG: 'en',
       LANCE_CONFIG: path,
-      LANCE_BACKEND: 'kafka',
-      LANCE_KAFKA_BROKERS: stack.brokers,
-      LANCE_SCHEMA_REGISTRY_URL: stack.registryUrl,
-      LANCE_REDIS_URL: stack.redisUrl,
+      ...stackEnvironment(stack),
     };
   });
   after(async () => {

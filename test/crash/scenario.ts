@@ -3,7 +3,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type SandboxSettings, sandboxSettings } from '../../src/sandbox/settings.ts';
-import type { StackAddresses } from '../stack/stack.ts';
+import { type StackAddresses, stackEnvironment } from '../stack/stack.ts';
 import type { RuleFiles } from './operator.ts';
 
 /** Requests come in small batches, so that the stream is even. */
@@ -109,16 +109,6 @@ function writeRules(directory: string, capReais: number): void {
 
 export type DeskEnvironment = Readonly<Record<string, string>> & { LANCE_DATA_DIR: string; LANCE_RULES_DIR: string };
 
-function sharedEnvironment(place: SharedPlace | null): Record<string, string> {
-  if (place === null) return {};
-  return {
-    LANCE_BACKEND: 'kafka',
-    LANCE_KAFKA_BROKERS: place.brokers,
-    LANCE_SCHEMA_REGISTRY_URL: place.registryUrl,
-    LANCE_REDIS_URL: place.redisUrl,
-  };
-}
-
 /** Writes settings and rules of the desk under `directory`; the environment that a desk needs to run there. */
 export function prepareDesk(options: {
   directory: string;
@@ -137,7 +127,7 @@ export function prepareDesk(options: {
   writeRules(rulesDir, sectorCapReaisPerKill * options.kills);
   writeFileSync(configFile, JSON.stringify(deskSettings(options.windowMs, place)));
   return {
-    ...sharedEnvironment(place),
+    ...(place === null ? {} : stackEnvironment(place)),
     LANCE_CONFIG: configFile,
     LANCE_DATA_DIR: join(directory, 'data'),
     LANCE_RULES_DIR: rulesDir,

@@ -7,6 +7,7 @@ import { proposalSituations } from '../../src/sandbox/played-proposal.ts';
 import type { Rivals } from '../../src/sandbox/rivals.ts';
 import { type SandboxSettings, sandboxSettings } from '../../src/sandbox/settings.ts';
 import type { SharedPlace } from '../crash/scenario.ts';
+import { stackEnvironment } from '../stack/stack.ts';
 
 const windowMs = 1_500;
 export const apiToken = 'token-of-the-operator-of-this-run';
@@ -105,13 +106,6 @@ export function flowsEnvironment(options: {
     LANCE_TOKEN_COMMAND: `"${process.execPath}" -e "${renewal}"`,
     LANCE_CONTACT_URL: 'https://parceiro.example/credito',
     LANCE_PSEUDONYM_KEY: 'a key of the flows run and of nothing else',
-    ...(place === null
-      ? {}
-      : {
-          LANCE_BACKEND: 'kafka',
-          LANCE_KAFKA_BROKERS: place.brokers,
-          LANCE_SCHEMA_REGISTRY_URL: place.registryUrl,
-          LANCE_REDIS_URL: place.redisUrl,
-        }),
+    ...(place === null ? {} : stackEnvironment(place)),
   };
 }

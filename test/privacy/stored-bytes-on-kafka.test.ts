@@ -13,6 +13,7 @@ import { createPartitionReader } from '../../src/adapters/kafka/partitions.ts';
 import { openKafkaReader } from '../../src/adapters/kafka/reader.ts';
 import { settingsOn } from '../conformance/kafka-log.ts';
 import { adminToken, endDaemons, startDaemon, webhookToken } from '../hostile/daemon.ts';
+import { stackEnvironment } from '../stack/stack.ts';
 import { describeOnStack } from '../stack/suite.ts';
 import { plantedBodies, plantedIn, plantedText } from '../wire/planted.ts';
 import { biddable, biddableWebhook, renegotiation } from './planted-requests.ts';
@@ -126,10 +127,7 @@ await describeOnStack('personal data on Kafka and Redis', (stack) => {
   const environment = {
     ...audit,
     LANCE_CONFIG: configPath,
-    LANCE_BACKEND: 'kafka',
-    LANCE_KAFKA_BROKERS: stack.brokers,
-    LANCE_SCHEMA_REGISTRY_URL: stack.registryUrl,
-    LANCE_REDIS_URL: stack.redisUrl,
+    ...stackEnvironment(stack),
     LANCE_BASE_URL: '',
   };
 

@@ -15,6 +15,16 @@ const run = promisify(execFile);
 /** `brokers`: comma-separated `host:port`. `registryUrl`: the root of Confluent's API. */
 export type StackAddresses = { brokers: string; registryUrl: string; redisUrl: string };
 
+/** What makes a desk use these servers. */
+export function stackEnvironment({ brokers, registryUrl, redisUrl }: StackAddresses) {
+  return {
+    LANCE_BACKEND: 'kafka',
+    LANCE_KAFKA_BROKERS: brokers,
+    LANCE_SCHEMA_REGISTRY_URL: registryUrl,
+    LANCE_REDIS_URL: redisUrl,
+  };
+}
+
 export type RunningStack = StackAddresses & {
   kind: 'running';
   broker: Part;

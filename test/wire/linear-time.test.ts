@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { createVault } from '../../src/adapters/vault/vault.ts';
 import { parseCsv } from '../../src/rules/csv.ts';
 import { linesOf } from '../../src/rules/json.ts';
-import { nestsDeeper, parseJson } from '../../src/wire/json.ts';
+import { parseJson } from '../../src/wire/json.ts';
 import { decodeRequestCode } from '../../src/wire/link-queries.ts';
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { readBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
@@ -42,7 +42,7 @@ const operationAnswer: Subject = {
     return parsed.kind === 'parsed' ? errorsOf(parsed.value) : null;
   },
 };
-const apiBody: Subject = { name: 'body of the API', read: (text) => nestsDeeper(text, 64) };
+const apiBody: Subject = { name: 'body of the API', read: (text) => parseJson(text) };
 const csvFile: Subject = { name: 'list in a CSV file', read: parseCsv };
 const ruleFile: Subject = {
   name: 'lines of a rule file',

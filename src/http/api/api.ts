@@ -21,7 +21,7 @@ import {
   type ZodTypeProvider,
 } from 'fastify-type-provider-zod';
 import type { ApiToken } from '../../domain/roles.ts';
-import { nestsDeeper, parseJson } from '../../wire/json.ts';
+import { parseJson } from '../../wire/json.ts';
 import type { Bodies } from '../bodies.ts';
 import type { Guard } from './auth.ts';
 import { addBidRoutes, type BidRouteParts } from './bid-routes.ts';
@@ -45,9 +45,6 @@ export type ApiParts = Omit<BidRouteParts, 'guard'> &
     version: string;
     onFault: (text: string) => void;
   };
-
-/** What is passed through whole is written again, by functions that call themselves. */
-const deepest = 64;
 
 /** The page loads from here and nowhere else, by the protocol it came by: TLS is the proxy's, and there may be none. */
 const pagePolicy =
@@ -108,9 +105,8 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
   addBidRoutes(app, parts);
 }
 
-/** Undefined: no JSON, or nested deeper than anything that is meant. */
+/** Undefined: no JSON, or nested deeper than anything that is meant. Functions that call themselves write it again. */
 function readJson(text: string): unknown {
-  if (nestsDeeper(text, deepest)) return undefined;
   const read = parseJson(text);
   return read.kind === 'parsed' ? read.value : undefined;
 }
