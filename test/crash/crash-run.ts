@@ -106,7 +106,7 @@ export async function runCrashes(options: {
       if (ordersBefore(index)) {
         await withinTime(desk.ready, startPatienceMs, 'a desk to be given orders did not become ready');
         const capReais = sectorCapReaisPerKill * wanted * (operator.orders.ruleSets.length % 2 === 1 ? 0.6 : 1);
-        await giveOrders(operator, withSectorCap(files, capReais));
+        await giveOrders(operator, withSectorCap(files, capReais), requestsPerSecond);
         stillPaused = operator.orders.ruleSets.length % 2 === 1;
         if (stillPaused) await operator.pause();
       }

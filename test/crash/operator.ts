@@ -94,16 +94,17 @@ function capsIn(files: RuleFiles): OrderedRules['caps'] {
 
 /** Longer than an order may go unheard, by what bytes that arrive then are named for. */
 const pausedMs = 4_500;
-/** Some dozen bids: reached at once. */
-const cappedCents = 20_000_000;
+/** Longer than an order may go unheard. */
 const cappedMs = 4_000;
+/** Bids are of 10,000 reais on the average, and some 60 in 100 requests are bid for: reached within two seconds. */
+const cappedCentsPerRequestASecond = 1_000_000;
 const afterMs = 2_500;
 
 /** Each kind of order once, while a desk bids; ends when it has bid again for a while. */
-export async function giveOrders(operator: Operator, files: RuleFiles): Promise<void> {
+export async function giveOrders(operator: Operator, files: RuleFiles, requestsPerSecond: number): Promise<void> {
   const name = `by-hand-${operator.orders.caps.length}`;
   await operator.activate(files);
-  await operator.cap(name, cappedCents);
+  await operator.cap(name, requestsPerSecond * cappedCentsPerRequestASecond);
   await sleep(cappedMs);
   await operator.pause();
   await operator.cap(name, null);

@@ -113,7 +113,8 @@ export async function runSharedCrashes(options: SharedOptions): Promise<SharedRu
       const isFirst = operator.orders.ruleSets.length % 2 === 1;
       return withSectorCap(files, sectorCapReaisPerKill * kills * 4 * (isFirst ? 0.6 : 1));
     };
-    const scene = { fleet, watch, stack, operator, nextRules, chance: chanceOf(options.seed, 'kills') };
+    const chance = chanceOf(options.seed, 'kills');
+    const scene = { fleet, watch, stack, operator, nextRules, chance };
     const faults = await Promise.race([playFaults(scene, options), fleet.unasked]);
     options.onStage('the stream of requests ends; waiting until all is told and settled');
     const streamMs = await Promise.race([stream.end(), fleet.unasked]);
@@ -144,7 +145,7 @@ async function allReady({ berths }: Fleet): Promise<void> {
 /** A fault that happened, and the milliseconds until it is bid again. */
 type Pending = { fault: Omit<SharedFault, 'recoveryMs'>; again: Promise<number> };
 
-async function playFaults(scene: Scene, { kills, onFault }: SharedOptions): Promise<SharedFault[]> {
+async function playFaults(scene: Scene, { kills, requestsPerSecond, onFault }: SharedOptions): Promise<SharedFault[]> {
   const { fleet, watch, chance } = scene;
   const plans = Array.from({ length: kills }, (_, index) => planKill(index, chance, paceOfDesk));
   const faults: Promise<SharedFault>[] = [];
@@ -162,7 +163,7 @@ async function playFaults(scene: Scene, { kills, onFault }: SharedOptions): Prom
     const berth = planned.kind === 'moment' && planned.after === 'ready' ? random : latest;
     if (index % 10 === 4 && !armed) {
       await allReady(fleet);
-      await giveOrders(scene.operator, scene.nextRules());
+      await giveOrders(scene.operator, scene.nextRules(), requestsPerSecond);
     }
     if (planned.kind === 'step' && !armed) await arm(berth, planned);
     const serverFault = planServerFault(index + 1, kills);
