@@ -75,8 +75,10 @@ export function databasePath(directory: string): string {
   return join(directory, 'lance.sqlite');
 }
 
-/** 32 MB: index pages that many transactions change are copied back once for all of them; a start replays that much at most. */
-const checkpointPages = 8_000;
+/** Of a new file; an older one keeps its own. Records of 2 kB fill small pages badly, and rows of the views overflow them. */
+const pageBytes = 16_384;
+/** Index pages that many transactions change are copied back once for all of them; a start replays that much at most. */
+const checkpointBytes = 32_000_000;
 
 const lockFile = 'lance.lock';
 /** What SQLite writes beside a file has the mode of that file. */
@@ -102,9 +104,11 @@ function keepPrivate(path: string): void {
 export function openWritable(path: string): DatabaseSync {
   keepPrivate(path);
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+  const pragma = (name: string) => Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+  database.exec(`PRAGMA page_size = ${pageBytes}`);
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32000;');
-  database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
-  const version = Number(Object.values(database.prepare('PRAGMA user_version').get() ?? {})[0]);
+  database.exec(`PRAGMA wal_autocheckpoint = ${Math.floor(checkpointBytes / pragma('page_size'))}`);
+  const version = pragma('user_version');
   if (version > schemaVersion) {
     database.close();
     throw new Error(`the file has schema version ${version}, this program knows ${schemaVersion}`);

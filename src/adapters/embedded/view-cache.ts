@@ -51,18 +51,19 @@ export type ViewCache = {
 type Entries<K, V> = {
   /** The entry, read by `load` when it is not at hand. */
   use: (key: K, load: () => V) => V;
-  /** Drops the least recently used entries that are on disk. */
+  /** Drops the least recently used entries that are on disk, where there are a quarter more than should stay. */
   evict: () => void;
 };
 
 function createEntries<K, V extends { flushing: boolean }>(limit: number, dirty: (value: V) => boolean): Entries<K, V> {
   let entries = new Map<K, V>();
+  const mostEntries = limit * 1.25;
   /** Memory may grow by a quarter between two evictions, also where hardly anything could be dropped. */
-  let evictAt = limit * 1.25;
+  let evictAt = mostEntries;
 
   const evict = () => {
-    let excess = entries.size - limit;
-    if (excess > 0) {
+    if (entries.size > mostEntries) {
+      let excess = entries.size - limit;
       // Made anew: a map that was emptied from its front is slow to go through from there.
       const kept = new Map<K, V>();
       for (const [key, value] of entries) {
@@ -71,7 +72,7 @@ function createEntries<K, V extends { flushing: boolean }>(limit: number, dirty:
       }
       entries = kept;
     }
-    evictAt = Math.max(limit, entries.size) * 1.25;
+    evictAt = Math.max(mostEntries, entries.size * 1.25);
   };
 
   return {
