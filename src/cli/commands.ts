@@ -11,6 +11,7 @@ import { backtestAuctions } from './backtest.ts';
 import { listBids } from './bids-list.ts';
 import { operatorResolutions, resolveBid } from './bids-resolve.ts';
 import { showBid } from './bids-show.ts';
+import { showWorker } from './bids-worker.ts';
 import { capDesk, pauseDesk, resumeDesk } from './control.ts';
 import { runDoctor } from './doctor.ts';
 import { exportDesk, undoExport } from './export.ts';
@@ -159,6 +160,19 @@ function registerBids(program: Command, world: CommandWorld, add: Add): void {
     .argument('<id>', help.requestId)
     .option('--json', help.json, false)
     .action((id: string, { json }: { json: boolean }) => showBid(world, id, json));
+  add(
+    bids,
+    'worker',
+    world.format.texts.worker.help,
+    'lance bids worker 37400000012 --by ana --reason "conferir o contrato"',
+  )
+    .argument('<id>', help.requestId)
+    .requiredOption('--by <name>', help.by, read.said)
+    .requiredOption('--reason <text>', help.reason, read.said)
+    .option('--json', help.json, false)
+    .action((requestId: string, options: { by: string; reason: string; json: boolean }) =>
+      showWorker(world, { requestId, ...options }),
+    );
   add(
     bids,
     'resolve',

@@ -14,7 +14,7 @@ import { stepsOf } from '../origination/steps.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { parseJson } from '../wire/json.ts';
 import { issueTexts } from './schema-issues.ts';
-import { tableText } from './terminal.ts';
+import { labelledText, tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
 type Order = { file: string; key?: string; by: string; json: boolean };
@@ -82,7 +82,7 @@ function flowText({ format }: CommandWorld, state: FlowState, open: OpenSealed):
   const { labels, difference, phases } = texts.flows;
   const { subject, operation, terms, note } = state;
   const view = flowView(state, open);
-  const rows: (readonly [string, string | null])[] = [
+  return labelledText([
     [labels.phase, phaseText(phases, state.phase)],
     [texts.freeze.mark, state.frozen?.problem ?? null],
     [labels.begun, `${format.time(state.startedAt)} (${state.by ?? texts.none})`],
@@ -111,12 +111,7 @@ function flowText({ format }: CommandWorld, state: FlowState, open: OpenSealed):
       joined(state.steps.map(({ step, by, at, outcome }) => `${format.minute(at)} ${step} (${by}): ${outcome}`)),
     ],
     [labels.next, joined(view.nextSteps, ', ')],
-  ];
-  const said = rows.flatMap(([label, text]) => (text === null ? [] : [[label, text] as const]));
-  const width = Math.max(...said.map(([label]) => label.length));
-  return said
-    .map(([label, text]) => `${label.padEnd(width)}  ${text.replaceAll('\n', `\n${' '.repeat(width + 2)}`)}`)
-    .join('\n');
+  ]);
 }
 
 function joined(lines: readonly string[], by = '\n'): string | null {

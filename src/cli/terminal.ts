@@ -46,6 +46,15 @@ export function tableText(
   return [line(header), line(widths.map((width) => '─'.repeat(width))), ...shown.map(line)].join('\n');
 }
 
+/** Labels and what they label, in two columns; rows without a text are left out. */
+export function labelledText(rows: readonly (readonly [label: string, text: string | null])[]): string {
+  const said = rows.flatMap(([label, text]) => (text === null ? [] : [[label, text] as const]));
+  const width = Math.max(0, ...said.map(([label]) => label.length));
+  return said
+    .map(([label, text]) => `${label.padEnd(width)}  ${text.replaceAll('\n', `\n${' '.repeat(width + 2)}`)}`)
+    .join('\n');
+}
+
 /** One line that is written over on a terminal; every tenth step as a line of its own elsewhere. */
 export function createProgress(
   terminal: Terminal,

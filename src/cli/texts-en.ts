@@ -12,6 +12,7 @@ import { performanceEn } from './performance-texts-en.ts';
 import { quoteEn } from './quote-texts-en.ts';
 import { rulesEn } from './rules-texts-en.ts';
 import type { Texts } from './texts.ts';
+import { workerEn } from './worker-texts-en.ts';
 
 export const en: Texts = {
   help: {
@@ -456,6 +457,7 @@ export const en: Texts = {
   quote: quoteEn,
   rules: rulesEn,
   flows: flowsEn,
+  worker: workerEn,
   letters: lettersEn,
   parsing: { error: (text) => text, beside: (text) => text, usage: (text) => text },
   badLanguage: (value) => `LANCE_LANG is "${value}": write pt or en.`,

@@ -13,6 +13,7 @@ import { performancePt } from './performance-texts-pt.ts';
 import { quotePt } from './quote-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
+import { workerPt } from './worker-texts-pt.ts';
 
 export const pt = {
   help: {
@@ -471,6 +472,7 @@ export const pt = {
   quote: quotePt,
   rules: rulesPt,
   flows: flowsPt,
+  worker: workerPt,
   letters: lettersPt,
   parsing: parsingPt,
   badLanguage: (value: string) => `LANCE_LANG é "${value}": escreva pt ou en.`,

@@ -209,6 +209,42 @@ test('no name and no CPF is shown of anybody, in either language or in JSON', as
   }
 });
 
+test('whose a won bid is, is shown by the command line with a reason, and each reading is recorded (line 12)', async () => {
+  const { requestId } = oneOf(['proposed', 'contemplated', 'won']);
+  const words = ['--by', 'ana', '--reason', 'contrato do CPF 529.982.247-25'];
+  const nobody = await lance(played.environment, 'bids', 'worker', requestId, '--by', 'ana');
+  assert.notEqual(nobody.code, 0, 'a reason is wanted');
+  const json = await lance(played.environment, 'bids', 'worker', requestId, ...words, '--json');
+  assert.equal(json.code, 0, json.stderr);
+  const { cpf, name, links } = JSON.parse(json.stdout) as {
+    cpf: string;
+    name: string;
+    links: { motherName: string }[];
+  };
+  const reader = openEmbeddedReader({ directory: played.environment.LANCE_DATA_DIR });
+  const records = reader.log.readKey('auctions', requestId);
+  const history = (await records).map(({ record }) => record);
+  reader.close();
+  const received = history.find((record) => record.kind === 'requested')!;
+  const sealed = createVault(pseudonymKey).open(sealedPlaces.request(requestId), received.sealed);
+  assert.deepEqual([cpf, name], [JSON.parse(sealed).identity.cpf, JSON.parse(sealed).identity.name]);
+  const readings = history.filter((record) => record.kind === 'worker-read');
+  assert.deepEqual(
+    readings.map(({ by }) => by),
+    ['ana'],
+  );
+  assert.match(readings[0]!.reason, /^contrato do CPF (?!529)/);
+  const text = await lance(played.environment, 'bids', 'worker', requestId, ...words, '--lang', 'en');
+  assert.ok(text.stdout.includes(name) && text.stdout.includes(cpf), text.stdout);
+  for (const { motherName } of links) assert.ok(text.stdout.includes(motherName), 'line 16');
+  const lost = oneOf(['lost']);
+  const refused = await lance(played.environment, 'bids', 'worker', lost.requestId, ...words, '--lang', 'en');
+  assert.equal(refused.code, 65);
+  assert.match(refused.stderr, /is "lost", not won/);
+  const unknown = await lance(played.environment, 'bids', 'worker', '1', ...words);
+  assert.equal(unknown.code, 66);
+});
+
 test('a won bid is explained: what was left on the table, the costs, the bytes', async () => {
   const won = oneOf(['proposed', 'contemplated', 'won']);
   const [pt, en, json] = await Promise.all([

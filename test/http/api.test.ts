@@ -262,6 +262,16 @@ test('the operator API', async (context) => {
       );
       assert.equal(typeof name, 'string');
       assert.ok(name.trim().length > 3);
+      const { links, proposal } = shown.body as {
+        links: { name: string; motherName: string; ineligibility: unknown; legacyLoans: unknown }[];
+        proposal: Record<string, string>;
+      };
+      assert.equal(links[0]?.name, name, 'as the detail of the link says (line 16)');
+      assert.ok(links[0]!.motherName.length > 3 && Array.isArray(links[0]!.legacyLoans));
+      assert.ok('ineligibility' in links[0]!);
+      assert.match(proposal.responseId!, /^\d+$/);
+      assert.match(proposal.operationHash!, /^\d+$/);
+      assert.ok(proposal.payloadHash!.length > 0);
       const { bids } = (await call('GET', '/v1/bids?state=lost')).body as { bids: { requestId: string }[] };
       const lost = bids[0]?.requestId;
       if (lost !== undefined) {

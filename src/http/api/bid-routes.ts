@@ -4,10 +4,7 @@ import { listedBid } from '../../bidding/bid-list.ts';
 import { shownReasons } from '../../bidding/decide.ts';
 import type { EventLog, MarginCache, Views } from '../../bidding/ports.ts';
 import type { DecisionTrace } from '../../domain/offer.ts';
-import type { SealedRequest } from '../../domain/sealed-facts.ts';
-import type { RequestState } from '../../domain/states.ts';
-import { sealedPlaces } from '../../domain/vault.ts';
-import { withoutCpf } from '../../wire/extra-facts.ts';
+import { readWorker } from '../../origination/worker-reading.ts';
 import { linkKeyOf } from '../../wire/identity.ts';
 import { listLetters, type ReplayParts, replayLetters } from '../letters.ts';
 import type { ApiApp } from './api.ts';
@@ -95,14 +92,15 @@ function addBids(app: ApiApp, { views, log, guard }: BidRouteParts): void {
 }
 
 /** Recorded before it is shown: who cannot be recorded sees nothing. */
-function addWorker(app: ApiApp, { views, log, append, vault, clock, guard }: BidRouteParts): void {
+function addWorker(app: ApiApp, { guard, ...parts }: BidRouteParts): void {
   app.post(
     '/bids/:requestId/worker',
     {
       onRequest: guard.only('operator', 'admin'),
       schema: {
         tags: ['bids'],
-        summary: 'CPF, name and link of the worker of a won bid; that it was looked at is recorded with the request',
+        summary:
+          'CPF, name and employment links of the worker of a won bid; that it was looked at is recorded with the request',
         params: idParams,
         body: workerBody,
         response: { 200: workerSchema, ...problemResponses },
@@ -110,28 +108,24 @@ function addWorker(app: ApiApp, { views, log, append, vault, clock, guard }: Bid
     },
     async (request, reply) => {
       const { requestId } = request.params;
-      const state = (await views.read([requestId])).get(requestId)?.state;
-      if (state === undefined) return problem(reply, 'not-found', 'No request has this id.');
-      if (!isWon(state)) {
-        const detail = `the bid of this request is ${state.phase}, not won`;
-        return problem(reply, 'not-allowed', detail, [{ field: 'requestId', rule: 'bid-won', detail }]);
-      }
-      const records = (await log.readKey('auctions', requestId)).map(({ record }) => record);
-      const requested = records.find((record) => record.kind === 'requested');
-      if (requested === undefined) return problem(reply, 'not-found', 'The log keeps the request no longer.');
       const { name: by } = guard.callerOf(request);
-      const reason = withoutCpf(request.body.reason);
-      const record = { kind: 'worker-read', requestId, at: clock.now(), by, reason } as const;
-      await append([{ topic: 'auctions', key: requestId, record }]);
-      const { identity } = JSON.parse(vault.open(sealedPlaces.request(requestId), requested.sealed)) as SealedRequest;
-      const { cpf, name, registration, employerId, employerIdType } = identity;
-      return { cpf, name, registration, employerId, employerIdType };
+      const reading = await readWorker(parts, { requestId, by, reason: request.body.reason });
+      switch (reading.kind) {
+        case 'shown':
+          return reading.worker;
+        case 'unknown':
+          return problem(reply, 'not-found', 'No request has this id.');
+        case 'forgotten':
+          return problem(reply, 'not-found', 'The log keeps the request no longer.');
+        case 'not-won': {
+          const detail = `the bid of this request is ${reading.phase}, not won`;
+          return problem(reply, 'not-allowed', detail, [{ field: 'requestId', rule: 'bid-won', detail }]);
+        }
+        default:
+          return reading satisfies never;
+      }
     },
   );
-}
-
-function isWon({ phase, winner }: RequestState): boolean {
-  return winner !== null || phase === 'won' || phase === 'contemplated';
 }
 
 /** Without the keys that stand for a worker: caps are kept under them too. */

@@ -326,12 +326,66 @@ export const decisionSchema = z.object({
 export const workerBody = z.strictObject({
   reason: z.string().trim().min(1).max(2_000).describe('why it is looked at; kept with who looked and when'),
 });
+const coded = z
+  .object({ code: z.number(), text: z.string().nullable() })
+  .nullable()
+  .describe("a code of the data processor's tables, and its text; null: the callback did not say");
+const toldDay = z.string().nullable().describe('YYYY-MM-DD, for example 2019-03-01; null: the callback did not say');
+const toldCents = z.number().nullable().describe('whole cents of a real; null: the callback did not say');
+const toldItems = z
+  .array(z.unknown())
+  .readonly()
+  .nullable()
+  .describe('items as they came, for the contract does not show their fields; null: the callback did not say');
+
+/** One employment link, whole as its detail came. */
+const linkFactsSchema = z.object({
+  receivedAt: time,
+  registration: z.string().describe('matricula'),
+  employerId: z.string().describe('numeroInscricaoEmpregador, as it came'),
+  employerIdType: z.number().describe('inscricaoEmpregador.codigo: 1 CNPJ, 2 CPF'),
+  name: z.string().nullable().describe('nome: of the worker'),
+  motherName: z.string().nullable().describe('nomeMae'),
+  employerName: z.string().nullable().describe('nomeEmpregador'),
+  sex: coded.describe('sexo'),
+  nationality: coded.describe('paisNacionalidade'),
+  birthDate: toldDay,
+  workerCategoryCode: z.number().nullable().describe('codigoCategoriaTrabalhador'),
+  eligible: z.boolean().nullable().describe('elegivel'),
+  ineligibility: coded.describe('motivoInelegibilidade: why the link is not eligible'),
+  totalEarningsCents: toldCents,
+  marginBaseCents: toldCents,
+  availableMarginCents: toldCents,
+  admissionDate: toldDay,
+  terminationDate: toldDay,
+  terminationReasonCode: z.number().nullable().describe('codigoMotivoDesligamento'),
+  politicallyExposed: coded.describe('pessoaExpostaPoliticamente'),
+  occupation: coded.describe('cbo'),
+  activity: coded.describe('cnae of the employer'),
+  employerStartDate: toldDay,
+  activeLoans: z.number().nullable().describe('qtdEmprestimosAtivosSuspensos'),
+  alerts: toldItems,
+  legacyLoans: toldItems,
+});
+
 export const workerSchema = z.object({
   cpf: z.string().nullable().describe('11 digits'),
   name: z.string().nullable(),
   registration: z.string().nullable().describe('matricula'),
   employerId: z.string().nullable().describe('as the request named it'),
   employerIdType: z.number().nullable().describe('1 CNPJ, 2 CPF'),
+  links: z
+    .array(linkFactsSchema)
+    .readonly()
+    .describe("the latest detail of each of the worker's links that the service told"),
+  proposal: z
+    .object({
+      responseId: z.string().nullable().describe('idSolicitacaoResposta, decimal digits'),
+      operationHash: z.string().nullable().describe('hashOperacao of conteudo, decimal digits'),
+      payloadHash: z.string().nullable().describe('hashOperacao of the payload, as it came'),
+    })
+    .nullable()
+    .describe('ids of the proposal at the data processor; null: its inclusion was not told'),
 });
 
 export const marginSchema = z.object({

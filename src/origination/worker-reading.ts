@@ -1,0 +1,108 @@
+/**
+ * Who stands behind a won bid, for those who may know it. The reading is recorded before anything is shown. What the service said
+ * of the person is read from the sealed bodies of its callbacks, whole as they came.
+ */
+import type { EventLog, NewEntry, Views } from '../bidding/ports.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { AuctionRecord, CallbackRecord } from '../domain/records.ts';
+import type { WorkerIdentity } from '../domain/request.ts';
+import type { SealedRequest } from '../domain/sealed-facts.ts';
+import type { RequestState } from '../domain/states.ts';
+import { sealedPlaces, type Vault } from '../domain/vault.ts';
+import { Fault } from '../errors.ts';
+import { decodeProposed } from '../wire/events.ts';
+import { withoutCpf } from '../wire/extra-facts.ts';
+import { parseJson } from '../wire/json.ts';
+import { decodeLinkDetail, type LinkDetailMessage } from '../wire/links.ts';
+
+/** One employment link as a detail of it says. Days are YYYY-MM-DD, amounts cents. */
+export type LinkFacts = { receivedAt: EpochMs } & Omit<LinkDetailMessage, 'requestCode' | 'cpf'>;
+
+/** Ids of the inclusion of the proposal at the data processor: decimal digits, or as they came. */
+type ProposalIds = { responseId: string | null; operationHash: string | null; payloadHash: string | null };
+
+export type WorkerShown = WorkerIdentity & { links: readonly LinkFacts[]; proposal: ProposalIds | null };
+
+export type WorkerReading =
+  | { kind: 'shown'; worker: WorkerShown }
+  | { kind: 'unknown' }
+  | { kind: 'not-won'; phase: RequestState['phase'] }
+  /** The log keeps the request no longer. */
+  | { kind: 'forgotten' };
+
+type ReadingWorld = {
+  log: Pick<EventLog, 'readKey'>;
+  views: Pick<Views, 'read'>;
+  append: (entries: readonly NewEntry[]) => Promise<void>;
+  vault: Vault;
+  clock: Clock;
+};
+
+export async function readWorker(
+  { log, views, append, vault, clock }: ReadingWorld,
+  { requestId, by, reason }: { requestId: RequestId; by: string; reason: string },
+): Promise<WorkerReading> {
+  const state = (await views.read([requestId])).get(requestId)?.state;
+  if (state === undefined) return { kind: 'unknown' };
+  if (!isWon(state)) return { kind: 'not-won', phase: state.phase };
+  const records = (await log.readKey('auctions', requestId)).map(({ record }) => record);
+  const requested = records.find((record) => record.kind === 'requested');
+  if (requested === undefined) return { kind: 'forgotten' };
+  const record = { kind: 'worker-read', requestId, at: clock.now(), by, reason: withoutCpf(reason) } as const;
+  await append([{ topic: 'auctions', key: requestId, record }]);
+  const { identity } = JSON.parse(vault.open(sealedPlaces.request(requestId), requested.sealed)) as SealedRequest;
+  const { workerKey } = requested.request;
+  const callbacks = workerKey === null ? [] : await log.readKey('callbacks', workerKey);
+  const links = linksIn(
+    callbacks.map((entry) => entry.record),
+    vault.open,
+  );
+  return { kind: 'shown', worker: { ...identity, links, proposal: proposalIn(records, vault.open) } };
+}
+
+function isWon({ phase, winner }: RequestState): boolean {
+  return winner !== null || phase === 'won' || phase === 'contemplated';
+}
+
+/** The latest detail of each link. */
+function linksIn(records: readonly CallbackRecord[], open: Vault['open']): readonly LinkFacts[] {
+  const latest = new Map<string, LinkFacts>();
+  for (const record of records) {
+    if (record.kind !== 'link-detail') continue;
+    const { linkKey, workerKey, receivedAt } = record.detail;
+    const facts = linkFactsIn(openOrNull(open, sealedPlaces.callback(workerKey), record.sealed), receivedAt);
+    if (facts !== null && receivedAt >= (latest.get(linkKey)?.receivedAt ?? 0)) latest.set(linkKey, facts);
+  }
+  return [...latest.values()];
+}
+
+/** Of the body of a link-detail callback; null where it does not read as one. */
+function linkFactsIn(body: string | null, receivedAt: EpochMs): LinkFacts | null {
+  const parsed = body === null ? null : parseJson(body);
+  const decoded = parsed?.kind === 'parsed' ? decodeLinkDetail(parsed.value) : null;
+  if (decoded?.kind !== 'decoded') return null;
+  const { requestCode: _code, cpf: _cpf, ...facts } = decoded.value;
+  return { receivedAt, ...facts };
+}
+
+function proposalIn(records: readonly AuctionRecord[], open: Vault['open']): ProposalIds | null {
+  const told = records.findLast((record) => record.kind === 'proposed');
+  if (told?.sealed === undefined) return null;
+  const body = openOrNull(open, sealedPlaces.callback(told.requestCode), told.sealed);
+  const parsed = body === null ? null : parseJson(body);
+  const decoded = parsed?.kind === 'parsed' ? decodeProposed(parsed.value) : null;
+  if (decoded?.kind !== 'decoded') return null;
+  const { responseId, operationHash, payloadHash } = decoded.value;
+  return { responseId, operationHash, payloadHash };
+}
+
+/** Null: it was sealed with another key. */
+function openOrNull(open: Vault['open'], ...sealed: Parameters<Vault['open']>): string | null {
+  try {
+    return open(...sealed);
+  } catch (fault) {
+    if (fault instanceof Fault && fault.code === 'sealed-unreadable') return null;
+    throw fault;
+  }
+}
