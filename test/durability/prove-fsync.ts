@@ -28,7 +28,7 @@ export function straceMissing(): string | null {
 function straceCommand(traceFile: string): readonly string[] {
   const calls = 'read,write,writev,sendto,sendmsg,pwrite64,fsync,fdatasync';
   // -I2: a signal to strace ends the daemon too. -s: a whole page of the log in one text.
-  return [strace, '-f', '-tt', '-yy', '-I2', '-s', '4300', '-o', traceFile, '-e', `trace=${calls}`, process.execPath];
+  return [strace, '-f', '-tt', '-yy', '-I2', '-s', '16600', '-o', traceFile, '-e', `trace=${calls}`, process.execPath];
 }
 
 function requestIdOf(number: number): string {
