@@ -184,6 +184,18 @@ export type FlowTold = OfFlow & {
   sealed: string;
 };
 
+/** The service answered the flow's link query, by callback. */
+export type FlowLinkTold = OfFlow & {
+  kind: 'link-told';
+  /** Null: the callback named none. */
+  requestCode: string | null;
+  workerKey: string;
+  /** Under which the margin cache has the detail; null: it was the list of the worker's links. */
+  linkKey: string | null;
+  /** The whole body, sealed for the place of its callback: `workerKey`. */
+  sealed: string;
+};
+
 /** As of requests: `Frozen`, `Unfrozen` and `Unreadable` in `records.ts`. */
 export type FlowFreezeRecord =
   | (OfFlow & { kind: 'frozen'; problem: string })
@@ -199,6 +211,7 @@ export type FlowLifeRecord =
   | FlowWithheld
   | FlowAnswered
   | FlowTold
+  | FlowLinkTold
   /** Where the won bid stands, as the ledger says. */
   | (OfFlow & {
       kind: 'proposed';

@@ -363,6 +363,9 @@ const flowRecord = byName('kind', {
     ...{ ...ofFlow, requestCode: text, of: oneOf('contract', 'renegotiation', 'operation', 'link-query') },
     ...{ note: nullable(creditNote), errors: texts, sealed: text },
   }),
+  'link-told': object({
+    ...{ ...ofFlow, requestCode: nullable(text), workerKey: text, linkKey: nullable(text), sealed: text },
+  }),
   proposed: object({ ...ofFlow, ...proposal, errors: texts }),
   'margin-asked': object({ ...ofFlow, refusal: nullable(text), requestCode: added(nullable(text)) }),
   turned: object(ofFlow),

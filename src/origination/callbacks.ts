@@ -5,7 +5,7 @@
 import type { Outbox } from '../bidding/outbox.ts';
 import { callbackPartition, type LogBatch, type NewEntry } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { FlowTold } from '../domain/flow-records.ts';
+import type { FlowLinkTold, FlowTold } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CallbackRecord } from '../domain/records.ts';
@@ -13,9 +13,12 @@ import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
 import { eventPrefix, proposalIndex } from './evolve.ts';
 import type { FlowStore } from './ports.ts';
 
-/** How long an acknowledgement takes to be folded, at most; and how many failures wait for that at once. */
+/** How long an acknowledgement takes to be folded, at most; and how many answers wait for that at once. */
 const lookAgainMs = 2_000;
-const maxLaterLooks = 1_000;
+const maxLaterLooks = 4_000;
+
+/** What the service told, before it is known whom. */
+type Told = FlowTold | FlowLinkTold;
 
 type FlowCallbacks = {
   handle: (batch: LogBatch<CallbackRecord>) => Promise<void>;
@@ -40,37 +43,37 @@ export function createFlowCallbacks({
     const { partition, first, next } = batch;
     await freezeThoseOf(batch);
     const told = batch.entries.flatMap(({ record }) => toldBy(record) ?? []);
-    if (told.length > 0) {
-      const found = await flows.findByCode(told.flatMap(codesIn));
-      const given = told.flatMap((record) => {
-        const flowId = codesIn(record)
-          .map((code) => found.get(code))
-          .find((each) => each !== undefined);
-        if (flowId === undefined && record.of === 'link-query') lookLater(record);
-        else return [entryOf({ ...record, flowId: flowId ?? record.flowId })];
-        return [];
-      });
-      if (given.length > 0) await outbox.keep(given);
-    }
+    if (told.length > 0) await hand(told, lookLater);
     await flows.apply({ partition: callbackPartition(partition), first, next, rows: [] });
   }
 
+  /** To the flows that wait for them. Events that no flow waits for are kept; `later` gets answers to link queries. */
+  async function hand(told: readonly Told[], later: (left: readonly Told[]) => void): Promise<void> {
+    const found = await flows.findByCode(told.flatMap(codesIn));
+    const left: Told[] = [];
+    const given: NewEntry[] = [];
+    for (const record of told) {
+      const flowId = codesIn(record)
+        .map((code) => found.get(code))
+        .find((each) => each !== undefined);
+      if (flowId !== undefined) given.push(entryOf({ ...record, flowId }));
+      else if (record.kind === 'link-told' || record.of === 'link-query') left.push(record);
+      else given.push(entryOf(record));
+    }
+    if (given.length > 0) await outbox.keep(given);
+    if (left.length > 0) later(left);
+  }
+
   /**
-   * Most failed link queries are the bidding desk's. One of a flow may be told before its acknowledgement is folded; should it be
+   * Most link queries are the bidding desk's. One of a flow may be answered before its acknowledgement is folded; should it be
    * missed all the same, the flow asks again, with an alarm.
    */
-  function lookLater(record: FlowTold): void {
-    if (laterLooks >= maxLaterLooks) return;
-    laterLooks += 1;
+  function lookLater(records: readonly Told[]): void {
+    if (laterLooks + records.length > maxLaterLooks) return;
+    laterLooks += records.length;
     clock.after(lookAgainMs, () => {
-      laterLooks -= 1;
-      void flows.findByCode([record.requestCode]).then(
-        async (found) => {
-          const flowId = found.get(record.requestCode);
-          if (flowId !== undefined) await outbox.keep([entryOf({ ...record, flowId })]);
-        },
-        () => {},
-      );
+      laterLooks -= records.length;
+      void hand(records, () => {}).catch(() => {});
     });
   }
 
@@ -109,18 +112,25 @@ export function createFlowCallbacks({
   return { handle, claim, deliver };
 }
 
-function entryOf(record: FlowTold): NewEntry {
+function entryOf(record: Told): NewEntry {
   return { topic: 'flows', key: record.flowId, record };
 }
 
 /** The request code first; the proposal that a note names may be known where the code is not. */
-function codesIn({ requestCode, note }: FlowTold): readonly string[] {
+function codesIn(told: Told): readonly string[] {
+  if (told.kind === 'link-told') return told.requestCode === null ? [] : [told.requestCode];
+  const { requestCode, note } = told;
   const proposal = note?.proposalCode ?? null;
   return proposal === null ? [requestCode] : [requestCode, proposalIndex(proposal)];
 }
 
 /** Null: not about a flow. */
-function toldBy(record: CallbackRecord): FlowTold | null {
+function toldBy(record: CallbackRecord): Told | null {
+  if (record.kind === 'link-detail' || record.kind === 'link-list') {
+    const { at, requestCode, sealed } = record;
+    const { workerKey, linkKey } = record.kind === 'link-detail' ? record.detail : { ...record, linkKey: null };
+    return { kind: 'link-told', flowId: '', at, requestCode, workerKey, linkKey, sealed };
+  }
   if (record.kind === 'credit-note') {
     const { at, requestCode, of, note, errors, sealed } = record;
     return { kind: 'told', flowId: `${eventPrefix}${requestCode}`, at, requestCode, of, note, errors, sealed };

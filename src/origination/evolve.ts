@@ -6,6 +6,7 @@ import type {
   FlowIntended,
   FlowKind,
   FlowLifeRecord,
+  FlowLinkTold,
   FlowRecord,
   FlowStarted,
   FlowTold,
@@ -119,6 +120,8 @@ function fold(state: FlowState, record: FlowLifeRecord, settings: FlowSettings):
       return takeAnswer(state, record, settings);
     case 'told':
       return takeEvent(state, record);
+    case 'link-told':
+      return takeLink(state, record);
     case 'proposed':
       return takeProposal(state, record);
     case 'margin-asked': {
@@ -411,6 +414,15 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
   const dated = state.generatedAt === null ? generated(noted, state.operation?.intent?.at ?? record.at) : noted;
   const known = { ...settled(dated), ...codeOf(dated, record.requestCode) };
   return { ...known, note, differences: differencesOf(state.expected, note), noteAccepted: null, errors: [] };
+}
+
+/** The service may name a link otherwise than it was asked about: its margin stands under that name. */
+function takeLink(state: FlowState, { requestCode, workerKey, linkKey }: FlowLinkTold): FlowState {
+  const { subject, marginAsks } = state;
+  const isOurs = marginAsks !== null && requestCode === (marginAsks.code ?? null) && requestCode !== null;
+  const isWorkers = subject.workerKey === null || subject.workerKey === workerKey;
+  if (!isOurs || !isWorkers || linkKey === null) return stray(state);
+  return subject.linkKey === linkKey ? state : { ...state, subject: { ...subject, linkKey } };
 }
 
 /** The event says what the answer did not. */

@@ -107,6 +107,8 @@ function factsOf(record: FlowRecord): Record<string, unknown> {
       const { requestCode, of, note } = record;
       return { requestCode, of, note, errors: record.errors.map(shownError) };
     }
+    case 'link-told':
+      return { requestCode: record.requestCode };
     case 'proposed': {
       const { proposalCode, proposalNumber, validUntil } = record;
       return { proposalCode, proposalNumber, validUntil, errors: record.errors.map(shownError) };

@@ -78,6 +78,29 @@ test('a link query that fails by callback stops the flow with an alarm, and is n
   assert.equal(queries.length, asked);
 });
 
+test('a detail that names the link otherwise is taken by the code of its query; of another worker it is not (line 3)', async (context) => {
+  const { front, world, won, details, alarms, tell, state } = await startFlowHouse(context);
+  won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated(), proposed()));
+  const flowId = `c-${requestId}`;
+  world.answerToQuery = () => ({ kind: 'acknowledged', requestCode: 'q-1' });
+  await front.startContract({ by: 'ana', key: 'k1' }, orderOf(requestId));
+  await eventually(async () => (await state(flowId))?.marginAsks?.code === 'q-1');
+  const { cpf, employerIdType } = orderOf(requestId).link!;
+  // The registration in small letters, and the root of the CNPJ.
+  const linkKey = linkKeyOf(plainVault, cpf, 'm-77', employerIdType, '12ABC345');
+  assert.notEqual(linkKey, (await state(flowId))!.subject.linkKey);
+  const detail = { ...sampleLink, linkKey, workerKey, receivedAt: Date.now(), availableMarginCents: 200_000 };
+  const told: CallbackRecord = { kind: 'link-detail', at: Date.now(), requestCode: 'q-1', detail, sealed: '{}' };
+  const foreign = { ...detail, linkKey: 'another', workerKey: 'another' };
+  await tell('another', { ...told, detail: foreign });
+  details.set('another', foreign);
+  details.set(linkKey, detail);
+  await tell(workerKey, told);
+  await eventually(async () => (await state(flowId))?.subject.linkKey === linkKey);
+  await eventually(async () => (await state(flowId))?.phase !== 'preparing');
+  assert.ok(!alarms.includes('flow-frozen'));
+});
+
 test('a link query of nobody here is no event of a flow', async (context) => {
   const { tell, front, won, reaches, state } = await startFlowHouse(context);
   const event = {
