@@ -5,50 +5,21 @@
  */
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import type { BiddingSettings } from './bidding/settings.ts';
-import { type Fields, isPlain, nearestName, optional } from './config/fields.ts';
+import type { z } from 'zod';
 import { splitCommand } from './config/formats.ts';
-import {
-  type ApiSection,
-  type AuditSection,
-  type ContactSection,
-  type HttpSettings,
-  httpBeside,
-  type Role,
-  type RulesSection,
-  type Sections,
-  type ServiceSection,
-  sections,
-} from './config/sections.ts';
-import { type StorePlace, storePlaceOf } from './config/store-place.ts';
-import type { Economics } from './domain/policy.ts';
-import type { FlowSettings } from './origination/settings.ts';
+import { nearestName, optional, readSetting } from './config/kinds.ts';
+import { type BiddingSettings, httpOfCommands, type Read, type Sections, sections } from './config/sections.ts';
+import { type PlaceSections, type StorePlace, storePlaceOf } from './config/store-place.ts';
 import { iofShare } from './pricing/iof.ts';
-import type { PricingSettings } from './pricing/settings.ts';
 import { parseJson } from './rules/json.ts';
 import { type Contact, checkContacts } from './wire/bid.ts';
 
-type ServiceSettings = Omit<ServiceSection, 'accessToken' | 'tokenCommand'> & {
-  /** The token to begin with, and the program that prints a new one. At least one of them is set. */
-  accessToken: string | null;
-  tokenCommand: readonly string[] | null;
-};
-
-export type Config = {
+export type Config = Omit<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir' | 'service' | 'contacts'> & {
   store: StorePlace;
-  roles: readonly Role[];
   rulesDir: string;
-  rules: RulesSection;
-  http: HttpSettings;
-  service: ServiceSettings;
+  /** At least one of token and token command is set. */
+  service: Omit<Sections['service'], 'tokenCommand'> & { tokenCommand: readonly string[] | null };
   contacts: readonly Contact[];
-  bidding: BiddingSettings;
-  economics: Economics;
-  pricing: PricingSettings;
-  flows: FlowSettings;
-  api: ApiSection;
-  pseudonymKey: string;
-  audit: AuditSection;
   /** What decisions depend on, as canonical JSON without secrets, and its SHA-256 in hex: a stored input of every decision. */
   settings: { hash: string; content: string };
 };
@@ -56,13 +27,7 @@ export type Config = {
 export type ConfigResult = { kind: 'config'; config: Config } | { kind: 'refused'; faults: readonly string[] };
 
 /** Where the data is: all that reading and stopping need, so that a fault elsewhere never keeps anybody from pausing. */
-export type Place = {
-  store: StorePlace;
-  rulesDir: string;
-  rules: RulesSection;
-  pseudonymKey: string | null;
-  audit: AuditSection;
-};
+export type Place = Pick<Config, 'store' | 'rulesDir' | 'rules' | 'audit'> & { pseudonymKey: string | null };
 export type PlaceResult = { kind: 'place'; place: Place } | { kind: 'refused'; faults: readonly string[] };
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -73,6 +38,10 @@ type Plain = Record<string, unknown>;
 
 const defaultFile = fileURLToPath(new URL('../config/default.json', import.meta.url));
 export const defaultRulesDir = fileURLToPath(new URL('../rules', import.meta.url));
+
+function isPlain(value: unknown): value is Plain {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 function numberOf(value: string): unknown {
   return /^-?\d+$/.test(value) ? Number(value) : value;
@@ -200,7 +169,7 @@ function readLayers(environment: Environment, readFile: ReadFile, faults: string
   return mergePlain(mergePlain(base, file), environmentLayer(environment));
 }
 
-function contactsOf({ url, whatsapp, telephone, email }: ContactSection): readonly Contact[] {
+function contactsOf({ url, whatsapp, telephone, email }: Sections['contacts']): readonly Contact[] {
   const given = { url, whatsapp, telephone, email };
   const kinds = ['url', 'whatsapp', 'telephone', 'email'] as const;
   return kinds.flatMap((kind) => (given[kind] === null ? [] : [Object.freeze({ kind, value: given[kind] })]));
@@ -224,7 +193,7 @@ function biddingFaults(bidding: BiddingSettings): string[] {
 }
 
 /** Each address is listened on once. */
-function addressFaults(http: HttpSettings): string[] {
+function addressFaults(http: Sections['http']): string[] {
   const listeners = [
     { path: 'http.port', host: http.host, port: http.port },
     { path: 'http.webhookPort', host: http.webhookHost ?? http.host, port: http.webhookPort },
@@ -309,19 +278,20 @@ function configOf(read: Sections, store: StorePlace): Config {
   });
 }
 
-/** Reads the fields of `wanted` out of the layers. Every fault of every field goes to `faults`. */
-function readFields<T extends object>(wanted: Fields<T>, layers: Plain, faults: string[]): Partial<T> {
-  const read: Partial<T> = {};
-  for (const key of Object.keys(wanted) as (keyof T & string)[]) {
-    const result = wanted[key](Object.hasOwn(layers, key) ? layers[key] : undefined);
+/** Reads the settings of `wanted` out of the layers. Every fault of every setting goes to `faults`. */
+function readSettings<T extends z.ZodRawShape>(wanted: T, layers: Plain, faults: string[]): Partial<Read<T>> {
+  const read: Plain = {};
+  for (const [key, schema] of Object.entries(wanted)) {
+    const result = readSetting(schema as z.ZodType, Object.hasOwn(layers, key) ? layers[key] : undefined);
     if (result.kind === 'value') read[key] = result.value;
     else faults.push(...result.faults.map(({ at, text }) => `${nameOf(`${key}${at}`)} ${text}`));
   }
-  return read;
+  // Each was read with the schema of its own type.
+  return read as Partial<Read<T>>;
 }
 
 /** Null when the place cannot be told; sections that could not be read have told why already. */
-function placeOf({ backend, dataDir, kafka, redis }: Partial<Sections>, faults: string[]): StorePlace | null {
+function placeOf({ backend, dataDir, kafka, redis }: Partial<PlaceSections>, faults: string[]): StorePlace | null {
   if (backend === undefined || dataDir === undefined || kafka === undefined || redis === undefined) return null;
   return storePlaceOf({ backend, dataDir, kafka, redis }, nameOf, faults);
 }
@@ -335,7 +305,7 @@ export function readConfig(environment: Environment, readFile: ReadFile): Config
   for (const key of Object.keys(layers)) {
     if (!known.includes(key)) faults.push(`${key} is not a section of the settings: ${nearestName(key, known)}`);
   }
-  const read = readFields(sections, layers, faults);
+  const read = readSettings(sections, layers, faults);
   // Judged before reading, so that another fault of the section does not hide it.
   const { accessToken, tokenCommand } = isPlain(layers.service) ? layers.service : {};
   if (!accessToken && !tokenCommand) {
@@ -352,36 +322,25 @@ export function readConfig(environment: Environment, readFile: ReadFile): Config
 export function readPlace(environment: Environment, readFile: ReadFile): PlaceResult {
   const faults: string[] = [];
   const layers = readLayers(environment, readFile, faults);
-  const { backend, dataDir, kafka, redis, rulesDir, rules, pseudonymKey, audit } = sections;
-  const wanted = { backend, dataDir, kafka, redis, rulesDir, rules, audit, pseudonymKey: optional(pseudonymKey) };
-  const read = readFields<Wanted>(wanted, layers, faults);
-  const store = placeOf(read as Partial<Sections>, faults);
+  const { backend, dataDir, kafka, redis, rulesDir, rules, audit } = sections;
+  const wanted = { backend, dataDir, kafka, redis, rulesDir, rules, audit };
+  const read = readSettings({ ...wanted, pseudonymKey: optional(sections.pseudonymKey) }, layers, faults);
+  const store = placeOf(read, faults);
   if (faults.length > 0 || store === null) return { kind: 'refused', faults };
-  const found = read as Wanted;
-  const { pseudonymKey: key, rules: own, audit: anchors } = found;
-  return {
-    kind: 'place',
-    place: Object.freeze({
-      store,
-      rulesDir: found.rulesDir ?? defaultRulesDir,
-      rules: own,
-      pseudonymKey: key,
-      audit: anchors,
-    }),
-  };
+  const { rulesDir: folder, rules: own, audit: anchors, pseudonymKey } = read as Required<typeof read>;
+  const place = { store, rulesDir: folder ?? defaultRulesDir, rules: own, audit: anchors, pseudonymKey };
+  return { kind: 'place', place: Object.freeze(place) };
 }
 
-type Wanted = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir' | 'rules' | 'audit'> & {
-  pseudonymKey: string | null;
-};
-
 /** What a command needs that writes beside a desk what the door and the API write. */
-export type Writing = {
-  pseudonymKey: string;
-  flows: FlowSettings;
-  pricing: PricingSettings;
-  http: Pick<HttpSettings, 'bodyLimitBytes' | 'depthLimit' | 'doorQueueLimit' | 'appendTimeoutMs'>;
-  api: Pick<ApiSection, 'bodyLimitBytes' | 'replayLimit'>;
+export type Writing = Read<typeof writing>;
+
+const writing = {
+  pseudonymKey: sections.pseudonymKey,
+  flows: sections.flows,
+  pricing: sections.pricing,
+  api: sections.api,
+  http: httpOfCommands,
 };
 
 /** Reads only what a command needs that writes beside a desk: neither the service's address nor any token. */
@@ -391,8 +350,7 @@ export function readWriting(
 ): { kind: 'writing'; writing: Writing } | { kind: 'refused'; faults: readonly string[] } {
   const faults: string[] = [];
   const layers = readLayers(environment, readFile, faults);
-  const { pseudonymKey, flows, pricing, api } = sections;
-  const read = readFields<Writing>({ pseudonymKey, flows, pricing, api, http: httpBeside }, layers, faults);
+  const read = readSettings(writing, layers, faults);
   faults.push(...crossFaults(read.pricing === undefined ? {} : { pricing: read.pricing }));
   return faults.length > 0 ? { kind: 'refused', faults } : { kind: 'writing', writing: read as Writing };
 }
@@ -401,10 +359,10 @@ export function readWriting(
 export function readPricing(
   environment: Environment,
   readFile: ReadFile,
-): { kind: 'pricing'; pricing: PricingSettings } | { kind: 'refused'; faults: readonly string[] } {
+): { kind: 'pricing'; pricing: Sections['pricing'] } | { kind: 'refused'; faults: readonly string[] } {
   const faults: string[] = [];
   const layers = readLayers(environment, readFile, faults);
-  const read = readFields<Pick<Sections, 'pricing'>>({ pricing: sections.pricing }, layers, faults);
+  const read = readSettings({ pricing: sections.pricing }, layers, faults);
   faults.push(...crossFaults(read));
   const { pricing } = read;
   return pricing === undefined || faults.length > 0 ? { kind: 'refused', faults } : { kind: 'pricing', pricing };
@@ -421,14 +379,10 @@ export function readModel(
   const faults: string[] = [];
   const layers = readLayers(environment, readFile, faults);
   const { bidding, economics, pricing } = sections;
-  const read = readFields<Pick<Sections, 'bidding' | 'economics' | 'pricing'>>(
-    { bidding, economics, pricing },
-    layers,
-    faults,
-  );
+  const read = readSettings({ bidding, economics, pricing }, layers, faults);
   faults.push(...crossFaults(read));
   if (faults.length > 0) return { kind: 'refused', faults };
-  const found = read as Pick<Sections, 'bidding' | 'economics' | 'pricing'>;
+  const found = read as Required<typeof read>;
   const content = canonical(found);
   const hash = createHash('sha256').update(content).digest('hex');
   return { kind: 'model', model: { ...found, settings: { hash, content } } };

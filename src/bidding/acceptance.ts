@@ -1,4 +1,6 @@
 /** What our own wins have taught of acceptance, at hand for decisions: read again when it has grown old. */
+
+import type { BiddingSettings } from '../config/sections.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { emptyHistogram } from '../domain/histogram.ts';
 import type { AcceptanceShift } from '../domain/offer.ts';
@@ -6,7 +8,6 @@ import { fitAcceptance } from '../pricing/acceptance.ts';
 import type { Policy } from './decide.ts';
 import { declinedKey, takenKey } from './evolve.ts';
 import type { Views } from './ports.ts';
-import type { BiddingSettings } from './settings.ts';
 
 export type Acceptance = {
   /** Null while nothing was learnt, or nothing may be. */

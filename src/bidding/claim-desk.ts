@@ -1,4 +1,6 @@
 /** From the queue of offers to claims in the log: appended for the send slots that are free, or will be by then; the most valuable offers first. */
+
+import type { BiddingSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord, Passed } from '../domain/records.ts';
@@ -14,7 +16,6 @@ import type { NewEntry, Service } from './ports.ts';
 import { deskPass } from './react.ts';
 import { cutoffOf } from './send-claim.ts';
 import type { SendLimit } from './send-limit.ts';
-import type { BiddingSettings } from './settings.ts';
 
 export type ClaimDesk = {
   /** Claims what may be claimed now. Asked whenever an offer, a slot or the gate may have opened the way. */

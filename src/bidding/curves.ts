@@ -1,4 +1,6 @@
 /** Win curves at hand, by segment: made when first needed, made again when one of their statistics has learnt. */
+
+import type { BiddingSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Histogram } from '../domain/histogram.ts';
 import type { StoredInput } from '../domain/records.ts';
@@ -8,7 +10,6 @@ import type { Policy } from './decide.ts';
 import { curveOf, statisticKeysOf, weightsOf } from './learning.ts';
 import type { DeskObserver } from './observer.ts';
 import type { Views } from './ports.ts';
-import type { BiddingSettings } from './settings.ts';
 
 export type Curves = {
   /** One curve for each list of segment keys: the whole market first, the most special segment last. */

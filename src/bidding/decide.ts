@@ -3,6 +3,7 @@
  * too, which is what `replay` and the explanation of a bid live from.
  */
 import assert from 'node:assert/strict';
+import type { BiddingSettings } from '../config/sections.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
 import type {
@@ -28,7 +29,6 @@ import { evaluateOffer, evaluateRequest, type RequestVerdict } from '../rules/ev
 import type { Facts } from '../rules/facts.ts';
 import { factsOf, offerFactsOf } from '../rules/facts-of.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
-import type { BiddingSettings } from './settings.ts';
 
 /** Everything that steers decisions at one moment; immutable, swapped whole. */
 export type Policy = {

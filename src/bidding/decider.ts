@@ -1,4 +1,6 @@
 /** Decides a batch of requests: one read of margins, one of curves, one of caps; then offers wait and passes are written. */
+
+import type { BiddingSettings } from '../config/sections.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { CapReservation } from '../domain/offer.ts';
 import type { Passed, StoredInput } from '../domain/records.ts';
@@ -29,7 +31,6 @@ import type { WaitingOffer } from './offer-queue.ts';
 import type { Pacer } from './pacer.ts';
 import type { ControlState, MarginCache, Views } from './ports.ts';
 import { deskPass } from './react.ts';
-import type { BiddingSettings } from './settings.ts';
 import { problemOf } from './unprocessable.ts';
 
 export type Decided =

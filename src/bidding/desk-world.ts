@@ -1,4 +1,6 @@
 /** What the desk is made of, and what it says of itself to health checks, metrics and people. */
+
+import type { BiddingSettings } from '../config/sections.ts';
 import type { Chance } from '../domain/clock.ts';
 import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
@@ -9,7 +11,6 @@ import type { Policy } from './decide.ts';
 import type { DeskObserver } from './observer.ts';
 import type { Control, ControlState, EventLog, MarginCache, Service, Views } from './ports.ts';
 import type { Circuit } from './send-limit.ts';
-import type { BiddingSettings } from './settings.ts';
 import type { RebuildProgress } from './snapshots.ts';
 import type { TimeDoubt } from './time-watch.ts';
 

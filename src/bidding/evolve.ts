@@ -1,4 +1,6 @@
 /** The fold: the state of a request from its records, in log order. Pure; all business of state changes is here. */
+
+import type { BiddingSettings } from '../config/sections.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { timeAlone } from '../domain/histogram.ts';
 import type { Answered, AuctionRecord, Ended, LifeRecord, Passed, Requested, Unfrozen } from '../domain/records.ts';
@@ -6,7 +8,6 @@ import type { Answer, ExposureStatus, RequestState, TimerKind } from '../domain/
 import { lessonsOf } from './learning.ts';
 import { resultOf, resultsKey, standingKeys } from './ledger-facts.ts';
 import type { ViewChange } from './ports.ts';
-import type { BiddingSettings } from './settings.ts';
 import { readAuction, settle, settleByBids } from './settlement.ts';
 import { type ExposureAction, type Trigger, transitions } from './transitions.ts';
 import { problemOf } from './unprocessable.ts';

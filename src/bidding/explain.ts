@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
+import type { BiddingSettings } from '../config/sections.ts';
 import { type AmountCents, noRivalCell, type RateHundredths, type RequestId } from '../domain/glossary.ts';
 import type { DecisionTrace, Offer, Usage } from '../domain/offer.ts';
 import type { Economics } from '../domain/policy.ts';
@@ -29,7 +30,6 @@ import {
   isComplete,
   type Policy,
 } from './decide.ts';
-import type { BiddingSettings } from './settings.ts';
 
 /** Contents of the stored inputs that a trace names by hash. */
 export type StoredContents = {

@@ -1,8 +1,9 @@
 /** Whether anything may be written to the service right now: asked before each write, closed when in doubt. */
+
+import type { BiddingSettings } from '../config/sections.ts';
 import type { Clock, Timer } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { Control, ControlState, Service } from './ports.ts';
-import type { BiddingSettings } from './settings.ts';
 
 export type Gate = {
   /** Reads the control once before it resolves, then polls. */

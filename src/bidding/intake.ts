@@ -1,4 +1,6 @@
 /** Reads the log back: catches up silently, then lives; begins again when the views fell behind or the log faltered. */
+
+import type { BiddingSettings } from '../config/sections.ts';
 import type { Clock, Timer } from '../domain/clock.ts';
 import type { AuctionRecord, Topic } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
@@ -7,7 +9,6 @@ import type { Fold, Ledger } from './ledger.ts';
 import type { DeskObserver } from './observer.ts';
 import { type Consumer, callbackPartition, type EventLog, type LogBatch, type Views } from './ports.ts';
 import { createRestarts } from './restarts.ts';
-import type { BiddingSettings } from './settings.ts';
 import type { RebuildProgress } from './snapshots.ts';
 
 export type Intake = {

@@ -1,11 +1,12 @@
 /** Folds batches of the log into the views and keeps the rows of open requests at hand. */
+
+import type { BiddingSettings } from '../config/sections.ts';
 import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord, Unfrozen } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
 import { evolveAgain, evolveOrFreeze } from './evolve.ts';
 import { createKeptRows } from './kept-rows.ts';
 import type { EventLog, LedgerRow, LogBatch, LogEntry, ViewChange, Views } from './ports.ts';
-import type { BiddingSettings } from './settings.ts';
 import { isSettled } from './transitions.ts';
 
 /** One record folded in by us, or `record: null` for a request that another process folded further meanwhile. */

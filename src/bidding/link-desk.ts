@@ -2,6 +2,8 @@
  * Requests that wait for the detail of an employment link. One query a link at a time, however many requests wait;
  * the answer comes by callback into the margin cache and wakes them.
  */
+
+import type { BiddingSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
 import { employerKeyOf } from '../domain/employer.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
@@ -11,7 +13,6 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { Authorisations } from './authorisations.ts';
 import type { DetailTold, FailureTold } from './callbacks.ts';
 import type { LinkQuery, QueryAnswer, QueryFailure, Service } from './ports.ts';
-import type { BiddingSettings } from './settings.ts';
 import { sleep } from './sleep.ts';
 import { problemOf } from './unprocessable.ts';
 

@@ -2,12 +2,13 @@
  * What the owner of a request does next, read off its state alone. The answer is the same after a record, a timer, a
  * restart or a hand-over, so there is one way to go on and nothing to remember beside the log. Pure.
  */
+
+import type { BiddingSettings } from '../config/sections.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { Answered, AuctionRecord, Passed, Resolution } from '../domain/records.ts';
 import type { Claim, FrozenMark, RequestState } from '../domain/states.ts';
 import { deadlineOf, validityEnd } from './evolve.ts';
 import type { Reservation } from './ports.ts';
-import type { BiddingSettings } from './settings.ts';
 
 /** Pass codes of the desk itself; all others are declared by the risk team in `rules/codes.json`. */
 const deskCodes = [

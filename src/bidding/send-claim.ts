@@ -1,4 +1,6 @@
 /** Carries one claim to the service: the same bytes again until there is an answer or the deadline. */
+
+import type { BiddingSettings } from '../config/sections.ts';
 import type { Chance, Clock } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Answered, Passed } from '../domain/records.ts';
@@ -8,7 +10,6 @@ import type { DeskObserver } from './observer.ts';
 import type { BidAnswer, Service } from './ports.ts';
 import { deskPass } from './react.ts';
 import type { AttemptEnd, SendLimit } from './send-limit.ts';
-import type { BiddingSettings } from './settings.ts';
 import { sleep } from './sleep.ts';
 
 export type SendWorld = {

@@ -4,6 +4,8 @@
  * holds for a start whose time is before the newest record or long after it, and for a service whose time is so far from ours
  * that one of the two must be wrong, or so far ahead that each auction seems to be over when its request comes in.
  */
+
+import type { BiddingSettings } from '../config/sections.ts';
 import type { Timer } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { type SteadyClock, stepToleranceMs } from '../domain/steady-clock.ts';
@@ -11,7 +13,6 @@ import { Fault } from '../errors.ts';
 import type { DeskObserver } from './observer.ts';
 import type { EventLog, Service } from './ports.ts';
 import { cutoffOf } from './send-claim.ts';
-import type { BiddingSettings } from './settings.ts';
 import { sleep } from './sleep.ts';
 
 /** Words of the gate. `clock-step`: the machine's clock moved. `clock-skew`: the service's time and ours leave no time to bid. */

@@ -1,7 +1,7 @@
 /** Recorded requests for impact from a file of `audit export`, piece by piece, so that two threads can share the reading. */
 import { statSync } from 'node:fs';
 import { deadlineOf } from '../bidding/evolve.ts';
-import type { BiddingSettings } from '../bidding/settings.ts';
+import type { BiddingSettings } from '../config/sections.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import type { RecordedCase } from '../impact/recorded-cases.ts';

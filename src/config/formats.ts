@@ -16,24 +16,10 @@ export function addressProblem(value: string): string | null {
   return null;
 }
 
-/** Bearer token: what RFC 6750 (section 2.1, b64token) lets stand in a header. */
-export function tokenProblem(value: string): string | null {
-  return /^[\w.~+/-]+=*$/.test(value)
-    ? null
-    : 'holds characters that no bearer token has: look for quotes, spaces or line ends around it';
-}
-
 export function webhookTokenProblem(value: string): string | null {
   if (!/^[\w.~-]+$/.test(value)) return 'may hold only letters, digits and - . _ ~, for it stands in a path';
   if (value.length < 16) return `has ${value.length} characters: at least 16 needed, or it can be guessed`;
   return value.length > 200 ? `has ${value.length} characters: at most 200` : null;
-}
-
-/** Of a token, never the token. */
-export function apiTokenHashProblem(value: string): string | null {
-  return /^[0-9a-f]{64}$/.test(value)
-    ? null
-    : 'is no SHA-256 in hex: write the 64 characters of the hash, never the token itself (sha256sum gives them)';
 }
 
 export function pseudonymKeyProblem(value: string): string | null {

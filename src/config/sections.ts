@@ -1,36 +1,22 @@
 /**
- * What may be set, section by section, with ranges. A range says what could be meant at all, not what is wise: it is
- * there to catch a wrong unit.
+ * What may be set, section by section: the types, the ranges, and the descriptions that editors show. Defaults stand in
+ * `config/default.json`. A range says what could be meant at all, not what is wise: it is there to catch a wrong unit.
  */
-import type { BiddingSettings } from '../bidding/settings.ts';
+import type { z } from 'zod';
 import type { Economics } from '../domain/policy.ts';
-import { type ApiToken, apiRoles } from '../domain/roles.ts';
-import type { FlowSettings } from '../origination/settings.ts';
+import { apiRoles } from '../domain/roles.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import {
-  choice,
-  type Fields,
-  flag,
-  list,
-  optional,
-  realNumber,
-  required,
-  section,
-  text,
-  wholeNumber,
-} from './fields.ts';
-import {
   addressProblem,
-  apiTokenHashProblem,
   brokerProblem,
   commandProblem,
   networkProblem,
   passedVariableProblem,
   pseudonymKeyProblem,
   redisAddressProblem,
-  tokenProblem,
   webhookTokenProblem,
 } from './formats.ts';
+import { choice, flag, form, list, optional, realNumber, required, section, text, wholeNumber } from './kinds.ts';
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
@@ -39,261 +25,187 @@ const dayMs = 24 * hourMs;
 const yearMs = 366 * dayMs;
 const reaisMillion = 100_000_000;
 
-export type HttpSettings = {
-  host: string;
-  /** 0 takes any free port. */
-  port: number;
-  /** With a port of its own each of these is served there and nowhere else; without a host, on the common one. */
-  webhookHost: string | null;
-  webhookPort: number | null;
-  apiHost: string | null;
-  apiPort: number | null;
-  metricsHost: string | null;
-  metricsPort: number | null;
-  /** Addresses or networks (CIDR) of proxies whose `X-Forwarded-For` is believed. */
-  trustedProxies: readonly string[];
-  /** The last part of the webhook's path. Several are valid at once, so that one can be replaced without a gap. */
-  webhookTokens: readonly string[];
-  bodyLimitBytes: number;
-  /** Of all webhooks that are being read or worked on, together. */
-  bodiesLimitBytes: number;
-  /** Open connections at each address that is listened on. */
-  connectionLimit: number;
-  /** Requests without a valid token that one address may make in a minute. */
-  tokenlessRequestsPerMinute: number;
-  /** Wrong tokens that one address may show in a minute. */
-  failedLoginsPerMinute: number;
-  /** Deepest nesting of a webhook's JSON. */
-  depthLimit: number;
-  /** Webhooks that may wait for the log. */
-  doorQueueLimit: number;
-  /** A webhook that has waited so long to be read gets 503, and on Kafka one that was not taken within this time. */
-  appendTimeoutMs: number;
-};
+/** One schema for each field of a type that another room declares for its library. */
+type Shape<T> = { readonly [K in keyof T]-?: z.ZodType<T[K]> };
 
-/** Who may call the operator API, by the hash of a token: none closes it. */
-export type ApiSection = {
-  tokens: readonly ApiToken[];
-  /** Of one call's body, or of the file that the command line sends instead of one. */
-  bodyLimitBytes: number;
-  /** Dead letters that one call may read again, at most. */
-  replayLimit: number;
-};
-
-/** As written; `serviceOf` in config.ts turns it into what the client takes. */
-export type ServiceSection = {
-  baseUrl: string;
-  fgtsUrl: string | null;
-  proposalUrl: string | null;
-  /** How the token stands in the header of /FGTS and /Proposta. */
-  withdrawalAuthorization: 'bearer' | 'bare';
-  accessToken: string | null;
-  tokenCommand: string | null;
-  /** Names of variables that the token command gets beside PATH and HOME. */
-  tokenCommandVariables: readonly string[];
-  tokenCommandTimeoutMs: number;
-  tokenRetryMs: number;
-  connectTimeoutMs: number;
-  headersTimeoutMs: number;
-  bodyTimeoutMs: number;
-  connections: number;
-  queryConnections: number;
-  operationConnections: number;
-  operationTimeoutMs: number;
-  /** Further attempts at an operation with an idempotency key whose answer is unknown. */
-  idempotentRetries: number;
-  idempotentRetryMs: number;
-  /** Taken for the way to the service until a hundred answers have measured it. */
-  networkStartMs: number;
-  /** Words or phrases by which a refused link query names the worker's authorisation: it is missing, */
-  authorisationTexts: readonly string[];
-  /** or, where one of these stands beside them, it counts no longer. */
-  authorisationExpiredTexts: readonly string[];
-};
-
-/** Contacts of every bid, by the four types of the contract; the address is shown in the worker's app. */
-export type ContactSection = {
-  url: string;
-  whatsapp: string | null;
-  telephone: string | null;
-  email: string | null;
-};
-
-/** The log of several machines. What is null or empty here is asked for when `backend` is `kafka`. */
-export type KafkaSection = {
-  /** `host:port` of at least one broker. */
-  brokers: readonly string[] | null;
-  registryUrl: string | null;
-  registryAuth: { username: string; password: string } | null;
-  ssl: boolean;
-  sasl: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string } | null;
-  topicPrefix: string;
-  partitions: number;
-  replication: number;
-  groupId: string;
-  sessionTimeoutMs: number;
-  startTimeoutMs: number;
-  stallTimeoutMs: number;
-};
-
-/** The views of several machines. */
-export type RedisSection = {
-  url: string | null;
-  keyPrefix: string;
-  commandTimeoutMs: number;
-  connectTimeoutMs: number;
-  reconnectFirstMs: number;
-  reconnectMaxMs: number;
-};
-
-/** Where the heads of the log's chains are kept outside of it, and how they are signed. */
-export type AuditSection = {
-  /** Null: beside the data directory. */
-  anchorFile: string | null;
-  anchorMs: number;
-  /** Null: derived from the pseudonym key. */
-  key: string | null;
-  /** After an accepted restore, where it is not known which requests were bid for: so long nothing is bid for what comes. */
-  restoreQuietMs: number;
-};
-
-/** How a rule set becomes the one to follow. */
-export type RulesSection = {
-  /** Only when two persons stand for it. */
-  approval: boolean;
-  /** A change counts when the folder has stayed as it is for so long. */
-  restMs: number;
-  leastCoveragePercent: number;
-};
-
-/** What a process does: takes webhooks in, decides and bids, or both. */
-export type Role = 'door' | 'desk';
-
-export type Sections = {
-  backend: 'embedded' | 'kafka';
-  roles: readonly Role[];
-  dataDir: string | null;
-  kafka: KafkaSection;
-  redis: RedisSection;
-  rulesDir: string | null;
-  rules: RulesSection;
-  pseudonymKey: string;
-  audit: AuditSection;
-  http: HttpSettings;
-  service: ServiceSection;
-  contacts: ContactSection;
-  bidding: BiddingSettings;
-  economics: Economics;
-  pricing: PricingSettings;
-  flows: FlowSettings;
-  api: ApiSection;
-};
-
-const anyText = text((value) => (value.trim() === '' ? 'is blank' : null));
-
-const host = text((value) => (/^[\w.:-]+$/.test(value) ? null : 'is not a host name or an IP address'));
+const anyText = form(/\S/, 'is blank');
+const name = (longest: number, shortest = 1) =>
+  form(new RegExp(`^[\\w.-]{${shortest},${longest}}$`), 'has more than letters, digits, . _ and -');
+const host = form(/^[\w.:-]+$/, 'is not a host name or an IP address');
 const port = wholeNumber('count', 0, 65_535);
 
-const http: Fields<HttpSettings> = {
-  host,
-  port,
-  webhookHost: optional(host),
-  webhookPort: optional(port),
-  apiHost: optional(host),
-  apiPort: optional(port),
-  metricsHost: optional(host),
-  metricsPort: optional(port),
-  trustedProxies: list(text(networkProblem), 0),
-  webhookTokens: required(
-    list(text(webhookTokenProblem), 1),
-    'choose one or several tokens of at least 16 letters and digits, separated by commas',
+const webhookToken = text(webhookTokenProblem);
+
+/** Without the tokens, which only a process needs that takes webhooks in. */
+const httpWithoutTokens = {
+  host: host.describe('Address to listen on.'),
+  port: port.describe('0 takes any free port.'),
+  webhookHost: optional(host).describe('With a port of its own; without a host, the common one.'),
+  webhookPort: optional(port).describe('Webhooks are then served there and nowhere else.'),
+  apiHost: optional(host).describe('With a port of its own; without a host, the common one.'),
+  apiPort: optional(port).describe('The operator API is then served there and nowhere else.'),
+  metricsHost: optional(host).describe('With a port of its own; without a host, the common one.'),
+  metricsPort: optional(port).describe('Metrics are then served there and nowhere else.'),
+  trustedProxies: list(text(networkProblem), 0).describe(
+    'Addresses or networks (CIDR) of proxies whose X-Forwarded-For is believed.',
   ),
-  bodyLimitBytes: wholeNumber('bytes', 1_024, 100_000_000),
-  bodiesLimitBytes: wholeNumber('bytes', 1_024, 10_000_000_000),
-  connectionLimit: wholeNumber('count', 10, 1_000_000),
-  tokenlessRequestsPerMinute: wholeNumber('count', 1, 1_000_000),
-  failedLoginsPerMinute: wholeNumber('count', 1, 1_000_000),
-  depthLimit: wholeNumber('count', 8, 1_000),
-  doorQueueLimit: wholeNumber('count', 1, 1_000_000),
-  appendTimeoutMs: wholeNumber('ms', 100, minuteMs),
+  bodyLimitBytes: wholeNumber('bytes', 1_024, 100_000_000).describe('Of one webhook.'),
+  bodiesLimitBytes: wholeNumber('bytes', 1_024, 10_000_000_000).describe(
+    'Of all webhooks that are being read or worked on, together.',
+  ),
+  connectionLimit: wholeNumber('count', 10, 1_000_000).describe(
+    'Open connections at each address that is listened on.',
+  ),
+  tokenlessRequestsPerMinute: wholeNumber('count', 1, 1_000_000).describe(
+    'Requests without a valid token that one address may make in a minute.',
+  ),
+  failedLoginsPerMinute: wholeNumber('count', 1, 1_000_000).describe(
+    'Wrong tokens that one address may show in a minute.',
+  ),
+  depthLimit: wholeNumber('count', 8, 1_000).describe("Deepest nesting of a webhook's JSON."),
+  doorQueueLimit: wholeNumber('count', 1, 1_000_000).describe('Webhooks that may wait for the log.'),
+  appendTimeoutMs: wholeNumber('ms', 100, minuteMs).describe(
+    'A webhook that has waited so long to be read gets 503, and on Kafka one that was not taken within this time.',
+  ),
 };
 
-const service: Fields<ServiceSection> = {
+const http = section({
+  ...httpWithoutTokens,
+  webhookTokens: required(
+    list(webhookToken, 1),
+    'choose one or several tokens of at least 16 letters and digits, separated by commas',
+  ).describe(
+    "The last part of the webhook's path. Several are valid at once, so that one can be replaced without a gap.",
+  ),
+});
+
+/** For commands: one that takes no webhooks in needs no token for them. */
+export const httpOfCommands = section({ ...httpWithoutTokens, webhookTokens: optional(list(webhookToken, 0)) });
+
+const service = section({
   baseUrl: required(text(addressProblem), 'set the root address of the service, like https://host/path'),
-  fgtsUrl: optional(text(addressProblem)),
-  proposalUrl: optional(text(addressProblem)),
-  withdrawalAuthorization: choice('bearer', 'bare'),
-  accessToken: optional(text(tokenProblem)),
-  tokenCommand: optional(text(commandProblem)),
-  tokenCommandVariables: list(text(passedVariableProblem), 0),
+  fgtsUrl: optional(text(addressProblem)).describe('Root under which /FGTS stands.'),
+  proposalUrl: optional(text(addressProblem)).describe('Root under which /Proposta stands.'),
+  withdrawalAuthorization: choice('bearer', 'bare').describe(
+    'How the token stands in the header of /FGTS and /Proposta.',
+  ),
+  // RFC 6750, section 2.1, b64token.
+  accessToken: optional(
+    form(/^[\w.~+/-]+=*$/, 'holds characters that no bearer token has: look for quotes, spaces or line ends around it'),
+  ).describe('The token to begin with. It or tokenCommand is needed; better set LANCE_ACCESS_TOKEN_FILE.'),
+  tokenCommand: optional(text(commandProblem)).describe('Program that prints a new token; run without a shell.'),
+  tokenCommandVariables: list(text(passedVariableProblem), 0).describe(
+    'Names of variables that the token command gets beside PATH and HOME.',
+  ),
   tokenCommandTimeoutMs: wholeNumber('ms', 100, 2 * minuteMs),
-  tokenRetryMs: wholeNumber('ms', 100, hourMs),
+  tokenRetryMs: wholeNumber('ms', 100, hourMs).describe('Between two runs of a token command that failed.'),
   connectTimeoutMs: wholeNumber('ms', 50, minuteMs),
   headersTimeoutMs: wholeNumber('ms', 50, 5 * minuteMs),
   bodyTimeoutMs: wholeNumber('ms', 50, 5 * minuteMs),
-  connections: wholeNumber('count', 1, 4_096),
+  connections: wholeNumber('count', 1, 4_096).describe('For bids; at least bidding.sendLimit.'),
   queryConnections: wholeNumber('count', 1, 1_024),
   operationConnections: wholeNumber('count', 1, 1_024),
   operationTimeoutMs: wholeNumber('ms', 50, 5 * minuteMs),
-  idempotentRetries: wholeNumber('count', 0, 10),
+  idempotentRetries: wholeNumber('count', 0, 10).describe(
+    'Further attempts at an operation with an idempotency key whose answer is unknown.',
+  ),
   idempotentRetryMs: wholeNumber('ms', 10, minuteMs),
-  networkStartMs: wholeNumber('ms', 1, 10 * secondMs),
-  authorisationTexts: list(anyText, 0),
-  authorisationExpiredTexts: list(anyText, 0),
-};
+  networkStartMs: wholeNumber('ms', 1, 10 * secondMs).describe(
+    'Taken for the way to the service until a hundred answers have measured it.',
+  ),
+  authorisationTexts: list(anyText, 0).describe(
+    "Words or phrases by which a refused link query names the worker's authorisation: it is missing,",
+  ),
+  authorisationExpiredTexts: list(anyText, 0).describe('or, where one of these stands beside them, it has expired.'),
+});
 
-// Their formats are the contract's, so `checkContacts` of the wire judges them.
-const contacts: Fields<ContactSection> = {
-  url: required(anyText, 'set the complete address that workers are shown, like https://host/path'),
+/** The contract's formats are judged by `checkContacts` of the wire. */
+const contacts = section({
+  url: required(anyText, 'set the complete address that workers are shown, like https://host/path').describe(
+    "Shown in the worker's app.",
+  ),
   whatsapp: optional(anyText),
   telephone: optional(anyText),
   email: optional(anyText),
-};
+});
 
-const bidding: Fields<BiddingSettings> = {
-  windowMs: wholeNumber('ms', secondMs, dayMs),
-  skewAllowanceMs: wholeNumber('ms', 0, minuteMs),
-  timeWitness: choice('service', 'none'),
-  // The contract allows 7 days after the bid; 5 minutes are left to clocks.
-  bidValidityMs: wholeNumber('ms', minuteMs, 7 * dayMs - 5 * minuteMs),
-  graceMs: wholeNumber('ms', 0, 30 * dayMs),
-  resultTimeoutMs: wholeNumber('ms', secondMs, 30 * dayMs),
-  contemplationTimeoutMs: wholeNumber('ms', secondMs, 30 * dayMs),
-  queueLimit: wholeNumber('count', 1, 1_000_000),
-  sendLimit: wholeNumber('count', 1, 4_096),
-  batchEntries: wholeNumber('count', 1, 10_000),
-  retryFirstMs: wholeNumber('ms', 10, minuteMs),
-  retryMaxMs: wholeNumber('ms', 10, minuteMs),
-  marginWaitMs: wholeNumber('ms', 0, dayMs),
-  askWithoutAuthorisation: flag(),
-  directQueriesPerDay: wholeNumber('count', 0, 100_000_000),
-  askCached: flag(),
-  // A rule set begins 2 s after it was announced: who has not heard the controls since then may not bid.
-  controlMaxAgeMs: wholeNumber('ms', 100, 2 * secondMs),
+const bidding = section({
+  windowMs: wholeNumber('ms', secondMs, dayMs).describe(
+    'Length of an auction when the request carries no closing time, counted from the first receipt.',
+  ),
+  skewAllowanceMs: wholeNumber('ms', 0, minuteMs).describe(
+    "Taken off every deadline for clocks that differ; the service's Date header is only ± 1 s.",
+  ),
+  timeWitness: choice('service', 'none').describe(
+    "Who confirms a step of the machine's clock: the service's Date header, or nobody: then a clock that has come to rest is followed.",
+  ),
+  bidValidityMs: wholeNumber('ms', minuteMs, 7 * dayMs - 5 * minuteMs).describe(
+    'How long a bid stays valid; the contract allows 7 days, less 5 minutes for clocks.',
+  ),
+  graceMs: wholeNumber('ms', 0, 30 * dayMs).describe(
+    'Exposure is kept this long past bid or proposal validity when nothing ended it.',
+  ),
+  resultTimeoutMs: wholeNumber('ms', secondMs, 30 * dayMs).describe(
+    'After the deadline of an answered bid: no result by then is result-missing.',
+  ),
+  contemplationTimeoutMs: wholeNumber('ms', secondMs, 30 * dayMs).describe(
+    'After the end of a won auction: no contemplation by then raises an alarm.',
+  ),
+  queueLimit: wholeNumber('count', 1, 1_000_000).describe('Offers that may wait for a send slot.'),
+  sendLimit: wholeNumber('count', 1, 4_096).describe(
+    'Claims that may be under way at once, at most: fewer when the service is slow or fails.',
+  ),
+  batchEntries: wholeNumber('count', 1, 10_000).describe('Records that are folded together, at most.'),
+  retryFirstMs: wholeNumber('ms', 10, minuteMs).describe('Pause before the second attempt of the same bytes.'),
+  retryMaxMs: wholeNumber('ms', 10, minuteMs).describe('Longest pause between two attempts of the same bytes.'),
+  marginWaitMs: wholeNumber('ms', 0, dayMs).describe(
+    'How long a request may wait for its margin before pass(margin-missing), at most until its deadline.',
+  ),
+  askWithoutAuthorisation: flag().describe(
+    "Ask about a worker's links for the first time without an authorisation number. For bids and contracts.",
+  ),
+  directQueriesPerDay: wholeNumber('count', 0, 100_000_000).describe(
+    "Queries past the service's cache on one day, by all instances together; beyond that its cache is asked instead.",
+  ),
+  askCached: flag().describe("Ask the service's cache first (cheaper) instead of the data processor."),
+  // A rule set begins 2 s after it was announced: who has not read the controls since then may not bid.
+  controlMaxAgeMs: wholeNumber('ms', 100, 2 * secondMs).describe('Older control states close bidding.'),
   controlPollMs: wholeNumber('ms', 10, minuteMs),
-  demandByHour: list(realNumber('factor', 0, 1_000_000), 24),
-  halfLifeMs: wholeNumber('ms', secondMs, 10 * yearMs),
-};
+  demandByHour: list(realNumber('factor', 0, 1_000_000), 24).describe(
+    'How requests spread over the 24 hours of a day in São Paulo, as weights: what is left of a paced budget is for what is left of them.',
+  ),
+  halfLifeMs: wholeNumber('ms', secondMs, 10 * yearMs).describe('Half-life of what an auction teaches.'),
+});
 
-const economics: Fields<Economics> = {
+const economics = section({
   fundingAnnualPercent: realNumber('percent', 0.5, 100),
-  separationMonthly: realNumber('share', 0, 0.5),
-  neverStartedShare: realNumber('share', 0, 0.9),
-  lossGivenSeparation: realNumber('share', 0, 1),
-  guaranteeRecovery: realNumber('share', 0, 1),
-  commissionPercent: realNumber('percent', 0, 30),
+  separationMonthly: realNumber('share', 0, 0.5).describe('Probability a month that the employment link ends.'),
+  neverStartedShare: realNumber('share', 0, 0.9).describe(
+    'Share of released loans whose first instalment never comes through payroll.',
+  ),
+  lossGivenSeparation: realNumber('share', 0, 1).describe(
+    'Loss on what is outstanding when the link ends, after guarantee and recoveries.',
+  ),
+  guaranteeRecovery: realNumber('share', 0, 1).describe(
+    'Share of what is outstanding that a guarantee worth the whole loan recovers on top; one worth half of it, half.',
+  ),
+  commissionPercent: realNumber('percent', 0, 30).describe('Paid once on release, of the released amount.'),
   contractCostCents: wholeNumber('cents', 0, reaisMillion),
   bidCostCents: wholeNumber('cents', 0, reaisMillion),
-  acceptanceCeiling: realNumber('share', 0.01, 1),
+  acceptanceCeiling: realNumber('share', 0.01, 1).describe(
+    'Acceptance by the worker: ceiling / (1 + exp(slope · (rate − midpoint))), rate in percent a month.',
+  ),
   acceptanceMidpointPercent: realNumber('percent', 0.01, 50),
   acceptanceSlope: realNumber('factor', 0, 100),
-  acceptanceAmountElasticity: realNumber('factor', 0, 10),
-  acceptanceTermElasticity: realNumber('factor', 0, 10),
-  selectionWin: realNumber('factor', 0, 10),
-  selectionRate: realNumber('factor', 0, 10),
-};
+  acceptanceAmountElasticity: realNumber('factor', 0, 10).describe('Times (amount / asked) to this power.'),
+  acceptanceTermElasticity: realNumber('factor', 0, 10).describe(
+    'Times e to the minus this · |ln(term / asked)|: other terms than the one asked for are liked less.',
+  ),
+  selectionWin: realNumber('factor', 0, 10).describe('Weight of (1 − w) in the loss multiplier: winning is bad news.'),
+  selectionRate: realNumber('factor', 0, 10).describe("Weight of each percent a month above the segment's median."),
+} satisfies Shape<Economics>);
 
-const pricing: Fields<PricingSettings> = {
+const pricing = section({
   dayCount: choice('actual365', '30/360', 'calendar30'),
   rounding: choice('once', 'by-row'),
   iof: section({
@@ -310,132 +222,172 @@ const pricing: Fields<PricingSettings> = {
   fundingCurve: list(
     section({ months: wholeNumber('count', 0, 480), spreadPercent: realNumber('percent', -50, 50) }),
     0,
+  ).describe(
+    "Percentage points a year on top of the economics' funding rate by maturity, linear between the points and flat beyond them; ascending in months. Empty: one rate for all maturities.",
   ),
   guaranteePledge: section({
     fgtsBalanceShare: realNumber('share', 0, 1),
     terminationFineShare: realNumber('share', 0, 1),
-  }),
-  insuranceCents: wholeNumber('cents', 0, reaisMillion),
+  }).describe('What a guarantee pledges of the FGTS balance and of the termination fine.'),
+  insuranceCents: wholeNumber('cents', 0, reaisMillion).describe(
+    'Premium financed with every loan and paid on to the insurer.',
+  ),
   maxInstallments: wholeNumber('count', 1, 480),
-  marginBufferCents: wholeNumber('cents', 0, reaisMillion),
-  minAmountShare: realNumber('share', 0.01, 1),
+  marginBufferCents: wholeNumber('cents', 0, reaisMillion).describe(
+    "Kept free below the margin, for the service's own rounding.",
+  ),
+  minAmountShare: realNumber('share', 0.01, 1).describe(
+    'Where margin or limits bind, the amount may fall to this share of what was asked.',
+  ),
   acceptancePrior: section({
-    midpointDeviationPercent: realNumber('percent', 0, 5),
-    ceilingDeviation: realNumber('factor', 0, 2),
-  }),
+    midpointDeviationPercent: realNumber('percent', 0, 5).describe('Of the midpoint, percentage points a month.'),
+    ceilingDeviation: realNumber('factor', 0, 2).describe('Of the logarithm of the ceiling.'),
+  }).describe(
+    'How sure the configured acceptance is: standard deviations of what our own wins may make of it. 0: nothing is learnt.',
+  ),
   winCurve: section({
-    priorWeight: realNumber('factor', 0, 1_000_000),
-    shrinkage: realNumber('factor', 0, 1_000_000),
-    smoothing: realNumber('factor', 0, 10),
+    priorWeight: realNumber('factor', 0, 1_000_000).describe(
+      'Results that the prior counts for in the most general segment.',
+    ),
+    shrinkage: realNumber('factor', 0, 1_000_000).describe('Results that a parent segment counts for in its child.'),
+    smoothing: realNumber('factor', 0, 10).describe(
+      'Width of the smoothing of single results, in standard deviations of the rates: about 1; 0 for none.',
+    ),
     prior: section({
       quantiles: list(
         section({ share: realNumber('share', 0, 1), rateHundredths: wholeNumber('hundredths', 2, 5_000) }),
         2,
-      ),
-      rivals: realNumber('factor', 0.1, 1_000),
-    }),
+      ).describe("Of one lender's quoted rates, ascending in both; share is the quantile."),
+      rivals: realNumber('factor', 0.1, 1_000).describe('How many lenders quote.'),
+    }).describe('What is believed of rivals before the first result.'),
   }),
-};
+} satisfies Shape<PricingSettings>);
 
-const flows: Fields<FlowSettings> = {
-  cutoffDay: wholeNumber('count', 1, 31),
-  pollMs: wholeNumber('ms', 50, minuteMs),
-  marginRetryMs: wholeNumber('ms', secondMs, hourMs),
-  askCached: flag(),
-  noteTimeoutMs: wholeNumber('ms', secondMs, dayMs),
-  retryMs: wholeNumber('ms', 10, minuteMs),
+const flows = section({
+  cutoffDay: wholeNumber('count', 1, 31).describe(
+    'Last day of the month that still counts for its competence; 31: calendar months.',
+  ),
+  pollMs: wholeNumber('ms', 50, minuteMs).describe(
+    'How often the ledger is asked whether the proposal was included, and the cache whether the margin came.',
+  ),
+  marginRetryMs: wholeNumber('ms', secondMs, hourMs).describe(
+    'A link that did not answer is asked again after this, doubled each time up to an hour: a query may be charged.',
+  ),
+  askCached: flag().describe(
+    "Ask the service's cache, which is cheaper than the data processor; what it says may be a day old already.",
+  ),
+  noteTimeoutMs: wholeNumber('ms', secondMs, dayMs).describe(
+    'No credit note by then after its operation was acknowledged: an alarm.',
+  ),
+  retryMs: wholeNumber('ms', 10, minuteMs).describe(
+    'Before what was certainly not done is tried again, and before an unknown answer is asked for again with the same key; doubled up to retryMaxMs.',
+  ),
   retryMaxMs: wholeNumber('ms', 10, dayMs),
-  keyedAttempts: wholeNumber('count', 1, 100),
-  competenceLookMs: wholeNumber('ms', secondMs, hourMs),
-  noteTolerance: wholeNumber('cents', 0, 1_000_000),
-  stepsKept: wholeNumber('count', 10, 10_000),
-  finalisationEnabled: flag(),
+  keyedAttempts: wholeNumber('count', 1, 100).describe(
+    'How often an operation with a key is sent in all, the same bytes under the same key, until somebody has to look.',
+  ),
+  competenceLookMs: wholeNumber('ms', secondMs, hourMs).describe(
+    'How often a flow that waits for a person is looked at: its competence may have turned.',
+  ),
+  noteTolerance: wholeNumber('cents', 0, 1_000_000).describe(
+    'Cents, or hundredths of a percent of the CET: how far a credit note may lie from our arithmetic, which is shown, without an alarm.',
+  ),
+  stepsKept: wholeNumber('count', 10, 10_000).describe("Steps kept in a flow's state; the log keeps all."),
+  finalisationEnabled: flag().describe('The service was set up for the finalisation of withdrawals.'),
   situations: list(
     section({
       code: wholeNumber('count', 0, 1_000_000),
       state: choice('approved', 'finalized', 'released', 'pending-payment', 'other'),
     }),
     0,
-  ),
-};
+  ).describe("What the service's numbers for the state of a proposal mean; the contract does not show it."),
+});
 
-const api: Fields<ApiSection> = {
+const api = section({
   tokens: list(
     section({
-      name: text((value) => (/^[\p{L}\d._-]{1,60}$/u.test(value) ? null : 'has more than letters, digits, . _ and -')),
+      name: form(/^[\p{L}\d._-]{1,60}$/u, 'has more than letters, digits, . _ and -'),
       role: choice(...apiRoles),
-      sha256: text(apiTokenHashProblem),
+      sha256: form(
+        /^[0-9a-f]{64}$/,
+        'is no SHA-256 in hex: write the 64 characters of the hash, never the token itself (sha256sum gives them)',
+      ).describe("Of the token's bytes; the token itself is nowhere."),
     }),
     0,
-  ),
+  ).describe('Who may call the operator API; none closes it.'),
   // Sealed it takes a third more, and a broker's record holds 8 MiB.
-  bodyLimitBytes: wholeNumber('bytes', 1_024, 4_000_000),
-  replayLimit: wholeNumber('count', 1, 10_000),
-};
+  bodyLimitBytes: wholeNumber('bytes', 1_024, 4_000_000).describe(
+    "Of one call's body, or of the file that the command line sends instead of one.",
+  ),
+  replayLimit: wholeNumber('count', 1, 10_000).describe('Dead letters that one call may read again, at most.'),
+});
 
-const kafka: Fields<KafkaSection> = {
-  brokers: optional(list(text(brokerProblem), 1)),
-  registryUrl: optional(text(addressProblem)),
+const kafka = section({
+  brokers: optional(list(text(brokerProblem), 1)).describe('host:port of at least one broker.'),
+  registryUrl: optional(text(addressProblem)).describe("Root of the schema registry's API."),
   registryAuth: optional(section({ username: anyText, password: anyText })),
   ssl: flag(),
   sasl: optional(
     section({ mechanism: choice('plain', 'scram-sha-256', 'scram-sha-512'), username: anyText, password: anyText }),
   ),
-  topicPrefix: text((value) => (/^[\w.-]{0,100}$/.test(value) ? null : 'has more than letters, digits, . _ and -')),
-  partitions: wholeNumber('count', 1, 1_000),
-  replication: wholeNumber('count', 1, 9),
-  groupId: text((value) => (/^[\w.-]{1,100}$/.test(value) ? null : 'has more than letters, digits, . _ and -')),
+  topicPrefix: name(100, 0),
+  partitions: wholeNumber('count', 1, 1_000).describe('Of each topic; fixed for ever at the first start.'),
+  replication: wholeNumber('count', 1, 9).describe('Copies of each topic, at most as many as there are brokers.'),
+  groupId: name(100),
   sessionTimeoutMs: wholeNumber('ms', 6 * secondMs, 5 * minuteMs),
   startTimeoutMs: wholeNumber('ms', secondMs, hourMs),
   stallTimeoutMs: wholeNumber('ms', 5 * secondMs, hourMs),
-};
+}).describe('The log of several machines. What is null or empty here is asked for when backend is kafka.');
 
-const redis: Fields<RedisSection> = {
-  url: optional(text(redisAddressProblem)),
-  keyPrefix: text((value) =>
-    /^[\w.:{}-]{0,100}$/.test(value) ? null : 'has more than letters, digits and . : _ - { }',
-  ),
+const redis = section({
+  url: optional(text(redisAddressProblem)).describe('Like redis://host:6379/0, with rediss:// for TLS.'),
+  keyPrefix: form(/^[\w.:{}-]{0,100}$/, 'has more than letters, digits and . : _ - { }'),
   commandTimeoutMs: wholeNumber('ms', 50, minuteMs),
   connectTimeoutMs: wholeNumber('ms', 50, minuteMs),
   reconnectFirstMs: wholeNumber('ms', 10, minuteMs),
   reconnectMaxMs: wholeNumber('ms', 10, minuteMs),
-};
+}).describe('The views of several machines.');
 
-const rules: Fields<RulesSection> = {
-  approval: flag(),
-  restMs: wholeNumber('ms', 50, minuteMs),
+const rules = section({
+  approval: flag().describe('A rule set is followed only when two persons stand for it.'),
+  restMs: wholeNumber('ms', 50, minuteMs).describe('A change counts when the folder has stayed as it is for so long.'),
   leastCoveragePercent: realNumber('percent', 0, 100),
-};
+}).describe('How a rule set becomes the one to follow.');
 
-const audit: Fields<AuditSection> = {
-  anchorFile: optional(anyText),
+const audit = section({
+  anchorFile: optional(anyText).describe('Where the heads of the chains are kept. Not set: beside the data directory.'),
   anchorMs: wholeNumber('ms', secondMs, dayMs),
-  key: optional(text(pseudonymKeyProblem)),
-  restoreQuietMs: wholeNumber('ms', 0, 30 * dayMs),
-};
+  key: optional(text(pseudonymKeyProblem)).describe('Signs the heads. Not set: derived from the pseudonym key.'),
+  restoreQuietMs: wholeNumber('ms', 0, 30 * dayMs).describe(
+    'After an accepted restore, where it is not known which requests were bid for: so long nothing is bid for what comes.',
+  ),
+}).describe("Where the heads of the log's chains are kept outside of it, and how they are signed.");
 
-/** For commands: whoever has no door of their own needs no token for it. */
-export const httpBeside = section<Omit<HttpSettings, 'webhookTokens'> & { webhookTokens: readonly string[] | null }>({
-  ...http,
-  webhookTokens: optional(list(text(webhookTokenProblem), 0)),
-});
-
-export const sections: Fields<Sections> = {
+export const sections = {
   backend: choice('embedded', 'kafka'),
-  roles: list(choice('door', 'desk'), 1),
-  dataDir: optional(anyText),
-  kafka: section(kafka),
-  redis: section(redis),
-  rulesDir: optional(anyText),
-  rules: section(rules),
-  pseudonymKey: required(text(pseudonymKeyProblem), 'set a secret of at least 32 characters and keep it'),
-  audit: section(audit),
-  http: section(http),
-  service: section(service),
-  contacts: section(contacts),
-  bidding: section(bidding),
-  economics: section(economics),
-  pricing: section(pricing),
-  flows: section(flows),
-  api: section(api),
+  roles: list(choice('door', 'desk'), 1).describe('What a process does: takes webhooks in, decides and bids, or both.'),
+  dataDir: optional(anyText).describe('Directory of the log and the views.'),
+  kafka,
+  redis,
+  rulesDir: optional(anyText).describe("The risk team's files. Not set: those of the package."),
+  rules,
+  pseudonymKey: required(text(pseudonymKeyProblem), 'set a secret of at least 32 characters and keep it').describe(
+    "Seals the workers' data. Never change or lose it; better set LANCE_PSEUDONYM_KEY_FILE.",
+  ),
+  audit,
+  http,
+  service,
+  contacts,
+  bidding,
+  economics,
+  pricing,
+  flows,
+  api,
 };
+
+/** What is read with the schemas of a shape. */
+export type Read<T extends z.ZodRawShape> = { [K in keyof T]: z.infer<T[K]> };
+
+export type Sections = Read<typeof sections>;
+export type BiddingSettings = Sections['bidding'];
+export type FlowSettings = Sections['flows'];

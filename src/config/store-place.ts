@@ -1,12 +1,12 @@
 /** Where the log and the views are: one file of this machine, or Kafka with its registry and Redis. */
 import { statSync } from 'node:fs';
-import type { KafkaSection, RedisSection, Sections } from './sections.ts';
+import type { Sections } from './sections.ts';
 
-type KafkaPlace = Omit<KafkaSection, 'brokers' | 'registryUrl'> & {
+type KafkaPlace = Omit<Sections['kafka'], 'brokers' | 'registryUrl'> & {
   brokers: readonly string[];
   registryUrl: string;
 };
-type RedisPlace = Omit<RedisSection, 'url'> & { url: string };
+type RedisPlace = Omit<Sections['redis'], 'url'> & { url: string };
 
 export type StorePlace =
   | { backend: 'embedded'; dataDir: string }
@@ -18,7 +18,7 @@ export function modeForOthers(directory: string): string | null {
   return mode === undefined || (mode & 0o077) === 0 ? null : (mode & 0o777).toString(8).padStart(4, '0');
 }
 
-type PlaceSections = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis'>;
+export type PlaceSections = Pick<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis'>;
 
 /** Null with what is missing in `faults`; `nameOf` gives a setting the name that its reader knows. */
 export function storePlaceOf(

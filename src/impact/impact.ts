@@ -3,7 +3,7 @@
  * desk came to them, each with what it had learnt and promised by then itself. Pure but for progress; the same input, the same bytes.
  */
 import type { Policy } from '../bidding/decide.ts';
-import type { BiddingSettings } from '../bidding/settings.ts';
+import type { BiddingSettings } from '../config/sections.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { bestRivalOf, type CapPeak, type SetDecision } from './desk-replay.ts';
 import { createFlips, type Flip, type FlipCause } from './flips.ts';

@@ -1,6 +1,6 @@
 /** Runs rule sets over recorded requests, each a desk of its own; what comes out can be carried from one thread to another. */
 import type { Policy } from '../bidding/decide.ts';
-import type { BiddingSettings } from '../bidding/settings.ts';
+import type { BiddingSettings } from '../config/sections.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { type CapPeak, createDeskReplay, type SetDecision } from './desk-replay.ts';
 import { createMemoryViews, type ExposureMove, type MemoryViews } from './memory-views.ts';

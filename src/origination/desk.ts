@@ -7,6 +7,7 @@ import type { Authorisations } from '../bidding/authorisations.ts';
 import { createOutbox } from '../bidding/outbox.ts';
 import type { EventLog, LogBatch, MarginCache, NewEntry, Service, Views } from '../bidding/ports.ts';
 import { problemOf } from '../bidding/unprocessable.ts';
+import type { FlowSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowOperation, FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
@@ -24,7 +25,6 @@ import type { FlowStore, LoanService } from './ports.ts';
 import { type ContractOrder, prepareOperation, type RenegotiationOrder } from './preparation.ts';
 import { alarmsOf, type FlowAlarm, type FlowCommand, maySend, react } from './react.ts';
 import { createFlowSender } from './sender.ts';
-import type { FlowSettings } from './settings.ts';
 
 /** Places right after something became durable or left the house. */
 export const flowSteps = [

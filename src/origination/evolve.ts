@@ -1,5 +1,6 @@
 /** The fold: the state of a flow from its records, in log order. Pure; all that changes a flow is here. */
 import { problemOf } from '../bidding/unprocessable.ts';
+import type { FlowSettings } from '../config/sections.ts';
 import type {
   FlowAsked,
   FlowFreezeRecord,
@@ -16,7 +17,6 @@ import { sealedPlaces } from '../domain/vault.ts';
 import { differencesOf } from './differences.ts';
 import { takeAnswer } from './fold-answers.ts';
 import { codeOf, generated, markStep, move, stray, takePersons } from './fold-steps.ts';
-import type { FlowSettings } from './settings.ts';
 import { allowsStep } from './steps.ts';
 import { isFinished, isOperation } from './transitions.ts';
 

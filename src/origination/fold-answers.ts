@@ -1,9 +1,10 @@
 /** How an answer changes a flow: accepted > rejected > unknown, whoever asked and however often. */
+
+import type { FlowSettings } from '../config/sections.ts';
 import type { FlowAnswered } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { codeOf, generated, markStep, move, stray, takePersons } from './fold-steps.ts';
-import type { FlowSettings } from './settings.ts';
 import { readsOnly } from './transitions.ts';
 
 /** How often the bytes of an operation are known to have been written. */

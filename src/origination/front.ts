@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { EventLog, MarginCache, NewEntry, Views } from '../bidding/ports.ts';
 import { sleep } from '../bidding/sleep.ts';
+import type { FlowSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowAsked, FlowBreach, FlowStarted, FlowStep, FlowSubject, FlowTerms } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
@@ -39,7 +40,6 @@ import {
   type WithdrawalOrder,
 } from './preparation.ts';
 import { react } from './react.ts';
-import type { FlowSettings } from './settings.ts';
 
 export type FrontResult =
   /** `known`: it had been asked before, under the same key. */

@@ -1,11 +1,11 @@
 /** Folds batches of the log into the store of flows, and keeps the open ones of this process at hand. */
 import { createKeptRows } from '../bidding/kept-rows.ts';
 import type { EventLog, LogBatch, LogEntry } from '../bidding/ports.ts';
+import type { FlowSettings } from '../config/sections.ts';
 import type { FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import { evolveAgain, evolveOrFreeze, proposalIndex } from './evolve.ts';
 import type { FlowRow, FlowStore } from './ports.ts';
-import type { FlowSettings } from './settings.ts';
 import { isFinished } from './transitions.ts';
 
 /** One record folded in by us, or `record: null` for a flow that another process folded further meanwhile. */

@@ -3,6 +3,7 @@
  * is sealed is opened by the caller.
  */
 import assert from 'node:assert/strict';
+import type { FlowSettings } from '../config/sections.ts';
 import type { ExpectedLoan, FlowOperation } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { Day, EpochMs } from '../domain/glossary.ts';
@@ -45,7 +46,6 @@ import {
 } from '../wire/withdrawals.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import { expectedLoan } from './differences.ts';
-import type { FlowSettings } from './settings.ts';
 
 /** How the link is asked for its margin. */
 export type LinkAsk = { identity: WorkerIdentity; authorisationNumber: string | null };

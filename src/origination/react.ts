@@ -2,12 +2,13 @@
  * What the owner of a flow does next, read off its state alone: the same after a record, a timer, a restart or a hand-over.
  * Pure.
  */
+
+import type { FlowSettings } from '../config/sections.ts';
 import type { FlowOperation, FlowRecord, FlowResult } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { competenceOf, type MarginFact, marginValidityMs } from '../wire/checks/worker-credit.ts';
 import { nextSlot } from './evolve.ts';
-import type { FlowSettings } from './settings.ts';
 
 export const flowAlarms = [
   'flow-frozen',

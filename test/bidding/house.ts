@@ -12,7 +12,7 @@ import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
 import { createVault } from '../../src/adapters/vault/vault.ts';
 import type { Policy } from '../../src/bidding/decide.ts';
 import type { RuleWatch } from '../../src/bidding/ports.ts';
-import type { BiddingSettings } from '../../src/bidding/settings.ts';
+import type { BiddingSettings } from '../../src/config/sections.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import type { Vault } from '../../src/domain/vault.ts';
 import { type Engine, startEngine } from '../../src/engine.ts';

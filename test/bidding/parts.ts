@@ -1,7 +1,7 @@
 /** What the tests of the desk share: settings with round numbers, and one record of each kind. */
 
 import { evolve } from '../../src/bidding/evolve.ts';
-import type { BiddingSettings } from '../../src/bidding/settings.ts';
+import type { BiddingSettings } from '../../src/config/sections.ts';
 import type { DecisionTrace, Offer, PublishedBid } from '../../src/domain/offer.ts';
 import type {
   Answered,

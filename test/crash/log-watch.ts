@@ -1,6 +1,6 @@
 /** Reads the log of running desks along: what is in flight just now, and from when on every partition is bid for again. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BiddingSettings } from '../../src/bidding/settings.ts';
+import type { BiddingSettings } from '../../src/config/sections.ts';
 import { Fault } from '../../src/errors.ts';
 import type { SharedReader } from './store-reader.ts';
 import { createTally, type Phases } from './tally.ts';

@@ -1,6 +1,6 @@
 /** Where the log leaves each request: a fold of its own, beside that of the desks. */
 import { evolve } from '../../src/bidding/evolve.ts';
-import type { BiddingSettings } from '../../src/bidding/settings.ts';
+import type { BiddingSettings } from '../../src/config/sections.ts';
 import type { AuctionRecord } from '../../src/domain/records.ts';
 import type { Phase, RequestState } from '../../src/domain/states.ts';
 

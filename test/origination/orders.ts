@@ -1,9 +1,9 @@
 /** Orders, steps and settings for tests of the flows. Names and numbers are made up. */
 import { readFileSync } from 'node:fs';
+import type { FlowSettings } from '../../src/config/sections.ts';
 import type { FlowAsked, FlowStarted, FlowStep } from '../../src/domain/flow-records.ts';
 import type { SealedPlace } from '../../src/domain/vault.ts';
 import type { ContractOrder, RenegotiationOrder, WithdrawalOrder } from '../../src/origination/preparation.ts';
-import type { FlowSettings } from '../../src/origination/settings.ts';
 import type { PricingSettings } from '../../src/pricing/settings.ts';
 
 const defaults = JSON.parse(readFileSync(new URL('../../config/default.json', import.meta.url), 'utf8'));

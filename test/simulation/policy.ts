@@ -1,6 +1,6 @@
 /** The policies of the simulated desk: small rule sets of its own, with limits that the checker knows by heart. */
 import type { Policy } from '../../src/bidding/decide.ts';
-import type { BiddingSettings } from '../../src/bidding/settings.ts';
+import type { BiddingSettings } from '../../src/config/sections.ts';
 import type { Offer } from '../../src/domain/offer.ts';
 import type { Economics } from '../../src/domain/policy.ts';
 import type { PricingSettings } from '../../src/pricing/settings.ts';

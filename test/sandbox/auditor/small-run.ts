@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
 import { createLedger } from '../../../src/bidding/ledger.ts';
-import type { BiddingSettings } from '../../../src/bidding/settings.ts';
+import type { BiddingSettings } from '../../../src/config/sections.ts';
 import type { DecisionTrace } from '../../../src/domain/offer.ts';
 import type { AuctionRecord, CallbackRecord, Requested } from '../../../src/domain/records.ts';
 import { sealedPlaces } from '../../../src/domain/vault.ts';
