@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { FlowKind } from '../domain/flow-records.ts';
 import { type FlowPhase, type FlowState, flowPhases } from '../domain/flow-states.ts';
 import { Fault } from '../errors.ts';
+import { issueTexts } from '../http/api/remedies.ts';
 import { contractAsked, renegotiationAsked, stepAsked, withdrawalAsked } from '../http/api/requests.ts';
 import { contractBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { flowView } from '../http/api/views.ts';
@@ -13,7 +14,6 @@ import { type OpenSealed, shownRecord } from '../origination/shown-flows.ts';
 import { stepsOf } from '../origination/steps.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { parseJson } from '../wire/json.ts';
-import { issueTexts } from './schema-issues.ts';
 import { labelledText, tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 

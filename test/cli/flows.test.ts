@@ -47,7 +47,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const bad = file('bad.json', { cpf: '123', other: 1 });
   const refused = await lance(environment, 'withdrawals', 'start', '--file', bad, '--by', 'ana');
   assert.equal(refused.code, 78);
-  assert.match(refused.stderr, /cpf: write a text of the form \/\^\\d\{11\}\$\/\n/);
+  assert.match(refused.stderr, /cpf: send the 11 digits of a CPF, as a text without points\n/);
   assert.match(refused.stderr, /the file: take out what is not known here: other/);
   const list = await lance(environment, 'withdrawals', 'start', '--file', file('list.json', []), '--by', 'ana');
   assert.match(list.stderr, /the file: write an object/);

@@ -16,6 +16,7 @@ import type {
 } from 'fastify';
 import {
   jsonSchemaTransform,
+  jsonSchemaTransformObject,
   serializerCompiler,
   validatorCompiler,
   type ZodTypeProvider,
@@ -89,6 +90,7 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
       security: [{ token: [] }],
     },
     transform: jsonSchemaTransform,
+    transformObject: (document) => withAnswersAlone(jsonSchemaTransformObject(document)),
   });
   const css = [{ filename: 'page.css', content: '.swagger-ui .topbar { display: none }' }];
   await scope.register(swaggerUi, {
@@ -109,4 +111,16 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
 function readJson(text: string): unknown {
   const read = parseJson(text);
   return read.kind === 'parsed' ? read.value : undefined;
+}
+
+type Components = { components?: { schemas?: Record<string, unknown> } };
+
+/** Schemas that have a name are those of answers; written out for requests as well, nothing would refer to them. */
+function withAnswersAlone<T extends object>(document: T): T {
+  const { components = {} } = document as Components;
+  const text = JSON.stringify(document);
+  const schemas = Object.entries(components.schemas ?? {}).filter(([name]) =>
+    text.includes(`"#/components/schemas/${name}"`),
+  );
+  return { ...document, components: { ...components, schemas: Object.fromEntries(schemas) } };
 }

@@ -1,5 +1,4 @@
 /** Bids, decisions, margins and dead letters over HTTP. */
-import { z } from 'zod';
 import { listedBid } from '../../bidding/bid-list.ts';
 import { shownReasons } from '../../bidding/decide.ts';
 import type { EventLog, MarginCache, Views } from '../../bidding/ports.ts';
@@ -9,6 +8,7 @@ import { linkKeyOf } from '../../wire/identity.ts';
 import { listLetters, type ReplayParts, replayLetters } from '../letters.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
+import { answered } from './described.ts';
 import { problem, problemResponses } from './problems.ts';
 import {
   bidPage,
@@ -20,6 +20,7 @@ import {
   marginSchema,
   replayBody,
   replaySchema,
+  requestParams,
   workerBody,
   workerSchema,
 } from './schemas.ts';
@@ -33,8 +34,6 @@ export type BidRouteParts = ReplayParts & {
   replayLimit: number;
   guard: Guard;
 };
-
-const idParams = z.object({ requestId: z.string().regex(/^\d{1,40}$/) });
 
 export function addBidRoutes(app: ApiApp, parts: BidRouteParts): void {
   addBids(app, parts);
@@ -53,7 +52,7 @@ function addBids(app: ApiApp, { views, log, guard }: BidRouteParts): void {
         summary:
           'Requests and what became of them, latest first; a page of a search may be short, and goes on at `next`',
         querystring: bidQuery,
-        response: { 200: bidPage, ...problemResponses },
+        response: { 200: answered(bidPage, 'A page of requests, latest first'), ...problemResponses },
       },
     },
     async ({ query }) => {
@@ -68,8 +67,8 @@ function addBids(app: ApiApp, { views, log, guard }: BidRouteParts): void {
       schema: {
         tags: ['bids'],
         summary: 'One request with its decision; what it was decided from is for risk, operator and admin',
-        params: idParams,
-        response: { 200: decisionSchema, ...problemResponses },
+        params: requestParams,
+        response: { 200: answered(decisionSchema, 'The request with its decision'), ...problemResponses },
       },
     },
     async (request, reply) => {
@@ -85,7 +84,7 @@ function addBids(app: ApiApp, { views, log, guard }: BidRouteParts): void {
         offer: state.claim === null ? null : { ...state.claim.offer },
         reasons: shownReasons(trace?.reasons ?? state.pass?.reasons ?? []),
         trace: trace === null ? null : plainTrace(trace),
-        auction: state.auction === null ? null : { ...state.auction },
+        auction: state.auction === null ? null : { ...state.auction, candidates: [...state.auction.candidates] },
       };
     },
   );
@@ -101,9 +100,9 @@ function addWorker(app: ApiApp, { guard, ...parts }: BidRouteParts): void {
         tags: ['bids'],
         summary:
           'CPF, name and employment links of the worker of a won bid; that it was looked at is recorded with the request',
-        params: idParams,
+        params: requestParams,
         body: workerBody,
-        response: { 200: workerSchema, ...problemResponses },
+        response: { 200: answered(workerSchema, 'The worker of the won bid'), ...problemResponses },
       },
     },
     async (request, reply) => {
@@ -147,8 +146,8 @@ function addMargins(app: ApiApp, { views, margins, vault, clock, guard }: BidRou
       schema: {
         tags: ['margins'],
         summary: "The margin of the request's link, as far as it still counts",
-        params: idParams,
-        response: { 200: marginSchema, ...problemResponses },
+        params: requestParams,
+        response: { 200: answered(marginSchema, 'The margin, as the service told it last'), ...problemResponses },
       },
     },
     async (request, reply) => {
@@ -166,7 +165,7 @@ function addMargins(app: ApiApp, { views, margins, vault, clock, guard }: BidRou
         tags: ['margins'],
         summary: 'The margin of a link, named in the body so that no CPF stands in an address',
         body: linkSchema,
-        response: { 200: marginSchema, ...problemResponses },
+        response: { 200: answered(marginSchema, 'The margin, as the service told it last'), ...problemResponses },
       },
     },
     async (request, reply) => {
@@ -187,7 +186,7 @@ function addLetters(app: ApiApp, parts: BidRouteParts): void {
         tags: ['dead letters'],
         summary: 'Webhooks that nobody understood: when and why, not what',
         querystring: letterQuery,
-        response: { 200: letterPage, ...problemResponses },
+        response: { 200: answered(letterPage, 'A page of dead letters, in log order'), ...problemResponses },
       },
     },
     async ({ query: { partition, from, limit } }) => listLetters(log, { partition, from, count: limit }),
@@ -200,7 +199,7 @@ function addLetters(app: ApiApp, parts: BidRouteParts): void {
         tags: ['dead letters'],
         summary: 'Read dead letters again, after the mapping was mended, with their original time of receipt',
         body: replayBody,
-        response: { 200: replaySchema, ...problemResponses },
+        response: { 200: answered(replaySchema, 'What became of them'), ...problemResponses },
       },
     },
     async (request, reply) => {

@@ -1,6 +1,5 @@
 /** Flows over HTTP: begun once under their key, read, taken step by step, their history and answers. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { z } from 'zod';
 import type { EventLog } from '../../bidding/ports.ts';
 import type { FlowStep } from '../../domain/flow-records.ts';
 import type { FlowState } from '../../domain/flow-states.ts';
@@ -13,16 +12,20 @@ import { stepsOf } from '../../origination/steps.ts';
 import { parseJson } from '../../wire/json.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
+import { answered } from './described.ts';
 import { problem, problemResponses } from './problems.ts';
 import { contractAsked, renegotiationAsked, stepAsked, withdrawalAsked } from './requests.ts';
 import {
   contractBody,
   flowPage,
+  flowParams,
   flowQuery,
   flowSchema,
   historySchema,
   idempotency,
   renegotiationBody,
+  resultParams,
+  resultSchema,
   stepBodies,
   stepTexts,
   withdrawalBody,
@@ -44,8 +47,6 @@ const flowKindPaths = [
 ] as const;
 type KindPath = (typeof flowKindPaths)[number];
 
-const idParams = z.object({ flowId: z.string().regex(/^[\w.-]{1,100}$/) });
-
 export function addFlowRoutes(app: ApiApp, parts: FlowRouteParts): void {
   addStarts(app, parts);
   for (const kind of flowKindPaths) {
@@ -57,7 +58,11 @@ export function addFlowRoutes(app: ApiApp, parts: FlowRouteParts): void {
 
 function addStarts(app: ApiApp, { front, vault, guard }: FlowRouteParts): void {
   const common = { tags: ['flows'], headers: idempotency };
-  const response = { 200: flowSchema, 201: flowSchema, ...problemResponses };
+  const response = {
+    200: answered(flowSchema, 'Begun before with the same key: where it stands now'),
+    201: answered(flowSchema, 'It is begun; `nextSteps` say what may follow'),
+    ...problemResponses,
+  };
   const onRequest = guard.only('operator', 'admin');
   const askerOf = (request: FastifyRequest) => ({
     by: guard.callerOf(request).name,
@@ -105,9 +110,13 @@ function addStep(
         tags: ['steps'],
         summary: `${stepTexts[step]} (${flow})`,
         headers: idempotency,
-        params: idParams,
+        params: flowParams,
         body: stepBodies[step],
-        response: { 200: flowSchema, 202: flowSchema, ...problemResponses },
+        response: {
+          200: answered(flowSchema, 'Asked for before with the same key: where the flow stands now'),
+          202: answered(flowSchema, 'Taken; it is done as soon as it can be'),
+          ...problemResponses,
+        },
       },
     },
     async (request, reply) => {
@@ -134,7 +143,7 @@ function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { p
         tags: ['flows'],
         summary: `Every ${flow}, latest first`,
         querystring: flowQuery,
-        response: { 200: flowPage, ...problemResponses },
+        response: { 200: answered(flowPage, 'A page of flows, latest first'), ...problemResponses },
       },
     },
     async (request) => {
@@ -150,8 +159,8 @@ function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { p
       schema: {
         tags: ['flows'],
         summary: `Where a ${flow} stands, and what may be done next`,
-        params: idParams,
-        response: { 200: flowSchema, ...problemResponses },
+        params: flowParams,
+        response: { 200: answered(flowSchema, 'Where it stands'), ...problemResponses },
       },
     },
     async (request, reply) => {
@@ -166,8 +175,8 @@ function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { p
       schema: {
         tags: ['flows'],
         summary: 'Its records in log order; what the service and colleagues wrote is for operator and admin',
-        params: idParams,
-        response: { 200: historySchema, ...problemResponses },
+        params: flowParams,
+        response: { 200: answered(historySchema, 'Its records in log order'), ...problemResponses },
       },
     },
     async (request, reply) => {
@@ -184,13 +193,9 @@ function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { p
       schema: {
         tags: ['flows'],
         summary: "The service's last answer to an operation, as it came; it may name the worker of this flow",
-        params: idParams.extend({ operation: z.string().regex(/^[a-z-]{1,40}$/) }),
+        params: resultParams,
         response: {
-          200: z.object({
-            at: z.number(),
-            refused: z.boolean().describe('the service said no'),
-            answer: z.unknown(),
-          }),
+          200: answered(resultSchema, "The service's last answer to the operation"),
           ...problemResponses,
         },
       },
@@ -217,7 +222,7 @@ function addEvents(app: ApiApp, { flows, vault, guard }: FlowRouteParts): void {
         tags: ['flows'],
         summary: 'What the service told under a code that no flow knows',
         querystring: flowQuery.omit({ requestId: true }),
-        response: { 200: flowPage, ...problemResponses },
+        response: { 200: answered(flowPage, 'A page of flows, latest first'), ...problemResponses },
       },
     },
     async (request) => {

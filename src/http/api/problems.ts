@@ -3,6 +3,8 @@ import type { FastifyError, FastifyReply } from 'fastify';
 import { hasZodFastifySchemaValidationErrors, isResponseSerializationError } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { Fault } from '../../errors.ts';
+import { answerNamed, measured, said, saidOfParts } from './described.ts';
+import { remedyOf } from './remedies.ts';
 
 const titles = {
   malformed: [400, 'The request cannot be read'],
@@ -24,13 +26,30 @@ type ProblemName = keyof typeof titles;
 /** `rule` is stable and made for programs; `field` names the part of the request, with dots. */
 type ProblemError = { field: string; rule: string; detail: string };
 
-const problemSchema = z.object({
-  type: z.string(),
-  title: z.string(),
-  status: z.int(),
-  detail: z.string(),
-  errors: z.array(z.object({ field: z.string(), rule: z.string(), detail: z.string() })),
-});
+const problemSchema = answerNamed(
+  z.object({
+    type: said(z.string(), 'Stable name of the problem', 'urn:problem:lance:invalid'),
+    title: said(z.string(), 'What kind of problem it is', titles.invalid[1]),
+    status: said(measured(z.int(), 'a number as it stands, without a unit'), 'The HTTP status', 422),
+    detail: said(z.string(), 'What is wrong, in words', 'body.installments: write at most 480'),
+    errors: saidOfParts(
+      z.array(
+        z.object({
+          field: said(z.string(), 'Part of the request, with dots', 'body.installments'),
+          rule: said(z.string(), 'Stable name of the rule that it breaks', 'too_big'),
+          detail: said(
+            z.string(),
+            'What is wrong and what to send: the limit, or the allowed values',
+            'write at most 480',
+          ),
+        }),
+      ),
+      'One for each fault; empty where no field is at fault',
+    ),
+  }),
+  'Problem',
+  'What went wrong (RFC 9457). It quotes no value that was sent',
+);
 
 const problemType = 'application/problem+json';
 
@@ -52,18 +71,16 @@ export function problem(
 
 /** Every answer that a route may give besides its own. */
 export const problemResponses = Object.fromEntries(
-  [...new Set(Object.values(titles).map(([status]) => status))]
-    .filter((status) => status !== 500)
-    .map((status) => [
-      status,
-      {
-        description: Object.values(titles)
-          .filter(([of]) => of === status)
-          .map(([, title]) => title)
-          .join('; '),
-        content: { [problemType]: { schema: problemSchema } },
-      },
-    ]),
+  [...new Set(Object.values(titles).map(([status]) => status))].map((status) => [
+    status,
+    {
+      description: Object.entries(titles)
+        .filter(([, [of]]) => of === status)
+        .map(([name, [, title]]) => `\`${name}\`: ${title}`)
+        .join('; '),
+      content: { [problemType]: { schema: problemSchema } },
+    },
+  ]),
 );
 
 /** What became of an error that nobody answered. `onFault` hears of our own; the text quotes no input. */
@@ -74,12 +91,14 @@ export function answerError(
 ): FastifyReply {
   if (hasZodFastifySchemaValidationErrors(error)) {
     const context = error.validationContext ?? 'body';
-    const errors = error.validation.map((each) => ({
-      field: [context, ...each.instancePath.split('/').slice(1)].join('.'),
-      rule: each.keyword,
-      detail: ruleText(each.params, each.message),
+    const errors = error.validation.map(({ keyword, instancePath, params, message = '' }) => ({
+      field: [context, ...instancePath.split('/').filter((part) => part !== '')].join('.'),
+      rule: keyword,
+      detail: `${message.endsWith('received undefined') ? 'is missing; ' : ''}${remedyOf({ ...params, code: keyword, message } as unknown as z.core.$ZodIssue)}`,
     }));
-    return problem(reply, 'invalid', 'Some fields are missing or are not what the schema says.', errors);
+    const [first] = errors;
+    const more = errors.length > 1 ? ` And ${errors.length - 1} more, in errors.` : '';
+    return problem(reply, 'invalid', `${first?.field}: ${first?.detail}.${more}`, errors);
   }
   if (error instanceof Fault && error.retryable)
     return problem(reply, 'unavailable', 'The log or the views do not answer.');
@@ -91,14 +110,4 @@ export function answerError(
   if (status >= 400 && status < 500) return problem(reply, 'malformed', 'The request could not be read.');
   onFault(`an API request failed: ${error.name}`);
   return problem(reply, 'internal', 'It was written down; nothing was done by halves.');
-}
-
-/** zod's own words, without what was given. */
-function ruleText(params: unknown, text: string | undefined): string {
-  const { message, expected, format } = params as { message?: unknown; expected?: unknown; format?: unknown };
-  // The words of a pattern are those of the schema, or the pattern itself.
-  if (format === 'regex' && text !== undefined) return text.slice(0, 200);
-  if (typeof format === 'string') return `send a text of the form ${format}`;
-  if (typeof expected === 'string') return `send ${expected}`;
-  return typeof message === 'string' ? message.slice(0, 200) : 'see the schema';
 }

@@ -3,207 +3,595 @@ import { z } from 'zod';
 import { flowKinds, flowSteps } from '../../domain/flow-records.ts';
 import { phases } from '../../domain/states.ts';
 import { canonicalDigits } from '../../wire/json.ts';
+import { answerNamed, exampleOf, measured, order, said, saidOfParts } from './described.ts';
 
-const cents = z.int().min(0).max(1e12).describe('whole cents of a real');
-const positiveCents = z.int().min(1).max(1e12).describe('whole cents of a real');
-const rate = z.int().min(0).max(10_000).describe('hundredths of a percent a month: 332 is 3.32 %');
-const term = z.int().min(1).max(480);
-const cpf = z
-  .string()
-  .regex(/^\d{11}$/)
-  .describe('11 digits');
+const cents = measured(z.int().min(0).max(1e12), 'whole cents of a real');
+const positiveCents = measured(z.int().min(1).max(1e12), 'whole cents of a real');
+const rate = measured(z.int().min(0).max(10_000), 'hundredths of a percent a month');
+const term = measured(z.int().min(1).max(480), 'a count');
+const percent = measured(z.number().min(0).max(100), 'percent');
+const bankCodes = measured(z.int().min(0).max(1e9), 'a number as it stands, without a unit');
+const cpf = z.string().regex(/^\d{11}$/, 'send the 11 digits of a CPF, as a text without points');
 /** Ids that the service takes as JSON numbers: leading zeros are left out, for a JSON number has none. */
 const digits = z
   .string()
   .regex(/^\d{1,40}$/, 'send 1 to 40 decimal digits, as a text')
-  .overwrite(canonicalDigits)
-  .describe('1 to 40 decimal digits; leading zeros do not count');
+  .overwrite(canonicalDigits);
 const short = z.string().min(1).max(200);
 const long = z.string().min(1).max(2_000);
+/** Of whoever decides: blanks alone are no reason. */
+const reasonGiven = z.string().trim().min(1, 'is blank; say why, in 1 to 2000 characters').max(2_000);
 const day = z.iso.date();
 const instant = z.iso.datetime({ offset: true });
-const anything = z
-  .record(z.string().max(200), z.unknown())
-  .describe('passed through whole: the contract does not show its fields');
+const anything = z.record(z.string().max(200), z.unknown());
+
+const exampleCpf = '52998224725';
+const exampleAgent = '11144477735';
+const exampleRequest = '37400000012';
+const exampleNote = '9001';
+const exampleTime = 1_772_550_000_000;
 
 export const idempotency = z.object({
-  'idempotency-key': z
-    .string()
-    .regex(/^[\x21-\x7e]{1,200}$/)
-    .describe('names this one order or step: sent again with the same key it is not done again'),
+  'idempotency-key': said(
+    z.string().regex(/^[\x21-\x7e]{1,200}$/, 'send 1 to 200 printable ASCII characters without spaces'),
+    'Names this one order or step, in 1 to 200 printable characters without spaces: sent again with the same key it is not done again',
+    'order-2026-1',
+  ),
 });
 
-const account = z.strictObject({
-  accountType: z.union([z.literal(1), z.literal(2)]).describe('1 savings, 2 checking'),
-  branch: short,
-  branchDigit: short,
-  account: short,
-  accountDigit: short,
-  bankNumber: short,
+/** Keys of an account or a split begin with a capital in /FGTS, and with a small letter elsewhere. */
+type Casing = (key: string) => string;
+const pascal: Casing = (key) => key;
+const camel: Casing = (key) => key[0]!.toLowerCase() + key.slice(1);
+
+const accountFields = (key: Casing) => ({
+  accountType: said(
+    z.union([z.literal(1), z.literal(2)]),
+    'Kind of account: 1 savings, 2 checking',
+    2,
+    key('TipoConta'),
+  ),
+  branch: said(short, 'Number of the branch, without its check digit', '0001', key('Agencia')),
+  branchDigit: said(short, "The branch's check digit", '9', key('AgenciaDig')),
+  account: said(short, 'Number of the account, without its check digit', '123456', key('Conta')),
+  accountDigit: said(short, "The account's check digit", '0', key('ContaDig')),
+  bankNumber: said(short, 'Number of the bank, three digits', '341', key('NumeroBanco')),
 });
 
 const contractTerms = {
-  amountCents: positiveCents.optional(),
-  installmentCents: positiveCents.optional(),
-  installments: term,
-  rateHundredths: rate,
-  insuranceCents: cents.optional(),
-  policyNumber: short.optional(),
-  contractType: short.optional(),
-  agentCpf: cpf,
-  account,
+  amountCents: said(
+    positiveCents.optional(),
+    'Released to the worker; the service reckons the instalment. Exactly one of `amountCents` and `installmentCents` is given',
+    100_000,
+    'valorLiberado',
+  ),
+  installmentCents: said(
+    positiveCents.optional(),
+    'Instalment; the service reckons what is released. Exactly one of `amountCents` and `installmentCents` is given',
+    9_187,
+    'valorParcela',
+  ),
+  installments: said(term, 'Number of monthly instalments', 12, 'numeroParcelas'),
+  rateHundredths: said(
+    rate,
+    'Rate: 150 is 1.50 %. Over 0.01 %, under 4.98 %, and at most that of the bid',
+    150,
+    'valorTaxaMensal',
+  ),
+  insuranceCents: said(cents.optional(), 'Insurance; with it `policyNumber` is needed', 2_500, 'valorSeguro'),
+  policyNumber: said(short.optional(), 'Number of the insurance policy', 'AP-1', 'numeroApolice'),
+  contractType: said(
+    short.optional(),
+    'Type of contract, which selects the fund; the service tells you yours',
+    '1',
+    'tipoContrato',
+  ),
+  agentCpf: said(cpf, 'CPF of the responsible credit agent: 11 digits', exampleAgent, 'cpfAgenteCredito'),
+  account: saidOfParts(
+    z.strictObject(accountFields(camel)),
+    "The customer's account that is paid; all fields are needed",
+    'propostaContaPagamento',
+  ),
 };
 
 const link = {
-  cpf,
-  registration: short,
-  employerId: z.string().regex(/^[0-9A-Za-z./-]{1,20}$/),
-  employerIdType: z.union([z.literal(1), z.literal(2)]).describe('1 CNPJ, 2 CPF'),
+  cpf: said(cpf, 'CPF of the worker: 11 digits', exampleCpf, 'cpfTrabalhador'),
+  registration: said(short, 'Registration number of the worker in this employment', 'M-77', 'matricula'),
+  employerId: said(
+    z.string().regex(/^[0-9A-Za-z./-]{1,20}$/, 'send the CNPJ or CPF of the employer, 1 to 20 characters'),
+    'CNPJ or CPF of the employer, as the service gave it',
+    '12345678000195',
+    'numeroInscricaoEmpregador',
+  ),
+  employerIdType: said(
+    z.union([z.literal(1), z.literal(2)]),
+    'What `employerId` is: 1 CNPJ, 2 CPF',
+    1,
+    'codigoInscricaoEmpregador',
+  ),
 };
-const authorisationNumber = digits.optional().describe("NSU of the worker's digital authorisation");
-export const linkSchema = z.strictObject(link);
+const authorisationNumber = said(
+  digits.optional(),
+  "NSU of the worker's digital authorisation: 1 to 40 digits; needed for the first query about a worker",
+  '880011',
+  'autorizacao.nsuAutorizacaoDigital',
+);
+export const linkSchema = order(z.strictObject(link), 'Link', 'An employment of a worker');
 
-export const contractBody = z.strictObject({
-  requestId: digits,
-  ...contractTerms,
-  workerAccepted: z.boolean().describe('the worker took the proposal in the work-card app'),
-  link: z.strictObject({ ...link, authorisationNumber }).optional(),
+const exampleTerms = {
+  amountCents: 100_000,
+  installments: 12,
+  rateHundredths: 150,
+  agentCpf: exampleAgent,
+  account: {
+    ...{ accountType: 2, branch: '0001', branchDigit: '9', account: '123456', accountDigit: '0', bankNumber: '341' },
+  },
+};
+
+export const contractBody = order(
+  z.strictObject({
+    requestId: said(
+      digits,
+      'The request that the bid was won for: 1 to 40 decimal digits, leading zeros do not count',
+      exampleRequest,
+      'numeroSolicitacao',
+    ),
+    ...contractTerms,
+    workerAccepted: said(
+      z.boolean(),
+      'The worker took the proposal in the work-card app; false is refused',
+      true,
+      'none',
+    ),
+    link: saidOfParts(
+      z.strictObject({ ...link, authorisationNumber }).optional(),
+      'The employment whose margin is asked for; left out: that of the request',
+      'none',
+    ),
+  }),
+  'ContractOrder',
+  'The contract of a won bid, /contrato/oferta-leilao/gerar-contrato of the contract',
+  { requestId: exampleRequest, ...exampleTerms, workerAccepted: true },
+);
+
+const told = 'left out: not known, and not checked before it is sent';
+export const renegotiationBody = order(
+  z.strictObject({
+    closedContract: said(
+      short,
+      'Number of the contract that was closed by termination of the employment',
+      exampleNote,
+      'numeroContratoEncerrado',
+    ),
+    ...link,
+    agentCpf: contractTerms.agentCpf,
+    contractType: said(
+      short,
+      'Type of contract, which selects the fund; the service tells you yours',
+      '1',
+      'tipoContrato',
+    ),
+    installments: said(term, 'Number of monthly instalments of the new loan', 12, 'numeroParcelas'),
+    rateHundredths: said(
+      rate,
+      'Rate: 150 is 1.50 %. Over 0.01 %, at most 4.98 %, and at most `originalRateHundredths`',
+      150,
+      'valorTaxaMensal',
+    ),
+    originalRateHundredths: said(rate, 'Rate of the contract that was closed', 150, 'none'),
+    closedByTermination: said(
+      z.boolean().optional(),
+      `Whether the loan was closed by termination of the employment; ${told}`,
+      true,
+      'none',
+    ),
+    openInstallments: said(
+      measured(z.int().min(0).max(480), 'a count').optional(),
+      `How many instalments are open; ${told}`,
+      10,
+      'none',
+    ),
+    pendingCharges: said(z.boolean().optional(), `Whether charges are pending; ${told}`, false, 'none'),
+    linkValid: said(
+      z.boolean().optional(),
+      'Whether the new employment is valid; left out: as its query says',
+      true,
+      'none',
+    ),
+    estimatedInstallmentCents: said(
+      cents.optional(),
+      'What the new instalment will come to, held against the margin; left out: it is not checked here',
+      9_187,
+      'none',
+    ),
+    authorisationNumber,
+  }),
+  'RenegotiationOrder',
+  'A new loan for one that was closed by termination, /contrato/renegociacao/gerar-contrato of the contract',
+  {
+    ...{ closedContract: exampleNote, cpf: exampleCpf, registration: 'M-77', employerIdType: 1 },
+    ...{ employerId: '12345678000195', agentCpf: exampleAgent, contractType: '1' },
+    ...{ installments: 12, rateHundredths: 150, originalRateHundredths: 150 },
+  },
+);
+
+const birthDay = 'Day of birth of the worker, as YYYY-MM-DD; a wrong month fails';
+export const withdrawalBody = order(
+  z.strictObject({
+    cpf: said(cpf, 'CPF of the worker: 11 digits', exampleCpf, 'CpfTrabalhador'),
+    birthDate: said(day.optional(), `${birthDay}. Left out: it is not checked before it is sent`, '1990-05-17', 'none'),
+    signerCpfs: said(
+      z.array(cpf).max(10).optional(),
+      'CPFs of those who have to have signed, at most 10; left out: the worker',
+      [exampleCpf],
+      'none',
+    ),
+  }),
+  'WithdrawalOrder',
+  'A loan backed by the yearly withdrawal; simulation and inclusion are steps of their own',
+  { cpf: exampleCpf, birthDate: '1990-05-17' },
+);
+
+const transfers = saidOfParts(
+  z
+    .array(
+      z.strictObject({
+        onDay: said(day, 'Day of the yearly transfer, as YYYY-MM-DD', '2027-05-01', 'DataRepasse'),
+        amountCents: said(cents, 'What is transferred on that day', 50_000, 'VlrRepasse'),
+      }),
+    )
+    .max(30)
+    .optional(),
+  'Yearly transfers, at most 30',
+  'Periodos',
+);
+
+const splitFields = (key: Casing) => ({
+  fieldId: said(short.optional(), 'Id of the field that this entry fills', 'A', key('CampoID')),
+  amountCents: said(cents.optional(), 'What is paid', 1_000, key('VlrTransacao')),
+  paidOn: said(day.optional(), 'Day of the payment, as YYYY-MM-DD', '2026-03-10', key('DtPagamento')),
+  paymentLine: said(
+    short.optional(),
+    'Line of digits of the payment slip',
+    '00190000090123456789012345678901234567890123456',
+    key('LinhaDigitavel'),
+  ),
+  bankCode: said(bankCodes.optional(), "The service's own code of the bank", 1, key('CodigoBanco')),
+  bankNumber: said(short.optional(), 'Number of the bank, three digits', '341', key('NumeroBanco')),
+  accountType: said(
+    measured(z.int().min(1).max(2), 'a number as it stands, without a unit').optional(),
+    'Kind of account: 1 savings, 2 checking',
+    2,
+    key('TipoConta'),
+  ),
+  branch: said(short.optional(), 'Number of the branch, without its check digit', '0001', key('Agencia')),
+  branchDigit: said(short.optional(), "The branch's check digit", '9', key('AgenciaDig')),
+  account: said(short.optional(), 'Number of the account, without its check digit', '123456', key('Conta')),
+  accountDigit: said(short.optional(), "The account's check digit", '0', key('ContaDig')),
+  document: said(short.optional(), 'CPF or CNPJ of whoever is paid', exampleCpf, key('DocumentoFederal')),
+  payeeName: said(short.optional(), 'Name of whoever is paid', 'Maria Exemplo', key('NomePagamento')),
+  assignorDocument: said(
+    short.optional(),
+    'CPF or CNPJ of the assignor of the title',
+    '12345678000195',
+    key('DocumentoFederalCedente'),
+  ),
+  assignorName: said(short.optional(), 'Name of the assignor of the title', 'Banco Exemplo', key('NomeCedente')),
+  pixKey: saidOfParts(
+    z
+      .strictObject({
+        key: said(short, 'The Pix key', 'maria@exemplo.example', `${key('PagamentoViaChavePix')}.${key('ChavePix')}`),
+      })
+      .optional(),
+    'Paid to a Pix key',
+    key('PagamentoViaChavePix'),
+  ),
+  emv: saidOfParts(
+    z
+      .strictObject({
+        code: said(
+          long,
+          'The text of the Pix code, at most 2000 characters',
+          '00020126',
+          `${key('PagamentoViaEmv')}.${key('Emv')}`,
+        ),
+      })
+      .optional(),
+    'Paid by a Pix code (EMV)',
+    key('PagamentoViaEmv'),
+  ),
 });
 
-export const renegotiationBody = z.strictObject({
-  closedContract: short,
-  ...link,
-  agentCpf: cpf,
-  contractType: short,
-  installments: term,
-  rateHundredths: rate,
-  originalRateHundredths: rate,
-  closedByTermination: z.boolean().optional(),
-  openInstallments: z.int().min(0).max(480).optional(),
-  pendingCharges: z.boolean().optional(),
-  linkValid: z.boolean().optional(),
-  estimatedInstallmentCents: cents.optional(),
-  authorisationNumber,
-});
+const parameters = saidOfParts(
+  z
+    .array(
+      z.strictObject({
+        name: said(short, 'Name of the parameter', 'canal', 'parametros.nome'),
+        value: said(long, 'Its value, at most 2000 characters', 'web', 'parametros.valor'),
+      }),
+    )
+    .max(50)
+    .optional(),
+  'Parameters that the service has agreed with you, at most 50',
+  'parametros',
+);
+const fee = {
+  feeCents: said(cents.optional(), 'Fee, as an amount', 0, 'VlrTAC'),
+  feePercent: said(percent.optional(), 'Fee, as a share', 0, 'PercTAC'),
+};
+const withdrawalAmount = said(cents.optional(), 'Amount of the loan', 100_000, 'VlrEmprestimo');
+const withdrawalRate = said(rate.optional(), 'Rate: 179 is 1.79 %', 179, 'TaxaMensal');
+const cached = said(
+  z.boolean().optional(),
+  "true: the balance that the service has kept; false: it asks the savings bank. Left out: the service's default, true",
+  true,
+  'ConsultaCache',
+);
+const reason = said(
+  reasonGiven,
+  'Why, in 1 to 2000 characters; blanks alone are refused. Kept with who asked and when',
+  'visto no portal do serviço',
+  'none',
+);
 
-export const withdrawalBody = z.strictObject({
-  cpf,
-  birthDate: day.optional(),
-  signerCpfs: z.array(cpf).max(10).optional().describe('who has to have signed; left out: the worker'),
-});
-
-const transfers = z
-  .array(z.strictObject({ onDay: day, amountCents: cents }))
-  .max(30)
-  .optional();
-const split = z.strictObject({
-  fieldId: short.optional(),
-  amountCents: cents.optional(),
-  paidOn: day.optional(),
-  paymentLine: short.optional(),
-  bankCode: z.int().min(0).max(1e9).optional(),
-  bankNumber: short.optional(),
-  accountType: z.int().min(1).max(2).optional(),
-  branch: short.optional(),
-  branchDigit: short.optional(),
-  account: short.optional(),
-  accountDigit: short.optional(),
-  document: short.optional(),
-  payeeName: short.optional(),
-  assignorDocument: short.optional(),
-  assignorName: short.optional(),
-  pixKey: z.strictObject({ key: short }).optional(),
-  emv: z.strictObject({ code: long }).optional(),
-});
-const parameters = z
-  .array(z.strictObject({ name: short, value: long }))
-  .max(50)
-  .optional();
-const fee = { feeCents: cents.optional(), feePercent: z.number().min(0).max(100).optional() };
+const reasoned = (title: string, text: string) => order(z.strictObject({ reason }), title, text);
 
 /** By step; of `amend` by kind of flow. */
 export const stepBodies = {
-  amend: z.strictObject({
-    contract: z.strictObject(contractTerms).optional(),
-    renegotiation: z.strictObject({ installments: term, rateHundredths: rate }).optional(),
-    link: linkSchema.optional().describe('the corrected link of the same worker; it is asked for its margin again'),
-    authorisationNumber: authorisationNumber.describe(
-      "a new NSU of the worker's authorisation, for the link named here or the one that the flow has",
-    ),
-  }),
-  sign: z.strictObject({ signedAt: instant, content: anything }),
-  cancel: z.strictObject({ reason: long }),
-  confirm: z.strictObject({
-    reason: long,
-    requestCode: short.optional().describe('the code that the service gave it'),
-  }),
-  deny: z.strictObject({ reason: long }),
-  regenerate: z.strictObject({ reason: long }),
-  accept: z.strictObject({ reason: long }),
-  simulation: z.strictObject({
-    balanceCents: cents.optional(),
-    balanceAlone: z
-      .boolean()
-      .optional()
-      .describe(
-        "reckon with the balance given and leave the worker's CPF out; it does not count as the worker's simulation",
+  amend: order(
+    z.strictObject({
+      contract: said(
+        z.strictObject(contractTerms).optional(),
+        'Of a contract: its terms from now on, all of them',
+        exampleTerms,
+        'none',
       ),
-    amountCents: cents.optional(),
-    rateHundredths: rate.optional(),
-    ...fee,
-    birthDay: day.optional(),
-    cached: z.boolean().optional(),
-    credential: digits.optional(),
-    transfers,
-  }),
-  inclusion: z.strictObject({
-    operationCode: short.optional(),
-    amountCents: cents.optional(),
-    period: z.int().min(1).max(100).optional(),
-    birthDay: day.optional(),
-    rateHundredths: rate.optional(),
-    ...fee,
-    insuranceCents: cents.optional(),
-    contractType: short.optional(),
-    partnerDocument: short.optional(),
-    account: account
-      .partial()
-      .extend({ bankCode: z.int().min(0).max(1e9).optional(), holderCpf: cpf.optional(), holderName: short.optional() })
-      .optional(),
-    pix: z.strictObject({ key: short }).optional(),
-    splits: z.array(split).max(50).optional(),
-    cached: z.boolean().optional(),
-    transfers,
-  }),
-  proposal: z.strictObject({ dto: anything.optional() }),
-  installments: z.strictObject({ installments: term.optional(), asOf: day.optional() }),
-  splits: z.strictObject({
-    splits: z
-      .array(split.extend({ portability: z.strictObject({ number: short }).optional() }))
-      .max(50)
-      .optional(),
-    parameters,
-  }),
-  signers: z.strictObject({
-    signers: z
-      .array(
-        z.strictObject({
-          name: short.optional(),
-          email: short.optional(),
-          document: cpf,
-          description: short.optional(),
-          mobile: short.optional(),
-          notifyByEmail: z.boolean().optional(),
-          notifyByWhatsapp: z.boolean().optional(),
-          signedAt: instant,
-          ip: short,
-        }),
-      )
-      .min(1)
-      .max(10),
-  }),
-  finalisation: z.strictObject({ parameters }),
-  'account-update': z.strictObject({ fields: anything }),
+      renegotiation: saidOfParts(
+        z
+          .strictObject({
+            installments: said(term, 'Number of monthly instalments of the new loan', 12, 'numeroParcelas'),
+            rateHundredths: said(rate, 'Rate: 150 is 1.50 %', 150, 'valorTaxaMensal'),
+          })
+          .optional(),
+        'Of a renegotiation: its terms from now on',
+        'none',
+      ),
+      link: saidOfParts(
+        z.strictObject(link).optional(),
+        'The corrected link of the same worker; it is asked for its margin again',
+        'none',
+      ),
+      authorisationNumber: said(
+        digits.optional(),
+        "A new NSU of the worker's authorisation, 1 to 40 digits, for the link named here or the one that the flow has",
+        '880012',
+        'autorizacao.nsuAutorizacaoDigital',
+      ),
+    }),
+    'AmendStep',
+    'What is different from now on; what is left out stays',
+    { authorisationNumber: '880012' },
+  ),
+  sign: order(
+    z.strictObject({
+      signedAt: said(
+        instant,
+        'When the worker signed, with its zone; after the note was generated and in the same competence',
+        '2026-03-03T15:00:00Z',
+        'none',
+      ),
+      content: said(
+        anything,
+        'Sent to /contrato/oferta-leilao/averbar-contrato as it is, every digit kept: the contract does not show its fields',
+        { numeroContrato: exampleNote, assinatura: 'biometria' },
+        'none',
+      ),
+    }),
+    'SignStep',
+    "The worker's signature with facial biometrics",
+  ),
+  cancel: reasoned('CancelStep', 'Why it ends here'),
+  confirm: order(
+    z.strictObject({
+      reason,
+      requestCode: said(
+        short.optional(),
+        'The code that the service gave it, under which its events come',
+        '6f1e2d3c-0000-4000-8000-000000000001',
+        'CodigoRequisicao',
+      ),
+    }),
+    'ConfirmStep',
+    'An unclear operation was done',
+  ),
+  deny: reasoned('DenyStep', 'An unclear operation was not done'),
+  regenerate: reasoned('RegenerateStep', 'Why it is generated again'),
+  accept: reasoned('AcceptStep', 'Why the note is taken although it differs'),
+  simulation: order(
+    z.strictObject({
+      balanceCents: said(cents.optional(), 'Balance to reckon with; given, the real one is not used', 500_000, 'Saldo'),
+      balanceAlone: said(
+        z.boolean().optional(),
+        "Reckon with the balance given and leave the worker's CPF out; it does not count as the worker's simulation",
+        false,
+        'none',
+      ),
+      amountCents: withdrawalAmount,
+      rateHundredths: withdrawalRate,
+      ...fee,
+      birthDay: said(day.optional(), birthDay, '1990-05-17', 'DtAniversario'),
+      cached,
+      credential: said(digits.optional(), 'Credential at the savings bank: 1 to 40 digits', '12', 'Credencial'),
+      transfers,
+    }),
+    'SimulationStep',
+    '/FGTS/BuscarSimulacaoMultiPeriodo of the contract',
+    { birthDay: '1990-05-17', cached: true },
+  ),
+  inclusion: order(
+    z.strictObject({
+      operationCode: said(short.optional(), 'Code of the operation', 'OP-1', 'CodigoOperacao'),
+      amountCents: withdrawalAmount,
+      period: said(
+        measured(z.int().min(1).max(100), 'a count').optional(),
+        'How many yearly withdrawals are pledged, as simulated',
+        3,
+        'Periodo',
+      ),
+      birthDay: said(day.optional(), birthDay, '1990-05-17', 'DtAniversario'),
+      rateHundredths: withdrawalRate,
+      ...fee,
+      insuranceCents: said(cents.optional(), 'Insurance', 0, 'VlrSeguro'),
+      contractType: said(short.optional(), 'Type of contract', '1', 'TipoContrato'),
+      partnerDocument: said(
+        short.optional(),
+        'CNPJ of the corresponding partner',
+        '12345678000195',
+        'DocumentoParceiroCorrespondente',
+      ),
+      account: saidOfParts(
+        z
+          .strictObject(accountFields(pascal))
+          .partial()
+          .extend({
+            bankCode: said(bankCodes.optional(), "The service's own code of the bank", 1, 'CodigoBanco'),
+            holderCpf: said(
+              cpf.optional(),
+              'CPF of the holder: 11 digits; it has to be that of the worker',
+              exampleCpf,
+              'DocumentoFederalPagamento',
+            ),
+            holderName: said(short.optional(), 'Name of the holder', 'Maria Exemplo', 'NomePagamento'),
+          })
+          .optional(),
+        'The account that is paid',
+        'PropostaContaPagamento',
+      ),
+      pix: saidOfParts(
+        z
+          .strictObject({ key: said(short, 'The Pix key', 'maria@exemplo.example', 'PropostaPIXPagamento.ChavePIX') })
+          .optional(),
+        'Paid to a Pix key instead of an account',
+        'PropostaPIXPagamento',
+      ),
+      splits: saidOfParts(
+        z
+          .array(z.strictObject(splitFields(pascal)))
+          .max(50)
+          .optional(),
+        'Entries of payments, at most 50',
+        'PropostaLancamentos',
+      ),
+      cached,
+      transfers,
+    }),
+    'InclusionStep',
+    '/FGTS/IncluirProposta of the contract',
+    {
+      ...{ period: 3, birthDay: '1990-05-17' },
+      account: {
+        ...{ accountType: 2, branch: '0001', branchDigit: '9', account: '123456', accountDigit: '0' },
+        ...{ bankNumber: '341', holderCpf: exampleCpf, holderName: 'Maria Exemplo' },
+      },
+    },
+  ),
+  proposal: order(
+    z.strictObject({
+      dto: said(
+        anything.optional(),
+        'Sent as it is: the contract does not show its fields. Left out or empty: `CodigoProposta` with the proposal of this flow',
+        {},
+        'dto',
+      ),
+    }),
+    'ProposalStep',
+    '/FGTS/ConsultaProposta of the contract',
+    {},
+  ),
+  installments: order(
+    z.strictObject({
+      installments: said(term.optional(), 'Number of instalments asked for', 12, 'QtdeParcelas'),
+      asOf: said(day.optional(), 'Day as of which they are reckoned, as YYYY-MM-DD', '2026-03-10', 'DtCalculo'),
+    }),
+    'InstallmentsStep',
+    '/FGTS/ConsultarParcelas of the contract',
+  ),
+  splits: order(
+    z.strictObject({
+      splits: saidOfParts(
+        z
+          .array(
+            z.strictObject({
+              ...splitFields(camel),
+              portability: saidOfParts(
+                z
+                  .strictObject({
+                    number: said(short, 'Number of the portability', '20260310000001', 'portabilidadeCLT.nuPortIddCTC'),
+                  })
+                  .optional(),
+                'Portability of a payroll loan',
+                'portabilidadeCLT',
+              ),
+            }),
+          )
+          .max(50)
+          .optional(),
+        'Entries of payments and transfers, at most 50',
+        'lancamentos',
+      ),
+      parameters,
+    }),
+    'SplitsStep',
+    '/Proposta/SalvarLancamento of the contract',
+    { splits: [{ fieldId: 'A', amountCents: 1_000, paidOn: '2026-03-10' }] },
+  ),
+  signers: order(
+    z.strictObject({
+      signers: saidOfParts(
+        z
+          .array(
+            z.strictObject({
+              name: said(short.optional(), 'Name of the signer', 'Maria Exemplo', 'nome'),
+              email: said(short.optional(), 'E-mail address', 'maria@exemplo.example', 'email'),
+              document: said(cpf, 'CPF of the signer: 11 digits', exampleCpf, 'documento'),
+              description: said(short.optional(), 'What the signer is to the contract', 'titular', 'descricao'),
+              mobile: said(short.optional(), 'Mobile telephone', '11999990000', 'telefoneCelular'),
+              notifyByEmail: said(z.boolean().optional(), 'Whether an e-mail tells of it', false, 'notificarPorEmail'),
+              notifyByWhatsapp: said(
+                z.boolean().optional(),
+                'Whether a WhatsApp message tells of it',
+                false,
+                'notificarPorWhatsApp',
+              ),
+              signedAt: said(instant, 'When it was signed, with its zone', '2026-03-03T15:00:00Z', 'dtAssinatura'),
+              ip: said(short, 'IP address that it was signed from', '203.0.113.9', 'ipAssinatura'),
+            }),
+          )
+          .min(1)
+          .max(10),
+        'Those who have signed in your own system, 1 to 10',
+        'assinantes',
+      ),
+    }),
+    'SignersStep',
+    '/Proposta/IncluirAssinaturaCCBFinalizada of the contract',
+    {
+      signers: [{ name: 'Maria Exemplo', document: exampleCpf, signedAt: '2026-03-03T15:00:00Z', ip: '203.0.113.9' }],
+    },
+  ),
+  finalisation: order(z.strictObject({ parameters }), 'FinalisationStep', '/Proposta/Finalizar of the contract', {}),
+  'account-update': order(
+    z.strictObject({
+      fields: said(
+        anything,
+        "Sent as they are beside the proposal's locator: the contract does not show the fields of the new account",
+        { agencia: '0001', conta: '123456' },
+        'none',
+      ),
+    }),
+    'AccountUpdateStep',
+    '/Proposta/AtualizarContaPagamento of the contract',
+  ),
 } as const satisfies Record<(typeof flowSteps)[number], z.ZodType>;
 
 export const stepTexts: Readonly<Record<(typeof flowSteps)[number], string>> = {
@@ -225,205 +613,528 @@ export const stepTexts: Readonly<Record<(typeof flowSteps)[number], string>> = {
   'account-update': 'Change the account that is paid',
 };
 
+// --- Parts of addresses ---------------------------------------------------------------------------------------------
+
+export const flowParams = z.object({
+  flowId: said(
+    z.string().regex(/^[\w.-]{1,100}$/, 'send the id of a flow: 1 to 100 letters, digits, points, hyphens'),
+    'Id of the flow, as lists and answers name it',
+    `c-${exampleRequest}`,
+  ),
+});
+export const resultParams = flowParams.extend({
+  operation: said(
+    z.string().regex(/^[a-z-]{1,40}$/, 'send the name of an operation, such as simulation'),
+    'Name of the operation, one of the keys of `results`',
+    'simulation',
+  ),
+});
+export const requestParams = z.object({
+  requestId: said(
+    z.string().regex(/^\d{1,40}$/, 'send 1 to 40 decimal digits'),
+    'Id of the request: 1 to 40 decimal digits',
+    exampleRequest,
+    'numeroSolicitacao',
+  ),
+});
+
 // --- Answers --------------------------------------------------------------------------------------------------------
 
-const time = z.number().describe('epoch ms');
-const error = z.object({ field: z.string(), rule: z.string(), problem: z.string() });
+const time = measured(z.number(), 'epoch ms');
+const amount = measured(z.number(), 'whole cents of a real');
+const rateHundredths = measured(z.number(), 'hundredths of a percent a month');
+const count = measured(z.number(), 'a count');
+const wholeCount = measured(z.int(), 'a count');
+const percentMonthly = measured(z.number(), 'percent a month');
+const percentAnnual = measured(z.number(), 'percent a year');
+
+const flowTerms = z.looseObject({
+  amountCents: said(amount.nullable().optional(), 'Released to the worker', 100_000, 'valorLiberado'),
+  installmentCents: said(amount.nullable().optional(), 'Instalment', null, 'valorParcela'),
+  installments: said(count.nullable().optional(), 'Number of instalments', 12, 'numeroParcelas'),
+  rateHundredths: said(rateHundredths.nullable().optional(), 'Rate', 150, 'valorTaxaMensal'),
+  insuranceCents: said(amount.nullable().optional(), 'Insurance', null, 'valorSeguro'),
+});
+
+const noteSchema = z.looseObject({
+  noteNumber: said(z.string().nullable().optional(), 'Number of the credit note (CCB)', exampleNote, 'NumeroCCB'),
+  proposalCode: said(
+    z.string().nullable().optional(),
+    'Code of the proposal, by which the note is printed; `ContratoProposta` of a renegotiation',
+    'PR-1',
+    'CodigoProposta',
+  ),
+  loanCents: said(
+    amount.nullable().optional(),
+    'Released value, IOF and insurance together',
+    102_000,
+    'ValorEmprestimo',
+  ),
+  iofCents: said(amount.nullable().optional(), 'IOF', 2_000, 'ValorIOF'),
+  insuranceCents: said(amount.nullable().optional(), 'Insurance', 0, 'ValorSeguro'),
+  installmentCents: said(amount.nullable().optional(), 'Instalment', 9_370, 'ValorParcela'),
+  rateMonthlyPercent: said(percentMonthly.nullable().optional(), 'Rate', 1.5, 'ValorTaxaMensal'),
+  rateAnnualPercent: said(percentAnnual.nullable().optional(), 'Rate', 19.56, 'ValorTaxaAnual'),
+  cetMonthlyPercent: said(percentMonthly.nullable().optional(), 'Effective cost (CET)', 1.81, 'ValorCETMensal'),
+  cetAnnualPercent: said(percentAnnual.nullable().optional(), 'Effective cost (CET)', 24.03, 'ValorCETAnual'),
+});
+
+/** Figures of a note are in cents, or in hundredths of a percent where their name says so. */
+const figure = measured(z.number(), 'a number as it stands, without a unit');
 
 /** A flow as everybody may see it: nothing in it names a person. */
-export const flowSchema = z.object({
-  flowId: z.string(),
-  flow: z.enum(flowKinds),
-  phase: z.string(),
-  startedAt: time,
-  changedAt: time,
-  by: z.string().nullable(),
-  requestId: z.string().nullable(),
-  closedContract: z.string().nullable(),
-  terms: z.record(z.string(), z.number().nullable()).nullable(),
-  operation: z
-    .object({
-      operation: z.string(),
-      status: z.string(),
-      attempts: z.number().describe('how often its bytes were sent; more than once only with an idempotency key'),
-      retryAt: time.nullable(),
-      reason: z.string().nullable(),
-    })
-    .nullable(),
-  requestCode: z.string().nullable(),
-  proposalCode: z.string().nullable(),
-  generations: z.int(),
-  generatedAt: time.nullable(),
-  note: z.record(z.string(), z.union([z.number(), z.string()]).nullable()).nullable(),
-  differences: z
-    .array(z.object({ field: z.string(), ours: z.number(), theirs: z.number() }))
-    .describe('figures of the credit note that our own arithmetic does not confirm'),
-  noteAccepted: z
-    .object({ by: z.string(), at: time })
-    .nullable()
-    .describe('who took the note as it is, although figures of it differ'),
-  breaches: z.array(error),
-  errors: z.array(z.string()),
-  steps: z.array(z.object({ stepId: z.string(), step: z.string(), by: z.string(), at: time, outcome: z.string() })),
-  results: z.record(z.string(), time).describe('operations with an answer that can be read, and when it came'),
-  owner: z.string().nullable(),
-  frozen: z
-    .string()
-    .nullable()
-    .describe('what could not be processed of it: nothing is done until somebody has looked'),
-  nextSteps: z.array(z.enum(flowSteps)),
-});
-export const flowPage = z.object({ flows: z.array(flowSchema), next: z.string().nullable() });
+export const flowSchema = answerNamed(
+  z.object({
+    flowId: said(z.string(), 'Its id', `c-${exampleRequest}`),
+    flow: said(z.enum(flowKinds), 'What it is; `event` is something told under a code that no flow knows', 'contract'),
+    phase: said(z.string(), 'Where it stands', 'awaiting-signature'),
+    startedAt: said(time, 'When it was begun', exampleTime),
+    changedAt: said(time, 'When its latest record was written', exampleTime + 5_000),
+    by: said(z.string().nullable(), 'Name of the token, or of the person at the command line, that began it', 'ana'),
+    requestId: said(
+      z.string().nullable(),
+      'Of a contract: the request that its bid was won for',
+      exampleRequest,
+      'numeroSolicitacao',
+    ),
+    closedContract: said(
+      z.string().nullable(),
+      'Of a renegotiation: the contract that was closed',
+      null,
+      'numeroContratoEncerrado',
+    ),
+    terms: saidOfParts(flowTerms.nullable(), 'What is asked for; null of a withdrawal'),
+    operation: saidOfParts(
+      z
+        .object({
+          operation: said(z.string(), 'Its name', 'contract'),
+          status: said(
+            z.string(),
+            'asked: to be prepared; intended: its bytes are durable; unclear: it may have been done, and somebody has to say; done; rejected; withheld; not-sent',
+            'done',
+          ),
+          attempts: said(count, 'How often its bytes were sent; more than once only with an idempotency key', 1),
+          retryAt: said(time.nullable(), 'Not to be tried again before', null),
+          reason: said(z.string().nullable(), 'Why it stands as it stands', null),
+        })
+        .nullable(),
+      'The operation of the service that it is at, or was at last',
+    ),
+    requestCode: said(
+      z.string().nullable(),
+      'The code under which the service tells of it',
+      '6f1e2d3c-0000-4000-8000-000000000001',
+      'CodigoRequisicao',
+    ),
+    proposalCode: said(z.string().nullable(), 'Code of the proposal', 'PR-1', 'CodigoProposta'),
+    generations: said(wholeCount, 'Contracts generated: more than one where the competence turned', 1),
+    generatedAt: said(time.nullable(), 'When the contract that counts was generated', exampleTime + 3_000),
+    note: saidOfParts(noteSchema.nullable(), 'The credit note that came'),
+    differences: saidOfParts(
+      z.array(
+        z.object({
+          field: said(z.string(), 'Which figure; its unit is the end of its name', 'iofCents'),
+          ours: said(figure, 'What Lance reckoned', 2_000),
+          theirs: said(figure, 'What the note says', 2_001),
+        }),
+      ),
+      'Figures of the credit note that our own arithmetic does not confirm',
+    ),
+    noteAccepted: saidOfParts(
+      z.object({ by: said(z.string(), 'Who', 'ana'), at: said(time, 'When', exampleTime + 9_000) }).nullable(),
+      'Who took the note as it is, although figures of it differ',
+    ),
+    breaches: saidOfParts(
+      z.array(
+        z.object({
+          field: said(z.string(), 'Which field of the order, or fact', 'rateHundredths'),
+          rule: said(z.string(), 'Stable name of the rule', 'rate-within-bid'),
+          problem: said(z.string(), 'What is wrong, in words', 'is above the rate of the bid'),
+        }),
+      ),
+      'Rules of the contract that stand in the way',
+    ),
+    errors: said(
+      z.array(z.string()),
+      'What the service said against it: its words for operator and admin, its codes for others',
+      ['margem indisponível'],
+    ),
+    steps: saidOfParts(
+      z.array(
+        z.object({
+          stepId: said(z.string(), 'Idempotency key of the step', 'sign-1'),
+          step: said(z.string(), 'Name of the step', 'sign'),
+          by: said(z.string(), 'Who asked for it', 'ana'),
+          at: said(time, 'When it was asked for', exampleTime + 8_000),
+          outcome: said(
+            z.string(),
+            'pending, done, rejected, withheld, unclear, or ignored: not allowed where the flow stood',
+            'done',
+          ),
+        }),
+      ),
+      'Steps that were asked for, latest last',
+    ),
+    results: said(
+      z.record(z.string(), time),
+      'Operations with an answer that can be read at `/results/OPERATION`, and when it came. Unit: epoch ms',
+      { contract: exampleTime + 3_000 },
+    ),
+    owner: said(z.string().nullable(), 'Of an event: the flow that it turned out to be of', null),
+    frozen: said(
+      z.string().nullable(),
+      'What could not be processed of it: nothing is done until somebody has looked',
+      null,
+    ),
+    nextSteps: said(z.array(z.enum(flowSteps)), 'Steps that may be asked for now', ['sign', 'cancel']),
+  }),
+  'Flow',
+  'Where a contract, a renegotiation or a withdrawal stands',
+);
+const next = said(z.string().nullable(), '`before` of the next page; null: there is none', null);
+export const flowPage = answerNamed(
+  z.object({ flows: saidOfParts(z.array(flowSchema), 'Latest first'), next }),
+  'FlowPage',
+  'A page of flows',
+);
 
-export const historySchema = z.object({ records: z.array(z.record(z.string(), z.unknown())) });
+export const historySchema = answerNamed(
+  z.object({
+    records: said(
+      z.array(z.record(z.string(), z.unknown())),
+      'In log order. Each has `kind`, `flowId` and `at` (epoch ms); the others follow from the kind',
+      [{ kind: 'started', flowId: `c-${exampleRequest}`, at: exampleTime, flow: 'contract', by: 'ana' }],
+    ),
+  }),
+  'FlowHistory',
+  'The records of a flow',
+);
+
+export const resultSchema = answerNamed(
+  z.object({
+    at: said(time, 'When the answer came', exampleTime + 3_000),
+    refused: said(z.boolean(), 'Whether the service said no', false),
+    answer: said(z.unknown(), "The service's answer, every digit kept", { HasError: false, Messages: null }),
+  }),
+  'OperationResult',
+  "The service's last answer to an operation",
+);
 
 const pageQuery = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-  before: z
-    .string()
-    .regex(/^[\d]{15}:[\w.:-]{1,200}$/)
-    .optional()
-    .describe('`next` of the page before'),
+  limit: said(
+    measured(z.coerce.number().int().min(1).max(200), 'a count').default(50),
+    'How many at most: 1 to 200',
+    50,
+  ),
+  before: said(
+    z
+      .string()
+      .regex(/^[\d]{15}:[\w.:-]{1,200}$/, 'send `next` of the page before, as it came')
+      .optional(),
+    '`next` of the page before',
+    `001772550000000:${exampleRequest}`,
+  ),
 });
 export const flowQuery = pageQuery.extend({
-  phase: z.string().max(40).optional(),
-  requestId: digits.optional(),
+  phase: said(z.string().max(40).optional(), 'Only flows that stand there', 'awaiting-signature'),
+  requestId: said(digits.optional(), 'Only flows of this request: 1 to 40 digits', exampleRequest, 'numeroSolicitacao'),
 });
-const moment = z.coerce.number().int().min(0).max(999_999_999_999_999);
+const moment = measured(z.coerce.number().int().min(0).max(999_999_999_999_999), 'epoch ms');
 export const bidQuery = pageQuery.extend({
-  state: z.enum(phases).optional(),
-  code: short.optional().describe('of a pass or of a rejection'),
-  batchId: short.optional(),
-  since: moment.optional().describe('epoch ms; decided, or else received, then or later'),
-  until: moment.optional().describe('epoch ms; decided, or else received, then or earlier'),
+  state: said(z.enum(phases).optional(), 'Only requests in this state', 'proposed'),
+  code: said(short.optional(), 'Only requests with this code of a pass or of a rejection', 'paused'),
+  batchId: said(short.optional(), 'Only requests of this batch', 'L-20260303-1', 'CodigoLote'),
+  since: said(moment.optional(), 'Decided, or else received, then or later', exampleTime),
+  until: said(moment.optional(), 'Decided, or else received, then or earlier', exampleTime + 60_000),
 });
 
 const bid = {
-  requestId: z.string(),
-  batchId: z.string().nullable(),
-  state: z.enum(phases),
-  code: z.string().nullable(),
-  rateHundredths: z.number().nullable(),
-  amountCents: z.number().nullable(),
-  installments: z.number().nullable(),
-  position: z.number().nullable(),
-  decidedAt: time.nullable(),
-  frozen: z
-    .string()
-    .optional()
-    .describe('what could not be processed of it: nothing is sent until somebody has looked'),
+  requestId: said(z.string(), 'Id of the request', exampleRequest, 'numeroSolicitacao'),
+  batchId: said(z.string().nullable(), 'The batch that it came in', 'L-20260303-1', 'CodigoLote'),
+  state: said(z.enum(phases), 'Where it stands', 'proposed'),
+  code: said(z.string().nullable(), 'Of a pass or of a rejection: why', null),
+  rateHundredths: said(rateHundredths.nullable(), 'Rate of the bid; null: none was made', 150, 'valorTaxaMensal'),
+  amountCents: said(amount.nullable(), 'Amount of the bid', 100_000, 'valorLiberado'),
+  installments: said(count.nullable(), 'Instalments of the bid', 12, 'numeroParcelas'),
+  position: said(count.nullable(), 'Its rank when the auction ended; 1 is best', 1, 'Posicao'),
+  decidedAt: said(time.nullable(), 'When it was decided', exampleTime),
+  frozen: said(
+    z.string().optional(),
+    'What could not be processed of it: nothing is sent until somebody has looked',
+    'a record of it is unreadable',
+  ),
 };
-const bidSchema = z.object(bid);
-export const bidPage = z.object({ bids: z.array(bidSchema), next: z.string().nullable() });
-export const decisionSchema = z.object({
-  ...bid,
-  offer: z.record(z.string(), z.unknown()).nullable(),
-  reasons: z.array(z.object({ code: z.string(), rule: z.string().nullable(), text: z.string() })),
-  trace: z.record(z.string(), z.unknown()).nullable(),
-  auction: z.record(z.string(), z.unknown()).nullable(),
-});
+const bidSchema = answerNamed(z.object(bid), 'Bid', 'A request and what became of it');
+export const bidPage = answerNamed(
+  z.object({ bids: saidOfParts(z.array(bidSchema), 'Latest first'), next }),
+  'BidPage',
+  'A page of requests',
+);
 
-export const workerBody = z.strictObject({
-  reason: z.string().trim().min(1).max(2_000).describe('why it is looked at; kept with who looked and when'),
+const probability = measured(z.number(), 'a probability from 0 to 1');
+const annualHundredths = measured(z.number(), 'hundredths of a percent a year');
+const offerSchema = z.looseObject({
+  rateHundredths: said(rateHundredths, 'Rate', 150, 'valorTaxaMensal'),
+  amountCents: said(amount, 'Released to the worker', 100_000, 'valorLiberado'),
+  installments: said(count, 'Number of instalments', 12, 'numeroParcelas'),
+  installmentCents: said(amount, 'Instalment', 9_370),
+  financedCents: said(amount, 'Financed: released value and IOF', 102_000),
+  iofCents: said(amount, 'IOF', 2_000),
+  cetAnnualHundredths: said(annualHundredths, 'Effective cost (CET)', 2_403),
+  expectedValueCents: said(amount, 'What the bid was expected to be worth', 4_200),
+  winProbability: said(probability, 'How likely it was to win', 0.42),
+  validUntil: said(time, 'How long it holds', exampleTime + 86_400_000, 'dataHoraValidadeLance'),
 });
-const coded = z
-  .object({ code: z.number(), text: z.string().nullable() })
-  .nullable()
-  .describe("a code of the data processor's tables, and its text; null: the callback did not say");
-const toldDay = z.string().nullable().describe('YYYY-MM-DD, for example 2019-03-01; null: the callback did not say');
-const toldCents = z.number().nullable().describe('whole cents of a real; null: the callback did not say');
-const toldItems = z
-  .array(z.unknown())
-  .readonly()
-  .nullable()
-  .describe('items as they came, for the contract does not show their fields; null: the callback did not say');
+const auctionSchema = z.looseObject({
+  startedAt: said(time.nullable(), 'When the auction began', exampleTime, 'DataHoraInicioLeilao'),
+  endedAt: said(time.nullable(), 'When the auction ended', exampleTime + 60_000, 'DataHoraFimLeilao'),
+  bidCount: said(count, 'Bids of all lenders', 4),
+  bestRivalCell: said(
+    measured(z.number(), 'hundredths of a percent a month').nullable(),
+    'Rate of the best rival, rounded up; 498: nobody else bid; null: it could not be told',
+    155,
+  ),
+  bestRivalOffGrid: said(z.boolean(), 'Whether the best rival had digits below a hundredth', false),
+  position: said(count.nullable(), 'Our rank', 1, 'Posicao'),
+  candidates: saidOfParts(
+    z.array(
+      z.looseObject({
+        bidId: said(z.string(), 'Code of the bid', '6f1e2d3c-0000-4000-8000-000000000001', 'CodigoLanceLeilao'),
+        rateHundredths: said(rateHundredths, 'Its rate, rounded up', 150, 'TaxaDeJurosMensal'),
+        offGrid: said(z.boolean(), 'Whether its rate had digits below a hundredth', false),
+        amountCents: said(amount, 'Its amount', 100_000, 'ValorLiberado'),
+        installments: said(count, 'Its instalments', 12, 'NumeroParcelas'),
+        position: said(count, 'Its rank; 1 is best', 1, 'Posicao'),
+        placedAt: said(time.nullable(), 'When it was placed', exampleTime, 'DataHoraInclusao'),
+      }),
+    ),
+    'Published bids that may be ours: by their code, or by rate, amount, term and time',
+  ),
+});
+export const decisionSchema = answerNamed(
+  z.object({
+    ...bid,
+    offer: saidOfParts(offerSchema.nullable(), 'What was bid; null: no bid was made'),
+    reasons: saidOfParts(
+      z.array(
+        z.object({
+          code: said(z.string(), 'Stable code', 'paused'),
+          rule: said(z.string().nullable(), 'Name of the rule, where one said so', null),
+          text: said(z.string(), 'In words', 'bidding was paused until the deadline'),
+        }),
+      ),
+      'Why it was decided so',
+    ),
+    trace: said(
+      z.record(z.string(), z.unknown()).nullable(),
+      'All that it was decided from, for risk, operator and admin; null for a viewer',
+      { ruleSetHash: '5f3c', decidedAt: exampleTime },
+    ),
+    auction: saidOfParts(auctionSchema.nullable(), 'How the auction ended; null: it has not, or nobody told'),
+  }),
+  'Decision',
+  'A request with its decision',
+);
+
+export const workerBody = order(
+  z.strictObject({
+    reason: said(
+      reasonGiven,
+      'Why it is looked at, in 1 to 2000 characters; blanks alone are refused. Kept with who looked and when',
+      'contrato a gerar',
+    ),
+  }),
+  'WorkerReading',
+  'Why the worker is looked at',
+);
+const asNumber = measured(z.number(), 'a number as it stands, without a unit');
+const coded = (text: string, code: number, meaning: string, contract: string) =>
+  saidOfParts(
+    z
+      .object({
+        code: said(asNumber, "A code of the data processor's tables", code, `${contract}.codigo`),
+        text: said(z.string().nullable(), 'What the code means', meaning, `${contract}.descricao`),
+      })
+      .nullable(),
+    `${text}; null: the callback did not say`,
+    contract,
+  );
+const toldDay = (text: string, contract: string) =>
+  said(z.string().nullable(), `${text}, as YYYY-MM-DD; null: the callback did not say`, '2019-03-01', contract);
+const toldCents = (text: string, example: number, contract: string) =>
+  said(amount.nullable(), `${text}; null: the callback did not say`, example, contract);
+const toldCode = (text: string, example: number, contract: string) =>
+  said(asNumber.nullable(), `${text}; null: the callback did not say`, example, contract);
+const toldText = (text: string, example: string, contract: string) =>
+  said(z.string().nullable(), `${text}; null: the callback did not say`, example, contract);
+const toldItems = (text: string, contract: string) =>
+  said(
+    z.array(z.unknown()).readonly().nullable(),
+    `${text}: as they came, for the contract does not show their fields; null: the callback did not say`,
+    [],
+    contract,
+  );
 
 /** One employment link, whole as its detail came. */
 const linkFactsSchema = z.object({
-  receivedAt: time,
-  registration: z.string().describe('matricula'),
-  employerId: z.string().describe('numeroInscricaoEmpregador, as it came'),
-  employerIdType: z.number().describe('inscricaoEmpregador.codigo: 1 CNPJ, 2 CPF'),
-  name: z.string().nullable().describe('nome: of the worker'),
-  motherName: z.string().nullable().describe('nomeMae'),
-  employerName: z.string().nullable().describe('nomeEmpregador'),
-  sex: coded.describe('sexo'),
-  nationality: coded.describe('paisNacionalidade'),
-  birthDate: toldDay,
-  workerCategoryCode: z.number().nullable().describe('codigoCategoriaTrabalhador'),
-  eligible: z.boolean().nullable().describe('elegivel'),
-  ineligibility: coded.describe('motivoInelegibilidade: why the link is not eligible'),
-  totalEarningsCents: toldCents,
-  marginBaseCents: toldCents,
-  availableMarginCents: toldCents,
-  admissionDate: toldDay,
-  terminationDate: toldDay,
-  terminationReasonCode: z.number().nullable().describe('codigoMotivoDesligamento'),
-  politicallyExposed: coded.describe('pessoaExpostaPoliticamente'),
-  occupation: coded.describe('cbo'),
-  activity: coded.describe('cnae of the employer'),
-  employerStartDate: toldDay,
-  activeLoans: z.number().nullable().describe('qtdEmprestimosAtivosSuspensos'),
-  alerts: toldItems,
-  legacyLoans: toldItems,
-});
-
-export const workerSchema = z.object({
-  cpf: z.string().nullable().describe('11 digits'),
-  name: z.string().nullable(),
-  registration: z.string().nullable().describe('matricula'),
-  employerId: z.string().nullable().describe('as the request named it'),
-  employerIdType: z.number().nullable().describe('1 CNPJ, 2 CPF'),
-  links: z
-    .array(linkFactsSchema)
-    .readonly()
-    .describe("the latest detail of each of the worker's links that the service told"),
-  proposal: z
-    .object({
-      responseId: z.string().nullable().describe('idSolicitacaoResposta, decimal digits'),
-      operationHash: z.string().nullable().describe('hashOperacao of conteudo, decimal digits'),
-      payloadHash: z.string().nullable().describe('hashOperacao of the payload, as it came'),
-    })
-    .nullable()
-    .describe('ids of the proposal at the data processor; null: its inclusion was not told'),
-});
-
-export const marginSchema = z.object({
-  availableMarginCents: z.number().nullable(),
-  marginBaseCents: z.number().nullable(),
-  eligible: z.boolean().nullable(),
-  receivedAt: time,
-  validUntil: time,
-});
-
-export const letterQuery = z.object({
-  partition: z.coerce.number().int().min(0).max(10_000).nullable().default(null),
-  from: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).default(0),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-});
-export const letterPage = z.object({
-  letters: z.array(
-    z.object({
-      partition: z.int(),
-      offset: z.int(),
-      receivedAt: time,
-      reason: z.string(),
-      pointer: z.string().nullable(),
-    }),
+  receivedAt: said(time, 'When its detail came', exampleTime),
+  registration: said(z.string(), 'Registration number in the employment', 'M-77', 'matricula'),
+  employerId: said(
+    z.string(),
+    'CNPJ or CPF of the employer, as it came',
+    '12345678000195',
+    'numeroInscricaoEmpregador',
   ),
-  next: z.int(),
-  end: z.int(),
-  /** Where a listing without a partition goes on. */
-  more: z.object({ partition: z.int(), from: z.int() }).optional(),
+  employerIdType: said(asNumber, 'What `employerId` is: 1 CNPJ, 2 CPF', 1, 'inscricaoEmpregador.codigo'),
+  name: toldText('Name of the worker', 'Maria Exemplo', 'nome'),
+  motherName: toldText("Name of the worker's mother", 'Ana Exemplo', 'nomeMae'),
+  employerName: toldText('Name of the employer', 'Empresa Exemplo', 'nomeEmpregador'),
+  sex: coded('Sex', 1, 'feminino', 'sexo'),
+  nationality: coded('Nationality', 1, 'Brasil', 'paisNacionalidade'),
+  birthDate: toldDay('Day of birth', 'dataNascimento'),
+  workerCategoryCode: toldCode('Category of the worker', 101, 'codigoCategoriaTrabalhador'),
+  eligible: said(z.boolean().nullable(), 'Whether it is eligible; null: the callback did not say', true, 'elegivel'),
+  ineligibility: coded('Why it is not eligible', 3, 'vínculo encerrado', 'motivoInelegibilidade'),
+  totalEarningsCents: toldCents('Total earnings', 350_000, 'valorTotalVencimentos'),
+  marginBaseCents: toldCents('Earnings that the margin is reckoned from', 300_000, 'valorBaseMargem'),
+  availableMarginCents: toldCents('Margin that is free', 45_000, 'valorMargemDisponivel'),
+  admissionDate: toldDay('Day of admission', 'dataAdmissao'),
+  terminationDate: toldDay('Day of termination', 'dataDesligamento'),
+  terminationReasonCode: toldCode('Why it was terminated', 0, 'codigoMotivoDesligamento'),
+  politicallyExposed: coded('Whether the worker is politically exposed', 0, 'não', 'pessoaExpostaPoliticamente'),
+  occupation: coded('Occupation', 411010, 'assistente administrativo', 'cbo'),
+  activity: coded("The employer's activity", 4711302, 'comércio varejista', 'cnae'),
+  employerStartDate: toldDay("Day of the employer's beginning", 'dataInicioAtividadeEmpregador'),
+  activeLoans: said(
+    count.nullable(),
+    'Loans that are active or suspended; null: the callback did not say',
+    1,
+    'qtdEmprestimosAtivosSuspensos',
+  ),
+  alerts: toldItems('Alerts', 'alertas'),
+  legacyLoans: toldItems('Loans of before', 'emprestimosLegados'),
 });
-export const replayBody = z.strictObject({
-  partition: z.int().min(0).max(10_000),
-  from: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
-  count: z.int().min(1).max(10_000),
+
+export const workerSchema = answerNamed(
+  z.object({
+    cpf: said(z.string().nullable(), 'CPF: 11 digits', exampleCpf, 'cpf'),
+    name: said(z.string().nullable(), 'Name', 'Maria Exemplo', 'nome'),
+    registration: said(z.string().nullable(), 'Registration number in the employment', 'M-77', 'matricula'),
+    employerId: said(
+      z.string().nullable(),
+      'CNPJ or CPF of the employer, as the request named it',
+      '12345678000195',
+      'numeroInscricaoEmpregador',
+    ),
+    employerIdType: said(
+      measured(z.number(), 'a number as it stands, without a unit').nullable(),
+      'What `employerId` is: 1 CNPJ, 2 CPF',
+      1,
+      'inscricaoEmpregador.codigo',
+    ),
+    links: said(
+      z.array(linkFactsSchema).readonly(),
+      "The latest detail of each of the worker's links that the service told",
+      [exampleOf(linkFactsSchema)],
+    ),
+    proposal: saidOfParts(
+      z
+        .object({
+          responseId: said(
+            z.string().nullable(),
+            'Id of the answer, decimal digits',
+            '123456',
+            'conteudo.idSolicitacaoResposta',
+          ),
+          operationHash: said(
+            z.string().nullable(),
+            'Hash of the operation in `conteudo`, decimal digits',
+            '987654',
+            'conteudo.hashOperacao',
+          ),
+          payloadHash: said(z.string().nullable(), 'Hash of the operation, as it came', 'a1b2c3', 'hashOperacao'),
+        })
+        .nullable(),
+      'Ids of the proposal at the data processor; null: its inclusion was not told',
+    ),
+  }),
+  'Worker',
+  'The worker of a won bid',
+);
+
+export const marginSchema = answerNamed(
+  z.object({
+    availableMarginCents: said(amount.nullable(), 'Margin that is free', 45_000, 'valorMargemDisponivel'),
+    marginBaseCents: said(amount.nullable(), 'Earnings that the margin is reckoned from', 300_000, 'valorBaseMargem'),
+    eligible: said(z.boolean().nullable(), 'Whether the employment is eligible', true, 'elegivel'),
+    receivedAt: said(time, 'When the service told', exampleTime),
+    validUntil: said(time, 'Until when it counts: 24 hours later', exampleTime + 86_400_000),
+  }),
+  'Margin',
+  'The margin of an employment, as the service told it last',
+);
+
+const place = measured(z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER), 'a count');
+const partition = measured(z.coerce.number().int().min(0).max(10_000), 'a number as it stands, without a unit');
+export const letterQuery = z.object({
+  partition: said(partition.nullable().default(null), 'Partition of the log: 0 to 10000; left out: all of them', 0),
+  from: said(place.default(0), 'First place in the partition', 0),
+  limit: said(
+    measured(z.coerce.number().int().min(1).max(200), 'a count').default(50),
+    'How many at most: 1 to 200',
+    50,
+  ),
 });
-export const replaySchema = z.object({
-  read: z.int(),
-  understood: z.int(),
-  stillNot: z.int(),
-  next: z.int(),
-});
+const inLog = measured(z.int(), 'a count');
+const ofLog = measured(z.int(), 'a number as it stands, without a unit');
+export const letterPage = answerNamed(
+  z.object({
+    letters: saidOfParts(
+      z.array(
+        z.object({
+          partition: said(ofLog, 'Partition of the log', 0),
+          offset: said(inLog, 'Place in the partition', 7),
+          receivedAt: said(time, 'When it came', exampleTime),
+          reason: said(
+            z.string(),
+            'Why nobody understood it',
+            'has no request id; send an object with numeroSolicitacao',
+          ),
+          pointer: said(z.string().nullable(), 'Where in its body: a JSON pointer', '/Solicitacoes/0'),
+        }),
+      ),
+      'In log order',
+    ),
+    next: said(inLog, 'Where to read on, in the partition that was read last', 8),
+    end: said(inLog, 'How far that partition goes', 8),
+    more: saidOfParts(
+      z.object({ partition: said(ofLog, 'Partition', 1), from: said(inLog, 'Place', 0) }).optional(),
+      'Where a listing without a partition goes on; absent: it is at its end',
+    ),
+  }),
+  'LetterPage',
+  'A page of dead letters',
+);
+export const replayBody = order(
+  z.strictObject({
+    partition: said(
+      measured(z.int().min(0).max(10_000), 'a number as it stands, without a unit'),
+      'Partition of the log: 0 to 10000',
+      0,
+    ),
+    from: said(measured(z.int().min(0).max(Number.MAX_SAFE_INTEGER), 'a count'), 'First place in the partition', 0),
+    count: said(measured(z.int().min(1).max(10_000), 'a count'), 'How many at most: 1 to `api.replayLimit`', 50),
+  }),
+  'LetterReplay',
+  'Which dead letters are read again',
+);
+export const replaySchema = answerNamed(
+  z.object({
+    read: said(wholeCount, 'Letters read again', 3),
+    understood: said(wholeCount, 'Understood now', 2),
+    stillNot: said(wholeCount, 'Still not understood', 1),
+    next: said(inLog, 'Where to read on', 3),
+  }),
+  'LetterReplayed',
+  'What became of dead letters that were read again',
+);

@@ -1,5 +1,7 @@
 /** What a schema has against a value, in words: the field, what is wrong, what to write. Never the value, which may name a worker. */
 import type { z } from 'zod';
+import { printable } from '../../domain/printable.ts';
+import { withoutCpf } from '../../wire/extra-facts.ts';
 
 const kinds: Readonly<Record<string, string>> = {
   string: 'a text',
@@ -21,23 +23,35 @@ function sizeOf(origin: string, bound: number | bigint, which: 'least' | 'most')
   return `write at ${which} ${bound}${unit}`;
 }
 
-function remedyOf(issue: z.core.$ZodIssue): string {
+const longestKey = 60;
+const mostKeys = 10;
+
+/** Keys are the sender's own: some of them, shortened, and never a CPF. */
+function keysText(keys: readonly string[]): string {
+  const shown = keys.slice(0, mostKeys).map((key) => withoutCpf(printable(key.slice(0, longestKey))));
+  return keys.length > mostKeys ? `${shown.join(', ')} and ${keys.length - mostKeys} more` : shown.join(', ');
+}
+
+/** zod's own words begin like this; a schema's own are better than any made here. */
+const ownWords = /^(?:Invalid |Too (?:big|small)|Unrecognized )/;
+
+/** What to write instead: the kind, the allowed values, or the limit. */
+export function remedyOf(issue: z.core.$ZodIssue): string {
+  if (!ownWords.test(issue.message)) return issue.message;
   switch (issue.code) {
     case 'invalid_type':
       return `write ${kinds[issue.expected] ?? issue.expected}`;
     case 'invalid_format': {
       const words = formats[issue.format];
       if (words !== undefined) return `write ${words}`;
-      if (issue.format !== 'regex' || issue.pattern === undefined) return `write a text of the form ${issue.format}`;
-      // A pattern with a message of its own says it there.
-      return issue.message.startsWith('Invalid ') ? `write a text of the form ${issue.pattern}` : issue.message;
+      return `write a text of the form ${issue.format === 'regex' ? issue.pattern : issue.format}`;
     }
     case 'too_small':
       return sizeOf(issue.origin, issue.minimum, 'least');
     case 'too_big':
       return sizeOf(issue.origin, issue.maximum, 'most');
     case 'unrecognized_keys':
-      return `take out what is not known here: ${issue.keys.join(', ')}`;
+      return `take out what is not known here: ${keysText(issue.keys)}`;
     case 'invalid_value':
       return `write one of ${issue.values.join(', ')}`;
     case 'invalid_union': {

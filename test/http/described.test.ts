@@ -1,0 +1,268 @@
+/** The description of the API: every field said with unit, limits, example and the contract's name, every answer named. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { z } from 'zod';
+import { startApi } from './api-house.ts';
+
+type Schema = {
+  $ref?: string;
+  title?: string;
+  type?: string;
+  description?: string;
+  examples?: unknown[];
+  properties?: Record<string, Schema>;
+  additionalProperties?: boolean | Schema;
+  items?: Schema;
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  enum?: unknown[];
+  const?: unknown;
+  pattern?: string;
+  format?: string;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  maxItems?: number;
+  'x-unit'?: string;
+  'x-contract'?: string;
+};
+type Content = Record<string, { schema?: Schema; example?: unknown }>;
+type Operation = {
+  summary?: string;
+  parameters?: {
+    in: string;
+    name: string;
+    description?: string;
+    example?: unknown;
+    examples?: Record<string, { value: unknown }>;
+    schema: Schema;
+  }[];
+  requestBody?: { content: Content };
+  responses: Record<string, { description?: string; content?: Content }>;
+};
+type Document = { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Schema> } };
+
+const units = [
+  'whole cents of a real',
+  'hundredths of a percent a month',
+  'hundredths of a percent a year',
+  'hundredths of a percent',
+  'percent a month',
+  'percent a year',
+  'percent',
+  'epoch ms',
+  'months',
+  'a count',
+  'a probability from 0 to 1',
+  'a number as it stands, without a unit',
+];
+
+/** Keys that the contract gives its fields, as the rows of the contract list them. */
+const contractKeys = new Set(
+  (
+    JSON.parse(readFileSync(new URL('../contract/rows.json', import.meta.url), 'utf8')) as {
+      groups: { fields: Record<string, string> }[];
+    }
+  ).groups.flatMap(({ fields }) => Object.keys(fields)),
+);
+
+/** With what it refers to written out. */
+function whole(schema: unknown, components: Document['components']): unknown {
+  const text = (value: unknown): string =>
+    JSON.stringify(value, (_key, inner: { $ref?: string } | null) =>
+      typeof inner?.$ref === 'string' ? components.schemas[inner.$ref.slice('#/components/schemas/'.length)] : inner,
+    );
+  return JSON.parse(text(schema));
+}
+
+function exampleIn(example: unknown): { examples?: unknown[] } {
+  return example === undefined ? {} : { examples: [example] };
+}
+
+function fits(schema: Schema, example: unknown): string | null {
+  const { error } = z.fromJSONSchema(schema as never).safeParse(example);
+  return error === undefined ? null : z.prettifyError(error);
+}
+
+/** Everything that a field may be, without null. */
+function choicesOf(schema: Schema): Schema[] {
+  const choices = schema.anyOf ?? schema.oneOf;
+  return choices === undefined ? [schema] : choices.flatMap(choicesOf).filter(({ type }) => type !== 'null');
+}
+
+/** What is wrong with what is said of one field. `taken`: callers send it, so it has limits. */
+function faultsOf(place: string, schema: Schema, taken: boolean, outer: Schema = schema): string[] {
+  const faults: string[] = [];
+  const fault = (text: string) => faults.push(`${place}: ${text}`);
+  if (schema.$ref === undefined) {
+    if ((outer.description ?? '').length < 4) fault('no description');
+    if (outer.examples === undefined || outer.examples.length === 0) fault('no example');
+    else if (fits(schema, outer.examples[0]) !== null) fault(`its example: ${fits(schema, outer.examples[0])}`);
+  }
+  for (const choice of choicesOf(schema)) {
+    const isCode = choice.enum !== undefined || choice.const !== undefined;
+    if ((choice.type === 'integer' || choice.type === 'number') && !isCode) {
+      if (!units.includes(outer['x-unit'] ?? '')) fault('no unit');
+      if (taken && (choice.minimum === undefined || choice.maximum === undefined)) fault('no limits');
+    }
+    const limited = choice.maxLength ?? choice.pattern ?? choice.format;
+    if (taken && choice.type === 'string' && !isCode && limited === undefined) fault('no limit of its length');
+    if (taken && choice.type === 'array' && choice.maxItems === undefined) fault('no limit of its entries');
+    if (choice.items !== undefined) faults.push(...fieldsIn(`${place}[]`, choice.items, taken));
+    faults.push(...fieldsIn(place, choice, taken));
+  }
+  return faults;
+}
+
+function fieldsIn(place: string, schema: Schema, taken: boolean): string[] {
+  const own = Object.entries(schema.properties ?? {}).flatMap(([name, field]) =>
+    faultsOf(`${place}.${name}`, field, taken),
+  );
+  const inner = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
+  return inner === undefined ? own : [...own, ...fieldsIn(`${place}.*`, inner, taken)];
+}
+
+function* fieldsOf(place: string, schema: Schema): Generator<[string, Schema]> {
+  for (const [name, field] of Object.entries(schema.properties ?? {})) {
+    yield [`${place}.${name}`, field];
+    for (const choice of choicesOf(field)) {
+      yield* fieldsOf(`${place}.${name}`, choice);
+      if (choice.items !== undefined) yield* fieldsOf(`${place}.${name}[]`, choice.items);
+    }
+  }
+}
+
+test('the description of the API', async (context) => {
+  const { call } = await startApi(context);
+  const { paths, components } = (await call('GET', '/v1/openapi.json', { role: null })).body as Document;
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
+  );
+  assert.ok(operations.length > 30);
+
+  await context.test(
+    'every field has a description, an example that fits, a unit and, where it is sent, limits',
+    () => {
+      const faults = operations.flatMap(({ name, operation }) => [
+        ...(operation.parameters ?? []).flatMap(({ in: where, name: field, description = '', schema, ...shown }) => {
+          const example = shown.example ?? Object.values(shown.examples ?? {})[0]?.value ?? schema.examples?.[0];
+          return faultsOf(`${name} ${where} ${field}`, { ...schema, description, ...exampleIn(example) }, true);
+        }),
+        ...Object.values(operation.requestBody?.content ?? {}).flatMap(({ schema, example }) =>
+          faultsOf(`${name} body`, { ...schema, ...exampleIn(example) }, true),
+        ),
+        ...Object.entries(operation.responses).flatMap(([status, { content = {} }]) =>
+          Object.values(content).flatMap(({ schema }) =>
+            faultsOf(`${name} ${status}`, whole(schema, components) as Schema, false),
+          ),
+        ),
+      ]);
+      faults.push(
+        ...Object.entries(components.schemas).flatMap(([name, schema]) =>
+          faultsOf(name, whole(schema, components) as Schema, false),
+        ),
+      );
+      assert.deepEqual(faults, []);
+    },
+  );
+
+  await context.test('every answer has a name, those with errors too', () => {
+    const faults = operations.flatMap(({ name, operation }) => {
+      const answers = Object.entries(operation.responses);
+      const unnamed = answers.flatMap(([status, { description = '', content = {} }]) => {
+        const schemas = Object.values(content).map(({ schema }) => schema?.$ref ?? '');
+        const isNamed = description.length > 10 && description !== 'Default Response';
+        const known = schemas.every((ref) =>
+          Object.hasOwn(components.schemas, ref.replace('#/components/schemas/', '')),
+        );
+        return isNamed && schemas.length === 1 && known ? [] : [`${name} ${status}`];
+      });
+      const missing = ['401', '403', '500', '503'].filter((status) => !Object.hasOwn(operation.responses, status));
+      return [...unnamed, ...missing.map((status) => `${name} ${status} is not there`)];
+    });
+    assert.deepEqual(faults, []);
+  });
+
+  await context.test(
+    'every field of an order or a step says what the contract calls it, or that it has no name for it',
+    () => {
+      const faults = operations
+        .filter(({ name }) => /^POST \/v1\/(contracts|renegotiations|withdrawals)/.test(name))
+        .flatMap(({ name, operation }) => [
+          ...fieldsOf(name, operation.requestBody?.content['application/json']?.schema ?? {}),
+        ])
+        .flatMap(([place, field]) => {
+          const said = field['x-contract'];
+          if (said === undefined) return [`${place}: no contract name`];
+          if (said === 'none') return [];
+          const keys = said.split(/[.,\s]+/).filter((key) => key !== '');
+          const unknown = keys.filter((key) => !contractKeys.has(key));
+          const shown = keys.every((key) => (field.description ?? '').includes(key));
+          return [
+            ...unknown.map((key) => `${place}: ${key} is no key of the contract`),
+            ...(shown ? [] : [`${place}: the description does not show ${said}`]),
+          ];
+        });
+      assert.deepEqual(faults, []);
+    },
+  );
+
+  await context.test('every order has a worked example that its schema takes', () => {
+    for (const { name, operation } of operations) {
+      const { schema, example } = operation.requestBody?.content['application/json'] ?? {};
+      if (schema === undefined) continue;
+      assert.ok(schema.title !== undefined && example !== undefined, name);
+      assert.equal(fits(schema, example), null, name);
+    }
+  });
+
+  const refusals = async (path: string, body: unknown): Promise<Record<string, string>> => {
+    const reply = await call('POST', path, { key: 'refused', body });
+    assert.equal(reply.status, 422, reply.text);
+    const { errors } = reply.body as { errors: { field: string; detail: string }[] };
+    return Object.fromEntries(errors.map(({ field, detail }) => [field, detail]));
+  };
+
+  await context.test('a refusal says the key, the allowed values and the limit', async () => {
+    const { example } = paths['/v1/contracts']!.post!.requestBody!.content['application/json']!;
+    const order = example as Record<string, unknown> & { account: object };
+    const wrong = {
+      ...order,
+      installments: 481,
+      rateHundredths: 1.5,
+      amountCents: 0,
+      agentCpf: '111',
+      workerAccepted: 'yes',
+      account: { ...order.account, accountType: 3, branch: undefined },
+      amountCent: 1,
+      'cpf 529.982.247-25': 1,
+    };
+    assert.deepEqual(await refusals('/v1/contracts', wrong), {
+      'body.installments': 'write at most 480',
+      'body.rateHundredths': 'write a whole number',
+      'body.amountCents': 'write at least 1',
+      'body.agentCpf': 'send the 11 digits of a CPF, as a text without points',
+      'body.workerAccepted': 'write true or false',
+      'body.account.accountType': 'write one of 1, 2',
+      'body.account.branch': 'is missing; write a text',
+      body: 'take out what is not known here: amountCent, cpf ***',
+    });
+    const list = await call('GET', '/v1/bids?state=winning&limit=201');
+    assert.match(list.text, /write at most 200".*write one of early-ended, requested, claimed,/);
+  });
+
+  await context.test('a reason of blanks alone is refused wherever one is asked for', async () => {
+    const asking = operations.filter(
+      ({ operation }) => operation.requestBody?.content['application/json']?.schema?.properties?.reason !== undefined,
+    );
+    assert.ok(asking.length >= 10, 'steps of all flows, and the reading of a worker');
+    for (const { name } of asking) {
+      const path = name.replace('POST ', '').replace('{flowId}', 'c-1').replace('{requestId}', '1');
+      for (const reason of ['', ' ', '\t\n', '\u00a0\u2003']) {
+        const refused = await refusals(path, { reason });
+        assert.deepEqual(refused, { 'body.reason': 'is blank; say why, in 1 to 2000 characters' }, path);
+      }
+    }
+  });
+});
