@@ -114,8 +114,8 @@ const mutations: readonly Mutation[] = [
   {
     name: 'stale control obeyed for ever (defect line 26)',
     file: 'src/bidding/gate.ts',
-    search: "if (known === null || isStale()) return 'control-stale';",
-    replacement: "if (known === null) return 'control-stale';",
+    search: 'return known === null || clock.monotonicMs() - known.readAtMs > settings.controlMaxAgeMs;',
+    replacement: 'return known === null;',
     caughtAs: ['paused'],
   },
   {

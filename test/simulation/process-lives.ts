@@ -21,7 +21,8 @@ import {
 import { createViews, type ViewWorld } from './views.ts';
 import type { Process } from './virtual-time.ts';
 
-type Life = { process: Process; desk: Desk; rules: RuleDesk; door: Door };
+/** `door`: null until the desk has compared its time with the log, as the daemon's server takes nothing before. */
+type Life = { process: Process; desk: Desk; rules: RuleDesk; door: Door | null };
 
 export type LivesWorld = {
   remote: Remote;
@@ -131,11 +132,15 @@ export function createLives(world: LivesWorld): Lives {
       limits: doorLimits,
       observer: () => {},
     });
-    lives.set(slot, { process, desk, rules, door });
+    const life: Life = { process, desk, rules, door: null };
+    lives.set(slot, life);
     // A desk that cannot start ends its process; whoever watches over it starts it again.
     rules
       .start()
       .then(desk.start)
+      .then(() => {
+        life.door = door;
+      })
       .catch(() => crash(process));
   }
 

@@ -21,7 +21,7 @@ export type Acknowledged = { webhook: Webhook; status: number; at: EpochMs; inst
 
 export type SenderWorld = Remote & {
   processes: () => readonly Process[];
-  /** Null when the process cannot be reached. */
+  /** Null when the process takes nothing yet. */
   knock: (process: Process, body: Buffer) => Promise<DoorAnswer> | null;
 };
 
@@ -67,8 +67,11 @@ export function createWebhookSender(world: SenderWorld): WebhookSender {
     if (content.kind === 'requests') {
       for (const id of content.requestIds) firstReceipt.set(id, Math.min(firstReceipt.get(id) ?? Infinity, time.now()));
     }
-    const answer = await world.knock(target, Buffer.from(webhook.text));
-    if (answer === null || !target.alive) return;
+    const answering = world.knock(target, Buffer.from(webhook.text));
+    // The daemon says so at once.
+    if (answering === null) return settle(true);
+    const answer = await answering;
+    if (!target.alive) return;
     const good = answer.status >= 200 && answer.status < 300;
     if (good) acknowledged.push({ webhook, status: answer.status, at: time.now(), instance: target.id });
     const lost = faults.strikes('webhook-answer-lost', 0.04);
