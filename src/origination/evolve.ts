@@ -18,7 +18,7 @@ import { differencesOf } from './differences.ts';
 import { takeAnswer } from './fold-answers.ts';
 import { codeOf, generated, markStep, move, stray, takePersons } from './fold-steps.ts';
 import { allowsStep } from './steps.ts';
-import { isFinished, isOperation } from './transitions.ts';
+import { isAside, isFinished, isOperation } from './transitions.ts';
 
 /** Flow ids of events begin with this; their request code follows. */
 export const eventPrefix = 'event:';
@@ -67,13 +67,17 @@ function thaw(
   if (action === 'retry') return { ...state, frozen: { ...state.frozen, retriedAt: at } };
   const { frozen: _, ...thawed } = { ...state, changedAt: Math.max(state.changedAt, at) };
   const { operation } = thawed;
-  if (operation?.status === 'intended' || operation?.status === 'unclear') {
+  const mayBeDone = operation?.status === 'intended' || operation?.status === 'unclear';
+  if (mayBeDone && !isAside(thawed)) {
     const text = `frozen and cancelled by ${by}: ${reason}`;
     const unclear = { ...thawed, operation: { ...operation, status: 'unclear' as const, retryAt: null, reason: text } };
     const marked = markStep(unclear, operation.stepId, 'unclear');
     return state.flow === 'withdrawal' ? marked : (move(marked, 'unclear') ?? marked);
   }
-  const left = operation?.status === 'asked' ? { ...operation, status: 'rejected' as const } : operation;
+  const left =
+    operation?.status === 'asked' || (mayBeDone && operation !== null)
+      ? { ...operation, status: 'rejected' as const }
+      : operation;
   const ended = markStep({ ...thawed, operation: left }, left?.stepId ?? null, 'rejected');
   if (state.flow === 'event') return { ...ended, phase: 'claimed' };
   return isFinished(state.phase) || state.phase === 'failed' ? ended : { ...ended, phase: 'cancelled' };
@@ -227,7 +231,8 @@ function held(record: FlowTold): FlowState {
 /** The slot that an operation begun now would have: what was prepared for an earlier one counts no more. */
 export function nextSlot(state: FlowState, operation: string): string {
   const asked = state.operation;
-  if (state.flow === 'withdrawal') return asked?.status === 'asked' ? asked.slot : '';
+  if (asked?.status === 'asked') return asked.slot;
+  if (state.flow === 'withdrawal') return '';
   return `${operation}#${state.begun + 1}`;
 }
 
@@ -336,8 +341,8 @@ function takeIntent(state: FlowState, record: FlowIntended): FlowState {
   const { intentId, instance, path, idempotencyKey, sealedBody, at, operation, slot } = record;
   if (slot !== nextSlot(state, operation)) return stray(state);
   const intent = { intentId, instance, path, idempotencyKey, sealedBody, at };
-  if (state.flow === 'withdrawal') {
-    return { ...state, operation: { ...state.operation!, status: 'intended', intent } };
+  if (state.operation?.status === 'asked') {
+    return { ...state, operation: { ...state.operation, status: 'intended', intent } };
   }
   // The table has no such operation here: prepared for where the flow stood before.
   const fits = operation === 'endorsement' ? state.phase === 'signed' : state.phase === 'preparing';
@@ -366,9 +371,9 @@ function takeIntent(state: FlowState, record: FlowIntended): FlowState {
 }
 
 function heldBack(state: FlowState, operation: string, slot: string, breaches: FlowState['breaches']): FlowState {
-  if (state.flow === 'withdrawal') {
-    const withheld = { ...state, breaches, operation: { ...state.operation!, status: 'withheld' as const } };
-    return markStep(withheld, state.operation!.stepId, 'withheld');
+  if (state.operation?.status === 'asked') {
+    const withheld = { ...state, breaches, operation: { ...state.operation, status: 'withheld' as const } };
+    return markStep(withheld, state.operation.stepId, 'withheld');
   }
   const fits = operation === 'endorsement' ? state.phase === 'signed' : state.phase === 'preparing';
   const moved = fits ? move(state, 'withheld') : null;
@@ -427,7 +432,9 @@ function takeLink(state: FlowState, { requestCode, workerKey, linkKey }: FlowLin
 
 /** The event says what the answer did not. */
 function settled(state: FlowState): FlowState {
-  return state.operation === null ? state : { ...state, operation: { ...state.operation, status: 'done' } };
+  return state.operation === null || isAside(state)
+    ? state
+    : { ...state, operation: { ...state.operation, status: 'done' } };
 }
 
 function takeProposal(state: FlowState, record: Extract<FlowRecord, { kind: 'proposed' }>): FlowState {

@@ -5,7 +5,7 @@ import type { FlowAnswered } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { codeOf, generated, markStep, move, stray, takePersons } from './fold-steps.ts';
-import { readsOnly } from './transitions.ts';
+import { isAside, readsOnly } from './transitions.ts';
 
 /** How often the bytes of an operation are known to have been written. */
 export function attemptsOf({ attempts, unknowns }: FlowOperationState): number {
@@ -17,6 +17,7 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, settings: Fl
   const { operation } = state;
   if (operation?.intent?.intentId !== record.intentId) return stray(state);
   const { result } = record;
+  if (isAside(state)) return takeAside(state, operation, record);
   const waits = operation.status === 'intended' || operation.status === 'unclear';
   if (!waits && !(result.kind === 'accepted' && operation.status === 'rejected')) return stray(state);
   switch (result.kind) {
@@ -38,6 +39,27 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, settings: Fl
       if (operation.intent.idempotencyKey !== null) return waiting;
       return move({ ...waiting, operation: { ...waiting.operation, status: 'not-sent' } }, 'not-sent') ?? stray(state);
     }
+    default:
+      return result satisfies never;
+  }
+}
+
+/** The flow stands where it stood, and the query can be asked for again. */
+function takeAside(state: FlowState, operation: FlowOperationState, record: FlowAnswered): FlowState {
+  if (operation.status !== 'intended') return stray(state);
+  const { result } = record;
+  const end = (status: 'done' | 'rejected', reason: string | null) =>
+    markStep({ ...state, operation: { ...operation, status, reason, retryAt: null } }, operation.stepId, status);
+  switch (result.kind) {
+    case 'accepted': {
+      const kept = { at: record.at, sealedAnswer: record.sealedAnswer };
+      return { ...end('done', null), results: { ...state.results, [operation.operation]: kept } };
+    }
+    case 'rejected':
+      return withRefusal(end('rejected', result.code), operation, record);
+    case 'unknown':
+    case 'not-sent':
+      return end('rejected', result.reason);
     default:
       return result satisfies never;
   }

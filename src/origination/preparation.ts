@@ -177,7 +177,7 @@ function withdrawal(
     }
     case 'proposal': {
       const asked = read(operation);
-      const { proposalCode } = state;
+      const proposalCode = state.proposalCode ?? state.note?.proposalCode ?? state.proposal?.code ?? null;
       const named = Object.keys(asked.dto).length > 0 || proposalCode === null;
       return prepareProposalQuery(operationId, named ? asked : proposalQueryOf(proposalCode));
     }

@@ -57,9 +57,8 @@ export function react(state: FlowState, around: Surroundings, settings: FlowSett
     ];
   }
   if (state.operation?.status === 'intended') return reactToIntent(state, around, settings);
-  if (state.flow === 'withdrawal') {
-    return state.operation?.status === 'asked' ? [prepare(state, state.operation.operation)] : [];
-  }
+  if (state.operation?.status === 'asked') return [prepare(state, state.operation.operation)];
+  if (state.flow === 'withdrawal') return [];
   switch (state.phase) {
     case 'waiting-proposal':
       return [{ kind: 'look-up-proposal' }, { kind: 'wait', until: around.now + settings.pollMs }];

@@ -3,7 +3,7 @@
  * list of steps that a person may ask for, held by a property test. A pair that is not here changes nothing and is counted.
  */
 import type { FlowKind, FlowOperation, FlowStep } from '../domain/flow-records.ts';
-import type { FlowPhase } from '../domain/flow-states.ts';
+import type { FlowPhase, FlowState } from '../domain/flow-states.ts';
 
 /** Of a contract and a renegotiation: what a record means for them. */
 type LoanTrigger =
@@ -28,7 +28,10 @@ type LoanTrigger =
   | 'deny'
   | 'regenerate'
   | 'accept';
-/** Of a withdrawal: an operation was accepted. It may be asked for exactly where it is named. */
+/**
+ * An operation that a person asked for was accepted: all of those of a withdrawal, and the query of a proposal where a credit
+ * note is awaited or differs. It may be asked for exactly where it is named.
+ */
 export type FlowTrigger = LoanTrigger | FlowOperation | 'claimed-by';
 
 type Row = Partial<Record<FlowTrigger, FlowPhase>>;
@@ -60,7 +63,13 @@ function generation(noted: FlowPhase): Partial<Record<FlowPhase, Row>> {
       confirm: 'awaiting-note',
       deny: 'preparing',
     },
-    'awaiting-note': { noted, 'note-failed': 'refused', regenerate: 'preparing', cancel: 'cancelled' },
+    'awaiting-note': {
+      noted,
+      'note-failed': 'refused',
+      proposal: 'awaiting-note',
+      regenerate: 'preparing',
+      cancel: 'cancelled',
+    },
     refused: { amend: 'preparing', cancel: 'cancelled', accepted: 'awaiting-note', noted },
     cancelled: {},
   };
@@ -70,6 +79,7 @@ const endorsement: Partial<Record<FlowPhase, Row>> = {
   'awaiting-signature': {
     sign: 'signed',
     turned: 'preparing',
+    proposal: 'awaiting-signature',
     regenerate: 'preparing',
     accept: 'awaiting-signature',
     cancel: 'cancelled',
@@ -119,7 +129,7 @@ export const transitions: Readonly<Record<FlowKind, Partial<Record<FlowPhase, Ro
     ...endorsement,
     failed: { proposed: 'preparing' },
   },
-  renegotiation: { ...generation('renegotiated'), renegotiated: { accept: 'renegotiated' } },
+  renegotiation: { ...generation('renegotiated'), renegotiated: { accept: 'renegotiated', proposal: 'renegotiated' } },
   withdrawal: {
     started: { simulation: 'simulated', cancel: 'cancelled' },
     simulated: { simulation: 'simulated', inclusion: 'included', cancel: 'cancelled' },
@@ -145,6 +155,11 @@ export function isFinished(phase: FlowPhase): boolean {
 /** Operations that only ask: doing them again changes nothing at the service. */
 export function readsOnly(operation: FlowOperation): boolean {
   return operation === 'simulation' || operation === 'proposal' || operation === 'installments';
+}
+
+/** A query beside the flow's own way: whatever becomes of it, the flow stands where it stood. */
+export function isAside({ flow, operation }: Pick<FlowState, 'flow' | 'operation'>): boolean {
+  return flow !== 'withdrawal' && operation !== null && readsOnly(operation.operation);
 }
 
 export function isOperation(step: FlowStep): step is FlowStep & FlowOperation {

@@ -109,7 +109,8 @@ test('the operator API', async (context) => {
     );
     if (early.status !== 202) assert.equal(problemOf(early).errors[0]?.rule, 'step-allowed');
     const differs = waiting.differences.length > 0;
-    assert.deepEqual(waiting.nextSteps, ['sign', 'cancel', 'regenerate', ...(differs ? ['accept'] : [])]);
+    const steps = ['sign', 'cancel', 'regenerate', ...(differs ? ['accept'] : []), 'proposal'];
+    assert.deepEqual(waiting.nextSteps, steps);
     const body = {
       signedAt: new Date().toISOString(),
       // Biometrics are long; the largest body is stated in the description.

@@ -161,7 +161,7 @@ test('a note of a contract that counts no more changes nothing; one told twice i
 test('a note that does not come, or is not to be signed, is asked for anew; an old note changes nothing then (line 14)', () => {
   const real = createFlowWorld(started('contract'));
   real.settle();
-  assert.deepEqual([phaseOf(real), nextSteps(real.state())], ['awaiting-note', ['cancel', 'regenerate']]);
+  assert.deepEqual([phaseOf(real), nextSteps(real.state())], ['awaiting-note', ['cancel', 'regenerate', 'proposal']]);
   real.append(asked('c-374', 'regenerate', 'r1', real.world.now));
   real.settle();
   assert.deepEqual([phaseOf(real), real.executed.length, real.state().generations], ['awaiting-note', 2, 2]);
@@ -171,12 +171,60 @@ test('a note that does not come, or is not to be signed, is asked for anew; an o
   real.append(fresh!);
   assert.equal(phaseOf(real), 'awaiting-signature');
   assert.ok(real.state().differences.length > 0);
-  assert.deepEqual(nextSteps(real.state()), ['sign', 'cancel', 'regenerate', 'accept']);
+  assert.deepEqual(nextSteps(real.state()), ['sign', 'cancel', 'regenerate', 'accept', 'proposal']);
   real.append(asked('c-374', 'accept', 'a1', real.world.now));
   assert.deepEqual(real.state().noteAccepted, { by: 'ana', at: real.world.now });
-  assert.deepEqual(nextSteps(real.state()), ['sign', 'cancel', 'regenerate']);
+  assert.deepEqual(nextSteps(real.state()), ['sign', 'cancel', 'regenerate', 'proposal']);
   real.append(asked('c-374', 'regenerate', 'r2', real.world.now));
   assert.deepEqual([phaseOf(real), real.state().noteAccepted, real.state().note], ['preparing', null, null]);
+});
+
+test('a note that does not come or differs is asked for again by a query, which moves the flow nowhere (line 14)', () => {
+  const real = createFlowWorld(started('contract'));
+  goOn(real, 4);
+  assert.equal(phaseOf(real), 'awaiting-note');
+  assert.ok(nextSteps(real.state()).includes('proposal'));
+  const ask = (stepId: string) =>
+    real.append(asked('c-374', 'proposal', stepId, real.world.now, { request: { dto: {} } }));
+  const outcomeOf = (id: string) => real.state().steps.find(({ stepId }) => stepId === id)?.outcome;
+  const bodies = () => real.executed.filter(({ operation }) => operation === 'proposal').map(({ body }) => body);
+  ask('q1');
+  assert.ok(!nextSteps(real.state()).includes('regenerate'), 'one thing at a time');
+  goOn(real, 2);
+  assert.deepEqual([phaseOf(real), outcomeOf('q1')], ['awaiting-note', 'done']);
+  assert.deepEqual(JSON.parse(bodies()[0]!), { dto: { CodigoProposta: 'pc' } });
+  assert.ok(real.state().results.proposal !== undefined);
+  // The note comes while the query is under way: it counts, and the query's answer is kept.
+  ask('q2');
+  goOn(real, 1);
+  deliverAll(real);
+  assert.equal(phaseOf(real), 'awaiting-signature');
+  goOn(real, 1);
+  assert.deepEqual([phaseOf(real), outcomeOf('q2')], ['awaiting-signature', 'done']);
+  // Asked for before the signature, under way after it: both come to their end.
+  ask('q3');
+  sign(real, 's1');
+  real.settle();
+  assert.deepEqual([phaseOf(real), outcomeOf('q3')], ['endorsed', 'done']);
+  assert.deepEqual(JSON.parse(bodies()[2]!), { dto: { CodigoProposta: 'other' } });
+});
+
+test('a query that is refused or never answered keeps a contract from nothing (line 14)', () => {
+  for (const fate of ['refused', 'lost-before'] as const) {
+    const real = createFlowWorld(started('contract'));
+    goOn(real, 4);
+    deliverAll(real);
+    real.append(asked('c-374', 'proposal', 'q1', real.world.now, { request: { dto: {} } }));
+    for (let round = 0; round < 6; round += 1) {
+      goOn(real, 1, fate);
+      real.pass(60_000);
+    }
+    assert.deepEqual([phaseOf(real), real.state().steps[0]?.outcome], ['awaiting-signature', 'rejected'], fate);
+    assert.ok(nextSteps(real.state()).includes('proposal'));
+    sign(real, 's1');
+    real.settle();
+    assert.equal(phaseOf(real), 'endorsed');
+  }
 });
 
 test('a cancelled flow begins again: nothing of before is taken for it, and it goes its whole way (line 13)', () => {

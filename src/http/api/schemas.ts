@@ -605,7 +605,8 @@ export const stepTexts: Readonly<Record<(typeof flowSteps)[number], string>> = {
   accept: 'Take the credit note as it is, although its figures are not ours',
   simulation: 'Simulate several periods',
   inclusion: 'Include the proposal',
-  proposal: 'Ask where the proposal stands',
+  proposal:
+    'Ask (again) where the proposal stands (ConsultaProposta). The contract has no query for a credit note alone; the answer to this one names the note and its figures, is found among the results, and moves the flow nowhere',
   installments: 'Ask for the instalments as of a day',
   splits: 'Add entries of payments and transfers',
   signers: 'Register those who have signed',
