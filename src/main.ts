@@ -27,6 +27,7 @@ import { readRuleFiles } from './adapters/system/rule-files.ts';
 import { createAuditKey } from './adapters/vault/audit-key.ts';
 import { createVault } from './adapters/vault/vault.ts';
 import { refuseOtherKey } from './bidding/key-check.ts';
+import type { ControlCopies } from './bidding/ports.ts';
 import { registerCommands } from './cli/commands.ts';
 import { type DemoOptions, demoAuction, demoPace, demoSettings, runStream } from './cli/demo.ts';
 import { createFormat } from './cli/format.ts';
@@ -252,7 +253,11 @@ async function openSharedStore(
   },
 ): Promise<OpenStore> {
   const { vault, journal, onFault, appendTimeoutMs, create, onWaiting, anchors } = watchers;
-  const shared = await openRedisStore(redis);
+  const copies = Promise.withResolvers<ControlCopies>();
+  const shared = await openRedisStore(redis, {
+    read: async () => (await copies.promise).read(),
+    add: async (copy) => (await copies.promise).add(copy),
+  });
   try {
     const records = await openKafkaLog({
       settings: { ...kafka, appendTimeoutMs },
@@ -263,6 +268,7 @@ async function openSharedStore(
       onStalled: onFault,
       onLine: (level, text) => journal[level]('kafka', { text }),
     });
+    copies.resolve(records.controlCopies);
     const onLine = (level: 'info' | 'warn' | 'error', text: string) => journal[level]('kafka', { text });
     const audit = anchors === null ? null : openAnchors({ ...kafka, appendTimeoutMs }, anchors.key, onLine);
     try {
@@ -382,11 +388,16 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
     return openEmbeddedReader({ directory: place.dataDir, anchor: { file, key: auditKeyOf(here()) } });
   }
   const journal = createJournal('error', process.stderr);
-  const { views, flows, control, close } = await openRedisStore(place.redis);
   const records = openKafkaReader({
     settings: { ...place.kafka, appendTimeoutMs: commandTimeoutMs },
     onLine: (level, text) => journal[level]('kafka', { text }),
   });
+  const { views, flows, control, close } = await openRedisStore(place.redis, records.controlCopies).catch(
+    async (fault: unknown) => {
+      await records.close();
+      throw fault;
+    },
+  );
   return {
     ...records,
     views,

@@ -294,6 +294,14 @@ export type Control = {
   acknowledged: () => Promise<readonly { instance: string; revision: number; at: EpochMs }[]>;
 };
 
+/** What a `Control` says, kept with the log: for a store that may lose it while no process runs that has read it. */
+export type ControlCopies = {
+  /** Every copy, oldest first. */
+  read: () => Promise<readonly string[]>;
+  /** Durable when it resolves. */
+  add: (copy: string) => Promise<void>;
+};
+
 // --- Rule sets ------------------------------------------------------------------------------------------------------
 
 export type RuleSetChange = {

@@ -1,10 +1,11 @@
 /**
  * What is written a few times in the life of a desk and kept as long as its log: where it lives (the last record of the compacted
- * topic `house`) and what became of its rule sets (every record of `rules`). One partition each has it all.
+ * topic `house`), what operators said (records of `house` too) and what became of its rule sets (every record of `rules`). One
+ * partition each has it all.
  */
 import { randomUUID } from 'node:crypto';
 import type { Kafka } from 'kafkajs';
-import type { House, HouseMark, RuleBook, RuleBookEntry } from '../../bidding/ports.ts';
+import type { ControlCopies, House, HouseMark, RuleBook, RuleBookEntry } from '../../bidding/ports.ts';
 import type { OriginEntry } from '../../domain/audit.ts';
 import { unavailable } from './client.ts';
 import { extentOf, type PartitionReader, recordsOf } from './partitions.ts';
@@ -14,6 +15,7 @@ import { retentionOf } from './topics.ts';
 const partition = 0;
 const markKey = 'mark';
 const originKey = 'origin/';
+const controlKey = 'control/';
 const allReplicas = -1;
 
 type Kept = {
@@ -65,6 +67,20 @@ export function createHouse(kafka: Kafka, settings: KafkaSettings, reader: Parti
     // A key of its own each: none of them is ever compacted away.
     addOrigin: (entry) => write(`${originKey}${randomUUID()}`, JSON.stringify(entry)),
     write: (mark) => write(markKey, mark === null ? null : JSON.stringify(mark)),
+  };
+}
+
+export function createControlCopies(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): ControlCopies {
+  const { values, write } = createKept(kafka, settings, reader, 'house');
+  return {
+    read: async () => {
+      const copies: string[] = [];
+      for await (const { key, value } of values()) {
+        if (key.startsWith(controlKey) && value !== null) copies.push(value.toString());
+      }
+      return copies;
+    },
+    add: (copy) => write(`${controlKey}${randomUUID()}`, copy),
   };
 }
 

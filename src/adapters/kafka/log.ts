@@ -1,12 +1,12 @@
 /** The event log on Kafka: topics made, schemas registered, appended and read, watched over. */
-import type { EventLog, House, RuleBook, Snapshots } from '../../bidding/ports.ts';
+import type { ControlCopies, EventLog, House, RuleBook, Snapshots } from '../../bidding/ports.ts';
 import type { Topic } from '../../domain/records.ts';
 import { sealedPlaces, type Vault } from '../../domain/vault.ts';
 import { Fault } from '../../errors.ts';
 import { createAppender } from './appender.ts';
 import { calmed, createClient, type LogLine, unavailable } from './client.ts';
 import { createConsumer, type KafkaConsumer } from './consume.ts';
-import { createHouse, createRuleBook } from './house.ts';
+import { createControlCopies, createHouse, createRuleBook } from './house.ts';
 import { createPartitionReader, type RawRecord } from './partitions.ts';
 import { createLogReading } from './read-log.ts';
 import { registerSchemas } from './registry.ts';
@@ -26,6 +26,7 @@ export type KafkaLog = {
   snapshots: Snapshots;
   house: House;
   ruleBook: RuleBook;
+  controlCopies: ControlCopies;
   /** Why nothing would be stored now; null while Kafka answers. */
   unwritable: () => string | null;
   /** Sends by both producers so far. */
@@ -129,6 +130,7 @@ export async function openKafkaLog(options: {
     snapshots: copies.snapshots,
     house: createHouse(kafka, settings, reader),
     ruleBook: createRuleBook(kafka, settings, reader),
+    controlCopies: createControlCopies(kafka, settings, reader),
     appendAtDoor: (entries) => door.append(entries),
     unwritable: () => {
       const silentMs = silence.silentMs();

@@ -2,12 +2,12 @@
  * The log for commands beside running processes. Reading creates no topic and registers no schema, so it needs no right to
  * write; brokers and registry are asked only when something is read. A topic that does not exist holds nothing.
  */
-import type { EventLog, House, RuleBook } from '../../bidding/ports.ts';
+import type { ControlCopies, EventLog, House, RuleBook } from '../../bidding/ports.ts';
 import type { Topic } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { type Appender, createAppender } from './appender.ts';
 import { calmed, createClient, type LogLine } from './client.ts';
-import { createHouse, createRuleBook } from './house.ts';
+import { createControlCopies, createHouse, createRuleBook } from './house.ts';
 import { createPartitionReader, type PartitionReader } from './partitions.ts';
 import { createLogReading, type LogReading } from './read-log.ts';
 import { readSchemas, registerSchemas } from './registry.ts';
@@ -18,6 +18,7 @@ export type KafkaReader = {
   partitionOf: (topic: Topic, key: string) => Promise<number>;
   house: Pick<House, 'read' | 'origins'>;
   ruleBook: RuleBook;
+  controlCopies: ControlCopies;
   /** Registers the schemas, for it writes. Rejects with `not-found` where the topic does not exist. */
   appendBeside: EventLog['append'];
   close: () => Promise<void>;
@@ -33,6 +34,7 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
   const log = createLogReading(reader, readSchemas(settings), settings);
   const house = createHouse(kafka, settings, reader);
   const ruleBook = createRuleBook(kafka, settings, reader);
+  const copies = createControlCopies(kafka, settings, reader);
   const isThere = whetherThere(reader, settings);
   let appender: Promise<Appender> | null = null;
 
@@ -61,6 +63,13 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
       append: async (entry) => {
         await needTopic('rules');
         await ruleBook.append(entry);
+      },
+    },
+    controlCopies: {
+      read: async () => ((await isThere('house')) ? copies.read() : []),
+      // Before the first start there is no log; the desk that makes it keeps what it finds said.
+      add: async (copy) => {
+        if (await isThere('house')) await copies.add(copy);
       },
     },
     appendBeside: async (entries) => {

@@ -1,9 +1,10 @@
 /**
- * Operators' controls. Redis may lose what operators said (emptied, set back to an older dump): every process that had read it
- * says it again at its next reading, so that no pause is lifted by a loss.
+ * Operators' controls. Redis may lose what operators said (emptied, set back to an older dump): every process that had read it, and
+ * every process that reads it from the copies in the log, says it again at its next reading, so that no pause is lifted by a loss.
  */
 import {
   type Control,
+  type ControlCopies,
   type ControlState,
   type OperatorChange,
   type Pause,
@@ -60,9 +61,27 @@ function isKept(found: Said, known: Said): boolean {
   return known.revision === 0 || (found.era === known.era && found.revision >= known.revision);
 }
 
-function createWord(connection: Connection, key: string) {
-  let known = nothing;
+/** The last word among the copies. Two changes at once may have been copied in either order; their revisions tell. */
+function lastOf(copies: readonly string[]): Said {
+  let last = nothing;
+  for (const copy of copies) {
+    const said: Said = { ...nothing, ...JSON.parse(copy) };
+    if (said.era !== last.era || said.revision >= last.revision) last = said;
+  }
+  return last;
+}
 
+function createWord(connection: Connection, key: string, copies: ControlCopies | null) {
+  /** Null: the copies have not been read yet. */
+  let known: Said | null = null;
+  let copied = nothing;
+  /** What is known was read from Redis, or is obeyed here. A command that only reads may know more from the copies, and writes nothing. */
+  let mayRepeat = false;
+
+  const recall = async (): Promise<Said> => {
+    copied = copies === null ? nothing : lastOf(await copies.read());
+    return copied;
+  };
   const load = async (): Promise<Said> => {
     const said = await connection.command<string | null>('HGET', key, 'said');
     return said === null ? nothing : { ...nothing, ...JSON.parse(said) };
@@ -76,20 +95,42 @@ function createWord(connection: Connection, key: string) {
   const settle = async (make: (found: Said) => Said | null): Promise<Said> => {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const found = await load();
-      const base = isKept(found, known) ? found : merged(found, known);
-      const said = make(base) ?? base;
+      // A log that does not answer keeps nobody from being told to pause, where Redis has a word of its own.
+      known ??= await recall().catch((fault: unknown) => {
+        if (found.revision === 0) throw fault;
+        return null;
+      });
+      const base = known === null || isKept(found, known) ? found : merged(found, known);
+      const changed = make(base);
+      const said = changed ?? base;
+      if (changed === null && said !== found && !mayRepeat) return said;
       if (said === found || (await store(found, said))) {
         known = said;
+        mayRepeat ||= said.revision > 0;
         return said;
       }
     }
     throw new Fault('views-unavailable', 'The controls are being changed by too many at once.');
   };
-  return { settle };
+  /** Adds a copy where none says the same. */
+  const keep = async (said: Said): Promise<void> => {
+    if (copies === null || said.revision === 0 || (said.era === copied.era && said.revision <= copied.revision)) return;
+    await copies.add(JSON.stringify(said));
+    copied = said;
+  };
+  return {
+    settle,
+    keep,
+    /** By a process that obeys. What it knows is copied where it is not yet: said before there were copies, or just before a crash. */
+    obey: async () => {
+      mayRepeat = true;
+      if (known !== null) await keep(known);
+    },
+  };
 }
 
-export function createControl(connection: Connection, prefix: string): Control {
-  const word = createWord(connection, `${prefix}control`);
+export function createControl(connection: Connection, prefix: string, copies: ControlCopies | null): Control {
+  const word = createWord(connection, `${prefix}control`, copies);
   const acknowledgements = `${prefix}acknowledgements`;
   let cleared = false;
 
@@ -107,12 +148,20 @@ export function createControl(connection: Connection, prefix: string): Control {
   }
 
   const change = async (edit: (said: Said) => Partial<Said> | null): Promise<number> => {
-    const { revision } = await word.settle((said) => {
-      const edited = edit(said);
+    const said = await word.settle((before) => {
+      const edited = edit(before);
       if (edited === null) return null;
-      return { ...said, era: said.era === '' ? newName() : said.era, revision: said.revision + 1, ...edited };
+      return { ...before, era: before.era === '' ? newName() : before.era, revision: before.revision + 1, ...edited };
     });
-    return revision;
+    await word.keep(said).catch((cause: unknown) => {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new Fault(
+        'views-unavailable',
+        `It holds from now on, but the log did not keep it, and a Redis that is emptied would forget it: ${why}`,
+        cause,
+      );
+    });
+    return said.revision;
   };
   return {
     read: async (): Promise<ControlState> => {
@@ -148,7 +197,8 @@ export function createControl(connection: Connection, prefix: string): Control {
     acknowledge: async (instance, revision, at) => {
       await connection.command('HSET', acknowledgements, instance, `${revision}|${at}`);
       if (cleared) return;
-      // Each process clears away once what others have left behind; whoever only reads the list changes nothing.
+      // Each process does this once; whoever only reads the list changes nothing.
+      await word.obey();
       cleared = true;
       const { gone } = await acknowledgedBy();
       if (gone.length > 0) await connection.command('HDEL', acknowledgements, ...gone);

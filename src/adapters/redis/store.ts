@@ -1,5 +1,5 @@
 /** The shared half of the distributed backend: views, margins and controls of one desk on one Redis. */
-import type { Control, MarginCache, QueryBudget, ViewCopies, Views } from '../../bidding/ports.ts';
+import type { Control, ControlCopies, MarginCache, QueryBudget, ViewCopies, Views } from '../../bidding/ports.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { type Connection, connect, type RedisSettings, redisDefaults } from './connection.ts';
 import { createControl } from './control.ts';
@@ -21,10 +21,11 @@ export type RedisStore = {
 
 /**
  * Rejects with `views-unavailable` (retryable) while the server does not answer, and with `configuration-invalid` when it is older
- * than version 7 or may evict any key.
+ * than version 7 or may evict any key. `copies`: where the controls are kept as well; left out: nowhere.
  */
 export async function openRedisStore(
   settings: Pick<RedisSettings, 'url'> & Partial<RedisSettings>,
+  copies: ControlCopies | null = null,
 ): Promise<RedisStore> {
   const whole = { ...redisDefaults, ...settings };
   const prefix = whole.keyPrefix;
@@ -43,7 +44,7 @@ export async function openRedisStore(
     margins: createMargins(main, prefix),
     queryBudget: createQueryBudget(main, prefix),
     flows: createFlows(main, prefix),
-    control: createControl(controls, prefix),
+    control: createControl(controls, prefix, copies),
     close: async () => {
       await Promise.all([main.close(), controls.close()]);
     },

@@ -1,0 +1,82 @@
+/** Operators' orders on Kafka outlive Redis: it is emptied while no process runs, and the next one obeys all the same. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { connect, redisDefaults } from '../../src/adapters/redis/connection.ts';
+import { bidPath } from '../../src/wire/bid.ts';
+import { stackEnvironment } from '../stack/stack.ts';
+import { describeOnStack } from '../stack/suite.ts';
+import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
+
+const who = ['--by', 'ana', '--reason', 'strange rates'];
+const requests = 20;
+
+await describeOnStack('controls that Redis has lost', (stack) => {
+  let stage: Played;
+  let environment: Record<string, string>;
+  let daemon: Daemon | null = null;
+
+  before(async () => {
+    stage = await openStage(9);
+    const path = join(stage.directory, 'kafka.json');
+    const { LANCE_DATA_DIR: _, ...service } = stage.environment;
+    const bidding = { windowMs: 1_000, skewAllowanceMs: 50, marginWaitMs: 300, resultTimeoutMs: 5_000 };
+    const kafka = { topicPrefix: stack.prefix, groupId: stack.prefix, partitions: 2, replication: 1 };
+    writeFileSync(path, JSON.stringify({ bidding, kafka, redis: { keyPrefix: `{${stack.prefix}}:` } }));
+    environment = { ...service, LANCE_LANG: 'en', LANCE_CONFIG: path, ...stackEnvironment(stack) };
+  });
+  after(async () => {
+    await daemon?.stop();
+    await stage.close();
+  });
+
+  async function loseKeys(): Promise<number> {
+    const connection = await connect({ ...redisDefaults, url: stack.redisUrl });
+    const keys = await connection.command<string[]>('KEYS', `{${stack.prefix}}:*`);
+    for (const key of keys) await connection.command('DEL', key);
+    await connection.close();
+    return keys.length;
+  }
+
+  async function told(command: string[]): Promise<string> {
+    const { code, stdout, stderr } = await lance(environment, ...command);
+    assert.equal(code, 0, stderr);
+    return stdout;
+  }
+
+  async function isPaused(): Promise<boolean> {
+    const text = await told(['doctor', '--json']);
+    const found = jsonLines<{ finding: string }>(text).map(({ finding }) => finding);
+    assert(found.some((finding) => finding.startsWith('control')));
+    return found.includes('control-paused');
+  }
+
+  const bidsSent = () => stage.sandbox.record.of('call').filter(({ path }) => path === bidPath).length;
+
+  test('a pause, a cap and a resume hold after Redis was emptied and every process restarted', {
+    timeout: 120_000,
+  }, async () => {
+    daemon = await startDaemon(environment);
+    await told(['cap', 'daily', '--reais-a-day', '1000', ...who]);
+    await told(['pause', ...who]);
+    await daemon.stop();
+    assert(await loseKeys());
+
+    // Nobody has heard of it; only the log knows.
+    assert.match(await told(['cap', 'daily']), /of R\$ 1,000\.00/);
+    assert.equal(await loseKeys(), 0, 'a command that reads has written');
+    daemon = await startDaemon(environment);
+    stage.sandbox.connect(daemon.url);
+    assert(await isPaused());
+    await stage.sandbox.run(requests);
+    assert.equal(bidsSent(), 0);
+
+    await told(['resume', ...who]);
+    await daemon.stop();
+    assert(await loseKeys());
+    daemon = await startDaemon(environment);
+    assert(!(await isPaused()));
+    assert.match(await told(['cap', 'daily']), /of R\$ 1,000\.00/);
+  });
+});
