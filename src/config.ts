@@ -333,7 +333,10 @@ export function readPlace(environment: Environment, readFile: ReadFile): PlaceRe
 }
 
 /** What a command needs that writes beside a desk what the door and the API write. */
-export type Writing = Read<typeof writing>;
+export type Writing = Read<typeof writing> & {
+  /** Of the roots of loans; null: this environment does not say. */
+  addresses: { fgts: boolean; proposal: boolean } | null;
+};
 
 const writing = {
   pseudonymKey: sections.pseudonymKey,
@@ -352,7 +355,14 @@ export function readWriting(
   const layers = readLayers(environment, readFile, faults);
   const read = readSettings(writing, layers, faults);
   faults.push(...crossFaults(read.pricing === undefined ? {} : { pricing: read.pricing }));
-  return faults.length > 0 ? { kind: 'refused', faults } : { kind: 'writing', writing: read as Writing };
+  if (faults.length > 0) return { kind: 'refused', faults };
+  return { kind: 'writing', writing: { ...(read as Omit<Writing, 'addresses'>), addresses: addressesIn(layers) } };
+}
+
+/** Whoever names the service's address has the desk's environment; of another one nothing is known. */
+function addressesIn({ service }: Plain): Writing['addresses'] {
+  if (!isPlain(service) || !service.baseUrl) return null;
+  return { fgts: Boolean(service.fgtsUrl), proposal: Boolean(service.proposalUrl) };
 }
 
 /** Reads only how rates are priced, for commands that need no desk. Throws nothing: faults are listed. */

@@ -47,7 +47,7 @@ import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts
 import { createServer, type ReadinessCheck } from './http/server.ts';
 import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './origination/desk.ts';
 import { createFlowFront } from './origination/front.ts';
-import type { FlowStore, LoanService } from './origination/ports.ts';
+import type { FlowStore, Addresses as LoanAddresses, LoanService } from './origination/ports.ts';
 import { createPolicyMaker } from './policy.ts';
 import { encodeBid } from './wire/bid.ts';
 import { workerKeyOf } from './wire/identity.ts';
@@ -335,6 +335,10 @@ function deskOf(
   return { desk, keeper };
 }
 
+function addressesIn({ service }: Config): LoanAddresses {
+  return { fgts: service.fgtsUrl !== null, proposal: service.proposalUrl !== null };
+}
+
 /** Contracts and withdrawals; a pause of the desk keeps them from writing too. */
 function flowDeskOf({ store, config, journal, onStep, ...parts }: DeskParts, desk: Desk, tellers: Tellers): FlowDesk {
   return createFlowDesk({
@@ -342,6 +346,7 @@ function flowDeskOf({ store, config, journal, onStep, ...parts }: DeskParts, des
     ...store,
     settings: config.flows,
     pricing: config.pricing,
+    addresses: addressesIn(config),
     isOpen: () => desk.gate() === null,
     observer: (event) => {
       if (event.kind === 'step') onStep(event.step);
@@ -394,6 +399,7 @@ function apiOf({ store, config, vault, clock, mapping, journal, version, readBod
     ...{ append, log: store.log, flows: store.flows, views: store.views, margins: store.margins, vault, clock },
     settings: config.flows,
     pricing: config.pricing,
+    addresses: addressesIn(config),
   });
   return {
     ...{ ...store, append, front, vault, clock, mapping, version },

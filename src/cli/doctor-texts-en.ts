@@ -119,6 +119,7 @@ export const doctorEn: Texts['doctor'] = {
       `${host} does not answer (${text})`,
       'see LANCE_BASE_URL, network and DNS',
     ],
+    'withdrawals-off': ({ name }) => [`${name} is not set: withdrawals are refused; the rest works`],
     'service-unknown': () => ['LANCE_BASE_URL is of no use', 'set it to the address of the service'],
     'clock-sane': () => ['does not contradict the log'],
     'clock-behind': ({ durationMs }) => [`is ${durationMs} ms behind the last record`, 'set the clock (NTP)'],

@@ -128,6 +128,7 @@ export const doctorPt = {
       `${host} não atende (${text})`,
       'veja LANCE_BASE_URL, rede e DNS',
     ],
+    'withdrawals-off': ({ name }: DoctorFigures) => [`falta ${name}: saques são recusados; o resto funciona`],
     'service-unknown': () => ['LANCE_BASE_URL não serve', 'dê o endereço do serviço'],
     'clock-sane': () => ['não contradiz o registro'],
     'clock-behind': ({ durationMs }: DoctorFigures) => [

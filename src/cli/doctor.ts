@@ -328,6 +328,15 @@ async function checkService(baseUrl: string): Promise<Finding> {
   });
 }
 
+/** A desk without withdrawals needs neither root. */
+function checkRoots({ service }: Config): Finding[] {
+  const missing = [
+    ...(service.fgtsUrl === null ? ['LANCE_FGTS_URL'] : []),
+    ...(service.proposalUrl === null ? ['LANCE_PROPOSAL_URL'] : []),
+  ];
+  return missing.map((name) => found('service', 'ok', 'withdrawals-off', { name }));
+}
+
 async function examine(world: CommandWorld): Promise<Finding[]> {
   const findings = [checkNode()];
   const result = world.readConfig();
@@ -346,7 +355,9 @@ async function examine(world: CommandWorld): Promise<Finding[]> {
     // Named among the faults of the configuration already.
     if (!(fault instanceof Fault)) throw fault;
   }
-  if (result.kind === 'config') findings.push(await checkService(result.config.service.baseUrl));
+  if (result.kind === 'config') {
+    findings.push(await checkService(result.config.service.baseUrl), ...checkRoots(result.config));
+  }
   return findings;
 }
 

@@ -14,8 +14,9 @@ import { type OpenSealed, shownRecord } from '../origination/shown-flows.ts';
 import { stepsOf } from '../origination/steps.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { parseJson } from '../wire/json.ts';
+import type { Format } from './format.ts';
 import { labelledText, tableText } from './terminal.ts';
-import { type CommandWorld, withReader } from './world.ts';
+import { type CommandWorld, lifeMs, withReader } from './world.ts';
 
 type Order = { file: string; key?: string; by: string; json: boolean };
 
@@ -68,7 +69,7 @@ export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: stri
     const open = openWith(world, place);
     const state = (await flows.read([flowId])).get(flowId);
     if (state?.flow !== flow) throw new Fault('not-found', format.texts.flows.notFound(flowId));
-    terminal.write(json ? JSON.stringify(flowView(state, open)) : flowText(world, state, open));
+    terminal.write(json ? JSON.stringify(flowView(state, open)) : flowText(format, state, open));
   });
 }
 
@@ -77,9 +78,12 @@ function openWith(world: CommandWorld, { pseudonymKey }: { pseudonymKey: string 
   return pseudonymKey === null ? null : world.createVault(pseudonymKey).open;
 }
 
-function flowText({ format }: CommandWorld, state: FlowState, open: OpenSealed): string {
+export function flowText(format: Format, state: FlowState, open: OpenSealed): string {
   const { texts } = format;
   const { labels, difference, phases } = texts.flows;
+  const money = (cents: number | null | undefined) => (cents == null ? null : format.money(cents));
+  const figure = (field: string, value: number) =>
+    field.endsWith('Cents') ? format.money(value) : `${format.number(value / 100, 2)} %`;
   const { subject, operation, terms, note } = state;
   const view = flowView(state, open);
   return labelledText([
@@ -89,7 +93,12 @@ function flowText({ format }: CommandWorld, state: FlowState, open: OpenSealed):
     [labels.changed, format.time(state.changedAt)],
     [labels.request, subject.requestId],
     [labels.closedContract, subject.closedContract],
+    [labels.amount, money(terms?.amountCents)],
+    [labels.installment, money(terms?.installmentCents)],
+    [labels.installments, terms === null ? null : String(terms.installments)],
     [labels.rate, terms === null ? null : format.rate(terms.rateHundredths)],
+    [labels.insurance, money(terms?.insuranceCents)],
+    [labels.proposal, view.proposalCode],
     [
       labels.operation,
       operation === null
@@ -100,9 +109,17 @@ function flowText({ format }: CommandWorld, state: FlowState, open: OpenSealed):
     ],
     [labels.code, view.requestCode],
     [labels.note, note === null ? null : note.noteNumber],
+    [labels.noteLoan, money(note?.loanCents)],
+    [labels.noteIof, money(note?.iofCents)],
+    [labels.noteInsurance, money(note?.insuranceCents)],
+    [labels.noteInstallment, money(note?.installmentCents)],
     [
       labels.differences,
-      joined(view.differences.map(({ field, ours, theirs }) => difference(field, String(ours), String(theirs)))),
+      joined(
+        view.differences.map(({ field, ours, theirs }) =>
+          difference(field, figure(field, ours), figure(field, theirs)),
+        ),
+      ),
     ],
     [labels.breaches, joined(state.breaches.map(({ field, rule, problem }) => `${field} (${rule}): ${problem}`))],
     [labels.errors, joined(view.errors)],
@@ -216,7 +233,10 @@ function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown
   throw new Fault('configuration-invalid', flows.badFile(path, issueTexts(read.error, parsed.value)));
 }
 
-/** Rejects with `not-allowed`, `not-found` or `not-acknowledged` as the front refuses. */
+/**
+ * Rejects with `not-allowed` or `not-found` as the front refuses, and with `not-acknowledged` where a process runs and does not
+ * take it up. Where none runs, what is stored is done later.
+ */
 async function withFront(
   world: CommandWorld,
   { json }: Order,
@@ -224,22 +244,24 @@ async function withFront(
 ): Promise<void> {
   const { terminal, format, clock } = world;
   const { flows: texts } = format.texts;
-  const { pseudonymKey, flows: settings, pricing } = world.writing();
+  const { pseudonymKey, flows: settings, pricing, addresses } = world.writing();
   const vault = world.createVault(pseudonymKey);
-  await withReader(world, async ({ log, flows, views, appendBeside }) => {
+  await withReader(world, async ({ log, flows, views, control, appendBeside }) => {
     const front = createFlowFront({
       ...{ append: appendBeside, log, flows, views, margins: null, clock },
-      ...{ vault, settings, pricing },
+      ...{ vault, settings, pricing, addresses },
     });
     const kindOf = async (flowId: string) => (await flows.read([flowId])).get(flowId)?.flow ?? null;
     const result = await work(front, kindOf);
+    if (result.kind === 'written') {
+      const { flowId } = result;
+      const live = (await control.acknowledged()).some(({ at }) => clock.now() - at < lifeMs);
+      if (live) throw new Fault('not-acknowledged', texts.late(flowId));
+      terminal.write(json ? JSON.stringify({ flowId, stored: true }) : texts.stored(flowId));
+      return;
+    }
     if (result.kind === 'refused') {
-      const code =
-        result.problem === 'not-found'
-          ? 'not-found'
-          : result.problem === 'not-folded'
-            ? 'not-acknowledged'
-            : 'not-allowed';
+      const code = result.problem === 'not-found' ? 'not-found' : 'not-allowed';
       throw new Fault(code, texts.refused(result.breaches.map(({ field, problem }) => [field, problem] as const)));
     }
     const { state, kind } = result;

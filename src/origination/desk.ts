@@ -21,7 +21,7 @@ import { workerKeyOf } from '../wire/identity.ts';
 import { createFlowCallbacks } from './callbacks.ts';
 import { createFlowIntake } from './intake.ts';
 import { createFlowLedger } from './ledger.ts';
-import type { FlowStore, LoanService } from './ports.ts';
+import type { Addresses, FlowStore, LoanService } from './ports.ts';
 import { type ContractOrder, prepareOperation, type RenegotiationOrder } from './preparation.ts';
 import { alarmsOf, type FlowAlarm, type FlowCommand, maySend, react } from './react.ts';
 import { createFlowSender } from './sender.ts';
@@ -52,6 +52,7 @@ type FlowDeskWorld = {
   clock: Clock;
   settings: FlowSettings;
   pricing: PricingSettings;
+  addresses: Addresses;
   /** False: operators have paused the desk, or it is not known whether they have. */
   isOpen: () => boolean;
   observer: (event: FlowEvent) => void;
@@ -226,6 +227,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       pseudonym: (cpf: string) => workerKeyOf(vault, cpf),
       pricing,
       settings,
+      addresses: world.addresses,
     };
     const prepared = processed(flowId, () => prepareOperation(state, operation, slot, facts));
     if (prepared === null) return;

@@ -30,8 +30,9 @@ import {
   termsOf,
   type WithdrawalAsked,
 } from './orders.ts';
-import type { FlowStore } from './ports.ts';
+import type { Addresses, FlowStore } from './ports.ts';
 import {
+  addressMissing,
   type ContractOrder,
   type LinkAsk,
   prepareOperation,
@@ -46,9 +47,11 @@ export type FrontResult =
   | { kind: 'taken' | 'known'; state: FlowState }
   | {
       kind: 'refused';
-      problem: 'not-found' | 'conflict' | 'not-allowed' | 'breach' | 'not-folded';
+      problem: 'not-found' | 'conflict' | 'not-allowed' | 'breach';
       breaches: readonly FlowBreach[];
-    };
+    }
+  /** It is in the log, and no desk has taken it up in time: asked again with the same key it says what became of it. */
+  | { kind: 'written'; flowId: string };
 
 export type FlowFront = {
   startContract: (asker: Asker, asked: ContractAsked) => Promise<FrontResult>;
@@ -67,6 +70,8 @@ type FrontWorld = {
   clock: Clock;
   settings: FlowSettings;
   pricing: PricingSettings;
+  /** Null: this process does not know; the desk refuses then. */
+  addresses: Addresses | null;
 };
 
 const foldTimeoutMs = 3_000;
@@ -82,7 +87,7 @@ function refusal(
 }
 
 export function createFlowFront(world: FrontWorld): FlowFront {
-  const { vault, clock, flows, settings, pricing } = world;
+  const { vault, clock, flows, settings, pricing, addresses } = world;
 
   const hashOf = (asked: unknown): string => vault.pseudonym(`order:${canonical(asked)}`);
   const stateOf = async (flowId: string) => (await flows.read([flowId])).get(flowId) ?? null;
@@ -108,7 +113,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const due = commands.find((command) => command.kind === 'prepare');
     if (due === undefined) return [];
     const pseudonym = (cpf: string) => workerKeyOf(vault, cpf);
-    const facts = { now, margin, open: vault.open, pseudonym, pricing, settings };
+    const facts = { now, margin, open: vault.open, pseudonym, pricing, settings, addresses };
     const { preparation } = prepareOperation(state, due.operation, due.slot, facts);
     return preparation.kind === 'withheld' ? preparation.breaches : [];
   }
@@ -134,7 +139,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     await world.append([{ topic: 'flows', key: flowId, record: written }]);
     const state = await folded(flowId, (next) => next.phase !== 'cancelled' || next.key === key);
-    return state === null ? notFolded() : answer(state, true);
+    return state === null ? { kind: 'written', flowId } : answer(state, true);
   }
 
   function begin(
@@ -240,6 +245,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
 
   async function startWithdrawal(asker: Asker, asked: WithdrawalAsked): Promise<FrontResult> {
     const { cpf, birthDate, signerCpfs } = asked;
+    const missing = addressMissing('simulation', addresses);
+    if (missing !== null) return { kind: 'refused', problem: 'breach', breaches: [missing] };
     const order: WithdrawalOrder = { cpf, birthDate };
     const subject: FlowSubject = {
       requestId: null,
@@ -273,7 +280,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     await world.append([{ topic: 'flows', key: flowId, record: step }]);
     const folds = await folded(flowId, ({ steps }) => steps.some(({ stepId }) => stepId === asker.key));
-    if (folds === null) return notFolded();
+    if (folds === null) return { kind: 'written', flowId };
     // Somebody else's step may have come in between.
     const own = folds.steps.find(({ stepId }) => stepId === asker.key)!;
     if (own.requestHash !== step.requestHash) return repeated(folds, step)!;
@@ -418,15 +425,6 @@ function withLink<T extends ContractOrder & RenegotiationOrder>(order: T, link: 
   const named = linkNamed(link)!;
   if (order.renegotiation === undefined) return { ...order, link };
   return { ...order, link, linkValid: null, renegotiation: { ...order.renegotiation, ...named } };
-}
-
-function notFolded(): FrontResult {
-  return refusal(
-    'not-folded',
-    'desk-running',
-    'flowId',
-    'it is written, and no desk has taken it up in time; ask again with the same key',
-  );
 }
 
 function notAllowed(state: FlowState, step: FlowStep): FrontResult {

@@ -4,6 +4,9 @@ import type { FlowKind } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
 
+/** Which roots of the service have an address, beside that of the bids. */
+export type Addresses = { fgts: boolean; proposal: boolean };
+
 export type LoanService = {
   /**
    * Sends a prepared operation. With an idempotency key an unknown answer is asked for again, with the same bytes and key,

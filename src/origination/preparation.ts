@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { FlowSettings } from '../config/sections.ts';
-import type { ExpectedLoan, FlowOperation } from '../domain/flow-records.ts';
+import type { ExpectedLoan, FlowBreach, FlowOperation } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { Day, EpochMs } from '../domain/glossary.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
@@ -29,7 +29,7 @@ import {
   type RenegotiationFacts,
 } from '../wire/checks/worker-credit.ts';
 import { type JsonObject, parseJson } from '../wire/json.ts';
-import type { OperationName } from '../wire/operations.ts';
+import { type OperationName, operations } from '../wire/operations.ts';
 import type {
   AccountUpdateRequest,
   FinalisationRequest,
@@ -46,6 +46,7 @@ import {
 } from '../wire/withdrawals.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import { expectedLoan } from './differences.ts';
+import type { Addresses } from './ports.ts';
 
 /** How the link is asked for its margin. */
 export type LinkAsk = { identity: WorkerIdentity; authorisationNumber: string | null };
@@ -79,7 +80,23 @@ type PreparationFacts = {
   pseudonym: (cpf: string) => string;
   pricing: PricingSettings;
   settings: FlowSettings;
+  /** Null: whoever asks does not know. */
+  addresses: Addresses | null;
 };
+
+const roots = {
+  fgts: { variable: 'LANCE_FGTS_URL', path: '/FGTS' },
+  proposal: { variable: 'LANCE_PROPOSAL_URL', path: '/Proposta' },
+} as const;
+
+/** Why an operation cannot be sent from here: its root has no address. Null: it has, or nobody here knows. */
+export function addressMissing(operation: FlowOperation, addresses: Addresses | null): FlowBreach | null {
+  const { root } = operations[operation];
+  if (root === 'base' || addresses === null || addresses[root]) return null;
+  const { variable, path } = roots[root];
+  const problem = `it is not set: set ${variable} to the root under which ${path} stands, and start the desk again`;
+  return { rule: 'address-set', field: variable, problem };
+}
 
 /** What was sealed here, every digit of its numbers kept: parts of it go to the service as they came. */
 export function readStored(text: string): unknown {
@@ -99,6 +116,8 @@ export function prepareOperation(
   facts: PreparationFacts,
 ): PreparedStep {
   const operationId = `${state.flowId}:${slot}`;
+  const missing = addressMissing(operation, facts.addresses);
+  if (missing !== null) return unpriced({ kind: 'withheld', breaches: [missing] });
   switch (operation) {
     case 'contract':
       return contract(state, operationId, facts);

@@ -104,6 +104,7 @@ test('who paused, resumed and capped, and why, is logged, shown by the doctor an
   assert.match(ready, /cap-set noite by caio \(fim do mês\)/);
   const doctor = await lance(played.environment, 'doctor', '--lang', 'en');
   assert.match(doctor.stdout, /resumed by bia: visto com o risco/);
+  assert.match(doctor.stdout, /LANCE_FGTS_URL is not set: withdrawals are refused/);
   assert.match(doctor.stdout, /cap noite set by caio: fim do mês/);
   assert.match(doctor.stdout, new RegExp(`cap dia set by ${userInfo().username}\n`));
   for (const name of ['noite', 'dia']) await lance(played.environment, 'cap', name, '--remove');

@@ -49,6 +49,10 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.equal(refused.code, 78);
   assert.match(refused.stderr, /cpf: send the 11 digits of a CPF, as a text without points\n/);
   assert.match(refused.stderr, /the file: take out what is not known here: other/);
+  const rootless = { ...environment, LANCE_BASE_URL: url };
+  const nowhere = await lance(rootless, 'withdrawals', 'start', '--file', order, '--by', 'ana');
+  assert.equal(nowhere.code, 65);
+  assert.match(nowhere.stderr, /LANCE_FGTS_URL: it is not set/);
   const list = await lance(environment, 'withdrawals', 'start', '--file', file('list.json', []), '--by', 'ana');
   assert.match(list.stderr, /the file: write an object/);
   assert.ok(!refused.stderr.includes('123'));
@@ -104,6 +108,20 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const other = await lance(environment, 'contracts', 'show', flowId);
   assert.equal(other.code, 66);
 
+  const renegotiation = file('renegotiation.json', {
+    ...{ closedContract: '9001', cpf, registration: 'M-7', employerId: '12345678', employerIdType: 1, agentCpf: cpf },
+    ...{ contractType: 'R', installments: 24, rateHundredths: 249, originalRateHundredths: 300 },
+    ...{ estimatedInstallmentCents: 123_456, authorisationNumber: '880011' },
+  });
+  const words = ['--file', renegotiation, '--by', 'ana', '--key', 'r1'];
+  const taken = await lance(environment, 'renegotiations', 'start', ...words);
+  assert.match(taken.stdout, /^r-9001: taken\. Now: being prepared\.\n$/);
+  const twice = await lance({ ...environment, LANCE_LANG: 'pt' }, 'renegotiations', 'start', ...words);
+  assert.match(twice.stdout, /^r-9001: já pedido com esta chave\. Agora: /);
+  const inReais = await lance(environment, 'renegotiations', 'show', 'r-9001');
+  assert.match(inReais.stdout, /Instalment +R\$ 1,234\.56/);
+  assert.match(inReais.stdout, /Instalments +24/);
+
   const sent = await fetch(`http://127.0.0.1:${port}/webhooks/${webhookToken}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -118,4 +136,21 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const tooMany = await lance(environment, 'letters', 'replay', '--count', '501');
   assert.equal(tooMany.code, 65);
   assert.match(tooMany.stderr, /--count 501 is too many at once: ask for at most 500/);
+
+  await daemon.stop();
+  const later = ['withdrawals', 'step', flowId, 'simulation', '--file', simulation, '--by', 'ana', '--key', 's2'];
+  const stored = await lance(environment, ...later);
+  assert.equal(stored.code, 0, stored.stderr);
+  assert.match(stored.stdout, /stored\. No process is running; it is done when the desk is back/);
+  const begunLater = ['withdrawals', 'start', '--file', order, '--key', 'w2', '--by', 'ana', '--lang', 'pt'];
+  const storedStart = await lance(environment, ...begunLater);
+  assert.equal(storedStart.code, 0, storedStart.stderr);
+  assert.match(storedStart.stdout, /^w-\w+: registrado\. Nenhum processo está rodando/);
+  const back = await startDaemon(ofDesk);
+  context.after(() => back.stop());
+  let ran = '';
+  for (let round = 0; round < 20 && !/simulation \(ana\): done[\s\S]+simulation \(ana\): done/.test(ran); round += 1) {
+    ran = (await lance(environment, 'withdrawals', 'show', flowId)).stdout;
+  }
+  assert.match(ran, /simulation \(ana\): done[\s\S]+simulation \(ana\): done/);
 });

@@ -69,7 +69,15 @@ export async function startFlowHouse(context: TestContext) {
     queries.push(query);
     return world.answerToQuery();
   };
-  const parts = { flows: store.flows, views, margins, vault, clock, pricing };
+  const parts = {
+    flows: store.flows,
+    views,
+    margins,
+    vault,
+    clock,
+    pricing,
+    addresses: { fgts: true, proposal: true },
+  };
   const own = { ...settings, pollMs: 20, marginRetryMs: 20, retryMs: 20, retryMaxMs: 20 };
   const desk = createFlowDesk({
     ...parts,

@@ -84,7 +84,7 @@ export function createFlowWorld(start: FlowRecord) {
     switch (command.kind) {
       case 'prepare': {
         const { operation, slot } = command;
-        const facts = { now: world.now, margin: margin(), ...plainVault, pricing, settings };
+        const facts = { now: world.now, margin: margin(), ...plainVault, pricing, settings, addresses: null };
         const { preparation, expected } = prepareOperation(state!, operation, slot, facts);
         if (preparation.kind === 'withheld') {
           append({ kind: 'withheld', flowId, at: world.now, operation, slot, breaches: preparation.breaches });

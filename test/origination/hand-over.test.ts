@@ -89,6 +89,7 @@ async function open(context: TestContext) {
       clock,
       settings: { ...settings, pollMs: 50, retryMs: 50, retryMaxMs: 50 },
       pricing,
+      addresses: { fgts: true, proposal: true },
       isOpen: () => world.open[name],
       observer: () => {},
     });

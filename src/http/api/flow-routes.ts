@@ -252,10 +252,15 @@ function openFor({ guard, vault }: Pick<FlowRouteParts, 'guard' | 'vault'>, requ
   return role === 'operator' || role === 'admin' ? vault.open : null;
 }
 
+const notFolded = 'it is written, and no desk has taken it up in time; ask again with the same key';
+
 function answer(reply: FastifyReply, result: FrontResult, fresh: 201 | 202, open: OpenSealed): FastifyReply {
+  if (result.kind === 'written') {
+    return problem(reply, 'unavailable', notFolded, [{ field: 'flowId', rule: 'desk-running', detail: notFolded }]);
+  }
   if (result.kind !== 'refused')
     return reply.code(result.kind === 'taken' ? fresh : 200).send(flowView(result.state, open));
   const errors = result.breaches.map(({ field, rule, problem: detail }) => ({ field, rule, detail }));
   const detail = errors[0]?.detail ?? 'It was refused.';
-  return problem(reply, result.problem === 'not-folded' ? 'unavailable' : result.problem, detail, errors);
+  return problem(reply, result.problem, detail, errors);
 }
