@@ -73,6 +73,7 @@ const variables: Readonly<Record<string, { path: string; read?: (value: string) 
   LANCE_SCHEMA_REGISTRY_URL: { path: 'kafka.registryUrl' },
   LANCE_REDIS_URL: { path: 'redis.url' },
   LANCE_RULES_DIR: { path: 'rulesDir' },
+  LANCE_MAPPING: { path: 'mappingFile' },
   LANCE_PSEUDONYM_KEY: { path: 'pseudonymKey' },
   LANCE_AUDIT_ANCHOR: { path: 'audit.anchorFile' },
   LANCE_AUDIT_KEY: { path: 'audit.key' },
@@ -264,6 +265,7 @@ function configOf(read: Sections, store: StorePlace): Config {
     roles: read.roles,
     rulesDir: read.rulesDir ?? defaultRulesDir,
     rules: read.rules,
+    mappingFile: read.mappingFile,
     http: read.http,
     service: Object.freeze({ ...service, tokenCommand }),
     contacts,
@@ -376,6 +378,17 @@ export function readPricing(
   faults.push(...crossFaults(read));
   const { pricing } = read;
   return pricing === undefined || faults.length > 0 ? { kind: 'refused', faults } : { kind: 'pricing', pricing };
+}
+
+/** Reads only which file maps the webhook of new requests; null: that of the package. Throws nothing: faults are listed. */
+export function readMappingFile(
+  environment: Environment,
+  readFile: ReadFile,
+): { kind: 'file'; mappingFile: string | null } | { kind: 'refused'; faults: readonly string[] } {
+  const faults: string[] = [];
+  const layers = readLayers(environment, readFile, faults);
+  const { mappingFile = null } = readSettings({ mappingFile: sections.mappingFile }, layers, faults);
+  return faults.length > 0 ? { kind: 'refused', faults } : { kind: 'file', mappingFile };
 }
 
 /** What decisions depend on beside the rules. */

@@ -42,6 +42,7 @@ import {
   type Model,
   type Place,
   readConfig,
+  readMappingFile,
   readModel,
   readPlace,
   readPricing,
@@ -58,6 +59,7 @@ import { Fault } from './errors.ts';
 import { bodyReader } from './http/door.ts';
 import { createJournal, type Journal } from './http/journal.ts';
 import { createWaitingServer, storeUnreachable } from './http/waiting.ts';
+import { readMappingText, shippedMappingFile } from './mapping-file.ts';
 import { prepareCalendar } from './pricing/schedule.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { readRegular } from './regular-files.ts';
@@ -65,7 +67,7 @@ import { createRuleWatch } from './rule-watch.ts';
 import { type modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
 import { createSandbox } from './sandbox/sandbox.ts';
 import { sandboxSettings } from './sandbox/settings.ts';
-import { readRequestMapping } from './wire/mapping-table.ts';
+import type { RequestMapping } from './wire/mapping-table.ts';
 import { readOutcomeTable } from './wire/outcomes.ts';
 import { keepUnread } from './wire/webhook.ts';
 
@@ -113,6 +115,28 @@ function model(environment: Environment): Model {
 function writing(environment: Environment): Writing {
   const result = readWriting(environment, readRegular);
   if (result.kind === 'writing') return result.writing;
+  throw new Fault('configuration-invalid', result.faults.join('\n'));
+}
+
+/** The mapping that is set, or the one of the package, with its name. Throws `configuration-invalid` with every fault of it. */
+function mappingFrom(file: string | null): RequestMapping {
+  const named = file ?? shippedMappingFile;
+  let text: string;
+  try {
+    text = readRegular(file ?? packageFile(shippedMappingFile));
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
+    const remedy = `the mapping ${named} cannot be read${code}: name a JSON file in LANCE_MAPPING, or leave it out`;
+    throw new Fault('configuration-invalid', remedy, cause);
+  }
+  const reading = readMappingText(named, text);
+  if (reading.kind === 'read') return reading.mapping;
+  throw new Fault('configuration-invalid', reading.faults.join('\n'));
+}
+
+function mapping(environment: Environment): RequestMapping {
+  const result = readMappingFile(environment, readRegular);
+  if (result.kind === 'file') return mappingFrom(result.mappingFile);
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
@@ -423,8 +447,7 @@ async function openEngine(parts: {
   onFault: (fault: Fault) => void;
 }): Promise<{ engine: Engine; store: Store; close: () => Promise<void> }> {
   const { config } = parts;
-  const mapping = readRequestMapping(JSON.parse(readRegular(packageFile('config/request-mapping.json'))));
-  if (mapping.kind === 'refused') throw refusedFile('config/request-mapping.json', mapping.problems);
+  const requestMapping = mappingFrom(config.mappingFile);
   const outcomes = readOutcomeTable(JSON.parse(readRegular(packageFile('config/outcomes.json'))));
   if (outcomes.kind === 'refused') throw refusedFile('config/outcomes.json', outcomes.problems);
   const vault = createVault(config.pseudonymKey);
@@ -453,7 +476,7 @@ async function openEngine(parts: {
     },
   });
   const { pseudonymKey } = config;
-  const read = { mapping: mapping.mapping, limits: config.http };
+  const read = { mapping: requestMapping, limits: config.http };
   const reader = config.roles.includes('door')
     ? createDoorReader({
         data: { pseudonymKey, ...read },
@@ -472,7 +495,7 @@ async function openEngine(parts: {
     vault,
     clock: deskClock,
     chance: Math.random,
-    mapping: mapping.mapping,
+    mapping: requestMapping,
     readBody: reader?.read ?? null,
     ruleWatch,
     version,
@@ -652,6 +675,7 @@ registerCommands(program, {
   pricing: () => pricing(process.env),
   model: () => model(process.env),
   writing: () => writing(process.env),
+  mapping: (file) => (file === null ? mapping(process.env) : mappingFrom(file)),
   openReader,
   openWhole,
   openSetBack,

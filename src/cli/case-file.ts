@@ -7,17 +7,9 @@ import { Fault } from '../errors.ts';
 import type { RecordedCase } from '../impact/recorded-cases.ts';
 import { streamRegular } from '../regular-files.ts';
 import { type AuditLine, readAuditLine } from '../wire/audit-line.ts';
-import { type RequestMapping, readRequestMapping } from '../wire/mapping-table.ts';
+import type { RequestMapping } from '../wire/mapping-table.ts';
 import type { ReplayApart } from './replay-apart.ts';
 import type { CommandWorld } from './world.ts';
-
-const mappingFile = 'config/request-mapping.json';
-
-export function shippedMapping(world: Pick<CommandWorld, 'readPackageFile'>): RequestMapping {
-  const reading = readRequestMapping(JSON.parse(world.readPackageFile(mappingFile)));
-  if (reading.kind === 'read') return reading.mapping;
-  throw new Fault('configuration-invalid', `${mappingFile}:\n${reading.problems.join('\n')}`);
-}
 
 /** Where nothing says when an auction ended, it ended when it was to end. */
 function caseOfLine(line: AuditLine, settings: BiddingSettings): RecordedCase {

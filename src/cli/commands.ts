@@ -21,6 +21,7 @@ import { importDesk } from './import.ts';
 import { learnFile } from './learn.ts';
 import { registerLetters } from './letters.ts';
 import { registerLoan } from './loan-quote.ts';
+import { registerMapping } from './mapping.ts';
 import { importPerformance } from './performance.ts';
 import { registerRules } from './rules-commands.ts';
 import { runSandbox } from './sandbox.ts';
@@ -138,6 +139,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerRules(program, world, add, readersOf(world.format.texts.help).said);
   registerFlows(program, world, add, readersOf(world.format.texts.help).said);
   registerLetters(program, world, add);
+  registerMapping(program, world, add);
   registerMove(program, world, add);
   registerCare(program, world, add);
   translateHelp(program, world);

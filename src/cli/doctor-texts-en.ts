@@ -95,7 +95,7 @@ export const doctorEn: Texts['doctor'] = {
     'dead-letters-none': () => ['none'],
     'dead-letters-some': ({ count }) => [
       `${count}`,
-      'webhooks that nobody understood: see config/request-mapping.json',
+      'webhooks that nobody understood yet: `lance letters list` shows what could not be read; mend the mapping (LANCE_MAPPING)',
     ],
     'directory-wide': ({ path, text }) => [
       `${path} has the mode ${text}: others of this machine may look into it; the files themselves are the owner's alone`,

@@ -104,7 +104,7 @@ export const doctorPt = {
     'dead-letters-none': () => ['nenhuma'],
     'dead-letters-some': ({ count }: DoctorFigures) => [
       `${count}`,
-      'webhooks que ninguém entendeu: veja config/request-mapping.json',
+      'webhooks que ninguém entendeu ainda: `lance letters list` mostra o que não foi lido; corrija o mapeamento (LANCE_MAPPING)',
     ],
     'directory-wide': ({ path, text }: DoctorFigures) => [
       `${path} tem o modo ${text}: outros desta máquina podem olhar dentro; os arquivos são só do dono`,

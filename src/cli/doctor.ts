@@ -9,9 +9,9 @@ import { modeForOthers, type StorePlace } from '../config/store-place.ts';
 import type { Config, Place } from '../config.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
+import { countLetters } from '../http/letters.ts';
 import { faultText as ruleFaultText } from '../rules/place.ts';
 import { compileRuleSet } from '../rules/rule-set.ts';
-import { readRequestMapping } from '../wire/mapping-table.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
 import { remedyOf } from './audit.ts';
 import type { DoctorFigures, Texts } from './texts.ts';
@@ -85,8 +85,18 @@ async function checkFollowed(
   return [found('rules', 'warn', isKnown ? 'rules-left' : 'rules-new', figures)];
 }
 
+function checkMapping(world: CommandWorld): Finding[] {
+  try {
+    world.mapping(null);
+    return [found('mapping', 'ok', 'file-read')];
+  } catch (fault) {
+    if (!(fault instanceof Fault)) throw fault;
+    return fault.message.split('\n').map((text) => found('mapping', 'fail', 'file-refused', { text }));
+  }
+}
+
 function checkFile(
-  check: 'mapping' | 'outcomes',
+  check: 'outcomes',
   read: (path: string) => string,
   path: string,
   parse: (value: unknown) => { kind: string; problems?: readonly string[] },
@@ -249,8 +259,8 @@ async function checkLog(world: CommandWorld, reader: DeskReader, store: StorePla
     const { place, line } = verdict;
     findings.push(found('chain', 'fail', 'anchor-broken', { path: place, line, remedy: remedyOf(world, verdict) }));
   }
-  let dead = 0;
-  for (const count of (await reader.log.ends('dead-letters')).values()) dead += count;
+  const { letters, replayed } = await countLetters(reader.log);
+  const dead = letters - replayed;
   if (dead === 0) findings.push(found('dead-letters', 'ok', 'dead-letters-none'));
   else findings.push(found('dead-letters', 'warn', 'dead-letters-some', { count: dead }));
   findings.push(checkClock(world.clock.now(), last));
@@ -344,7 +354,7 @@ async function examine(world: CommandWorld): Promise<Finding[]> {
     findings.push(found('configuration', 'ok', 'configuration-read'), checkToken(result.config));
   else findings.push(...result.faults.map((text) => found('configuration', 'fail', 'configuration-refused', { text })));
   findings.push(
-    ...checkFile('mapping', world.readPackageFile, 'config/request-mapping.json', readRequestMapping),
+    ...checkMapping(world),
     ...checkFile('outcomes', world.readPackageFile, 'config/outcomes.json', readOutcomeTable),
   );
   try {

@@ -4,13 +4,13 @@ import type { Texts } from './texts.ts';
 export const lettersEn: Texts['letters'] = {
   help: {
     letters: 'webhooks that nobody understood: what they were, and reading them again',
-    list: 'shows when each came and why it was not understood, not what it says',
+    list: 'shows when each came, why it was not understood and, with the pseudonym key, its keys; never values',
     replay: 'reads dead letters again after the mapping was mended; each counts from when it came',
     partition: 'partition of the log; all of them unless it is given',
     from: 'first place in the log',
     count: 'how many at most',
   },
-  header: ['Partition', 'Place', 'Came', 'Why', 'Where'],
+  header: ['Partition', 'Place', 'Came', 'Why', 'Where', 'Understood later', 'Keys', 'Facts not read'],
   empty: 'There is none.',
   more: (next, end) => `The log goes on to ${end}: --from ${next}.`,
   morePartitions: ({ partition, from }) =>

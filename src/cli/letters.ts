@@ -3,7 +3,6 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { Fault } from '../errors.ts';
 import { bodyReader } from '../http/door.ts';
 import { type LetterRange, listLetters, replayLetters } from '../http/letters.ts';
-import { readRequestMapping } from '../wire/mapping-table.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
@@ -36,8 +35,10 @@ export function registerLetters(program: Command, world: CommandWorld, add: Add)
 async function showLetters(world: CommandWorld, options: Options): Promise<void> {
   const { terminal, format } = world;
   const { letters: texts, none } = format.texts;
-  await withReader(world, async ({ log }) => {
-    const { letters, next, end, more } = await listLetters(log, options);
+  await withReader(world, async ({ log }, { pseudonymKey }) => {
+    const look =
+      pseudonymKey === null ? null : { vault: world.createVault(pseudonymKey), mapping: world.mapping(null) };
+    const { letters, next, end, more } = await listLetters(log, options, look);
     if (options.json) {
       for (const letter of letters) terminal.write(JSON.stringify(letter));
       return;
@@ -46,13 +47,22 @@ async function showLetters(world: CommandWorld, options: Options): Promise<void>
       terminal.write(texts.empty);
       return;
     }
-    const rows = letters.map(({ partition: own, offset, receivedAt, reason, pointer }) => [
+    const rows = letters.map(({ partition: own, offset, receivedAt, replayedAt, reason, pointer, ...seen }) => [
       ...[String(own), String(offset), format.minute(receivedAt), reason, pointer ?? none],
+      replayedAt === null ? none : format.minute(replayedAt),
+      shortened(seen.keys?.join(', ') ?? none),
+      shortened(seen.unreadable.flatMap(({ fact }) => fact ?? []).join(', ') || none),
     ]);
     terminal.write(tableText(texts.header, rows, [0, 1]));
     if (more !== undefined) terminal.say(texts.morePartitions(more));
     else if (next < end) terminal.say(texts.more(next, end));
   });
+}
+
+const widest = 80;
+
+function shortened(text: string): string {
+  return text.length > widest ? `${text.slice(0, widest)}…` : text;
 }
 
 /** Throws `not-allowed` for more than the settings let one replay read. */
@@ -62,11 +72,10 @@ async function replay(world: CommandWorld, options: Options): Promise<void> {
   const { pseudonymKey, http, api } = world.writing();
   const { replayLimit } = api;
   if (options.count > replayLimit) throw new Fault('not-allowed', texts.tooMany(options.count, replayLimit));
-  const mapping = readRequestMapping(JSON.parse(world.readPackageFile('config/request-mapping.json')));
-  if (mapping.kind === 'refused') throw new Fault('configuration-invalid', mapping.problems.join('\n'));
+  const mapping = world.mapping(null);
   await withReader(world, async ({ log, appendBeside }) => {
     const vault = world.createVault(pseudonymKey);
-    const readBody = bodyReader({ vault, mapping: mapping.mapping, limits: http });
+    const readBody = bodyReader({ vault, mapping, limits: http });
     const parts = { log, append: appendBeside, vault, clock, readBody };
     const result = await replayLetters(parts, options);
     terminal.write(options.json ? JSON.stringify(result) : texts.replayed(result));

@@ -8,7 +8,7 @@ import { type ImpactReport, measureImpact } from '../impact/impact.ts';
 import type { RecordedCase } from '../impact/recorded-cases.ts';
 import { policyOf } from '../policy.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
-import { type CaseReading, readCaseFile, shippedMapping } from './case-file.ts';
+import { type CaseReading, readCaseFile } from './case-file.ts';
 import { writeHtml } from './html-file.ts';
 import { checkPlace } from './named-file.ts';
 import { readLoggedCases } from './recorded-cases.ts';
@@ -74,7 +74,7 @@ export async function runImpact(
     current: policyOf(model, world.readRules(directories.current)),
     candidate: policyOf(model, files),
   };
-  const mapping = shippedMapping(world);
+  const mapping = world.mapping(null);
   const pseudonymKey = process.env.LANCE_PSEUDONYM_KEY || keyForNobody;
   const reading = { mapping, vault: world.createVault(pseudonymKey), settings: model.bidding };
   // A shadow looks at the exposure of the current set as it goes, so both stay in one thread.

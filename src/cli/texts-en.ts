@@ -6,6 +6,7 @@ import { flowsEn } from './flows-texts-en.ts';
 import { impactEn } from './impact-texts-en.ts';
 import { learnEn } from './learn-texts-en.ts';
 import { lettersEn } from './letters-texts-en.ts';
+import { mappingEn } from './mapping-texts-en.ts';
 import { moveEn } from './move-texts-en.ts';
 import { pageEn } from './page-texts-en.ts';
 import { performanceEn } from './performance-texts-en.ts';
@@ -459,6 +460,7 @@ export const en: Texts = {
   flows: flowsEn,
   worker: workerEn,
   letters: lettersEn,
+  mapping: mappingEn,
   parsing: { error: (text) => text, beside: (text) => text, usage: (text) => text },
   badLanguage: (value) => `LANCE_LANG is "${value}": write pt or en.`,
 };

@@ -6,6 +6,7 @@ import { flowsPt } from './flows-texts-pt.ts';
 import { impactPt } from './impact-texts-pt.ts';
 import { learnPt } from './learn-texts-pt.ts';
 import { lettersPt } from './letters-texts-pt.ts';
+import { mappingPt } from './mapping-texts-pt.ts';
 import { movePt } from './move-texts-pt.ts';
 import { pagePt } from './page-texts-pt.ts';
 import { parsingPt } from './parsing-texts-pt.ts';
@@ -474,6 +475,7 @@ export const pt = {
   flows: flowsPt,
   worker: workerPt,
   letters: lettersPt,
+  mapping: mappingPt,
   parsing: parsingPt,
   badLanguage: (value: string) => `LANCE_LANG é "${value}": escreva pt ou en.`,
 };

@@ -10,6 +10,7 @@ import type { Fault } from '../errors.ts';
 import type { FlowStore } from '../origination/ports.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
+import type { RequestMapping } from '../wire/mapping-table.ts';
 import type { Format } from './format.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -67,6 +68,8 @@ export type CommandWorld = {
   model: () => Model;
   /** What writing beside a desk depends on. Throws `configuration-invalid`. */
   writing: () => Writing;
+  /** The mapping in this file; null: the one that is set, or the package's. Throws `configuration-invalid`. */
+  mapping: (file: string | null) => RequestMapping;
   /** Rejects with `data-directory-unusable`, or with what a server of the store did not do. */
   openReader: (store: StorePlace) => Promise<DeskReader>;
   /**

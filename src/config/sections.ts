@@ -370,6 +370,9 @@ export const sections = {
   kafka,
   redis,
   rulesDir: optional(anyText).describe("The risk team's files. Not set: those of the package."),
+  mappingFile: optional(anyText).describe(
+    'Where the facts stand in the webhook of new requests. Not set: config/request-mapping.json of the package.',
+  ),
   rules,
   pseudonymKey: required(text(pseudonymKeyProblem), 'set a secret of at least 32 characters and keep it').describe(
     "Seals the workers' data. Never change or lose it; better set LANCE_PSEUDONYM_KEY_FILE.",

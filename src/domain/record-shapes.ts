@@ -379,6 +379,7 @@ const flowRecord = byName('kind', {
 
 const deadLetter = object({
   ...{ at: time, receivedAt: time, reason: text, pointer: nullable(text), sealedPayload: text },
+  replayOf: added(object({ offset: count })),
 });
 const storedInput = object({ kind: text, hash: text, content: text });
 

@@ -183,6 +183,8 @@ type DeadLetter = {
   /** Where in the payload, as a JSON pointer, when that is known. */
   pointer: string | null;
   sealedPayload: string;
+  /** This is no letter: the one under the same key was read again, and understood. Absent in letters. */
+  replayOf?: { offset: number };
 };
 
 /** Topic `inputs`: rule sets, settings and win curves, each stored once under its hash; and what tells the pseudonym key (`key-check.ts`). */

@@ -6,6 +6,9 @@ import type { EpochMs } from '../domain/glossary.ts';
 import type { Topics } from '../domain/records.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
+import { parseJson } from '../wire/json.ts';
+import type { RequestMapping } from '../wire/mapping-table.ts';
+import { keysIn, tryMapping } from '../wire/mapping-trial.ts';
 import type { BodyReader } from './door.ts';
 
 type LetterLog = Pick<EventLog, 'read' | 'ends'>;
@@ -27,7 +30,35 @@ const charactersAtOnce = 1_000_000;
 /** Where they stand in the log, and how many of them. Without a partition `from` counts in each, and the first ones come first. */
 export type LetterRange = { partition: number | null; from: number; count: number };
 
-export type Letter = { partition: number; offset: number; receivedAt: EpochMs; reason: string; pointer: string | null };
+/** A fact, or a field of an event, that could not be read; `fact` is null where none of the mapping stands there. */
+type Unreadable = { fact: string | null; pointer: string | null; problem: string };
+
+export type Letter = {
+  partition: number;
+  offset: number;
+  receivedAt: EpochMs;
+  reason: string;
+  pointer: string | null;
+  /** When it was read again and understood; null: it was not. */
+  replayedAt: EpochMs | null;
+  /** Its keys without their values, dotted; null where it cannot be opened. */
+  keys: readonly string[] | null;
+  /** What the mapping of today cannot read in it. */
+  unreadable: readonly Unreadable[];
+};
+
+/** What a letter is opened and looked at with. */
+export type LetterLook = { vault: Pick<Vault, 'open'>; mapping: RequestMapping };
+
+/** What nests deeper is not looked at. */
+const deepest = 256;
+/** Records looked at for marks of a replay, behind the letters of a page. */
+const mostMarked = 20_000;
+
+type LetterEntry = LogEntry<Topics['dead-letters']>;
+
+/** Marks of a replay stand among the letters. */
+const isLetter = ({ record }: LetterEntry) => record.replayOf === undefined;
 
 /** Where a partition was read to, and how far there is anything in it. */
 type Stand = { partition: number; next: number; end: number };
@@ -35,7 +66,7 @@ type Stand = { partition: number; next: number; end: number };
 async function* pagesOf(
   log: LetterLog,
   { partition, from, count }: LetterRange,
-): AsyncGenerator<{ entries: LogEntry<Topics['dead-letters']>[]; stand: Stand }> {
+): AsyncGenerator<{ entries: LetterEntry[]; marks: LetterEntry[]; stand: Stand }> {
   const ends = await log.ends('dead-letters');
   const partitions = partition === null ? [...ends.keys()].sort((left, right) => left - right) : [partition];
   let left = count;
@@ -43,17 +74,18 @@ async function* pagesOf(
   for (const each of partitions) {
     const end = ends.get(each) ?? 0;
     let next = Math.min(from, end);
-    if (next === end) yield { entries: [], stand: { partition: each, next, end } };
+    if (next === end) yield { entries: [], marks: [], stand: { partition: each, next, end } };
     while (next < end) {
       if (left === 0) return;
       const entries = await log.read('dead-letters', each, next, Math.min(left, atOnce));
       // What expired at the beginning of a partition leaves a gap.
       next = entries.length === 0 ? end : entries.at(-1)!.offset + 1;
-      left -= entries.length;
+      const [letters, marks] = [entries.filter(isLetter), entries.filter((entry) => !isLetter(entry))];
+      left -= letters.length;
       // As long as the longest of those before: what is read in one piece keeps decisions waiting.
       const longest = Math.max(1, ...entries.map(({ record }) => record.sealedPayload.length));
       atOnce = Math.max(1, Math.min(lettersAtOnce, Math.floor(charactersAtOnce / longest)));
-      yield { entries, stand: { partition: each, next, end } };
+      yield { entries: letters, marks, stand: { partition: each, next, end } };
       await nextTurn();
     }
   }
@@ -74,17 +106,74 @@ async function goesOn(log: LetterLog, range: LetterRange, { partition, next, end
 export async function listLetters(
   log: LetterLog,
   range: LetterRange,
+  look: LetterLook | null = null,
 ): Promise<{ letters: Letter[]; next: number; end: number } & GoesOn> {
   const letters: Letter[] = [];
   let stand: Stand = { partition: range.partition ?? 0, next: 0, end: 0 };
   for await (const page of pagesOf(log, range)) {
     stand = page.stand;
-    for (const { partition, offset, record } of page.entries) {
+    for (const entry of page.entries) {
+      const { partition, offset, record } = entry;
       const { receivedAt, reason, pointer } = record;
-      letters.push({ partition, offset, receivedAt, reason, pointer });
+      const seen = look === null ? nothingSeen : contentOf(entry, look);
+      letters.push({ partition, offset, receivedAt, reason, pointer, replayedAt: null, ...seen });
     }
   }
-  return { letters, next: stand.next, end: stand.end, ...(await goesOn(log, range, stand)) };
+  const marks = await marksFor(log, letters);
+  const marked = letters.map((letter) => ({ ...letter, replayedAt: marks.get(placeOf(letter)) ?? null }));
+  return { letters: marked, next: stand.next, end: stand.end, ...(await goesOn(log, range, stand)) };
+}
+
+const nothingSeen = { keys: null, unreadable: [] } as const;
+
+function contentOf({ key, record }: LetterEntry, { vault, mapping }: LetterLook): Pick<Letter, 'keys' | 'unreadable'> {
+  let text: string;
+  try {
+    text = vault.open(sealedPlaces.letter(key), record.sealedPayload);
+  } catch (fault) {
+    if (fault instanceof Fault && fault.code === 'sealed-unreadable') return nothingSeen;
+    throw fault;
+  }
+  const parsed = parseJson(text, { maxBytes: Number.MAX_SAFE_INTEGER, maxDepth: deepest });
+  if (parsed.kind === 'malformed') return nothingSeen;
+  const { elements } = tryMapping(parsed.value, mapping);
+  const facts = elements.flatMap(({ pointer, facts: tried }) =>
+    tried.flatMap(({ fact, key: name, problem }) =>
+      problem === null ? [] : [{ fact, pointer: `${pointer}/${name.replaceAll('.', '/')}`, problem }],
+    ),
+  );
+  // Of an event the letter itself says which field it was.
+  const ofEvent = elements.length === 0 ? [{ fact: null, pointer: record.pointer, problem: record.reason }] : [];
+  return { keys: keysIn(parsed.value).keys, unreadable: [...facts, ...ofEvent] };
+}
+
+const placeOf = ({ partition, offset }: { partition: number; offset: number }) => `${partition}/${offset}`;
+
+/** When each of these letters was understood, told by the marks that stand behind it. */
+async function marksFor(
+  log: LetterLog,
+  letters: readonly Pick<Letter, 'partition' | 'offset'>[],
+): Promise<ReadonlyMap<string, EpochMs>> {
+  const marks = new Map<string, EpochMs>();
+  const firsts = new Map<number, number>();
+  for (const { partition, offset } of letters) firsts.set(partition, Math.min(offset, firsts.get(partition) ?? offset));
+  for (const [partition, from] of firsts) {
+    for await (const { marks: found } of pagesOf(log, { partition, from, count: mostMarked })) {
+      for (const { record } of found) marks.set(placeOf({ partition, offset: record.replayOf!.offset }), record.at);
+    }
+  }
+  return marks;
+}
+
+/** How many letters there are, and how many of them were understood when they were read again; at most so many are looked at. */
+export async function countLetters(log: LetterLog): Promise<{ letters: number; replayed: number }> {
+  let letters = 0;
+  const replayed = new Set<string>();
+  for await (const { entries, marks } of pagesOf(log, { partition: null, from: 0, count: mostMarked })) {
+    letters += entries.length;
+    for (const { partition, record } of marks) replayed.add(placeOf({ partition, offset: record.replayOf!.offset }));
+  }
+  return { letters, replayed: replayed.size };
 }
 
 export type Replay = { read: number; understood: number; stillNot: number; next: number } & GoesOn;
@@ -98,18 +187,35 @@ export async function replayLetters(parts: ReplayParts, range: LetterRange): Pro
   for await (const page of pagesOf(log, range)) {
     stand = page.stand;
     read += page.entries.length;
-    for (const { key, record } of page.entries) {
+    for (const { key, offset, record } of page.entries) {
       const body = Buffer.from(vault.open(sealedPlaces.letter(key), record.sealedPayload));
       const reading = await readBody(body, record.receivedAt, clock.now());
       if (reading === null) throw new Fault('log-unavailable', 'Too many webhooks are waiting to be read; try again.');
       if (reading.kind !== 'entries') continue;
-      if (reading.deadLetters === 0) understood += 1;
-      const entries = reading.deadLetters === 0 ? reading.entries : reading.entries.filter(isUnderstood);
+      const isWhole = reading.deadLetters === 0;
+      if (isWhole) understood += 1;
+      const entries: NewEntry[] = isWhole ? [...reading.entries] : reading.entries.filter(isUnderstood);
+      if (isWhole) entries.push(markOf({ key, offset, record }, clock.now(), vault));
       if (entries.length > 0) await parts.append(entries);
       await nextTurn();
     }
   }
   return { read, understood, stillNot: read - understood, next: stand.next, ...(await goesOn(log, range, stand)) };
+}
+
+/** Beside the letter, for it has its key. Holds nothing, and is sealed as a letter is, so that earlier versions can open it. */
+function markOf(
+  { key, offset, record }: Pick<LetterEntry, 'key' | 'offset' | 'record'>,
+  at: EpochMs,
+  vault: Pick<Vault, 'seal'>,
+): NewEntry {
+  const sealedPayload = vault.seal(sealedPlaces.letter(key), 'null');
+  const { receivedAt, pointer } = record;
+  return {
+    topic: 'dead-letters',
+    key,
+    record: { at, receivedAt, reason: 'read again and understood', pointer, sealedPayload, replayOf: { offset } },
+  };
 }
 
 /** Of a letter that is understood in part: what is not has its letter and its pass already. */

@@ -1,5 +1,6 @@
 /** The mapping file (`config/request-mapping.json`), checked and prepared for reading. Integrators edit it; code does not change. */
 import { z } from 'zod';
+import { nearestWord } from '../domain/nearest-word.ts';
 import { withoutAccents } from './accents.ts';
 
 export const factNames = [
@@ -29,6 +30,9 @@ export const factNames = [
   'authorisationNumber',
 ] as const;
 export type FactName = (typeof factNames)[number];
+
+/** Longer keys are not kept, nor shown: a key may be as long as the body. */
+const longestKept = 100;
 
 const names = z.array(z.string().min(1));
 const schema = z.strictObject({
@@ -68,16 +72,73 @@ export type RequestMapping = {
   personalKeys: Map<string, boolean>;
 };
 
+/** One thing to mend: where, as a JSON pointer, and what to write there. */
+type MappingFault = { pointer: string; text: string };
+
+export type MappingReading =
+  | { kind: 'read'; mapping: RequestMapping }
+  /** `problems`: the faults as lines. */
+  | { kind: 'refused'; faults: readonly MappingFault[]; problems: readonly string[] };
+
+/** Words that may stand at a place of the file. */
+function knownAt(path: readonly PropertyKey[]): readonly string[] {
+  const [first] = path;
+  if (first === undefined) return Object.keys(schema.shape);
+  if (first === 'politicallyExposedCodes') return Object.keys(schema.shape.politicallyExposedCodes.shape);
+  return first === 'facts' || first === 'inherited' ? factNames : [];
+}
+
+function suggestion(word: string, known: readonly string[]): string {
+  const nearest = nearestWord(word.slice(0, longestKept), known);
+  if (nearest !== null) return `; did you mean "${nearest}"?`;
+  return known.length > 0 ? `; write one of ${known.join(', ')}` : '';
+}
+
+function faultsOf(issue: z.core.$ZodIssue, content: unknown): MappingFault[] {
+  const pointer = pointerOf(issue.path);
+  if (issue.code === 'unrecognized_keys') {
+    const known = knownAt(issue.path);
+    return issue.keys.map((key) => ({
+      pointer: pointerOf([...issue.path, key]),
+      text: `"${key.slice(0, longestKept)}" is not known here${suggestion(key, known)}`,
+    }));
+  }
+  let value = content;
+  for (const part of issue.path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[part];
+  if (issue.code === 'invalid_value' && typeof value === 'string') {
+    const text = `"${value.slice(0, longestKept)}" is not known here${suggestion(value, knownAt(issue.path))}`;
+    return [{ pointer, text }];
+  }
+  const missing = value === undefined ? 'is missing; ' : '';
+  return [{ pointer, text: `${missing}${remedyOf(issue)}` }];
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'write a "text"',
+  object: 'write an object { … }',
+  array: 'write a list [ … ] of texts',
+  int: 'write a whole number',
+  number: 'write a whole number',
+};
+
+function remedyOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return kinds[issue.expected] ?? issue.message;
+  if (issue.code === 'too_small') return issue.origin === 'array' ? 'write at least one key' : 'is empty; write a key';
+  if (issue.code === 'invalid_key')
+    return 'a score has a name of up to 40 letters and digits, with a small letter first';
+  return issue.message;
+}
+
+function pointerOf(path: readonly PropertyKey[]): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
+
 /** Reads the file's content; every problem at once. */
-export function readRequestMapping(
-  content: unknown,
-): { kind: 'read'; mapping: RequestMapping } | { kind: 'refused'; problems: readonly string[] } {
+export function readRequestMapping(content: unknown): MappingReading {
   const result = schema.safeParse(content);
   if (!result.success) {
-    return {
-      kind: 'refused',
-      problems: result.error.issues.map((issue) => `/${issue.path.join('/')}: ${issue.message}`),
-    };
+    const faults = result.error.issues.flatMap((issue) => faultsOf(issue, content));
+    return { kind: 'refused', faults, problems: faults.map(({ pointer, text }) => `${pointer}: ${text}`) };
   }
   const file = result.data;
   const ownOnly = new Set(file.ownOnly.map((name) => name.toLowerCase()));
@@ -116,8 +177,6 @@ function bareKey(key: string): string {
 }
 
 const maxPersonalKeys = 2_000;
-/** Longer ones are not kept: a key may be as long as the body. */
-const longestKept = 100;
 
 /** Whether a key's name says that its value is about a person. Marks of two letters must be a word of their own. */
 export function isPersonalKey(mapping: RequestMapping, key: string): boolean {

@@ -170,11 +170,12 @@ export function findFact(
   scope: Scope,
   fact: FactName,
   mapping: RequestMapping,
-): { alias: Alias; value: JsonValue } | null {
+): { alias: Alias; value: JsonValue; isOwn: boolean } | null {
   for (let level: Scope | null = scope; level !== null; level = level.parent) {
     if (level !== scope && !mapping.inherited.has(fact)) return null;
-    const found = findAlias(level, mapping.facts[fact], level === scope);
-    if (found !== null) return found;
+    const isOwn = level === scope;
+    const found = findAlias(level, mapping.facts[fact], isOwn);
+    if (found !== null) return { ...found, isOwn };
   }
   return null;
 }

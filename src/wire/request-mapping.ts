@@ -14,7 +14,6 @@ import { shownBatch, shownEmployer } from './plain-ids.ts';
 import { type Element, elementsOf, findAlias, findFact, innerValue } from './request-elements.ts';
 import {
   describeAdjustment,
-  type Reader,
   type Reading,
   readAmount,
   readBoolean,
@@ -79,7 +78,7 @@ const maxInherited = 16_000_000;
 
 const enoughFacts = 2;
 
-function looksLikeRequest(element: Element, mapping: RequestMapping): boolean {
+export function looksLikeRequest(element: Element, mapping: RequestMapping): boolean {
   if (findFact(element.scope, 'requestId', mapping) !== null) return true;
   const own = { fields: element.scope.fields, parent: null };
   let seen = 0;
@@ -90,9 +89,50 @@ function looksLikeRequest(element: Element, mapping: RequestMapping): boolean {
   return false;
 }
 
+/** How each fact is read. */
+const readers = {
+  requestId: readDigits,
+  batchId: readText,
+  closesAt: readInstant,
+  expiresAt: readInstant,
+  requestedAmount: readAmount,
+  requestedInstallments: readTerm,
+  availableMargin: readMargin,
+  eligible: readBoolean,
+  cpf: readCpf,
+  name: readText,
+  birthDate: readDay,
+  admissionDate: readDay,
+  registration: readText,
+  employerId: readEmployerId,
+  employerIdType: readEmployerIdType,
+  politicallyExposed: readExposed,
+  activityCode: readInteger,
+  employerStartDate: readDay,
+  'guarantee.present': readBoolean,
+  'guarantee.fgtsBalance': readAmount,
+  'guarantee.terminationFine': readAmount,
+  'guarantee.severancePercent': readPercent,
+  alerts: readAlertCodes,
+  authorisationNumber: readDigits,
+} as const satisfies Record<FactName, (value: JsonValue, mapping: RequestMapping) => Reading<unknown>>;
+
+type FactOf<F extends FactName> = ReturnType<(typeof readers)[F]> extends Reading<infer T> ? T : never;
+
+function readFact<F extends FactName>(fact: F, value: JsonValue, mapping: RequestMapping): Reading<FactOf<F>> {
+  return readers[fact](value, mapping) as Reading<FactOf<F>>;
+}
+
+/** What is wrong with a fact's value, or how it was taken otherwise than it came; null: it is read as it came. */
+export function factProblem(fact: FactName, value: JsonValue, mapping: RequestMapping): string | null {
+  const reading: Reading<unknown> = readFact(fact, value, mapping);
+  if (reading.kind === 'wrong') return reading.problem;
+  return reading.kind === 'value' && reading.adjusted !== undefined ? describeAdjustment(reading.adjusted) : null;
+}
+
 type Facts = {
   /** The fact, or null. What is there and cannot be read as it came is a fault. */
-  get: <T>(fact: FactName, reader: Reader<T>) => T | null;
+  get: <F extends FactName>(fact: F) => FactOf<F> | null;
   faults: WireFault[];
 };
 
@@ -100,10 +140,10 @@ function factsOf(element: Element, mapping: RequestMapping): Facts {
   const faults: WireFault[] = [];
   return {
     faults,
-    get: (fact, reader) => {
+    get: (fact) => {
       const found = findFact(element.scope, fact, mapping);
       if (found === null) return null;
-      const reading = reader(found.value);
+      const reading = readFact(fact, found.value, mapping);
       const pointer = `${element.pointer}/${found.alias.text.replaceAll('.', '/')}`;
       if (reading.kind === 'wrong') faults.push({ pointer, problem: reading.problem });
       if (reading.kind !== 'value') return null;
@@ -116,9 +156,9 @@ function factsOf(element: Element, mapping: RequestMapping): Facts {
 
 function readElement(element: Element, mapping: RequestMapping, context: MappingContext): MappedItem {
   const facts = factsOf(element, mapping);
-  const requestId = facts.get('requestId', readDigits);
-  const closesAt = facts.get('closesAt', readInstant);
-  const expiresAt = facts.get('expiresAt', readInstant);
+  const requestId = facts.get('requestId');
+  const closesAt = facts.get('closesAt');
+  const expiresAt = facts.get('expiresAt');
   if (requestId === null && facts.faults.length === 0) {
     const found = element.scope.fields.length === 0 ? `is ${kindOf(element.own)}` : 'has no request id';
     facts.faults.push({ pointer: element.pointer, problem: `${found}; send an object with numeroSolicitacao` });
@@ -128,39 +168,39 @@ function readElement(element: Element, mapping: RequestMapping, context: Mapping
     return { kind: 'unusable', requestId, faults: facts.faults, element };
   }
   const identity = {
-    cpf: facts.get('cpf', readCpf),
-    name: facts.get('name', readText),
-    registration: facts.get('registration', readText),
-    employerId: facts.get('employerId', readEmployerId),
-    employerIdType: facts.get('employerIdType', readEmployerIdType),
+    cpf: facts.get('cpf'),
+    name: facts.get('name'),
+    registration: facts.get('registration'),
+    employerId: facts.get('employerId'),
+    employerIdType: facts.get('employerIdType'),
   };
-  const batchId = facts.get('batchId', readText);
+  const batchId = facts.get('batchId');
   const request: LoanRequest = {
     requestId,
     batchId: batchId === null ? null : shownBatch(context.vault, batchId),
     receivedAt: context.receivedAt,
     closesAt,
     expiresAt,
-    requestedAmountCents: facts.get('requestedAmount', readAmount),
-    requestedInstallments: facts.get('requestedInstallments', readTerm),
-    availableMarginCents: facts.get('availableMargin', readMargin),
-    eligible: facts.get('eligible', readBoolean),
+    requestedAmountCents: facts.get('requestedAmount'),
+    requestedInstallments: facts.get('requestedInstallments'),
+    availableMarginCents: facts.get('availableMargin'),
+    eligible: facts.get('eligible'),
     ...keysOf(identity, context.vault),
     employerId: shownEmployer(context.vault, identity.employerId, identity.employerIdType),
     employerIdType: identity.employerIdType,
-    birthDate: facts.get('birthDate', readDay),
-    admissionDate: facts.get('admissionDate', readDay),
-    politicallyExposed: facts.get('politicallyExposed', (value) => readExposed(value, mapping)),
-    activityCode: facts.get('activityCode', readInteger),
-    employerStartDate: facts.get('employerStartDate', readDay),
+    birthDate: facts.get('birthDate'),
+    admissionDate: facts.get('admissionDate'),
+    politicallyExposed: facts.get('politicallyExposed'),
+    activityCode: facts.get('activityCode'),
+    employerStartDate: facts.get('employerStartDate'),
     guarantee: {
-      present: facts.get('guarantee.present', readBoolean),
-      fgtsBalanceCents: facts.get('guarantee.fgtsBalance', readAmount),
-      terminationFineCents: facts.get('guarantee.terminationFine', readAmount),
-      severancePercent: facts.get('guarantee.severancePercent', readPercent),
+      present: facts.get('guarantee.present'),
+      fgtsBalanceCents: facts.get('guarantee.fgtsBalance'),
+      terminationFineCents: facts.get('guarantee.terminationFine'),
+      severancePercent: facts.get('guarantee.severancePercent'),
     },
-    alertCodes: facts.get('alerts', (value) => readAlertCodes(value as JsonValue, mapping)),
-    authorisationNumber: facts.get('authorisationNumber', readDigits),
+    alertCodes: facts.get('alerts'),
+    authorisationNumber: facts.get('authorisationNumber'),
     ...scoresOf(element, mapping, facts.faults),
     extra: extraFactsOf(element.scope, mapping),
   };

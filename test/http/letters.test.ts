@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
 import { bodyReader } from '../../src/http/door.ts';
-import { type LetterRange, listLetters, replayLetters } from '../../src/http/letters.ts';
+import { countLetters, type LetterRange, listLetters, replayLetters } from '../../src/http/letters.ts';
 import { type RequestMapping, readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { readWebhook } from '../../src/wire/webhook.ts';
 import { withBackend } from '../conformance/backend.ts';
@@ -62,11 +62,86 @@ test('letters read again after the mapping was mended, so many at once, count fr
         ['73', 3],
       ],
     );
-    assert.deepEqual(await replay(mended, { ...whole, from: 9 }), { read: 0, understood: 0, stillNot: 0, next: 5 });
+    const marks = 2;
+    const past = await replay(mended, { ...whole, from: 9 });
+    assert.deepEqual(past, { read: 0, understood: 0, stillNot: 0, next: 5 + marks });
+    // Those that were understood are marked, and the marks are no letters.
+    const again = await listLetters(log, whole);
+    const replayedAt = clock.now();
+    assert.deepEqual(
+      again.letters.map((letter) => [letter.offset, letter.replayedAt]),
+      [
+        [0, null],
+        [1, replayedAt],
+        [2, null],
+        [3, replayedAt],
+        [4, null],
+      ],
+    );
+    assert.deepEqual(await countLetters(log), { letters: 5, replayed: 2 });
+    assert.deepEqual(await replay(mended, { ...whole, from: 5 }), { read: 0, understood: 0, stillNot: 0, next: 7 });
     assert.deepEqual(await replay(mended, { ...whole, partition: 7 }), {
       read: 0,
       understood: 0,
       stillNot: 0,
       next: 0,
     });
+  }));
+
+test('a letter shows its keys and the facts that could not be read, and none of its values', () =>
+  withBackend(kind, async ({ log }) => {
+    const mapping = mappingOf(mappingFile);
+    const values = ['Fulana Plantada', '52998224725', 'depois de amanhã', '987654.32'];
+    const request = {
+      numeroSolicitacao: 71,
+      nomeTrabalhador: values[0],
+      cpf: values[1],
+      DataHoraFimLeilao: values[2],
+      valorLiberado: values[3],
+      oferta: { prazo: 'x' },
+      [values[0]!]: values[1],
+    };
+    const event = {
+      CodigoRequisicao: 'c',
+      Endpoint: '/contrato/oferta-leilao/gerar-contrato',
+      Payload: { NumeroCCB: [] },
+    };
+    for (const body of [{ Solicitacoes: [request] }, event]) {
+      const reading = readWebhook(JSON.stringify(body), { mapping, vault, receivedAt: cameAt, now: cameAt });
+      if (reading.kind === 'malformed') throw new Error(reading.text);
+      const entries = reading.kind === 'entries' ? reading.entries : [reading.letter];
+      await log.append(entries.filter(({ topic }) => topic === 'dead-letters'));
+    }
+    const range = { partition: 0, from: 0, count: 10 };
+    const { letters } = await listLetters(log, range, { vault, mapping });
+    const [ofRequest, ofEvent] = letters;
+    assert.deepEqual(
+      new Set(ofRequest?.keys),
+      new Set(
+        [
+          'numeroSolicitacao',
+          'nomeTrabalhador',
+          'cpf',
+          'DataHoraFimLeilao',
+          'valorLiberado',
+          'oferta.prazo',
+          '***',
+        ].map((key) => `Solicitacoes.${key}`),
+      ),
+    );
+    assert.deepEqual(
+      ofRequest?.unreadable.map(({ fact, pointer }) => [fact, pointer]),
+      [['closesAt', '/Solicitacoes/0/DataHoraFimLeilao']],
+    );
+    assert.match(ofRequest!.unreadable[0]!.problem, /send/);
+    assert.ok(ofEvent?.keys?.includes('Payload.NumeroCCB'));
+    assert.equal(ofEvent!.unreadable[0]?.pointer, '/Payload/NumeroCCB');
+    const text = JSON.stringify(letters);
+    for (const value of [...values, 'Fulana', 'Plantada']) assert.ok(!text.includes(value), value);
+    // Without the key nothing is opened.
+    const sealed = await listLetters(log, range);
+    assert.deepEqual(
+      sealed.letters.map(({ keys }) => keys),
+      [null, null],
+    );
   }));

@@ -5,6 +5,7 @@ import type { EventLog, MarginCache, Views } from '../../bidding/ports.ts';
 import type { DecisionTrace } from '../../domain/offer.ts';
 import { readWorker } from '../../origination/worker-reading.ts';
 import { linkKeyOf } from '../../wire/identity.ts';
+import type { RequestMapping } from '../../wire/mapping-table.ts';
 import { listLetters, type ReplayParts, replayLetters } from '../letters.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
@@ -32,6 +33,8 @@ export type BidRouteParts = ReplayParts & {
   views: Pick<Views, 'read' | 'query'>;
   margins: Pick<MarginCache, 'read'>;
   replayLimit: number;
+  /** What dead letters are looked at with. */
+  mapping: RequestMapping;
   guard: Guard;
 };
 
@@ -177,19 +180,30 @@ function addMargins(app: ApiApp, { views, margins, vault, clock, guard }: BidRou
 }
 
 function addLetters(app: ApiApp, parts: BidRouteParts): void {
-  const { log, guard } = parts;
+  const { log, guard, vault, mapping } = parts;
   app.get(
     '/dead-letters',
     {
       onRequest: guard.only('risk', 'operator', 'admin'),
       schema: {
         tags: ['dead letters'],
-        summary: 'Webhooks that nobody understood: when and why, not what',
+        summary:
+          'Webhooks that nobody understood: when they came, their keys, and what could not be read; never values',
         querystring: letterQuery,
         response: { 200: answered(letterPage, 'A page of dead letters, in log order'), ...problemResponses },
       },
     },
-    async ({ query: { partition, from, limit } }) => listLetters(log, { partition, from, count: limit }),
+    async ({ query: { partition, from, limit } }) => {
+      const { letters, ...page } = await listLetters(log, { partition, from, count: limit }, { vault, mapping });
+      return {
+        letters: letters.map(({ keys, unreadable, ...letter }) => ({
+          ...letter,
+          keys: keys === null ? null : [...keys],
+          unreadable: [...unreadable],
+        })),
+        ...page,
+      };
+    },
   );
   app.post(
     '/dead-letters/replay',

@@ -1102,6 +1102,26 @@ export const letterPage = answerNamed(
             'has no request id; send an object with numeroSolicitacao',
           ),
           pointer: said(z.string().nullable(), 'Where in its body: a JSON pointer', '/Solicitacoes/0'),
+          replayedAt: said(time.nullable(), 'When it was read again and understood; null: it was not', null),
+          keys: said(
+            z.array(z.string()).nullable(),
+            'Its keys, dotted and without their values, at most 200; null: it cannot be opened',
+            ['Solicitacoes.numeroPedido', 'Solicitacoes.valorLiberado'],
+          ),
+          unreadable: saidOfParts(
+            z.array(
+              z.object({
+                fact: said(z.string().nullable(), 'Fact of the mapping; null: a field of an event', 'closesAt'),
+                pointer: said(
+                  z.string().nullable(),
+                  'Where it stands: a JSON pointer',
+                  '/Solicitacoes/0/DataHoraFimLeilao',
+                ),
+                problem: said(z.string(), 'What is wrong with it', 'is a text that is no date; send one'),
+              }),
+            ),
+            'What the mapping of today cannot read in it',
+          ),
         }),
       ),
       'In log order',

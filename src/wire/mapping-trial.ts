@@ -1,0 +1,157 @@
+/**
+ * What a mapping makes of the body of a webhook, for people who write one and for dead letters: where each fact was found, of what
+ * kind its value is, and what nobody read. Keys are shown, values never.
+ */
+import { printable } from '../domain/printable.ts';
+import { recogniseEvent } from './events.ts';
+import { extraFactsOf, withoutCpf } from './extra-facts.ts';
+import { isJsonObject, isRawNumber, type JsonValue, kindOf } from './json.ts';
+import { factNames, type RequestMapping } from './mapping-table.ts';
+import { type Element, elementsOf, type Fields, findAlias, findFact, lowerOf, type Scope } from './request-elements.ts';
+import { factProblem, looksLikeRequest } from './request-mapping.ts';
+import { readScore } from './values.ts';
+
+/** `key`: as the mapping names it. `problem`: why it could not be read as it came; null: it was. */
+type TriedFact = { fact: string; key: string; from: 'element' | 'wrapper'; kind: string; problem: string | null };
+
+/** `kept`: under which name rules can use it; null: it stays in the sealed original alone. */
+type UnreadKey = { key: string; kind: string; kept: string | null };
+
+type TriedElement = {
+  /** JSON pointer; empty for the whole body. */
+  pointer: string;
+  isRequest: boolean;
+  facts: readonly TriedFact[];
+  unread: readonly UnreadKey[];
+  /** Keys that were not looked at any more. */
+  moreKeys: boolean;
+};
+
+export type MappingTrial = {
+  elements: readonly TriedElement[];
+  /** Elements that were found and are not shown. */
+  moreElements: number;
+  /** Keys around the elements that no fact was read from. */
+  around: readonly UnreadKey[];
+};
+
+const mostElements = 50;
+const mostKeys = 200;
+const deepest = 6;
+const longestKey = 100;
+
+/** A key as it may be shown: one that looks like a sentence, or holds a CPF, may be somebody's. */
+function shownKey(key: string): string {
+  const short = printable(key.slice(0, longestKey));
+  return /^[\p{L}\p{N}_.$@-]+$/u.test(short) ? withoutCpf(short) : '***';
+}
+
+type Leaf = { key: string; lower: string; path: string; value: JsonValue };
+
+/** Single values and lists of single values, with dotted keys; lists of objects count once for each key. */
+function* leavesOf(value: JsonValue, key: string, lower: string, path: string, depth: number): Generator<Leaf> {
+  const inner =
+    Array.isArray(value) || (isJsonObject(value) && !isRawNumber(value))
+      ? Object.entries<JsonValue>(value as never)
+      : [];
+  if (inner.length === 0 || depth >= deepest) {
+    yield { key, lower, path, value };
+    return;
+  }
+  const isList = Array.isArray(value);
+  for (const [name, item] of inner) {
+    const shown = isList ? key : `${key}.${shownKey(name)}`;
+    yield* leavesOf(item, shown, `${lower}.${lowerOf(name)}`, `${path}.${name}`, depth + 1);
+  }
+}
+
+function* leavesIn(fields: readonly Fields[], mapping: RequestMapping): Generator<Leaf> {
+  for (const { object } of fields) {
+    for (const [name, value] of Object.entries<JsonValue>(object)) {
+      const lower = lowerOf(name);
+      const isContainer = mapping.containers.has(lower) && typeof value === 'object' && value !== null;
+      if (!isContainer) yield* leavesOf(value, shownKey(name), lower, name, 1);
+    }
+  }
+}
+
+/** `read`: lower-case paths that facts were read from; what stands below them was read with them. */
+function unreadIn(scope: Scope, read: ReadonlySet<string>, mapping: RequestMapping) {
+  const extra = extraFactsOf(scope, mapping);
+  const unread = new Map<string, UnreadKey>();
+  for (const { key, lower, path, value } of leavesIn(scope.fields, mapping)) {
+    if (isRead(lower, read) || unread.has(key)) continue;
+    if (unread.size >= mostKeys) return { unread: [...unread.values()], moreKeys: true };
+    unread.set(key, { key, kind: kindOf(value), kept: Object.hasOwn(extra, path) ? `extra.${key}` : null });
+  }
+  return { unread: [...unread.values()], moreKeys: false };
+}
+
+function isRead(lower: string, read: ReadonlySet<string>): boolean {
+  for (let path = lower; path !== ''; path = path.slice(0, Math.max(0, path.lastIndexOf('.')))) {
+    if (read.has(path)) return true;
+  }
+  return false;
+}
+
+function triedFacts(element: Element, mapping: RequestMapping, read: Set<string>): TriedFact[] {
+  const facts: TriedFact[] = [];
+  for (const fact of factNames) {
+    const found = findFact(element.scope, fact, mapping);
+    if (found === null) continue;
+    read.add(found.alias.path.join('.'));
+    const from = found.isOwn ? 'element' : 'wrapper';
+    const problem = factProblem(fact, found.value, mapping);
+    facts.push({ fact, key: found.alias.text, from, kind: kindOf(found.value), problem });
+  }
+  for (const [name, aliases] of mapping.scores) {
+    const found = findAlias(element.scope, aliases);
+    if (found === null) continue;
+    read.add(found.alias.path.join('.'));
+    const reading = readScore(found.value);
+    const problem = reading.kind === 'wrong' ? reading.problem : null;
+    facts.push({ fact: `score.${name}`, key: found.alias.text, from: 'element', kind: kindOf(found.value), problem });
+  }
+  return facts;
+}
+
+/** Of a body that is an event, and no new requests, nothing is mapped: there are no elements. */
+export function tryMapping(value: JsonValue, mapping: RequestMapping): MappingTrial {
+  if (recogniseEvent(value) !== null) return { elements: [], moreElements: 0, around: [] };
+  const { elements } = elementsOf(value, mapping);
+  const readAround = new Set<string>();
+  const shown = elements.slice(0, mostElements).map((element): TriedElement => {
+    const read = new Set<string>();
+    const facts = triedFacts(element, mapping, read);
+    for (const path of read) readAround.add(path);
+    const isRequest = looksLikeRequest(element, mapping);
+    const pointer = element.pointer
+      .split('/')
+      .map((part) => (part === '' ? '' : shownKey(part)))
+      .join('/');
+    return { pointer, isRequest, facts, ...unreadIn({ ...element.scope, parent: null }, read, mapping) };
+  });
+  const around = new Map<string, UnreadKey>();
+  for (let scope = elements[0]?.scope.parent ?? null; scope !== null; scope = scope.parent) {
+    for (const unread of unreadIn({ ...scope, parent: null }, readAround, mapping).unread) {
+      if (!around.has(unread.key)) around.set(unread.key, unread);
+    }
+  }
+  return { elements: shown, moreElements: elements.length - shown.length, around: [...around.values()] };
+}
+
+/** Every key of a body, dotted, without its values; of the items of lists each once. */
+export function keysIn(value: JsonValue): { keys: readonly string[]; more: boolean } {
+  const keys = new Set<string>();
+  const roots = Array.isArray(value) ? value : [value];
+  for (const root of roots) {
+    const fields = isJsonObject(root) ? Object.entries<JsonValue>(root) : [];
+    for (const [name, inner] of fields) {
+      for (const { key } of leavesOf(inner, shownKey(name), '', '', 1)) {
+        if (keys.size >= mostKeys) return { keys: [...keys], more: true };
+        keys.add(key);
+      }
+    }
+  }
+  return { keys: [...keys], more: false };
+}
