@@ -31,7 +31,6 @@ import type { ControlCopies } from './bidding/ports.ts';
 import { registerCommands } from './cli/commands.ts';
 import { type DemoOptions, demoAuction, demoPace, demoSettings, runStream } from './cli/demo.ts';
 import { createFormat } from './cli/format.ts';
-import { judge, reportText } from './cli/judge.ts';
 import { createTerminal, writePrintable } from './cli/terminal.ts';
 import { languageOf } from './cli/texts.ts';
 import type { DeskReader, SetBackStore, WholeStore } from './cli/world.ts';
@@ -64,9 +63,6 @@ import { prepareCalendar } from './pricing/schedule.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { readRegular } from './regular-files.ts';
 import { createRuleWatch } from './rule-watch.ts';
-import { type modelRivals, readRecordedRates, recordedRivals } from './sandbox/rivals.ts';
-import { createSandbox } from './sandbox/sandbox.ts';
-import { sandboxSettings } from './sandbox/settings.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
 import { readOutcomeTable } from './wire/outcomes.ts';
 import { keepUnread } from './wire/webhook.ts';
@@ -575,12 +571,22 @@ async function run(options: { learning: boolean }): Promise<void> {
 
 /** Sandbox and desk in one process, on a directory of its own that is gone afterwards. Resolves to the exit code. */
 async function demo(options: DemoOptions & { learning: boolean; rivals?: string }): Promise<number> {
+  // Loaded here: every other command would start later for them.
+  const { judge, reportText } = await import('./cli/judge.ts');
+  const { readRecordedRates, recordedRivals } = await import('./sandbox/rivals.ts');
+  const { createSandbox } = await import('./sandbox/sandbox.ts');
+  const { sandboxSettings } = await import('./sandbox/settings.ts');
   const terminal = createTerminal();
   const directory = mkdtempSync(join(tmpdir(), 'lance-demo-'));
   const dataDir = join(directory, 'data');
   const token = randomUUID();
   const settings = sandboxSettings({ auction: demoAuction, pace: demoPace });
-  const sandbox = createSandbox({ settings, seed: options.seed, clock, ...rivalsOption(options, settings.world) });
+  const { seed, rivals } = options;
+  const recorded = rivals === undefined ? null : readRecordedRates(readRegular(rivals), rivals);
+  const sandbox = createSandbox({
+    ...{ settings, seed, clock },
+    ...(recorded === null ? {} : { rivals: recordedRivals(settings.world, seed, recorded, 'in-order') }),
+  });
   const closing: (() => Promise<void>)[] = [sandbox.stop];
   try {
     const service = await sandbox.listen(0);
@@ -624,12 +630,6 @@ async function demo(options: DemoOptions & { learning: boolean; rivals?: string 
     for (const close of closing) await close();
     rmSync(directory, { recursive: true, force: true });
   }
-}
-
-function rivalsOption(options: { rivals?: string; seed: string }, world: Parameters<typeof modelRivals>[0]) {
-  if (options.rivals === undefined) return {};
-  const auctions = readRecordedRates(readRegular(options.rivals), options.rivals);
-  return { rivals: recordedRivals(world, options.seed, auctions, 'in-order') };
 }
 
 function positive(text: string): number {

@@ -24,7 +24,6 @@ import { registerLoan } from './loan-quote.ts';
 import { registerMapping } from './mapping.ts';
 import { importPerformance } from './performance.ts';
 import { registerRules } from './rules-commands.ts';
-import { runSandbox } from './sandbox.ts';
 import { languages, readLanguage } from './texts.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -321,6 +320,8 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .option('--exit', help.exit, false)
     .option('--json', help.json, false)
     .action(async (options) => {
+      // Loaded here: every other command would start later for it.
+      const { runSandbox } = await import('./sandbox.ts');
       const { target, rivals, record, settings } = options;
       await runSandbox(world, { ...options, target, rivals, record, settings });
     });
