@@ -36,6 +36,15 @@ export type ReadFile = (path: string) => string;
 
 type Plain = Record<string, unknown>;
 
+/** The layers laid over one another, and what of them could not be had. */
+type Layers = {
+  settings: Plain;
+  /** Settings whose file could not be read, by path: that is their one fault. */
+  unread: ReadonlySet<string>;
+  /** The name that the reader of a fault knows a setting by. */
+  nameOf: (path: string) => string;
+};
+
 const defaultFile = fileURLToPath(new URL('../config/default.json', import.meta.url));
 export const defaultRulesDir = fileURLToPath(new URL('../rules', import.meta.url));
 
@@ -62,8 +71,13 @@ function apiTokensIn(value: string): unknown {
   });
 }
 
-/** The environment's names, where each goes, and how its text is read when it is more than text. */
-const variables: Readonly<Record<string, { path: string; read?: (value: string) => unknown }>> = {
+type Variable = { path: string; secret?: true; read?: (value: string) => unknown };
+
+/**
+ * The environment's names, where each goes, and how its text is read when it is more than text. A secret NAME may stand
+ * in the file that NAME_FILE names instead: the environment of a process is shown to more people than a file.
+ */
+const variables: Readonly<Record<string, Variable>> = {
   LANCE_BACKEND: { path: 'backend' },
   LANCE_ROLES: { path: 'roles', read: listOf },
   LANCE_DATA_DIR: { path: 'dataDir' },
@@ -71,12 +85,12 @@ const variables: Readonly<Record<string, { path: string; read?: (value: string) 
   LANCE_KAFKA_PARTITIONS: { path: 'kafka.partitions', read: numberOf },
   LANCE_KAFKA_REPLICATION: { path: 'kafka.replication', read: numberOf },
   LANCE_SCHEMA_REGISTRY_URL: { path: 'kafka.registryUrl' },
-  LANCE_REDIS_URL: { path: 'redis.url' },
+  LANCE_REDIS_URL: { path: 'redis.url', secret: true },
   LANCE_RULES_DIR: { path: 'rulesDir' },
   LANCE_MAPPING: { path: 'mappingFile' },
-  LANCE_PSEUDONYM_KEY: { path: 'pseudonymKey' },
+  LANCE_PSEUDONYM_KEY: { path: 'pseudonymKey', secret: true },
   LANCE_AUDIT_ANCHOR: { path: 'audit.anchorFile' },
-  LANCE_AUDIT_KEY: { path: 'audit.key' },
+  LANCE_AUDIT_KEY: { path: 'audit.key', secret: true },
   LANCE_HTTP_HOST: { path: 'http.host' },
   LANCE_HTTP_PORT: { path: 'http.port', read: numberOf },
   LANCE_WEBHOOK_HOST: { path: 'http.webhookHost' },
@@ -86,12 +100,12 @@ const variables: Readonly<Record<string, { path: string; read?: (value: string) 
   LANCE_METRICS_HOST: { path: 'http.metricsHost' },
   LANCE_METRICS_PORT: { path: 'http.metricsPort', read: numberOf },
   LANCE_TRUSTED_PROXIES: { path: 'http.trustedProxies', read: listOf },
-  LANCE_WEBHOOK_TOKENS: { path: 'http.webhookTokens', read: listOf },
-  LANCE_API_TOKENS: { path: 'api.tokens', read: apiTokensIn },
+  LANCE_WEBHOOK_TOKENS: { path: 'http.webhookTokens', secret: true, read: listOf },
+  LANCE_API_TOKENS: { path: 'api.tokens', secret: true, read: apiTokensIn },
   LANCE_BASE_URL: { path: 'service.baseUrl' },
   LANCE_FGTS_URL: { path: 'service.fgtsUrl' },
   LANCE_PROPOSAL_URL: { path: 'service.proposalUrl' },
-  LANCE_ACCESS_TOKEN: { path: 'service.accessToken' },
+  LANCE_ACCESS_TOKEN: { path: 'service.accessToken', secret: true },
   LANCE_TOKEN_COMMAND: { path: 'service.tokenCommand' },
   LANCE_TOKEN_COMMAND_VARIABLES: { path: 'service.tokenCommandVariables', read: listOf },
   LANCE_CONTACT_URL: { path: 'contacts.url' },
@@ -101,10 +115,26 @@ const variables: Readonly<Record<string, { path: string; read?: (value: string) 
 const otherVariables = ['LANCE_CONFIG', 'LANCE_CRASH_AT', 'LANCE_LANG'];
 
 const variableOf = new Map(Object.entries(variables).map(([name, { path }]) => [path, name]));
+const secrets = Object.keys(variables).filter((name) => variables[name]?.secret);
+const fileVariable = (name: string) => `${name}_FILE`;
 
-function nameOf(path: string): string {
+function isSet(environment: Environment, name: string): boolean {
+  return environment[name] !== undefined && environment[name] !== '';
+}
+
+function nameOf(path: string, environment: Environment = {}): string {
   const variable = variableOf.get(path.replace(/\[.*/, ''));
-  return variable === undefined ? path : `${variable} (${path})`;
+  if (variable === undefined) return path;
+  const isFile = secrets.includes(variable) && isSet(environment, fileVariable(variable));
+  return `${isFile ? fileVariable(variable) : variable} (${path})`;
+}
+
+/** Which secrets are given, by the names of their variables: in files, and in the environment itself. */
+export function secretsOf(environment: Environment): { files: readonly string[]; variables: readonly string[] } {
+  return {
+    files: secrets.map(fileVariable).filter((name) => isSet(environment, name)),
+    variables: secrets.filter((name) => isSet(environment, name)),
+  };
 }
 
 function mergePlain(under: Plain, over: Plain): Plain {
@@ -118,13 +148,16 @@ function mergePlain(under: Plain, over: Plain): Plain {
   return merged;
 }
 
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+}
+
 function readLayer(name: string, path: string, readFile: ReadFile, faults: string[]): Plain {
   let content: string;
   try {
     content = readFile(path);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-    faults.push(`${name}: the file ${path} cannot be read${code}: name an existing JSON file`);
+    faults.push(`${name}: the file ${path} cannot be read${codeOf(error)}: name an existing JSON file`);
     return {};
   }
   try {
@@ -143,31 +176,82 @@ function readLayer(name: string, path: string, readFile: ReadFile, faults: strin
   return {};
 }
 
-function environmentLayer(environment: Environment): Plain {
-  const layer: Plain = {};
-  for (const [name, { path, read }] of Object.entries(variables)) {
-    const value = environment[name];
-    if (value === undefined || value === '') continue;
-    const [head = '', leaf] = path.split('.');
-    const given = read === undefined ? value : read(value);
-    if (leaf === undefined) layer[head] = given;
-    else layer[head] = { ...(layer[head] as Plain | undefined), [leaf]: given };
+/** The text of a secret's file without the line ends after it; null with what is wrong in `faults`. */
+function readSecret(name: string, path: string, readFile: ReadFile, faults: string[]): string | null {
+  let content: string;
+  try {
+    content = readFile(path);
+  } catch (error) {
+    faults.push(`${name}: the file ${path} cannot be read${codeOf(error)}: name a file that holds the secret`);
+    return null;
   }
-  return layer;
+  let end = content.length;
+  while (end > 0 && (content[end - 1] === '\n' || content[end - 1] === '\r')) end -= 1;
+  const secret = content.slice(0, end);
+  if (secret === '') faults.push(`${name}: the file ${path} is empty: write the secret into it`);
+  else if (secret.includes('\ufffd')) {
+    faults.push(`${name}: the file ${path} holds bytes that are no text: write the secret as text, such as base64`);
+  } else return secret;
+  return null;
+}
+
+/** What a variable or its file gives; null when neither does, or with the fault in `faults`. */
+function givenBy(environment: Environment, name: string, readFile: ReadFile, faults: string[]): string | null {
+  const file = fileVariable(name);
+  const path = secrets.includes(name) && isSet(environment, file) ? environment[file] : undefined;
+  if (path === undefined) return isSet(environment, name) ? environment[name]! : null;
+  if (!isSet(environment, name)) return readSecret(file, path, readFile, faults);
+  faults.push(`${name} and ${file} are both set: leave one of them out`);
+  return null;
+}
+
+type IsAsked = (path: string) => boolean;
+
+/** Only of the settings that are asked for: the file of another secret may be out of reach. */
+function environmentLayer(
+  environment: Environment,
+  readFile: ReadFile,
+  isAsked: IsAsked,
+  faults: string[],
+): Pick<Layers, 'settings' | 'unread'> {
+  const settings: Plain = {};
+  const unread = new Set<string>();
+  for (const [name, { path, read }] of Object.entries(variables)) {
+    const [head = '', leaf] = path.split('.');
+    if (!isAsked(path)) continue;
+    const before = faults.length;
+    const value = givenBy(environment, name, readFile, faults);
+    if (faults.length > before) unread.add(path);
+    if (value === null) continue;
+    const given = read === undefined ? value : read(value);
+    if (leaf === undefined) settings[head] = given;
+    else settings[head] = { ...(settings[head] as Plain | undefined), [leaf]: given };
+  }
+  return { settings, unread };
 }
 
 function unknownVariables(environment: Environment): string[] {
-  const known = [...Object.keys(variables), ...otherVariables];
+  const known = [...Object.keys(variables), ...secrets.map(fileVariable), ...otherVariables];
   return Object.keys(environment)
     .filter((name) => name.startsWith('LANCE_') && !known.includes(name))
     .map((name) => `${name} is not a setting: ${nearestName(name, known)}`);
 }
 
-function readLayers(environment: Environment, readFile: ReadFile, faults: string[]): Plain {
+const isOf =
+  (wanted: object): IsAsked =>
+  (path) =>
+    Object.hasOwn(wanted, path.split('.')[0]!);
+
+function readLayers(environment: Environment, readFile: ReadFile, isAsked: IsAsked, faults: string[]): Layers {
   const named = environment.LANCE_CONFIG;
   const base = readLayer('defaults', defaultFile, readFile, faults);
   const file = named === undefined || named === '' ? {} : readLayer('LANCE_CONFIG', named, readFile, faults);
-  return mergePlain(mergePlain(base, file), environmentLayer(environment));
+  const { settings, unread } = environmentLayer(environment, readFile, isAsked, faults);
+  return {
+    settings: mergePlain(mergePlain(base, file), settings),
+    unread,
+    nameOf: (path) => nameOf(path, environment),
+  };
 }
 
 function contactsOf({ url, whatsapp, telephone, email }: Sections['contacts']): readonly Contact[] {
@@ -281,19 +365,26 @@ function configOf(read: Sections, store: StorePlace): Config {
 }
 
 /** Reads the settings of `wanted` out of the layers. Every fault of every setting goes to `faults`. */
-function readSettings<T extends z.ZodRawShape>(wanted: T, layers: Plain, faults: string[]): Partial<Read<T>> {
+function readSettings<T extends z.ZodRawShape>(wanted: T, layers: Layers, faults: string[]): Partial<Read<T>> {
+  const { settings, unread } = layers;
   const read: Plain = {};
   for (const [key, schema] of Object.entries(wanted)) {
-    const result = readSetting(schema as z.ZodType, Object.hasOwn(layers, key) ? layers[key] : undefined);
-    if (result.kind === 'value') read[key] = result.value;
-    else faults.push(...result.faults.map(({ at, text }) => `${nameOf(`${key}${at}`)} ${text}`));
+    const result = readSetting(schema as z.ZodType, Object.hasOwn(settings, key) ? settings[key] : undefined);
+    if (result.kind === 'value') {
+      read[key] = result.value;
+      continue;
+    }
+    const own = result.faults.filter(({ at }) => !unread.has(`${key}${at}`));
+    faults.push(...own.map(({ at, text }) => `${layers.nameOf(`${key}${at}`)} ${text}`));
   }
   // Each was read with the schema of its own type.
   return read as Partial<Read<T>>;
 }
 
 /** Null when the place cannot be told; sections that could not be read have told why already. */
-function placeOf({ backend, dataDir, kafka, redis }: Partial<PlaceSections>, faults: string[]): StorePlace | null {
+function placeOf(read: Partial<PlaceSections>, { unread }: Layers, faults: string[]): StorePlace | null {
+  const { backend, dataDir, kafka, redis } = read;
+  if (unread.has('redis.url')) return null;
   if (backend === undefined || dataDir === undefined || kafka === undefined || redis === undefined) return null;
   return storePlaceOf({ backend, dataDir, kafka, redis }, nameOf, faults);
 }
@@ -301,33 +392,42 @@ function placeOf({ backend, dataDir, kafka, redis }: Partial<PlaceSections>, fau
 /** Reads everything that a running desk needs. Callers print `faults` one a line and exit 78. */
 export function readConfig(environment: Environment, readFile: ReadFile): ConfigResult {
   const faults: string[] = [];
-  const layers = readLayers(environment, readFile, faults);
-  faults.push(...unknownVariables(environment));
   const known = Object.keys(sections);
-  for (const key of Object.keys(layers)) {
+  const layers = readLayers(environment, readFile, () => true, faults);
+  faults.push(...unknownVariables(environment));
+  for (const key of Object.keys(layers.settings)) {
     if (!known.includes(key)) faults.push(`${key} is not a section of the settings: ${nearestName(key, known)}`);
   }
   const read = readSettings(sections, layers, faults);
   // Judged before reading, so that another fault of the section does not hide it.
-  const { accessToken, tokenCommand } = isPlain(layers.service) ? layers.service : {};
-  if (!accessToken && !tokenCommand) {
+  const { accessToken, tokenCommand } = isPlain(layers.settings.service) ? layers.settings.service : {};
+  if (!accessToken && !tokenCommand && !layers.unread.has('service.accessToken')) {
     faults.push('LANCE_ACCESS_TOKEN is missing: set it, or set LANCE_TOKEN_COMMAND to a program that prints a token');
   }
   faults.push(...crossFaults(read));
-  const store = placeOf(read, faults);
+  const store = placeOf(read, layers, faults);
   // Without a fault every section was read.
   if (faults.length > 0 || store === null) return { kind: 'refused', faults };
   return { kind: 'config', config: configOf(read as Sections, store) };
 }
 
+const ofPlace = {
+  backend: sections.backend,
+  dataDir: sections.dataDir,
+  kafka: sections.kafka,
+  redis: sections.redis,
+  rulesDir: sections.rulesDir,
+  rules: sections.rules,
+  audit: sections.audit,
+  pseudonymKey: optional(sections.pseudonymKey),
+};
+
 /** Reads only where the data is, for commands that look at it or stop the desk. */
 export function readPlace(environment: Environment, readFile: ReadFile): PlaceResult {
   const faults: string[] = [];
-  const layers = readLayers(environment, readFile, faults);
-  const { backend, dataDir, kafka, redis, rulesDir, rules, audit } = sections;
-  const wanted = { backend, dataDir, kafka, redis, rulesDir, rules, audit };
-  const read = readSettings({ ...wanted, pseudonymKey: optional(sections.pseudonymKey) }, layers, faults);
-  const store = placeOf(read, faults);
+  const layers = readLayers(environment, readFile, isOf(ofPlace), faults);
+  const read = readSettings(ofPlace, layers, faults);
+  const store = placeOf(read, layers, faults);
   if (faults.length > 0 || store === null) return { kind: 'refused', faults };
   const { rulesDir: folder, rules: own, audit: anchors, pseudonymKey } = read as Required<typeof read>;
   const place = { store, rulesDir: folder ?? defaultRulesDir, rules: own, audit: anchors, pseudonymKey };
@@ -335,12 +435,12 @@ export function readPlace(environment: Environment, readFile: ReadFile): PlaceRe
 }
 
 /** What a command needs that writes beside a desk what the door and the API write. */
-export type Writing = Read<typeof writing> & {
+export type Writing = Read<typeof ofWriting> & {
   /** Of the roots of loans; null: this environment does not say. */
   addresses: { fgts: boolean; proposal: boolean } | null;
 };
 
-const writing = {
+const ofWriting = {
   pseudonymKey: sections.pseudonymKey,
   flows: sections.flows,
   pricing: sections.pricing,
@@ -348,17 +448,26 @@ const writing = {
   http: httpOfCommands,
 };
 
+const addressPaths = ['service.baseUrl', 'service.fgtsUrl', 'service.proposalUrl'];
+/** In sections that are read, but no command needs them. */
+const tokenPaths = ['http.webhookTokens', 'api.tokens'];
+const isOfWriting: IsAsked = (path) =>
+  addressPaths.includes(path) || (isOf(ofWriting)(path) && !tokenPaths.includes(path));
+
 /** Reads only what a command needs that writes beside a desk: neither the service's address nor any token. */
 export function readWriting(
   environment: Environment,
   readFile: ReadFile,
 ): { kind: 'writing'; writing: Writing } | { kind: 'refused'; faults: readonly string[] } {
   const faults: string[] = [];
-  const layers = readLayers(environment, readFile, faults);
-  const read = readSettings(writing, layers, faults);
+  const layers = readLayers(environment, readFile, isOfWriting, faults);
+  const read = readSettings(ofWriting, layers, faults);
   faults.push(...crossFaults(read.pricing === undefined ? {} : { pricing: read.pricing }));
   if (faults.length > 0) return { kind: 'refused', faults };
-  return { kind: 'writing', writing: { ...(read as Omit<Writing, 'addresses'>), addresses: addressesIn(layers) } };
+  return {
+    kind: 'writing',
+    writing: { ...(read as Omit<Writing, 'addresses'>), addresses: addressesIn(layers.settings) },
+  };
 }
 
 /** Whoever names the service's address has the desk's environment; of another one nothing is known. */
@@ -373,11 +482,13 @@ export function readPricing(
   readFile: ReadFile,
 ): { kind: 'pricing'; pricing: Sections['pricing'] } | { kind: 'refused'; faults: readonly string[] } {
   const faults: string[] = [];
-  const layers = readLayers(environment, readFile, faults);
-  const read = readSettings({ pricing: sections.pricing }, layers, faults);
+  const { pricing } = sections;
+  const layers = readLayers(environment, readFile, isOf({ pricing }), faults);
+  const read = readSettings({ pricing }, layers, faults);
   faults.push(...crossFaults(read));
-  const { pricing } = read;
-  return pricing === undefined || faults.length > 0 ? { kind: 'refused', faults } : { kind: 'pricing', pricing };
+  return read.pricing === undefined || faults.length > 0
+    ? { kind: 'refused', faults }
+    : { kind: 'pricing', pricing: read.pricing };
 }
 
 /** Reads only which file maps the webhook of new requests; null: that of the package. Throws nothing: faults are listed. */
@@ -386,8 +497,9 @@ export function readMappingFile(
   readFile: ReadFile,
 ): { kind: 'file'; mappingFile: string | null } | { kind: 'refused'; faults: readonly string[] } {
   const faults: string[] = [];
-  const layers = readLayers(environment, readFile, faults);
-  const { mappingFile = null } = readSettings({ mappingFile: sections.mappingFile }, layers, faults);
+  const wanted = { mappingFile: sections.mappingFile };
+  const layers = readLayers(environment, readFile, isOf(wanted), faults);
+  const { mappingFile = null } = readSettings(wanted, layers, faults);
   return faults.length > 0 ? { kind: 'refused', faults } : { kind: 'file', mappingFile };
 }
 
@@ -400,13 +512,25 @@ export function readModel(
   readFile: ReadFile,
 ): { kind: 'model'; model: Model } | { kind: 'refused'; faults: readonly string[] } {
   const faults: string[] = [];
-  const layers = readLayers(environment, readFile, faults);
   const { bidding, economics, pricing } = sections;
-  const read = readSettings({ bidding, economics, pricing }, layers, faults);
+  const wanted = { bidding, economics, pricing };
+  const layers = readLayers(environment, readFile, isOf(wanted), faults);
+  const read = readSettings(wanted, layers, faults);
   faults.push(...crossFaults(read));
   if (faults.length > 0) return { kind: 'refused', faults };
   const found = read as Required<typeof read>;
   const content = canonical(found);
   const hash = createHash('sha256').update(content).digest('hex');
   return { kind: 'model', model: { ...found, settings: { hash, content } } };
+}
+
+/** Reads only the pseudonym key, for commands that open what is sealed in files; null: none is given. */
+export function readPseudonymKey(
+  environment: Environment,
+  readFile: ReadFile,
+): { kind: 'key'; key: string | null } | { kind: 'refused'; faults: readonly string[] } {
+  const faults: string[] = [];
+  const wanted = { pseudonymKey: ofPlace.pseudonymKey };
+  const read = readSettings(wanted, readLayers(environment, readFile, isOf(wanted), faults), faults);
+  return faults.length > 0 ? { kind: 'refused', faults } : { kind: 'key', key: read.pseudonymKey ?? null };
 }

@@ -45,6 +45,7 @@ import {
   readModel,
   readPlace,
   readPricing,
+  readPseudonymKey,
   readWriting,
   type Writing,
 } from './config.ts';
@@ -105,6 +106,12 @@ function pricing(environment: Environment): PricingSettings {
 function model(environment: Environment): Model {
   const result = readModel(environment, readRegular);
   if (result.kind === 'model') return result.model;
+  throw new Fault('configuration-invalid', result.faults.join('\n'));
+}
+
+function pseudonymKey(environment: Environment): string | null {
+  const result = readPseudonymKey(environment, readRegular);
+  if (result.kind === 'key') return result.key;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
@@ -674,6 +681,7 @@ registerCommands(program, {
   place: () => place(process.env),
   pricing: () => pricing(process.env),
   model: () => model(process.env),
+  pseudonymKey: () => pseudonymKey(process.env),
   writing: () => writing(process.env),
   mapping: (file) => (file === null ? mapping(process.env) : mappingFrom(file)),
   openReader,

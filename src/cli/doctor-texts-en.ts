@@ -27,6 +27,10 @@ export const doctorEn: Texts['doctor'] = {
     'node-fits': ({ version }) => [`version ${version}`],
     'node-old': ({ version }) => [`version ${version}`, 'use Node 24.12 or later; npm ci brings one'],
     'configuration-read': () => ['read without faults'],
+    'secrets-in-files': ({ text }) => [`secrets from files: ${text}`],
+    'secrets-in-environment': ({ text }) => [
+      `secrets in the environment: ${text}; NAME_FILE takes each from a file instead`,
+    ],
     'configuration-refused': ({ text }) => [String(text)],
     'directory-fits': ({ path }) => [String(path)],
     'directory-new': ({ path }) => [`${path} has no data yet`, 'lance run makes it'],

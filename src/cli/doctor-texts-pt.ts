@@ -27,6 +27,10 @@ export const doctorPt = {
     'node-fits': ({ version }: DoctorFigures) => [`versão ${version}`],
     'node-old': ({ version }: DoctorFigures) => [`versão ${version}`, 'use Node 24.12 ou mais novo; npm ci traz um'],
     'configuration-read': () => ['lida sem faltas'],
+    'secrets-in-files': ({ text }: DoctorFigures) => [`segredos lidos de arquivos: ${text}`],
+    'secrets-in-environment': ({ text }: DoctorFigures) => [
+      `segredos no ambiente: ${text}; NOME_FILE lê cada um de um arquivo`,
+    ],
     'configuration-refused': ({ text }: DoctorFigures) => [String(text)],
     'directory-fits': ({ path }: DoctorFigures) => [String(path)],
     'directory-new': ({ path }: DoctorFigures) => [`${path} ainda não tem dados`, 'lance run o cria'],

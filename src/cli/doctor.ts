@@ -6,7 +6,7 @@ import { judgeKey } from '../bidding/key-check.ts';
 import { lastChanges } from '../bidding/ports.ts';
 import { mayFollow, proposalOf } from '../bidding/rule-book.ts';
 import { modeForOthers, type StorePlace } from '../config/store-place.ts';
-import type { Config, Place } from '../config.ts';
+import { type Config, type Place, secretsOf } from '../config.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { countLetters } from '../http/letters.ts';
@@ -306,6 +306,17 @@ function isProgram(name: string): boolean {
   });
 }
 
+/** Where the secrets come from, by the names of their variables. */
+function checkSecrets(): Finding[] {
+  const { files, variables } = secretsOf(process.env);
+  return [
+    ...(files.length === 0 ? [] : [found('configuration', 'ok', 'secrets-in-files', { text: files.join(', ') })]),
+    ...(variables.length === 0
+      ? []
+      : [found('configuration', 'ok', 'secrets-in-environment', { text: variables.join(', ') })]),
+  ];
+}
+
 function checkToken(config: Config): Finding {
   const { accessToken, tokenCommand } = config.service;
   if (tokenCommand === null) return found('token', 'ok', 'token-given');
@@ -351,7 +362,7 @@ async function examine(world: CommandWorld): Promise<Finding[]> {
   const findings = [checkNode()];
   const result = world.readConfig();
   if (result.kind === 'config')
-    findings.push(found('configuration', 'ok', 'configuration-read'), checkToken(result.config));
+    findings.push(found('configuration', 'ok', 'configuration-read'), ...checkSecrets(), checkToken(result.config));
   else findings.push(...result.faults.map((text) => found('configuration', 'fail', 'configuration-refused', { text })));
   findings.push(
     ...checkMapping(world),

@@ -75,7 +75,7 @@ export async function runImpact(
     candidate: policyOf(model, files),
   };
   const mapping = world.mapping(null);
-  const pseudonymKey = process.env.LANCE_PSEUDONYM_KEY || keyForNobody;
+  const pseudonymKey = world.pseudonymKey() ?? keyForNobody;
   const reading = { mapping, vault: world.createVault(pseudonymKey), settings: model.bidding };
   // A shadow looks at the exposure of the current set as it goes, so both stay in one thread.
   const apart = kind === 'shadow' ? null : createReplayApart({ model, files, mapping, pseudonymKey });

@@ -66,6 +66,8 @@ export type CommandWorld = {
   pricing: () => PricingSettings;
   /** What decisions depend on beside the rules. Throws `configuration-invalid`. */
   model: () => Model;
+  /** Null: none is given. Throws `configuration-invalid`. */
+  pseudonymKey: () => string | null;
   /** What writing beside a desk depends on. Throws `configuration-invalid`. */
   writing: () => Writing;
   /** The mapping in this file; null: the one that is set, or the package's. Throws `configuration-invalid`. */

@@ -1,6 +1,6 @@
 /** Pause, resume, caps and the doctor beside a live `lance run`; what keeps a process from starting at all. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -191,6 +191,17 @@ test('the doctor finds a sound desk sound, and names what is not', async () => {
   assert.ok(jsonLines<{ finding: string }>(norules.stdout).some(({ finding }) => finding === 'rules-refused'));
   assert.equal(empty.code, 0);
   assert.ok(jsonLines<{ finding: string }>(empty.stdout).some(({ finding }) => finding === 'directory-new'));
+});
+
+test('the doctor says which secrets come from files and which stand in the environment', async () => {
+  const { LANCE_PSEUDONYM_KEY, ...others } = played.environment;
+  const file = `${played.directory}/key`;
+  writeFileSync(file, `${LANCE_PSEUDONYM_KEY}\n`);
+  const { code, stdout } = await lance({ ...others, LANCE_PSEUDONYM_KEY_FILE: file }, 'doctor', '--lang', 'en');
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, /secrets from files: LANCE_PSEUDONYM_KEY_FILE$/m);
+  assert.match(stdout, /secrets in the environment: LANCE_WEBHOOK_TOKENS, LANCE_ACCESS_TOKEN; NAME_FILE takes/);
+  assert.match(stdout, /pseudonym key +is the one that the data was written under/);
 });
 
 test('without a live process a pause is stored, and said so', async () => {

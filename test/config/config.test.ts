@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Environment, readConfig, readPlace } from '../../src/config.ts';
+import { type Environment, readConfig, readPlace, secretsOf } from '../../src/config.ts';
 
 const complete: Environment = {
   LANCE_DATA_DIR: '/data',
@@ -323,4 +323,102 @@ test('addresses of their own and trusted proxies come from the environment (defe
     const faults = faultsOf({ ...complete, LANCE_TRUSTED_PROXIES: wrong });
     assertOneFault(faults, /LANCE_TRUSTED_PROXIES \(http\.trustedProxies\[0\]\) is not an address or a network/);
   }
+});
+
+/** Reads the real defaults and these files. */
+function refusedWith(environment: Environment, files: Readonly<Record<string, string | Error>>): readonly string[] {
+  const result = readConfig(environment, (path) => {
+    const content = files[path] ?? readFileSync(path, 'utf8');
+    if (content instanceof Error) throw content;
+    return content;
+  });
+  return result.kind === 'refused' ? result.faults : [];
+}
+
+const secretVariables = [
+  'LANCE_REDIS_URL',
+  'LANCE_PSEUDONYM_KEY',
+  'LANCE_AUDIT_KEY',
+  'LANCE_WEBHOOK_TOKENS',
+  'LANCE_API_TOKENS',
+  'LANCE_ACCESS_TOKEN',
+];
+
+test('every secret can come from a file, and one line end after it is not part of it', () => {
+  const given: Environment = {
+    ...complete,
+    LANCE_AUDIT_KEY: 'a'.repeat(40),
+    LANCE_API_TOKENS: `ana:operator:${'0'.repeat(64)}`,
+    LANCE_REDIS_URL: 'rediss://:password@redis:6380/0',
+    LANCE_BACKEND: 'kafka',
+    LANCE_KAFKA_BROKERS: 'one:9092',
+    LANCE_SCHEMA_REGISTRY_URL: 'http://registry:8081',
+  };
+  const byVariables = configOf(given);
+  const files = new Map(
+    secretVariables.map((name, index) => [`/run/${name}`, `${given[name]}${['\n', '\r\n', ''][index % 3]}`]),
+  );
+  const environment = Object.fromEntries(
+    Object.entries(given).map(([name, value]) =>
+      secretVariables.includes(name) ? [`${name}_FILE`, `/run/${name}`] : [name, value],
+    ),
+  );
+  const byFiles = readConfig(environment, (path) => files.get(path) ?? readFileSync(path, 'utf8'));
+  assert.deepEqual(byFiles, { kind: 'config', config: byVariables });
+  assert.deepEqual(secretsOf(environment), { files: secretVariables.map((name) => `${name}_FILE`), variables: [] });
+  assert.deepEqual(secretsOf(given), { files: [], variables: secretVariables });
+});
+
+test('a secret that is given twice, or whose file cannot be used, is one fault with its remedy', () => {
+  for (const name of secretVariables) {
+    const { [name]: _, ...others } = complete;
+    const both = { ...others, [name]: 'v'.repeat(40), [`${name}_FILE`]: '/run/secret' };
+    assertOneFault(
+      refusedWith(both, { '/run/secret': 'v'.repeat(40) }),
+      new RegExp(`^${name} and ${name}_FILE are both set: .*one of them`),
+    );
+    const environment = { ...others, [`${name}_FILE`]: '/run/secret' };
+    const cases: [string | Error, RegExp][] = [
+      [
+        Object.assign(new Error('hidden'), { code: 'ENOENT' }),
+        /the file \/run\/secret cannot be read \(ENOENT\): name a file that holds the secret/,
+      ],
+      [Object.assign(new Error('hidden'), { code: 'not a regular file' }), /cannot be read \(not a regular file\)/],
+      ['', /the file \/run\/secret is empty: write the secret into it/],
+      ['\n', /the file \/run\/secret is empty/],
+      ['\ufffd\u0001'.repeat(40), /holds bytes that are no text: write the secret as text/],
+    ];
+    for (const [content, pattern] of cases) {
+      const faults = refusedWith(environment, { '/run/secret': content });
+      assertOneFault(faults, pattern);
+      assert.match(faults[0] ?? '', new RegExp(`^${name}_FILE: `));
+    }
+  }
+});
+
+test('a secret in a file is judged like one in a variable, under the name of the file, and never repeated', () => {
+  const { LANCE_PSEUDONYM_KEY: _, ...others } = complete;
+  const faults = refusedWith({ ...others, LANCE_PSEUDONYM_KEY_FILE: '/run/key' }, { '/run/key': 'too-short\n' });
+  assertOneFault(faults, /^LANCE_PSEUDONYM_KEY_FILE \(pseudonymKey\) has 9 characters: at least 32 needed/);
+  assert.doesNotMatch(faults.join(), /too-short/);
+  assertOneFault(
+    faultsOf({ ...complete, LANCE_BASE_URL_FILE: '/run/url' }),
+    /LANCE_BASE_URL_FILE is not a setting: did you mean/,
+  );
+});
+
+test('a command reads only the files of the secrets that it needs', () => {
+  const asked: string[] = [];
+  const environment = {
+    LANCE_DATA_DIR: '/data',
+    LANCE_ACCESS_TOKEN_FILE: '/gone',
+    LANCE_PSEUDONYM_KEY_FILE: '/run/key',
+  };
+  const result = readPlace(environment, (path) => {
+    asked.push(path);
+    return path === '/run/key' ? `${'k'.repeat(32)}\n` : readFileSync(path, 'utf8');
+  });
+  assert(result.kind === 'place', JSON.stringify(result));
+  assert.equal(result.place.pseudonymKey, 'k'.repeat(32));
+  assert.ok(!asked.includes('/gone'));
 });

@@ -36,6 +36,7 @@ async function runBeside(at: string, words: string[]): Promise<{ code: number | 
       LANCE_PSEUDONYM_KEY: 'a key of the pipes and of nothing else',
       LANCE_LANG: 'en',
       ...(at === 'settings.json' ? { LANCE_CONFIG: pipe } : {}),
+      ...(at === 'token' ? { LANCE_ACCESS_TOKEN: '', LANCE_ACCESS_TOKEN_FILE: pipe } : {}),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -61,6 +62,8 @@ suite('a pipe in the place of a file is refused by its name', { concurrency: 2 }
     ['data/lance.sqlite', ['bids', 'list'], 73],
     ['settings.json', ['run'], 78],
     ['settings.json', ['doctor'], 1],
+    ['token', ['run'], 78],
+    ['token', ['doctor'], 1],
     ['desk.ndjson', ['import', 'PIPE'], 65],
     ['desk.ndjson.gz', ['import', 'PIPE'], 65],
     ['auctions.ndjson', ['backtest', 'PIPE'], 66],
