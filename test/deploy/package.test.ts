@@ -152,6 +152,15 @@ describe('the package, installed elsewhere (defect line 3)', () => {
     }
   });
 
+  test('an editor finds the schema of the configuration file beside the examples', () => {
+    for (const name of ['settings.schema.json', 'default.json', 'lance.example.json', 'lance.example.env']) {
+      assert.ok(paths.includes(`config/${name}`), name);
+    }
+    const textOf = (name: string) => readFileSync(join(installed, 'config', name), 'utf8');
+    const { $schema } = JSON.parse(textOf('lance.example.json')) as { $schema: string };
+    assert.equal(JSON.parse(textOf($schema)).properties.bidding.properties.windowMs.default, 30_000);
+  });
+
   test('every file that the sources read beside them has come along (defect line 3)', () => {
     const beside = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) =>
       /\.(lua|avsc|css|js|json)$/.test(path),
