@@ -218,7 +218,8 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   };
 }
 
-function addressesOf({ http }: Config): Addresses {
+/** Where the server of a daemon with these settings listens. */
+export function addressesOf({ http }: Pick<Config, 'http'>): Addresses {
   const own = (host: string | null, port: number | null) => (port === null ? null : { host: host ?? http.host, port });
   return {
     common: { host: http.host, port: http.port },

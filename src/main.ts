@@ -54,7 +54,7 @@ import type { AuditKey } from './domain/audit.ts';
 import { dayOf } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
 import { createDoorReader } from './door-reader.ts';
-import { type Engine, type Store, startEngine } from './engine.ts';
+import { addressesOf, type Engine, type Store, startEngine } from './engine.ts';
 import { Fault } from './errors.ts';
 import { bodyReader } from './http/door.ts';
 import { createJournal, type Journal } from './http/journal.ts';
@@ -228,7 +228,7 @@ async function whenThere(
     everyMs: audit.anchorMs,
     onFault: watchers.onAnchorFault,
   };
-  const waiting = createWaitingServer(http);
+  const waiting = createWaitingServer(addressesOf({ http }));
   let alarmed = false;
   const onWaiting = (fault: Fault): void => {
     const said = { code: fault.code, text: fault.message };

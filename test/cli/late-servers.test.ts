@@ -43,8 +43,11 @@ await describeOnStack('servers that come late', (stack) => {
     const closedHttp = createServer();
     const httpPort = await listen(closedHttp, 0);
     closedHttp.close();
-    const ask = async (path: string) => {
-      const answer = await fetch(`http://127.0.0.1:${httpPort}${path}`);
+    const closedMetrics = createServer();
+    const metricsPort = await listen(closedMetrics, 0);
+    closedMetrics.close();
+    const ask = async (path: string, at = httpPort) => {
+      const answer = await fetch(`http://127.0.0.1:${at}${path}`);
       return { status: answer.status, text: await answer.text() };
     };
     const desk = spawn(process.execPath, [mainFile, 'run'], {
@@ -62,6 +65,7 @@ await describeOnStack('servers that come late', (stack) => {
         LANCE_CONTACT_URL: 'https://parceiro.example/credito',
         LANCE_PSEUDONYM_KEY: pseudonymKey,
         LANCE_HTTP_PORT: String(httpPort),
+        LANCE_METRICS_PORT: String(metricsPort),
       },
     });
     try {
@@ -74,7 +78,10 @@ await describeOnStack('servers that come late', (stack) => {
           const { status, text } = await ask('/readyz');
           assert.deepEqual([status, JSON.parse(text).code], [503, code]);
           assert.ok(JSON.parse(text).text.includes(`127.0.0.1:${port}`) || away === 'Redis', text);
-          assert.match((await ask('/metrics')).text, /^lance_alarms_total\{code="store-unreachable"\} 1$/m);
+          assert.match(
+            (await ask('/metrics', metricsPort)).text,
+            /^lance_alarms_total\{code="store-unreachable"\} 1$/m,
+          );
           assert.equal((await ask('/webhooks/token-of-the-tests')).status, 503);
           await listen(way, port);
         }
