@@ -19,6 +19,7 @@ import type { Requested } from '../src/domain/records.ts';
 import type { LoanRequest } from '../src/domain/request.ts';
 import { policyOf } from '../src/policy.ts';
 import { type Choice, chooseOffer } from '../src/pricing/choose.ts';
+import type { ChoiceInput } from '../src/pricing/mask.ts';
 import { clearShared, createShared, type LearntCurve, tailor } from '../src/pricing/win-curve.ts';
 import { featureLevels, requestFeatures } from '../src/rules/features.ts';
 import { chanceOf } from '../src/sandbox/chance.ts';
@@ -136,5 +137,7 @@ export function createDecider(at: number, rulesDir = shippedRules) {
     chooseOffer(choiceInput(drafting(assessment, freshCurve)));
   const encode = (requestId: string, offer: Extract<Draft, { kind: 'offer' }>['offer']): string =>
     encodeBid({ requestId, offer, contacts: config.contacts });
-  return { config, assessed, decide, price, encode, curves, rules: policy.ruleSet };
+  /** What the optimiser is asked for a request that the rules let through. */
+  const asked = (assessment: Assessment): ChoiceInput => choiceInput(drafting(assessment, false));
+  return { config, assessed, asked, decide, price, encode, curves, rules: policy.ruleSet };
 }

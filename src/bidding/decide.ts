@@ -8,6 +8,7 @@ import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
 import type {
   AcceptanceShift,
+  AmountSearch,
   CapReservation,
   DecisionTrace,
   Offer,
@@ -121,6 +122,8 @@ export type DraftInput = {
   shadowPriceVersion: string | null;
   /** Null: own wins have taught nothing. */
   acceptance: AcceptanceShift | null;
+  /** Absent: `joint`. Decisions made before amounts were searched are made again with `largest`. */
+  amounts?: AmountSearch;
 };
 
 /** Second half: price and the rules on the offer. */
@@ -139,6 +142,7 @@ export function draftOffer(input: DraftInput): Draft {
     ...(assessment.ledger && { ledger: assessment.ledger }),
     shadowPricePerCent: input.shadowPricePerCent,
     ...(input.shadowPriceVersion === null ? {} : { shadowPriceVersion: input.shadowPriceVersion }),
+    ...(curve === null || input.amounts === 'largest' ? {} : { amounts: 'joint' }),
     ...(input.acceptance === null ? {} : { acceptance: input.acceptance }),
     caps: [],
     rulesFired: verdict.fired,
@@ -178,7 +182,8 @@ export function isComplete({ assessment, curve }: DraftInput): boolean {
 }
 
 /** What the optimiser is asked; the explanation of a bid asks it again. The request has to be complete. */
-export function choiceInput({ assessment, policy, curve, shadowPricePerCent, acceptance }: DraftInput): ChoiceInput {
+export function choiceInput(input: DraftInput): ChoiceInput {
+  const { assessment, policy, curve, shadowPricePerCent, acceptance, amounts = 'joint' } = input;
   const { request, marginCents, verdict } = assessment;
   const { requestedAmountCents, requestedInstallments } = request;
   assert(requestedAmountCents !== null && requestedInstallments !== null && marginCents !== null && curve !== null);
@@ -196,6 +201,7 @@ export function choiceInput({ assessment, policy, curve, shadowPricePerCent, acc
     strategy: verdict.strategy,
     curve,
     shadowPricePerCent,
+    amounts,
   };
 }
 

@@ -146,6 +146,7 @@ export function draftInput(replay: Omit<Replay, 'draft' | 'body'>, trace: Decisi
     shadowPricePerCent,
     shadowPriceVersion,
     acceptance,
+    amounts: trace.amounts ?? 'largest',
   };
 }
 

@@ -203,7 +203,19 @@ const economics = section({
   ),
   selectionWin: realNumber('factor', 0, 10).describe('Weight of (1 − w) in the loss multiplier: winning is bad news.'),
   selectionRate: realNumber('factor', 0, 10).describe("Weight of each percent a month above the segment's median."),
-} satisfies Shape<Economics>);
+  earlySettlementMonthly: realNumber('share', 0, 0.5).describe(
+    "Probability a month that a running loan is settled early, at the present value of the rest at the contract's rate (Law 8.078/1990, art. 52 § 2). 0: not reckoned with.",
+  ),
+  spreadTaxPercent: realNumber('percent', 0, 50).describe(
+    'Percent of interest less funding that taxes on revenue take: 4.65 for PIS and COFINS of banks (Law 9.718/1998, arts. 2 and 3 § 6, Law 10.684/2003, art. 18). 0: none.',
+  ),
+  capitalChargeAnnualPercent: realNumber('percent', 0, 30).describe(
+    "Percent a year of what is expected to be outstanding that the lender's own capital costs beyond its funding (least capital: CMN Resolution 4.958/2021). 0: none.",
+  ),
+  recoveryDelayMonths: realNumber('factor', 0, 60).describe(
+    'Months between the end of the employment link and the day on which what is recovered comes in.',
+  ),
+} satisfies Shape<Required<Economics>>);
 
 const pricing = section({
   dayCount: choice('actual365', '30/360', 'calendar30'),
@@ -224,6 +236,12 @@ const pricing = section({
     0,
   ).describe(
     "Percentage points a year on top of the economics' funding rate by maturity, linear between the points and flat beyond them; ascending in months. Empty: one rate for all maturities.",
+  ),
+  earlySettlementProfile: list(
+    section({ months: wholeNumber('count', 0, 480), factor: realNumber('factor', 0, 20) }),
+    0,
+  ).describe(
+    'Factors on the monthly probability of early settlement by months since release, linear between the points and flat beyond them; ascending in months. Empty: the same in all months.',
   ),
   guaranteePledge: section({
     fgtsBalanceShare: realNumber('share', 0, 1),

@@ -18,6 +18,9 @@ export type Offer = {
   validUntil: EpochMs;
 };
 
+/** `joint`: rate, amount and term are chosen together. `largest`: the amount is the largest that fits at each rate. */
+export type AmountSearch = 'joint' | 'largest';
+
 /** A cap that an exposure is reserved under. `key` has its window already resolved (a day, or an hour bucket). */
 export type CapReservation = {
   /** Buckets summed for the check; the reservation is written to the first. */
@@ -51,6 +54,8 @@ export type DecisionTrace = {
   shadowPricePerCent: number;
   /** Which of the pacer's prices that was: `cap#n`; absent where no budget is paced. */
   shadowPriceVersion?: string;
+  /** How the amount was chosen; absent: it was the largest that fits. */
+  amounts?: 'joint';
   /** What our own wins had taught of acceptance; absent: nothing. */
   acceptance?: AcceptanceShift;
   caps: readonly CapReservation[];

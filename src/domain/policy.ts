@@ -70,6 +70,24 @@ export type Economics = {
   selectionWin: number;
   /** Weight of each percent a month above the segment's median. */
   selectionRate: number;
+  /**
+   * Probability a month that a running loan is settled early, 0 … 1; absent: 0. The settings' profile says how it changes with
+   * the age of the loan. Who settles pays the present value of what is left at the contract's own rate: consumers have a right to
+   * interest reduced in proportion (Código de Defesa do Consumidor, Law 8.078/1990, art. 52 § 2).
+   */
+  earlySettlementMonthly?: number;
+  /**
+   * Percent of interest less funding that taxes on revenue take; absent: 0. PIS and COFINS of a bank together: 4.65 (Law
+   * 9.718/1998, arts. 2 and 3 § 6, with Law 10.684/2003, art. 18). Credit losses do not lower them.
+   */
+  spreadTaxPercent?: number;
+  /**
+   * Percent a year of what is outstanding that the lender's own capital costs beyond its funding: share of capital held times what
+   * owners want above the funding rate; absent: 0. Capital held: 8 % of risk-weighted assets and buffers (CMN Resolution 4.958/2021).
+   */
+  capitalChargeAnnualPercent?: number;
+  /** Months between the end of the link and the day on which what is recovered comes in; absent: 0. */
+  recoveryDelayMonths?: number;
 };
 
 export type Strategy =

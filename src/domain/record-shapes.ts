@@ -192,6 +192,7 @@ const trace = object({
   ledger: added(map(finite)),
   shadowPricePerCent: finite,
   shadowPriceVersion: added(text),
+  amounts: added(oneOf('joint')),
   acceptance: added(object({ midpointShiftPercent: finite, ceilingFactor: finite })),
   caps,
   rulesFired: texts,

@@ -72,16 +72,40 @@ function forbiddenBy(
   return null;
 }
 
-/** Prices one cell exactly. `breakEven` is the lowest rate at which the loan is worth its cost, null without one. */
+/** A loan of this amount, or of so many cents more or fewer as bring its rounded instalment between the least and the highest. */
+function loanOfAbout(amountCents: number, cell: number, input: ChoiceInput, mask: Mask, term: TermTable): Financing {
+  const terms = input.tables.loanTerms(term, cell);
+  const centOfInstallment = Math.ceil(term.annuity[cell]! / 2);
+  let released = amountCents;
+  let loan = financeReleased(released, terms);
+  while (loan.installmentCents > mask.maxInstallmentCents && released > mask.leastCents) {
+    released -= centOfInstallment;
+    loan = financeReleased(released, terms);
+  }
+  while (loan.installmentCents < mask.minInstallmentCents && released + centOfInstallment <= mask.fullCents) {
+    released += centOfInstallment;
+    loan = financeReleased(released, terms);
+  }
+  return loan;
+}
+
+/**
+ * Prices one cell exactly. `amountCents` null: the largest that fits. `breakEven` is the lowest rate at which the loan is worth
+ * its cost, null without one.
+ */
 export function priceCandidate(
   cell: number,
+  amountCents: number | null,
   input: ChoiceInput,
   mask: Mask,
   prepared: Prepared,
   breakEven: number | null,
 ): Candidate {
   const { economics } = input;
-  const loan = fittingLoan(cell, input, mask, prepared.term);
+  const loan =
+    amountCents === null
+      ? fittingLoan(cell, input, mask, prepared.term)
+      : loanOfAbout(amountCents, cell, input, mask, prepared.term);
   const liking = amountLiking(loan.releasedCents, input.requestedAmountCents, economics) * prepared.termLiking;
   const acceptance = prepared.acceptance[cell]! * liking;
   const stack = costStack({

@@ -1,11 +1,22 @@
 /**
- * The choice of the rate: `J(r) = w(r) · a(r) · (V(r) − λ·A(r)) − bid cost` over the mask, by tables; the chosen cell is
- * priced once more by the exact arithmetic, and the next best is taken when it fails there.
+ * The choice of a bid: `J(r, A, n) = w(r) · a(r, A, n) · (V(r, A, n) − λ·A) − bid cost`, highest over rate, amount and the
+ * terms that the limits allow, by tables; the chosen offer is priced once more by the exact arithmetic, and the next best is
+ * taken when it fails there.
  */
-import { maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
+import { cellCount, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import { amountLiking } from './acceptance.ts';
 import { type Candidate, type Prepared, prepare, priceCandidate } from './candidate.ts';
+import {
+  amountAt,
+  breakEvenOf,
+  type Found,
+  fillRates,
+  holdAtEach,
+  type Place,
+  requestFacts,
+  searchTerm,
+} from './joint-search.ts';
 import { buildMask, type ChoiceInput, type Mask, moneyText, percentText, type Refusal, refuse } from './mask.ts';
 import type { Scratch } from './terms.ts';
 import { type CostStack, lossMultiplier, lossShare } from './value.ts';
@@ -114,7 +125,7 @@ function bestCandidate(input: ChoiceInput, mask: Mask, prepared: Prepared, scann
       }
     }
     if (best < 0) return null;
-    const candidate = priceCandidate(best, input, mask, prepared, scanned.breakEven);
+    const candidate = priceCandidate(best, null, input, mask, prepared, scanned.breakEven);
     if (candidate.forbidden === null && candidate.stack.expectedProfit > 0) return candidate;
     expected[best] = Number.NEGATIVE_INFINITY;
   }
@@ -135,13 +146,90 @@ function whyNone(mask: Mask, scanned: Scan): Refusal {
 
 /**
  * The offer that earns most in expectation inside the limits, or why there is none. Pure; some 10 µs with tables and curve
- * at hand, and as much again for every other term that the limits allow. Of the amounts, the largest that fits is best.
+ * at hand, and one or two more for every other term that the limits allow.
  */
 export function chooseOffer(input: ChoiceInput): Choice {
+  return input.amounts === 'largest' ? chooseLargest(input) : chooseJointly(input);
+}
+
+/** Terms as far from the one asked as the limits allow. The longest first: it often earns most, and then little else is looked at. */
+function termsOf({ requestedInstallments: asked, limits }: ChoiceInput): number[] {
+  const change = limits.maxTermChange ?? 0;
+  const terms: number[] = [];
+  for (let installments = asked + change; installments >= Math.max(1, asked - change); installments -= 1) {
+    terms.push(installments);
+  }
+  return terms;
+}
+
+/** Reused between choices, which never overlap: they are synchronous. */
+const byRate = { taken: new Float64Array(cellCount), multiplier: new Float64Array(cellCount) };
+
+/** Of an input for which `fillRates` has filled `byRate`. */
+function placeOf(input: ChoiceInput, mask: Mask, installments: number, facts = requestFacts(input)): Place {
+  const prepared = prepare(input, installments);
+  return {
+    input,
+    mask,
+    prepared,
+    facts,
+    worthAtMaxCet: cetAnnuity(prepared.term.dueDays, mask.maxCetAnnualHundredths),
+    ...byRate,
+  };
+}
+
+function chooseJointly(input: ChoiceInput): Choice {
+  const asked = buildMask(input, input.requestedInstallments);
+  fillRates(input, byRate);
+  const places: Place[] = [];
+  const facts = requestFacts(input);
+  for (const installments of termsOf(input)) {
+    const mask = installments === input.requestedInstallments ? asked : buildMask(input, installments);
+    if (mask.kind === 'mask') places.push(placeOf(input, mask, installments, facts));
+  }
+  const refused = new Set<string>();
+  for (;;) {
+    let found: Found | null = null;
+    for (const place of places) {
+      const { installments } = place.prepared;
+      const isOut = refused.size === 0 ? none : (cell: number) => refused.has(`${installments}/${cell}`);
+      found = searchTerm(place, found, isOut);
+    }
+    if (found === null) break;
+    const { place, cell, amountCents } = found;
+    const breakEven = breakEvenOf(place, amountCents, cell);
+    const candidate = priceNear(place, cell, amountCents, breakEven);
+    if (candidate.forbidden === null && candidate.stack.expectedProfit > 0) {
+      return offerOf(candidate, place.prepared.installments, input, breakEven!);
+    }
+    refused.add(`${place.prepared.installments}/${cell}`);
+  }
+  if (asked.kind === 'none') return asked;
+  return whyNone(asked, scan(input, asked, prepare(input, input.requestedInstallments)));
+}
+
+const none = () => false;
+
+/** Prices exactly. Where the rounding of the instalment makes the CET too high, so many cents more as the same instalment carries. */
+function priceNear(
+  { input, mask, prepared }: Place,
+  cell: number,
+  amountCents: number,
+  breakEven: number | null,
+): Candidate {
+  const candidate = priceCandidate(cell, amountCents, input, mask, prepared, breakEven);
+  if (candidate.forbidden !== 'cet') return candidate;
+  const { installmentCents, financedCents, releasedCents } = candidate.loan;
+  const room = Math.floor((installmentCents + 0.5) * prepared.term.annuity[cell]! - financedCents) - 1;
+  const more = Math.min(mask.fullCents, releasedCents + room);
+  return more > releasedCents ? priceCandidate(cell, more, input, mask, prepared, breakEven) : candidate;
+}
+
+/** The way of decisions whose record does not say how the amount was chosen: kept so that they are made again as they were. */
+function chooseLargest(input: ChoiceInput): Choice {
   const { requestedInstallments: asked } = input;
   let best = chooseForTerm(input, asked);
-  const change = input.limits.maxTermChange ?? 0;
-  for (let installments = Math.max(1, asked - change); installments <= asked + change; installments += 1) {
+  for (const installments of termsOf(input).reverse()) {
     if (installments === asked) continue;
     const other = chooseForTerm(input, installments);
     if (other.kind === 'offer' && expectedOf(other) > expectedOf(best)) best = other;
@@ -159,8 +247,15 @@ function chooseForTerm(input: ChoiceInput, installments: number): Choice {
   const prepared = prepare(input, installments);
   const scanned = scan(input, mask, prepared);
   const chosen = bestCandidate(input, mask, prepared, scanned);
-  if (chosen === null) return whyNone(mask, scanned);
-  const { cell, loan, cet, stack, acceptance } = chosen;
+  return chosen === null ? whyNone(mask, scanned) : offerOf(chosen, installments, input, scanned.breakEven!);
+}
+
+function offerOf(
+  { cell, loan, cet, stack, acceptance }: Candidate,
+  installments: number,
+  input: ChoiceInput,
+  breakEvenHundredths: number,
+): Choice {
   return {
     kind: 'offer',
     offer: {
@@ -174,7 +269,7 @@ function chooseForTerm(input: ChoiceInput, installments: number): Choice {
       expectedValueCents: stack.expectedProfitCents,
       winProbability: input.curve.win[cell]!,
     },
-    breakEvenHundredths: scanned.breakEven!,
+    breakEvenHundredths,
     valueIfReleasedCents: Math.round(stack.valueIfReleased),
     acceptance,
     cetMonthlyHundredths: cet.cetMonthlyHundredths,
@@ -183,27 +278,15 @@ function chooseForTerm(input: ChoiceInput, installments: number): Choice {
 }
 
 /**
- * For each budget price: the amount that the best offer at that price is expected to hold under the caps, its win
+ * For each budget price, ascending: the amount that the best offer at that price is expected to hold under the caps, its win
  * probability times its amount; 0 where none earns anything. `held` is filled. For the term asked.
  */
 export function holdAtPrices(input: ChoiceInput, pricesPerCent: Float64Array, held: Float64Array): void {
   held.fill(0);
   const mask = buildMask(input, input.requestedInstallments);
   if (mask.kind === 'none') return;
-  const { scratch } = scan(input, mask, prepare(input, input.requestedInstallments));
-  const { expected, worth, release, hold } = scratch;
-  for (let index = 0; index < pricesPerCent.length; index += 1) {
-    const price = pricesPerCent[index]!;
-    let best = 0;
-    for (let cell = mask.lowRate; cell <= mask.highRate; cell += 1) {
-      if (expected[cell] === Number.NEGATIVE_INFINITY) continue;
-      const net = worth[cell]! - price * release[cell]!;
-      if (net <= best) continue;
-      best = net;
-      held[index] = hold[cell]!;
-    }
-    if (best === 0) return;
-  }
+  fillRates(input, byRate);
+  holdAtEach(placeOf(input, mask, input.requestedInstallments), pricesPerCent, held);
 }
 
 type RateExplanation = {
@@ -233,14 +316,22 @@ export function explainChoice(input: ChoiceInput): Explanation {
   const installments = choice.kind === 'offer' ? choice.offer.installments : input.requestedInstallments;
   const mask = buildMask(input, installments);
   if (mask.kind === 'none') return { choice, stack: null, rates: [] };
-  const prepared = prepare(input, installments);
-  const { breakEven } = scan(input, mask, prepared);
+  fillRates(input, byRate);
+  // What the CET forbids is shown with the amount that it would have had.
+  const place = { ...placeOf(input, mask, installments), worthAtMaxCet: 0 };
+  const { prepared } = place;
+  const isJoint = input.amounts !== 'largest';
+  const largestBreakEven = isJoint ? null : scan(input, mask, prepared).breakEven;
   const rates: RateExplanation[] = [];
   let stack: CostStack | null = null;
   for (let cell = minRateHundredths; cell <= maxRateHundredths; cell += 1) {
-    const candidate = priceCandidate(cell, input, mask, prepared, breakEven);
+    const isChosen = choice.kind === 'offer' && cell === choice.offer.rateHundredths;
+    const amountAtCell = isChosen ? choice.offer.amountCents : amountAt(place, cell);
+    const amountCents = isJoint ? amountAtCell : null;
+    const breakEven = amountCents === null ? largestBreakEven : breakEvenOf(place, amountCents, cell);
+    const candidate = priceCandidate(cell, amountCents, input, mask, prepared, breakEven);
     const outside = cell < mask.lowRate || cell > mask.highRate;
-    if (choice.kind === 'offer' && cell === choice.offer.rateHundredths) stack = candidate.stack;
+    if (isChosen) stack = candidate.stack;
     rates.push({
       rateHundredths: cell,
       winProbability: input.curve.win[cell]!,

@@ -1,5 +1,6 @@
 /** The mask: which rates, amounts and instalments a bid for one request may have. Rates are cells of the grid. */
 import { type AmountCents, type Day, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
+import type { AmountSearch } from '../domain/offer.ts';
 import type { Economics, Limits, Strategy } from '../domain/policy.ts';
 import type { RateTables } from './terms.ts';
 import type { WinCurve } from './win-curve.ts';
@@ -19,6 +20,11 @@ export type ChoiceInput = {
   curve: WinCurve;
   /** λ: cents of value that one cent of released amount costs elsewhere; 0 without a budget. */
   shadowPricePerCent: number;
+  /**
+   * How the amount is chosen: together with rate and term, or as the largest that fits, which is how decisions were made whose
+   * record does not say. Absent: together.
+   */
+  amounts?: AmountSearch;
 };
 
 /** Why pricing does not bid. */

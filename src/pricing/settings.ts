@@ -16,6 +16,11 @@ export type PricingSettings = {
    * them; ascending in months. Empty: one rate for all maturities.
    */
   fundingCurve: readonly { months: number; spreadPercent: number }[];
+  /**
+   * How the monthly probability of early settlement changes with the months since release: factors on the economics' own, linear
+   * between the points and flat beyond them; ascending in months. Absent or empty: the same in all months.
+   */
+  earlySettlementProfile?: readonly { months: number; factor: number }[];
   /** What a guarantee pledges: 10 % of the FGTS balance and the whole termination fine. */
   guaranteePledge: { fgtsBalanceShare: number; terminationFineShare: number };
   /** Premium financed with every loan and paid on to the insurer. */

@@ -77,6 +77,20 @@ function createCache<T>(limit: number): (key: string, make: () => T) => T {
   };
 }
 
+/** All that a table of values is made from beside term and settings. */
+function valueKey({
+  fundingAnnualPercent,
+  separationMonthly,
+  neverStartedShare,
+  earlySettlementMonthly = 0,
+  spreadTaxPercent = 0,
+  capitalChargeAnnualPercent = 0,
+  recoveryDelayMonths = 0,
+}: Economics): string {
+  const links = `${fundingAnnualPercent}/${separationMonthly}/${neverStartedShare}`;
+  return `${links}/${earlySettlementMonthly}/${spreadTaxPercent}/${capitalChargeAnnualPercent}/${recoveryDelayMonths}`;
+}
+
 /** `limit` tables of each kind are kept; one has at most 8 kB, a term that is asked for on one day needs two. */
 export function createRateTables(settings: PricingSettings, limit: number): RateTables {
   const termTables = createCache<TermTable>(limit);
@@ -86,13 +100,20 @@ export function createRateTables(settings: PricingSettings, limit: number): Rate
     termTables(`${releaseDay}/${installments}`, () =>
       buildTermTable(payrollDueDays(releaseDay, installments, settings.payrollCalendar), settings),
     );
+  let lastEconomics: Economics | null = null;
+  let lastKey = '';
   return {
     settings,
     terms,
     values: (releaseDay, installments, economics) => {
-      const { fundingAnnualPercent, separationMonthly, neverStartedShare } = economics;
-      const key = `${releaseDay}/${installments}/${fundingAnnualPercent}/${separationMonthly}/${neverStartedShare}`;
-      return valueTables(key, () => buildValueTable(terms(releaseDay, installments), economics, settings));
+      // One choice asks for many terms under the same economics.
+      if (economics !== lastEconomics) {
+        lastEconomics = economics;
+        lastKey = valueKey(economics);
+      }
+      return valueTables(`${releaseDay}/${lastKey}/${installments}`, () =>
+        buildValueTable(terms(releaseDay, installments), economics, settings),
+      );
     },
     acceptance: (economics) => {
       const { acceptanceCeiling, acceptanceMidpointPercent, acceptanceSlope } = economics;

@@ -4,8 +4,11 @@
  *
  * Model: the link survives to due day d with probability `(1 − neverStarted) · (1 − separation)^(12·d/365)`. While it
  * does, instalments come. At the first due day it does not reach, what was outstanding after the last instalment comes
- * back but for the loss given separation, which a guarantee lessens as far as it covers the loan. All of it is discounted
- * under the funding curve.
+ * back, later by the delay of recovery, but for the loss given separation, which a guarantee lessens as far as it covers
+ * the loan. Whoever settles early between two due days pays, on the later one, its instalment and the balance after it,
+ * which is the present value of the rest at the contract's rate. All of it is discounted under the funding curve. Taxes
+ * take their percent of the present value of what comes in before losses, less what was lent; capital is charged on what
+ * is expected to be outstanding.
  */
 import { cellCount } from '../domain/glossary.ts';
 import type { Economics } from '../domain/policy.ts';
@@ -14,57 +17,199 @@ import type { PricingSettings } from './settings.ts';
 import type { WinCurve } from './win-curve.ts';
 
 export type ValueTable = {
-  /** Present value of one unit at every due day, certain and with survival. */
+  /** Present value of one unit at every due day: certain, and as long as the link lives. */
   certain: number;
   surviving: number;
-  /** By rate: present value of what is outstanding when the link ends, for one unit financed. */
+  /** As `surviving`, for those who have not settled. */
+  unsettled: number;
+  /** By rate, for one unit financed: present value of what is outstanding when the link ends; the same with nobody settling. */
   exposed: Float64Array;
+  exposedUnsettled: Float64Array;
+  /** `exposed` discounted to the day on which recoveries come in. */
+  recovered: Float64Array;
+  /** Present value of the balances paid by those who settle early. */
+  settled: Float64Array;
+  /** Outstanding times years, discounted. */
+  carried: Float64Array;
+  /**
+   * Pairs for the joint search, in one piece, since it looks at many tables: V of one unit financed before losses, commission
+   * and fixed costs, and what a loss share of 1 costs of it. From `stridesFrom` on by stride of the rates, the highest and the
+   * lowest; from `stepsFrom` on by step; from `cellsFrom` on by rate.
+   */
+  pairs: Float64Array;
 };
 
-type FundingCurve = PricingSettings['fundingCurve'];
+/** Rates that the joint search bounds together: first so many, and where those may hold the best, so many of them. */
+export const rateStride = 16;
+export const rateStep = 4;
+
+const strideCount = Math.ceil(cellCount / rateStride);
+const stepCount = Math.ceil(cellCount / rateStep);
+export const stridesFrom = 0;
+export const stepsFrom = 2 * strideCount;
+export const cellsFrom = stepsFrom + 2 * stepCount;
+
+function emptyPairs(): Float64Array {
+  const pairs = new Float64Array(cellsFrom + 2 * cellCount);
+  for (let place = 0; place < cellsFrom; place += 2) {
+    pairs[place] = Number.NEGATIVE_INFINITY;
+    pairs[place + 1] = Number.POSITIVE_INFINITY;
+  }
+  return pairs;
+}
+
+function widen(pairs: Float64Array, place: number, net: number, lossy: number): void {
+  if (net > pairs[place]!) pairs[place] = net;
+  if (lossy < pairs[place + 1]!) pairs[place + 1] = lossy;
+}
+
+type SpreadPoint = { months: number };
 
 const daysAMonth = 365 / 12;
 
-/** Percentage points on top of the funding rate for money that comes back on this day. */
-function fundingSpread(day: number, curve: FundingCurve): number {
-  const months = day / daysAMonth;
-  const next = curve.findIndex((point) => point.months >= months);
-  if (next <= 0) return (next < 0 ? curve.at(-1)?.spreadPercent : curve[0]!.spreadPercent) ?? 0;
-  const [low, high] = [curve[next - 1]!, curve[next]!];
+/** Of what is off; never written. */
+const zeros = new Float64Array(cellCount);
+
+/** Linear between the points, flat beyond them; `none` without any. */
+function atMonth<Point extends SpreadPoint>(
+  months: number,
+  points: readonly Point[],
+  read: (point: Point) => number,
+  none: number,
+): number {
+  const next = points.findIndex((point) => point.months >= months);
+  if (next <= 0) {
+    const edge = next < 0 ? points.at(-1) : points[0];
+    return edge === undefined ? none : read(edge);
+  }
+  const [low, high] = [points[next - 1]!, points[next]!];
   const share = (months - low.months) / (high.months - low.months);
-  return low.spreadPercent + share * (high.spreadPercent - low.spreadPercent);
+  return read(low) + share * (read(high) - read(low));
 }
 
-type Hazard = Pick<Economics, 'fundingAnnualPercent' | 'separationMonthly' | 'neverStartedShare'>;
+/** What a table of values depends on beside the term and the settings. */
+type Hazard = Pick<
+  Economics,
+  | 'fundingAnnualPercent'
+  | 'separationMonthly'
+  | 'neverStartedShare'
+  | 'earlySettlementMonthly'
+  | 'spreadTaxPercent'
+  | 'capitalChargeAnnualPercent'
+  | 'recoveryDelayMonths'
+>;
+
+type ValueSettings = Pick<PricingSettings, 'dayCount' | 'fundingCurve' | 'earlySettlementProfile'>;
+
+/** Probability that a loan which runs at one day has not been settled by the other; steps of a month at most. */
+function unsettledShare(
+  fromDay: number,
+  toDay: number,
+  monthly: number,
+  profile: ValueSettings['earlySettlementProfile'],
+) {
+  if (monthly === 0) return 1;
+  let log = 0;
+  for (let day = fromDay; day < toDay; ) {
+    const next = Math.min(toDay, day + daysAMonth);
+    const factor = atMonth((day + next) / 2 / daysAMonth, profile ?? [], (point) => point.factor, 1);
+    log += Math.log1p(-Math.min(0.999, monthly * factor)) * ((next - day) / daysAMonth);
+    day = next;
+  }
+  return Math.exp(log);
+}
 
 /** `annuity` by rate cell as in the term's own table. */
 export function buildValueTable(
   term: { dueDays: readonly number[]; annuity: Float64Array },
   hazard: Hazard,
-  { dayCount, fundingCurve }: Pick<PricingSettings, 'dayCount' | 'fundingCurve'>,
+  { dayCount, fundingCurve, earlySettlementProfile }: ValueSettings,
 ): ValueTable {
   const { dueDays, annuity } = term;
+  const { earlySettlementMonthly = 0, spreadTaxPercent = 0 } = hazard;
+  const { capitalChargeAnnualPercent = 0, recoveryDelayMonths = 0 } = hazard;
   const logSurvival = (Math.log1p(-hazard.separationMonthly) * 12) / 365;
-  const endsDiscounted = new Float64Array(dueDays.length);
-  const table: ValueTable = { certain: 0, surviving: 0, exposed: new Float64Array(cellCount) };
+  const count = dueDays.length;
+  const ends = new Float64Array(count);
+  const endsUnsettled = new Float64Array(count);
+  const endsDelayed = new Float64Array(count);
+  const settles = new Float64Array(count);
+  const carries = new Float64Array(count);
+  const discountAt = (day: number) => {
+    const spread = atMonth(day / daysAMonth, fundingCurve, (point) => point.spreadPercent, 0);
+    return (1 + (hazard.fundingAnnualPercent + spread) / 100) ** (-day / 365);
+  };
+  const [settling, delayed, charged] = [
+    earlySettlementMonthly > 0,
+    recoveryDelayMonths > 0,
+    capitalChargeAnnualPercent > 0,
+  ];
+  const make = () => new Float64Array(cellCount);
+  const exposed = make();
+  const table: ValueTable = {
+    certain: 0,
+    surviving: 0,
+    unsettled: 0,
+    exposed,
+    exposedUnsettled: settling ? make() : exposed,
+    recovered: delayed ? make() : exposed,
+    settled: settling ? make() : zeros,
+    carried: charged ? make() : zeros,
+    pairs: emptyPairs(),
+  };
   let before = 1;
+  let running = 1;
+  let dayBefore = 0;
   for (const [index, day] of dueDays.entries()) {
-    const fundingPercent = hazard.fundingAnnualPercent + fundingSpread(day, fundingCurve);
-    const discount = (1 + fundingPercent / 100) ** (-day / 365);
+    const discount = discountAt(day);
     const survival = (1 - hazard.neverStartedShare) * Math.exp(logSurvival * day);
+    const ended = (before - survival) * discount;
     table.certain += discount;
     table.surviving += survival * discount;
-    endsDiscounted[index] = (before - survival) * discount;
+    table.unsettled += survival * discount * running;
+    endsUnsettled[index] = ended;
+    ends[index] = ended * running;
+    if (delayed)
+      endsDelayed[index] = (before - survival) * running * discountAt(day + recoveryDelayMonths * daysAMonth);
+    if (charged) carries[index] = before * running * ((day - dayBefore) / 365) * discount;
+    const left = running * unsettledShare(dayBefore, day, earlySettlementMonthly, earlySettlementProfile);
+    settles[index] = survival * discount * (running - left);
+    running = left;
     before = survival;
+    dayBefore = day;
   }
+  const kept = 1 - spreadTaxPercent / 100;
   forEachRate(dueDays, dayCount, (cell, factors) => {
     let tail = 0;
-    let exposed = 0;
-    for (let index = dueDays.length - 1; index >= 0; index -= 1) {
+    let sum = 0;
+    let sumUnsettled = 0;
+    let sumDelayed = 0;
+    let sumSettled = 0;
+    let sumCarried = 0;
+    for (let index = count - 1; index >= 0; index -= 1) {
+      // What is outstanding after this due day, and before it, in instalments.
+      if (settling) sumSettled += (settles[index]! * tail) / factors[index]!;
       tail += factors[index]!;
-      exposed += (endsDiscounted[index]! * tail) / (index === 0 ? 1 : factors[index - 1]!);
+      const scale = index === 0 ? 1 : factors[index - 1]!;
+      sum += (ends[index]! * tail) / scale;
+      if (settling) sumUnsettled += (endsUnsettled[index]! * tail) / scale;
+      if (delayed) sumDelayed += (endsDelayed[index]! * tail) / scale;
+      if (charged) sumCarried += (carries[index]! * tail) / scale;
     }
-    table.exposed[cell] = exposed / annuity[cell]!;
+    const unit = annuity[cell]!;
+    table.exposed[cell] = sum / unit;
+    if (settling) table.exposedUnsettled[cell] = sumUnsettled / unit;
+    if (settling) table.settled[cell] = sumSettled / unit;
+    if (delayed) table.recovered[cell] = sumDelayed / unit;
+    if (charged) table.carried[cell] = sumCarried / unit;
+    const spread = table.unsettled / unit + table.exposed[cell]! + table.settled[cell]! - 1;
+    const late = table.exposed[cell]! - table.recovered[cell]!;
+    const net = spread * kept - late - (capitalChargeAnnualPercent / 100) * table.carried[cell]!;
+    const lossy = table.recovered[cell]!;
+    table.pairs[cellsFrom + 2 * cell] = net;
+    table.pairs[cellsFrom + 2 * cell + 1] = lossy;
+    widen(table.pairs, stridesFrom + 2 * Math.floor(cell / rateStride), net, lossy);
+    widen(table.pairs, stepsFrom + 2 * Math.floor(cell / rateStep), net, lossy);
   });
   return table;
 }
@@ -99,8 +244,12 @@ type CostRowName =
   | 'interest'
   | 'funding'
   | 'early-end'
+  | 'early-settlement'
   | 'expected-loss'
   | 'selection'
+  | 'recovery-delay'
+  | 'spread-tax'
+  | 'capital'
   | 'commission'
   | 'contract-cost'
   | 'not-won'
@@ -137,21 +286,44 @@ function wholeCents(cents: number): number {
   return Math.round(cents) + 0;
 }
 
-/** Builds the rows from interest down to expected profit. `early-end` is the interest that ended links no longer bring. */
+/**
+ * Builds the rows from interest down to expected profit. `early-end` is the interest that ended links no longer bring,
+ * `early-settlement` what those who settle no longer bring. What is off in the economics has no row.
+ */
 export function costStack(input: StackInput): CostStack {
   const { loan, cell, values, economics, acceptance } = input;
+  const { earlySettlementMonthly = 0, spreadTaxPercent = 0 } = economics;
+  const { capitalChargeAnnualPercent = 0, recoveryDelayMonths = 0 } = economics;
+  const { installmentCents, financedCents } = loan;
   const win = input.curve.win[cell]!;
-  const exposed = loan.financedCents * values.exposed[cell]!;
-  const loss = exposed * lossShare(economics, input.pledgedCents, loan.financedCents);
+  const exposed = financedCents * values.exposed[cell]!;
+  const exposedUnsettled = financedCents * values.exposedUnsettled[cell]!;
+  const share = lossShare(economics, input.pledgedCents, financedCents);
+  const loss = exposed * share;
+  const multiplier = lossMultiplier(cell, input.curve, economics);
   const amounts: [CostRowName, number][] = [
-    ['interest', loan.installmentCents * loan.installments - loan.financedCents],
-    ['funding', -loan.installmentCents * (loan.installments - values.certain)],
-    ['early-end', exposed - loan.installmentCents * (values.certain - values.surviving)],
-    ['expected-loss', -loss],
-    ['selection', -loss * (lossMultiplier(cell, input.curve, economics) - 1)],
+    ['interest', installmentCents * loan.installments - financedCents],
+    ['funding', -installmentCents * (loan.installments - values.certain)],
+    ['early-end', exposedUnsettled - installmentCents * (values.certain - values.surviving)],
+  ];
+  if (earlySettlementMonthly > 0) {
+    const balances = financedCents * values.settled[cell]! + exposed - exposedUnsettled;
+    amounts.push(['early-settlement', balances - installmentCents * (values.surviving - values.unsettled)]);
+  }
+  const spread = amounts.reduce((sum, [, amount]) => sum + amount, 0);
+  amounts.push(['expected-loss', -loss], ['selection', -loss * (multiplier - 1)]);
+  if (recoveryDelayMonths > 0) {
+    const late = exposed - financedCents * values.recovered[cell]!;
+    amounts.push(['recovery-delay', -late * (1 - share * multiplier)]);
+  }
+  if (spreadTaxPercent > 0) amounts.push(['spread-tax', (-spreadTaxPercent / 100) * spread]);
+  if (capitalChargeAnnualPercent > 0) {
+    amounts.push(['capital', (-capitalChargeAnnualPercent / 100) * financedCents * values.carried[cell]!]);
+  }
+  amounts.push(
     ['commission', (-economics.commissionPercent / 100) * loan.releasedCents],
     ['contract-cost', -economics.contractCostCents],
-  ];
+  );
   const valueIfReleased = amounts.reduce((sum, [, amount]) => sum + amount, 0);
   amounts.push(
     ['not-won', -(1 - win) * valueIfReleased],

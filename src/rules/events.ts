@@ -72,6 +72,24 @@ export const economicsParameters: Readonly<Record<string, Parameter<keyof Econom
   acceptanceTermElasticity: weight('acceptanceTermElasticity'),
   selectionWinWeight: weight('selectionWin'),
   selectionRateWeight: weight('selectionRate'),
+  earlySettlementMonthlyShare: parameter(
+    'earlySettlementMonthly',
+    1,
+    'share of running loans a month, 0.02 is 2 %',
+    0,
+    0.5,
+    null,
+  ),
+  spreadTaxPercent: parameter('spreadTaxPercent', 1, '% of interest less funding', 0, 50, null),
+  capitalChargeAnnualPercent: parameter(
+    'capitalChargeAnnualPercent',
+    1,
+    '% a year of what is outstanding',
+    0,
+    30,
+    null,
+  ),
+  recoveryDelayMonths: parameter('recoveryDelayMonths', 1, 'months', 0, 60, null),
 };
 
 /** At least one of the parameters, each in its range, in the units of the domain. */

@@ -8,6 +8,7 @@ import type { Claimed } from '../../src/domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../../src/domain/request.ts';
 import { createRateTables } from '../../src/pricing/terms.ts';
 import { buildWinCurve, encodeWinCurve } from '../../src/pricing/win-curve.ts';
+import { compileRuleSet } from '../../src/rules/rule-set.ts';
 import { encodeBid } from '../../src/wire/bid.ts';
 import { at, sampleLink, sampleRequest } from '../rules/sample-request.ts';
 import { configOf, shippedPolicy } from './house.ts';
@@ -231,4 +232,69 @@ test('a decision of a version that rounded by row is made again to the same byte
   };
   const replay = replayDecision({ request: sampleRequest, trace: record.trace, contents, encodeBid: bytes });
   assert.deepEqual(differencesOf(replay, record), []);
+});
+
+const onlyRule = {
+  name: 'Terms',
+  description: 'At most 96 instalments.',
+  owner: 'credit-risk',
+  conditions: { all: [{ fact: 'desk.always', operator: 'equal', value: true }] },
+  event: { type: 'limit', params: { maxInstallments: 96 } },
+};
+
+test('a decision that does not say how its amount was chosen is made again with the largest that fits', () => {
+  const bytes = (requestId: string, offer: Claimed['offer']) =>
+    encodeBid({ requestId, offer, contacts: config.contacts });
+  // The guarantee covers so little that losses beyond it make the largest amount worth less.
+  const economics = {
+    ...config.economics,
+    separationMonthly: 0.09,
+    guaranteeRecovery: 0.16,
+    acceptanceMidpointPercent: 4,
+  };
+  const bare = compileRuleSet([
+    { path: 'codes.json', text: '{"codes":{}}' },
+    { path: 'rules.json', text: JSON.stringify({ rules: [onlyRule] }) },
+  ]);
+  assert(bare.kind !== 'refused');
+  const own = { ...policy, economics, ruleSet: bare.ruleSet };
+  const pledged = { ...sampleRequest.guarantee, present: true, fgtsBalanceCents: 0, terminationFineCents: 200_000 };
+  const request = { ...sampleRequest, guarantee: pledged };
+  const decided = (amounts: 'joint' | 'largest') =>
+    offered(
+      checkCaps(
+        draftOffer({
+          assessment: assess(request, { link: sampleLink, ledger: undefined }, own, at),
+          policy: own,
+          settings,
+          curve,
+          trial: curve.trial,
+          operatorCaps: {},
+          shadowPricePerCent: 0,
+          shadowPriceVersion: null,
+          acceptance: null,
+          tailoring: null,
+          amounts,
+        }),
+        new Map(),
+      ),
+    );
+  const stored = JSON.stringify({ ...JSON.parse(config.settings.content), economics });
+  const contents = { ruleSet: own.ruleSet.source, settings: stored, curve: encodeWinCurve(curve), shapes: null };
+  const [joint, largest] = [decided('joint'), decided('largest')];
+  assert.equal(joint.trace.amounts, 'joint');
+  assert(!('amounts' in largest.trace));
+  assert(joint.offer.amountCents < largest.offer.amountCents);
+  for (const draft of [joint, largest]) {
+    const record: Claimed = JSON.parse(
+      JSON.stringify({
+        ...{ kind: 'claimed', requestId: request.requestId, at, claimId: 'a:1', instance: 'a' },
+        ...{ body: bytes(request.requestId, draft.offer), offer: draft.offer, trace: draft.trace },
+      }),
+    );
+    const key = `settings of ${draft.offer.amountCents}`;
+    const trace = { ...record.trace, settingsHash: key };
+    const replay = replayDecision({ request, trace, contents, encodeBid: bytes });
+    assert.deepEqual(differencesOf(replay, { ...record, trace }), []);
+  }
 });

@@ -1,7 +1,8 @@
 /**
  * The clairvoyant: the best fixed rule for someone who knows how rivals are distributed in each segment and regime, how
  * workers choose and what defaults, on the same requests and inside the same limits. It does not know the single draws.
- * Its score, like the desk's, is expected value given the published bids.
+ * Its score, like the desk's, is expected value given the published bids. It tries every rate with every term allowed, and
+ * amounts from the least to the largest that fits; the best of those it computes exactly, moving the amount by the cent.
  */
 import {
   type AmountCents,
@@ -24,6 +25,8 @@ export type ClairvoyantSettings = Pick<AuditSettings, 'limitsOf'> & {
   minAmountShare: number;
   /** Left free of the usable margin. */
   marginBufferCents: AmountCents;
+  /** Longest term of the programme. */
+  maxInstallments: number;
   /** Passes with these codes are the desk's own doing: the clairvoyant may bid there. All others are rules for both. */
   countedPassCodes: readonly string[];
 };
@@ -31,6 +34,7 @@ export type ClairvoyantSettings = Pick<AuditSettings, 'limitsOf'> & {
 export const defaultClairvoyant: Omit<ClairvoyantSettings, 'limitsOf'> = {
   minAmountShare: 0.5,
   marginBufferCents: 1,
+  maxInstallments: 96,
   countedPassCodes: [
     'auction-ended',
     'deadline',
@@ -49,8 +53,10 @@ type ClairvoyantScore = { surplusCents: number; requests: number; bids: number }
 const rateStep = 5;
 /** IOF on top of the amount, about: enough to choose the finalists. */
 const typicalGrossUp = 1.03;
-/** Best cells of the approximation, each computed exactly before one is chosen. */
+/** Best of the approximation, each computed exactly before one is chosen. */
 const finalists = 4;
+/** Amounts tried at each rate and term where a guarantee covers part of the loan. */
+const amountsTried = 20;
 
 /** What one cent lent is worth at each rate, before guarantee and selection: a loan is as good as linear in its amount. */
 type UnitLoan = { installment: Float64Array; worth: Float64Array; loss: Float64Array };
@@ -58,6 +64,8 @@ type UnitLoan = { installment: Float64Array; worth: Float64Array; loss: Float64A
 type Market = { rival: BestRival; win: Float64Array; lossMultiplier: Float64Array };
 
 type Bounds = {
+  /** Terms that may be offered. */
+  installments: readonly number[];
   lowRate: RateHundredths;
   highRate: RateHundredths;
   fullCents: number;
@@ -88,10 +96,11 @@ export function clairvoyantSurplus(run: Run, truth: Truth, settings: Clairvoyant
     if (bounds === null) continue;
     const place = segmentKey(request.segment);
     const market = kept(markets, `${place}/${request.regime}`, () => marketOf(truth, request));
-    const unit = kept(unitLoans, `${place}/${request.installments}/${request.releasedOn}`, () => {
-      return unitLoanOf(truth.world, request, market.rival);
-    });
-    const chosen = chooseRate(truth, request, bounds, market, unit, likings);
+    const unitOf = (installments: number) =>
+      kept(unitLoans, `${place}/${installments}/${request.releasedOn}`, () => {
+        return unitLoanOf(truth.world, { ...request, installments }, market.rival);
+      });
+    const chosen = choose(truth, request, bounds, market, unitOf, likings);
     if (chosen === null) continue;
     score.bids += 1;
     score.surplusCents += winAgainst(publishedRivals(known), chosen.rateHundredths) * chosen.wonCents - bidCostCents;
@@ -179,10 +188,16 @@ function fillBetween(cells: Float64Array, from: number, to: number): void {
 /** Null: the limits leave nothing to offer. */
 function boundsOf(request: EmittedRequest, limits: Limits, settings: ClairvoyantSettings): Bounds | null {
   const { amountCents, installments, marginCents } = request;
-  if (installments < (limits.minInstallments ?? 0)) return null;
-  if (installments > (limits.maxInstallments ?? Number.POSITIVE_INFINITY)) return null;
+  const change = limits.maxTermChange ?? 0;
+  const fewest = Math.max(1, limits.minInstallments ?? 1, installments - change);
+  const most = Math.min(
+    settings.maxInstallments,
+    limits.maxInstallments ?? settings.maxInstallments,
+    installments + change,
+  );
   const usable = Math.floor(marginCents * (limits.maxMarginShare ?? 1) + 1e-6) - settings.marginBufferCents;
   const bounds = {
+    installments: Array.from({ length: Math.max(0, most - fewest + 1) }, (_, index) => fewest + index),
     lowRate: Math.max(minRateHundredths, limits.minRateHundredths ?? minRateHundredths),
     highRate: Math.min(maxRateHundredths, limits.maxRateHundredths ?? maxRateHundredths),
     fullCents: Math.min(amountCents, limits.maxAmountCents ?? amountCents),
@@ -191,63 +206,134 @@ function boundsOf(request: EmittedRequest, limits: Limits, settings: Clairvoyant
     leastInstallmentCents: limits.minInstallmentCents ?? 0,
     leastValueCents: limits.minProfitCents ?? Number.NEGATIVE_INFINITY,
   };
-  return bounds.fullCents < bounds.leastCents || bounds.usableCents < 1 ? null : bounds;
+  const { fullCents, leastCents, usableCents } = bounds;
+  return fullCents < leastCents || usableCents < 1 || bounds.installments.length === 0 ? null : bounds;
 }
 
 type Chosen = { rateHundredths: RateHundredths; wonCents: number };
 
-function chooseRate(
+/** What is tried: a term, a rate and an amount, and what it would earn by the approximation. */
+type Trial = { installments: number; rate: number; amountCents: number; worth: number };
+
+function choose(
   truth: Truth,
   request: EmittedRequest,
   bounds: Bounds,
   market: Market,
-  unit: UnitLoan,
+  unitOf: (installments: number) => UnitLoan,
   likings: Float64Array,
 ): Chosen | null {
-  const { economics, acceptance } = truth.world;
-  const best: { rate: number; worth: number }[] = [];
-  for (let rate = bounds.lowRate; rate <= bounds.highRate; rate += 1) {
-    const amountCents = Math.min(bounds.fullCents, bounds.usableCents / unit.installment[rate]!);
-    if (amountCents < bounds.leastCents) break;
-    const share = Math.min(1, amountCents / request.amountCents);
-    const taken = share === 1 ? likings[rate]! : likings[rate]! * share ** acceptance.amountElasticity;
-    const recovered = guaranteedShare(truth.world, request.guarantee, amountCents * typicalGrossUp);
-    const lost = Math.max(0, 1 - recovered / economics.lossGivenSeparation);
-    const perCent = unit.worth[rate]! - unit.loss[rate]! * lost * market.lossMultiplier[rate]!;
-    const worth = market.win[rate]! * taken * (amountCents * perCent - economics.contractCostCents);
-    if (worth <= 0 || (best.length === finalists && worth <= best.at(-1)!.worth)) continue;
-    if (best.length === finalists) best.pop();
-    best.push({ rate, worth });
-    best.sort((left, right) => right.worth - left.worth);
+  const best: Trial[] = [];
+  for (const installments of bounds.installments) {
+    const unit = unitOf(installments);
+    for (let rate = bounds.lowRate; rate <= bounds.highRate; rate += 1) {
+      // Without any loss, cost or dislike it would not be among the best.
+      const ceiling = market.win[rate]! * likings[rate]! * bounds.fullCents * unit.worth[rate]!;
+      if (ceiling <= (best.length === finalists ? best.at(-1)!.worth : 0)) continue;
+      const trial = bestTrial(truth, request, bounds, market, { installments, unit, rate, liked: likings[rate]! });
+      if (trial === null || (best.length === finalists && trial.worth <= best.at(-1)!.worth)) continue;
+      if (best.length === finalists) best.pop();
+      best.push(trial);
+      best.sort((left, right) => right.worth - left.worth);
+    }
   }
-  let chosen: Chosen | null = null;
-  let most = economics.bidCostCents;
-  for (const { rate } of best) {
-    const wonCents = exactWorth(truth, request, bounds, unit, rate);
-    if (wonCents === null || market.win[rate]! * wonCents <= most) continue;
-    most = market.win[rate]! * wonCents;
-    chosen = { rateHundredths: rate, wonCents };
+  let chosen: Trial | null = null;
+  let wonCents = 0;
+  let most = truth.world.economics.bidCostCents;
+  for (const trial of best) {
+    const exact = exactWorth(truth, request, bounds, unitOf(trial.installments), trial);
+    if (exact === null || market.win[trial.rate]! * exact.wonCents <= most) continue;
+    wonCents = exact.wonCents;
+    most = market.win[trial.rate]! * wonCents;
+    chosen = { ...trial, amountCents: exact.amountCents };
   }
-  return chosen;
+  if (chosen === null) return null;
+  if (isAmountOpen(request)) wonCents = refined(truth, request, bounds, chosen, wonCents);
+  return { rateHundredths: chosen.rate, wonCents };
 }
 
-/** With the largest amount whose instalment, rounded to the cent, fits. Null when none that is worth offering does. */
+/** Without a guarantee worth is proportional to the amount but for a fixed cost, so the largest amount earns most. */
+function isAmountOpen({ guarantee }: EmittedRequest): boolean {
+  return guarantee !== null;
+}
+
+/** The best amount at one rate and term; null where none earns anything. */
+function bestTrial(
+  { world }: Truth,
+  request: EmittedRequest,
+  bounds: Bounds,
+  market: Market,
+  at: { installments: number; unit: UnitLoan; rate: number; liked: number },
+): Trial | null {
+  const { unit, rate, installments } = at;
+  const { economics, acceptance } = world;
+  const perCent = unit.installment[rate]!;
+  const most = Math.min(bounds.fullCents, bounds.usableCents / perCent);
+  const least = Math.max(bounds.leastCents, bounds.leastInstallmentCents / perCent);
+  if (most < least) return null;
+  const stretch = Math.abs(Math.log(installments / request.installments));
+  const taken = market.win[rate]! * at.liked * Math.exp(-acceptance.termElasticity * stretch);
+  const lossCents = unit.loss[rate]! * market.lossMultiplier[rate]!;
+  let best: Trial | null = null;
+  const steps = isAmountOpen(request) ? amountsTried : 0;
+  for (let step = 0; step <= steps; step += 1) {
+    const amountCents = most - (steps === 0 ? 0 : ((most - least) * step) / steps);
+    const recovered = guaranteedShare(world, request.guarantee, amountCents * typicalGrossUp);
+    const lost = Math.max(0, 1 - recovered / economics.lossGivenSeparation);
+    const value = amountCents * (unit.worth[rate]! - lossCents * lost) - economics.contractCostCents;
+    const ceiling = taken * value;
+    if (ceiling <= (best?.worth ?? 0)) continue;
+    const worth = ceiling * Math.min(1, amountCents / request.amountCents) ** acceptance.amountElasticity;
+    if (worth > (best?.worth ?? 0)) best = { installments, rate, amountCents, worth };
+  }
+  return best;
+}
+
+/** `acceptance · value` of exactly this; null where it is outside the bounds. */
+function wonBy(
+  truth: Truth,
+  request: EmittedRequest,
+  bounds: Bounds,
+  { rate, installments, amountCents }: Omit<Trial, 'worth'>,
+): number | null {
+  if (amountCents < bounds.leastCents || amountCents > bounds.fullCents) return null;
+  const terms = { rateHundredths: rate, amountCents, installments };
+  const { installmentCents, valueCents, wonCents } = trueWorth(truth, request, terms);
+  const fits = installmentCents <= bounds.usableCents && installmentCents >= bounds.leastInstallmentCents;
+  return fits && valueCents >= bounds.leastValueCents ? wonCents : null;
+}
+
+/** The amount moved by up to some cents of instalment, so that the instalment rounded to the cent fits. */
 function exactWorth(
   truth: Truth,
   request: EmittedRequest,
   bounds: Bounds,
   unit: UnitLoan,
-  rateHundredths: number,
-): number | null {
-  let amountCents = Math.min(bounds.fullCents, Math.floor(bounds.usableCents / unit.installment[rateHundredths]!));
-  for (let round = 0; round < 4 && amountCents >= bounds.leastCents; round += 1) {
-    const terms = { rateHundredths, amountCents, installments: request.installments };
-    const { installmentCents, valueCents, wonCents } = trueWorth(truth, request, terms);
-    if (installmentCents <= bounds.usableCents) {
-      const allowed = installmentCents >= bounds.leastInstallmentCents && valueCents >= bounds.leastValueCents;
-      return allowed ? wonCents : null;
+  trial: Trial,
+): { amountCents: number; wonCents: number } | null {
+  const near = Math.floor(trial.amountCents);
+  const centOfInstallment = Math.ceil(1 / unit.installment[trial.rate]!);
+  for (let round = 0; round <= 4; round += 1) {
+    for (const amountCents of [near - round * centOfInstallment, near + 1 + round * centOfInstallment]) {
+      const wonCents = wonBy(truth, request, bounds, { ...trial, amountCents });
+      if (wonCents !== null) return { amountCents, wonCents };
     }
-    amountCents = Math.floor((amountCents * bounds.usableCents) / installmentCents) - round;
   }
   return null;
+}
+
+/** The amount moved by halving steps, down to a cent, where that earns more. */
+function refined(truth: Truth, request: EmittedRequest, bounds: Bounds, trial: Trial, wonCents: number): number {
+  let { amountCents } = trial;
+  let best = wonCents;
+  const first = Math.ceil((bounds.fullCents - bounds.leastCents) / amountsTried);
+  for (let step = first; step >= 1; step = Math.floor(step / 2)) {
+    for (const moved of [amountCents - step, amountCents + step]) {
+      const won = wonBy(truth, request, bounds, { ...trial, amountCents: moved });
+      if (won === null || won <= best) continue;
+      best = won;
+      amountCents = moved;
+    }
+  }
+  return best;
 }

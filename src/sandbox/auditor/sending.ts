@@ -69,9 +69,7 @@ function contractProblems(bid: BidBytes, arrivedAt: number, truth: EmittedReques
   }
   if (!Number.isInteger(amountCents) || amountCents <= 0) problems.push(`${amountCents} cents cannot be lent`);
   if (amountCents > truth.amountCents) problems.push(`${amountCents} cents offered, ${truth.amountCents} asked`);
-  if (installments !== truth.installments) {
-    problems.push(`${installments} instalments offered, ${truth.installments} asked`);
-  }
+  if (!Number.isInteger(installments) || installments < 1) problems.push(`${installments} instalments cannot be paid`);
   if (validUntil <= arrivedAt) problems.push('it was not valid any more when it arrived');
   if (validUntil > arrivedAt + settings.maxValidityMs) problems.push('it is valid for longer than the service allows');
   return problems;
@@ -83,9 +81,13 @@ function limitProblems(bid: BidBytes, truth: EmittedRequest, limits: LimitsOf): 
   const bounds = [
     ['rate', bid.rateHundredths, limits.minRateHundredths, limits.maxRateHundredths],
     ['amount', bid.amountCents, limits.minAmountCents, limits.maxAmountCents],
-    ['number of instalments', truth.installments, limits.minInstallments, limits.maxInstallments],
+    ['number of instalments', bid.installments, limits.minInstallments, limits.maxInstallments],
   ] as const;
-  return bounds.flatMap(([name, value, least, most]) => outside(name, value, least, most));
+  const problems = bounds.flatMap(([name, value, least, most]) => outside(name, value, least, most));
+  if (Math.abs(bid.installments - truth.installments) > (limits.maxTermChange ?? 0)) {
+    problems.push(`${bid.installments} instalments offered, ${truth.installments} asked`);
+  }
+  return problems;
 }
 
 function outside(name: string, value: number, least: number | null, most: number | null): string[] {
