@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { type AnchorPlace, anchorFileOf } from './adapters/embedded/anchor.ts';
 import { isHeld, tooLittleSpace } from './adapters/embedded/database.ts';
 import { quickCheck } from './adapters/embedded/quick-check.ts';
@@ -64,6 +64,7 @@ import { prepareCalendar } from './pricing/schedule.ts';
 import type { PricingSettings } from './pricing/settings.ts';
 import { readRegular } from './regular-files.ts';
 import { createRuleWatch } from './rule-watch.ts';
+import { type MarketName, marketNames } from './sandbox/market-names.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
 import { readOutcomeTable } from './wire/outcomes.ts';
 import { keepUnread } from './wire/webhook.ts';
@@ -577,9 +578,12 @@ async function run(options: { learning: boolean }): Promise<void> {
 }
 
 /** Sandbox and desk in one process, on a directory of its own that is gone afterwards. Resolves to the exit code. */
-async function demo(options: DemoOptions & { learning: boolean; rivals?: string }): Promise<number> {
+async function demo(
+  options: DemoOptions & { learning: boolean; rivals?: string; market: MarketName },
+): Promise<number> {
   // Loaded here: every other command would start later for them.
   const { judge, reportText } = await import('./cli/judge.ts');
+  const { marketRivals, worldOf } = await import('./sandbox/markets.ts');
   const { readRecordedRates, recordedRivals } = await import('./sandbox/rivals.ts');
   const { createSandbox } = await import('./sandbox/sandbox.ts');
   const { sandboxSettings } = await import('./sandbox/settings.ts');
@@ -587,13 +591,14 @@ async function demo(options: DemoOptions & { learning: boolean; rivals?: string 
   const directory = mkdtempSync(join(tmpdir(), 'lance-demo-'));
   const dataDir = join(directory, 'data');
   const token = randomUUID();
-  const settings = sandboxSettings({ auction: demoAuction, pace: demoPace });
-  const { seed, rivals } = options;
-  const recorded = rivals === undefined ? null : readRecordedRates(readRegular(rivals), rivals);
-  const sandbox = createSandbox({
-    ...{ settings, seed, clock },
-    ...(recorded === null ? {} : { rivals: recordedRivals(settings.world, seed, recorded, 'in-order') }),
-  });
+  const { seed, market, rivals: file } = options;
+  const settings = sandboxSettings({ auction: demoAuction, pace: demoPace, world: worldOf(market) });
+  const recorded = file === undefined ? null : readRecordedRates(readRegular(file), file);
+  const rivals =
+    recorded === null
+      ? marketRivals(market, settings.world, seed)
+      : recordedRivals(settings.world, seed, recorded, 'in-order');
+  const sandbox = createSandbox({ settings, seed, clock, rivals });
   const closing: (() => Promise<void>)[] = [sandbox.stop];
   try {
     const service = await sandbox.listen(0);
@@ -670,6 +675,9 @@ program
   .option('--json', 'end with one JSON object on standard output', false)
   .option('--no-learning', 'freeze the statistics')
   .option('--rivals <file>', 'rivals from a file of recorded auctions')
+  .addOption(
+    new Option('--market <name>', 'how rivals behave').choices(marketNames).default('segments').conflicts('rivals'),
+  )
   .action(async (options) => {
     process.exitCode = await demo(options);
   });

@@ -3,6 +3,7 @@ import { type Argument, type Command, Help, InvalidArgumentError, Option } from 
 import { phases } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { type BreakEven, breakEvenNames } from '../impact/learn.ts';
+import { marketNames } from '../sandbox/market-names.ts';
 import { withoutCpf } from '../wire/extra-facts.ts';
 import { verifyLog } from './audit.ts';
 import { exportAudit } from './audit-export.ts';
@@ -315,6 +316,7 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .option('--requests <n>', help.requests, read.count, 100)
     .option('--seed <s>', help.seed, '1')
     .option('--rivals <file>', help.rivals)
+    .addOption(new Option('--market <name>', help.market).choices(marketNames).default('segments').conflicts('rivals'))
     .option('--record <file>', help.record)
     .option('--settings <json>', help.settings)
     .option('--exit', help.exit, false)

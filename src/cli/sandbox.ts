@@ -4,8 +4,10 @@ import { connect } from 'node:net';
 import { Fault } from '../errors.ts';
 import { addressFault } from '../http/address.ts';
 import { parseJson } from '../rules/json.ts';
+import type { MarketName } from '../sandbox/market-names.ts';
+import { marketRivals, worldOf } from '../sandbox/markets.ts';
 import type { TestPerson } from '../sandbox/people.ts';
-import { modelRivals, readRecordedRates, recordedRivals } from '../sandbox/rivals.ts';
+import { readRecordedRates, recordedRivals } from '../sandbox/rivals.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { type SandboxSettings, sandboxSettings } from '../sandbox/settings.ts';
 import type { SandboxSummary } from '../sandbox/summary.ts';
@@ -20,6 +22,7 @@ export type SandboxCommand = {
   requests: number;
   seed: string;
   rivals: string | undefined;
+  market: MarketName;
   record: string | undefined;
   settings: string | undefined;
   /** End with the stream. */
@@ -31,7 +34,7 @@ const targetTimeoutMs = 60_000;
 const pollMs = 500;
 const shownPeople = 3;
 
-function readSettings(world: CommandWorld, text: string | undefined): SandboxSettings {
+function readSettings(world: CommandWorld, { settings: text, market }: SandboxCommand): SandboxSettings {
   let overrides: unknown = {};
   try {
     overrides = text === undefined ? {} : JSON.parse(text);
@@ -40,11 +43,19 @@ function readSettings(world: CommandWorld, text: string | undefined): SandboxSet
     const where = found.kind === 'malformed' ? found.text : '';
     throw new Fault('configuration-invalid', world.format.texts.sandbox.badSettings(where), cause);
   }
-  return sandboxSettings(overrides);
+  if (!isPlain(overrides)) return sandboxSettings(overrides);
+  // What is set by hand comes after what the market says.
+  const own = overrides.world;
+  const isWorld = own === undefined || isPlain(own);
+  return sandboxSettings(isWorld ? { ...overrides, world: { ...worldOf(market), ...own } } : overrides);
 }
 
-function rivalsOf(world: CommandWorld, file: string | undefined, settings: SandboxSettings, seed: string) {
-  if (file === undefined) return modelRivals(settings.world, seed);
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function rivalsOf(world: CommandWorld, { rivals: file, market, seed }: SandboxCommand, settings: SandboxSettings) {
+  if (file === undefined) return marketRivals(market, settings.world, seed);
   let text: string;
   try {
     text = world.readText(file);
@@ -149,7 +160,8 @@ function sayHow(
     terminal.say(texts.stream);
     terminal.say('');
     const { port } = new URL(url);
-    const settingsOption = isDefault ? '' : ` --settings '${command.settings}'`;
+    const marketOption = command.market === 'segments' ? '' : ` --market ${command.market}`;
+    const settingsOption = `${marketOption}${isDefault ? '' : ` --settings '${command.settings}'`}`;
     terminal.say(
       `  npm run lance -- sandbox --port ${port} --target http://127.0.0.1:8080/webhooks/${token} --requests ${command.requests}${settingsOption}`,
     );
@@ -214,7 +226,7 @@ async function stream(
 
 /** Up until a signal comes; with a target and `exit` until the stream has ended. */
 export async function runSandbox(world: CommandWorld, command: SandboxCommand): Promise<void> {
-  const settings = readSettings(world, command.settings);
+  const settings = readSettings(world, command);
   const { target, seed } = command;
   if (target !== undefined && !/^https?:\/\/[^/]+\/./.test(target)) {
     throw new Fault('configuration-invalid', `--target: ${world.format.texts.sandbox.badTarget}`);
@@ -223,7 +235,7 @@ export async function runSandbox(world: CommandWorld, command: SandboxCommand): 
     settings,
     seed,
     clock: world.clock,
-    rivals: rivalsOf(world, command.rivals, settings, seed),
+    rivals: rivalsOf(world, command, settings),
     ...(command.record === undefined ? {} : { recordFile: command.record }),
   });
   try {

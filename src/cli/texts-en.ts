@@ -65,6 +65,7 @@ export const en: Texts = {
     requests: 'how many requests to put to auction',
     seed: 'seed',
     rivals: 'rivals from a file of recorded auctions',
+    market: 'how rivals behave',
     record: 'write all that happens to this NDJSON file',
     settings: 'settings of the sandbox, as JSON',
     exit: 'with --target: end when the stream has ended',

@@ -67,6 +67,7 @@ export const pt = {
     requests: 'quantas solicitações levar a leilão',
     seed: 'semente',
     rivals: 'concorrentes de um arquivo de leilões gravados',
+    market: 'como os concorrentes se comportam',
     record: 'grava tudo o que acontece neste arquivo NDJSON',
     settings: 'ajustes do serviço simulado, em JSON',
     exit: 'com --target: encerrar quando o fluxo terminar',

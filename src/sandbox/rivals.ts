@@ -34,27 +34,31 @@ export type BestRival = {
 export type Rivals = {
   /** Bids on one request. `index` is its place in the run. */
   bidsOn: (index: number, segment: Segment, regime: number) => RivalBid[];
-  bestRival: (segment: Segment, regime: number) => BestRival;
+  /** `index` is the request's place, for markets where more than segment and regime counts. Equal distributions are one object. */
+  bestRival: (segment: Segment, regime: number, index?: number) => BestRival;
+  /** Hears the bids of an auction that has ended, best first; a `rival` of null is the partner's own. Absent: nobody listens. */
+  published?: (ranked: readonly { rival: string | null; rateHundredths: number }[]) => void;
 };
 
 const commonSteps = 15;
 const ownSteps = 31;
 
+/** Share of a standard normal below x (Abramowitz and Stegun 26.2.17; its error of 1e-7 is far below a hundredth of a percent). */
+export function normalBelow(x: number): number {
+  const t = 1 / (1 + 0.2316419 * Math.abs(x));
+  const poly = t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
+  const tail = (poly * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI);
+  return x > 0 ? 1 - tail : tail;
+}
+
 /** `steps` equally likely values of a standard normal: its quantiles at the middles of equal shares (bisected). */
 function normalSteps(steps: number): number[] {
-  const below = (x: number) => {
-    // Abramowitz and Stegun 26.2.17; 1e-7 is far below a hundredth of a percent here.
-    const t = 1 / (1 + 0.2316419 * Math.abs(x));
-    const poly = t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
-    const tail = (poly * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI);
-    return x > 0 ? 1 - tail : tail;
-  };
   return Array.from({ length: steps }, (_, step) => {
     let low = -6;
     let high = 6;
     for (let round = 0; round < 50; round += 1) {
       const middle = (low + high) / 2;
-      if (below(middle) < (step + 0.5) / steps) low = middle;
+      if (normalBelow(middle) < (step + 0.5) / steps) low = middle;
       else high = middle;
     }
     return (low + high) / 2;

@@ -43,6 +43,7 @@ export function createStage(options: {
     if (won !== null && event.kind === 'proposed' && won.errors.length === 0) {
       contracts.propose(event.bid, event.request, won.choice.accepted);
     }
+    if (event.kind === 'ended') for (const bids of event.ranked.values()) rivals.published?.(bids);
     if (event.kind === 'opened') unfinished += 1;
     else if (event.kind === 'ended') unfinished += winsOf(event.ranked) - 1;
     else if (!event.outside && (event.kind === 'proposed' || event.errors.length > 0)) unfinished -= 1;

@@ -20,13 +20,13 @@ function releasedOn(at: number): DayNumber {
 
 export function offerOn(
   rivals: Rivals,
-  request: Pick<EmittedRequest, 'segment' | 'regime' | 'installments' | 'guarantee'>,
+  request: Pick<EmittedRequest, 'segment' | 'regime' | 'installments' | 'guarantee' | 'index'>,
   requestedAmountCents: AmountCents,
   released: DayNumber,
   terms: OfferTerms,
 ): TrueOffer {
   const { rateHundredths, amountCents, installments } = terms;
-  const { segment, regime, guarantee } = request;
+  const { segment, regime, guarantee, index } = request;
   return {
     rateHundredths,
     amountCents,
@@ -36,7 +36,7 @@ export function offerOn(
     requestedAmountCents,
     requestedInstallments: request.installments,
     releasedOn: released,
-    rival: rivals.bestRival(segment, regime),
+    rival: rivals.bestRival(segment, regime, index),
   };
 }
 

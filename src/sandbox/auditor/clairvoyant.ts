@@ -83,7 +83,7 @@ function isConsidered({ truth, evidence, standing }: RequestCase, countedPassCod
 }
 
 export function clairvoyantSurplus(run: Run, truth: Truth, settings: ClairvoyantSettings): ClairvoyantScore {
-  const markets = new Map<string, Market>();
+  const markets = new Map<BestRival, Market>();
   const unitLoans = new Map<string, UnitLoan>();
   const likings = likingsOf(truth.world);
   const { bidCostCents } = truth.world.economics;
@@ -95,7 +95,8 @@ export function clairvoyantSurplus(run: Run, truth: Truth, settings: Clairvoyant
     const bounds = boundsOf(request, limitsFor(known, request, settings), settings);
     if (bounds === null) continue;
     const place = segmentKey(request.segment);
-    const market = kept(markets, `${place}/${request.regime}`, () => marketOf(truth, request));
+    const rival = truth.rivals.bestRival(request.segment, request.regime, request.index);
+    const market = kept(markets, rival, () => marketOf(truth.world, rival));
     const unitOf = (installments: number) =>
       kept(unitLoans, `${place}/${installments}/${request.releasedOn}`, () => {
         return unitLoanOf(truth.world, { ...request, installments }, market.rival);
@@ -108,7 +109,7 @@ export function clairvoyantSurplus(run: Run, truth: Truth, settings: Clairvoyant
   return score;
 }
 
-function kept<T>(known: Map<string, T>, key: string, make: () => T): T {
+function kept<K, T>(known: Map<K, T>, key: K, make: () => T): T {
   const found = known.get(key);
   if (found !== undefined) return found;
   const made = make();
@@ -129,8 +130,7 @@ function likingsOf(world: WorldSettings): Float64Array {
   );
 }
 
-function marketOf({ world, rivals }: Truth, { segment, regime }: EmittedRequest): Market {
-  const rival = rivals.bestRival(segment, regime);
+function marketOf(world: WorldSettings, rival: BestRival): Market {
   const win = new Float64Array(cellCount);
   let beaten = 0;
   for (let rate = cellCount - 1; rate >= 0; rate -= 1) {

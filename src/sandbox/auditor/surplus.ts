@@ -16,7 +16,7 @@ type Terms = { rateHundredths: number; amountCents: AmountCents; installments: n
 
 /** What winning with these terms is worth. */
 export function trueWorth({ world, rivals }: Truth, request: EmittedRequest, terms: Terms): TrueValue {
-  const { segment, regime, releasedOn, guarantee } = request;
+  const { segment, regime, releasedOn, guarantee, index } = request;
   const asked = { requestedAmountCents: request.amountCents, requestedInstallments: request.installments };
   return trueValue(world, {
     ...terms,
@@ -24,7 +24,7 @@ export function trueWorth({ world, rivals }: Truth, request: EmittedRequest, ter
     segment,
     guarantee,
     releasedOn,
-    rival: rivals.bestRival(segment, regime),
+    rival: rivals.bestRival(segment, regime, index),
   });
 }
 
