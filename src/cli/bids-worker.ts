@@ -48,7 +48,7 @@ function workerText(format: Format, { links, proposal, ...identity }: WorkerShow
 }
 
 /** What is not said has no line. */
-function linkText(format: Format, link: LinkFacts): string {
+export function linkText(format: Format, link: LinkFacts): string {
   const { none, worker } = format.texts;
   const { labels, yes, no } = worker;
   const coded = (fact: LinkFacts['sex']) => (fact === null ? null : `${fact.code} ${fact.text ?? ''}`.trimEnd());

@@ -1,6 +1,7 @@
-/** The commands of contracts, renegotiations, withdrawals and events: their names, options, help and examples. */
+/** The commands of contracts, renegotiations, withdrawals, lookups and events: their names, options, help and examples. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { FlowKind } from '../domain/flow-records.ts';
+import { showResult } from './flow-results.ts';
 import { listFlows, phasesOf, type StartedKind, showFlow, showHistory, startFlow, takeStep } from './flows.ts';
 import { type Thaw, thawFlow } from './freezes.ts';
 import type { CommandWorld } from './world.ts';
@@ -13,6 +14,7 @@ const kinds = [
   { name: 'contracts', flow: 'contract', id: 'c-37400000012', step: 'sign' },
   { name: 'renegotiations', flow: 'renegotiation', id: 'r-9001', step: 'amend' },
   { name: 'withdrawals', flow: 'withdrawal', id: 'w-0f1e2d', step: 'simulation' },
+  { name: 'lookups', flow: 'lookup', id: 'q-0f1e2d', step: 'cancel' },
 ] as const;
 
 export function registerFlows(program: Command, world: CommandWorld, add: Add, said: (word: string) => string): void {
@@ -20,6 +22,7 @@ export function registerFlows(program: Command, world: CommandWorld, add: Add, s
   for (const { name, flow, id, step } of kinds) {
     const parent = add(program, name, help[name], `lance ${name} list --limit 20`);
     addReading(parent, world, add, { name, flow, id });
+    addResults(parent, world, add, said, { name, flow, id });
     addAsking(parent, world, add, said, { name, flow, id, step });
     addThawing(parent, world, add, said, { name, id, thaw: (thaw) => thawFlow(world, name, flow, thaw) });
   }
@@ -78,6 +81,26 @@ function addReading(
     .argument('<id>', flows.help.flowId)
     .option('--json', help.json, false)
     .action((flowId: string, { json }: { json: boolean }) => showHistory(world, flow, flowId, json));
+}
+
+function addResults(
+  parent: Command,
+  world: CommandWorld,
+  add: Add,
+  said: (word: string) => string,
+  { name, flow, id }: { name: string; flow: StartedKind; id: string },
+): void {
+  const { help, flows } = world.format.texts;
+  const example = flow === 'lookup' ? 'links' : 'proposal';
+  add(parent, 'results', flows.help.results, `lance ${name} results ${id} ${example} --by ana --reason "ligação 123"`)
+    .argument('<id>', flows.help.flowId)
+    .argument('<operation>', flows.help.operation)
+    .requiredOption('--by <name>', help.by, said)
+    .requiredOption('--reason <text>', help.reason, said)
+    .option('--json', help.json, false)
+    .action((flowId: string, what: string, options: { by: string; reason: string; json: boolean }) =>
+      showResult(world, flow, { flowId, what, ...options }),
+    );
 }
 
 type AskingOptions = { file: string; key?: string; by: string; json: boolean };

@@ -5,8 +5,8 @@ import type { FlowKind } from '../domain/flow-records.ts';
 import { type FlowPhase, type FlowState, flowPhases } from '../domain/flow-states.ts';
 import { Fault } from '../errors.ts';
 import { issueTexts } from '../http/api/remedies.ts';
-import { contractAsked, renegotiationAsked, stepAsked, withdrawalAsked } from '../http/api/requests.ts';
-import { contractBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
+import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAsked } from '../http/api/requests.ts';
+import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { flowView } from '../http/api/views.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
@@ -172,6 +172,7 @@ const starts = {
     asked: renegotiationAsked,
   },
   withdrawal: { body: withdrawalBody, ask: (front: FlowFront) => front.startWithdrawal, asked: withdrawalAsked },
+  lookup: { body: lookupBody, ask: (front: FlowFront) => front.startLookup, asked: lookupAsked },
 } as const;
 export type StartedKind = keyof typeof starts;
 

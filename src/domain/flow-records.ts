@@ -6,10 +6,10 @@ import type { AmountCents, EpochMs, RateHundredths, RequestId } from './glossary
 import type { CreditNote, ThawAction } from './records.ts';
 
 /**
- * `event` is no flow: it holds what the service told under a request code that nobody knows (yet), until a flow turns out to
+ * `lookup` asks for a worker's links on a person's demand. `event` is no flow: it holds what the service told under a request code that nobody knows (yet), until a flow turns out to
  * have waited for it.
  */
-export const flowKinds = ['contract', 'renegotiation', 'withdrawal', 'event'] as const;
+export const flowKinds = ['contract', 'renegotiation', 'withdrawal', 'lookup', 'event'] as const;
 export type FlowKind = (typeof flowKinds)[number];
 
 /** Operations of the service that flows use. */
@@ -80,6 +80,8 @@ export type FlowStarted = OfFlow & {
   terms: FlowTerms | null;
   /** A cancelled flow is begun once more; absent: it is the first beginning. */
   again?: true;
+  /** Of a withdrawal whose proposal was made elsewhere; absent: it is made here. */
+  proposalCode?: string;
   /** The whole order: what the operation's request is made of, and the worker's identity where a link has to be asked. */
   sealed: string;
 };
@@ -225,5 +227,7 @@ export type FlowLifeRecord =
   | (OfFlow & { kind: 'margin-asked'; refusal: string | null; requestCode?: string | null })
   /** The competence in which the contract was generated is over. */
   | (OfFlow & { kind: 'turned' })
+  /** Somebody was shown what the service answered: an operation's name, or `links`. Changes nothing. */
+  | (OfFlow & { kind: 'shown'; by: string; what: string; sealedReason: string | null })
   /** An event has found its flow. */
   | (OfFlow & { kind: 'claimed-by'; owner: string });

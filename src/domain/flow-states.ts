@@ -44,6 +44,7 @@ export const flowPhases = {
     'cancelled',
   ],
   withdrawal: ['started', 'simulated', 'included', 'signed', 'finalised', 'cancelled'],
+  lookup: ['preparing', 'awaiting-answer', 'answered', 'refused', 'cancelled'],
   event: ['unclaimed', 'claimed'],
 } as const satisfies Record<FlowKind, readonly string[]>;
 export type FlowPhase = (typeof flowPhases)[FlowKind][number];
@@ -95,8 +96,8 @@ export type FlowStepState = {
 /** A figure of the credit note that is not ours. Cents, hundredths of a percent. */
 export type NoteDifference = { field: LoanFigure; ours: number; theirs: number };
 
-/** `refused`: the service said no. */
-type FlowResultKept = { at: EpochMs; sealedAnswer: string | null; refused?: true };
+/** `refused`: the service said no. `place`: what it was sealed for, where that is not the flow's answer. */
+type FlowResultKept = { at: EpochMs; sealedAnswer: string | null; refused?: true; place?: SealedPlace };
 
 /** A sealed body, and the place that it was sealed for: that of the record that it came in. */
 export type SealedWords = { place: SealedPlace; sealed: string };
@@ -146,7 +147,8 @@ export type FlowState = {
   simulatedKey: string | null;
   signedKeys: readonly string[];
   situation: number | null;
-  results: { readonly [O in FlowOperation]?: FlowResultKept };
+  /** `links`: of a lookup. */
+  results: { readonly [O in FlowOperation | 'links']?: FlowResultKept };
   /** What an event holds, and whose it turned out to be. */
   told: FlowTold | null;
   owner: string | null;

@@ -344,7 +344,8 @@ const slot = isA('an operation and its number', (value) => typeof value === 'str
 const flowRecord = byName('kind', {
   started: object({
     ...ofFlow,
-    ...{ flow: oneOf('contract', 'renegotiation', 'withdrawal'), ...order, subject, terms, again: added(isTrue) },
+    ...{ flow: oneOf('contract', 'renegotiation', 'withdrawal', 'lookup'), ...order, subject, terms },
+    ...{ again: added(isTrue), proposalCode: added(id) },
   }),
   asked: object({
     ...{ ...ofFlow, stepId: text, by: text, step: oneOf(...flowSteps), requestHash: text, terms },
@@ -370,6 +371,7 @@ const flowRecord = byName('kind', {
   proposed: object({ ...ofFlow, ...proposal, errors: texts }),
   'margin-asked': object({ ...ofFlow, refusal: nullable(text), requestCode: added(nullable(text)) }),
   turned: object(ofFlow),
+  shown: object({ ...ofFlow, by: text, what: text, sealedReason: nullable(text) }),
   'claimed-by': object({ ...ofFlow, owner: text }),
   frozen: object({ ...ofFlow, problem: text }),
   unreadable: object({ ...ofFlow, problem: text }),

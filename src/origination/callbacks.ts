@@ -10,7 +10,7 @@ import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CallbackRecord } from '../domain/records.ts';
 import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
-import { eventPrefix, proposalIndex } from './evolve.ts';
+import { eventPrefix, lookupIndex, proposalIndex } from './evolve.ts';
 import type { FlowStore } from './ports.ts';
 
 /** How long an acknowledgement takes to be folded, at most; and how many answers wait for that at once. */
@@ -118,7 +118,7 @@ function entryOf(record: Told): NewEntry {
 
 /** The request code first; the proposal that a note names may be known where the code is not. */
 function codesIn(told: Told): readonly string[] {
-  if (told.kind === 'link-told') return told.requestCode === null ? [] : [told.requestCode];
+  if (told.kind === 'link-told') return [told.requestCode ?? lookupIndex(told.workerKey)];
   const { requestCode, note } = told;
   const proposal = note?.proposalCode ?? null;
   return proposal === null ? [requestCode] : [requestCode, proposalIndex(proposal)];

@@ -22,7 +22,7 @@ import { createFlowCallbacks } from './callbacks.ts';
 import { createFlowIntake } from './intake.ts';
 import { createFlowLedger } from './ledger.ts';
 import type { Addresses, FlowStore, LoanService } from './ports.ts';
-import { type ContractOrder, prepareOperation, type RenegotiationOrder } from './preparation.ts';
+import { type ContractOrder, type LookupOrder, prepareOperation, type RenegotiationOrder } from './preparation.ts';
 import { alarmsOf, type FlowAlarm, type FlowCommand, maySend, react } from './react.ts';
 import { createFlowSender } from './sender.ts';
 
@@ -46,7 +46,7 @@ type FlowDeskWorld = {
   flows: FlowStore;
   views: Pick<Views, 'read'>;
   margins: Pick<MarginCache, 'read'>;
-  service: LoanService & Pick<Service, 'askLinkDetail'>;
+  service: LoanService & Pick<Service, 'askLinkDetail' | 'listLinks'>;
   authorisations: Pick<Authorisations, 'mayAsk'>;
   vault: Vault;
   clock: Clock;
@@ -271,7 +271,11 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     const { flowId } = state;
     const order = processed(
       flowId,
-      () => JSON.parse(vault.open(sealedPlaces.flowOrder(flowId), state.sealed!)) as ContractOrder | RenegotiationOrder,
+      () =>
+        JSON.parse(vault.open(sealedPlaces.flowOrder(flowId), state.sealed!)) as
+          | ContractOrder
+          | RenegotiationOrder
+          | LookupOrder,
     );
     if (order === null) return;
     const { link } = order;
@@ -287,7 +291,9 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       await outbox.keep([entryOf(record('authorisation-missing'))]);
       return;
     }
-    const answer = await service.askLinkDetail({ ...link, cached: settings.askCached });
+    const ofAll = state.flow === 'lookup' && link.identity.registration === null;
+    const cached = ('cached' in order ? order.cached : null) ?? settings.askCached;
+    const answer = await (ofAll ? service.listLinks : service.askLinkDetail)({ ...link, cached });
     if (answer.kind === 'unwritable') {
       freeze(flowId, `the query of its link: ${answer.problem}`);
       return;

@@ -49,7 +49,9 @@ function freeze(state: FlowState, at: number, problem: string): FlowState {
 
 /** A flow whose beginning cannot be read: what it is, its id says. */
 function unread(flowId: string, at: number): FlowState {
-  const kinds: Readonly<Record<string, FlowKind>> = { 'c-': 'contract', 'r-': 'renegotiation', 'w-': 'withdrawal' };
+  const kinds: Readonly<Record<string, FlowKind>> = {
+    ...{ 'c-': 'contract', 'r-': 'renegotiation', 'w-': 'withdrawal', 'q-': 'lookup' },
+  };
   const flow = kinds[flowId.slice(0, 2)] ?? 'event';
   const phase = flow === 'event' ? 'unclaimed' : firstPhases[flow];
   return { ...nobody, flowId, flow, phase, startedAt: at, changedAt: at };
@@ -132,8 +134,10 @@ function fold(state: FlowState, record: FlowLifeRecord, settings: FlowSettings):
       const code = record.requestCode ?? null;
       const marginAsks = { last: record.at, count: (state.marginAsks?.count ?? 0) + 1, code };
       if (record.refusal === null) {
-        const codes = code === null ? state.codes : [...new Set([...state.codes, code])];
-        return { ...state, marginAsks, codes };
+        const known = code ?? (state.flow === 'lookup' ? lookupIndex(state.subject.workerKey ?? '') : null);
+        const codes = known === null ? state.codes : [...new Set([...state.codes, known])];
+        const asked = { ...state, marginAsks, codes };
+        return state.flow === 'lookup' ? (move(asked, 'accepted') ?? stray(asked)) : asked;
       }
       const refused = move(state, 'margin-refused');
       return refused === null
@@ -142,6 +146,8 @@ function fold(state: FlowState, record: FlowLifeRecord, settings: FlowSettings):
     }
     case 'turned':
       return turn(state);
+    case 'shown':
+      return state;
     case 'claimed-by': {
       const claimed = move(state, 'claimed-by');
       return claimed === null ? stray(state) : { ...claimed, owner: record.owner };
@@ -194,11 +200,18 @@ const nobody = {
 /** Keys of earlier beginnings: the oldest go first. */
 const earlierKept = 50;
 
-const firstPhases = { contract: 'waiting-proposal', renegotiation: 'preparing', withdrawal: 'started' } as const;
+const firstPhases = {
+  contract: 'waiting-proposal',
+  renegotiation: 'preparing',
+  withdrawal: 'started',
+  lookup: 'preparing',
+} as const;
 
-function begun({ flowId, at, flow, by, key, requestHash, subject, terms, sealed }: FlowStarted): FlowState {
-  const phase = firstPhases[flow];
-  return { ...nobody, flowId, flow, phase, startedAt: at, changedAt: at, by, key, requestHash, subject, terms, sealed };
+function begun(record: FlowStarted): FlowState {
+  const { flowId, at, flow, by, key, requestHash, subject, terms, sealed, proposalCode = null } = record;
+  const phase = proposalCode === null ? firstPhases[flow] : 'included';
+  const order = { by, key, requestHash, subject, terms, sealed, proposalCode };
+  return { ...nobody, flowId, flow, phase, startedAt: at, changedAt: at, ...order };
 }
 
 /** What the service may still tell of the contract that was cancelled is known by its codes. */
@@ -422,12 +435,27 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
 }
 
 /** The service may name a link otherwise than it was asked about: its margin stands under that name. */
-function takeLink(state: FlowState, { requestCode, workerKey, linkKey }: FlowLinkTold): FlowState {
+function takeLink(state: FlowState, record: FlowLinkTold): FlowState {
+  const { requestCode, workerKey, linkKey } = record;
   const { subject, marginAsks } = state;
-  const isOurs = marginAsks !== null && requestCode === (marginAsks.code ?? null) && requestCode !== null;
+  const isOurs = marginAsks !== null && requestCode === (marginAsks.code ?? null);
   const isWorkers = subject.workerKey === null || subject.workerKey === workerKey;
-  if (!isOurs || !isWorkers || linkKey === null) return stray(state);
+  if (!isOurs || !isWorkers) return stray(state);
+  if (state.flow === 'lookup') return takeLookup(state, record);
+  if (requestCode === null || linkKey === null) return stray(state);
   return subject.linkKey === linkKey ? state : { ...state, subject: { ...subject, linkKey } };
+}
+
+function takeLookup(state: FlowState, { at, workerKey, sealed }: FlowLinkTold): FlowState {
+  const moved = move(state, 'link-told');
+  if (moved === null) return stray(state);
+  const links = { at, sealedAnswer: sealed, place: sealedPlaces.callback(workerKey) };
+  return { ...moved, errors: [], results: { ...state.results, links } };
+}
+
+/** Under which a lookup is found whose query the service gave no code. */
+export function lookupIndex(workerKey: string): string {
+  return `lookup:${workerKey}`;
 }
 
 /** The event says what the answer did not. */

@@ -16,12 +16,13 @@ import type { PricingSettings } from '../pricing/settings.ts';
 import { withoutCpf } from '../wire/extra-facts.ts';
 import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
-import { evolve } from './evolve.ts';
+import { evolve, proposalIndex } from './evolve.ts';
 import { noteIndex } from './ledger.ts';
 import {
   type Asker,
   type ContractAsked,
   canonical,
+  type LookupAsked,
   linkOf,
   type RenegotiationAsked,
   renegotiationId,
@@ -35,6 +36,7 @@ import {
   addressMissing,
   type ContractOrder,
   type LinkAsk,
+  type LookupOrder,
   prepareOperation,
   type RenegotiationOrder,
   readStored,
@@ -57,6 +59,7 @@ export type FlowFront = {
   startContract: (asker: Asker, asked: ContractAsked) => Promise<FrontResult>;
   startRenegotiation: (asker: Asker, asked: RenegotiationAsked) => Promise<FrontResult>;
   startWithdrawal: (asker: Asker, asked: WithdrawalAsked) => Promise<FrontResult>;
+  startLookup: (asker: Asker, asked: LookupAsked) => Promise<FrontResult>;
   ask: (flowId: string, asker: Asker, asked: StepAsked) => Promise<FrontResult>;
 };
 
@@ -146,11 +149,12 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     flow: FlowStarted['flow'],
     flowId: string,
     { by, key }: Asker,
-    order: { subject: FlowSubject; terms: FlowTerms | null; sealed: object; asked: unknown },
+    order: { subject: FlowSubject; terms: FlowTerms | null; sealed: object; asked: unknown; proposalCode?: string },
   ): Promise<FrontResult> {
-    const { subject, terms, sealed, asked } = order;
+    const { subject, terms, sealed, asked, proposalCode } = order;
     return start({
       ...{ kind: 'started', flowId, at: clock.now(), flow, by, key, requestHash: hashOf(asked), subject, terms },
+      ...(proposalCode === undefined ? {} : { proposalCode }),
       sealed: vault.seal(sealedPlaces.flowOrder(flowId), JSON.stringify(sealed)),
     });
   }
@@ -256,8 +260,35 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       closedContract: null,
       signerKeys: (signerCpfs.length > 0 ? signerCpfs : [cpf]).map((signer) => workerKeyOf(vault, signer)),
     };
-    const flowId = `w-${createHash('sha256').update(`withdrawal\n${asker.key}`).digest('hex').slice(0, 24)}`;
-    return begin('withdrawal', flowId, asker, { subject, terms: null, sealed: order, asked });
+    const { proposalCode } = asked;
+    const whole = {
+      subject,
+      terms: null,
+      sealed: order,
+      asked,
+      ...(proposalCode === undefined ? {} : { proposalCode }),
+    };
+    if (proposalCode === undefined) return begin('withdrawal', idOf('w', `withdrawal\n${asker.key}`), asker, whole);
+    const flowId = idOf('w', `proposal\n${proposalCode}`);
+    const index = proposalIndex(proposalCode);
+    const known = (await flows.findByCode([index])).get(index) ?? flowId;
+    if (known !== flowId)
+      return refusal('conflict', 'flow-exists', 'proposalCode', `there is a flow of this proposal already: ${known}`);
+    return begin('withdrawal', flowId, asker, whole);
+  }
+
+  /** Of one worker: all links, or the one that is named. */
+  async function startLookup(asker: Asker, asked: LookupAsked): Promise<FrontResult> {
+    const { cpf, authorisationNumber, cached, reason } = asked;
+    const named = asked.link ?? { registration: null, employerId: null, employerIdType: null };
+    const link: LinkAsk = { identity: { cpf, name: null, ...named }, authorisationNumber };
+    const order: LookupOrder = { link, cached, reason: withoutCpf(reason) };
+    const subject: FlowSubject = {
+      ...{ requestId: null, workerKey: workerKeyOf(vault, cpf), linkKey: null },
+      ...{ rateLimitHundredths: null, closedContract: null, signerKeys: [] },
+    };
+    const flowId = idOf('q', `lookup\n${asker.key}`);
+    return begin('lookup', flowId, asker, { subject, terms: null, sealed: order, asked });
   }
 
   async function ask(flowId: string, asker: Asker, asked: StepAsked): Promise<FrontResult> {
@@ -406,7 +437,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return base;
   }
 
-  return { startContract, startRenegotiation, startWithdrawal, ask };
+  return { startContract, startRenegotiation, startWithdrawal, startLookup, ask };
+}
+
+function idOf(prefix: string, text: string): string {
+  return `${prefix}-${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
 }
 
 type Named = Omit<NonNullable<ContractAsked['link']>, 'authorisationNumber'>;

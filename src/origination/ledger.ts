@@ -35,6 +35,7 @@ function isOpen(state: FlowState): boolean {
     case 'waiting-proposal':
     case 'preparing':
     case 'awaiting-note':
+    case 'awaiting-answer':
     case 'awaiting-signature':
     case 'endorsement-refused':
     case 'unclaimed':

@@ -32,7 +32,21 @@ export type RenegotiationAsked = {
   estimatedInstallmentCents: AmountCents | null;
   authorisationNumber: string | null;
 };
-export type WithdrawalAsked = { cpf: string; birthDate: Day | null; signerCpfs: readonly string[] };
+export type WithdrawalAsked = {
+  cpf: string;
+  birthDate: Day | null;
+  signerCpfs: readonly string[];
+  /** Of a proposal that was made elsewhere; left out: it is made here. */
+  proposalCode?: string;
+};
+/** `link` null: all links of the worker. `cached` null: as the settings say. */
+export type LookupAsked = {
+  cpf: string;
+  link: Omit<LinkNamed, 'cpf' | 'authorisationNumber'> | null;
+  authorisationNumber: string | null;
+  cached: boolean | null;
+  reason: string;
+};
 
 export type StepAsked =
   | {

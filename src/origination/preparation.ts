@@ -59,6 +59,8 @@ export type RenegotiationOrder = {
   linkValid: boolean | null;
   link: LinkAsk;
 };
+/** Without a registration all links of the worker are asked for. `cached` null: as the settings say. */
+export type LookupOrder = { link: LinkAsk; cached: boolean | null; reason: string };
 export type WithdrawalOrder = { cpf: string; birthDate: Day | null };
 
 /** What the sealed part of a step holds; the proposal is located by the flow. */

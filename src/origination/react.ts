@@ -59,6 +59,7 @@ export function react(state: FlowState, around: Surroundings, settings: FlowSett
   if (state.operation?.status === 'intended') return reactToIntent(state, around, settings);
   if (state.operation?.status === 'asked') return [prepare(state, state.operation.operation)];
   if (state.flow === 'withdrawal') return [];
+  if (state.flow === 'lookup') return reactToLookup(state, around, settings);
   switch (state.phase) {
     case 'waiting-proposal':
       return [{ kind: 'look-up-proposal' }, { kind: 'wait', until: around.now + settings.pollMs }];
@@ -73,6 +74,8 @@ export function react(state: FlowState, around: Surroundings, settings: FlowSett
       return reactToSignature(state, around, settings);
     case 'unclaimed':
       return reactToEvent(state, around, settings);
+    case 'awaiting-answer':
+    case 'answered':
     case 'withheld':
     case 'generating':
     case 'unclear':
@@ -164,6 +167,18 @@ function reactToSilence(state: FlowState, { now }: Surroundings, settings: FlowS
   if (now < lateAt) commands.push({ kind: 'wait', until: lateAt });
   else commands.push({ kind: 'alarm', code: 'note-late' }, { kind: 'wait', until: now + settings.noteTimeoutMs });
   return commands;
+}
+
+/** Asked once: whoever wants to know again asks with another lookup. */
+function reactToLookup(state: FlowState, { now }: Surroundings, settings: FlowSettings): readonly FlowCommand[] {
+  if (state.phase === 'preparing') return [{ kind: 'ask-margin' }, { kind: 'wait', until: now + settings.pollMs }];
+  if (state.phase !== 'awaiting-answer') return [];
+  const lateAt = (state.marginAsks?.last ?? state.changedAt) + settings.noteTimeoutMs;
+  if (now < lateAt) return [{ kind: 'wait', until: lateAt }];
+  return [
+    { kind: 'alarm', code: 'margin-late' },
+    { kind: 'wait', until: now + settings.noteTimeoutMs },
+  ];
 }
 
 function hasTurned(state: FlowState, now: EpochMs, { cutoffDay }: FlowSettings): boolean {

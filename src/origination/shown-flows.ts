@@ -65,7 +65,8 @@ function whatWasWritten(record: FlowRecord, open: Vault['open']): Record<string,
   }
   if (record.kind === 'told')
     return { errors: wordsIn(open, sealedPlaces.callback(record.requestCode), record.sealed) };
-  if (record.kind !== 'asked' || record.sealedReason === undefined) return {};
+  if (record.kind !== 'asked' && record.kind !== 'shown') return {};
+  if (record.sealedReason === undefined || record.sealedReason === null) return {};
   return { reason: opened(open, sealedPlaces.flowReason(flowId), record.sealedReason) };
 }
 
@@ -115,6 +116,8 @@ function factsOf(record: FlowRecord): Record<string, unknown> {
     }
     case 'margin-asked':
       return { refusal: record.refusal };
+    case 'shown':
+      return { by: record.by, what: record.what };
     case 'claimed-by':
       return { owner: record.owner };
     case 'turned':

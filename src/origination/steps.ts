@@ -27,5 +27,6 @@ export function nextSteps(state: FlowState): readonly FlowStep[] {
 /** Steps that the table of a kind knows at all, and the two that any unclear operation has. */
 export function stepsOf(flow: keyof typeof transitions): readonly FlowStep[] {
   const named = new Set(Object.values(transitions[flow]).flatMap((row) => Object.keys(row)));
-  return flowSteps.filter((step) => named.has(step) || step === 'confirm' || step === 'deny');
+  const hasOperations = flow !== 'lookup';
+  return flowSteps.filter((step) => named.has(step) || (hasOperations && (step === 'confirm' || step === 'deny')));
 }

@@ -32,7 +32,7 @@ type LoanTrigger =
  * An operation that a person asked for was accepted: all of those of a withdrawal, and the query of a proposal where a credit
  * note is awaited or differs. It may be asked for exactly where it is named.
  */
-export type FlowTrigger = LoanTrigger | FlowOperation | 'claimed-by';
+export type FlowTrigger = LoanTrigger | FlowOperation | 'link-told' | 'claimed-by';
 
 type Row = Partial<Record<FlowTrigger, FlowPhase>>;
 
@@ -138,6 +138,18 @@ export const transitions: Readonly<Record<FlowKind, Partial<Record<FlowPhase, Ro
     finalised: included('finalised'),
     cancelled: {},
   },
+  lookup: {
+    preparing: {
+      accepted: 'awaiting-answer',
+      'margin-refused': 'refused',
+      'link-told': 'answered',
+      cancel: 'cancelled',
+    },
+    'awaiting-answer': { 'margin-refused': 'refused', 'link-told': 'answered', cancel: 'cancelled' },
+    answered: {},
+    refused: { 'link-told': 'answered', cancel: 'cancelled' },
+    cancelled: {},
+  },
   event: { unclaimed: { 'claimed-by': 'claimed' }, claimed: {} },
 };
 
@@ -147,6 +159,7 @@ export function isFinished(phase: FlowPhase): boolean {
     phase === 'endorsed' ||
     phase === 'renegotiated' ||
     phase === 'finalised' ||
+    phase === 'answered' ||
     phase === 'cancelled' ||
     phase === 'claimed'
   );

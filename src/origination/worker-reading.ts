@@ -1,9 +1,10 @@
 /**
- * Who stands behind a won bid, for those who may know it. The reading is recorded before anything is shown. What the service said
+ * Who stands behind a won bid, and what the service answered about a worker, for those who may know it. The reading is recorded before anything is shown. What the service said
  * of the person is read from the sealed bodies of its callbacks, whole as they came.
  */
 import type { EventLog, NewEntry, Views } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord, CallbackRecord } from '../domain/records.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
@@ -13,7 +14,7 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { decodeProposed } from '../wire/events.ts';
 import { withoutCpf } from '../wire/extra-facts.ts';
-import { parseJson } from '../wire/json.ts';
+import { type JsonValue, parseJson } from '../wire/json.ts';
 import { decodeLinkDetail, type LinkDetailMessage } from '../wire/links.ts';
 
 /** One employment link as a detail of it says. Days are YYYY-MM-DD, amounts cents. */
@@ -61,6 +62,23 @@ export async function readWorker(
   return { kind: 'shown', worker: { ...identity, links, proposal: proposalIn(records, vault.open) } };
 }
 
+/** What the service answered to an operation of a flow, or to a lookup (`links`). Null: there is no such answer. */
+export async function readResult(
+  { append, vault, clock }: Pick<ReadingWorld, 'append' | 'vault' | 'clock'>,
+  { flowId, results }: FlowState,
+  { what, by, reason }: { what: string; by: string; reason: string | null },
+): Promise<{ at: EpochMs; refused: boolean; answer: JsonValue } | null> {
+  const kept = Object.entries(results).find(([name]) => name === what)?.[1];
+  if (!kept?.sealedAnswer) return null;
+  const sealedReason =
+    reason === null ? null : vault.seal(sealedPlaces.flowReason(flowId), JSON.stringify(withoutCpf(reason)));
+  const record = { kind: 'shown', flowId, at: clock.now(), by, what, sealedReason } as const;
+  await append([{ topic: 'flows', key: flowId, record }]);
+  const text = vault.open(kept.place ?? sealedPlaces.flowAnswer(flowId), kept.sealedAnswer);
+  const read = parseJson(text);
+  return { at: kept.at, refused: kept.refused ?? false, answer: read.kind === 'parsed' ? read.value : text };
+}
+
 function isWon({ phase, winner }: RequestState): boolean {
   return winner !== null || phase === 'won' || phase === 'contemplated';
 }
@@ -71,17 +89,18 @@ function linksIn(records: readonly CallbackRecord[], open: Vault['open']): reado
   for (const record of records) {
     if (record.kind !== 'link-detail') continue;
     const { linkKey, workerKey, receivedAt } = record.detail;
-    const facts = linkFactsIn(openOrNull(open, sealedPlaces.callback(workerKey), record.sealed), receivedAt);
+    const body = openOrNull(open, sealedPlaces.callback(workerKey), record.sealed);
+    const read = body === null ? null : parseJson(body);
+    const facts = read?.kind === 'parsed' ? linkFactsIn(read.value, receivedAt) : null;
     if (facts !== null && receivedAt >= (latest.get(linkKey)?.receivedAt ?? 0)) latest.set(linkKey, facts);
   }
   return [...latest.values()];
 }
 
 /** Of the body of a link-detail callback; null where it does not read as one. */
-function linkFactsIn(body: string | null, receivedAt: EpochMs): LinkFacts | null {
-  const parsed = body === null ? null : parseJson(body);
-  const decoded = parsed?.kind === 'parsed' ? decodeLinkDetail(parsed.value) : null;
-  if (decoded?.kind !== 'decoded') return null;
+export function linkFactsIn(body: JsonValue, receivedAt: EpochMs): LinkFacts | null {
+  const decoded = decodeLinkDetail(body);
+  if (decoded.kind === 'refused') return null;
   const { requestCode: _code, cpf: _cpf, ...facts } = decoded.value;
   return { receivedAt, ...facts };
 }

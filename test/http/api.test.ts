@@ -291,6 +291,41 @@ test('the operator API', async (context) => {
     },
   );
 
+  await context.test(
+    "a worker's links are asked for on demand; who read the answer and why is recorded (line 15)",
+    async () => {
+      const worker = await call('POST', `/v1/bids/${requestId}/worker`, { body: { reason: 'to look up' } });
+      const { cpf: theirs, registration } = worker.body as { cpf: string; registration: string };
+      const body = { cpf: theirs, reason: 'the customer asked' };
+      for (const role of ['viewer', 'risk'] as const)
+        assert.equal((await call('POST', '/v1/lookups', { role, key: 'l0', body })).status, 403);
+      const begun = await call('POST', '/v1/lookups', { role: 'operator', key: 'l1', body });
+      assert.equal(begun.status, 201, begun.text);
+      const path = `/v1/lookups/${flowOf(begun).flowId}`;
+      const done = await until(
+        () => call('GET', path),
+        ({ phase }) => phase === 'answered' || phase === 'refused',
+      );
+      assert.equal(done.phase, 'answered', JSON.stringify(done));
+      const result = `${path}/results/links`;
+      assert.equal((await call('POST', result, { role: 'risk', body: { reason: 'x' } })).status, 403);
+      const shown = await call('POST', result, { role: 'operator', body: { reason: 'CPF 529.982.247-25' } });
+      assert.ok(shown.status === 200 && shown.text.includes(registration), shown.text);
+      const { flowId } = flowOf(begun);
+      const records = (await store.log.readKey('flows', flowId)).map(({ record }) => record);
+      const readings = records.filter((record) => record.kind === 'shown');
+      assert.deepEqual(
+        readings.map(({ by, what }) => [by, what]),
+        [['operator', 'links']],
+      );
+      for (const role of roles) {
+        const { text } = await call('GET', `${path}/history`, { role });
+        assert.ok(!text.includes(theirs) && !text.includes('529'), role);
+      }
+      assert.match((await call('GET', `${path}/history`)).text, /"reason":"CPF /);
+    },
+  );
+
   await context.test('dead letters are listed without what they say, and read again in bounds', async () => {
     const webhook = { solicitacoesDesconhecidas: [{ cpf: 52998224725 }] };
     const taken = await call('POST', '/webhooks/token-of-the-webhooks', { role: null, body: webhook });

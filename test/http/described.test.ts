@@ -188,7 +188,7 @@ test('the description of the API', async (context) => {
     'every field of an order or a step says what the contract calls it, or that it has no name for it',
     () => {
       const faults = operations
-        .filter(({ name }) => /^POST \/v1\/(contracts|renegotiations|withdrawals)/.test(name))
+        .filter(({ name }) => /^POST \/v1\/(contracts|renegotiations|withdrawals|lookups)/.test(name))
         .flatMap(({ name, operation }) => [
           ...fieldsOf(name, operation.requestBody?.content['application/json']?.schema ?? {}),
         ])
@@ -258,10 +258,14 @@ test('the description of the API', async (context) => {
     );
     assert.ok(asking.length >= 10, 'steps of all flows, and the reading of a worker');
     for (const { name } of asking) {
-      const path = name.replace('POST ', '').replace('{flowId}', 'c-1').replace('{requestId}', '1');
+      const path = name
+        .replace('POST ', '')
+        .replace('{flowId}', 'c-1')
+        .replace('{requestId}', '1')
+        .replace('{operation}', 'links');
       for (const reason of ['', ' ', '\t\n', '\u00a0\u2003']) {
         const refused = await refusals(path, { reason });
-        assert.deepEqual(refused, { 'body.reason': 'is blank; say why, in 1 to 2000 characters' }, path);
+        assert.equal(refused['body.reason'], 'is blank; say why, in 1 to 2000 characters', path);
       }
     }
   });

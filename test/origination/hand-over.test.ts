@@ -84,7 +84,11 @@ async function open(context: TestContext) {
       views: store.views,
       margins: store.margins,
       authorisations: { mayAsk: () => true },
-      service: { ...service, askLinkDetail: async () => ({ kind: 'failed', reason: 'nobody asks here' }) },
+      service: {
+        ...service,
+        askLinkDetail: async () => ({ kind: 'failed', reason: 'nobody asks here' }),
+        listLinks: async () => ({ kind: 'failed', reason: 'nobody asks here' }),
+      },
       vault: plainVault as never,
       clock,
       settings: { ...settings, pollMs: 50, retryMs: 50, retryMaxMs: 50 },

@@ -113,7 +113,11 @@ const subjects = {
   },
 };
 
-export function started(flow: FlowStarted['flow'], terms: Terms = goodTerms, at = startAt): FlowStarted {
+export function started(
+  flow: Exclude<FlowStarted['flow'], 'lookup'>,
+  terms: Terms = goodTerms,
+  at = startAt,
+): FlowStarted {
   const { flowId, ...subject } = subjects[flow];
   const orders = {
     contract: contractOrder(terms),

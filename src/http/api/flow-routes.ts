@@ -1,20 +1,21 @@
 /** Flows over HTTP: begun once under their key, read, taken step by step, their history and answers. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { EventLog } from '../../bidding/ports.ts';
+import type { EventLog, NewEntry } from '../../bidding/ports.ts';
+import type { Clock } from '../../domain/clock.ts';
 import type { FlowStep } from '../../domain/flow-records.ts';
 import type { FlowState } from '../../domain/flow-states.ts';
-import { sealedPlaces, type Vault } from '../../domain/vault.ts';
+import type { Vault } from '../../domain/vault.ts';
 import type { FlowFront, FrontResult } from '../../origination/front.ts';
 import { requestIndex } from '../../origination/ledger.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { type OpenSealed, shownRecord } from '../../origination/shown-flows.ts';
 import { stepsOf } from '../../origination/steps.ts';
-import { parseJson } from '../../wire/json.ts';
+import { readResult } from '../../origination/worker-reading.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
 import { answered } from './described.ts';
 import { problem, problemResponses } from './problems.ts';
-import { contractAsked, renegotiationAsked, stepAsked, withdrawalAsked } from './requests.ts';
+import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAsked } from './requests.ts';
 import {
   contractBody,
   flowPage,
@@ -23,12 +24,14 @@ import {
   flowSchema,
   historySchema,
   idempotency,
+  lookupBody,
   renegotiationBody,
   resultParams,
   resultSchema,
   stepBodies,
   stepTexts,
   withdrawalBody,
+  workerBody,
 } from './schemas.ts';
 import { flowPageOf, flowView } from './views.ts';
 
@@ -36,6 +39,8 @@ export type FlowRouteParts = {
   front: FlowFront;
   flows: Omit<FlowStore, 'apply'>;
   log: Pick<EventLog, 'readKey'>;
+  append: (entries: readonly NewEntry[]) => Promise<void>;
+  clock: Clock;
   vault: Vault;
   guard: Guard;
 };
@@ -44,6 +49,7 @@ const flowKindPaths = [
   { path: '/contracts', flow: 'contract' },
   { path: '/renegotiations', flow: 'renegotiation' },
   { path: '/withdrawals', flow: 'withdrawal' },
+  { path: '/lookups', flow: 'lookup' },
 ] as const;
 type KindPath = (typeof flowKindPaths)[number];
 
@@ -94,6 +100,15 @@ function addStarts(app: ApiApp, { front, vault, guard }: FlowRouteParts): void {
     async (request, reply) =>
       answer(reply, await front.startWithdrawal(askerOf(request), withdrawalAsked(request.body)), 201, vault.open),
   );
+  app.post(
+    '/lookups',
+    {
+      onRequest,
+      schema: { ...common, summary: "Ask for a worker's employments on demand", body: lookupBody, response },
+    },
+    async (request, reply) =>
+      answer(reply, await front.startLookup(askerOf(request), lookupAsked(request.body)), 201, vault.open),
+  );
 }
 
 function addStep(
@@ -129,7 +144,8 @@ function addStep(
   );
 }
 
-function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { path, flow }: KindPath): void {
+function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath): void {
+  const { flows, log, vault, guard } = parts;
   const opens = (request: FastifyRequest) => openFor({ guard, vault }, request);
   const find = async (flowId: string): Promise<FlowState | null> => {
     const state = (await flows.read([flowId])).get(flowId);
@@ -186,32 +202,45 @@ function addReads(app: ApiApp, { flows, log, vault, guard }: FlowRouteParts, { p
       return { records: entries.map(({ record }) => shownRecord(record, opens(request))) };
     },
   );
+  const shown = async (request: FastifyRequest, reply: FastifyReply, asked: ResultAsked, reason: string | null) => {
+    const state = await find(asked.flowId);
+    if (state === null) return notFound(reply);
+    const { name: by } = guard.callerOf(request);
+    return (await readResult(parts, state, { what: asked.operation, by, reason })) ?? notFound(reply);
+  };
+  const result = {
+    tags: ['flows'],
+    params: resultParams,
+    response: { 200: answered(resultSchema, "The service's last answer to the operation"), ...problemResponses },
+  };
+  const onRequest = guard.only('operator', 'admin');
   app.get(
     `${path}/:flowId/results/:operation`,
     {
-      onRequest: guard.only('operator', 'admin'),
+      onRequest,
       schema: {
-        tags: ['flows'],
-        summary: "The service's last answer to an operation, as it came; it may name the worker of this flow",
-        params: resultParams,
-        response: {
-          200: answered(resultSchema, "The service's last answer to the operation"),
-          ...problemResponses,
-        },
+        ...result,
+        summary:
+          "The service's last answer to an operation, as it came; it may name the worker of this flow. Who read it is recorded",
       },
     },
-    async (request, reply) => {
-      const state = await find(request.params.flowId);
-      const kept = Object.entries(state?.results ?? {}).find(([name]) => name === request.params.operation)?.[1];
-      if (!kept?.sealedAnswer) return notFound(reply);
-      return {
-        at: kept.at,
-        refused: kept.refused ?? false,
-        answer: readable(vault.open(sealedPlaces.flowAnswer(request.params.flowId), kept.sealedAnswer)),
-      };
+    async (request, reply) => shown(request, reply, request.params, null),
+  );
+  app.post(
+    `${path}/:flowId/results/:operation`,
+    {
+      onRequest,
+      schema: {
+        ...result,
+        summary: "The service's last answer to an operation, as it came; who read it and why is recorded",
+        body: workerBody,
+      },
     },
+    async (request, reply) => shown(request, reply, request.params, request.body.reason),
   );
 }
+
+type ResultAsked = { flowId: string; operation: string };
 
 function addEvents(app: ApiApp, { flows, vault, guard }: FlowRouteParts): void {
   app.get(
@@ -234,12 +263,6 @@ function addEvents(app: ApiApp, { flows, vault, guard }: FlowRouteParts): void {
       );
     },
   );
-}
-
-/** Numbers keep every digit that they came with. */
-function readable(text: string): unknown {
-  const read = parseJson(text);
-  return read.kind === 'parsed' ? read.value : text;
 }
 
 function notFound(reply: FastifyReply): FastifyReply {

@@ -1,8 +1,14 @@
 /** From what was sent to what the front is asked: days and times become ours, and what was left out stays out. */
 import type { z } from 'zod';
-import type { ContractAsked, RenegotiationAsked, StepAsked, WithdrawalAsked } from '../../origination/orders.ts';
+import type {
+  ContractAsked,
+  LookupAsked,
+  RenegotiationAsked,
+  StepAsked,
+  WithdrawalAsked,
+} from '../../origination/orders.ts';
 import type { JsonObject } from '../../wire/json.ts';
-import type { contractBody, renegotiationBody, stepBodies, withdrawalBody } from './schemas.ts';
+import type { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from './schemas.ts';
 
 type Without<T> = { [K in keyof T]: Exclude<T[K], undefined> };
 
@@ -36,7 +42,13 @@ export function renegotiationAsked(body: z.infer<typeof renegotiationBody>): Ren
 }
 
 export function withdrawalAsked(body: z.infer<typeof withdrawalBody>): WithdrawalAsked {
-  return { cpf: body.cpf, birthDate: body.birthDate ?? null, signerCpfs: body.signerCpfs ?? [] };
+  const { cpf, birthDate = null, signerCpfs = [], proposalCode } = body;
+  return { cpf, birthDate, signerCpfs, ...(proposalCode === undefined ? {} : { proposalCode }) };
+}
+
+export function lookupAsked(body: z.infer<typeof lookupBody>): LookupAsked {
+  const { cpf, link = null, authorisationNumber = null, cached = null, reason } = body;
+  return { cpf, link, authorisationNumber, cached, reason };
 }
 
 type Bodies = { [S in keyof typeof stepBodies]: z.infer<(typeof stepBodies)[S]> };

@@ -226,10 +226,46 @@ export const withdrawalBody = order(
       [exampleCpf],
       'none',
     ),
+    proposalCode: said(
+      z
+        .string()
+        .regex(/^[\w-]{1,60}$/, 'send the code of the proposal, 1 to 60 letters, digits and hyphens')
+        .optional(),
+      'Code of a proposal that was made elsewhere, 1 to 60 characters: its state, instalments, splits and account can be asked for at once. Left out: the proposal is made here',
+      'e3b0c442-98fc-4c14-9afb-f4c8996fb924',
+      'CodigoProposta',
+    ),
   }),
   'WithdrawalOrder',
   'A loan backed by the yearly withdrawal; simulation and inclusion are steps of their own',
   { cpf: exampleCpf, birthDate: '1990-05-17' },
+);
+
+const { cpf: _worker, ...linkAlone } = link;
+export const lookupBody = order(
+  z.strictObject({
+    cpf: link.cpf,
+    link: saidOfParts(
+      z.strictObject(linkAlone).optional(),
+      'The one employment that is asked about, in detail; left out: the list of all of them',
+      'none',
+    ),
+    authorisationNumber,
+    cached: said(
+      z.boolean().optional(),
+      "Whether the service's cache will do (24 hours old at most). Past it a query may be charged, and counts for the budget of the day: beyond `bidding.directQueriesPerDay` the cache is asked. Left out: as the setting `flows.askCached` says",
+      true,
+      'consultaCacheada',
+    ),
+    reason: said(
+      reasonGiven,
+      'Why the worker is asked about, in 1 to 2000 characters; blanks alone are refused. Kept with who asked and when',
+      'cliente pediu uma proposta',
+      'none',
+    ),
+  }),
+  'LookupOrder',
+  'A query of the employments of a worker; the answer comes by callback and is read with `POST /v1/lookups/ID/results/links`',
 );
 
 const transfers = saidOfParts(
@@ -943,6 +979,7 @@ export const workerBody = order(
       reasonGiven,
       'Why it is looked at, in 1 to 2000 characters; blanks alone are refused. Kept with who looked and when',
       'contrato a gerar',
+      'none',
     ),
   }),
   'WorkerReading',

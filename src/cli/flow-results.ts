@@ -1,0 +1,143 @@
+/** `lance withdrawals|contracts|lookups … results`: what the service answered, for people to read; the reading is recorded first. */
+import type { FlowKind } from '../domain/flow-records.ts';
+import { Fault } from '../errors.ts';
+import { linkFactsIn, readResult } from '../origination/worker-reading.ts';
+import { isJsonObject, type JsonValue } from '../wire/json.ts';
+import { decodeLinkList } from '../wire/links.ts';
+import { installmentsAnswer, proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
+import { linkText } from './bids-worker.ts';
+import type { Format } from './format.ts';
+import { labelledText, tableText } from './terminal.ts';
+import { type CommandWorld, withReader } from './world.ts';
+
+/** Throws `not-found` where there is no such flow, or no answer to the operation. */
+export async function showResult(
+  world: CommandWorld,
+  flow: FlowKind,
+  { flowId, what, by, reason, json }: { flowId: string; what: string; by: string; reason: string; json: boolean },
+): Promise<void> {
+  const { terminal, format, clock } = world;
+  const { flows: texts } = format.texts;
+  const vault = world.createVault(world.writing().pseudonymKey);
+  await withReader(world, async ({ flows, appendBeside }) => {
+    const state = (await flows.read([flowId])).get(flowId);
+    if (state?.flow !== flow) throw new Fault('not-found', texts.notFound(flowId));
+    const result = await readResult({ append: appendBeside, vault, clock }, state, { what, by, reason });
+    const known = Object.entries(state.results).flatMap(([name, kept]) => (kept?.sealedAnswer ? [name] : []));
+    if (result === null) throw new Fault('not-found', texts.noResult(flowId, what, known));
+    const { at, refused, answer } = result;
+    if (json) terminal.write(JSON.stringify(result));
+    else terminal.write(`${texts.answeredAt(format.time(at), refused)}\n\n${resultText(format, what, answer, at)}`);
+  });
+}
+
+/** An answer that does not read as one of its kind is shown as it came. */
+function resultText(format: Format, what: string, answer: JsonValue, at: number): string {
+  return textOf(format, what, answer, at) ?? JSON.stringify(answer, null, 2);
+}
+
+function textOf(format: Format, what: string, answer: JsonValue, at: number): string | null {
+  if (!isJsonObject(answer)) return null;
+  switch (what) {
+    case 'simulation':
+      return simulationText(format, answer);
+    case 'proposal':
+      return proposalText(format, answer);
+    case 'installments':
+      return installmentsText(format, answer);
+    case 'links':
+      return linksText(format, answer, at);
+    default:
+      return null;
+  }
+}
+
+/** Figures that were not said have an empty cell. */
+function figures({ money, number }: Format) {
+  const cents = (value: number | null) => (value === null ? '' : money(value));
+  const percent = (value: number | null) => (value === null ? '' : `${number(value, 2)} %`);
+  const plain = (value: number | string | null) => (value === null ? '' : String(value));
+  return { cents, percent, plain };
+}
+
+function simulationText(format: Format, answer: JsonValue): string | null {
+  const decoded = simulationAnswer.decode(answer);
+  if (decoded.kind === 'refused') return null;
+  const { simulations, failures } = decoded.value;
+  if (simulations === null && failures === null) return null;
+  const { cents, percent, plain } = figures(format);
+  const rows = (simulations ?? []).map((each) => [
+    ...[plain(each.period), plain(each.startsOn), plain(each.endsOn), cents(each.releasedCents)],
+    ...[cents(each.operationCents), cents(each.iofCents), cents(each.additionalIofCents), cents(each.feeCents)],
+    ...[percent(each.rateMonthlyPercent), percent(each.cetAnnualPercent)],
+  ]);
+  const { simulationHeader, periodFailed } = format.texts.flows.results;
+  const failed = (failures ?? []).map(({ period, text, messages }) => {
+    const said = [text, ...(messages ?? []).map(({ description }) => description)].filter((each) => each !== null);
+    return periodFailed(plain(period), said.join('; '));
+  });
+  return [...(rows.length === 0 ? [] : [tableText(simulationHeader, rows, [0, 3, 4, 5, 6, 7, 8, 9])]), ...failed].join(
+    '\n',
+  );
+}
+
+function proposalText(format: Format, answer: JsonValue): string | null {
+  const decoded = proposalRecord.decode(answer);
+  if (decoded.kind === 'refused') return null;
+  const { value } = decoded;
+  const { cents, percent, plain } = figures(format);
+  const { proposal: labels, entriesHeader } = format.texts.flows.results;
+  const said = labelledText(
+    (
+      [
+        [labels.code, plain(value.proposalCode ?? value.code)],
+        [labels.situation, plain(value.situation)],
+        [labels.included, value.includedAt === null ? '' : format.time(value.includedAt)],
+        [labels.note, plain(value.noteNumber)],
+        [labels.financed, cents(value.financedCents)],
+        [labels.iof, cents(value.iofCents)],
+        [labels.insurance, cents(value.insuranceCents)],
+        [labels.fee, cents(value.feeCents)],
+        [labels.credit, cents(value.totalCreditCents)],
+        [labels.debt, cents(value.totalDebtCents)],
+        [labels.installments, plain(value.installments)],
+        [labels.interest, percent(value.interestMonthlyPercent)],
+        [labels.cet, percent(value.cetAnnualPercent)],
+        [labels.rejected, plain(value.rejectionReason)],
+        [labels.pending, plain(value.pendingReason)],
+        [labels.cancelled, plain(value.cancellationReason)],
+        [labels.payment, plain(value.paymentText)],
+      ] as const
+    ).map(([label, text]) => [label, text === '' ? null : text] as const),
+  );
+  const entries = (value.entries ?? []).map((entry) => [
+    ...[plain(entry.fieldText ?? entry.fieldId), cents(entry.amountCents), plain(entry.dueOn), plain(entry.paidOn)],
+    ...[plain(entry.payeeName), plain(entry.bankNumber), plain(entry.branch), plain(entry.account)],
+  ]);
+  return entries.length === 0 ? said : `${said}\n\n${tableText(entriesHeader, entries, [1])}`;
+}
+
+function installmentsText(format: Format, answer: JsonValue): string | null {
+  const decoded = installmentsAnswer.decode(answer);
+  if (decoded.kind === 'refused' || decoded.value.installments === null) return null;
+  const { cents, plain } = figures(format);
+  const rows = decoded.value.installments.map(({ number, dueOn, computed }) => [
+    ...[plain(number), plain(dueOn), cents(computed?.fineCents ?? null), cents(computed?.lateInterestCents ?? null)],
+    ...[cents(computed?.contractInterestCents ?? null), cents(computed?.chargesCents ?? null)],
+    ...[cents(computed?.rebateCents ?? null), cents(computed?.balanceCents ?? null)],
+  ]);
+  return tableText(format.texts.flows.results.installmentsHeader, rows, [0, 2, 3, 4, 5, 6, 7]);
+}
+
+function linksText(format: Format, answer: JsonValue, at: number): string | null {
+  const detail = linkFactsIn(answer, at);
+  if (detail !== null) return linkText(format, detail);
+  const list = decodeLinkList(answer);
+  if (list.kind === 'refused') return null;
+  const { flows, worker } = format.texts;
+  const rows = list.value.links.map(({ registration, employerId, eligible, ineligibility }) => [
+    ...[registration, employerId, eligible === null ? '' : eligible ? worker.yes : worker.no],
+    ineligibility === null ? '' : `${ineligibility.code} ${ineligibility.text ?? ''}`.trimEnd(),
+  ]);
+  return tableText(flows.results.linksHeader, rows);
+}

@@ -1,0 +1,86 @@
+/** What is asked of the service on a person's demand: links of a worker, and proposals made elsewhere. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CallbackRecord } from '../../src/domain/records.ts';
+import { allowsStep, nextSteps } from '../../src/origination/steps.ts';
+import { readResult } from '../../src/origination/worker-reading.ts';
+import { workerKeyOf } from '../../src/wire/identity.ts';
+import { eventually } from '../conformance/backend.ts';
+import { sampleLink } from '../rules/sample-request.ts';
+import { startFlowHouse } from './flow-house.ts';
+import { plainVault } from './orders.ts';
+
+const cpf = '52998224725';
+const workerKey = workerKeyOf(plainVault, cpf);
+const asked = { cpf, link: null, authorisationNumber: '880011', cached: null, reason: 'o cliente pediu' };
+const link = { registration: 'M-7', employerId: '12345678', employerIdType: 1 };
+const body = JSON.stringify({ payload: { vinculos: [{ cpf, motivoInelegibilidade: { codigo: 3 } }] } });
+
+test('links of a worker are asked for once for each key, answered by callback, and each reading is recorded (line 15)', async (context) => {
+  const { front, world, queries, tell, append, reaches, state, clock } = await startFlowHouse(context);
+  world.answerToQuery = () => ({ kind: 'acknowledged', requestCode: 'q-1' });
+  const begun = await front.startLookup({ by: 'ana', key: 'k1' }, asked);
+  assert.ok(begun.kind === 'taken', JSON.stringify(begun));
+  const { flowId } = begun.state;
+  assert.equal((await front.startLookup({ by: 'ana', key: 'k1' }, asked)).kind, 'known');
+  await reaches(flowId, 'awaiting-answer');
+  assert.equal(queries.length, 1);
+  assert.deepEqual([queries[0]!.identity.registration, queries[0]!.authorisationNumber], [null, '880011']);
+  const list = { kind: 'link-list', at: Date.now(), requestCode: 'q-1', workerKey, links: [], sealed: body } as const;
+  await tell('another', { ...list, workerKey: 'another' });
+  await tell(workerKey, list);
+  await reaches(flowId, 'answered');
+  const answered = (await state(flowId))!;
+  const reading = { what: 'links', by: 'bia', reason: 'conferir' };
+  const world_ = { append: (entries: never) => append(...(entries as never[])), vault: plainVault as never, clock };
+  const result = await readResult(world_ as never, answered, reading);
+  assert.equal(JSON.stringify(result?.answer), body);
+  await eventually(
+    async () => (await front.ask(flowId, { by: 'x', key: 'x' }, { step: 'cancel', reason: 'x' })).kind === 'refused',
+  );
+  assert.equal(await readResult(world_ as never, answered, { ...reading, what: 'proposal' }), null);
+});
+
+test('one link is asked for by its own query; what is refused is said; without a code the worker is the key (line 15)', async (context) => {
+  const { front, world, queries, tell, reaches, state } = await startFlowHouse(context);
+  world.answerToQuery = () => ({ kind: 'acknowledged', requestCode: null });
+  const one = await front.startLookup({ by: 'ana', key: 'k2' }, { ...asked, link, cached: true });
+  assert.ok(one.kind === 'taken');
+  await reaches(one.state.flowId, 'awaiting-answer');
+  assert.deepEqual([queries[0]!.identity.registration, queries[0]!.cached], ['M-7', true]);
+  const detail = { ...sampleLink, linkKey: 'any', workerKey, receivedAt: Date.now() };
+  const told: CallbackRecord = { kind: 'link-detail', at: Date.now(), requestCode: null, detail, sealed: '{}' };
+  await tell(workerKey, told);
+  await reaches(one.state.flowId, 'answered');
+  assert.deepEqual(Object.keys((await state(one.state.flowId))!.results), ['links']);
+  const refused = { kind: 'refused', reason: 'authorisation-expired', response: { status: 422, body: '' } } as const;
+  world.answerToQuery = () => refused;
+  const other = await front.startLookup({ by: 'ana', key: 'k3' }, asked);
+  assert.ok(other.kind === 'taken');
+  await reaches(other.state.flowId, 'refused');
+  assert.deepEqual((await state(other.state.flowId))!.errors, ['authorisation-expired']);
+  assert.deepEqual(nextSteps((await state(other.state.flowId))!), ['cancel']);
+});
+
+test('a proposal made elsewhere is taken up by its code once: its state, instalments, splits and account (line 15)', async (context) => {
+  const { front, sent, state } = await startFlowHouse(context);
+  const order = { cpf, birthDate: null, signerCpfs: [], proposalCode: 'e3b0c442-98fc-4c14-9afb-f4c8996fb924' };
+  const begun = await front.startWithdrawal({ by: 'ana', key: 'k1' }, order);
+  assert.ok(begun.kind === 'taken', JSON.stringify(begun));
+  const { flowId, phase } = begun.state;
+  assert.equal(phase, 'included');
+  for (const step of ['proposal', 'installments', 'splits', 'account-update'] as const)
+    assert.ok(allowsStep(begun.state, step), step);
+  assert.ok(!allowsStep(begun.state, 'inclusion'));
+  const twice = await front.startWithdrawal({ by: 'ana', key: 'k2' }, order);
+  assert.ok(twice.kind === 'refused' && twice.breaches[0]!.rule === 'flow-exists');
+  const step = await front.ask(
+    flowId,
+    { by: 'ana', key: 's1' },
+    { step: 'installments', request: { installments: 2 } },
+  );
+  assert.equal(step.kind, 'taken', JSON.stringify(step));
+  await eventually(() => sent.length > 0);
+  assert.match(sent[0]!.body, /"CodigoProposta":"e3b0c442-98fc-4c14-9afb-f4c8996fb924"/);
+  assert.equal((await state(flowId))!.proposalCode, order.proposalCode);
+});
