@@ -321,7 +321,7 @@ export const en: Texts = {
     unreadable: 'record that cannot be processed',
   },
   resolve: {
-    done: (id, state) => `Request ${id}: now ${state}.`,
+    done: (id, state) => `Request ${id}: recorded. Now: ${state}.`,
     stored: (id) => `Request ${id}: recorded. No process is running; it holds when the desk is back.`,
     refused: (id, state, allowed) =>
       `Request ${id} is "${state}" and cannot be ended like this. ${allowed === '' ? 'In this state there is nothing to end by hand.' : `Possible: ${allowed}.`}`,

@@ -327,7 +327,7 @@ export const pt = {
     unreadable: 'registro que não pode ser processado',
   },
   resolve: {
-    done: (id: string, state: string) => `Solicitação ${id}: agora ${state}.`,
+    done: (id: string, state: string) => `Solicitação ${id}: registrado. Agora: ${state}.`,
     stored: (id: string) => `Solicitação ${id}: registrado. Nenhum processo está rodando; vale quando a mesa voltar.`,
     refused: (id: string, state: string, allowed: string) =>
       `A solicitação ${id} está "${state}" e não pode ser encerrada assim. ${allowed === '' ? 'Neste estado não há o que encerrar à mão.' : `Possíveis: ${allowed}.`}`,

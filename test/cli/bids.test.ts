@@ -337,7 +337,7 @@ test("an operator's word ends a request beside the daemon, and is stored for the
   const words = ['--as', 'cancelled', '--by', 'ana', '--reason', 'desistência em 7 dias'];
   const done = await lance(played.environment, 'bids', 'resolve', first.requestId, ...words);
   assert.equal(done.code, 0, done.stderr);
-  assert.match(done.stdout, /agora cancelado/);
+  assert.match(done.stdout, /Agora: cancelado/);
   const shown = await lance(played.environment, 'bids', 'show', first.requestId);
   assert.match(shown.stdout, /encerrado como cancelled por ana: desistência em 7 dias/);
 

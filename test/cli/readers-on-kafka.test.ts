@@ -196,7 +196,7 @@ await describeOnStack('commands on Kafka', (stack) => {
             daemon.signal('SIGCONT');
           }
           await resolved;
-          assert.match(said.join(), /: now /, `partition ${partition}`);
+          assert.match(said.join(), /Now: /, `partition ${partition}`);
         }
       });
     } finally {

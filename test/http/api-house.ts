@@ -18,7 +18,7 @@ export async function startApi(context: TestContext) {
     seed: 5,
     sandbox: flowsSandbox(false),
     rivals: noRivals,
-    bidding: { windowMs: 1_500, skewAllowanceMs: 200, marginWaitMs: 700 },
+    bidding: { windowMs: 1_500, skewAllowanceMs: 200, marginWaitMs: 700, directQueriesPerDay: 1 },
     more: { api: { tokens }, flows: { pollMs: 50, retryMs: 50, finalisationEnabled: true } },
   });
   context.after(() => house.close());

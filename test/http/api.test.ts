@@ -318,6 +318,17 @@ test('the operator API', async (context) => {
         readings.map(({ by, what }) => [by, what]),
         [['operator', 'links']],
       );
+      for (const key of ['l2', 'l3']) {
+        const direct = flowOf(await call('POST', '/v1/lookups', { key, body: { ...body, cached: false } }));
+        await until(
+          () => call('GET', `/v1/lookups/${direct.flowId}`),
+          (flow) => flow.phase === 'answered',
+        );
+      }
+      const queries = sandbox.record.of('call').filter((made) => made.path === '/trabalhador/listar-autorizados');
+      const cached = queries.map((made) => made.body.includes('"consultaCacheada":true'));
+      assert.ok(cached.at(-1), 'beyond the budget of the day the cache is asked');
+      assert.ok(cached.filter((isCached) => !isCached).length <= 1, JSON.stringify(cached));
       for (const role of roles) {
         const { text } = await call('GET', `${path}/history`, { role });
         assert.ok(!text.includes(theirs) && !text.includes('529'), role);
