@@ -61,9 +61,9 @@ function buildTermTable(dueDays: readonly number[], settings: PricingSettings): 
 }
 
 /** A map that forgets what was not used of late, by halves: looking at what is young moves nothing. */
-function createCache<T>(limit: number): (key: string, make: () => T) => T {
-  let young = new Map<string, T>();
-  let old = new Map<string, T>();
+function createCache<K, T>(limit: number): (key: K, make: () => T) => T {
+  let young = new Map<K, T>();
+  let old = new Map<K, T>();
   return (key, make) => {
     const known = young.get(key);
     if (known !== undefined) return known;
@@ -76,6 +76,9 @@ function createCache<T>(limit: number): (key: string, make: () => T) => T {
     return found;
   };
 }
+
+/** More than any term has instalments. */
+const termsEach = 4_096;
 
 /** All that a table of values is made from beside term and settings. */
 function valueKey({
@@ -93,32 +96,48 @@ function valueKey({
 
 /** `limit` tables of each kind are kept; one has at most 8 kB, a term that is asked for on one day needs two. */
 export function createRateTables(settings: PricingSettings, limit: number): RateTables {
-  const termTables = createCache<TermTable>(limit);
-  const valueTables = createCache<ValueTable>(limit);
-  const acceptanceCurves = createCache<Float64Array>(limit);
-  const terms: RateTables['terms'] = (releaseDay, installments) =>
-    termTables(`${releaseDay}/${installments}`, () =>
+  const termTables = createCache<number, TermTable>(limit);
+  const valueTables = createCache<number, ValueTable>(limit);
+  const acceptanceCurves = createCache<string, Float64Array>(limit);
+  // Numbers for what tables share: one choice asks for many terms, and short keys are found sooner than texts.
+  const numbers = createCache<string, number>(4 * limit);
+  let next = 0;
+  const numberOf = (text: string) => {
+    return numbers(text, () => {
+      next += 1;
+      return next;
+    });
+  };
+  let [lastDay, dayNumber] = ['', 0];
+  const terms: RateTables['terms'] = (releaseDay, installments) => {
+    if (releaseDay !== lastDay) [lastDay, dayNumber] = [releaseDay, numberOf(releaseDay)];
+    return termTables(dayNumber * termsEach + installments, () =>
       buildTermTable(payrollDueDays(releaseDay, installments, settings.payrollCalendar), settings),
     );
-  let lastEconomics: Economics | null = null;
-  let lastKey = '';
+  };
+  let valuesOf: { economics: Economics | null; releaseDay: Day; number: number } = {
+    economics: null,
+    releaseDay: '',
+    number: 0,
+  };
+  let accepted: { economics: Economics | null; curve: Float64Array } = { economics: null, curve: new Float64Array(0) };
   return {
     settings,
     terms,
     values: (releaseDay, installments, economics) => {
-      // One choice asks for many terms under the same economics.
-      if (economics !== lastEconomics) {
-        lastEconomics = economics;
-        lastKey = valueKey(economics);
+      if (economics !== valuesOf.economics || releaseDay !== valuesOf.releaseDay) {
+        valuesOf = { economics, releaseDay, number: numberOf(`${releaseDay}/${valueKey(economics)}`) };
       }
-      return valueTables(`${releaseDay}/${lastKey}/${installments}`, () =>
+      return valueTables(valuesOf.number * termsEach + installments, () =>
         buildValueTable(terms(releaseDay, installments), economics, settings),
       );
     },
     acceptance: (economics) => {
+      if (economics === accepted.economics) return accepted.curve;
       const { acceptanceCeiling, acceptanceMidpointPercent, acceptanceSlope } = economics;
       const key = `${acceptanceCeiling}/${acceptanceMidpointPercent}/${acceptanceSlope}`;
-      return acceptanceCurves(key, () => acceptanceCurve(economics));
+      accepted = { economics, curve: acceptanceCurves(key, () => acceptanceCurve(economics)) };
+      return accepted.curve;
     },
     loanTerms: ({ dueDays }, rateHundredths) => ({
       rateHundredths,
