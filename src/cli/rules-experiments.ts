@@ -11,7 +11,7 @@ import {
   type Trialled,
 } from '../impact/experiments.ts';
 import type { RecordedCase, RecordedEnd } from '../impact/recorded-cases.ts';
-import { explainChoice } from '../pricing/choose.ts';
+import { worthOf } from '../pricing/choose.ts';
 import { type Decision, replayOf } from './bid-report.ts';
 import type { Format } from './format.ts';
 import { readLoggedCases } from './recorded-cases.ts';
@@ -31,12 +31,8 @@ function plainWorth(replay: Replay, trace: DecisionTrace): { acceptance: number;
   const plain = { ...assessment, verdict: { ...verdict, economics: verdict.untreated } };
   const asked = askedOf({ ...replay, assessment: plain }, trace);
   if (asked === null) return null;
-  const { rateHundredths } = draft.offer;
-  const rate = explainChoice(asked).rates.find((one) => one.rateHundredths === rateHundredths);
-  const { bidCostCents } = asked.economics;
-  return rate === undefined
-    ? null
-    : { acceptance: rate.acceptance, value: rate.valueIfReleasedCents, cost: bidCostCents };
+  const { acceptance, valueIfReleasedCents } = worthOf(asked, draft.offer);
+  return { acceptance, value: valueIfReleasedCents, cost: asked.economics.bidCostCents };
 }
 
 async function trialledOf(

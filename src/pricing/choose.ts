@@ -17,9 +17,10 @@ import {
   requestFacts,
   searchTerm,
 } from './joint-search.ts';
+import { financeReleased } from './loan.ts';
 import { buildMask, type ChoiceInput, type Mask, moneyText, percentText, type Refusal, refuse } from './mask.ts';
 import type { Scratch } from './terms.ts';
-import { type CostStack, lossMultiplier, lossShare } from './value.ts';
+import { type CostStack, costStack, lossMultiplier, lossShare } from './value.ts';
 
 type PricedOffer = Omit<Offer, 'validUntil'>;
 
@@ -287,6 +288,23 @@ export function holdAtPrices(input: ChoiceInput, pricesPerCent: Float64Array, he
   if (mask.kind === 'none') return;
   fillRates(input, byRate);
   holdAtEach(placeOf(input, mask, input.requestedInstallments), pricesPerCent, held);
+}
+
+/** What this offer is worth under the economics and the curve of `input`, whatever they would have had it offer. */
+export function worthOf(
+  input: ChoiceInput,
+  { rateHundredths, amountCents, installments }: Pick<Offer, 'rateHundredths' | 'amountCents' | 'installments'>,
+): { acceptance: number; valueIfReleasedCents: number } {
+  const { economics, curve, tables, requestedAmountCents, pledgedCents, shadowPricePerCent } = input;
+  const { term, values, acceptance, termLiking } = prepare(input, installments);
+  const loan = financeReleased(amountCents, tables.loanTerms(term, rateHundredths));
+  const liked = amountLiking(amountCents, requestedAmountCents, economics) * termLiking;
+  const accepted = acceptance[rateHundredths]! * liked;
+  const stack = costStack({
+    ...{ loan: { ...loan, installments }, cell: rateHundredths, values, curve, acceptance: accepted },
+    ...{ economics, pledgedCents, shadowPricePerCent },
+  });
+  return { acceptance: accepted, valueIfReleasedCents: Math.round(stack.valueIfReleased) };
 }
 
 type RateExplanation = {

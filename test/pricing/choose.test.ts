@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Economics, Limits, Strategy } from '../../src/domain/policy.ts';
 import { noLimits } from '../../src/domain/policy.ts';
-import { type Choice, chooseOffer, explainChoice, holdAtPrices } from '../../src/pricing/choose.ts';
+import { type Choice, chooseOffer, explainChoice, holdAtPrices, worthOf } from '../../src/pricing/choose.ts';
 import { cetOf, financeReleased, quoteReleased } from '../../src/pricing/loan.ts';
 import type { ChoiceInput } from '../../src/pricing/mask.ts';
 import type { PricingSettings } from '../../src/pricing/settings.ts';
@@ -187,6 +187,20 @@ test('other terms are offered only where a limit allows them, and only when they
     stack?.rows.reduce((sum, row) => sum + row.cents, 0),
     free.expectedValueCents,
   );
+});
+
+test('an offer is worth what it was chosen for, whatever else would be offered', () => {
+  const treated = { ...halfPledged, economics: { ...halfPledged.economics, separationMonthly: 0.02 } };
+  for (const input of [request, halfPledged]) {
+    const choice = offered(chooseOffer(input));
+    const { acceptance, valueIfReleasedCents } = worthOf(input, choice.offer);
+    assert.deepEqual([acceptance, valueIfReleasedCents], [choice.acceptance, choice.valueIfReleasedCents]);
+  }
+  // Chosen under other economics: another amount than these would have chosen.
+  const { offer } = offered(chooseOffer(treated));
+  assert.notEqual(offer.amountCents, offered(chooseOffer(halfPledged)).offer.amountCents);
+  const shown = explainChoice(halfPledged).rates.find(({ rateHundredths }) => rateHundredths === offer.rateHundredths);
+  assert.notEqual(worthOf(halfPledged, offer).valueIfReleasedCents, shown?.valueIfReleasedCents);
 });
 
 test('cheaper rivals pull the rate down', () => {
