@@ -32,6 +32,12 @@ const defaultLimit = 50;
 const defaultDraws = 400;
 const defaultExport = 10_000;
 
+type LearnGiven = Omit<Parameters<typeof learnFile>[2], 'clock'> & {
+  auctionsADay?: number;
+  halfLife?: number;
+  delay?: number;
+};
+
 /** Options are checked where they are read; `texts` say what to write instead. */
 function readersOf({
   number,
@@ -41,6 +47,8 @@ function readersOf({
   name,
   reais,
   shiftList,
+  duration,
+  midpointAndSlope,
 }: CommandWorld['format']['texts']['help']) {
   const check = (right: boolean, remedy: string) => {
     if (!right) throw new InvalidArgumentError(remedy);
@@ -75,6 +83,17 @@ function readersOf({
     shifts: (word: string) => {
       check(/^-?\d{1,3}(,-?\d{1,3}){1,11}$/.test(word), shiftList);
       return word.split(',').map(Number);
+    },
+    /** Milliseconds. */
+    duration: (word: string) => {
+      check(/^\d{1,5}[hd]$/.test(word), duration);
+      return Number(word.slice(0, -1)) * (word.endsWith('d') ? 86_400_000 : 3_600_000);
+    },
+    /** Percent a month, and one over such a percent. */
+    acceptance: (word: string) => {
+      check(/^\d{1,2}(\.\d{1,4})?,\d{1,2}(\.\d{1,4})?$/.test(word), midpointAndSlope);
+      const [midpointPercent = 0, slope = 0] = word.split(',').map(Number);
+      return { midpointPercent, slope };
     },
     /** Whole cents. */
     reais: (word: string) => {
@@ -277,8 +296,19 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .option('--draws <n>', help.draws, read.count, defaultDraws)
     .option('--seed <n>', help.seed, read.count, 1)
     .option('--shifts <list>', help.shifts, read.shifts, null)
+    .option('--auctions-a-day <n>', help.auctionsADay, read.count)
+    .option('--half-life <time>', help.halfLife, read.duration)
+    .option('--delay <time>', help.delay, read.duration)
+    .option('--acceptance <midpoint,slope>', help.learnAcceptance, read.acceptance, null)
     .option('--json', help.json, false)
-    .action((file: string, options: Parameters<typeof learnFile>[2]) => learnFile(world, file, options));
+    .action((file: string, options: LearnGiven, command: Command) => {
+      const { auctionsADay, halfLife = Number.POSITIVE_INFINITY, delay = 0, ...rest } = options;
+      if (auctionsADay === undefined && (options.halfLife ?? options.delay) !== undefined) {
+        command.error(help.needsClock);
+      }
+      const clock = auctionsADay === undefined ? null : { auctionsADay, halfLifeMs: halfLife, delayMs: delay };
+      return learnFile(world, file, { ...rest, clock });
+    });
   registerBacktest(program, world, add);
   const audit = add(program, 'audit', help.audit, 'lance audit verify');
   add(audit, 'verify', help.verify, 'lance audit verify')

@@ -14,5 +14,5 @@ export const learnEn: Texts['learn'] = {
   shifted: (shifts, orders) =>
     `The same live, rates shifted by ${shifts.join(', ')} hundredths over equal parts of the file; mean of ${orders} orders.`,
   about: (count) =>
-    `Share of the surplus that somebody would earn who knows the distribution; ${count} auctions in the file.`,
+    `Share of the surplus that somebody would earn who knows the distribution; ${count} auctions in the file. In brackets: the middle 90 % of resampled draws or batches.`,
 };

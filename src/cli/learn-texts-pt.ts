@@ -14,5 +14,5 @@ export const learnPt = {
   shifted: (shifts: readonly number[], orders: number) =>
     `O mesmo ao vivo, com as taxas deslocadas em ${shifts.join(', ')} centésimos em partes iguais do arquivo; média de ${orders} ordens.`,
   about: (count: number) =>
-    `Parte do excedente que ganharia quem conhecesse a distribuição; ${count} leilões no arquivo.`,
+    `Parte do excedente que ganharia quem conhecesse a distribuição; ${count} leilões no arquivo. Entre parênteses: os 90 % centrais de sorteios ou lotes reamostrados.`,
 };

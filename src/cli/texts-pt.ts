@@ -53,6 +53,14 @@ export const pt = {
     shifts:
       'também: concorrentes que mudam, taxas deslocadas por estes centésimos em partes iguais do arquivo: 0,-50,40',
     draws: 'quantas amostras sortear',
+    auctionsADay: 'dá um relógio ao arquivo: tantos leilões por dia',
+    halfLife: 'com --auctions-a-day: o peso dos resultados cai à metade neste tempo: 14d',
+    delay: 'com --auctions-a-day: os resultados chegam este tempo depois: 76h',
+    learnAcceptance:
+      'conta o que os trabalhadores aceitam: ponto médio em % a.m. e inclinação da aceitação, como na economia: 4.2,1.5',
+    needsClock: 'acrescente --auctions-a-day N: --half-life e --delay precisam de um relógio',
+    duration: 'escreva horas ou dias: 76h, 14d',
+    midpointAndSlope: 'escreva o ponto médio e a inclinação: 4.2,1.5',
     audit: 'o registro encadeado',
     verify: 'confere a cadeia de hashes do registro e aponta a primeira quebra',
     export: 'leva a mesa para um arquivo, para mudá-la para o outro backend',

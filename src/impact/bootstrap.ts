@@ -28,6 +28,36 @@ function timesDrawn(batches: number, { draws, seed }: { draws: number; seed: num
   return times;
 }
 
+/**
+ * Intervals of the mean and of the 5 % quantile (the value with 5 % of the others below it) of values that were drawn
+ * independently.
+ */
+export function intervalsOfDraws(
+  values: readonly number[],
+  options: { draws: number; seed: number },
+): { mean: Interval; p05: Interval } {
+  const sorted = Float64Array.from(values).sort();
+  const { length } = sorted;
+  const times = timesDrawn(length, options);
+  const means = new Float64Array(options.draws);
+  const quantiles = new Float64Array(options.draws);
+  for (let draw = 0; draw < options.draws; draw += 1) {
+    const first = draw * length;
+    let sum = 0;
+    let left = Math.floor(length * 0.05);
+    let quantile = sorted[0]!;
+    for (let place = 0; place < length; place += 1) {
+      const count = times[first + place]!;
+      sum += count * sorted[place]!;
+      if (left >= 0 && count > 0) quantile = sorted[place]!;
+      left -= count;
+    }
+    means[draw] = sum / length;
+    quantiles[draw] = quantile;
+  }
+  return { mean: middleOf(means), p05: middleOf(quantiles) };
+}
+
 /** Columns summed at once, so that no sum has to wait for the one before. */
 const together = 3;
 

@@ -1,15 +1,16 @@
 /**
  * The judge of what the desk learns: on recorded auctions, the surplus that its bids would have earned as a share of what
  * somebody earns who knows the true distribution. The policy is the desk's own: `curveOf` and `lessonsOf` of `bidding/`.
- * The plain histogram of the best rival rate runs beside it on the same draws. The file has no clock: decay counts auctions.
+ * The plain histogram of the best rival rate runs beside it on the same draws. The file has no clock: decay counts auctions,
+ * unless it is said how many there were a day.
  */
 import { curveOf, curveWithReadings, lessonsOf } from '../bidding/learning.ts';
 import { cellCount, type EpochMs, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
 import { cellIndex, emptyHistogram, foldSums, type Histogram } from '../domain/histogram.ts';
-import type { Trial } from '../domain/offer.ts';
+import type { Trial, TrialAcceptance } from '../domain/offer.ts';
 import type { Layout } from '../pricing/additive.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
-import { bestRates, surplusOf } from '../pricing/trial.ts';
+import { bestRates, surplusOf, takenAt } from '../pricing/trial.ts';
 import {
   type CurveWithReadings,
   createShared,
@@ -20,6 +21,7 @@ import {
   winOf,
 } from '../pricing/win-curve.ts';
 import { wholeMarket } from '../rules/keys.ts';
+import { type BatchRow, bootstrap, type Interval, intervalsOfDraws } from './bootstrap.ts';
 import { chanceOf } from './chance.ts';
 import { type BestRival, dimensionsOf, featuresOf, keysOf, type RecordedAuction } from './recorded-auctions.ts';
 
@@ -39,23 +41,46 @@ export const firstScored = 60;
 /** Fewer cannot be judged: nothing would be scored. */
 export const leastAuctions = 100;
 
-type Shares = { mean: number; p05: number; histogramMean: number; histogramP05: number };
+/** Resamples for an interval, and their seed: the same file gives the same intervals. */
+const resamples = { draws: 1_000, seed: 1 };
+
+type Figures = 'mean' | 'p05' | 'histogramMean' | 'histogramP05';
+/** Intervals over the draws. */
+type Shares = Record<Figures, number> & { interval: Record<Figures, Interval> };
+
+type LiveFigures = 'live' | 'histogramLive' | 'liveWithSegments' | 'fixedMarkup';
 
 export type LearnReport = {
   auctions: number;
   breakEven: Record<
     BreakEven,
-    {
+    Record<LiveFigures, number> & {
       learning: Record<string, Shares>;
-      live: number;
-      histogramLive: number;
-      liveWithSegments: number;
-      fixedMarkup: number;
+      /** Over batches of the file, drawn anew. */
+      interval: Record<LiveFigures, Interval>;
     }
   >;
 };
 
-export type LearnOptions = { winCurve: PricingSettings['winCurve']; draws: number; seed: number };
+/** When auctions ended and when their results came. */
+export type FileClock = { auctionsADay: number; halfLifeMs: number; delayMs: number };
+
+export type LearnOptions = {
+  winCurve: PricingSettings['winCurve'];
+  draws: number;
+  seed: number;
+  /** Null or left out: decay counts auctions, results come with their batch. */
+  clock?: FileClock | null;
+  /** What is won is worth its surplus times this; left out: every won loan is taken. */
+  acceptance?: TrialAcceptance;
+};
+
+const dayMs = 86_400_000;
+
+/** When the auction in this place of the file ended. */
+function endedAt(place: number, clock: FileClock | null | undefined): EpochMs {
+  return clock === null || clock === undefined ? 0 : Math.round((place * dayMs) / clock.auctionsADay);
+}
 
 /** The distribution of the best rival rate over cells and the gaps between, as a plain histogram has it. */
 export function createPlain() {
@@ -94,10 +119,32 @@ function triedOf(breakEvens: Float64Array): number[] {
   );
 }
 
-/** Expected surplus over all break-evens of bids made by `win`, where `truth` is the true curve. */
-function expectedSurplus(win: Float64Array, truth: Float64Array, breakEvens: Float64Array): number {
+/** Expected surplus over all break-evens of bids made by `win`, where `truth` is the true curve and `taken` what is taken. */
+function expectedSurplus(
+  win: Float64Array,
+  truth: Float64Array,
+  breakEvens: Float64Array,
+  taken: Float64Array = takenAt(undefined),
+): number {
   let sum = 0;
-  for (const [index, rate] of bestRates(win, breakEvens).entries()) sum += (rate - breakEvens[index]!) * truth[rate]!;
+  for (const [index, rate] of bestRates(win, breakEvens, taken).entries()) {
+    sum += (rate - breakEvens[index]!) * truth[rate]! * taken[rate]!;
+  }
+  return sum;
+}
+
+/** Realised surplus over all break-evens. */
+function realised(
+  rates: Int32Array,
+  breakEvens: Float64Array,
+  { bestRivalCell, bestRivalOffGrid }: BestRival,
+  taken: Float64Array,
+): number {
+  let sum = 0;
+  for (let index = 0; index < rates.length; index += 1) {
+    const rate = rates[index]!;
+    sum += surplusOf(rate, breakEvens[index]!, bestRivalCell, bestRivalOffGrid) * taken[rate]!;
+  }
   return sum;
 }
 
@@ -106,29 +153,38 @@ export function markedUp(breakEven: number, markup: number): number {
 }
 
 /** The best `r = c + k` for one `k`, and what it earns as a share of the clairvoyant's. */
-export function fixedMarkup(truth: Float64Array, breakEvens: Float64Array): { markup: number; share: number } {
+export function fixedMarkup(
+  truth: Float64Array,
+  breakEvens: Float64Array,
+  taken: Float64Array = takenAt(undefined),
+): { markup: number; share: number } {
   let most = 0;
   let best = 0;
   for (let markup = 0; markup <= maxRateHundredths; markup += 1) {
     let sum = 0;
     for (const breakEven of breakEvens) {
       const rate = markedUp(breakEven, markup);
-      sum += (rate - breakEven) * truth[rate]!;
+      sum += (rate - breakEven) * truth[rate]! * taken[rate]!;
     }
     if (sum > most) {
       most = sum;
       best = markup;
     }
   }
-  return { markup: best, share: most / expectedSurplus(truth, truth, breakEvens) };
+  return { markup: best, share: most / expectedSurplus(truth, truth, breakEvens, taken) };
 }
 
 /** The desk's statistics and curves, without its log. */
 export function createLearner(
   winCurve: LearnOptions['winCurve'],
   breakEvens: Float64Array,
-  { halfLifeMs = Number.POSITIVE_INFINITY, statistics = new Map<string, Histogram>() } = {},
+  options: {
+    halfLifeMs?: number | undefined;
+    statistics?: Map<string, Histogram>;
+    acceptance?: TrialAcceptance | undefined;
+  } = {},
 ) {
+  const { halfLifeMs = Number.POSITIVE_INFINITY, statistics = new Map<string, Histogram>(), acceptance } = options;
   const inputs = {
     prior: priorDistribution(winCurve.prior),
     priorWeight: winCurve.priorWeight,
@@ -136,6 +192,7 @@ export function createLearner(
     smoothing: winCurve.smoothing,
     halfLifeMs,
     breakEvens: triedOf(breakEvens),
+    ...(acceptance !== undefined && { acceptance }),
   };
   const histogramAt = (key: string, at: EpochMs): Histogram => {
     const histogram = statistics.get(key) ?? emptyHistogram(at);
@@ -180,7 +237,7 @@ export function createLearner(
         for (const histogram of known) foldSums(histogram, lesson.additions, at, lesson.halfLives);
       }
     },
-    copy: () => createLearner(winCurve, breakEvens, { halfLifeMs, statistics: structuredClone(statistics) }),
+    copy: () => createLearner(winCurve, breakEvens, { ...options, statistics: structuredClone(statistics) }),
   };
 }
 
@@ -189,11 +246,18 @@ type Learner = ReturnType<typeof createLearner>;
 function sharesOf(policy: readonly number[], histogram: readonly number[]): Shares {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const p05 = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.05)]!;
+  const [ofPolicy, ofHistogram] = [intervalsOfDraws(policy, resamples), intervalsOfDraws(histogram, resamples)];
   return {
     mean: mean(policy),
     p05: p05(policy),
     histogramMean: mean(histogram),
     histogramP05: p05(histogram),
+    interval: {
+      mean: ofPolicy.mean,
+      p05: ofPolicy.p05,
+      histogramMean: ofHistogram.mean,
+      histogramP05: ofHistogram.p05,
+    },
   };
 }
 
@@ -206,11 +270,13 @@ export function measureLearning(
   onDraw: (draw: number) => void,
 ): Record<BreakEven, Record<string, Shares>> {
   const truth = plainWin(auctions);
+  const { clock, acceptance } = options;
+  const taken = takenAt(acceptance);
   const sizes: readonly number[] = sampleSizes.filter((size) => size <= auctions.length);
   const grids = breakEvenNames.map((name) => {
     const breakEvens = breakEvensOf(auctions, name, learningBreakEvens);
     const found = new Map(sizes.map((size) => [size, { policy: [] as number[], histogram: [] as number[] }]));
-    return { name, breakEvens, clairvoyant: expectedSurplus(truth, truth, breakEvens), found };
+    return { name, breakEvens, clairvoyant: expectedSurplus(truth, truth, breakEvens, taken), found };
   });
   const order = Int32Array.from(auctions.keys());
   const chance = chanceOf(options.seed);
@@ -222,12 +288,16 @@ export function measureLearning(
       [order[place], order[other]] = [order[other]!, order[place]!];
     }
     const plain = createPlain();
-    const learners = grids.map(({ breakEvens }) => createLearner(options.winCurve, breakEvens));
+    const learners = grids.map(({ breakEvens }) =>
+      createLearner(options.winCurve, breakEvens, { halfLifeMs: clock?.halfLifeMs, acceptance }),
+    );
     const fold = (folding: readonly Learner[], from: number, to: number) => {
       const shared = createShared();
       for (const learner of folding) {
-        const trial = from === 0 ? null : learner.curve(market, shared).trial;
-        for (let place = from; place < to; place += 1) learner.learn(auctions[order[place]!]!, market, trial);
+        const trial = from === 0 ? null : learner.curve(market, shared, endedAt(from, clock)).trial;
+        for (let place = from; place < to; place += 1) {
+          learner.learn(auctions[order[place]!]!, market, trial, endedAt(place, clock));
+        }
       }
     };
     const score = (scored: readonly Learner[], size: number) => {
@@ -235,9 +305,9 @@ export function measureLearning(
       const win = plain.win();
       for (const [index, { breakEvens, clairvoyant, found }] of grids.entries()) {
         const { policy, histogram } = found.get(size)!;
-        const curve = scored[index]!.curve(market, shared).win;
-        policy.push(expectedSurplus(curve, truth, breakEvens) / clairvoyant);
-        histogram.push(expectedSurplus(win, truth, breakEvens) / clairvoyant);
+        const curve = scored[index]!.curve(market, shared, endedAt(size, clock)).win;
+        policy.push(expectedSurplus(curve, truth, breakEvens, taken) / clairvoyant);
+        histogram.push(expectedSurplus(win, truth, breakEvens, taken) / clairvoyant);
       }
     };
     let folded = 0;
@@ -262,6 +332,19 @@ export function measureLearning(
   ) as Record<BreakEven, Record<string, Shares>>;
 }
 
+type Live = { policy: number; histogram: number; interval: { policy: Interval; histogram: Interval } };
+
+/** Share of the last column's sum that each of the others has, over batches drawn anew. */
+function intervalsOf(rows: readonly (readonly number[])[]): Interval[] {
+  const width = rows[0]!.length;
+  const numbered = rows.map((values, batchPlace): BatchRow => ({ batch: batchPlace, group: 0, values }));
+  const statistics = Array.from(
+    { length: width - 1 },
+    (_, place) => (sums: Float64Array) => sums[place]! / sums[width - 1]!,
+  );
+  return bootstrap(numbered, { batches: rows.length, groups: 1, width }, statistics, resamples)[0]!;
+}
+
 /**
  * The file in order, results fed back in batches; from `from` on every auction is scored at 41 break-evens. The clairvoyant
  * knows the distribution of each stretch that ends before one of `bounds`, and bids the best fixed rates there.
@@ -269,57 +352,85 @@ export function measureLearning(
 export function measureLive(
   auctions: readonly RecordedAuction[],
   name: BreakEven,
-  options: Pick<LearnOptions, 'winCurve'>,
+  options: Pick<LearnOptions, 'winCurve' | 'clock' | 'acceptance'>,
   run: { from: number; dimensions: readonly string[]; bounds: readonly number[] },
-): { policy: number; histogram: number } {
+): Live {
   const breakEvens = breakEvensOf(auctions, name, liveBreakEvens);
   const keyLists = auctions.map((auction) => keysOf(auction, run.dimensions));
   const { layout, levelsOf } = featuresOf(keyLists);
-  const learner = createLearner(options.winCurve, breakEvens);
+  const { clock, acceptance } = options;
+  const taken = takenAt(acceptance);
+  const learner = createLearner(options.winCurve, breakEvens, { halfLifeMs: clock?.halfLifeMs, acceptance });
   const plain = createPlain();
+  let best = 0;
+  const stretches = [...run.bounds, auctions.length].map((to, place) => {
+    const stretch = auctions.slice(place === 0 ? run.from : run.bounds[place - 1]!, to);
+    const truth = plainWin(stretch);
+    best += expectedSurplus(truth, truth, breakEvens, taken) * stretch.length;
+    return { to, rates: bestRates(truth, breakEvens, taken) };
+  });
   const earned = { policy: 0, histogram: 0 };
-  const surplus = (rates: Int32Array, { bestRivalCell, bestRivalOffGrid }: RecordedAuction) => {
-    let sum = 0;
-    for (let index = 0; index < rates.length; index += 1) {
-      sum += surplusOf(rates[index]!, breakEvens[index]!, bestRivalCell, bestRivalOffGrid);
-    }
-    return sum;
-  };
+  const rows: number[][] = [];
+  const waiting: { place: number; trial: Trial }[] = [];
+  let known = 0;
   for (let start = 0; start < auctions.length; start += batch) {
+    const at = endedAt(start, clock);
+    const end = at - (clock?.delayMs ?? 0);
+    for (; known < waiting.length && endedAt(waiting[known]!.place, clock) <= end; known += 1) {
+      const { place, trial } = waiting[known]!;
+      learner.learn(auctions[place]!, keyLists[place]!, trial, endedAt(place, clock));
+      plain.add(auctions[place]!);
+    }
     const now = auctions.slice(start, start + batch);
     const scored = start + batch > run.from;
-    const plainRates = scored && start > 0 ? bestRates(plain.win(), breakEvens) : null;
+    const plainRates = scored && known > 0 ? bestRates(plain.win(), breakEvens, taken) : null;
     const shared = createShared();
     const decided = new Map<string, { trial: Trial; rates: Int32Array | null }>();
-    const lessons = now.map((auction, index) => {
-      const keys = keyLists[start + index]!;
+    const row = [0, 0, 0];
+    for (const [index, auction] of now.entries()) {
+      const place = start + index;
+      const keys = keyLists[place]!;
       const special = keys.at(-1)!;
       let decision = decided.get(special);
       if (decision === undefined) {
-        const { win, trial } = learner.decide(keys, { layout, levels: levelsOf(keys) }, shared);
-        decision = { trial, rates: scored ? bestRates(win, breakEvens) : null };
+        const { win, trial } = learner.decide(keys, { layout, levels: levelsOf(keys) }, shared, at);
+        decision = { trial, rates: scored ? bestRates(win, breakEvens, taken) : null };
         decided.set(special, decision);
       }
-      if (start + index >= run.from && decision.rates !== null && plainRates !== null) {
-        earned.policy += surplus(decision.rates, auction);
-        earned.histogram += surplus(plainRates, auction);
-      }
-      return { auction, keys, trial: decision.trial };
-    });
-    for (const { auction, keys, trial } of lessons) {
-      learner.learn(auction, keys, trial);
-      plain.add(auction);
+      waiting.push({ place, trial: decision.trial });
+      if (place < run.from || decision.rates === null) continue;
+      const ideal = stretches.find(({ to }) => place < to)!.rates;
+      row[0]! += realised(decision.rates, breakEvens, auction, taken);
+      row[1]! += plainRates === null ? 0 : realised(plainRates, breakEvens, auction, taken);
+      row[2]! += realised(ideal, breakEvens, auction, taken);
     }
+    if (!scored) continue;
+    earned.policy += row[0]!;
+    earned.histogram += row[1]!;
+    rows.push(row);
   }
-  let best = 0;
-  let from = run.from;
-  for (const to of [...run.bounds, auctions.length]) {
-    const stretch = auctions.slice(from, to);
-    const truth = plainWin(stretch);
-    best += expectedSurplus(truth, truth, breakEvens) * stretch.length;
-    from = to;
+  const [policy, histogram] = intervalsOf(rows) as [Interval, Interval];
+  return { policy: earned.policy / best, histogram: earned.histogram / best, interval: { policy, histogram } };
+}
+
+/** Interval of what the best fixed mark-up earns as a share of the clairvoyant's; neither is chosen anew. */
+function intervalOfMarkup(
+  auctions: readonly BestRival[],
+  rates: { markup: number; truth: Float64Array; breakEvens: Float64Array; taken: Float64Array },
+): Interval {
+  const { markup, truth, breakEvens, taken } = rates;
+  const [fixed, ideal] = [
+    Int32Array.from(breakEvens, (breakEven) => markedUp(breakEven, markup)),
+    bestRates(truth, breakEvens, taken),
+  ];
+  const rows: number[][] = [];
+  for (const [place, auction] of auctions.entries()) {
+    if (place % batch === 0) rows.push([0, 0]);
+    const row = rows.at(-1)!;
+    row[0]! += realised(fixed, breakEvens, auction, taken);
+    row[1]! += realised(ideal, breakEvens, auction, taken);
   }
-  return { policy: earned.policy / best, histogram: earned.histogram / best };
+  return intervalsOf(rows)[0]!;
 }
 
 /** Every measure of one file. Synchronous, some ten seconds for 10⁴ auctions and 400 draws. At least `leastAuctions` are needed. */
@@ -331,6 +442,7 @@ export function measureLearnt(
   const steps = options.draws + 2 * breakEvenNames.length;
   const learning = measureLearning(auctions, options, (draw) => onProgress(draw, steps));
   const truth = plainWin(auctions);
+  const taken = takenAt(options.acceptance);
   const dimensions = dimensionsOf(auctions);
   const half = Math.floor(auctions.length / 2);
   const breakEven = {} as LearnReport['breakEven'];
@@ -338,12 +450,21 @@ export function measureLearnt(
     onProgress(options.draws + 2 * place, steps);
     const live = measureLive(auctions, name, options, { from: firstScored, dimensions: [], bounds: [] });
     onProgress(options.draws + 2 * place + 1, steps);
+    const withSegments = measureLive(auctions, name, options, { from: half, dimensions, bounds: [] });
+    const breakEvens = breakEvensOf(auctions, name, learningBreakEvens);
+    const { markup, share } = fixedMarkup(truth, breakEvens, taken);
     breakEven[name] = {
       learning: learning[name],
       live: live.policy,
       histogramLive: live.histogram,
-      liveWithSegments: measureLive(auctions, name, options, { from: half, dimensions, bounds: [] }).policy,
-      fixedMarkup: fixedMarkup(truth, breakEvensOf(auctions, name, learningBreakEvens)).share,
+      liveWithSegments: withSegments.policy,
+      fixedMarkup: share,
+      interval: {
+        live: live.interval.policy,
+        histogramLive: live.interval.histogram,
+        liveWithSegments: withSegments.interval.policy,
+        fixedMarkup: intervalOfMarkup(auctions, { markup, truth, breakEvens, taken }),
+      },
     };
   }
   onProgress(steps, steps);

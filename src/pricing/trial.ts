@@ -104,8 +104,8 @@ export function weighSegments(
 const alwaysTaken = new Float64Array(cellCount).fill(1);
 let lately = { midpointPercent: 0, slope: 0, taken: alwaysTaken };
 
-/** By cell. Without an acceptance every won loan is taken. */
-function takenAt(acceptance: TrialAcceptance | undefined): Float64Array {
+/** By cell: share of won loans that are taken. Without an acceptance all are. */
+export function takenAt(acceptance: TrialAcceptance | undefined): Float64Array {
   if (acceptance === undefined) return alwaysTaken;
   const { midpointPercent, slope } = acceptance;
   // All trials of a desk have the same: its table is made once.

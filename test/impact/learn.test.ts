@@ -35,6 +35,31 @@ test('when rivals change regime twice, most of what a clairvoyant of each regime
   }
 });
 
+test('the interval of a share holds what other files of the same market give', () => {
+  const [first, ...others] = [0, 1, 2, 3].map((part) =>
+    auctionsOf('smooth', 12_000).slice(3_000 * part, 3_000 * (part + 1)),
+  );
+  const run = { from: 60, dimensions: [], bounds: [] };
+  const { policy, interval } = measureLive(first!, 'mid', { winCurve }, run);
+  const { low, high } = interval.policy;
+  assert.ok(low < policy && policy < high && high - low < 0.02, `${low} … ${high}`);
+  for (const other of others) {
+    const again = measureLive(other, 'mid', { winCurve }, run).policy;
+    assert.ok(Math.abs(again - policy) < 2 * (high - low), `${again} for ${low} … ${high}`);
+  }
+});
+
+test('results that come late are not known before: until the first of them nothing is learnt', () => {
+  const auctions = auctionsOf('smooth', 200);
+  const run = { from: 60, dimensions: [], bounds: [] };
+  const day = 86_400_000;
+  const clock = { auctionsADay: 100, halfLifeMs: Number.POSITIVE_INFINITY, delayMs: 2 * day };
+  const { histogram } = measureLive(auctions, 'mid', { winCurve, clock }, run);
+  assert.equal(histogram, 0);
+  const soon = measureLive(auctions, 'mid', { winCurve, clock: { ...clock, delayMs: 0 } }, run);
+  assert.deepEqual(soon, measureLive(auctions, 'mid', { winCurve }, run));
+});
+
 test('break-evens are evenly spaced, also where the range would begin below the grid', () => {
   const auctions = Array.from({ length: 100 }, (_, index) => ({
     segment: {},
