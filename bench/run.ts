@@ -9,6 +9,7 @@ const benchmarks: Readonly<Record<string, Entry>> = {
   demo: { takes: [], load: async () => (await import('./demo.ts')).demo },
   decision: { takes: [], load: async () => (await import('./decision.ts')).decision },
   markets: { takes: [], load: async () => (await import('./markets.ts')).markets },
+  edges: { takes: [], load: async () => (await import('./edges.ts')).edges },
   rules: { takes: [], load: async () => (await import('./rules.ts')).rules },
   impact: { takes: [], load: async () => (await import('./impact.ts')).impact },
   pipeline: { takes: ['backend', 'instances'], load: async () => (await import('./pipeline.ts')).pipeline },
