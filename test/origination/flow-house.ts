@@ -14,10 +14,13 @@ import type { RequestState } from '../../src/domain/states.ts';
 import { createFlowDesk } from '../../src/origination/desk.ts';
 import { createFlowFront } from '../../src/origination/front.ts';
 import type { ContractAsked } from '../../src/origination/orders.ts';
+import type { Addresses } from '../../src/origination/ports.ts';
 import { workerKeyOf } from '../../src/wire/identity.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../../src/wire/operations.ts';
 import { eventually } from '../conformance/backend.ts';
 import { contractOrder, goodTerms, link, plainVault, pricing, settings } from './orders.ts';
+
+const allSet: Addresses = { fgts: true, proposal: true };
 
 export const orderOf = (requestId: string): ContractAsked => {
   const { contract } = contractOrder(goodTerms);
@@ -29,7 +32,11 @@ export const orderOf = (requestId: string): ContractAsked => {
   };
 };
 
-export async function startFlowHouse(context: TestContext) {
+/** `front`: null where whoever asks does not know which addresses are set. */
+export async function startFlowHouse(
+  context: TestContext,
+  addresses: { desk: Addresses; front: Addresses | null } = { desk: allSet, front: allSet },
+) {
   const directory = mkdtempSync(join(tmpdir(), 'lance-flows-'));
   const clock = createSystemClock();
   const store = await openEmbeddedStore({ directory, onFault: (fault) => assert.fail(fault.message) });
@@ -76,12 +83,11 @@ export async function startFlowHouse(context: TestContext) {
     vault,
     clock,
     pricing,
-    addresses: { fgts: true, proposal: true },
   };
   const own = { ...settings, pollMs: 20, marginRetryMs: 20, retryMs: 20, retryMaxMs: 20 };
   const desk = createFlowDesk({
     ...parts,
-    ...{ instance: 'a', log: store.log, settings: own, isOpen: () => true },
+    ...{ instance: 'a', log: store.log, settings: own, addresses: addresses.desk, isOpen: () => true },
     authorisations,
     service: {
       perform: async (prepared: Prepared, _mayWrite: () => boolean, maxAttempts: number) => {
@@ -101,7 +107,10 @@ export async function startFlowHouse(context: TestContext) {
     rmSync(directory, { recursive: true });
   });
   const append = async (...entries: Parameters<typeof store.log.append>[0]) => void (await store.log.append(entries));
-  const front = createFlowFront({ ...parts, settings: own, log: store.log, append: (entries) => append(...entries) });
+  const front = createFlowFront({
+    ...{ ...parts, settings: own, addresses: addresses.front, log: store.log },
+    append: (entries) => append(...entries),
+  });
   const state = async (flowId: string) => (await store.flows.read([flowId])).get(flowId);
   return {
     ...{ world, won, details, sent, queries, alarms, clock, desk, front, append, state },

@@ -84,3 +84,22 @@ test('a proposal made elsewhere is taken up by its code once: its state, instalm
   assert.match(sent[0]!.body, /"CodigoProposta":"e3b0c442-98fc-4c14-9afb-f4c8996fb924"/);
   assert.equal((await state(flowId))!.proposalCode, order.proposalCode);
 });
+
+test('without an address of its root a withdrawal is refused at once; by the desk where the asker does not know (line 18)', async (context) => {
+  const unset = { fgts: false, proposal: false };
+  const order = { cpf, birthDate: null, signerCpfs: [] };
+  const known = await startFlowHouse(context, { desk: unset, front: unset });
+  const refused = await known.front.startWithdrawal({ by: 'ana', key: 'k1' }, order);
+  assert.ok(refused.kind === 'refused');
+  assert.deepEqual([refused.breaches[0]!.rule, refused.breaches[0]!.field], ['address-set', 'LANCE_FGTS_URL']);
+  const unknown = await startFlowHouse(context, { desk: unset, front: null });
+  const begun = await unknown.front.startWithdrawal({ by: 'ana', key: 'k1' }, order);
+  assert.ok(begun.kind === 'taken');
+  const { flowId } = begun.state;
+  const request = { birthDay: '1990-05-17' };
+  const step = await unknown.front.ask(flowId, { by: 'ana', key: 's1' }, { step: 'simulation', request });
+  assert.equal(step.kind, 'taken');
+  await eventually(async () => (await unknown.state(flowId))!.breaches[0]?.rule === 'address-set');
+  assert.equal(unknown.sent.length, 0);
+  assert.ok(allowsStep((await unknown.state(flowId))!, 'simulation'), 'once it is set it can be asked for again');
+});
