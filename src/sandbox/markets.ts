@@ -89,14 +89,14 @@ function levelOf(value: number, bounds: readonly number[]): number {
 
 const additiveEffect = 25;
 
-/** Levels of features that are no dimension of the shipped segments. */
+/** Levels of features that are no dimension of the shipped segments, in bands of round numbers, as price lists have them. */
 function levelsOf({ world, seed, index }: Place): readonly number[] {
   const { worker, amountCents, installments } = requestAt(world, seed, index, 1);
   return [
-    levelOf(amountCents, [150_000, 250_000, 400_000, 600_000, 1_000_000]),
-    levelOf(installments, [10, 16, 22, 30, 40]),
-    levelOf(worker.ageDays / 365, [22, 28, 36, 44, 52]),
-    levelOf(worker.employer.ageDays / 365, [3, 8, 15, 22, 30]),
+    levelOf(amountCents, [100_000, 200_000, 350_000, 500_000, 800_000]),
+    levelOf(installments, [9, 15, 21, 30, 42]),
+    levelOf(worker.ageDays / 365.25, [25, 35, 45, 55]),
+    levelOf(worker.tenureDays / 30.4375, [6, 12, 24, 36, 60, 120]),
   ];
 }
 

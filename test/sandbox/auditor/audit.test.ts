@@ -149,6 +149,16 @@ test('outside-limits: the guarantee ceiling, and limits given by the risk team',
   only(await limits({ maxAmountCents: 1_000 }), 'outside-limits', first, /amount .* above the limit/);
   only(await limits({ maxMarginShare: 0.01 }), 'outside-limits', first, /does not fit/);
   only(await limits({ maxInstallmentCents: 100 }), 'outside-limits', first, /instalment .* above/);
+  only(await limits({ maxInstallments: 5 }), 'outside-limits', first, /number of instalments .* above the limit of 5/);
+  const changed = (maxTermChange: number) =>
+    judge(
+      (evidence) => {
+        entryOf(evidence, 'request', (r) => r.requestId === first).installments += 2;
+      },
+      { limitsOf: () => ({ ...noLimits, maxTermChange }) },
+    );
+  only(await changed(1), 'outside-limits', first, /instalments offered/);
+  assert.ok(!(await changed(2)).some(({ text }) => /instalments offered/.test(text)));
 });
 
 test('request-without-end: a pass that is gone, an answer that is gone, an unknown without a reason', async () => {
