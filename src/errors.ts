@@ -10,6 +10,8 @@ const table = {
   'data-directory-unusable': { retryable: false, exitCode: 73 },
   /** It holds less than is known to have been stored, or something else. */
   'store-set-back': { retryable: false, exitCode: 65 },
+  /** A later version of the program wrote it. */
+  'store-newer': { retryable: false, exitCode: 73 },
   'store-damaged': { retryable: false, exitCode: 65 },
   'anchor-unusable': { retryable: false, exitCode: 73 },
   'address-in-use': { retryable: false, exitCode: 73 },

@@ -133,6 +133,9 @@ export async function openDeskFile(
       number += 1;
       if (header === null) {
         header = headerIn(line);
+        if (header === null && isNewer(line)) {
+          throw refuse('a newer version of Lance wrote it; import it with that version');
+        }
         if (header === null) throw refuse('its first line is not the header of a desk that this program can read');
         continue;
       }
@@ -210,6 +213,11 @@ function jsonIn(line: string): Record<string, unknown> | null {
   } catch {
     return null;
   }
+}
+
+function isNewer(line: string): boolean {
+  const value = jsonIn(line);
+  return value?.kind === 'lance-desk' && typeof value.version === 'number' && value.version > 1;
 }
 
 function headerIn(line: string): DeskHeader | null {

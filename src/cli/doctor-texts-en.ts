@@ -36,6 +36,7 @@ export const doctorEn: Texts['doctor'] = {
     'directory-new': ({ path }) => [`${path} has no data yet`, 'lance run makes it'],
     'topics-new': ({ path }) => [`${path}: the topics do not exist yet`, 'lance run creates them'],
     'directory-unwritable': ({ path }) => [`${path} cannot be written`, 'mend LANCE_DATA_DIR or the permissions'],
+    'store-newer': ({ text }) => [String(text)],
     'store-unreadable': ({ text }) => [String(text), 'see whether the file was changed and go back to a copy'],
     'daemon-live': ({ count }) => [`running (${count})`],
     'daemon-none': () => ['none is running', 'start it by lance run'],

@@ -39,6 +39,7 @@ export const doctorPt = {
       `${path} não pode ser escrito`,
       'corrija LANCE_DATA_DIR ou as permissões',
     ],
+    'store-newer': ({ text }: DoctorFigures) => [String(text)],
     'store-unreadable': ({ text }: DoctorFigures) => [String(text), 'veja se o arquivo foi mudado e volte a uma cópia'],
     'daemon-live': ({ count }: DoctorFigures) => [`rodando (${count})`],
     'daemon-none': () => ['nenhum está rodando', 'inicie com lance run'],

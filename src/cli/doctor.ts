@@ -195,7 +195,8 @@ async function examineStore(
     findings.push(...(await checkStart(world, store)));
     return findings;
   } catch (fault) {
-    return [found('data-directory', 'fail', 'store-unreadable', { text: faultText(fault) })];
+    const isNewer = fault instanceof Fault && fault.code === 'store-newer';
+    return [found('data-directory', 'fail', isNewer ? 'store-newer' : 'store-unreadable', { text: faultText(fault) })];
   } finally {
     await reader?.close();
   }

@@ -117,6 +117,7 @@ test('an export marks the place, undo takes it back, and the file must be whole 
   const spoilt: readonly (readonly [string, RegExp])[] = [
     ['', /it is empty/],
     [whole.split('\n').slice(1).join('\n'), /first line is not the header/],
+    [whole.replace('"version":1', '"version":2'), /newer version of Lance wrote it; import it with that version/],
     [whole.replace('"note', '"n0te').replace('not folded', 'not f0lded'), /not those that the header was written for/],
     [`${whole.trim().split('\n').slice(0, -1).join('\n')}\n`, /has 4 records of auctions, its header says 5/],
     [whole.slice(0, -10), /line \d is not a record/],

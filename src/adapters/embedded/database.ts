@@ -100,19 +100,29 @@ function keepPrivate(path: string): void {
   }
 }
 
+function pragma(database: DatabaseSync, name: string): number {
+  return Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+}
+
+/** Of the tables; throws `store-newer`, and closes the file, where only a later program knows them. */
+function versionOf(database: DatabaseSync, path: string): number {
+  const version = pragma(database, 'user_version');
+  if (version <= schemaVersion) return version;
+  database.close();
+  throw new Fault(
+    'store-newer',
+    `The file ${path} was written by a newer version of Lance (schema version ${version}; this one reads up to ${schemaVersion}). Run that version, or put back a copy of the data directory from before the upgrade (docs/runbooks.md, To upgrade).`,
+  );
+}
+
 /** For the one writer of a process: makes the file and its tables when they are not there. */
 export function openWritable(path: string): DatabaseSync {
   keepPrivate(path);
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
-  const pragma = (name: string) => Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+  const version = versionOf(database, path);
   database.exec(`PRAGMA page_size = ${pageBytes}`);
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32000;');
-  database.exec(`PRAGMA wal_autocheckpoint = ${Math.floor(checkpointBytes / pragma('page_size'))}`);
-  const version = pragma('user_version');
-  if (version > schemaVersion) {
-    database.close();
-    throw new Error(`the file has schema version ${version}, this program knows ${schemaVersion}`);
-  }
+  database.exec(`PRAGMA wal_autocheckpoint = ${Math.floor(checkpointBytes / pragma(database, 'page_size'))}`);
   if (version < schemaVersion) {
     inTransaction(database, () => {
       database.exec(`${version === 1 ? sinceFirst : ''} ${chainStarts}`);
@@ -126,6 +136,7 @@ export function openWritable(path: string): DatabaseSync {
 
 export function openReadOnly(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
+  versionOf(database, path);
   database.exec('PRAGMA cache_size = -16000;');
   return database;
 }

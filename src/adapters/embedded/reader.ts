@@ -61,7 +61,7 @@ export function openEmbeddedReader(options: {
       options.anchor ?? null,
     );
   } catch (cause) {
-    throw damageIn(path, cause) ?? unusable(options.directory, cause);
+    throw cause instanceof Fault ? cause : (damageIn(path, cause) ?? unusable(options.directory, cause));
   }
 }
 

@@ -292,7 +292,7 @@ function foreignFault(file: string, why: 'store' | 'key' | 'edited'): Fault {
 
 /**
  * Rejects with the fault `data-directory-in-use` while another daemon holds the directory, and `data-directory-unusable` when it
- * cannot be made or written.
+ * cannot be made or written, and `store-newer` when a later version wrote it.
  */
 export async function openEmbeddedStore(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const { directory, anchor = null, restored = false, onFault } = options;
@@ -300,6 +300,8 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   const lock = lockDirectory(directory);
   let writer: Writer | null = null;
   try {
+    // Here, for a fault of the writer's thread would come without its code.
+    if (existsSync(path)) openReadOnly(path).close();
     // Before anything is written: what was lost may still be found and put back.
     const refusal = anchor === null || restored ? null : await startRefusal(directory, anchor, options.checkKey);
     if (refusal !== null) throw refusal;

@@ -133,7 +133,7 @@ test('a file that is cut off, replaced, of a later version or beside a foreign l
         database.exec('PRAGMA user_version = 99');
         database.close();
       },
-      'data-directory-unusable',
+      'store-newer',
     ],
     [
       'a directory',

@@ -82,7 +82,14 @@ test('a file that is no database, or one of a later version, is refused and left
   const database = new DatabaseSync(join(later, 'lance.sqlite'));
   database.exec('PRAGMA user_version = 99');
   database.close();
-  await assert.rejects(open(later), /schema version 99/);
+  const isNewer = (fault: Error) => {
+    assert.match(fault.message, /written by a newer version of Lance \(schema version 99; this one reads up to \d+\)/);
+    assert.match(fault.message, /Run that version, or put back a copy of the data directory from before the upgrade/);
+    assert.doesNotMatch(fault.message, /LANCE_DATA_DIR|may write/);
+    return isFault('store-newer', 73)(fault);
+  };
+  await assert.rejects(open(later), isNewer);
+  assert.throws(() => openEmbeddedReader({ directory: later }), isNewer);
 });
 
 test('a file of the first version is brought up to date, with what it learnt', async () => {
