@@ -32,7 +32,7 @@ export async function showResult(
 }
 
 /** An answer that does not read as one of its kind is shown as it came. */
-function resultText(format: Format, what: string, answer: JsonValue, at: number): string {
+export function resultText(format: Format, what: string, answer: JsonValue, at: number): string {
   return textOf(format, what, answer, at) ?? JSON.stringify(answer, null, 2);
 }
 

@@ -1,6 +1,7 @@
 /** How a flow reads on the command line: money in reais, rates in percent, in both languages. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { resultText } from '../../src/cli/flow-results.ts';
 import { flowText } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import { createFlowWorld } from '../origination/flow-world.ts';
@@ -26,4 +27,44 @@ test('a contract is shown in reais, with its credit note and what of it differs 
   const portuguese = flowText(createFormat('pt'), real.state(), null);
   assert.match(portuguese, /^Valor +R\$ 10\.000,00$/m);
   assert.match(portuguese, /^CCB: parcela +R\$ 450,00$/m);
+});
+
+const shown = (what: string, answer: object) =>
+  resultText(createFormat('en'), what, JSON.parse(JSON.stringify(answer)), 0);
+
+test('proposals, instalments and links read in words and reais; what does not read is shown as it came (lines 15, 16, 18)', () => {
+  const proposal = shown('proposal', {
+    ...{ HasError: false, Codigo: 'c-1', Situacao: 3, VlrFinanciado: 1019.85, NumeroCCB: '77', PercJurosMensal: 1.79 },
+    PropostaLancamentos: [{ CampoID: 'A', VlrTransacao: 12.5, NomePagamento: 'Loja Exemplo' }],
+  });
+  for (const line of [
+    /^Credit note +77$/m,
+    /^Financed +R\$ 1,019\.85$/m,
+    /^Interest a month +1\.79 %$/m,
+    /R\$ 12\.50 .+Loja/,
+  ])
+    assert.match(proposal, line);
+  const computed = { VlrMulta: 2, VlrMora: 0.5, VlrSaldoAtualizado: 100.97 };
+  const installments = shown('installments', {
+    HasError: false,
+    Parcelas: [{ NroParcela: 1, DtVencimentoAtual: '2026-04-25T00:00:00', Calculado: computed }],
+  });
+  assert.match(installments, /^ +1 +2026-04-25 .*R\$ 2\.00 +R\$ 0\.50 .+R\$ 100\.97$/m);
+  const link = {
+    ...{ cpf: 52998224725, matricula: 'M-7', inscricaoEmpregador: { codigo: 1, descricao: 'CNPJ' } },
+    ...{ numeroInscricaoEmpregador: 12345678, elegivel: false },
+    motivoInelegibilidade: { codigo: 3, descricao: 'vínculo encerrado' },
+  };
+  const list = shown('links', { codigoRequisicao: 'q', payload: { vinculos: [link] } });
+  assert.match(list, /^M-7 +12345678 +no +3 vínculo encerrado$/m);
+  const legacy = { emprestimosLegados: [{ contrato: 'L-1' }], nomeMae: 'Ana Exemplo', valorMargemDisponivel: 450.1 };
+  const detail = shown('links', { CodigoRequisicao: 'q', Payload: { ...link, ...legacy } });
+  for (const line of [
+    /^Mother's name +Ana Exemplo$/m,
+    /^Available margin +R\$ 450\.10$/m,
+    /^Legacy loans +\{"contrato":"L-1"\}$/m,
+  ])
+    assert.match(detail, line);
+  assert.equal(shown('links', { other: 1 }), '{\n  "other": 1\n}');
+  assert.equal(shown('splits', { msg: null }), '{\n  "msg": null\n}');
 });
