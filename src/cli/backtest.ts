@@ -93,10 +93,10 @@ export async function backtestAuctions(
 
 function reportText({ format }: CommandWorld, found: Backtest): string {
   const { backtest } = format.texts;
-  const policies = found.policies.map(({ name, surplusHundredths, share, weight }) => [
+  const policies = found.policies.map(({ name, surplusHundredths, share, interval, weight }) => [
     policyName(format, found, name),
     format.points(surplusHundredths),
-    shareText(format, share),
+    `${shareText(format, share)} (${shareText(format, interval.low)} … ${shareText(format, interval.high)})`,
     weight === null ? '' : shareText(format, weight),
   ]);
   const segments = found.segments.map(({ name, share, weight }) => [

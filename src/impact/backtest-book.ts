@@ -3,6 +3,7 @@ import { weightsOf } from '../bidding/learning.ts';
 import type { Trial } from '../domain/offer.ts';
 import { bestRates, readings, surplusOf } from '../pricing/trial.ts';
 import { createShared, tailor } from '../pricing/win-curve.ts';
+import { type Interval, intervalsOfShares } from './bootstrap.ts';
 import { createCalibration } from './calibration.ts';
 import { type createLearner, type createPlain, markedUp } from './learn.ts';
 import type { BestRival, FileFeatures, ReplayedAuction } from './recorded-auctions.ts';
@@ -100,12 +101,18 @@ export function createBook(
   const fixed = Int32Array.from(breakEvens, (breakEven) => markedUp(breakEven, markup));
   const clairvoyant = bestRates(truth, breakEvens);
   const sums = new Float64Array(policyNames.length);
+  /** What each policy earned, by batch that was scored. */
+  const rows: Float64Array[] = [];
+  let row: Float64Array | null = null;
   const calibration = { desk: createCalibration(), histogram: createCalibration() };
   const segments = createSegmentTally();
   const bestTried = new Map<readonly number[], Int32Array>();
   let scored = 0;
 
   function know(now: readonly ReplayedAuction[], learner: Learner, plain: Plain): Known {
+    row = null;
+    calibration.desk.endBatch();
+    calibration.histogram.endBatch();
     const shared = createShared();
     const desk: Known['desk'] = new Map();
     let readingWeights: readonly number[] = [];
@@ -134,6 +141,10 @@ export function createBook(
 
   function score(known: Known, auction: ReplayedAuction): void {
     const { bestRivalCell, bestRivalOffGrid, segmentKeys } = auction;
+    if (row === null) {
+      row = new Float64Array(sums.length);
+      rows.push(row);
+    }
     const { win, trial, rates, segments: named } = known.desk.get(segmentKeys.at(-1)!)!;
     for (let policy = 0; policy < sums.length; policy += 1) {
       const bids = policy === 0 ? rates : known.others[policy - 1]!;
@@ -142,6 +153,7 @@ export function createBook(
         sum += surplusOf(bids[index]!, breakEvens[index]!, bestRivalCell, bestRivalOffGrid);
       }
       sums[policy]! += sum;
+      row[policy]! += sum;
     }
     for (let index = 0; index < rates.length; index += calibratedEvery) {
       const rate = rates[index]!;
@@ -161,6 +173,8 @@ export function createBook(
     mark: segments.mark,
     scored: () => scored,
     surpluses: () => Array.from(sums, (sum) => sum / breakEvens.length),
+    /** Of each policy's share of what the clairvoyant earns, over batches drawn anew; the clairvoyant's own is 1. */
+    intervals: (): Interval[] => [...intervalsOfShares(rows), { low: 1, high: 1 }],
     segments: segments.read,
     calibration: () => ({ desk: calibration.desk.read(), histogram: calibration.histogram.read() }),
   };

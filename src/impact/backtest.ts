@@ -16,6 +16,7 @@ import {
   policyNames,
   readingNames,
 } from './backtest-book.ts';
+import type { Interval } from './bootstrap.ts';
 import type { Calibration } from './calibration.ts';
 import {
   type BreakEven,
@@ -36,7 +37,14 @@ const mostPoints = 240;
 const leastInSegment = 100;
 
 /** Summed over auctions, mean over break-evens: hundredths of a percent. Weight: at the end; null for what the desk does not weigh. */
-type PolicyResult = { name: string; surplusHundredths: number; share: number; weight: number | null };
+type PolicyResult = {
+  name: string;
+  surplusHundredths: number;
+  share: number;
+  /** Of the share, over batches drawn anew. */
+  interval: Interval;
+  weight: number | null;
+};
 
 export type Backtest = {
   auctions: number;
@@ -205,6 +213,7 @@ export function runBacktest(
     onProgress,
   );
   const ends = book.surpluses();
+  const intervals = book.intervals();
   const possible = ends.at(-1)!;
   const weights = readingWeights.at(-1)!;
   const { segments, weights: segmentWeights } = book.segments();
@@ -224,6 +233,7 @@ export function runBacktest(
       name,
       surplusHundredths: ends[policy]!,
       share: ends[policy]! / possible,
+      interval: intervals[policy]!,
       weight: weights[policy - 2] ?? null,
     })),
     fixedMarkupHundredths: markup,

@@ -9,6 +9,9 @@ export type BatchRow = { batch: number; group: number; values: ArrayLike<number>
 
 export type Interval = { low: number; high: number };
 
+/** Where nothing else is asked for. One seed: the same record gives the same intervals. */
+const resamples = { draws: 1_000, seed: 1 };
+
 /** Bounds of the middle 90 %. */
 const tail = 0.05;
 
@@ -32,16 +35,13 @@ function timesDrawn(batches: number, { draws, seed }: { draws: number; seed: num
  * Intervals of the mean and of the 5 % quantile (the value with 5 % of the others below it) of values that were drawn
  * independently.
  */
-export function intervalsOfDraws(
-  values: readonly number[],
-  options: { draws: number; seed: number },
-): { mean: Interval; p05: Interval } {
+export function intervalsOfDraws(values: readonly number[]): { mean: Interval; p05: Interval } {
   const sorted = Float64Array.from(values).sort();
   const { length } = sorted;
-  const times = timesDrawn(length, options);
-  const means = new Float64Array(options.draws);
-  const quantiles = new Float64Array(options.draws);
-  for (let draw = 0; draw < options.draws; draw += 1) {
+  const times = timesDrawn(length, resamples);
+  const means = new Float64Array(resamples.draws);
+  const quantiles = new Float64Array(resamples.draws);
+  for (let draw = 0; draw < resamples.draws; draw += 1) {
     const first = draw * length;
     let sum = 0;
     let left = Math.floor(length * 0.05);
@@ -116,4 +116,21 @@ export function bootstrap(
     }
     return figures.map(middleOf);
   });
+}
+
+/** For each statistic of the summed rows, of which there is one a batch and at least one, the interval over batches drawn anew. */
+export function intervalsOver(
+  rows: readonly ArrayLike<number>[],
+  statistics: readonly ((sums: Float64Array) => number)[],
+): Interval[] {
+  const numbered = rows.map((values, batch): BatchRow => ({ batch, group: 0, values }));
+  const shape = { batches: rows.length, groups: 1, width: rows[0]!.length };
+  return bootstrap(numbered, shape, statistics, resamples)[0]!;
+}
+
+/** Of the share that each column's sum has of the last column's. */
+export function intervalsOfShares(rows: readonly ArrayLike<number>[]): Interval[] {
+  const last = rows[0]!.length - 1;
+  const statistics = Array.from({ length: last }, (_, place) => (sums: Float64Array) => sums[place]! / sums[last]!);
+  return intervalsOver(rows, statistics);
 }

@@ -21,7 +21,7 @@ import {
   winOf,
 } from '../pricing/win-curve.ts';
 import { wholeMarket } from '../rules/keys.ts';
-import { type BatchRow, bootstrap, type Interval, intervalsOfDraws } from './bootstrap.ts';
+import { type Interval, intervalsOfDraws, intervalsOfShares } from './bootstrap.ts';
 import { chanceOf } from './chance.ts';
 import { type BestRival, dimensionsOf, featuresOf, keysOf, type RecordedAuction } from './recorded-auctions.ts';
 
@@ -40,9 +40,6 @@ const triedBreakEvens = 5;
 export const firstScored = 60;
 /** Fewer cannot be judged: nothing would be scored. */
 export const leastAuctions = 100;
-
-/** Resamples for an interval, and their seed: the same file gives the same intervals. */
-const resamples = { draws: 1_000, seed: 1 };
 
 type Figures = 'mean' | 'p05' | 'histogramMean' | 'histogramP05';
 /** Intervals over the draws. */
@@ -246,7 +243,7 @@ type Learner = ReturnType<typeof createLearner>;
 function sharesOf(policy: readonly number[], histogram: readonly number[]): Shares {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const p05 = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.05)]!;
-  const [ofPolicy, ofHistogram] = [intervalsOfDraws(policy, resamples), intervalsOfDraws(histogram, resamples)];
+  const [ofPolicy, ofHistogram] = [intervalsOfDraws(policy), intervalsOfDraws(histogram)];
   return {
     mean: mean(policy),
     p05: p05(policy),
@@ -334,17 +331,6 @@ export function measureLearning(
 
 type Live = { policy: number; histogram: number; interval: { policy: Interval; histogram: Interval } };
 
-/** Share of the last column's sum that each of the others has, over batches drawn anew. */
-function intervalsOf(rows: readonly (readonly number[])[]): Interval[] {
-  const width = rows[0]!.length;
-  const numbered = rows.map((values, batchPlace): BatchRow => ({ batch: batchPlace, group: 0, values }));
-  const statistics = Array.from(
-    { length: width - 1 },
-    (_, place) => (sums: Float64Array) => sums[place]! / sums[width - 1]!,
-  );
-  return bootstrap(numbered, { batches: rows.length, groups: 1, width }, statistics, resamples)[0]!;
-}
-
 /**
  * The file in order, results fed back in batches; from `from` on every auction is scored at 41 break-evens. The clairvoyant
  * knows the distribution of each stretch that ends before one of `bounds`, and bids the best fixed rates there.
@@ -409,7 +395,7 @@ export function measureLive(
     earned.histogram += row[1]!;
     rows.push(row);
   }
-  const [policy, histogram] = intervalsOf(rows) as [Interval, Interval];
+  const [policy, histogram] = intervalsOfShares(rows) as [Interval, Interval];
   return { policy: earned.policy / best, histogram: earned.histogram / best, interval: { policy, histogram } };
 }
 
@@ -430,7 +416,7 @@ function intervalOfMarkup(
     row[0]! += realised(fixed, breakEvens, auction, taken);
     row[1]! += realised(ideal, breakEvens, auction, taken);
   }
-  return intervalsOf(rows)[0]!;
+  return intervalsOfShares(rows)[0]!;
 }
 
 /** Every measure of one file. Synchronous, some ten seconds for 10⁴ auctions and 400 draws. At least `leastAuctions` are needed. */

@@ -42,7 +42,7 @@ before(async () => {
 
 test('a table for people, one object for machines, with progress beside them', () => {
   assert.equal(shown.code, 0, shown.stderr);
-  assert.match(shown.stdout, /^the desk +[\d.,]+ p\.p\. +\d+\.\d\d %$/m);
+  assert.match(shown.stdout, /^the desk +[\d.,]+ p\.p\. +\d+\.\d\d % \(\d+\.\d\d % … \d+\.\d\d %\)$/m);
   assert.match(shown.stdout, /^plain histogram +0\.\d{4} +0\.\d{4}/m);
   assert.match(shown.stderr, /replaying 300\/300/);
   const found = JSON.parse(machine.stdout) as Backtest;

@@ -49,6 +49,27 @@ test('with one prediction a bin, Brier is reliability less resolution plus uncer
   );
 });
 
+test('batches that differ make wide intervals, and batches alike none', () => {
+  const calibration = createCalibration();
+  const other = createCalibration();
+  for (let batch = 0; batch < 20; batch += 1) {
+    for (let place = 0; place < 10; place += 1) {
+      calibration.add(0.55, place % 2);
+      other.add(0.55, batch % 2);
+    }
+    calibration.endBatch();
+    other.endBatch();
+  }
+  const [alike, apart] = [calibration.read(), other.read()];
+  assert.equal(alike.brier, apart.brier);
+  near(alike.interval.bins[5]!.high, alike.interval.bins[5]!.low);
+  const { low, high } = apart.interval.bins[5]!;
+  // Twenty batches of yes or no: 0.5 and 1.645 · 0.5 / √20 on either side.
+  assert.ok(low > 0.2 && low < 0.4 && high > 0.6 && high < 0.8, `${low} … ${high}`);
+  assert.equal(apart.interval.bins[0], null);
+  assert.ok(apart.interval.brier.low <= apart.brier && apart.brier <= apart.interval.brier.high);
+});
+
 test('bins by hand: counts, means, gaps, and a never that fails costs no more than one in a thousand', () => {
   const found = read([
     [0, 1],
