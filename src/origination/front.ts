@@ -15,6 +15,7 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { withoutCpf } from '../wire/extra-facts.ts';
 import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
+import { type JsonObject, scalarsIn } from '../wire/json.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import { evolve, proposalIndex } from './evolve.ts';
 import { noteIndex } from './ledger.ts';
@@ -80,6 +81,9 @@ type FrontWorld = {
 const foldTimeoutMs = 3_000;
 const pollMs = 15;
 
+/** A note's number is shorter than any biometrics. */
+const mayBeNote = { longest: 60, most: 1_000 };
+
 function refusal(
   problem: Extract<FrontResult, { kind: 'refused' }>['problem'],
   rule: string,
@@ -128,7 +132,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const text =
         state.key === key
           ? 'this key was used for another order; use a new one'
-          : `there is such a flow already: ${state.flowId}`;
+          : `there is such a flow already: ${state.flowId}; amend it ({} sends it once more), or cancel it and start again under a new key`;
       return refusal('conflict', state.key === key ? 'key-reused' : 'flow-exists', 'Idempotency-Key', text);
     };
     const known = await stateOf(flowId);
@@ -240,6 +244,22 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return begin('renegotiation', renegotiationId(closedContract), asker, { subject, terms, sealed: order, asked });
   }
 
+  /**
+   * The fields of a signature are the partner's, and whatever they name is passed through: a note of another flow would have the
+   * service endorse that one in the name of this one.
+   */
+  async function foreignNote({ flowId, note }: FlowState, content: JsonObject): Promise<FrontResult | null> {
+    const named = scalarsIn(content, mayBeNote);
+    const found = await flows.findByCode([...new Set(named.map(({ text }) => noteIndex(text)))]);
+    for (const { path, text } of named) {
+      const owner = found.get(noteIndex(text));
+      if (owner === undefined || owner === flowId) continue;
+      const own = note === null ? '' : `; the note of this flow is ${note.noteNumber}`;
+      return refusal('breach', 'note-of-this-flow', `content.${path}`, `it is the note of the flow ${owner}${own}`);
+    }
+    return null;
+  }
+
   /** Where the contract was made here we know whose it is and what it cost; of others only the service knows. */
   async function ownContract(noteNumber: string): Promise<FlowState | null> {
     const code = noteIndex(noteNumber);
@@ -298,6 +318,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (state.frozen !== undefined) {
       const text = 'a record of it cannot be processed; retry or cancel it with the lance command of its kind';
       return refusal('not-allowed', 'flow-frozen', 'flowId', text);
+    }
+    if (asked.step === 'sign') {
+      const foreign = await foreignNote(state, asked.content as JsonObject);
+      if (foreign !== null) return foreign;
     }
     const record = stepRecord(state, asker, asked);
     if ('kind' in record && record.kind === 'refused') return record;

@@ -184,6 +184,25 @@ export function membersIn(value: JsonValue): number {
   return count;
 }
 
+/** Texts, trimmed, and numbers of at most `longest` characters, with their dotted places; the first `most` of them. */
+export function scalarsIn(
+  value: JsonValue,
+  { longest, most }: { longest: number; most: number },
+): { path: string; text: string }[] {
+  const found: { path: string; text: string }[] = [];
+  const visit = (inner: JsonValue, path: string): void => {
+    if (found.length === most) return;
+    if (typeof inner === 'string' || typeof inner === 'number' || isRawNumber(inner)) {
+      const text = (isRawNumber(inner) ? inner.rawJSON : String(inner)).trim();
+      if (text !== '' && text.length <= longest) found.push({ path, text });
+    } else if (Array.isArray(inner) || isJsonObject(inner)) {
+      for (const [key, each] of Object.entries(inner)) visit(each as JsonValue, path === '' ? key : `${path}.${key}`);
+    }
+  };
+  visit(value, '');
+  return found;
+}
+
 export function isRawNumber(value: unknown): value is RawNumber {
   return typeof value === 'object' && value !== null && json.isRawJSON(value);
 }

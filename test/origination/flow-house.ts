@@ -113,7 +113,7 @@ export async function startFlowHouse(
   });
   const state = async (flowId: string) => (await store.flows.read([flowId])).get(flowId);
   return {
-    ...{ world, won, details, sent, queries, alarms, clock, desk, front, append, state },
+    ...{ world, won, details, sent, queries, alarms, clock, desk, front, append, state, flows: store.flows },
     tell: (key: string, record: CallbackRecord) => append({ topic: 'callbacks', key, record }),
     reaches: (flowId: string, phase: string) => eventually(async () => (await state(flowId))?.phase === phase, 5_000),
   };

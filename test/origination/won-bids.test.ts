@@ -8,6 +8,7 @@ import { sealedPlaces } from '../../src/domain/vault.ts';
 import { stepAsked } from '../../src/http/api/requests.ts';
 import { stepBodies } from '../../src/http/api/schemas.ts';
 import { flowView } from '../../src/http/api/views.ts';
+import { noteIndex } from '../../src/origination/ledger.ts';
 import { shownErrors } from '../../src/origination/shown-flows.ts';
 import { linkKeyOf, workerKeyOf } from '../../src/wire/identity.ts';
 import { type JsonObject, parseJson } from '../../src/wire/json.ts';
@@ -289,6 +290,45 @@ test('numbers that are only carried keep every digit: from the order to the byte
     sent.at(-1)!.body,
     '{"id":12345678901234567890,"valor":0.12345678901234567890,"lista":[99999999999999999]}',
   );
+});
+
+test("a signature that names another flow's note is refused, wherever it names it", async (context) => {
+  const { world, front, flows, sent, reaches, tell } = await notedFlow(context);
+  world.answerTo = ({ operation }) => {
+    const body = '{"codigoRequisicao":"q-7"}';
+    const reading = readOperationAnswer(operation, 200, body);
+    assert(reading.kind === 'accepted');
+    return { ...reading, ...heard, response: { status: 200, body } };
+  };
+  await reaches(`c-${requestId}`, 'awaiting-note');
+  const event = { kind: 'credit-note', at: Date.now(), requestCode: 'q-7', of: 'contract', note: sampleNote } as const;
+  await tell('q-7', { ...event, errors: [], sealed: '{}' });
+  await reaches(`c-${requestId}`, 'awaiting-signature');
+  const { findByCode } = flows;
+  flows.findByCode = async (codes) => {
+    const others = codes.filter((code) => code === noteIndex('8778500993')).map((code) => [code, 'c-99'] as const);
+    return new Map([...(await findByCode(codes)), ...others]);
+  };
+  const sign = (key: string, content: JsonObject) =>
+    front.ask(`c-${requestId}`, { by: 'ana', key }, { step: 'sign', signedAt: Date.now(), content });
+  const before = sent.length;
+  const cases: [content: string, field: string][] = [
+    ['{"numeroContrato":"8778500993"}', 'content.numeroContrato'],
+    ['{"biometria":"x","contratos":[{"id":8778500993}]}', 'content.contratos.0.id'],
+    ['{"contrato":" 8778500993 "}', 'content.contrato'],
+  ];
+  for (const [index, [text, field]] of cases.entries()) {
+    const content = parseJson(text);
+    assert(content.kind === 'parsed');
+    const refused = await sign(`f${index}`, content.value as JsonObject);
+    assert(refused.kind === 'refused', JSON.stringify(refused));
+    const [breach] = refused.breaches;
+    assert.deepEqual([breach?.rule, breach?.field], ['note-of-this-flow', field]);
+    assert.match(breach!.problem, new RegExp(`c-99; the note of this flow is ${sampleNote.noteNumber}`));
+  }
+  assert.equal(sent.length, before);
+  const own = await sign('own', { numeroContrato: sampleNote.noteNumber });
+  assert.equal(own.kind, 'taken', JSON.stringify(own));
 });
 
 test('a simulation by a balance alone leaves the CPF out, and is none of the worker', async (context) => {

@@ -160,10 +160,20 @@ export function prepareFinalisation(
   return prepared('finalisation', operationId, request, [
     located(request.dto),
     facts.signersRegistered ? null : breach('signers-registered', 'dto', 'register the signers before finalising'),
-    facts.unsigned === 0 ? null : breach('all-signed', 'dto', 'wait until every signer has signed'),
+    facts.unsigned === 0
+      ? null
+      : breach(
+          'all-signed',
+          'dto',
+          'register each signer of the order as one who has signed (step signers): one is missing',
+        ),
     facts.enabled
       ? null
-      : breach('finalisation-enabled', 'dto', 'have the service enable this operation, then set it so here'),
+      : breach(
+          'finalisation-enabled',
+          'dto',
+          'have the service enable this operation, then set flows.finalisationEnabled to true and start again',
+        ),
   ]);
 }
 
