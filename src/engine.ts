@@ -141,7 +141,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const service = { ...given.service, ...noting(queries, authorisations) };
   const parts: DeskParts = { ...given, service, authorisations };
   await enterHouse({ ...parts, ...parts.store });
-  await claimKey(parts.store.log, parts.vault);
+  await claimKey(parts.store.log, parts.vault, parts.instance);
   const restored = await noBidReceivedBefore(parts.store);
   const metrics = createMetrics();
   const tellers: Tellers = { metrics, journal, limit: createRepeatLimit(() => performance.now()) };

@@ -25,6 +25,8 @@ export type NewEntry = {
      * the desk went, do not fit the log.
      */
     firstClaim?: true;
+    /** Goes to the partition of this key instead of its own, so that the order of the two is known. `readKey` does not find it there. */
+    beside?: string;
     /** W3C trace context, carried beside the record by a log that has headers. */
     traceparent?: string;
   };

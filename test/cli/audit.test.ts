@@ -62,7 +62,7 @@ async function live(directory: string, count: number): Promise<void> {
   const { file } = anchorFileOf(directory, null);
   const anchor = { file, key: createAuditKey(rightKey), everyMs: 3_600_000 };
   const store = await openEmbeddedStore({ directory, onFault: assert.fail, anchor });
-  await claimKey(store.log, createVault(rightKey));
+  await claimKey(store.log, createVault(rightKey), 'of the test');
   for (let number = 0; number < count; number += 1) await store.log.append([auctionEntry(`${number}`, 'x')]);
   await store.close();
 }

@@ -1,12 +1,14 @@
 /** One pseudonym key for all that a desk has stored: another one is refused before anybody gets a second pseudonym. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import { createVault } from '../../src/adapters/vault/vault.ts';
-import { claimKey, judgeKey } from '../../src/bidding/key-check.ts';
+import { claimKey as claimAs, judgeKey } from '../../src/bidding/key-check.ts';
+import type { EventLog } from '../../src/bidding/ports.ts';
 import { sealedPlaces, type Vault } from '../../src/domain/vault.ts';
 import { requested } from '../bidding/parts.ts';
 import { lance } from '../cli/desk.ts';
@@ -25,6 +27,8 @@ after(async () => {
 
 const ours = createVault('the key that the desk began with, of a test');
 const other = createVault('another key of the very same test, and wrong');
+/** As a process that has just begun. */
+const claimKey = (log: EventLog, vault: Vault) => claimAs(log, vault, randomUUID());
 const changed = { code: 'pseudonym-key-changed', exitCode: 78 };
 
 function openStore() {
@@ -72,6 +76,21 @@ test('two processes that begin at once with different keys: the first in the log
   try {
     const ends = await Promise.allSettled([claimKey(store.log, ours), claimKey(store.log, other)]);
     assert.deepEqual(ends.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  } finally {
+    await store.close();
+  }
+});
+
+test('of two values that an earlier version left, the first one stays when only the last is kept', async () => {
+  const store = await openStore();
+  try {
+    for (const vault of [ours, other]) {
+      const record = { kind: 'key-check', hash: 'key-check', content: vault.pseudonym('key-check') } as const;
+      await store.log.append([{ topic: 'inputs', key: 'key-check', record }]);
+    }
+    await claimKey(store.log, ours);
+    const left = (await store.log.readKey('inputs', 'key-check')).at(-1);
+    assert.equal(left?.record.content, ours.pseudonym('key-check'));
   } finally {
     await store.close();
   }

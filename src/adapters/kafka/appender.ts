@@ -21,7 +21,8 @@ export type Appender = {
   close: () => Promise<void>;
 };
 
-type Message = { topic: string; key: string; value: Buffer; headers: Record<string, string> };
+/** `beside`: the key whose partition it goes to; null: its own. */
+type Message = { topic: string; key: string; beside: string | null; value: Buffer; headers: Record<string, string> };
 type Waiting = {
   messages: Message[];
   bytes: number;
@@ -39,7 +40,7 @@ const paceMs = 6;
 export async function createAppender(kafka: Kafka, codec: Codec, settings: KafkaSettings): Promise<Appender> {
   const { appendTimeoutMs } = settings;
   const producer = kafka.producer({
-    createPartitioner: Partitioners.DefaultPartitioner,
+    createPartitioner: besidePartitioner,
     allowAutoTopicCreation: false,
     idempotent: false,
     maxInFlightRequests: 1,
@@ -92,7 +93,7 @@ export async function createAppender(kafka: Kafka, codec: Codec, settings: Kafka
     append: async (entries, headers = {}) => {
       let messages: Message[] = [];
       let bytes = 0;
-      for (const { topic, key, record, traceparent } of entries) {
+      for (const { topic, key, record, beside = null, traceparent } of entries) {
         const value = codec.encode(topic, record);
         // What does not fit one send goes in several, each with a time limit of its own: a long batch is not refused for its length.
         if (messages.length > 0 && bytes + value.length > sendBytes) {
@@ -104,6 +105,7 @@ export async function createAppender(kafka: Kafka, codec: Codec, settings: Kafka
         messages.push({
           topic: topicNameOf(settings, topic),
           key,
+          beside,
           value,
           headers: traceparent === undefined ? { ...headers } : { ...headers, traceparent },
         });
@@ -134,10 +136,19 @@ export async function createAppender(kafka: Kafka, codec: Codec, settings: Kafka
   }
 }
 
+/** The library hands each message on as it was given, with `beside`. */
+function besidePartitioner(): ReturnType<typeof Partitioners.DefaultPartitioner> {
+  const partitionOf = Partitioners.DefaultPartitioner();
+  return ({ message, ...at }) => {
+    const { beside } = message as Partial<Pick<Message, 'beside'>>;
+    return partitionOf({ ...at, message: beside ? { ...message, key: beside } : message });
+  };
+}
+
 function topicMessagesOf(messages: readonly Message[]): TopicMessages[] {
   const byTopic = Map.groupBy(messages, ({ topic }) => topic);
   return [...byTopic].map(([topic, group]) => ({
     topic,
-    messages: group.map(({ key, value, headers }) => ({ key, value, headers })),
+    messages: group.map(({ key, beside, value, headers }) => ({ key, beside, value, headers })),
   }));
 }
