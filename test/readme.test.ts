@@ -35,7 +35,7 @@ const changes: Change[] = [
   { from: '127.0.0.1:9090', to: () => `127.0.0.1:${servicePort}`, why: 'another test may have the port' },
   { from: '127.0.0.1:8080', to: () => `127.0.0.1:${deskPort}`, why: 'another test may have the port' },
   { from: 'bids show ID', to: () => `bids show ${found.id}`, why: 'the reader puts in an id that the sandbox printed' },
-  { from: 's/REQUEST/ID/', to: () => `s/REQUEST/${found.id}/`, why: 'the same' },
+  { from: 'example ID', to: () => `example ${found.id}`, why: 'the same' },
   { from: 'KEY=KEY', to: () => `KEY=${found.key}`, why: 'the reader puts in the key that the sandbox printed' },
   { from: 'SECRET', to: () => found.secret, why: 'the reader puts in the token that the sandbox printed' },
   { from: 'c-ID', to: () => `c-${found.id}`, why: 'the reader puts in an id that the sandbox printed' },

@@ -1,6 +1,7 @@
 /** The commands of contracts, renegotiations, withdrawals, lookups and events: their names, options, help and examples. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { FlowKind } from '../domain/flow-records.ts';
+import { showExample } from './flow-examples.ts';
 import { showResult } from './flow-results.ts';
 import { listFlows, phasesOf, type StartedKind, showFlow, showHistory, startFlow, takeStep } from './flows.ts';
 import { type Thaw, thawFlow } from './freezes.ts';
@@ -122,6 +123,15 @@ function addAsking(
   common(add(parent, 'start', flows.help.start, `lance ${name} start --file ordem.json --key 2026-1 --by ana`)).action(
     (options: AskingOptions) => startFlow(world, flow, options),
   );
+  const example = add(parent, 'example', flows.help.example, `lance ${name} example > ordem.json`)
+    .option('--step <step>', flows.help.exampleStep)
+    .option('--set <field=value>', flows.help.set, (word: string, before: string[]) => [...before, word], []);
+  if (flow === 'contract') example.argument('[id]', flows.help.exampleId);
+  example.action((...words: unknown[]) => {
+    const [given, options] = flow === 'contract' ? words : [undefined, words[0]];
+    const { step: named = null, set } = options as { step?: string; set: string[] };
+    return showExample(world, flow, (given as string | undefined) ?? null, { step: named, set });
+  });
   common(add(parent, 'step', flows.help.step, `lance ${name} step ${id} ${step} --file passo.json --by ana`))
     .argument('<id>', flows.help.flowId)
     .argument('<step>', flows.help.stepName)

@@ -13,6 +13,10 @@ export const flowsPt = {
     results: 'mostra a última resposta do serviço a uma operação; quem leu e por quê fica registrado',
     operation: 'nome da operação: simulation, proposal, installments …; de uma consulta, links',
     start: 'inicia um fluxo; com a mesma chave ele é iniciado uma só vez',
+    example: 'imprime uma ordem, ou os campos de um passo, que `start` e `step` aceitam',
+    exampleId: 'solicitação do lance vencedor; sem ela, a última com proposta',
+    exampleStep: 'os campos deste passo em vez da ordem',
+    set: 'outro valor de um campo, como account.branch=0002; pode repetir-se',
     step: 'pede um passo: sign, amend, cancel, confirm, deny, ou uma operação do serviço',
     flowId: 'código do fluxo, como aparece na lista',
     stepName: 'nome do passo, como `show` os mostra',
@@ -63,6 +67,10 @@ export const flowsPt = {
     },
   },
   notFound: (flowId: string) => `Não há fluxo ${flowId} deste tipo.`,
+  exampleOf: (requestId: string) => `Da solicitação ${requestId}, a última com proposta.`,
+  madeUp: 'Não há lance com proposta aqui: o exemplo é inventado, troque requestId e condições.',
+  noBid: (requestId: string) => `Não há lance da solicitação ${requestId}.`,
+  badField: (given: string) => `${given} não é campo=valor que caiba aqui, como account.branch=0002.`,
   badFile: (path: string, problems: readonly string[]) =>
     `${path} foi recusado:\n${problems.map((text) => `  ${text}`).join('\n')}`,
   tooLong: (path: string, bytes: number, limit: number) =>

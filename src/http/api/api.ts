@@ -51,6 +51,25 @@ export type ApiParts = Omit<BidRouteParts, 'guard'> &
 const pagePolicy =
   "default-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'; img-src 'self' data:; object-src 'none'";
 
+/** No answer has links, so their column goes; on a narrow screen the cells of a table stand below each other. */
+const pageStyle = `
+.swagger-ui .topbar, .swagger-ui .response-col_links { display: none }
+.swagger-ui .markdown code, .swagger-ui .renderedMarkdown code { overflow-wrap: anywhere }
+.swagger-ui .models-control { overflow-wrap: anywhere }
+@media (max-width: 640px) {
+  .swagger-ui .wrapper { padding: 0 8px }
+  .swagger-ui table.responses-table, .swagger-ui table.parameters, .swagger-ui table.responses-table > tbody,
+  .swagger-ui table.parameters > tbody, .swagger-ui table.responses-table > tbody > tr, .swagger-ui table.parameters > tbody > tr,
+  .swagger-ui table.responses-table > tbody > tr > td, .swagger-ui table.parameters > tbody > tr > td
+  { display: block; width: auto; max-width: none }
+  .swagger-ui table.responses-table > thead, .swagger-ui table.parameters > thead { display: none }
+  .swagger-ui table.responses-table > tbody > tr > td, .swagger-ui table.parameters > tbody > tr > td { padding: 4px 0 }
+  .swagger-ui table.responses-table > tbody > tr > td.response-col_links { display: none }
+  .swagger-ui .responses-inner, .swagger-ui .opblock .opblock-section-header,
+  .swagger-ui .parameters-container .table-container { padding: 8px }
+  .swagger-ui select { max-width: 100% }
+}`;
+
 /** What the server has for all its routes. */
 type Shared = { guard: Guard; bodies: Bodies };
 
@@ -92,7 +111,7 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
     transform: jsonSchemaTransform,
     transformObject: (document) => withAnswersAlone(jsonSchemaTransformObject(document)),
   });
-  const css = [{ filename: 'page.css', content: '.swagger-ui .topbar { display: none }' }];
+  const css = [{ filename: 'page.css', content: pageStyle }];
   await scope.register(swaggerUi, {
     routePrefix: '/docs',
     // Without a slash at its end the page refers to its files from the root, where the prefix of the scope counts.

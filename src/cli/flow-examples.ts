@@ -1,0 +1,111 @@
+/** `lance contracts|renegotiations|withdrawals|lookups example`: an order or the fields of a step, as `start` and `step` take them from a file. */
+import type { z } from 'zod';
+import type { RequestState } from '../domain/states.ts';
+import { Fault } from '../errors.ts';
+import { exampleOf } from '../http/api/described.ts';
+import { issueTexts } from '../http/api/remedies.ts';
+import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
+import { stepsOf } from '../origination/steps.ts';
+import type { StartedKind } from './flows.ts';
+import { type CommandWorld, withReader } from './world.ts';
+
+const orders: Readonly<Record<StartedKind, z.ZodType>> = {
+  contract: contractBody,
+  renegotiation: renegotiationBody,
+  withdrawal: withdrawalBody,
+  lookup: lookupBody,
+};
+
+type Fields = Record<string, unknown>;
+
+/** `set`: fields with other values, as `account.branch=0002`. */
+export type ExampleOptions = { step: string | null; set: readonly string[] };
+
+/**
+ * Writes it to standard output. A contract is that of a won bid: of `requestId`, or else of the latest one whose proposal stands.
+ * Throws `not-allowed` for a step or a field that there is not, `not-found` for a request without a bid.
+ */
+export async function showExample(
+  world: CommandWorld,
+  flow: StartedKind,
+  requestId: string | null,
+  { step, set }: ExampleOptions,
+): Promise<void> {
+  const schema = step === null ? orders[flow] : stepSchema(world, flow, step);
+  const terms = flow === 'contract' && step === null ? await termsOfBid(world, requestId) : {};
+  const now = step === 'sign' ? { signedAt: new Date(world.clock.now()).toISOString() } : {};
+  const example: Fields = { ...(structuredClone(exampleOf(schema)) as Fields), ...terms, ...now };
+  for (const each of set) setField(world, example, each);
+  const read = schema.safeParse(example);
+  if (!read.success) throw new Fault('not-allowed', issueTexts(read.error, example).join('\n'));
+  world.terminal.write(JSON.stringify(example, null, 2));
+}
+
+function stepSchema({ format }: CommandWorld, flow: StartedKind, step: string): z.ZodType {
+  const steps = stepsOf(flow);
+  const named = steps.find((each) => each === step);
+  if (named === undefined) throw new Fault('not-allowed', format.texts.flows.badStep(step, steps));
+  return stepBodies[named];
+}
+
+/** What the bid of a request promised. Without a store there is none: the example is then made up. */
+async function termsOfBid(world: CommandWorld, requestId: string | null): Promise<Fields> {
+  const { terminal, format } = world;
+  const { flows: texts } = format.texts;
+  if (requestId === null && !hasStore(world)) {
+    terminal.say(texts.madeUp);
+    return {};
+  }
+  return withReader(world, async ({ views }) => {
+    const state =
+      requestId === null
+        ? (await views.query({ phase: 'proposed', limit: 1, before: null }))[0]?.state
+        : (await views.read([requestId])).get(requestId)?.state;
+    if (state?.claim) {
+      if (requestId === null) terminal.say(texts.exampleOf(state.requestId));
+      return termsIn(state.requestId, state.claim);
+    }
+    if (requestId !== null) throw new Fault('not-found', texts.noBid(requestId));
+    terminal.say(texts.madeUp);
+    return {};
+  });
+}
+
+function termsIn(requestId: string, { offer }: NonNullable<RequestState['claim']>): Fields {
+  const { amountCents, installments, rateHundredths } = offer;
+  return { requestId, amountCents, installments, rateHundredths };
+}
+
+function hasStore(world: CommandWorld): boolean {
+  try {
+    world.place();
+    return true;
+  } catch (fault) {
+    if (fault instanceof Fault && fault.code === 'configuration-invalid') return false;
+    throw fault;
+  }
+}
+
+/** A value that is JSON counts as what it says where the example has no text there. */
+function setField({ format }: CommandWorld, example: Fields, given: string): void {
+  const { flows: texts } = format.texts;
+  const [, path, value] = /^([\w.-]{1,200})=(.*)$/s.exec(given) ?? [];
+  if (path === undefined || value === undefined) throw new Fault('not-allowed', texts.badField(given));
+  const parts = path.split('.');
+  const last = parts.pop()!;
+  let inner: Fields = example;
+  for (const part of parts) {
+    if (!Object.hasOwn(inner, part) || typeof inner[part] !== 'object' || inner[part] === null)
+      throw new Fault('not-allowed', texts.badField(given));
+    inner = inner[part] as Fields;
+  }
+  if (last === '__proto__') throw new Fault('not-allowed', texts.badField(given));
+  const isText = Object.hasOwn(inner, last)
+    ? typeof inner[last] === 'string'
+    : !/^(-?\d|true$|false$|[[{])/.test(value);
+  try {
+    inner[last] = isText ? value : (JSON.parse(value) as unknown);
+  } catch {
+    throw new Fault('not-allowed', texts.badField(given));
+  }
+}

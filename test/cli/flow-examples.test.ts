@@ -1,0 +1,104 @@
+/** The orders that `lance … example` prints, carried out against the played service: a contract, its renegotiation, a withdrawal. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createSandbox } from '../../src/sandbox/sandbox.ts';
+import { steadyPort } from '../crash/desk-process.ts';
+import { flowsEnvironment, flowsSandbox, noRivals, webhookToken } from '../flows/world.ts';
+import { runningClock } from '../sandbox/clocks.ts';
+import { lance, startDaemon } from './desk.ts';
+
+type Shown = { flowId: string; phase: string; note: { noteNumber: string } | null };
+
+test('what example prints works against the sandbox, without a change (line 17)', async (context) => {
+  const directory = mkdtempSync(join(tmpdir(), 'lance-examples-'));
+  const settings = flowsSandbox(false);
+  const sandbox = createSandbox({ settings, seed: 4, clock: runningClock, rivals: noRivals });
+  const { url } = await sandbox.listen(0);
+  const port = await steadyPort(Math.random);
+  const accessToken = settings.tokens.accessToken;
+  const ofDesk = flowsEnvironment({ directory, port, serviceUrl: url, accessToken, place: null });
+  const daemon = await startDaemon(ofDesk);
+  context.after(async () => {
+    await daemon.stop();
+    await sandbox.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  const { LANCE_DATA_DIR, LANCE_PSEUDONYM_KEY } = ofDesk;
+  const environment = { LANCE_DATA_DIR: LANCE_DATA_DIR!, LANCE_PSEUDONYM_KEY: LANCE_PSEUDONYM_KEY!, LANCE_LANG: 'en' };
+
+  /** What an example says, as it is, in a file. */
+  async function exampleFile(name: string, ...words: string[]): Promise<{ path: string; said: string }> {
+    const example = await lance(environment, ...words);
+    assert.equal(example.code, 0, example.stderr);
+    const path = join(directory, `${name}.json`);
+    writeFileSync(path, example.stdout);
+    return { path, said: example.stderr };
+  }
+  async function ask(...words: string[]): Promise<Shown> {
+    const asked = await lance(environment, ...words, '--by', 'ana', '--json');
+    assert.equal(asked.code, 0, asked.stderr);
+    return JSON.parse(asked.stdout) as Shown;
+  }
+  async function until(kind: string, flowId: string, phase: string): Promise<Shown> {
+    for (let round = 0; ; round += 1) {
+      const shown = JSON.parse((await lance(environment, kind, 'show', flowId, '--json')).stdout) as Shown;
+      if (shown.phase === phase) return shown;
+      assert.ok(round < 20, JSON.stringify(shown));
+    }
+  }
+
+  const madeUp = await exampleFile('made-up', 'contracts', 'example');
+  assert.match(madeUp.said, /made up/);
+  sandbox.connect(`http://127.0.0.1:${port}/webhooks/${webhookToken}`);
+  await sandbox.run(8);
+  const [person] = sandbox.takers();
+  assert.ok(person !== undefined);
+  const order = await exampleFile('order', 'contracts', 'example', person.requestId);
+  const { flowId } = await ask('contracts', 'start', '--file', order.path);
+  assert.equal(flowId, `c-${person.requestId}`);
+  const { note } = await until('contracts', flowId, 'awaiting-signature');
+  const sign = ['--step', 'sign', '--set', `content.numeroContrato=${note!.noteNumber}`];
+  const signature = await exampleFile('sign', 'contracts', 'example', ...sign);
+  await ask('contracts', 'step', flowId, 'sign', '--file', signature.path);
+  await until('contracts', flowId, 'endorsed');
+  const latest = await exampleFile('latest', 'contracts', 'example');
+  assert.match(latest.said, /Of request \d+, the latest with a proposal/);
+
+  const ended = await fetch(`${url}/sandbox/terminations/${note!.noteNumber}`, { method: 'POST' });
+  assert.equal(ended.status, 200);
+  const again = await exampleFile(
+    'renegotiation',
+    ...['renegotiations', 'example', '--set', `closedContract=${note!.noteNumber}`, '--set', `cpf=${person.cpf}`],
+    ...['--set', `registration=${person.registration}`, '--set', `employerId=${person.employerId}`],
+  );
+  const renegotiation = await ask('renegotiations', 'start', '--file', again.path);
+  await until('renegotiations', renegotiation.flowId, 'renegotiated');
+
+  const { birthDate } = sandbox.withdrawals.holder(person.cpf);
+  const born = ['--set', `birthDate=${birthDate}`];
+  const loan = await exampleFile('withdrawal', 'withdrawals', 'example', '--set', `cpf=${person.cpf}`, ...born);
+  const withdrawal = await ask('withdrawals', 'start', '--file', loan.path);
+  const simulate = ['--step', 'simulation', '--set', `birthDay=${birthDate}`];
+  const simulation = await exampleFile('simulation', 'withdrawals', 'example', ...simulate);
+  await ask('withdrawals', 'step', withdrawal.flowId, 'simulation', '--file', simulation.path);
+  await until('withdrawals', withdrawal.flowId, 'simulated');
+  const include = ['--set', `birthDay=${birthDate}`, '--set', `account.holderCpf=${person.cpf}`];
+  const inclusion = await exampleFile('inclusion', 'withdrawals', 'example', '--step', 'inclusion', ...include);
+  await ask('withdrawals', 'step', withdrawal.flowId, 'inclusion', '--file', inclusion.path);
+  await until('withdrawals', withdrawal.flowId, 'included');
+
+  for (const [words, problem] of [
+    [['contracts', 'example', '1'], /There is no bid of request 1/],
+    [['withdrawals', 'example', '--step', 'sign'], /sign is no step/],
+    [['withdrawals', 'example', '--set', 'cpf=1'], /cpf: send the 11 digits/],
+    [['withdrawals', 'example', '--set', 'nome.x=1'], /nome\.x=1 is no field=value/],
+    [['withdrawals', 'example', '--set', '__proto__=1'], /is no field=value|not known here/],
+  ] as const) {
+    const refused = await lance(environment, ...words);
+    assert.notEqual(refused.code, 0, words.join(' '));
+    assert.match(refused.stderr, problem);
+  }
+});
