@@ -29,7 +29,7 @@ import { createVault } from './adapters/vault/vault.ts';
 import { refuseOtherKey } from './bidding/key-check.ts';
 import type { ControlCopies } from './bidding/ports.ts';
 import { registerCommands } from './cli/commands.ts';
-import { type DemoOptions, demoAuction, demoPace, demoSettings, runStream } from './cli/demo.ts';
+import { type DemoOptions, demoAuction, demoConfig, demoPace, runStream } from './cli/demo.ts';
 import { createFormat } from './cli/format.ts';
 import { createTerminal, writePrintable } from './cli/terminal.ts';
 import { languageOf } from './cli/texts.ts';
@@ -614,7 +614,7 @@ async function demo(
         LANCE_PSEUDONYM_KEY: randomUUID() + randomUUID(),
         LANCE_RULES_DIR: process.env.LANCE_RULES_DIR,
       },
-      (path) => (path === 'demo' ? JSON.stringify({ bidding: demoSettings }) : readRegular(path)),
+      (path) => (path === 'demo' ? JSON.stringify(demoConfig(settings.world.economics)) : readRegular(path)),
     );
     const journal = createJournal(options.json || terminal.interactive ? 'silent' : 'error', process.stderr);
     const onFault = (fault: Fault): never => {

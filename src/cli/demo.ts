@@ -15,7 +15,7 @@ export const demoAuction = { windowMs, expiryMs: 10 * windowMs };
 export const demoPace = { batchRequests: 10, batchIntervalMs: 550 };
 
 /** Settings of the desk that go with that pace; all others are those of `config/default.json`. */
-export const demoSettings = {
+const demoSettings = {
   windowMs,
   skewAllowanceMs: 200,
   resultTimeoutMs: 5_000,
@@ -24,6 +24,15 @@ export const demoSettings = {
   /** Some hundred auctions; by default it is as many as come in a fortnight. */
   halfLifeMs: 8_000,
 };
+
+/**
+ * The configuration of the demo's desk. A lender knows its own commission and costs from its invoices, so they are those of the
+ * played world; how workers default and choose is believed as shipped, and may be wrong.
+ */
+export function demoConfig(costs: { commissionPercent: number; contractCostCents: number; bidCostCents: number }) {
+  const { commissionPercent, contractCostCents, bidCostCents } = costs;
+  return { bidding: demoSettings, economics: { commissionPercent, contractCostCents, bidCostCents } };
+}
 
 const settlePollMs = 50;
 const settleTimeoutMs = 15_000;
