@@ -7,7 +7,7 @@ import { cellCount, maxRateHundredths, minRateHundredths, noRivalCell } from '..
 import { digits, type Habits, underEnd, underTriangles } from './habits.ts';
 
 /** Standard deviations that chance may add to a cell; what is more is an atom. */
-const chanceFactor = 3;
+const chanceFactor = 2.5;
 /** Shortest interval that holds half of a normal distribution, in its standard deviations. */
 const normalHalf = 1.349;
 /** Half-width at most, in cells: more than the settings can ask for. */

@@ -56,7 +56,7 @@ function deviationOf(rivals: readonly { cell: number; count: number }[]): number
 
 function mostByChance(rivals: readonly { count: number }[], deviation: number): number {
   const alone = total(rivals.map(({ count }) => Math.min(1, count)));
-  return 1 + 3 * Math.sqrt(alone / Math.max(deviation, 1));
+  return 1 + 2.5 * Math.sqrt(alone / Math.max(deviation, 1));
 }
 
 /** What the header of smoothing.ts says, for one width, by going over all pairs of cells. */
