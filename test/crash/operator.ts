@@ -96,8 +96,8 @@ function capsIn(files: RuleFiles): OrderedRules['caps'] {
 const pausedMs = 4_500;
 /** Longer than an order may go unheard. */
 const cappedMs = 4_000;
-/** Bids are of 10,000 reais on the average, and some 60 in 100 requests are bid for: reached within two seconds. */
-const cappedCentsPerRequestASecond = 1_000_000;
+/** Bids are of 4,000 to 10,000 reais on the average, and some 60 in 100 requests are bid for: reached within two seconds. */
+const cappedCentsPerRequestASecond = 400_000;
 const afterMs = 2_500;
 
 /** Each kind of order once, while a desk bids; ends when it has bid again for a while. */
