@@ -7,8 +7,8 @@ import type { Topics } from '../domain/records.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { parseJson } from '../wire/json.ts';
-import type { RequestMapping } from '../wire/mapping-table.ts';
-import { keysIn, tryMapping } from '../wire/mapping-trial.ts';
+import { knownKeys, type RequestMapping } from '../wire/mapping-table.ts';
+import { keysIn, maskedKey, tryMapping } from '../wire/mapping-trial.ts';
 import type { BodyReader } from './door.ts';
 
 type LetterLog = Pick<EventLog, 'read' | 'ends'>;
@@ -41,7 +41,7 @@ export type Letter = {
   pointer: string | null;
   /** When it was read again and understood; null: it was not. */
   replayedAt: EpochMs | null;
-  /** Its keys without their values, dotted; null where it cannot be opened. */
+  /** Its keys without their values, dotted, `***` for those of words that nobody knows; null where it cannot be opened. */
   keys: readonly string[] | null;
   /** What the mapping of today cannot read in it. */
   unreadable: readonly Unreadable[];
@@ -137,14 +137,20 @@ function contentOf({ key, record }: LetterEntry, { vault, mapping }: LetterLook)
   const parsed = parseJson(text, { maxBytes: Number.MAX_SAFE_INTEGER, maxDepth: deepest });
   if (parsed.kind === 'malformed') return nothingSeen;
   const { elements } = tryMapping(parsed.value, mapping);
+  const known = knownKeys(mapping);
+  const masked = (path: string) =>
+    path
+      .split('/')
+      .map((part) => part && maskedKey(part, known))
+      .join('/');
   const facts = elements.flatMap(({ pointer, facts: tried }) =>
     tried.flatMap(({ fact, key: name, problem }) =>
-      problem === null ? [] : [{ fact, pointer: `${pointer}/${name.replaceAll('.', '/')}`, problem }],
+      problem === null ? [] : [{ fact, pointer: masked(`${pointer}/${name.replaceAll('.', '/')}`), problem }],
     ),
   );
   // Of an event the letter itself says which field it was.
   const ofEvent = elements.length === 0 ? [{ fact: null, pointer: record.pointer, problem: record.reason }] : [];
-  return { keys: keysIn(parsed.value).keys, unreadable: [...facts, ...ofEvent] };
+  return { keys: keysIn(parsed.value, known), unreadable: [...facts, ...ofEvent] };
 }
 
 const placeOf = ({ partition, offset }: { partition: number; offset: number }) => `${partition}/${offset}`;

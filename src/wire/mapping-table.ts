@@ -176,6 +176,35 @@ function bareKey(key: string): string {
     .replace(/[^a-z0-9]/g, '');
 }
 
+/** Of `valorParcela_Nova2`: valor, parcela, nova2. */
+function wordsOf(key: string): readonly string[] {
+  return withoutAccents(key)
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/);
+}
+
+/** Beside those of the mapping: what the keys of webhooks are made of (contract, Events). */
+const contractWords = (
+  'acao admissao agencia arquivo auditoria averbacao banco base boleto ccb certificacao cet cliente codigo competencia conta conteudo contato contrato critica ' +
+  'criticas data descricao desconto detalhe detalhes digital dt empregador encerrado endereco endpoint erro erros evento fim hash hora id inicio iof ' +
+  'lance lances leilao lista lote margem matricula mensagem mensagens motivo nascimento nome nota notificacao numero oferta operacao origem parametro parametros ' +
+  'parcela parcelas payload pessoa posicao prazo proposta propostas requisicao resposta resultado resultados retorno seguro situacao ' +
+  'solicitacao solicitacoes status taxa tipo trabalhador validade valor valores versao vinculo vinculos'
+).split(' ');
+
+/**
+ * Tells of a key whether it is made of words that the mapping and the contract use: any other may be somebody's name, however
+ * much it looks like a key.
+ */
+export function knownKeys(mapping: RequestMapping): (key: string) => boolean {
+  const { facts, scores, containers } = mapping;
+  const aliases = [...Object.values(facts), ...scores.map(([, own]) => own)].flat();
+  const names = [...aliases.flatMap(({ text }) => text.split('.')), ...mapping.alertCode.flat(), ...containers];
+  const known = new Set([...contractWords, ...names.flatMap(wordsOf), ...names.map((name) => name.toLowerCase())]);
+  return (key) => known.has(key.toLowerCase()) || wordsOf(key).every((word) => known.has(word));
+}
+
 const maxPersonalKeys = 2_000;
 
 /** Whether a key's name says that its value is about a person. Marks of two letters must be a word of their own. */
@@ -183,10 +212,7 @@ export function isPersonalKey(mapping: RequestMapping, key: string): boolean {
   const known = mapping.personalKeys.get(key);
   if (known !== undefined) return known;
   const bare = bareKey(key);
-  const words = withoutAccents(key)
-    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z0-9]+/);
+  const words = wordsOf(key);
   const personal = mapping.personal.some((mark) => (mark.length <= 2 ? words.includes(mark) : bare.includes(mark)));
   if (key.length > longestKept) return personal;
   if (mapping.personalKeys.size >= maxPersonalKeys) mapping.personalKeys.clear();

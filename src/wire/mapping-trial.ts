@@ -140,18 +140,28 @@ export function tryMapping(value: JsonValue, mapping: RequestMapping): MappingTr
   return { elements: shown, moreElements: elements.length - shown.length, around: [...around.values()] };
 }
 
-/** Every key of a body, dotted, without its values; of the items of lists each once. */
-export function keysIn(value: JsonValue): { keys: readonly string[]; more: boolean } {
+/** A key that may be somebody's name is not shown, nor where it stands in a pointer. */
+export function maskedKey(key: string, known: (key: string) => boolean): string {
+  return /^\d{1,6}$/.test(key) || known(key) ? shownKey(key) : '***';
+}
+
+/** Every key of a body, dotted, without its values; of the items of lists each once. Those that are not `known` are masked. */
+export function keysIn(value: JsonValue, known: (key: string) => boolean): readonly string[] {
   const keys = new Set<string>();
-  const roots = Array.isArray(value) ? value : [value];
-  for (const root of roots) {
-    const fields = isJsonObject(root) ? Object.entries<JsonValue>(root) : [];
-    for (const [name, inner] of fields) {
-      for (const { key } of leavesOf(inner, shownKey(name), '', '', 1)) {
-        if (keys.size >= mostKeys) return { keys: [...keys], more: true };
-        keys.add(key);
-      }
+  const visit = (inner: JsonValue, shown: string, depth: number): void => {
+    if (keys.size >= mostKeys) return;
+    const isList = Array.isArray(inner);
+    const fields =
+      isList || (isJsonObject(inner) && !isRawNumber(inner)) ? Object.entries<JsonValue>(inner as never) : [];
+    if (fields.length === 0 || depth > deepest) {
+      if (shown !== '') keys.add(shown);
+      return;
     }
-  }
-  return { keys: [...keys], more: false };
+    for (const [name, item] of fields) {
+      const own = isList ? '' : maskedKey(name, known);
+      visit(item, [shown, own].filter((part) => part !== '').join('.'), depth + 1);
+    }
+  };
+  visit(value, '', 0);
+  return [...keys];
 }
