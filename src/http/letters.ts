@@ -117,6 +117,8 @@ export async function listLetters(
       const { receivedAt, reason, pointer } = record;
       const seen = look === null ? nothingSeen : contentOf(entry, look);
       letters.push({ partition, offset, receivedAt, reason, pointer, replayedAt: null, ...seen });
+      // Opening and reading one may take as long as a webhook is allowed to.
+      if (look !== null) await nextTurn();
     }
   }
   const marks = await marksFor(log, letters);
