@@ -68,8 +68,9 @@ export function createFlowCallbacks({
    * Most link queries are the bidding desk's. One of a flow may be answered before its acknowledgement is folded; should it be
    * missed all the same, the flow asks again, with an alarm.
    */
-  function lookLater(records: readonly Told[]): void {
-    if (laterLooks + records.length > maxLaterLooks) return;
+  function lookLater(left: readonly Told[]): void {
+    const records = left.slice(0, maxLaterLooks - laterLooks);
+    if (records.length === 0) return;
     laterLooks += records.length;
     clock.after(lookAgainMs, () => {
       laterLooks -= records.length;
