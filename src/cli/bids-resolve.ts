@@ -3,7 +3,7 @@ import { transitions } from '../bidding/transitions.ts';
 import type { Resolved } from '../domain/records.ts';
 import type { Phase, RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
-import { type CommandWorld, type DeskReader, lifeMs, lookFor, withReader } from './world.ts';
+import { type CommandWorld, type DeskReader, lifeMs, livesSince, lookFor, withReader } from './world.ts';
 
 /** What an operator may say; the desk itself resolves otherwise when time has passed. */
 export const operatorResolutions = ['won', 'contemplated', 'lost', 'not-landed', 'cancelled'] as const;
@@ -45,7 +45,11 @@ export async function resolveBid(
     const folded = await lookFor(world.clock, foldTimeoutMs, async () =>
       (await reader.views.applied(partition)) >= end ? true : null,
     );
-    if (folded === null) throw new Fault('not-acknowledged', resolve.late(requestId));
+    if (folded === null) {
+      if (await livesSince(reader.control, record.at)) throw new Fault('not-acknowledged', resolve.late(requestId));
+      world.terminal.write(resolve.stored(requestId));
+      return;
+    }
     const after = (await stateOf(reader, requestId)) ?? before;
     const ours = after.resolution?.at === record.at && after.resolution.by === by;
     if (!ours) throw new Fault('not-allowed', resolve.overtaken(requestId, states[after.phase]));

@@ -16,7 +16,7 @@ import { parseJson as locateFault } from '../rules/json.ts';
 import { parseJson } from '../wire/json.ts';
 import type { Format } from './format.ts';
 import { labelledText, tableText } from './terminal.ts';
-import { type CommandWorld, withReader } from './world.ts';
+import { type CommandWorld, livesSince, withReader } from './world.ts';
 
 type Order = { file: string; key?: string; by: string; json: boolean };
 
@@ -257,9 +257,7 @@ async function withFront(
     const result = await work(front, kindOf);
     if (result.kind === 'written') {
       const { flowId } = result;
-      // A process shows each second that it lives; one that has just stopped did so before the step was stored.
-      const live = (await control.acknowledged()).some(({ at }) => at >= askedAt);
-      if (live) throw new Fault('not-acknowledged', texts.late(flowId));
+      if (await livesSince(control, askedAt)) throw new Fault('not-acknowledged', texts.late(flowId));
       terminal.write(json ? JSON.stringify({ flowId, stored: true }) : texts.stored(flowId));
       return;
     }

@@ -5,7 +5,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import type { ThawAction } from '../domain/records.ts';
 import type { FrozenMark } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
-import { type CommandWorld, type DeskReader, lifeMs, lookFor, withReader } from './world.ts';
+import { type CommandWorld, type DeskReader, lifeMs, livesSince, lookFor, withReader } from './world.ts';
 
 export type Thaw = { id: string; action: ThawAction; by: string; reason: string };
 
@@ -75,7 +75,11 @@ async function thawed(
       const mark = (await of.frozen(reader)) ?? null;
       return mark === null || mark.retriedAt === at ? { mark } : null;
     });
-    if (answer === null) throw new Fault('not-acknowledged', freeze.late(id, of.command));
+    if (answer === null) {
+      if (await livesSince(reader.control, at)) throw new Fault('not-acknowledged', freeze.late(id, of.command));
+      terminal.write(freeze.stored(id));
+      return;
+    }
     if (answer.mark !== null) throw new Fault('not-allowed', freeze.still(id, answer.mark.problem, of.command));
     terminal.write(freeze.done[action](id));
   });

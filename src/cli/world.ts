@@ -4,6 +4,7 @@ import type { StorePlace } from '../config/store-place.ts';
 import type { ConfigResult, Model, Place, Writing } from '../config.ts';
 import type { ChainHeads, ChainVerdict } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { EpochMs } from '../domain/glossary.ts';
 import type { Topic } from '../domain/records.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { Fault } from '../errors.ts';
@@ -116,6 +117,14 @@ export async function withReader<R>(
   } finally {
     await reader.close();
   }
+}
+
+/**
+ * Whether a process has shown since `at` that it lives: each does every second. One that has just stopped did so before, and is not
+ * waited for.
+ */
+export async function livesSince(control: Pick<Control, 'acknowledged'>, at: EpochMs): Promise<boolean> {
+  return (await control.acknowledged()).some((known) => known.at >= at);
 }
 
 export function wait(clock: Clock, ms: number): Promise<void> {

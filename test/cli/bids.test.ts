@@ -346,7 +346,6 @@ test("an operator's word ends a request beside the daemon, and is stored for the
   assert.match(whole.stdout, /cadeia está intacta/);
 
   await daemon.stop();
-  await new Promise((resolve) => setTimeout(resolve, 5_000));
   const stored = await lance(played.environment, 'bids', 'resolve', second.requestId, ...words);
   assert.equal(stored.code, 0, stored.stderr);
   assert.match(stored.stdout, /Nenhum processo está rodando/);
