@@ -336,7 +336,7 @@ function deskOf(
   return { desk, keeper };
 }
 
-function addressesIn({ service }: Config): LoanAddresses {
+function loanAddressesOf({ service }: Config): LoanAddresses {
   return { fgts: service.fgtsUrl !== null, proposal: service.proposalUrl !== null };
 }
 
@@ -347,7 +347,7 @@ function flowDeskOf({ store, config, journal, onStep, ...parts }: DeskParts, des
     ...store,
     settings: config.flows,
     pricing: config.pricing,
-    addresses: addressesIn(config),
+    addresses: loanAddressesOf(config),
     isOpen: () => desk.gate() === null,
     observer: (event) => {
       if (event.kind === 'step') onStep(event.step);
@@ -400,7 +400,7 @@ function apiOf({ store, config, vault, clock, mapping, journal, version, readBod
     ...{ append, log: store.log, flows: store.flows, views: store.views, margins: store.margins, vault, clock },
     settings: config.flows,
     pricing: config.pricing,
-    addresses: addressesIn(config),
+    addresses: loanAddressesOf(config),
   });
   return {
     ...{ ...store, append, front, vault, clock, mapping, version },

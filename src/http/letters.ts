@@ -109,13 +109,14 @@ export async function listLetters(
   look: LetterLook | null = null,
 ): Promise<{ letters: Letter[]; next: number; end: number } & GoesOn> {
   const letters: Letter[] = [];
+  const known = look === null ? () => false : knownKeys(look.mapping);
   let stand: Stand = { partition: range.partition ?? 0, next: 0, end: 0 };
   for await (const page of pagesOf(log, range)) {
     stand = page.stand;
     for (const entry of page.entries) {
       const { partition, offset, record } = entry;
       const { receivedAt, reason, pointer } = record;
-      const seen = look === null ? nothingSeen : contentOf(entry, look);
+      const seen = look === null ? nothingSeen : contentOf(entry, look, known);
       letters.push({ partition, offset, receivedAt, reason, pointer, replayedAt: null, ...seen });
       // Opening and reading one may take as long as a webhook is allowed to.
       if (look !== null) await nextTurn();
@@ -128,7 +129,11 @@ export async function listLetters(
 
 const nothingSeen = { keys: null, unreadable: [] } as const;
 
-function contentOf({ key, record }: LetterEntry, { vault, mapping }: LetterLook): Pick<Letter, 'keys' | 'unreadable'> {
+function contentOf(
+  { key, record }: LetterEntry,
+  { vault, mapping }: LetterLook,
+  known: (key: string) => boolean,
+): Pick<Letter, 'keys' | 'unreadable'> {
   let text: string;
   try {
     text = vault.open(sealedPlaces.letter(key), record.sealedPayload);
@@ -139,7 +144,6 @@ function contentOf({ key, record }: LetterEntry, { vault, mapping }: LetterLook)
   const parsed = parseJson(text, { maxBytes: Number.MAX_SAFE_INTEGER, maxDepth: deepest });
   if (parsed.kind === 'malformed') return nothingSeen;
   const { elements } = tryMapping(parsed.value, mapping);
-  const known = knownKeys(mapping);
   const masked = (path: string) =>
     path
       .split('/')

@@ -43,7 +43,7 @@ const learnt = {
 function drafted(
   assessment: Assessment,
   operatorCaps: Record<string, number> = {},
-  change: Partial<typeof learnt> = {},
+  change: Partial<Parameters<typeof draftOffer>[0]> = {},
 ): Draft {
   return draftOffer({
     assessment,
@@ -194,21 +194,7 @@ test('a decision of a version that rounded by row is made again to the same byte
   };
   const state = { link: sampleLink, ledger: undefined };
   const draft = offered(
-    checkCaps(
-      draftOffer({
-        assessment: assess(sampleRequest, state, earlier, at),
-        policy: earlier,
-        settings,
-        curve,
-        trial: curve.trial,
-        operatorCaps: {},
-        shadowPricePerCent: 0,
-        shadowPriceVersion: null,
-        acceptance: null,
-        tailoring: null,
-      }),
-      new Map(),
-    ) as Draft,
+    checkCaps(drafted(assess(sampleRequest, state, earlier, at), {}, { policy: earlier }), new Map()) as Draft,
   );
   assert.notEqual(
     draft.offer.iofCents,
@@ -263,19 +249,7 @@ test('a decision that does not say how its amount was chosen is made again with 
   const decided = (amounts: 'joint' | 'largest') =>
     offered(
       checkCaps(
-        draftOffer({
-          assessment: assess(request, { link: sampleLink, ledger: undefined }, own, at),
-          policy: own,
-          settings,
-          curve,
-          trial: curve.trial,
-          operatorCaps: {},
-          shadowPricePerCent: 0,
-          shadowPriceVersion: null,
-          acceptance: null,
-          tailoring: null,
-          amounts,
-        }),
+        drafted(assess(request, { link: sampleLink, ledger: undefined }, own, at), {}, { policy: own, amounts }),
         new Map(),
       ),
     );

@@ -8,8 +8,9 @@ const sqliteCorrupt = 11;
 const sqliteNotADatabase = 26;
 const codeMask = 0xff;
 
-/** An error as SQLite throws it, from what another thread told of one. */
-export function storeError({ message, errcode }: StoreFault): Error {
+/** An error as SQLite throws it, or a fault of ours, from what another thread told of one. */
+export function storeError({ message, errcode, code }: StoreFault): Error {
+  if (code !== null) return new Fault(code, message);
   return errcode === null ? new Error(message) : Object.assign(new Error(message), { errcode });
 }
 

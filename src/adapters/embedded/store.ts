@@ -300,8 +300,6 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   const lock = lockDirectory(directory);
   let writer: Writer | null = null;
   try {
-    // Here, for a fault of the writer's thread would come without its code.
-    if (existsSync(path)) openReadOnly(path).close();
     // Before anything is written: what was lost may still be found and put back.
     const refusal = anchor === null || restored ? null : await startRefusal(directory, anchor, options.checkKey);
     if (refusal !== null) throw refusal;

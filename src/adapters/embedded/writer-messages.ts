@@ -1,6 +1,7 @@
 /** What the main thread and the writer thread say to each other. */
 import type { HouseMark, RuleBookEntry } from '../../bidding/ports.ts';
 import type { OriginEntry } from '../../domain/audit.ts';
+import { Fault, type FaultCode } from '../../errors.ts';
 import type { AnchorPlace } from './anchor.ts';
 import type { Acknowledgement, ControlChange } from './control-rows.ts';
 import type { FlowFlush } from './flow-rows.ts';
@@ -22,12 +23,16 @@ export type WriterTask =
 
 export type WriterRequest = { id: number; task: WriterTask } | { id: number; task: { kind: 'close' } };
 
-/** `errcode` as SQLite says it; other faults have none. */
-export type StoreFault = { message: string; errcode: number | null };
+/** `errcode` as SQLite says it, `code` of a fault of ours; null: it has none. */
+export type StoreFault = { message: string; errcode: number | null; code: FaultCode | null };
 
 export function storeFaultOf(fault: unknown): StoreFault {
-  if (!(fault instanceof Error)) return { message: String(fault), errcode: null };
-  return { message: fault.message, errcode: 'errcode' in fault ? Number(fault.errcode) : null };
+  if (!(fault instanceof Error)) return { message: String(fault), errcode: null, code: null };
+  return {
+    message: fault.message,
+    errcode: 'errcode' in fault ? Number(fault.errcode) : null,
+    code: fault instanceof Fault ? fault.code : null,
+  };
 }
 
 /** What the writer thread is started with. `anchor` null: nothing is written outside of the store. */
