@@ -314,7 +314,7 @@ const flows = section({
   finalisationEnabled: flag().describe('The service was set up for the finalisation of withdrawals.'),
   situations: list(
     section({
-      code: wholeNumber('count', 0, 1_000_000),
+      code: wholeNumber('count', -2_147_483_648, 2_147_483_647),
       state: choice('approved', 'finalized', 'released', 'pending-payment', 'other'),
     }),
     0,

@@ -19,7 +19,7 @@ import { isJsonObject, isRawNumber, type JsonObject, type JsonValue, kindOf, num
 import { formatDigits, formatWallClock } from './local-time.ts';
 import { readId } from './plain-ids.ts';
 import {
-  readAmount,
+  readComputedAmount,
   readDigits,
   readInstant,
   readInteger,
@@ -104,7 +104,7 @@ function winnerKind(payload: JsonValue | undefined): 'contemplated' | 'proposed'
 const publishedBid = z.object({
   CodigoLanceLeilao: needed(readId),
   TaxaDeJurosMensal: needed(readRate),
-  ValorLiberado: needed(readAmount),
+  ValorLiberado: needed(readComputedAmount),
   NumeroParcelas: needed(readTerm),
   Posicao: needed(readInteger),
   DataHoraInclusao: optional(readInstant),

@@ -6,11 +6,13 @@ import { scalar } from './message.ts';
 import {
   type Reader,
   readBoolean,
+  readComputedMoney,
   readCpf,
   readDay,
   readDigits,
   readEmployerId,
   readInstant,
+  readInt32,
   readInteger,
   readMessage,
   readTerm,
@@ -78,9 +80,11 @@ export const digits = scalar<string>(readDigits, numberOfDigits);
 export const digitsAsText = scalar<string>(readDigits, (value) => value);
 export const employerId = scalar<string>(readEmployerId, (value) => value);
 export const integer = scalar<number>(readInteger, (value) => value);
+export const int32 = scalar<number>(readInt32, (value) => value);
 export const term = scalar<number>(readTerm, (value) => value);
 export const yesOrNo = scalar<boolean>(readBoolean, (value) => value);
-export const money = scalar<AmountCents>(readMoney, (value) => value / 100);
+/** What we send has at most two decimals; what the service computed may have more. */
+export const money = scalar<AmountCents>(readMoney, (value) => value / 100, readComputedMoney);
 /** The contract writes this amount as a text. */
 export const moneyAsText = scalar<AmountCents>(readMoney, (value) => (value / 100).toFixed(2));
 export const monthlyRate = scalar<RateHundredths>(readMonthlyRate, (value) => value / 100);

@@ -63,11 +63,11 @@ export function nullable<I, O>(key: string, kind: Kind<I, O>): Field<I, O, 'null
   return { key, kind, presence: 'nullable' };
 }
 
-/** A kind of single value. */
-export function scalar<T>(read: Reader<T>, write: (value: T) => unknown): Kind<T> {
+/** A kind of single value. `readTold` reads what the other side tells, where that may have another form than what is asked of it. */
+export function scalar<T>(read: Reader<T>, write: (value: T) => unknown, readTold: Reader<T> = read): Kind<T> {
   return {
     schema: (presence) =>
-      presence === 'required' ? needed(read) : presence === 'optional' ? optionalSchema(read) : lenientSchema(read),
+      presence === 'required' ? needed(read) : presence === 'optional' ? optionalSchema(read) : lenientSchema(readTold),
     fromWire: (checked) => checked as T,
     toWire: write,
   };

@@ -21,7 +21,7 @@ import {
   splitsMessage,
   splitsPath,
 } from './proposals.ts';
-import { errorsOf, type ServiceError } from './service-errors.ts';
+import { errorsOf, reportsError, type ServiceError } from './service-errors.ts';
 import {
   type InclusionAnswer,
   type InclusionRequest,
@@ -256,7 +256,9 @@ export function readOperationAnswer<N extends OperationName>(
   if (status >= 400) return { kind: 'rejected', code: errors[0]?.code ?? `status-${status}`, errors };
   if (errors.length > 0) return { kind: 'rejected', code: errors[0]?.code ?? 'unclassified', errors };
   const silent = isEmpty && operation === 'endorsement';
-  if (!silent && !isJsonObject(value)) return { kind: 'unknown', reason: 'unreadable-success' };
+  if (!silent && (!isJsonObject(value) || reportsError(value) === null)) {
+    return { kind: 'unknown', reason: 'unreadable-success' };
+  }
   const answer = operations[operation].read(value);
   return answer === null ? { kind: 'unknown', reason: 'incomplete-success' } : { kind: 'accepted', answer };
 }

@@ -8,6 +8,7 @@ import { withoutAccents } from './accents.ts';
 import { fieldOf } from './casing.ts';
 import { isJsonObject, type JsonValue, parseJson } from './json.ts';
 import { readId, shownId } from './plain-ids.ts';
+import { reportsError } from './service-errors.ts';
 
 const outcomeNames = [
   'accepted-outside',
@@ -173,13 +174,4 @@ function bidIdOf(value: JsonValue): string | null {
   const content = isJsonObject(value) ? fieldOf(value, 'Conteudo') : undefined;
   const bidId = isJsonObject(content) ? fieldOf(content, 'CodigoLanceLeilao') : undefined;
   return typeof bidId === 'string' && bidId.trim() !== '' ? shownId(bidId.trim()) : null;
-}
-
-/** Contract, Errors 1 and 3: `HasError`, or an error array that is not empty. Null: they are there and are nothing of the kind. */
-function reportsError(value: JsonValue): boolean | null {
-  if (!isJsonObject(value)) return false;
-  const flag = fieldOf(value, 'HasError') ?? false;
-  const lists = ['Erros', 'errors'].map((name) => fieldOf(value, name) ?? []);
-  if (flag === true || lists.some((list) => Array.isArray(list) && list.length > 0)) return true;
-  return flag === false && lists.every(Array.isArray) ? false : null;
 }

@@ -23,6 +23,15 @@ export function errorsOf(value: JsonValue): readonly ServiceError[] {
   return [{ code: null, text: general, field: null, whole: general }];
 }
 
+/** Whether an answer reports errors (contract, Errors 1 and 3). Null: flag or list is of another kind, so it cannot be told. */
+export function reportsError(value: JsonValue): boolean | null {
+  if (!isJsonObject(value)) return false;
+  const flag = fieldOf(value, 'HasError') ?? false;
+  const lists = ['Erros', 'errors'].map((name) => fieldOf(value, name) ?? []);
+  if (flag === true || lists.some((list) => Array.isArray(list) && list.length > 0)) return true;
+  return flag === false && lists.every(Array.isArray) ? false : null;
+}
+
 function listsOf(value: JsonObject): readonly JsonValue[] {
   return ['Erros', 'errors'].flatMap((name) => {
     const list = fieldOf(value, name);

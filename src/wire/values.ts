@@ -68,6 +68,23 @@ export function readAmount(value: unknown): Reading<AmountCents> {
 
 const signedDecimalPattern = /^(-?)(\d{1,13})(?:\.(\d+))?$/;
 
+/** Reais that the service computed, to the nearest cent, half a cent away from zero: the contract calls them numbers (double). */
+export function readComputedMoney(value: unknown): Reading<AmountCents> {
+  if (isMissing(value)) return missing;
+  const parts = signedDecimalPattern.exec(plainText(value) ?? '');
+  if (parts === null) return wrong(value, 'send reais as a number with a decimal point and no thousands mark');
+  const decimals = (parts[3] ?? '').slice(0, 3).padEnd(3, '0');
+  const cents = Number(parts[2]) * 100 + Number(decimals.slice(0, 2)) + (decimals.charAt(2) >= '5' ? 1 : 0);
+  return read(parts[1] === '-' && cents !== 0 ? -cents : cents);
+}
+
+/** As `readComputedMoney`, from zero. */
+export function readComputedAmount(value: unknown): Reading<AmountCents> {
+  const reading = readComputedMoney(value);
+  if (reading.kind === 'missing' || (reading.kind === 'value' && reading.value >= 0)) return reading;
+  return wrong(value, 'send reais as a number from 0, with a decimal point and no thousands mark');
+}
+
 /** An available margin in reais, to integer cents: a negative one is no margin, further decimals are rounded down. */
 export function readMargin(value: unknown): Reading<AmountCents> {
   if (isMissing(value)) return missing;
@@ -144,6 +161,14 @@ export function readInteger(value: unknown): Reading<number> {
   if (isMissing(value)) return missing;
   const text = plainText(value) ?? '';
   return /^\d{1,9}$/.test(text) ? read(Number(text)) : wrong(value, 'send a whole number from 0');
+}
+
+/** A whole number of 32 bits, with its sign. */
+export function readInt32(value: unknown): Reading<number> {
+  if (isMissing(value)) return missing;
+  const text = plainText(value) ?? '';
+  const number = /^-?\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  return (number | 0) === number ? read(number | 0) : wrong(value, 'send a whole number of 32 bits');
 }
 
 /** A number of instalments: 1 … 999. */

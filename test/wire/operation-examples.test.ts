@@ -121,6 +121,48 @@ for (const { name, example } of examples) {
   });
 }
 
+/** `body` as the service writes it, by one of the tables above. */
+function told(name: string, body: string): Record<string, unknown> {
+  const parsed = parseJson(body);
+  assert.ok(parsed.kind === 'parsed');
+  const decoded = tables[name]!.decode(parsed.value);
+  assert.ok(decoded.kind === 'decoded', JSON.stringify(decoded));
+  return decoded.value as Record<string, unknown>;
+}
+
+test('amounts that the service computed finer than a cent are rounded to the nearest one', () => {
+  const record = told(
+    'proposal-record',
+    '{"VlrFinanciado":1800.105,"VlrIOF":47.309999999999995,"VlrTotalDivida":-0.125}',
+  );
+  assert.deepEqual([record.financedCents, record.iofCents, record.totalDebtCents], [180_011, 4_731, -13]);
+  assert.deepEqual(record.extra, {});
+  const payload =
+    '{"NumeroCCB":"1","ValorParcela":100.96999999999999,"ValorEmprestimo":1019.8500000000001,"ValorSeguro":0.999}';
+  const { note } = told('ccb', `{"CodigoRequisicao":"c","Payload":${payload}}`) as { note: Record<string, unknown> };
+  assert.deepEqual([note.installmentCents, note.loanCents, note.insuranceCents], [10_097, 101_985, 100]);
+  const unread = told('proposal-record', '{"VlrFinanciado":"muito","VlrIOF":1e99}');
+  assert.deepEqual([unread.financedCents, unread.iofCents], [null, null]);
+  assert.deepEqual(unread.extra, { VlrFinanciado: 'muito', VlrIOF: 1e99 });
+  assert.equal(
+    tables.splits!.decode({ dto: {}, lancamentos: [{ vlrTransacao: 10.005 }] }).kind,
+    'refused',
+    'we send cents',
+  );
+});
+
+test('numbers of 32 bits are read whole, with their sign', () => {
+  for (const number of [-2_147_483_648, -1, 0, 999_999_999, 1_000_000_000, 2_147_483_647]) {
+    const body = `{"Situacao":${number},"QtdeParcelas":null,"PropostaLancamentos":[{"Situacao":${number}}]}`;
+    const { situation, entries } = told('proposal-record', body);
+    assert.deepEqual([situation, (entries as { situation: number }[])[0]!.situation], [number, number]);
+    const simulation = told('simulation-answer', `{"PeriodoMin":${number},"PeriodoMax":${number}}`);
+    assert.deepEqual([simulation.leastPeriod, simulation.mostPeriod], [number, number]);
+  }
+  const { situation, extra } = told('proposal-record', '{"Situacao":2147483648}');
+  assert.deepEqual([situation, extra], [null, { Situacao: 2_147_483_648 }]);
+});
+
 test('every table has an example', () => {
   assert.deepEqual(
     Object.keys(tables).toSorted(),

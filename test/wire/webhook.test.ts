@@ -164,6 +164,20 @@ test('a bid of somebody that cannot be read is left out and counted; the other b
   );
 });
 
+test('an amount of a published bid finer than a cent is rounded, and its bid counts', () => {
+  const bids = [4500.505, 1234.5600000000001, 0.001].map((amount, index) =>
+    lance(`b${index}`, { ValorLiberado: amount }),
+  );
+  const result = reading(endOf('1', bids));
+  assert(result.kind === 'entries' && result.deadLetters === 0 && result.faults.length === 0, JSON.stringify(result));
+  const [entry] = result.entries;
+  assert(entry?.topic === 'auctions' && entry.record.kind === 'ended');
+  assert.deepEqual(
+    entry.record.bids.map(({ amountCents }) => amountCents),
+    [450_051, 123_456, 0],
+  );
+});
+
 test('a request and the callbacks about it give the same keys, however the employer is written', () => {
   const forms = [1234567000195, '01234567000195', '01.234.567/0001-95', 1234567, '01234567'];
   const keys = forms.flatMap((employer) => {

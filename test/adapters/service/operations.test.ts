@@ -167,6 +167,23 @@ test('how the service says no', async (t) => {
   assert.equal(received.length, cases.length);
 });
 
+test('a success whose error flag or list is of another kind is not believed to be one', async (t) => {
+  let body = '';
+  const { baseUrl, received } = await startHttp(t, (response) => response.writeHead(200).end(body));
+  const { service } = startClient(t, baseUrl, { ...roots(baseUrl), idempotentRetries: 0 });
+  const flaws = [{ HasError: 'true' }, { HasError: 1 }, { Erros: { Codigo: 'E1' } }, { errors: 'E1' }];
+  for (const prepared of [...unkeyed, ...keyed]) {
+    const fields = Object.entries(successes[prepared.operation]).filter(([key]) => key !== 'Erros');
+    for (const flaw of flaws) {
+      const kept = fields.filter(([key]) => !('HasError' in flaw && key.toLowerCase() === 'haserror'));
+      body = JSON.stringify({ ...Object.fromEntries(kept), ...flaw });
+      const result = await service.perform(prepared);
+      assert.ok(result.kind === 'unknown' && result.reason === 'unreadable-success', `${prepared.operation} ${body}`);
+    }
+  }
+  assert.equal(received.length, 11 * 4);
+});
+
 test('with a key no more attempts are made than are left to it', async (t) => {
   const { baseUrl, received } = await startHttp(t, (response) => response.writeHead(503).end());
   const { service } = startClient(t, baseUrl, { ...roots(baseUrl), idempotentRetries: 4, idempotentRetryMs: 1 });
