@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { hasTest, type Row, readRows, withoutCheck } from './rows.ts';
+import { hasTest, type Row, readRows, readUnproved, withoutCheck } from './rows.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
@@ -25,6 +25,8 @@ function coverageText(rows: readonly Row[]): string {
       lines.push(`- \`${id}\`: ${says} → ${proof.file.replace(/^test\//, '')}, "${proof.name}"`);
     }
   }
+  const unproved = readUnproved().map(({ says, reason }) => `- ${says}: ${reason}`);
+  lines.push('', '## Without a test, and why', '', ...unproved);
   return `${lines.join('\n')}\n`;
 }
 

@@ -320,6 +320,22 @@ test('figures of the credit note are held against our own arithmetic, to the cen
   assert.deepEqual(differencesOf(expected, { ...note, iofCents: null }), [], 'what it does not say cannot differ');
 });
 
+test('the loan of a note is the released value, IOF and insurance together, or it differs', () => {
+  const insured = { ...goodTerms, insuranceCents: 2_500 };
+  const expected = expectedLoan(insured, startAt, pricing);
+  assert.equal(expected.loanCents, insured.amountCents! + expected.iofCents! + 2_500);
+  const figures = { rateAnnualPercent: null, cetMonthlyPercent: null, cetAnnualPercent: null, rateMonthlyPercent: 2.5 };
+  const note: CreditNote = {
+    ...{ noteNumber: '1', proposalCode: null, installmentCents: expected.installmentCents!, ...figures },
+    ...{ loanCents: expected.loanCents!, iofCents: expected.iofCents!, insuranceCents: 2_500 },
+  };
+  assert.deepEqual(differencesOf(expected, note), []);
+  const withoutInsurance = { ...note, loanCents: note.loanCents! - 2_500 };
+  assert.deepEqual(differencesOf(expected, withoutInsurance), [
+    { field: 'loanCents', ours: expected.loanCents, theirs: expected.loanCents! - 2_500 },
+  ]);
+});
+
 test('an alarm is raised once, and for a note only when its figures lie further off than rounding does', () => {
   const real = createFlowWorld(started('contract'));
   goOn(real, 4);

@@ -98,6 +98,10 @@ test('a win is told by the end of the auction, the contemplation and the proposa
     const summary = await sandbox.run(5);
     assert.equal(summary.won, 5);
     const { json } = await until((message) => message.json.Endpoint === endEndpoint);
+    const requests = await until(
+      (message) => message.json.Endpoint !== endEndpoint && message.json.Payload?.CodigoLote,
+    );
+    assert.equal(json.Payload.CodigoLote, requests.json.Payload.CodigoLote, 'the batch code is that of its requests');
     for (const request of json.Payload.Solicitacoes) {
       assert.equal(request.Lances[0].CodigoLanceLeilao, codes.get(request.NumeroSolicitacao));
       assert.equal(request.Lances[0].TaxaDeJurosMensal, 0.02);

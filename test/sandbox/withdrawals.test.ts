@@ -217,6 +217,7 @@ test('each family has its casing, and the other is refused', async () => {
     const camel = await raw('/Proposta/SalvarLancamento', { dto: {}, lancamentos: [{ vlrTransacao: 'ten' }] });
     assert.equal(camel.json.messages[0].code, 'DADOS_INVALIDOS');
     assert.deepEqual(Object.keys(camel.json), ['msg', 'hasError', 'messages', 'parametros']);
+    assert.deepEqual(Object.keys(pascal.json), ['Msg', 'HasError', 'Messages'], 'parameters are of /Proposta alone');
   });
 });
 

@@ -91,6 +91,12 @@ test('a link query that failed, and a list without links, stand under the code o
       '/trabalhador/listar-autorizados',
       ['AUT-01'],
     ],
+    [
+      { CodigoRequisicao: 'q-1', Endpoint: '/trabalhador/listar-autorizados', Payload: null, Erros: said },
+      'link-list',
+      '/trabalhador/listar-autorizados',
+      ['AUT-01'],
+    ],
     [{ CodigoRequisicao: 'q-1', Endpoint: detail, Payload: null, Erros: said }, 'link-detail', detail, ['AUT-01']],
     [{ CodigoRequisicao: 'q-1', Endpoint: detail, Payload: { Erros: ['x y'] } }, 'link-detail', detail, ['(sealed)']],
   ];
@@ -165,7 +171,7 @@ test('a bid of somebody that cannot be read is left out and counted; the other b
 });
 
 test('an amount of a published bid finer than a cent is rounded, and its bid counts', () => {
-  const bids = [4500.505, 1234.5600000000001, 0.001].map((amount, index) =>
+  const bids = [4500.505, 1234.5600000000002, 0.001].map((amount, index) =>
     lance(`b${index}`, { ValorLiberado: amount }),
   );
   const result = reading(endOf('1', bids));

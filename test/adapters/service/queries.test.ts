@@ -27,8 +27,15 @@ test('both queries are written as the contract says and acknowledged with their 
     received.map(({ url }) => url),
     [`/api${linkListPath}`, `/api${linkDetailPath}`],
   );
-  assert.match(received[0]?.body ?? '', /"nsuAutorizacaoDigital":1234567890123456789\b/);
-  assert.match(received[1]?.body ?? '', /"numeroInscricaoEmpregador":"12ABC34501DE35"/);
+  const common = '"consultaCacheada":true,"autorizacao":{"nsuAutorizacaoDigital":1234567890123456789}}';
+  const link = '"matricula":"77","codigoInscricaoEmpregador":1,"numeroInscricaoEmpregador":"12ABC34501DE35"';
+  assert.deepEqual(
+    received.map(({ body }) => body),
+    [`{"cpfTrabalhador":"00000000191",${common}`, `{"cpfTrabalhador":"00000000191",${link},${common}`],
+  );
+  for (const { authorization, contentType, idempotencyKey } of received) {
+    assert.deepEqual([authorization, contentType, idempotencyKey], ['Bearer first', 'application/json', null]);
+  }
 });
 
 test('answers to a query are told apart', async (t) => {
