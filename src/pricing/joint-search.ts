@@ -8,7 +8,7 @@
 import { cellCount, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
 import type { Prepared } from './candidate.ts';
 import type { ChoiceInput, Mask } from './mask.ts';
-import { cellsFrom, lossMultiplier, rateStep, rateStride, stepsFrom, stridesFrom } from './value.ts';
+import { boundSize, cellsFrom, lossMultiplier, rateStep, rateStride, stepsFrom, stridesFrom } from './value.ts';
 
 /** What stays the same at all rates of a request. */
 type Facts = {
@@ -114,7 +114,7 @@ function keepAbove(span: Span, slope: number, base: number, least: number): void
   else if (base < least) span.high = Number.NEGATIVE_INFINITY;
 }
 
-const bounds = new Float64Array(Math.ceil(cellCount / rateStride));
+const strideCount = Math.ceil(cellCount / rateStride);
 const lines: Lines = { slope: 0, base: 0, beyondSlope: 0, beyondBase: 0, meet: 0 };
 const lowerLines: Lines = { ...lines };
 const span: Span = { low: 0, high: 0 };
@@ -146,16 +146,17 @@ export type Found = { place: Place; cell: number; amountCents: number; expected:
 
 function setLinesAt(into: Lines, place: Place, cell: number): void {
   const { prepared, facts } = place;
-  const { pairs } = prepared.values;
-  const lossy = pairs[cellsFrom + 2 * cell + 1]! * place.multiplier[cell]!;
-  setLines(into, facts, pairs[cellsFrom + 2 * cell]!, lossy, prepared.term.grossUp[cell]!);
+  const { search } = prepared.values;
+  const lossy = search[cellsFrom + 2 * cell + 1]! * place.multiplier[cell]!;
+  setLines(into, facts, search[cellsFrom + 2 * cell]!, lossy, prepared.term.grossUp[cell]!);
 }
 
 /** Whether a rate of [from, to], which lie in one stride, may be worth this amount: V is never above what this looks at. */
 function mayBeWorth(place: Place, amountCents: number, stride: number, from: number, to: number): boolean {
   const { prepared, facts } = place;
-  const net = prepared.values.pairs[stridesFrom + 2 * stride]!;
-  const lossy = Math.max(0, prepared.values.pairs[stridesFrom + 2 * stride + 1]!) * place.multiplier[from]!;
+  const { search } = prepared.values;
+  const net = search[stridesFrom + boundSize * stride]!;
+  const lossy = Math.max(0, search[stridesFrom + boundSize * stride + 1]!) * place.multiplier[from]!;
   const { grossUp } = prepared.term;
   const perUnit = net - lossy * facts.coveredLoss;
   const beyondPerUnit = net - lossy * facts.lossGivenSeparation;
@@ -277,24 +278,25 @@ function hasSpread(place: Place, cell: number, amount: number): boolean {
   return valueOn(lowerLines, amount) >= 0 || breakEvenOf(place, amount, below) !== null;
 }
 
-/** No rate of [from, to] expects more than this; −∞ where it is not above `least`. their pair stands at `pair`. */
-function boundOf(place: Place, pair: number, from: number, to: number, least: number): number {
+/**
+ * No rate from `from` on of the stride or step whose numbers stand at `at` expects more than this; −∞ where that is not above
+ * `least`.
+ */
+function boundOf(place: Place, at: number, from: number, least: number): number {
   const { mask, facts } = place;
-  const { term, termLiking } = place.prepared;
-  const { pairs } = place.prepared.values;
-  const net = pairs[pair]!;
-  const financedHigh = Math.min(
-    (mask.fullCents + facts.insuranceCents) * term.grossUp[to]!,
-    mask.maxInstallmentCents * term.annuity[from]!,
-  );
-  const taken = place.taken[from]! * termLiking;
+  const { search } = place.prepared.values;
+  const net = search[at]!;
+  const highestGrossUp = search[at + 4]!;
+  const byMargin = mask.maxInstallmentCents * search[at + 3]!;
+  const financedHigh = Math.min((mask.fullCents + facts.insuranceCents) * highestGrossUp, byMargin);
+  const taken = place.taken[from]! * place.prepared.termLiking;
   const toBeat = least + facts.bidCostCents;
   if (taken * net * financedHigh <= toBeat) return Number.NEGATIVE_INFINITY;
-  const financedLow = (mask.leastCents + facts.insuranceCents) * term.grossUp[from]!;
+  const financedLow = (mask.leastCents + facts.insuranceCents) * search[at + 2]!;
   if (financedLow > financedHigh) return Number.NEGATIVE_INFINITY;
-  const lossy = Math.max(0, pairs[pair + 1]!) * place.multiplier[from]!;
+  const lossy = Math.max(0, search[at + 1]!) * place.multiplier[from]!;
   // In the amount financed: the released part of it is at least what the highest gross-up leaves.
-  const price = (facts.commission + facts.shadowPrice) / term.grossUp[to]!;
+  const price = (facts.commission + facts.shadowPrice) / highestGrossUp;
   const fixed = (facts.commission + facts.shadowPrice) * facts.insuranceCents - facts.contractCents;
   const slope = net - lossy * facts.coveredLoss - price;
   const beyond = net - lossy * facts.lossGivenSeparation - price;
@@ -306,9 +308,13 @@ function boundOf(place: Place, pair: number, from: number, to: number, least: nu
   return taken * value <= toBeat ? Number.NEGATIVE_INFINITY : taken * value - facts.bidCostCents;
 }
 
+/** Strides that may hold the best, and what they may expect at most. Reused. */
+const promising = { strides: new Int32Array(strideCount), bounds: new Float64Array(strideCount) };
+
 /** Of this term, what beats `best`; `best` itself where nothing does. `isOut` names rates that the exact pricing refused. */
 export function searchTerm(place: Place, best: Found | null, isOut: (cell: number) => boolean): Found | null {
   const { lowRate, highRate } = place.mask;
+  const { strides, bounds } = promising;
   let found = best;
   let least = best?.expected ?? 0;
   const tryRate = (cell: number) => {
@@ -320,28 +326,29 @@ export function searchTerm(place: Place, best: Found | null, isOut: (cell: numbe
   // Near the best of another term there is a good one of this.
   const near = best === null ? -1 : best.cell;
   if (near >= lowRate && near <= highRate) tryRate(near);
-  const first = Math.floor(lowRate / rateStride);
-  const last = Math.floor(highRate / rateStride);
-  for (let stride = first; stride <= last; stride += 1) {
+  let count = 0;
+  for (let stride = Math.floor(lowRate / rateStride); stride * rateStride <= highRate; stride += 1) {
     const from = Math.max(lowRate, stride * rateStride);
-    const to = Math.min(highRate, stride * rateStride + rateStride - 1);
-    bounds[stride] = boundOf(place, stridesFrom + 2 * stride, from, to, least);
+    const bound = boundOf(place, stridesFrom + boundSize * stride, from, least);
+    if (bound <= least) continue;
+    strides[count] = stride;
+    bounds[count] = bound;
+    count += 1;
   }
   // The most promising first: the better the best is, the more is left out.
-  for (;;) {
-    let stride = -1;
-    let most = least;
-    for (let other = first; other <= last; other += 1) {
-      if (bounds[other]! <= most) continue;
-      most = bounds[other]!;
-      stride = other;
-    }
-    if (stride < 0) break;
-    bounds[stride] = Number.NEGATIVE_INFINITY;
-    for (let step = 0; step < rateStride; step += rateStep) {
-      const from = Math.max(lowRate, stride * rateStride + step);
-      const to = Math.min(highRate, stride * rateStride + step + rateStep - 1);
-      if (from > to || boundOf(place, stepsFrom + 2 * Math.floor(from / rateStep), from, to, least) <= least) continue;
+  while (count > 0) {
+    let first = 0;
+    for (let other = 1; other < count; other += 1) if (bounds[other]! > bounds[first]!) first = other;
+    if (bounds[first]! <= least) break;
+    const stride = strides[first]!;
+    count -= 1;
+    strides[first] = strides[count]!;
+    bounds[first] = bounds[count]!;
+    for (let low = stride * rateStride; low < (stride + 1) * rateStride; low += rateStep) {
+      const from = Math.max(lowRate, low);
+      const to = Math.min(highRate, low + rateStep - 1);
+      if (from > to) continue;
+      if (boundOf(place, stepsFrom + boundSize * (low / rateStep), from, least) <= least) continue;
       for (let cell = from; cell <= to; cell += 1) tryRate(cell);
     }
   }

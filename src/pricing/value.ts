@@ -10,7 +10,7 @@
  * take their percent of the present value of what comes in before losses, less what was lent; capital is charged on what
  * is expected to be outstanding.
  */
-import { cellCount } from '../domain/glossary.ts';
+import { cellCount, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
 import type { Economics } from '../domain/policy.ts';
 import { forEachRate } from './grid.ts';
 import type { PricingSettings } from './settings.ts';
@@ -32,11 +32,12 @@ export type ValueTable = {
   /** Outstanding times years, discounted. */
   carried: Float64Array;
   /**
-   * Pairs for the joint search, in one piece, since it looks at many tables: V of one unit financed before losses, commission
-   * and fixed costs, and what a loss share of 1 costs of it. From `stridesFrom` on by stride of the rates, the highest and the
-   * lowest; from `stepsFrom` on by step; from `cellsFrom` on by rate.
+   * For the joint search, in one piece, since it looks at many tables. From `cellsFrom` on by rate: V of one unit financed
+   * before losses, commission and fixed costs, and what a loss share of 1 costs of it. From `stridesFrom` on by stride of the
+   * rates, and from `stepsFrom` on by step: the highest of the first and the lowest of the second, gross-up and annuity at the
+   * lowest rate, and gross-up at the highest.
    */
-  pairs: Float64Array;
+  search: Float64Array;
 };
 
 /** Rates that the joint search bounds together: first so many, and where those may hold the best, so many of them. */
@@ -45,22 +46,37 @@ export const rateStep = 4;
 
 const strideCount = Math.ceil(cellCount / rateStride);
 const stepCount = Math.ceil(cellCount / rateStep);
+/** Numbers of one stride or step. */
+export const boundSize = 5;
 export const stridesFrom = 0;
-export const stepsFrom = 2 * strideCount;
-export const cellsFrom = stepsFrom + 2 * stepCount;
+export const stepsFrom = boundSize * strideCount;
+export const cellsFrom = stepsFrom + boundSize * stepCount;
 
-function emptyPairs(): Float64Array {
-  const pairs = new Float64Array(cellsFrom + 2 * cellCount);
-  for (let place = 0; place < cellsFrom; place += 2) {
-    pairs[place] = Number.NEGATIVE_INFINITY;
-    pairs[place + 1] = Number.POSITIVE_INFINITY;
-  }
-  return pairs;
+type SearchedTerm = { dueDays: readonly number[]; annuity: Float64Array; grossUp: Float64Array };
+
+function emptySearch({ annuity, grossUp }: SearchedTerm): Float64Array {
+  const search = new Float64Array(cellsFrom + 2 * cellCount);
+  const fill = (from: number, count: number, width: number) => {
+    for (let index = 0; index < count; index += 1) {
+      // Tables hold nothing for the cells of no rate at either end.
+      const lowest = Math.max(minRateHundredths, index * width);
+      const highest = Math.min(maxRateHundredths, (index + 1) * width - 1);
+      const place = from + boundSize * index;
+      search[place] = Number.NEGATIVE_INFINITY;
+      search[place + 1] = Number.POSITIVE_INFINITY;
+      search[place + 2] = grossUp[lowest]!;
+      search[place + 3] = annuity[lowest]!;
+      search[place + 4] = grossUp[highest]!;
+    }
+  };
+  fill(stridesFrom, strideCount, rateStride);
+  fill(stepsFrom, stepCount, rateStep);
+  return search;
 }
 
-function widen(pairs: Float64Array, place: number, net: number, lossy: number): void {
-  if (net > pairs[place]!) pairs[place] = net;
-  if (lossy < pairs[place + 1]!) pairs[place + 1] = lossy;
+function widen(search: Float64Array, place: number, net: number, lossy: number): void {
+  if (net > search[place]!) search[place] = net;
+  if (lossy < search[place + 1]!) search[place + 1] = lossy;
 }
 
 type SpreadPoint = { months: number };
@@ -119,9 +135,9 @@ function unsettledShare(
   return Math.exp(log);
 }
 
-/** `annuity` by rate cell as in the term's own table. */
+/** `annuity` and `grossUp` by rate cell as in the term's own table. */
 export function buildValueTable(
-  term: { dueDays: readonly number[]; annuity: Float64Array },
+  term: SearchedTerm,
   hazard: Hazard,
   { dayCount, fundingCurve, earlySettlementProfile }: ValueSettings,
 ): ValueTable {
@@ -155,7 +171,7 @@ export function buildValueTable(
     recovered: delayed ? make() : exposed,
     settled: settling ? make() : zeros,
     carried: charged ? make() : zeros,
-    pairs: emptyPairs(),
+    search: emptySearch(term),
   };
   let before = 1;
   let running = 1;
@@ -206,10 +222,10 @@ export function buildValueTable(
     const late = table.exposed[cell]! - table.recovered[cell]!;
     const net = spread * kept - late - (capitalChargeAnnualPercent / 100) * table.carried[cell]!;
     const lossy = table.recovered[cell]!;
-    table.pairs[cellsFrom + 2 * cell] = net;
-    table.pairs[cellsFrom + 2 * cell + 1] = lossy;
-    widen(table.pairs, stridesFrom + 2 * Math.floor(cell / rateStride), net, lossy);
-    widen(table.pairs, stepsFrom + 2 * Math.floor(cell / rateStep), net, lossy);
+    table.search[cellsFrom + 2 * cell] = net;
+    table.search[cellsFrom + 2 * cell + 1] = lossy;
+    widen(table.search, stridesFrom + boundSize * Math.floor(cell / rateStride), net, lossy);
+    widen(table.search, stepsFrom + boundSize * Math.floor(cell / rateStep), net, lossy);
   });
   return table;
 }

@@ -184,9 +184,9 @@ test('early settlement, taxes, capital and late recoveries are what a walk by th
       assert.equal(names.includes('capital'), hazard.capitalChargeAnnualPercent > 0);
       assert.equal(names.includes('recovery-delay'), hazard.recoveryDelayMonths > 0);
       // What the search looks at is the same value, but for the rounding of the instalment.
-      const { pairs } = values;
+      const { search } = values;
       const share = lossShare(told, pledgedCents, loan.financedCents) * lossMultiplier(cell, curve, told);
-      const net = pairs[cellsFrom + 2 * cell]! - share * pairs[cellsFrom + 2 * cell + 1]!;
+      const net = search[cellsFrom + 2 * cell]! - share * search[cellsFrom + 2 * cell + 1]!;
       const searched =
         loan.financedCents * net - (told.commissionPercent / 100) * releasedCents - told.contractCostCents;
       assert.ok(Math.abs(searched - stack.valueIfReleased) <= 1 + installments / 2, `${searched}`);
