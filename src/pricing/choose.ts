@@ -10,12 +10,11 @@ import { type Candidate, type Prepared, prepare, priceCandidate } from './candid
 import {
   amountAt,
   breakEvenOf,
-  type Found,
   fillRates,
   holdAtEach,
   type Place,
   requestFacts,
-  searchTerm,
+  searchJointly,
 } from './joint-search.ts';
 import { financeReleased } from './loan.ts';
 import { buildMask, type ChoiceInput, type Mask, moneyText, percentText, type Refusal, refuse } from './mask.ts';
@@ -189,13 +188,13 @@ function chooseJointly(input: ChoiceInput): Choice {
     if (mask.kind === 'mask') places.push(placeOf(input, mask, installments, facts));
   }
   const refused = new Set<string>();
-  for (;;) {
-    let found: Found | null = null;
-    for (const place of places) {
-      const { installments } = place.prepared;
-      const isOut = refused.size === 0 ? none : (cell: number) => refused.has(`${installments}/${cell}`);
-      found = searchTerm(place, found, isOut);
-    }
+  const nameOf = ({ prepared }: Place, cell: number) => `${prepared.installments}/${cell}`;
+  const isOut = (place: Place, cell: number) => refused.size > 0 && refused.has(nameOf(place, cell));
+  while (places.length > 0) {
+    // Longest first.
+    const [most, fewest] = [places[0]!.prepared.installments, places.at(-1)!.prepared.installments];
+    const envelope = input.tables.envelope(input.releaseDay, fewest, most, input.economics);
+    const found = searchJointly(places, envelope, isOut);
     if (found === null) break;
     const { place, cell, amountCents } = found;
     const breakEven = breakEvenOf(place, amountCents, cell);
@@ -203,13 +202,11 @@ function chooseJointly(input: ChoiceInput): Choice {
     if (candidate.forbidden === null && candidate.stack.expectedProfit > 0) {
       return offerOf(candidate, place.prepared.installments, input, breakEven!);
     }
-    refused.add(`${place.prepared.installments}/${cell}`);
+    refused.add(nameOf(place, cell));
   }
   if (asked.kind === 'none') return asked;
   return whyNone(asked, scan(input, asked, prepare(input, input.requestedInstallments)));
 }
-
-const none = () => false;
 
 /** Prices exactly. Where the rounding of the instalment makes the CET too high, so many cents more as the same instalment carries. */
 function priceNear(

@@ -279,12 +279,11 @@ function hasSpread(place: Place, cell: number, amount: number): boolean {
 }
 
 /**
- * No rate from `from` on of the stride or step whose numbers stand at `at` expects more than this; −∞ where that is not above
- * `least`.
+ * No rate from `from` on of the stride or step whose numbers stand in `search` at `at` expects more than this; −∞ where that is
+ * not above `least`.
  */
-function boundOf(place: Place, at: number, from: number, least: number): number {
+function boundOf(place: Place, search: Float64Array, at: number, from: number, least: number): number {
   const { mask, facts } = place;
-  const { search } = place.prepared.values;
   const net = search[at]!;
   const highestGrossUp = search[at + 4]!;
   const byMargin = mask.maxInstallmentCents * search[at + 3]!;
@@ -311,26 +310,31 @@ function boundOf(place: Place, at: number, from: number, least: number): number 
 /** Strides that may hold the best, and what they may expect at most. Reused. */
 const promising = { strides: new Int32Array(strideCount), bounds: new Float64Array(strideCount) };
 
-/** Of this term, what beats `best`; `best` itself where nothing does. `isOut` names rates that the exact pricing refused. */
-export function searchTerm(place: Place, best: Found | null, isOut: (cell: number) => boolean): Found | null {
-  const { lowRate, highRate } = place.mask;
+/**
+ * The best over all places, which are one request at some terms and have one mask; null where nothing earns. `envelope` is that
+ * of their tables. `isOut` names rates that the exact pricing refused.
+ */
+export function searchJointly(
+  places: readonly Place[],
+  envelope: Float64Array,
+  isOut: (place: Place, cell: number) => boolean,
+): Found | null {
   const { strides, bounds } = promising;
-  let found = best;
-  let least = best?.expected ?? 0;
-  const tryRate = (cell: number) => {
+  let found: Found | null = null;
+  let least = 0;
+  const tryRate = (place: Place, cell: number) => {
     const expected = bestAt(place, cell, least);
-    if (expected <= least || isOut(cell)) return;
+    if (expected <= least || isOut(place, cell)) return;
     least = expected;
     found = { place, cell, amountCents: foundAmount, expected };
   };
-  // Near the best of another term there is a good one of this.
-  const near = best === null ? -1 : best.cell;
-  if (near >= lowRate && near <= highRate) tryRate(near);
+  const any = mostLiked(places);
+  const { lowRate, highRate } = any.mask;
   let count = 0;
   for (let stride = Math.floor(lowRate / rateStride); stride * rateStride <= highRate; stride += 1) {
     const from = Math.max(lowRate, stride * rateStride);
-    const bound = boundOf(place, stridesFrom + boundSize * stride, from, least);
-    if (bound <= least) continue;
+    const bound = boundOf(any, envelope, stridesFrom + boundSize * stride, from, 0);
+    if (bound <= 0) continue;
     strides[count] = stride;
     bounds[count] = bound;
     count += 1;
@@ -344,15 +348,29 @@ export function searchTerm(place: Place, best: Found | null, isOut: (cell: numbe
     count -= 1;
     strides[first] = strides[count]!;
     bounds[first] = bounds[count]!;
-    for (let low = stride * rateStride; low < (stride + 1) * rateStride; low += rateStep) {
-      const from = Math.max(lowRate, low);
-      const to = Math.min(highRate, low + rateStep - 1);
-      if (from > to) continue;
-      if (boundOf(place, stepsFrom + boundSize * (low / rateStep), from, least) <= least) continue;
-      for (let cell = from; cell <= to; cell += 1) tryRate(cell);
+    for (const place of places) {
+      const { search } = place.prepared.values;
+      const lowest = Math.max(lowRate, stride * rateStride);
+      if (boundOf(place, search, stridesFrom + boundSize * stride, lowest, least) <= least) continue;
+      // Near the best of another term there is a good one of this.
+      const near = (found as Found | null)?.cell ?? -1;
+      if (Math.floor(near / rateStride) === stride) tryRate(place, near);
+      for (let low = stride * rateStride; low < (stride + 1) * rateStride; low += rateStep) {
+        const from = Math.max(lowRate, low);
+        const to = Math.min(highRate, low + rateStep - 1);
+        if (from > to) continue;
+        if (boundOf(place, search, stepsFrom + boundSize * (low / rateStep), from, least) <= least) continue;
+        for (let cell = from; cell <= to; cell += 1) tryRate(place, cell);
+      }
     }
   }
   return found;
+}
+
+function mostLiked(places: readonly Place[]): Place {
+  let most = places[0]!;
+  for (const place of places) if (place.prepared.termLiking > most.prepared.termLiking) most = place;
+  return most;
 }
 
 /** The best amount at one rate whatever it earns, for display; the largest that fits where no amount is allowed. */

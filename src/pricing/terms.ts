@@ -10,7 +10,7 @@ import { iofShare } from './iof.ts';
 import type { LoanTerms } from './loan.ts';
 import { payrollDueDays } from './schedule.ts';
 import type { PricingSettings } from './settings.ts';
-import { buildValueTable, type ValueTable } from './value.ts';
+import { buildValueTable, envelopeOf, type ValueTable } from './value.ts';
 
 /** By rate cell, for one term and its due days. */
 export type TermTable = {
@@ -25,6 +25,8 @@ export type RateTables = {
   settings: PricingSettings;
   terms: (releaseDay: Day, installments: number) => TermTable;
   values: (releaseDay: Day, installments: number, economics: Economics) => ValueTable;
+  /** See `envelopeOf`; for all terms from `fewest` to `most`. */
+  envelope: (releaseDay: Day, fewest: number, most: number, economics: Economics) => Float64Array;
   acceptance: (economics: Economics) => Float64Array;
   /** What `loan.ts` needs for the same loan. */
   loanTerms: (table: TermTable, rateHundredths: number) => LoanTerms;
@@ -98,6 +100,7 @@ function valueKey({
 export function createRateTables(settings: PricingSettings, limit: number): RateTables {
   const termTables = createCache<number, TermTable>(limit);
   const valueTables = createCache<number, ValueTable>(limit);
+  const envelopes = createCache<number, Float64Array>(limit);
   const acceptanceCurves = createCache<string, Float64Array>(limit);
   // Numbers for what tables share: one choice asks for many terms, and short keys are found sooner than texts.
   const numbers = createCache<string, number>(4 * limit);
@@ -120,18 +123,27 @@ export function createRateTables(settings: PricingSettings, limit: number): Rate
     releaseDay: '',
     number: 0,
   };
+  const readValues = (releaseDay: Day, economics: Economics) => {
+    if (economics !== valuesOf.economics || releaseDay !== valuesOf.releaseDay) {
+      valuesOf = { economics, releaseDay, number: numberOf(`${releaseDay}/${valueKey(economics)}`) };
+    }
+    return valuesOf.number;
+  };
+  const values: RateTables['values'] = (releaseDay, installments, economics) =>
+    valueTables(readValues(releaseDay, economics) * termsEach + installments, () =>
+      buildValueTable(terms(releaseDay, installments), economics, settings),
+    );
   let accepted: { economics: Economics | null; curve: Float64Array } = { economics: null, curve: new Float64Array(0) };
   return {
     settings,
     terms,
-    values: (releaseDay, installments, economics) => {
-      if (economics !== valuesOf.economics || releaseDay !== valuesOf.releaseDay) {
-        valuesOf = { economics, releaseDay, number: numberOf(`${releaseDay}/${valueKey(economics)}`) };
-      }
-      return valueTables(valuesOf.number * termsEach + installments, () =>
-        buildValueTable(terms(releaseDay, installments), economics, settings),
-      );
-    },
+    values,
+    envelope: (releaseDay, fewest, most, economics) =>
+      envelopes((readValues(releaseDay, economics) * termsEach + fewest) * termsEach + most, () =>
+        envelopeOf(
+          Array.from({ length: most - fewest + 1 }, (_, more) => values(releaseDay, fewest + more, economics)),
+        ),
+      ),
     acceptance: (economics) => {
       if (economics === accepted.economics) return accepted.curve;
       const { acceptanceCeiling, acceptanceMidpointPercent, acceptanceSlope } = economics;

@@ -79,6 +79,21 @@ function widen(search: Float64Array, place: number, net: number, lossy: number):
   if (lossy < search[place + 1]!) search[place + 1] = lossy;
 }
 
+/** The best of all that these tables hold for each stride and step, so that what cannot pay at any of the terms is seen in one look. */
+export function envelopeOf(tables: readonly ValueTable[]): Float64Array {
+  const envelope = tables[0]!.search.slice(0, cellsFrom);
+  for (const { search } of tables.slice(1)) {
+    for (let place = 0; place < cellsFrom; place += boundSize) {
+      envelope[place] = Math.max(envelope[place]!, search[place]!);
+      envelope[place + 1] = Math.min(envelope[place + 1]!, search[place + 1]!);
+      envelope[place + 2] = Math.min(envelope[place + 2]!, search[place + 2]!);
+      envelope[place + 3] = Math.max(envelope[place + 3]!, search[place + 3]!);
+      envelope[place + 4] = Math.max(envelope[place + 4]!, search[place + 4]!);
+    }
+  }
+  return envelope;
+}
+
 type SpreadPoint = { months: number };
 
 const daysAMonth = 365 / 12;

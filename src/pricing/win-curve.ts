@@ -480,19 +480,54 @@ function shapeBytes(wins: readonly Float64Array[], byDigit: readonly number[]): 
 /** A curve for one request. */
 export type TailoredCurve = { curve: WinCurve; trial: Trial; tailoring: Tailoring | null };
 
+/** What requests have in common whose features put the additive readings at the same cells. */
+type Mixing = { curve: WinCurve; tailoring: Tailoring; trial: Trial };
+
+/** By the curve that is tailored, then by the cells; all are dropped together when there are too many. */
+const mixings = { byCurve: new WeakMap<LearntCurve, Map<string, Mixing>>(), count: 0 };
+/** Each takes about 5 kB. */
+const maxMixings = 2_000;
+
+function keepMixing(curve: LearntCurve, cells: string, mixing: Mixing): void {
+  if (mixings.count >= maxMixings) {
+    mixings.byCurve = new WeakMap();
+    mixings.count = 0;
+  }
+  mixings.count += 1;
+  const known = mixings.byCurve.get(curve) ?? new Map<string, Mixing>();
+  known.set(cells, mixing);
+  mixings.byCurve.set(curve, known);
+}
+
 /** The curve of a segment mixed with what the features of the request say; `levels` are columns of the layout. */
 export function tailor(curve: LearntCurve, levels: readonly number[]): TailoredCurve {
-  const { additive, trial, weights } = curve;
+  const { additive, trial } = curve;
   if (additive === null) return { curve, trial, tailoring: null };
   const { layout, effects, shapes } = additive;
   const locations = locationsOf(effects, levels);
+  const cells = locations.join();
+  let mixing = mixings.byCurve.get(curve)?.get(cells);
+  if (mixing === undefined) {
+    mixing = mixAt(curve, shapes, locations);
+    keepMixing(curve, cells, mixing);
+  }
+  const { curve: mixed, tailoring } = mixing;
+  const ofRequest = { layout, levels, locations: tailoring.locations };
+  return { curve: mixed, trial: { ...mixing.trial, additive: ofRequest }, tailoring };
+}
+
+function mixAt(curve: LearntCurve, shapes: Shapes, locations: readonly number[]): Mixing {
+  const { trial, weights } = curve;
   const tailoring = { shapesHash: shapes.hash, weights: weights.additive, locations };
   const mixed = mixTailored(curve, shapes, tailoring);
   const { breakEvens, rates, acceptance } = trial;
   // The last row is that of the curve that was not tailored.
   const before = { rates: rates.slice(0, rates.length - breakEvens.length), scale: trial.scale };
-  const tried = tryOut([...movedShapes, mixed.win], breakEvens, acceptance, before);
-  return { curve: mixed, trial: { ...tried, additive: { layout, levels, locations } }, tailoring };
+  return {
+    curve: mixed,
+    tailoring,
+    trial: tryOut([...movedShapes, mixed.win], breakEvens, acceptance, before),
+  };
 }
 
 /** Shapes where they were moved to last. */
