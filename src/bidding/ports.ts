@@ -389,6 +389,8 @@ export type BidAnswer =
       /** Every code that the answer gives; absent: none. */
       codes?: readonly string[];
       response: { status: number; body: string };
+      /** The body says nothing of any person. Absent: it may. */
+      isHarmless?: boolean;
       firstByteAt: EpochMs;
     }
   /** Bytes were written and no answer that can be trusted came: the bid may have landed. */

@@ -136,9 +136,6 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   }
 
   function answered(answer: Extract<BidAnswer, { kind: 'answered' }>): Answered {
-    const { status, body } = answer.response;
-    // What the service writes may name the worker.
-    const sealedBody = world.vault.seal(sealedPlaces.bidAnswer(job.requestId), body);
     return {
       kind: 'answered',
       requestId: job.requestId,
@@ -149,8 +146,15 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       attempts,
       earlierAttemptPossible: landingPossible || world.othersMaySend(),
       firstByteAt,
-      response: { status, body: null, sealedBody },
+      response: storedResponse(answer),
     };
+  }
+
+  /** What the service writes may name the worker. */
+  function storedResponse({ response, isHarmless = false }: Extract<BidAnswer, { kind: 'answered' }>) {
+    const { status, body } = response;
+    if (isHarmless) return { status, body };
+    return { status, body: null, sealedBody: world.vault.seal(sealedPlaces.bidAnswer(job.requestId), body) };
   }
 
   /** Of all attempts: within an auction the id of the bid is the only one. */

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { BidOutcome } from '../domain/offer.ts';
 import { withoutAccents } from './accents.ts';
 import { fieldOf } from './casing.ts';
-import { isJsonObject, type JsonValue, parseJson } from './json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
 import { readId, shownId } from './plain-ids.ts';
 import { reportsError } from './service-errors.ts';
 
@@ -35,6 +35,8 @@ const tableSchema = z.strictObject({
   $comment: z.string().optional(),
   /** Keys, in any case, whose values are codes or messages of the service. Nothing else of an answer is searched. */
   messageKeys: z.array(z.string().min(1)).min(1),
+  /** Messages that are the same for every worker. Absent: none is known. */
+  harmlessTexts: z.array(z.string().min(1).max(200)).max(100).optional(),
   rows: z
     .array(rowSchema)
     .refine(
@@ -49,7 +51,12 @@ type Row = {
   codes: readonly string[];
   texts: readonly string[];
 };
-export type OutcomeTable = { messageKeys: ReadonlySet<string>; rows: readonly Row[] };
+export type OutcomeTable = {
+  messageKeys: ReadonlySet<string>;
+  /** As they are written: another case is another text. */
+  harmlessTexts: ReadonlySet<string>;
+  rows: readonly Row[];
+};
 
 /** Reads the table's file; every problem at once. */
 export function readOutcomeTable(
@@ -68,7 +75,11 @@ export function readOutcomeTable(
     codes: (row.codes ?? []).map(fold),
     texts: (row.texts ?? []).map(fold),
   }));
-  return { kind: 'read', table: { messageKeys: new Set(result.data.messageKeys.map(fold)), rows } };
+  const { messageKeys, harmlessTexts = [] } = result.data;
+  return {
+    kind: 'read',
+    table: { messageKeys: new Set(messageKeys.map(fold)), harmlessTexts: new Set(harmlessTexts), rows },
+  };
 }
 
 const accented = /[^\0-\x7f]/;
@@ -79,24 +90,27 @@ function fold(text: string): string {
   return withoutAccents(text).toLowerCase();
 }
 
-const foldedKeys = new Map<string, string>();
-const maxFoldedKeys = 500;
-/** Longer ones are not kept: a key may be as long as the answer. */
+const foldedTexts = new Map<string, string>();
+const maxFoldedTexts = 500;
+/** Longer ones are not kept: a text may be as long as the answer. */
 const longestKept = 100;
 
-/** The same keys come with every answer. */
-function foldedKey(key: string): string {
-  const known = foldedKeys.get(key);
+/** The same keys come with every answer, and most often the same message. */
+function folded(text: string): string {
+  if (text.length > longestKept) return fold(text);
+  const known = foldedTexts.get(text);
   if (known !== undefined) return known;
-  const folded = fold(key);
-  if (key.length > longestKept) return folded;
-  if (foldedKeys.size >= maxFoldedKeys) foldedKeys.clear();
-  foldedKeys.set(key, folded);
-  return folded;
+  const made = fold(text);
+  if (foldedTexts.size >= maxFoldedTexts) foldedTexts.clear();
+  foldedTexts.set(text, made);
+  return made;
 }
 
-/** What an answer means, and every code that it gives: the service tells of the bid under any of them later. */
-export type ReadBidAnswer = { outcome: BidOutcome; codes: readonly string[] };
+/**
+ * What an answer means, and every code that it gives: the service tells of the bid under any of them later. `isHarmless`: it
+ * says nothing of any person, so it may be stored as it came.
+ */
+export type ReadBidAnswer = { outcome: BidOutcome; codes: readonly string[]; isHarmless: boolean };
 
 /**
  * Codes of the call and of the bid. They are equal within an auction and differ outside of it (contract, incluir-lance and
@@ -119,7 +133,44 @@ function codesIn(value: JsonValue): readonly string[] {
 export function readBidAnswer(table: OutcomeTable, status: number, bodyText: string): ReadBidAnswer {
   const parsed = parseJson(bodyText);
   const value = parsed.kind === 'parsed' ? parsed.value : null;
-  return { outcome: outcomeOf(table, status, bodyText, value), codes: codesIn(value) };
+  return {
+    outcome: outcomeOf(table, status, bodyText, value),
+    codes: codesIn(value),
+    isHarmless: isHarmless(table, bodyText, value),
+  };
+}
+
+const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+/** Of the successful answer (contract, incluir-lance): what may stand under each key for the answer to be harmless. */
+const harmlessKeys: Readonly<Record<string, (value: JsonValue, table: OutcomeTable) => boolean>> = {
+  CodigoRequisicao: isUuid,
+  Origem: (value) => value === '/contrato/oferta-leilao/incluir-lance',
+  Conteudo: (value, table) => isJsonObject(value) && isHarmlessObject(value, table, harmlessContent),
+  HasError: (value) => typeof value === 'boolean',
+  Erros: (value) => value === null || (Array.isArray(value) && value.length === 0),
+};
+const harmlessContent: typeof harmlessKeys = {
+  CodigoLanceLeilao: isUuid,
+  Mensagem: (value, { harmlessTexts }) => typeof value === 'string' && harmlessTexts.has(value),
+};
+/** No harmless answer is longer. */
+const longestHarmless = 1_000;
+
+function isUuid(value: JsonValue): boolean {
+  return typeof value === 'string' && uuid.test(value);
+}
+
+function isHarmlessObject(object: JsonObject, table: OutcomeTable, keys: typeof harmlessKeys): boolean {
+  for (const key of Object.keys(object)) {
+    if (!Object.hasOwn(keys, key) || !keys[key]!(object[key]!, table)) return false;
+  }
+  return true;
+}
+
+function isHarmless(table: OutcomeTable, bodyText: string, value: JsonValue): boolean {
+  if (bodyText.length > longestHarmless || !isJsonObject(value)) return false;
+  // Written again it is the same: nothing is hidden in a key that stands twice.
+  return isHarmlessObject(value, table, harmlessKeys) && JSON.stringify(value) === bodyText;
 }
 
 function outcomeOf(table: OutcomeTable, status: number, bodyText: string, value: JsonValue): BidOutcome {
@@ -162,11 +213,11 @@ function matches(row: Row, status: number, said: readonly string[]): boolean {
 /** All codes and messages of an answer: texts and numbers at or below the message keys. */
 function collect(value: JsonValue, keys: ReadonlySet<string>, inside: boolean, said: string[]): void {
   if (typeof value === 'string' || typeof value === 'number') {
-    if (inside) said.push(fold(String(value)));
+    if (inside) said.push(folded(String(value)));
   } else if (Array.isArray(value)) {
     for (const item of value) collect(item, keys, inside, said);
   } else if (isJsonObject(value)) {
-    for (const [key, inner] of Object.entries(value)) collect(inner, keys, inside || keys.has(foldedKey(key)), said);
+    for (const [key, inner] of Object.entries(value)) collect(inner, keys, inside || keys.has(folded(key)), said);
   }
 }
 

@@ -258,3 +258,20 @@ test("the service's answer to a bid is stored sealed, and opens in its own recor
   assert.match(vault.open(sealedPlaces.bidAnswer(requestId), sealedBody!), /Planted Name, CPF 015/);
   assert.throws(() => vault.open(sealedPlaces.bidAnswer(`${requestId}1`), sealedBody!), { code: 'sealed-unreadable' });
 });
+
+test('an answer that is known to be harmless is stored as it came', async () => {
+  const response = { status: 200, body: '{"CodigoRequisicao":"c-1"}' };
+  const { clock, ended } = setUp([
+    (now): BidAnswer => ({
+      ...{
+        kind: 'answered',
+        outcome: { kind: 'accepted', bidId: 'c-1' },
+        response,
+        isHarmless: true,
+        firstByteAt: now,
+      },
+    }),
+  ]);
+  await clock.settle();
+  assert.deepEqual(asAnswered(ended()).response, response);
+});

@@ -168,6 +168,7 @@ test('every code of an answer is read, whatever the answer means', () => {
   assert.deepEqual(readBidAnswer(table.table, 200, outside), {
     outcome: { kind: 'accepted-outside', bidId: bid },
     codes: [call, bid],
+    isHarmless: true,
   });
   const failed = `{"codigoRequisicao":"${call}","Conteudo":null,"Erros":[{"Mensagem":"?"}]}`;
   assert.deepEqual(readBidAnswer(table.table, 503, failed).codes, [call]);

@@ -118,3 +118,34 @@ test('a text about somebody in place of an id is not taken from an answer of the
   assert.deepEqual(readBidAnswer(table.table, 200, said('bid-1')).outcome, { kind: 'accepted', bidId: 'bid-1' });
   assert.deepEqual(readBidAnswer(table.table, 200, said(named)).outcome, { kind: 'accepted', bidId: '(sealed)' });
 });
+
+test('an answer to a bid is stored readable only when every part of it is known to be harmless (defect line 13)', () => {
+  const table = readOutcomeTable(outcomesFile);
+  assert.ok(table.kind === 'read');
+  const code = '0a5f8f1e-1111-4a0e-bb2c-0d9b3c1c7a01';
+  const origin = '/contrato/oferta-leilao/incluir-lance';
+  const content = { CodigoLanceLeilao: code, Mensagem: 'Lance incluído no leilão' };
+  const plain = { CodigoRequisicao: code, Origem: origin, Conteudo: content };
+  const isHarmless = (body: string) => readBidAnswer(table.table, 200, body).isHarmless;
+  const written = JSON.stringify(plain);
+  assert.equal(isHarmless(written), true);
+  assert.equal(isHarmless(JSON.stringify({ ...plain, HasError: false, Erros: [] })), true);
+  const others: Record<string, unknown>[] = [
+    { ...plain, Conteudo: { ...content, Mensagem: 'Lance incluído no leilão para Zulmira Plantada' } },
+    { ...plain, Conteudo: { ...content, Mensagem: ['Lance incluído no leilão', 'Zulmira Plantada'] } },
+    { ...plain, Conteudo: { ...content, titular: 'Zulmira Plantada' } },
+    { ...plain, Conteudo: { ...content, CodigoLanceLeilao: '91582575436' } },
+    { ...plain, CodigoRequisicao: 'Zulmira Plantada' },
+    { ...plain, Origem: '/Zulmira/Plantada' },
+    { ...plain, Erros: [{ Mensagem: 'Zulmira Plantada' }] },
+    { ...plain, HasError: 'Zulmira Plantada' },
+    { ...plain, 'Zulmira Plantada': null },
+    { ...plain, toString: 'Zulmira Plantada' },
+  ];
+  for (const other of others) assert.equal(isHarmless(JSON.stringify(other)), false, JSON.stringify(other));
+  // The second of two equal keys counts for whoever reads; the bytes would hold both.
+  const twice = written.replace('{"CodigoRequisicao"', '{"CodigoRequisicao":"Zulmira Plantada","CodigoRequisicao"');
+  assert.equal(isHarmless(twice), false);
+  for (const body of ['Zulmira Plantada', '"Zulmira Plantada"', '[]', 'null', ''])
+    assert.equal(isHarmless(body), false);
+});

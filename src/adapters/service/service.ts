@@ -94,9 +94,9 @@ function bidAnswerOf(result: Exchange, outcomes: OutcomeTable, now: EpochMs, ske
   if (result.kind === 'broken') return { kind: 'unknown', reason: result.reason, response, firstByteAt };
   const { status, body } = result.response;
   if (status === 429) return notLanded('throttled', retryTime(result.retryAfter, now, skewMs));
-  const { outcome, codes } = readBidAnswer(outcomes, status, body);
+  const { outcome, codes, isHarmless } = readBidAnswer(outcomes, status, body);
   if (outcome.kind === 'unknown') return { kind: 'unknown', reason: outcome.reason, codes, response, firstByteAt };
-  return { kind: 'answered', outcome, codes, response: result.response, firstByteAt };
+  return { kind: 'answered', outcome, codes, response: result.response, isHarmless, firstByteAt };
 }
 
 /** The ports, and `close`, which ends all connections at once: what is under way then is `unknown` or `unreachable`. */
