@@ -8,6 +8,8 @@ export type Clock = {
   now: () => EpochMs;
   /** Milliseconds since an unknown moment, on a clock that is never corrected: for ages, polls and timeouts. */
   monotonicMs: () => number;
+  /** By how much `now` is ahead of `monotonicMs`; a few milliseconds old at most, and read from no clock. */
+  offsetMs: () => number;
   /** Runs `run` once, not before the time of day is `at`. */
   schedule: (at: EpochMs, run: () => void) => Timer;
   /** Runs `run` once, `delayMs` later on the monotonic clock. */

@@ -130,6 +130,7 @@ export function createSteadyClock(source: ClockSource): SteadyClock {
   return {
     now,
     monotonicMs: source.monotonicMs,
+    offsetMs: () => keptOffsetMs,
     schedule,
     after: (delayMs, run) => source.after(Math.min(Math.max(0, delayMs), longestDelayMs), run),
     onJump: (run) => void listeners.push(run),

@@ -33,6 +33,7 @@ export function createManualClock(start: number): ManualClock {
   return {
     now: () => now,
     monotonicMs: () => now,
+    offsetMs: () => 0,
     schedule,
     after: (delayMs, run) => schedule(now + delayMs, run),
     onJump: () => {},

@@ -61,6 +61,21 @@ test('a correction of less than two seconds is followed, at most a tenth faster 
   }
 });
 
+test('the offset says how far the time kept is ahead, within and after a step', async () => {
+  const { clock, pass, shift } = setUp();
+  const isNear = () => Math.abs(clock.now() - clock.monotonicMs() - clock.offsetMs()) <= 5;
+  for (const ms of [0, 3, 900, -1_500, 4 * 86_400_000, -1_200_000]) {
+    shift(ms);
+    for (let round = 0; round < 50; round += 1) {
+      await pass(100);
+      assert.ok(isNear(), `${ms} ms, round ${round}`);
+    }
+  }
+  clock.follow();
+  assert.ok(isNear());
+  assert.equal(Math.round(clock.offsetMs()), start - 1_200_000);
+});
+
 test('timers: one for a time of day is set anew by a jump, one after a delay is not (defect line 20)', async () => {
   const { clock, pass, shift } = setUp();
   const rung: string[] = [];

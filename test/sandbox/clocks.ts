@@ -18,6 +18,7 @@ export function manualClock(startAt: number): ManualClock {
   return {
     now: () => now,
     monotonicMs: () => now,
+    offsetMs: () => 0,
     schedule,
     after: (delayMs, run) => schedule(now + delayMs, run),
     onJump: () => {},

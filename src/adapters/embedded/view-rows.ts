@@ -112,6 +112,8 @@ type JoinedRow = { state: string | null; open: number | null; status: Exclude<Re
 export type ViewReader = {
   applied: (partition: number) => number;
   row: (requestId: RequestId) => { state: string | null; open: boolean; reservation: Reservation };
+  /** Of every row and of every promise, in no order; some twice. */
+  ids: () => Iterable<RequestId>;
   openRows: (partition: number) => RowsAt<LedgerRow>;
   query: (query: LedgerQuery) => LedgerRow[];
   requestOfBid: (bidId: string) => RequestId | null;
@@ -129,6 +131,7 @@ export function createViewReader(database: DatabaseSync): ViewReader {
   const applied = prepare('SELECT next FROM applied WHERE partition = ?');
   const ledger = prepare('SELECT state, open FROM ledger WHERE request_id = ?');
   const reservation = prepare('SELECT status FROM exposure WHERE request_id = ?');
+  const ids = prepare('SELECT request_id FROM ledger UNION ALL SELECT request_id FROM exposure');
   const joined = 'SELECT l.state, e.status FROM ledger l LEFT JOIN exposure e USING (request_id)';
   const open = prepare(`${joined} WHERE l.open = 1 AND l.request_id > ? ORDER BY l.request_id LIMIT 500`);
   const latest = prepare(`${joined} WHERE l.cursor < ? ORDER BY l.cursor DESC LIMIT ?`);
@@ -165,6 +168,9 @@ export function createViewReader(database: DatabaseSync): ViewReader {
       const stored = ledger.get(requestId) as Pick<JoinedRow, 'state' | 'open'> | undefined;
       const reserved = reservation.get(requestId) as { status: Reservation } | undefined;
       return { state: stored?.state ?? null, open: stored?.open === 1, reservation: reserved?.status ?? 'none' };
+    },
+    ids: function* () {
+      for (const { request_id } of ids.iterate()) yield request_id as string;
     },
     openRows: (partition) => {
       // Only this process folds into its file, and nothing while it takes rows up: the rows are exactly as far as this says.

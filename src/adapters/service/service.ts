@@ -107,7 +107,7 @@ export function createService(
   const { clock, observe, outcomes } = surroundings;
   const lanes = createLanes(options);
   const network = createNetworkTime(options.networkStartMs);
-  const skew = createClockSkew(() => clock.now() - clock.monotonicMs());
+  const skew = createClockSkew(clock.offsetMs);
   const tokens = createTokenKeeper({
     token: options.accessToken,
     renew:

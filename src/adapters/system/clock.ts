@@ -24,6 +24,7 @@ export function createSystemClock(): Clock {
   return {
     now: () => Date.now(),
     monotonicMs,
+    offsetMs: () => Date.now() - monotonicMs(),
     schedule: (at, run) => {
       let timer: Timer;
       const arm = (): void => {

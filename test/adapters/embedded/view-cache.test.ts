@@ -13,6 +13,7 @@ const reader = {
   applied: () => 0,
   liveExposures: () => [],
   row: () => ({ state: null, open: false, reservation: 'none' }),
+  ids: () => [],
   statistic: () => null,
   requestOfBid: () => null,
 } as unknown as ViewReader;
@@ -79,4 +80,40 @@ test('folding goes on while rows are stored, until as many wait again', async ()
   slow.resolve(1);
   await folding;
   await close();
+});
+
+test('every row that is stored is found, and hardly any other is looked for on disk', () => {
+  const stored = Array.from({ length: 50_000 }, (_, index) => `${4_711_000_000 + 7 * index}`);
+  const looked: string[] = [];
+  const row = (id: string) => {
+    looked.push(id);
+    return { state: JSON.stringify(stateOf(id, 'lost', 1)), open: false, reservation: 'none' };
+  };
+  const cache = createViewCache({ ...reader, row, ids: () => stored } as unknown as ViewReader, limits);
+  for (const id of stored) assert.equal(cache.row(id).state?.requestId, id);
+  assert.equal(looked.length, stored.length);
+  for (let index = 0; index < 50_000; index += 1) cache.row(`${4_711_000_001 + 7 * index}`);
+  assert.ok(looked.length - stored.length <= 5, `${looked.length - stored.length} of 50,000 new ids were looked for`);
+  // What is not ASCII may be stored in other characters.
+  assert.notEqual(cache.row('pedido-\ud800').state, null);
+});
+
+test('a row that has left the memory after it was stored is found again', () => {
+  const found: string[] = [];
+  const row = (id: string) => {
+    found.push(id);
+    return { state: null, open: false, reservation: 'none' };
+  };
+  const cache = createViewCache({ ...reader, row } as unknown as ViewReader, { rows: 10, statistics: 10 });
+  for (const mark of [
+    (id: string) => cache.markState(cache.row(id), []),
+    (id: string) => cache.markExposure(cache.row(id)),
+  ]) {
+    const ids = Array.from({ length: 40 }, (_, index) => `${mark.length}-${found.length}-${index}`);
+    for (const id of ids) mark(id);
+    cache.takeDirty((given) => ({ ...given, status: 'released', amountCents: 0, keys: [], expiresAt: 0 })).stored();
+    found.length = 0;
+    for (const id of ids) cache.row(id);
+    assert.ok(found.length >= 30, `${found.length}`);
+  }
 });

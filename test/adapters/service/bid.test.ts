@@ -117,6 +117,7 @@ test('the deadline is judged in the turn of the write, not before the connection
   const clock: Clock = {
     now: () => now,
     monotonicMs: () => now,
+    offsetMs: () => 0,
     schedule: () => timer,
     after: () => timer,
     onJump: () => {},
