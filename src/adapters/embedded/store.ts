@@ -299,6 +299,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   const path = databasePath(directory);
   const lock = lockDirectory(directory);
   let writer: Writer | null = null;
+  let database: DatabaseSync | null = null;
   try {
     // Before anything is written: what was lost may still be found and put back.
     const refusal = anchor === null || restored ? null : await startRefusal(directory, anchor, options.checkKey);
@@ -311,16 +312,11 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
         onUnfitViews: options.onUnfitViews ?? (() => undefined),
       },
     );
-    const database = watchDamage(openReadOnly(path), path, onFault);
-    const log = createLog({
-      reader: createLogReader(database),
-      writer,
-      memoryEntries: options.memoryEntries ?? 8_192,
-      pollMs: options.pollMs ?? 100,
-    });
+    const opened = watchDamage(openReadOnly(path), path, onFault);
+    database = opened;
     const memoryRows = options.memoryRows ?? 16_384;
     const views = createViews({
-      reader: createViewReader(database),
+      reader: createViewReader(opened),
       writer,
       limits: {
         rows: memoryRows,
@@ -329,10 +325,17 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
         flushIntervalMs: options.flushIntervalMs ?? 250,
       },
     });
-    const margins = createMargins({ read: createMarginReader(database), writer, memoryRows });
-    const rows = createControlRows(database);
+    const margins = createMargins({ read: createMarginReader(opened), writer, memoryRows });
+    const rows = createControlRows(opened);
     const running = writer;
     const { onChanged } = options;
+    // Last, for it looks at the file from time to time from here on.
+    const log = createLog({
+      reader: createLogReader(opened),
+      writer,
+      memoryEntries: options.memoryEntries ?? 8_192,
+      pollMs: options.pollMs ?? 100,
+    });
     const looking =
       onChanged === undefined || anchor === null ? null : checkInBackground({ directory, anchor, onChanged });
     return {
@@ -342,11 +345,11 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       views: views.views,
       margins,
       queryBudget: createQueryBudget(running),
-      flows: createFlows(createFlowReader(database), writer),
+      flows: createFlows(createFlowReader(opened), writer),
       control: createControl(rows, writer),
       house: createHouse(rows, writer),
       ruleBook: createRuleBook(rows, writer),
-      chainHeads: () => headsOf(database),
+      chainHeads: () => headsOf(opened),
       commits: running.commits,
       unwritable: (neededBytes) => running.failure() ?? tooLittleSpace(directory, neededBytes),
       close: async () => {
@@ -354,12 +357,13 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
         await log.close();
         await views.close();
         // Whoever closes last, and may write, puts what stands beside the file into it.
-        database.close();
+        opened.close();
         await running.close();
         lock.release();
       },
     };
   } catch (cause) {
+    database?.close();
     await writer?.close();
     lock.release();
     throw cause instanceof Fault ? cause : (damageIn(path, cause) ?? unusable(directory, cause));

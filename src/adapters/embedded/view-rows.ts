@@ -126,12 +126,17 @@ function ledgerRow(row: JoinedRow): LedgerRow {
   return { state: JSON.parse(row.state!), reservation: row.status ?? 'none', hadRoom: true };
 }
 
+/** Of `ids`, in one statement. */
+const idsAtOnce = 10_000;
+
 export function createViewReader(database: DatabaseSync): ViewReader {
   const prepare = (sql: string) => database.prepare(sql);
   const applied = prepare('SELECT next FROM applied WHERE partition = ?');
   const ledger = prepare('SELECT state, open FROM ledger WHERE request_id = ?');
   const reservation = prepare('SELECT status FROM exposure WHERE request_id = ?');
-  const ids = prepare('SELECT request_id FROM ledger UNION ALL SELECT request_id FROM exposure');
+  const ids = ['ledger', 'exposure'].map((table) =>
+    prepare(`SELECT request_id FROM ${table} WHERE request_id > ? ORDER BY request_id LIMIT ${idsAtOnce}`),
+  );
   const joined = 'SELECT l.state, e.status FROM ledger l LEFT JOIN exposure e USING (request_id)';
   const open = prepare(`${joined} WHERE l.open = 1 AND l.request_id > ? ORDER BY l.request_id LIMIT 500`);
   const latest = prepare(`${joined} WHERE l.cursor < ? ORDER BY l.cursor DESC LIMIT ?`);
@@ -170,7 +175,14 @@ export function createViewReader(database: DatabaseSync): ViewReader {
       return { state: stored?.state ?? null, open: stored?.open === 1, reservation: reserved?.status ?? 'none' };
     },
     ids: function* () {
-      for (const { request_id } of ids.iterate()) yield request_id as string;
+      for (const page of ids) {
+        for (let after = ''; ; ) {
+          const found = page.all(after) as { request_id: string }[];
+          for (const { request_id } of found) yield request_id;
+          if (found.length < idsAtOnce) break;
+          after = found.at(-1)!.request_id;
+        }
+      }
     },
     openRows: (partition) => {
       // Only this process folds into its file, and nothing while it takes rows up: the rows are exactly as far as this says.
