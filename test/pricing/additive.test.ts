@@ -91,6 +91,30 @@ test('a tailored curve is the same again, to the bit, from what is stored and no
   assert.throws(() => decodeShapes(damaged, noted.shapesHash), /do not match/);
 });
 
+test('a curve that was tailored before is the same as one tailored anew, for every curve that is at hand', () => {
+  const { learner } = taught(120);
+  const { learner: other } = taught(60);
+  const curves = [learner, other].map((each) => each.curve(['all'], createShared(), 0, layout));
+  const levels = [0, 1].flatMap((first) => [2, 3, 4].map((second) => [first, second]));
+  for (let round = 0; round < 3; round += 1) {
+    for (const made of curves) {
+      for (const own of levels) {
+        // Nothing is known of the copy.
+        assert.deepEqual(tailor(made, own), tailor({ ...made }, own));
+      }
+    }
+  }
+  // More than are kept: what was dropped is made again.
+  const tailored = (shift: number) => {
+    const { additive } = curves[0]!;
+    const effects = { ...additive!.effects, base: 40 + shift };
+    return tailor({ ...curves[0]!, additive: { ...additive!, effects } }, [0, 2]).curve.win;
+  };
+  const before = tailored(7);
+  for (let shift = 0; shift < 2_500; shift += 1) tailored(shift % 400);
+  assert.deepEqual(tailored(7), before);
+});
+
 test('the mean of a tailored trial is what the tailored curve would bid', () => {
   const { learner } = taught(120);
   const made = learner.curve(['all'], createShared(), 0, layout);
