@@ -279,36 +279,55 @@ function hasSpread(place: Place, cell: number, amount: number): boolean {
 }
 
 /**
- * No rate from `from` on of the stride or step whose numbers stand in `search` at `at` expects more than this; −∞ where that is
- * not above `least`.
+ * For `count` strides or steps, of `width` rates each, the lowest of which starts at `lowest`: no rate that the mask allows
+ * expects more than this; −∞ where that is not above `least`. Their numbers stand in `search` from `at` on. One loop with all
+ * that it needs at hand: a call for each would cost more than what it computes.
  */
-function boundOf(place: Place, search: Float64Array, at: number, from: number, least: number): number {
-  const { mask, facts } = place;
-  const net = search[at]!;
-  const highestGrossUp = search[at + 4]!;
-  const byMargin = mask.maxInstallmentCents * search[at + 3]!;
-  const financedHigh = Math.min((mask.fullCents + facts.insuranceCents) * highestGrossUp, byMargin);
-  const taken = place.taken[from]! * place.prepared.termLiking;
-  const toBeat = least + facts.bidCostCents;
-  if (taken * net * financedHigh <= toBeat) return Number.NEGATIVE_INFINITY;
-  const financedLow = (mask.leastCents + facts.insuranceCents) * search[at + 2]!;
-  if (financedLow > financedHigh) return Number.NEGATIVE_INFINITY;
-  const lossy = Math.max(0, search[at + 1]!) * place.multiplier[from]!;
-  // In the amount financed: the released part of it is at least what the highest gross-up leaves.
-  const price = (facts.commission + facts.shadowPrice) / highestGrossUp;
-  const fixed = (facts.commission + facts.shadowPrice) * facts.insuranceCents - facts.contractCents;
-  const slope = net - lossy * facts.coveredLoss - price;
-  const beyond = net - lossy * facts.lossGivenSeparation - price;
-  const meet = facts.meetCents;
-  let financed = financedHigh;
-  if (slope <= 0) financed = financedLow;
-  else if (beyond < 0 && meet < financedHigh) financed = Math.max(financedLow, meet);
-  const value = financed <= meet ? slope * financed + fixed : beyond * financed + lossy * facts.recoveredCents + fixed;
-  return taken * value <= toBeat ? Number.NEGATIVE_INFINITY : taken * value - facts.bidCostCents;
+function setBounds(
+  { mask, facts, taken, multiplier, prepared: { termLiking } }: Place,
+  search: Float64Array,
+  at: number,
+  lowest: number,
+  { count, width, least }: { count: number; width: number; least: number },
+  bounds: Float64Array,
+): void {
+  const { insuranceCents, coveredLoss, lossGivenSeparation, recoveredCents, meetCents, bidCostCents } = facts;
+  const { lowRate, highRate, maxInstallmentCents } = mask;
+  const mostLent = mask.fullCents + insuranceCents;
+  const leastLent = mask.leastCents + insuranceCents;
+  const perReleased = facts.commission + facts.shadowPrice;
+  const fixed = perReleased * insuranceCents - facts.contractCents;
+  const toBeat = least + bidCostCents;
+  for (let index = 0; index < count; index += 1) {
+    bounds[index] = Number.NEGATIVE_INFINITY;
+    const low = lowest + index * width;
+    if (low > highRate || low + width <= lowRate) continue;
+    const from = Math.max(low, lowRate);
+    const place = at + boundSize * index;
+    const net = search[place]!;
+    const highestGrossUp = search[place + 4]!;
+    const financedHigh = Math.min(mostLent * highestGrossUp, maxInstallmentCents * search[place + 3]!);
+    const takenHere = taken[from]! * termLiking;
+    if (takenHere * net * financedHigh <= toBeat) continue;
+    const financedLow = leastLent * search[place + 2]!;
+    if (financedLow > financedHigh) continue;
+    const lossy = Math.max(0, search[place + 1]!) * multiplier[from]!;
+    // In the amount financed: the released part of it is at least what the highest gross-up leaves.
+    const price = perReleased / highestGrossUp;
+    const slope = net - lossy * coveredLoss - price;
+    const beyond = net - lossy * lossGivenSeparation - price;
+    let financed = financedHigh;
+    if (slope <= 0) financed = financedLow;
+    else if (beyond < 0 && meetCents < financedHigh) financed = Math.max(financedLow, meetCents);
+    const value = financed <= meetCents ? slope * financed + fixed : beyond * financed + lossy * recoveredCents + fixed;
+    if (takenHere * value > toBeat) bounds[index] = takenHere * value - bidCostCents;
+  }
 }
 
-/** Strides that may hold the best, and what they may expect at most. Reused. */
-const promising = { strides: new Int32Array(strideCount), bounds: new Float64Array(strideCount) };
+/** What strides, and the steps of one stride, may expect at most. Reused. */
+const strideBounds = new Float64Array(strideCount);
+const stepsEach = rateStride / rateStep;
+const stepBounds = new Float64Array(stepsEach);
 
 /**
  * The best over all places, which are one request at some terms and have one mask; null where nothing earns. `envelope` is that
@@ -319,52 +338,37 @@ export function searchJointly(
   envelope: Float64Array,
   isOut: (place: Place, cell: number) => boolean,
 ): Found | null {
-  const { strides, bounds } = promising;
   let found: Found | null = null;
   let least = 0;
-  const tryRate = (place: Place, cell: number) => {
-    const expected = bestAt(place, cell, least);
-    if (expected <= least || isOut(place, cell)) return;
-    least = expected;
-    found = { place, cell, amountCents: foundAmount, expected };
-  };
   const any = mostLiked(places);
   const { lowRate, highRate } = any.mask;
-  let count = 0;
-  for (let stride = Math.floor(lowRate / rateStride); stride * rateStride <= highRate; stride += 1) {
-    const from = Math.max(lowRate, stride * rateStride);
-    const bound = boundOf(any, envelope, stridesFrom + boundSize * stride, from, 0);
-    if (bound <= 0) continue;
-    strides[count] = stride;
-    bounds[count] = bound;
-    count += 1;
-  }
-  // The most promising first: the better the best is, the more is left out.
-  while (count > 0) {
-    let first = 0;
-    for (let other = 1; other < count; other += 1) if (bounds[other]! > bounds[first]!) first = other;
-    if (bounds[first]! <= least) break;
-    const stride = strides[first]!;
-    count -= 1;
-    strides[first] = strides[count]!;
-    bounds[first] = bounds[count]!;
+  setBounds(any, envelope, stridesFrom, 0, { count: strideCount, width: rateStride, least }, strideBounds);
+  for (;;) {
+    // The most promising first: the better the best is, the more is left out.
+    let stride = 0;
+    for (let other = 1; other < strideCount; other += 1) {
+      if (strideBounds[other]! > strideBounds[stride]!) stride = other;
+    }
+    if (strideBounds[stride]! <= least) return found;
+    strideBounds[stride] = Number.NEGATIVE_INFINITY;
+    const lowest = stride * rateStride;
     for (const place of places) {
-      const { search } = place.prepared.values;
-      const lowest = Math.max(lowRate, stride * rateStride);
-      if (boundOf(place, search, stridesFrom + boundSize * stride, lowest, least) <= least) continue;
-      // Near the best of another term there is a good one of this.
-      const near = (found as Found | null)?.cell ?? -1;
-      if (Math.floor(near / rateStride) === stride) tryRate(place, near);
-      for (let low = stride * rateStride; low < (stride + 1) * rateStride; low += rateStep) {
-        const from = Math.max(lowRate, low);
+      const at = stepsFrom + boundSize * stride * stepsEach;
+      const steps = { count: stepsEach, width: rateStep, least };
+      setBounds(place, place.prepared.values.search, at, lowest, steps, stepBounds);
+      for (let step = 0; step < stepsEach; step += 1) {
+        if (stepBounds[step]! <= least) continue;
+        const low = lowest + step * rateStep;
         const to = Math.min(highRate, low + rateStep - 1);
-        if (from > to) continue;
-        if (boundOf(place, search, stepsFrom + boundSize * (low / rateStep), from, least) <= least) continue;
-        for (let cell = from; cell <= to; cell += 1) tryRate(place, cell);
+        for (let cell = Math.max(lowRate, low); cell <= to; cell += 1) {
+          const expected = bestAt(place, cell, least);
+          if (expected <= least || isOut(place, cell)) continue;
+          least = expected;
+          found = { place, cell, amountCents: foundAmount, expected };
+        }
       }
     }
   }
-  return found;
 }
 
 function mostLiked(places: readonly Place[]): Place {
