@@ -14,6 +14,8 @@ type ListedBid = {
   installments: number | null;
   position: number | null;
   decidedAt: EpochMs | null;
+  /** What may be done about it next; null: nothing, or nothing yet. No event tells that the worker has taken a proposal. */
+  next: 'contract-once-the-worker-has-taken-it' | null;
   /** What could not be processed of it; absent: it is not frozen. */
   frozen?: string;
 };
@@ -31,6 +33,7 @@ export function listedBid(state: RequestState): ListedBid {
     installments: claim?.offer.installments ?? null,
     position: auction?.position ?? null,
     decidedAt,
+    next: phase === 'contemplated' || phase === 'proposed' ? 'contract-once-the-worker-has-taken-it' : null,
     ...(state.frozen === undefined ? {} : { frozen: state.frozen.problem }),
   };
 }

@@ -1,4 +1,5 @@
 /** The report on one request in words that a risk analyst reads, why it ended so first. */
+import { listedBid } from '../bidding/bid-list.ts';
 import type { Limits } from '../domain/policy.ts';
 import type { AuctionRecord } from '../domain/records.ts';
 import type { FactValue } from '../rules/facts.ts';
@@ -23,6 +24,7 @@ export function reportText(report: BidReport, format: Format): string {
   page.field(texts.show.batch, state.batchId ?? texts.none);
   page.field(texts.show.state, `${texts.states[state.phase]} (${state.phase})`);
   if (state.frozen !== undefined) page.field(texts.freeze.mark, state.frozen.problem);
+  if (listedBid(state).next !== null) page.wrapped(texts.show.contractNext(state.requestId));
   page.field(texts.show.exposure, texts.show.exposures[report.reservation === 'refused' ? 'refused' : state.exposure]);
   resultSection(page, report, format);
   nearestSection(page, report, format);

@@ -31,13 +31,17 @@ export async function showExample(
   requestId: string | null,
   { step, set }: ExampleOptions,
 ): Promise<void> {
+  const { flows: texts } = world.format.texts;
   const schema = step === null ? orders[flow] : stepSchema(world, flow, step);
   const terms = flow === 'contract' && step === null ? await termsOfBid(world, requestId) : {};
   const now = step === 'sign' ? { signedAt: new Date(world.clock.now()).toISOString() } : {};
   const example: Fields = { ...(structuredClone(exampleOf(schema)) as Fields), ...terms, ...now };
   for (const each of set) setField(world, example, each);
   const read = schema.safeParse(example);
-  if (!read.success) throw new Fault('not-allowed', issueTexts(read.error, example).join('\n'));
+  if (!read.success) {
+    const problems = issueTexts(read.error, example, schema).map(([field, text]) => `${field}: ${texts.said(text)}`);
+    throw new Fault('not-allowed', problems.join('\n'));
+  }
   world.terminal.write(JSON.stringify(example, null, 2));
 }
 

@@ -1,6 +1,7 @@
 /** The commands of contracts, renegotiations, withdrawals, lookups and events: their names, options, help and examples. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { FlowKind } from '../domain/flow-records.ts';
+import { stepsOf } from '../origination/steps.ts';
 import { showExample } from './flow-examples.ts';
 import { showResult } from './flow-results.ts';
 import { listFlows, phasesOf, type StartedKind, showFlow, showHistory, startFlow, takeStep } from './flows.ts';
@@ -124,7 +125,7 @@ function addAsking(
     (options: AskingOptions) => startFlow(world, flow, options),
   );
   const example = add(parent, 'example', flows.help.example, `lance ${name} example > ordem.json`)
-    .option('--step <step>', flows.help.exampleStep)
+    .option('--step <step>', `${flows.help.exampleStep}: ${stepsOf(flow).join(', ')}`)
     .option('--set <field=value>', flows.help.set, (word: string, before: string[]) => [...before, word], []);
   if (flow === 'contract') example.argument('[id]', flows.help.exampleId);
   example.action((...words: unknown[]) => {
@@ -134,7 +135,7 @@ function addAsking(
   });
   common(add(parent, 'step', flows.help.step, `lance ${name} step ${id} ${step} --file passo.json --by ana`))
     .argument('<id>', flows.help.flowId)
-    .argument('<step>', flows.help.stepName)
+    .argument('<step>', `${flows.help.stepName}: ${stepsOf(flow).join(', ')}`)
     .action((flowId: string, named: string, options: AskingOptions) =>
       takeStep(world, flow, { ...options, flowId, step: named }),
     );

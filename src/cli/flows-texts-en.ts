@@ -18,9 +18,9 @@ export const flowsEn: Texts['flows'] = {
     exampleId: 'request of the won bid; without it the latest with a proposal',
     exampleStep: 'the fields of this step instead of the order',
     set: 'another value of a field, such as account.branch=0002; may be repeated',
-    step: 'asks for a step: sign, amend, cancel, confirm, deny, or an operation of the service',
+    step: 'asks for a step and says what became of it; `step --help` names those of this kind of flow',
     flowId: 'id of the flow, as listed',
-    stepName: 'name of the step, as `show` lists them',
+    stepName: 'name of the step; `show` says which are possible now',
     file: "JSON file with the order or the step's fields, as the API takes it",
     key: 'names this one order or step; asked again with the same key it is not done again',
     by: 'who asks',
@@ -34,6 +34,18 @@ export const flowsEn: Texts['flows'] = {
   stored: (flowId) => `${flowId}: stored. No process is running; it is done when the desk is back.`,
   late: (flowId) =>
     `${flowId}: stored, but the desk did not take it up within 3 s; ask again with the same key to see what became of it.`,
+  ended: (flowId, step, outcome, phase) => `${flowId}: ${step}: ${outcome}. Now: ${phase}.`,
+  underWay: (flowId, step, phase) =>
+    `${flowId}: ${step} is under way; \`show\` says what became of it. Still: ${phase}.`,
+  outcomes: {
+    done: 'done',
+    rejected: 'refused by the service; `show` says why',
+    withheld: 'withheld by a rule; `show` says which',
+    unclear: 'unclear; `show` says why',
+    ignored: 'not possible where the flow stood',
+  },
+  meant: (command) => `There is: ${command}`,
+  said: (text) => text,
   refused: (problems) => `Refused:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   noResult: (flowId, what, known) =>
     `${flowId} has no answer to ${what}. ${known.length === 0 ? 'There is none yet.' : `There is: ${known.join(', ')}.`}`,
@@ -82,7 +94,8 @@ export const flowsEn: Texts['flows'] = {
   madeUp: 'There is no bid with a proposal here: the example is made up, replace requestId and terms.',
   noBid: (requestId) => `There is no bid of request ${requestId}.`,
   badField: (given) => `${given} is no field=value that fits here, such as account.branch=0002.`,
-  badFile: (path, problems) => `${path} is refused:\n${problems.map((text) => `  ${text}`).join('\n')}`,
+  badFile: (path, problems) =>
+    `${path} is refused:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   tooLong: (path, bytes, limit) =>
     `${path} has ${bytes} bytes, more than the ${limit} of the setting api.bodyLimitBytes.`,
   unreadable: (path, why) => `${path} is no file with JSON in it. ${why}`.trimEnd(),

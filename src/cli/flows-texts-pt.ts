@@ -1,4 +1,5 @@
 /** O que dizem os comandos de contratos, renegociações e saques, em português. */
+import { refusalPt } from './refusal-texts-pt.ts';
 
 export const flowsPt = {
   help: {
@@ -17,9 +18,9 @@ export const flowsPt = {
     exampleId: 'solicitação do lance vencedor; sem ela, a última com proposta',
     exampleStep: 'os campos deste passo em vez da ordem',
     set: 'outro valor de um campo, como account.branch=0002; pode repetir-se',
-    step: 'pede um passo: sign, amend, cancel, confirm, deny, ou uma operação do serviço',
+    step: 'pede um passo e diz o que houve; `step --help` nomeia os deste tipo de fluxo',
     flowId: 'código do fluxo, como aparece na lista',
-    stepName: 'nome do passo, como `show` os mostra',
+    stepName: 'nome do passo; `show` diz quais são possíveis agora',
     file: 'arquivo JSON com a ordem ou os campos do passo, como a API os recebe',
     key: 'nomeia esta ordem ou este passo; pedido de novo com a mesma chave, não se repete',
     by: 'quem pede',
@@ -33,6 +34,19 @@ export const flowsPt = {
   stored: (flowId: string) => `${flowId}: registrado. Nenhum processo está rodando; será feito quando a mesa voltar.`,
   late: (flowId: string) =>
     `${flowId}: registrado, mas a mesa não o leu em 3 s; peça de novo com a mesma chave para ver o que houve.`,
+  ended: (flowId: string, step: string, outcome: string, phase: string) =>
+    `${flowId}: ${step}: ${outcome}. Agora: ${phase}.`,
+  underWay: (flowId: string, step: string, phase: string) =>
+    `${flowId}: ${step} em andamento; \`show\` diz o que houve. Ainda: ${phase}.`,
+  outcomes: {
+    done: 'feito',
+    rejected: 'recusado pelo serviço; `show` diz por quê',
+    withheld: 'retido por uma regra; `show` diz qual',
+    unclear: 'em dúvida; `show` diz por quê',
+    ignored: 'não era possível na fase do fluxo',
+  },
+  meant: (command: string) => `Há: ${command}`,
+  said: refusalPt,
   refused: (problems: readonly (readonly [string, string])[]) =>
     `Recusado:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   noResult: (flowId: string, what: string, known: readonly string[]) =>
@@ -71,8 +85,8 @@ export const flowsPt = {
   madeUp: 'Não há lance com proposta aqui: o exemplo é inventado, troque requestId e condições.',
   noBid: (requestId: string) => `Não há lance da solicitação ${requestId}.`,
   badField: (given: string) => `${given} não é campo=valor que caiba aqui, como account.branch=0002.`,
-  badFile: (path: string, problems: readonly string[]) =>
-    `${path} foi recusado:\n${problems.map((text) => `  ${text}`).join('\n')}`,
+  badFile: (path: string, problems: readonly (readonly [string, string])[]) =>
+    `${path} foi recusado:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   tooLong: (path: string, bytes: number, limit: number) =>
     `${path} tem ${bytes} bytes, mais que os ${limit} da configuração api.bodyLimitBytes.`,
   unreadable: (path: string, why: string) => `${path} não é um arquivo com JSON. ${why}`.trimEnd(),

@@ -1,22 +1,23 @@
 /** `lance contracts|renegotiations|withdrawals …`: flows as the API has them, beside a running daemon. */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import type { FlowKind } from '../domain/flow-records.ts';
+import type { FlowKind, FlowStep } from '../domain/flow-records.ts';
 import { type FlowPhase, type FlowState, flowPhases } from '../domain/flow-states.ts';
 import { Fault } from '../errors.ts';
-import { issueTexts } from '../http/api/remedies.ts';
+import { issueTexts, wholeFile } from '../http/api/remedies.ts';
 import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAsked } from '../http/api/requests.ts';
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { flowView } from '../http/api/views.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
+import { flowMeant } from '../origination/orders.ts';
 import { type OpenSealed, shownRecord } from '../origination/shown-flows.ts';
 import { stepsOf } from '../origination/steps.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { parseJson } from '../wire/json.ts';
 import type { Format } from './format.ts';
 import { labelledText, tableText } from './terminal.ts';
-import { type CommandWorld, livesSince, withReader } from './world.ts';
+import { type CommandWorld, type DeskReader, livesSince, wait, withReader } from './world.ts';
 
 type Order = { file: string; key?: string; by: string; json: boolean };
 
@@ -68,7 +69,7 @@ export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: stri
   await withReader(world, async ({ flows }, place) => {
     const open = openWith(world, place);
     const state = (await flows.read([flowId])).get(flowId);
-    if (state?.flow !== flow) throw new Fault('not-found', format.texts.flows.notFound(flowId));
+    if (state?.flow !== flow) throw await notFound(format, flows, flow, flowId);
     terminal.write(json ? JSON.stringify(flowView(state, open)) : flowText(format, state, open));
   });
 }
@@ -121,7 +122,10 @@ export function flowText(format: Format, state: FlowState, open: OpenSealed): st
         ),
       ),
     ],
-    [labels.breaches, joined(state.breaches.map(({ field, rule, problem }) => `${field} (${rule}): ${problem}`))],
+    [
+      labels.breaches,
+      joined(state.breaches.map(({ field, rule, problem }) => `${field} (${rule}): ${texts.flows.said(problem)}`)),
+    ],
     [labels.errors, joined(view.errors)],
     [
       labels.steps,
@@ -141,7 +145,7 @@ export async function showHistory(world: CommandWorld, flow: FlowKind, flowId: s
   await withReader(world, async ({ flows, log }, place) => {
     const open = openWith(world, place);
     const state = (await flows.read([flowId])).get(flowId);
-    if (state?.flow !== flow) throw new Fault('not-found', format.texts.flows.notFound(flowId));
+    if (state?.flow !== flow) throw await notFound(format, flows, flow, flowId);
     const records = (await log.readKey('flows', flowId)).map(({ record }) => shownRecord(record, open));
     if (json) {
       for (const record of records) terminal.write(JSON.stringify(record));
@@ -195,11 +199,65 @@ export async function takeStep(
   const named = steps.find((each) => each === step);
   if (named === undefined) throw new Fault('not-allowed', texts.badStep(step, steps));
   const body = readBody(world, order.file, stepBodies[named]);
-  await withFront(world, order, async (front, kindOf) => {
-    if ((await kindOf(flowId)) !== flow) throw new Fault('not-found', texts.notFound(flowId));
-    return front.ask(flowId, askerOf(order), stepAsked(named, body as never));
+  await withFront(world, order, async (front, flows) => {
+    const stateOf = async (id: string) => (await flows.read([id])).get(id) ?? null;
+    const state = await stateOf(flowId);
+    if (state?.flow !== flow) throw await notFound(world.format, flows, flow, flowId);
+    const asker = askerOf(order);
+    const result = await front.ask(flowId, asker, stepAsked(named, body as never));
+    if (result.kind !== 'taken') return result;
+    const ended = await stepEnded(world, () => stateOf(flowId), asker.key);
+    return { kind: 'taken', state: ended ?? result.state, step: { named, stepId: asker.key } };
   });
 }
+
+/** How long a command waits for what becomes of its step. */
+const stepPatienceMs = 5_000;
+const stepPollMs = 50;
+
+type StepTaken = { named: FlowStep; stepId: string };
+
+/** Where the flow stands when the step has ended; null: it has not within that time. */
+async function stepEnded(
+  { clock }: CommandWorld,
+  stateOf: () => Promise<FlowState | null>,
+  stepId: string,
+): Promise<FlowState | null> {
+  for (const untilMs = clock.monotonicMs() + stepPatienceMs; clock.monotonicMs() < untilMs; ) {
+    const state = await stateOf();
+    if (state !== null && outcomeOf(state, stepId) !== 'pending') return state;
+    await wait(clock, stepPollMs);
+  }
+  return null;
+}
+
+function outcomeOf({ steps }: FlowState, stepId: string): FlowState['steps'][number]['outcome'] {
+  return steps.find((step) => step.stepId === stepId)?.outcome ?? 'pending';
+}
+
+/** What became of the step, why where it did not succeed, and where the flow stands after it. */
+function stepText(format: Format, state: FlowState, { named, stepId }: StepTaken): string {
+  const { flows: texts } = format.texts;
+  const outcome = outcomeOf(state, stepId);
+  const phase = phaseText(texts.phases, state.phase);
+  if (outcome === 'pending') return texts.underWay(state.flowId, named, phase);
+  return texts.ended(state.flowId, named, texts.outcomes[outcome], phase);
+}
+
+/** Says where it is, where it can be told what was meant. */
+async function notFound({ texts }: Format, flows: DeskReader['flows'], flow: FlowKind, given: string): Promise<Fault> {
+  const meant = await flowMeant(flows, flow, given);
+  const kind = meant === null || meant.flow === 'event' ? null : commandOf[meant.flow];
+  const hint = meant === null || kind === null ? '' : ` ${texts.flows.meant(`lance ${kind} show ${meant.flowId}`)}`;
+  return new Fault('not-found', `${texts.flows.notFound(given)}${hint}`);
+}
+
+const commandOf = {
+  contract: 'contracts',
+  renegotiation: 'renegotiations',
+  withdrawal: 'withdrawals',
+  lookup: 'lookups',
+} as const satisfies Record<StartedKind, string>;
 
 /** Nothing for what was sent once: that goes without saying. */
 function timesText(attempts: number): string {
@@ -209,6 +267,13 @@ function timesText(attempts: number): string {
 /** A key of its own where none is given: then asking again is asking anew. */
 function askerOf({ by, key }: Order): { by: string; key: string } {
   return { by, key: key ?? randomUUID() };
+}
+
+type Said = readonly (readonly [field: string, text: string])[];
+
+/** In the language of the texts. */
+function saidIn({ said }: Pick<Format['texts']['flows'], 'said'>, problems: Said): Said {
+  return problems.map(([field, text]) => [field === wholeFile ? said(field) : field, said(text)]);
 }
 
 function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown {
@@ -231,7 +296,10 @@ function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown
   }
   const read = schema.safeParse(parsed.value);
   if (read.success) return read.data;
-  throw new Fault('configuration-invalid', flows.badFile(path, issueTexts(read.error, parsed.value)));
+  throw new Fault(
+    'configuration-invalid',
+    flows.badFile(path, saidIn(flows, issueTexts(read.error, parsed.value, schema))),
+  );
 }
 
 /**
@@ -241,7 +309,7 @@ function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown
 async function withFront(
   world: CommandWorld,
   { json }: Order,
-  work: (front: FlowFront, kindOf: (flowId: string) => Promise<FlowKind | null>) => Promise<FrontResult>,
+  work: (front: FlowFront, flows: DeskReader['flows']) => Promise<FrontResult & { step?: StepTaken }>,
 ): Promise<void> {
   const { terminal, format, clock } = world;
   const { flows: texts } = format.texts;
@@ -252,9 +320,8 @@ async function withFront(
       ...{ append: appendBeside, log, flows, views, margins: null, clock },
       ...{ vault, settings, pricing, addresses },
     });
-    const kindOf = async (flowId: string) => (await flows.read([flowId])).get(flowId)?.flow ?? null;
     const askedAt = clock.now();
-    const result = await work(front, kindOf);
+    const result = await work(front, flows);
     if (result.kind === 'written') {
       const { flowId } = result;
       if (await livesSince(control, askedAt)) throw new Fault('not-acknowledged', texts.late(flowId));
@@ -263,10 +330,19 @@ async function withFront(
     }
     if (result.kind === 'refused') {
       const code = result.problem === 'not-found' ? 'not-found' : 'not-allowed';
-      throw new Fault(code, texts.refused(result.breaches.map(({ field, problem }) => [field, problem] as const)));
+      throw new Fault(
+        code,
+        texts.refused(
+          saidIn(
+            texts,
+            result.breaches.map(({ field, problem }) => [field, problem]),
+          ),
+        ),
+      );
     }
     const { state, kind } = result;
     if (json) terminal.write(JSON.stringify(flowView(state, vault.open)));
+    else if (result.step !== undefined) terminal.write(stepText(world.format, state, result.step));
     else terminal.write(texts[kind](state.flowId, phaseText(texts.phases, state.phase)));
   });
 }

@@ -7,6 +7,7 @@ import { parseJson } from '../rules/json.ts';
 import type { MarketName } from '../sandbox/market-names.ts';
 import { marketRivals, worldOf } from '../sandbox/markets.ts';
 import type { TestPerson } from '../sandbox/people.ts';
+import { proposalSituations } from '../sandbox/played-proposal.ts';
 import { readRecordedRates, recordedRivals } from '../sandbox/rivals.ts';
 import { createSandbox, type Sandbox } from '../sandbox/sandbox.ts';
 import { type SandboxSettings, sandboxSettings } from '../sandbox/settings.ts';
@@ -120,6 +121,15 @@ function environmentOf(url: string, settings: SandboxSettings, webhookToken: str
   ];
 }
 
+/** What a withdrawal needs to be finalised and understood here: settings for the file of LANCE_CONFIG. */
+function flowSettingsFor({ withdrawals }: SandboxSettings): string {
+  const situations = Object.entries(proposalSituations).map(([state, code]) => ({
+    code,
+    state: state === 'analysing' || state === 'cancelled' ? 'other' : state,
+  }));
+  return JSON.stringify({ flows: { finalisationEnabled: withdrawals.finalisationEnabled, situations } });
+}
+
 function peopleText(world: CommandWorld, people: readonly TestPerson[]): string {
   const { format } = world;
   const rows = people.map((person) => [
@@ -173,6 +183,7 @@ function sayHow(
   terminal.say('');
   terminal.say(texts.operator(operatorSecret(token)));
   terminal.say(texts.window(settings.auction.windowMs / 1_000));
+  terminal.say(texts.finalisation(flowSettingsFor(settings)));
   terminal.say('');
   terminal.say(texts.known);
   terminal.say(peopleText(world, sandbox.people(shownPeople, command.requests)));

@@ -202,6 +202,8 @@ export const en: Texts = {
     title: (id) => `Request ${id}`,
     batch: 'batch',
     state: 'state',
+    contractNext: (requestId) =>
+      `Next: once the worker has taken the proposal in the work-card app, order the contract: lance contracts example ${requestId}, then start. No event tells that it was taken, and before it the service refuses the order.`,
     exposure: 'exposure',
     exposures: {
       none: 'none',
@@ -455,6 +457,8 @@ export const en: Texts = {
     badTarget: 'write a whole address, such as http://127.0.0.1:8080/webhooks/TOKEN',
     badSettings: (where) => `--settings is not valid JSON. ${where}`.trimEnd(),
     window: (seconds) => `Auctions last ${seconds} s; the desk's bidding.windowMs should be the same.`,
+    finalisation: (settings) =>
+      `Withdrawals are finalised, and their states understood, with this in a file that LANCE_CONFIG names:\n  ${settings}`,
     summary: {
       requests: 'requests',
       bids: 'bids that arrived',

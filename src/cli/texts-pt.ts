@@ -204,6 +204,8 @@ export const pt = {
     title: (id: string) => `Solicitação ${id}`,
     batch: 'lote',
     state: 'estado',
+    contractNext: (requestId: string) =>
+      `Em seguida: quando o trabalhador tiver aceitado a proposta no aplicativo, peça o contrato: lance contracts example ${requestId}, depois start. Nenhum evento avisa do aceite, e antes dele o serviço recusa o pedido.`,
     exposure: 'exposição',
     exposures: {
       none: 'nenhuma',
@@ -470,6 +472,8 @@ export const pt = {
     badTarget: 'escreva um endereço inteiro, como http://127.0.0.1:8080/webhooks/TOKEN',
     badSettings: (where: string) => `--settings não é JSON válido. ${where}`.trimEnd(),
     window: (seconds: number) => `A janela dos leilões é de ${seconds} s; bidding.windowMs da mesa deve ser igual.`,
+    finalisation: (settings: string) =>
+      `Saques são finalizados, e seus estados entendidos, com isto num arquivo indicado por LANCE_CONFIG:\n  ${settings}`,
     summary: {
       requests: 'solicitações',
       bids: 'lances que chegaram',

@@ -224,7 +224,8 @@ export type FlowLifeRecord =
     })
   /** The link was asked for its margin. `refusal`: why the service does not answer; null when it will. */
   /** `requestCode`: under which it will; absent or null: the service named none. */
-  | (OfFlow & { kind: 'margin-asked'; refusal: string | null; requestCode?: string | null })
+  /** `sealedAnswer`: what the service answered; absent where it was not asked, took the query, or an earlier version wrote it. */
+  | (OfFlow & { kind: 'margin-asked'; refusal: string | null; requestCode?: string | null; sealedAnswer?: string })
   /** The competence in which the contract was generated is over. */
   | (OfFlow & { kind: 'turned' })
   /** Somebody was shown what the service answered: an operation's name, or `links`. Changes nothing. */

@@ -369,7 +369,12 @@ const flowRecord = byName('kind', {
     ...{ ...ofFlow, requestCode: nullable(text), workerKey: text, linkKey: nullable(text), sealed: text },
   }),
   proposed: object({ ...ofFlow, ...proposal, errors: texts }),
-  'margin-asked': object({ ...ofFlow, refusal: nullable(text), requestCode: added(nullable(text)) }),
+  'margin-asked': object({
+    ...ofFlow,
+    refusal: nullable(text),
+    requestCode: added(nullable(text)),
+    sealedAnswer: added(text),
+  }),
   turned: object(ofFlow),
   shown: object({ ...ofFlow, by: text, what: text, sealedReason: nullable(text) }),
   'claimed-by': object({ ...ofFlow, owner: text }),

@@ -5,19 +5,22 @@
 import { createAgenda } from '../bidding/agenda.ts';
 import type { Authorisations } from '../bidding/authorisations.ts';
 import { createOutbox } from '../bidding/outbox.ts';
-import type { EventLog, LogBatch, MarginCache, NewEntry, Service, Views } from '../bidding/ports.ts';
+import type { EventLog, LogBatch, MarginCache, NewEntry, QueryAnswer, Service, Views } from '../bidding/ports.ts';
 import { problemOf } from '../bidding/unprocessable.ts';
 import type { FlowSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowOperation, FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import { isCode } from '../domain/sealed-facts.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { MarginFact } from '../wire/checks/worker-credit.ts';
 import { workerKeyOf } from '../wire/identity.ts';
+import { parseJson } from '../wire/json.ts';
+import { errorsOf } from '../wire/service-errors.ts';
 import { createFlowCallbacks } from './callbacks.ts';
 import { createFlowIntake } from './intake.ts';
 import { createFlowLedger } from './ledger.ts';
@@ -279,8 +282,9 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     );
     if (order === null) return;
     const { link } = order;
-    const record = (refusal: string | null, requestCode: string | null = null): FlowRecord => ({
+    const record = (refusal: string | null, requestCode: string | null = null, answer?: string): FlowRecord => ({
       ...{ kind: 'margin-asked', flowId, at: clock.now(), refusal, requestCode },
+      ...(answer ? { sealedAnswer: vault.seal(sealedPlaces.flowAnswer(flowId), answer) } : {}),
     });
     if (link === null) {
       await outbox.keep([entryOf(record('link-unknown'))]);
@@ -304,7 +308,10 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       agenda.set(flowId, clock.now() + settings.retryMs);
       return;
     }
-    const asked = answer.kind === 'refused' ? record(answer.reason) : record(null, answer.requestCode);
+    const asked =
+      answer.kind === 'refused'
+        ? record(refusalIn(answer), null, answer.response.body)
+        : record(null, answer.requestCode);
     await outbox.keep([entryOf(asked)]);
   }
 
@@ -375,4 +382,12 @@ function saidByPerson(won: RequestState | undefined): Omit<NonNullable<RequestSt
 
 function entryOf(record: FlowRecord): NewEntry {
   return { topic: 'flows', key: record.flowId, record };
+}
+
+/** The reason that we know it by, or else the code that the service gives. */
+function refusalIn({ reason, response }: Extract<QueryAnswer, { kind: 'refused' }>): string {
+  if (reason !== 'unclassified') return reason;
+  const read = parseJson(response.body);
+  const code = read.kind === 'parsed' ? (errorsOf(read.value)[0]?.code ?? '') : '';
+  return isCode(code) ? code : reason;
 }

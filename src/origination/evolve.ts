@@ -142,7 +142,7 @@ function fold(state: FlowState, record: FlowLifeRecord, settings: FlowSettings):
       const refused = move(state, 'margin-refused');
       return refused === null
         ? { ...state, marginAsks }
-        : { ...refused, marginAsks, errors: [record.refusal], errorsIn: null };
+        : { ...refused, marginAsks, ...refusalOf(record, record.refusal) };
     }
     case 'turned':
       return turn(state);
@@ -156,6 +156,36 @@ function fold(state: FlowState, record: FlowLifeRecord, settings: FlowSettings):
       return record satisfies never;
   }
 }
+
+/** Why the link was not asked about. Where we did not ask, a rule of ours says what to do; the service has words of its own. */
+function refusalOf(
+  { flowId, sealedAnswer }: Extract<FlowRecord, { kind: 'margin-asked' }>,
+  refusal: string,
+): Pick<FlowState, 'errors' | 'errorsIn' | 'breaches'> {
+  if (sealedAnswer !== undefined) {
+    const errorsIn = { place: sealedPlaces.flowAnswer(flowId), sealed: sealedAnswer };
+    return { errors: [refusal], errorsIn, breaches: [] };
+  }
+  return { errors: [refusal], errorsIn: null, breaches: unasked[refusal] ?? [] };
+}
+
+const unasked: Readonly<Record<string, FlowState['breaches']>> = {
+  'authorisation-missing': [
+    {
+      rule: 'authorisation-given',
+      field: 'link.authorisationNumber',
+      problem:
+        'nobody was asked: the first query about a worker needs the NSU of the authorisation; amend the flow with authorisationNumber',
+    },
+  ],
+  'link-unknown': [
+    {
+      rule: 'link-known',
+      field: 'link',
+      problem: 'nobody was asked: the request names no link of the worker; amend the flow with link',
+    },
+  ],
+};
 
 const nobody = {
   subject: {

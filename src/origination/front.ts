@@ -18,7 +18,7 @@ import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import { evolve, proposalIndex } from './evolve.ts';
-import { noteIndex } from './ledger.ts';
+import { noteIndex, workerIndex } from './ledger.ts';
 import {
   type Asker,
   type ContractAsked,
@@ -44,6 +44,8 @@ import {
   type WithdrawalOrder,
 } from './preparation.ts';
 import { react } from './react.ts';
+import { nextSteps } from './steps.ts';
+import { isFinished } from './transitions.ts';
 
 export type FrontResult =
   /** `known`: it had been asked before, under the same key. */
@@ -67,7 +69,7 @@ export type FlowFront = {
 type FrontWorld = {
   append: (entries: readonly NewEntry[]) => Promise<void>;
   log: Pick<EventLog, 'readKey'>;
-  flows: Pick<FlowStore, 'read' | 'findByCode'>;
+  flows: Pick<FlowStore, 'read' | 'findByCode' | 'query'>;
   views: Pick<Views, 'read'>;
   margins: Pick<MarginCache, 'read'> | null;
   vault: Vault;
@@ -80,6 +82,9 @@ type FrontWorld = {
 
 const foldTimeoutMs = 3_000;
 const pollMs = 15;
+
+/** Of the flows of one worker, the latest that are looked at. */
+const mostOfWorker = 50;
 
 /** A note's number is shorter than any biometrics. */
 const mayBeNote = { longest: 60, most: 1_000 };
@@ -177,8 +182,12 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         `the bid of this request is ${won.phase}, not contemplated; once you have seen that it is, say so with lance bids resolve ${requestId} --as contemplated`,
       );
     }
+    const ofRequest = won.request?.authorisationNumber ?? null;
+    const named = asked.link;
     const link =
-      asked.link === null ? await linkInLog(requestId, won.request?.authorisationNumber ?? null) : linkOf(asked.link);
+      named === null
+        ? await linkInLog(requestId, ofRequest)
+        : linkOf({ ...named, authorisationNumber: named.authorisationNumber ?? ofRequest });
     const linkWorker = link?.identity.cpf ? workerKeyOf(vault, link.identity.cpf) : null;
     const requestWorker = won.request?.workerKey ?? linkWorker;
     if (linkWorker !== null && linkWorker !== requestWorker) {
@@ -288,13 +297,27 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       asked,
       ...(proposalCode === undefined ? {} : { proposalCode }),
     };
-    if (proposalCode === undefined) return begin('withdrawal', idOf('w', `withdrawal\n${asker.key}`), asker, whole);
+    if (proposalCode === undefined) {
+      const own = idOf('w', `withdrawal\n${asker.key}`);
+      const live = asked.alongside === true ? null : await liveWithdrawal(subject.workerKey!, own);
+      if (live === null) return begin('withdrawal', own, asker, whole);
+      const text = `this worker has a withdrawal under way already: ${live}; go on with it or cancel it, or send true for another beside it`;
+      return refusal('conflict', 'withdrawal-live', 'alongside', text);
+    }
     const flowId = idOf('w', `proposal\n${proposalCode}`);
     const index = proposalIndex(proposalCode);
     const known = (await flows.findByCode([index])).get(index) ?? flowId;
     if (known !== flowId)
       return refusal('conflict', 'flow-exists', 'proposalCode', `there is a flow of this proposal already: ${known}`);
     return begin('withdrawal', flowId, asker, whole);
+  }
+
+  /** The id of one that has not ended; null: there is none, or the flow asked about is there already. */
+  async function liveWithdrawal(workerKey: string, own: string): Promise<string | null> {
+    const around = { phase: null, code: workerIndex(workerKey), limit: mostOfWorker, before: null };
+    const known = await flows.query({ flow: 'withdrawal', ...around });
+    if (known.some(({ flowId }) => flowId === own)) return null;
+    return known.find(({ phase }) => !isFinished(phase))?.flowId ?? null;
   }
 
   /** Of one worker: all links, or the one that is named. */
@@ -487,5 +510,8 @@ function withLink<T extends ContractOrder & RenegotiationOrder>(order: T, link: 
 }
 
 function notAllowed(state: FlowState, step: FlowStep): FrontResult {
-  return refusal('not-allowed', 'step-allowed', 'step', `${step} cannot be asked for while the flow is ${state.phase}`);
+  const possible = nextSteps(state);
+  const now = possible.length === 0 ? 'no step is possible now' : `possible now: ${possible.join(', ')}`;
+  const text = `${step} cannot be asked for while the flow is ${state.phase}; ${now}`;
+  return refusal('not-allowed', 'step-allowed', 'step', text);
 }

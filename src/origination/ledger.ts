@@ -69,7 +69,7 @@ export function noteIndex(noteNumber: string): string {
   return `note:${noteNumber}`;
 }
 
-function workerIndex(workerKey: string): string {
+export function workerIndex(workerKey: string): string {
   return `worker:${workerKey}`;
 }
 

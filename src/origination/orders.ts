@@ -1,8 +1,10 @@
 /** What is asked of flows, as those who ask say it, and what becomes of it in the records. Pure. */
 import { createHash } from 'node:crypto';
-import type { FlowTerms } from '../domain/flow-records.ts';
+import type { FlowKind, FlowTerms } from '../domain/flow-records.ts';
+import type { FlowState } from '../domain/flow-states.ts';
 import type { AmountCents, Day, EpochMs, RateHundredths } from '../domain/glossary.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
+import type { FlowStore } from './ports.ts';
 import type { LinkAsk, StepRequests } from './preparation.ts';
 
 /** Who asks, and under which idempotency key. */
@@ -38,6 +40,8 @@ export type WithdrawalAsked = {
   signerCpfs: readonly string[];
   /** Of a proposal that was made elsewhere; left out: it is made here. */
   proposalCode?: string;
+  /** Whether it may be begun beside another of the same worker that has not ended. */
+  alongside?: boolean;
 };
 /** `link` null: all links of the worker. `cached` null: as the settings say. */
 export type LookupAsked = {
@@ -68,6 +72,23 @@ export function linkOf({ cpf, registration, employerId, employerIdType, authoris
 export function renegotiationId(closedContract: string): string {
   const plain = /^[\w.-]{1,60}$/.test(closedContract);
   return plain ? `r-${closedContract}` : `r-${createHash('sha256').update(closedContract).digest('hex').slice(0, 24)}`;
+}
+
+/** The id of the flow about a request or a closed contract; null where ids say nothing of what the flow is about. */
+function idAbout(flow: FlowKind, subject: string): string | null {
+  if (flow === 'contract') return `c-${subject}`;
+  return flow === 'renegotiation' ? renegotiationId(subject) : null;
+}
+
+/** What somebody may have meant by an id that no flow of the kind has: another kind, or the id of what it is about. */
+export async function flowMeant(
+  flows: Pick<FlowStore, 'read'>,
+  flow: FlowKind,
+  given: string,
+): Promise<Pick<FlowState, 'flow' | 'flowId'> | null> {
+  const about = idAbout(flow, given);
+  const found = await flows.read(about === null ? [given] : [given, about]);
+  return found.get(given) ?? (about === null ? undefined : found.get(about)) ?? null;
 }
 
 export function termsOf(contract: ContractRequest): FlowTerms {

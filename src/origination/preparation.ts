@@ -207,7 +207,11 @@ function withdrawal(
     case 'splits':
       return prepareSplits(operationId, { ...read(operation), dto });
     case 'signers':
-      return prepareSigners(operationId, { ...read(operation), dto }, { now: facts.now });
+      return prepareSigners(
+        operationId,
+        { ...read(operation), dto },
+        { now: facts.now, isOfOrder: (document) => state.subject.signerKeys.includes(facts.pseudonym(document)) },
+      );
     case 'finalisation': {
       const unsigned = state.subject.signerKeys.filter((key) => !state.signedKeys.includes(key)).length;
       const signersRegistered = state.phase === 'signed';

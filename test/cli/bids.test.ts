@@ -103,6 +103,7 @@ test('the list has every request once, with what became of it', () => {
     'installments',
     'position',
     'decidedAt',
+    'next',
   ];
   for (const row of listed) {
     assert.deepEqual(Object.keys(row), keys);
@@ -252,6 +253,13 @@ test('a won bid is explained: what was left on the table, the costs, the bytes',
     lance(played.environment, 'bids', 'show', won.requestId, '--lang', 'en'),
     lance({ ...played.environment, LANCE_LANG: 'en' }, 'bids', 'show', won.requestId, '--json'),
   ]);
+  if (won.state !== 'won') {
+    assert.match(
+      en.stdout.replaceAll(/\s+/g, ' '),
+      /once the worker has taken the proposal .* lance contracts example/,
+    );
+    assert.match(pt.stdout.replaceAll(/\s+/g, ' '), /quando o trabalhador tiver aceitado .* lance contracts example/);
+  }
   for (const words of [
     'deixado na mesa',
     'De onde vem o valor',

@@ -81,11 +81,11 @@ test('what example prints works against the sandbox, without a change (line 17)'
   const born = ['--set', `birthDate=${birthDate}`];
   const loan = await exampleFile('withdrawal', 'withdrawals', 'example', '--set', `cpf=${person.cpf}`, ...born);
   const withdrawal = await ask('withdrawals', 'start', '--file', loan.path);
-  const simulate = ['--step', 'simulation', '--set', `birthDay=${birthDate}`];
+  const simulate = ['--step', 'simulation', '--set', `birthDate=${birthDate}`];
   const simulation = await exampleFile('simulation', 'withdrawals', 'example', ...simulate);
   await ask('withdrawals', 'step', withdrawal.flowId, 'simulation', '--file', simulation.path);
   await until('withdrawals', withdrawal.flowId, 'simulated');
-  const include = ['--set', `birthDay=${birthDate}`, '--set', `account.holderCpf=${person.cpf}`];
+  const include = ['--set', `birthDate=${birthDate}`, '--set', `account.holderCpf=${person.cpf}`];
   const inclusion = await exampleFile('inclusion', 'withdrawals', 'example', '--step', 'inclusion', ...include);
   await ask('withdrawals', 'step', withdrawal.flowId, 'inclusion', '--file', inclusion.path);
   await until('withdrawals', withdrawal.flowId, 'included');

@@ -76,7 +76,22 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const empty = file('empty.json', {});
   const early = await lance(environment, 'withdrawals', 'step', flowId, 'finalisation', '--file', empty, '--by', 'ana');
   assert.equal(early.code, 65);
-  assert.match(early.stderr, /step: finalisation cannot be asked for while the flow is started/);
+  assert.match(
+    early.stderr,
+    /step: finalisation cannot be asked for while the flow is started; possible now: cancel, s/,
+  );
+  const inPortuguese = ['withdrawals', 'step', flowId, 'finalisation', '--file', empty, '--by', 'ana', '--lang', 'pt'];
+  assert.match(
+    (await lance(environment, ...inPortuguese)).stderr,
+    /step: finalisation não pode ser pedido na fase sta/,
+  );
+  const cents = file('cents.json', { amountCents: 10.5, rateHundredths: 'x' });
+  const units = ['withdrawals', 'step', flowId, 'simulation', '--file', cents, '--by', 'ana'];
+  const noUnit = await lance(environment, ...units);
+  assert.match(noUnit.stderr, /amountCents: write a whole number, in whole cents of a real\n/);
+  assert.match(noUnit.stderr, /rateHundredths: write a number, in hundredths of a percent a month\n/);
+  const semUnidade = await lance(environment, ...units, '--lang', 'pt');
+  assert.match(semUnidade.stderr, /amountCents: escreva um número inteiro, em centavos inteiros de real\n/);
   const simulation = file('simulation.json', { birthDay: birthDate });
   const step = await lance(
     environment,
@@ -92,10 +107,8 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
     's',
   );
   assert.equal(step.code, 0, step.stderr);
-  let shown = '';
-  for (let round = 0; round < 20 && !/simulated/.test(shown); round += 1) {
-    shown = (await lance(environment, 'withdrawals', 'show', flowId)).stdout;
-  }
+  assert.match(step.stdout, /^w-\w+: simulation: done\. Now: simulated\.\n$/);
+  const shown = (await lance(environment, 'withdrawals', 'show', flowId)).stdout;
   assert.match(shown, /Phase +simulated/);
   assert.match(shown, /May be done next +cancel, simulation, inclusion/);
   assert.ok(!shown.includes(cpf));
@@ -122,6 +135,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.ok(portuguese.stdout.includes(flowId));
   const other = await lance(environment, 'contracts', 'show', flowId);
   assert.equal(other.code, 66);
+  assert.match(other.stderr, new RegExp(`There is: lance withdrawals show ${flowId}`));
 
   const renegotiation = file('renegotiation.json', {
     ...{ closedContract: '9001', cpf, registration: 'M-7', employerId: '12345678', employerIdType: 1, agentCpf: cpf },
@@ -136,6 +150,11 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const inReais = await lance(environment, 'renegotiations', 'show', 'r-9001');
   assert.match(inReais.stdout, /Instalment +R\$ 1,234\.56/);
   assert.match(inReais.stdout, /Instalments +24/);
+  const bare = await lance(environment, 'renegotiations', 'show', '9001');
+  assert.equal(bare.code, 66);
+  assert.match(bare.stderr, /There is: lance renegotiations show r-9001/);
+  const stepHelp = await lance(environment, 'withdrawals', 'step', '--help');
+  assert.match(stepHelp.stdout.replaceAll(/\s+/g, ' '), /possible now: cancel, confirm, deny, simulation, inclusion,/);
 
   const sent = await fetch(`http://127.0.0.1:${port}/webhooks/${webhookToken}`, {
     method: 'POST',
@@ -157,7 +176,8 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const stored = await lance(environment, ...later);
   assert.equal(stored.code, 0, stored.stderr);
   assert.match(stored.stdout, /stored\. No process is running; it is done when the desk is back/);
-  const begunLater = ['withdrawals', 'start', '--file', order, '--key', 'w2', '--by', 'ana', '--lang', 'pt'];
+  const another = file('another.json', { cpf, birthDate, alongside: true });
+  const begunLater = ['withdrawals', 'start', '--file', another, '--key', 'w2', '--by', 'ana', '--lang', 'pt'];
   const storedStart = await lance(environment, ...begunLater);
   assert.equal(storedStart.code, 0, storedStart.stderr);
   assert.match(storedStart.stdout, /^w-\w+: registrado\. Nenhum processo está rodando/);

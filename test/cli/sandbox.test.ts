@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { eventually } from '../conformance/backend.ts';
 import { lance, mainFile } from './desk.ts';
 
@@ -51,6 +52,10 @@ test('without --exit it stays for the flows after the win, and says what a desk 
     assert.ok(!said.includes('token-of-the-tests'), said);
     const known = [...said.matchAll(/^\d{10,} +(\d{11}) .* \d{4}-\d\d-\d\d +R\$ /gm)];
     assert.equal(known.length, 3);
+    const [, forFile] = /LANCE_CONFIG names:\n +(\{.*\})\n/.exec(said) ?? [];
+    const { flows } = JSON.parse(forFile!) as { flows: { finalisationEnabled: boolean; situations: object[] } };
+    assert.equal(flows.finalisationEnabled, true);
+    assert.ok(flows.situations.some((each) => isDeepStrictEqual(each, { code: 5, state: 'released' })));
     assert.match(said, /No bid was won/);
     const refused = await fetch(`${url}/sandbox/terminations/12345`, { method: 'POST' });
     assert.equal(refused.status, 404);

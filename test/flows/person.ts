@@ -107,8 +107,8 @@ export async function walkWithdrawal(client: ApiClient, sandbox: Sandbox, cpf: s
   const holder = { holderCpf: cpf, holderName: 'Trabalhador Exemplo' };
   const signer = { name: 'Trabalhador Exemplo', document: cpf, signedAt: new Date().toISOString(), ip: '203.0.113.9' };
   const steps: [string, object][] = [
-    ['simulation', { birthDay: birthDate, rateHundredths: 179 }],
-    ['inclusion', { birthDay: birthDate, operationCode: `OP-${flowId}`, account: { ...account, ...holder } }],
+    ['simulation', { birthDate, rateHundredths: 179 }],
+    ['inclusion', { period: 1, birthDate, operationCode: `OP-${flowId}`, account: { ...account, ...holder } }],
     ['splits', { splits: [{ amountCents: 1_000, fieldId: 'TAXA', document: cpf }] }],
     ['proposal', {}],
     ['account-update', { fields: { banco: '341' } }],

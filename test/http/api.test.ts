@@ -176,6 +176,7 @@ test('the operator API', async (context) => {
     const path = `/v1/withdrawals/${flowOf(begun).flowId}`;
     const tooSoon = await call('POST', `${path}/inclusion`, { key: 'i0', body: {} });
     assert.deepEqual([tooSoon.status, problemOf(tooSoon).errors[0]?.rule], [409, 'step-allowed']);
+    assert.match(tooSoon.text, /possible now: cancel, simulation"/);
     const wrongMonth = birthDate.slice(5, 7) === '01' ? '1990-02-01' : '1990-01-01';
     const born = await call('POST', `${path}/simulation`, { key: 'b', body: { birthDay: wrongMonth } });
     assert.equal(problemOf(born).errors[0]?.rule, 'birth-month');
@@ -184,7 +185,12 @@ test('the operator API', async (context) => {
       () => call('GET', path),
       ({ phase }) => phase === 'simulated',
     );
-    const foreign = { account: { ...account, holderCpf: agentCpf } };
+    const foreign = { period: 1, account: { ...account, holderCpf: agentCpf } };
+    const empty = await call('POST', `${path}/inclusion`, { key: 'i2', body: {} });
+    assert.deepEqual(
+      problemOf(empty).errors.map(({ field }) => field),
+      ['period', 'account'],
+    );
     const stranger = await call('POST', `${path}/inclusion`, { key: 'i1', body: foreign });
     assert.equal(problemOf(stranger).errors[0]?.rule, 'holder-is-worker');
     const result = await call('GET', `${path}/results/simulation`, { role: 'operator' });
@@ -196,7 +202,9 @@ test('the operator API', async (context) => {
 
   await context.test('digits with leading zeros go out as the number that they name (defect line 9)', async () => {
     const { birthDate } = sandbox.withdrawals.holder(cpf);
-    const begun = await call('POST', '/v1/withdrawals', { key: 'z1', body: { cpf, birthDate } });
+    const beside = await call('POST', '/v1/withdrawals', { key: 'z0', body: { cpf, birthDate } });
+    assert.deepEqual([beside.status, problemOf(beside).errors[0]?.field], [409, 'alongside']);
+    const begun = await call('POST', '/v1/withdrawals', { key: 'z1', body: { cpf, birthDate, alongside: true } });
     const path = `/v1/withdrawals/${flowOf(begun).flowId}`;
     const simulation = (credential: string, key: string) =>
       call('POST', `${path}/simulation`, { key, body: { birthDay: birthDate, credential } });

@@ -240,8 +240,8 @@ test('the description of the API', async (context) => {
     };
     assert.deepEqual(await refusals('/v1/contracts', wrong), {
       'body.installments': 'write at most 480',
-      'body.rateHundredths': 'write a whole number',
-      'body.amountCents': 'write at least 1',
+      'body.rateHundredths': 'write a whole number, in hundredths of a percent a month',
+      'body.amountCents': 'write at least 1, in whole cents of a real',
       'body.agentCpf': 'send the 11 digits of a CPF, as a text without points',
       'body.workerAccepted': 'write true or false',
       'body.account.accountType': 'write one of 1, 2',

@@ -122,20 +122,51 @@ test('the first query about a worker is not sent without the number of the autho
   const { front, world, won, queries, alarms, reaches, state } = await startFlowHouse(context);
   world.answerToQuery = () => ({ kind: 'acknowledged', requestCode: null });
   const flowOf = async (id: string, authorisationNumber: string | null) => {
-    won.set(id, folded({ ...ours, requestId: id }, claimed(), answered(accepted), contemplated(), proposed()));
+    const request = { ...ours.request, authorisationNumber: null };
+    won.set(id, folded({ ...ours, requestId: id, request }, claimed(), answered(accepted), contemplated(), proposed()));
     const order = orderOf(id);
     await front.startContract({ by: 'ana', key: id }, { ...order, link: { ...order.link!, authorisationNumber } });
     return `c-${id}`;
   };
   const first = await flowOf('501', null);
   await reaches(first, 'withheld');
-  assert.deepEqual([(await state(first))!.errors, queries.length], [['authorisation-missing'], 0]);
+  const withheld = (await state(first))!;
+  assert.deepEqual([withheld.errors, queries.length], [['authorisation-missing'], 0]);
+  const [missing] = withheld.breaches;
+  assert.deepEqual([missing?.rule, missing?.field], ['authorisation-given', 'link.authorisationNumber']);
+  assert.match(missing!.problem, /nobody was asked.*NSU.*amend/s);
   await eventually(() => alarms.includes('flow-refused'));
   await flowOf('502', '880011');
   await eventually(() => queries.length > 0);
   const later = await flowOf('503', null);
   await eventually(() => queries.some(({ authorisationNumber }) => authorisationNumber === null));
   assert.equal((await state(later))!.phase, 'preparing');
+});
+
+test('a refused link query says in the words of the service why, such as a registration that it does not know', async (context) => {
+  const { front, world, won, reaches, state } = await startFlowHouse(context);
+  const body =
+    '{"CodigoRequisicao":"q","Conteudo":null,"Erros":[{"Codigo":"VINCULO_INEXISTENTE","Mensagem":"Trabalhador ou vínculo não encontrado"}]}';
+  world.answerToQuery = () => ({ kind: 'refused', reason: 'unclassified', response: { status: 404, body } });
+  won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated(), proposed()));
+  await front.startContract({ by: 'ana', key: 'k1' }, orderOf(requestId));
+  await reaches(`c-${requestId}`, 'withheld');
+  const flow = (await state(`c-${requestId}`))!;
+  assert.deepEqual(shownErrors(flow, plainVault.open), ['VINCULO_INEXISTENTE: Trabalhador ou vínculo não encontrado']);
+  assert.deepEqual(shownErrors(flow, null), ['(sealed)']);
+  assert.deepEqual(flow.breaches, []);
+});
+
+test('a link named without a number goes with the number of its request', async (context) => {
+  const { front, world, won, queries } = await startFlowHouse(context);
+  world.answerToQuery = () => ({ kind: 'acknowledged', requestCode: null });
+  const request = { ...ours.request, authorisationNumber: '77' };
+  won.set(requestId, folded({ ...ours, request }, claimed(), answered(accepted), contemplated(), proposed()));
+  const order = orderOf(requestId);
+  const link = { ...order.link!, authorisationNumber: null };
+  await front.startContract({ by: 'ana', key: 'k1' }, { ...order, link });
+  await eventually(() => queries.length > 0);
+  assert.equal(queries[0]!.authorisationNumber, '77');
 });
 
 test('a corrected link and a new NSU are asked with; a link of another worker is refused (line 13)', async (context) => {
@@ -347,7 +378,8 @@ test('a simulation by a balance alone leaves the CPF out, and is none of the wor
   const { flowId } = begun.state;
   const simulate = (key: string, balanceAlone: boolean) =>
     front.ask(flowId, { by: 'ana', key }, stepAsked('simulation', { balanceCents: 5_000, balanceAlone }));
-  const include = (key: string) => front.ask(flowId, { by: 'ana', key }, { step: 'inclusion', request: { period: 3 } });
+  const include = (key: string) =>
+    front.ask(flowId, { by: 'ana', key }, { step: 'inclusion', request: { period: 3, pix: { key: 'a' } } });
   assert.equal((await simulate('s1', true)).kind, 'taken');
   await eventually(() => sent.length === 1);
   assert.equal(sent[0]!.body, '{"dto":{"Saldo":50}}');
@@ -360,6 +392,46 @@ test('a simulation by a balance alone leaves the CPF out, and is none of the wor
   assert.equal((await simulate('s2', false)).kind, 'taken');
   await eventually(() => sent.length === 2);
   assert.match(sent[1]!.body, /"CpfTrabalhador":"52998224725"/);
+});
+
+test('a second withdrawal of a worker beside one under way is refused, unless it is meant', async (context) => {
+  const { front, reaches } = await startFlowHouse(context);
+  const order = { cpf: '52998224725', birthDate: null, signerCpfs: [] };
+  const start = (key: string, more: object = {}) => front.startWithdrawal({ by: 'ana', key }, { ...order, ...more });
+  const first = await start('w1');
+  assert(first.kind === 'taken');
+  assert.equal((await start('w1')).kind, 'known');
+  const second = await start('w2');
+  assert(second.kind === 'refused' && second.problem === 'conflict');
+  assert.deepEqual([second.breaches[0]?.rule, second.breaches[0]?.field], ['withdrawal-live', 'alongside']);
+  assert.ok(second.breaches[0]!.problem.includes(first.state.flowId));
+  assert.equal((await start('w3', { cpf: '39053344705' })).kind, 'taken');
+  assert.equal((await start('w4', { alongside: true })).kind, 'taken');
+  for (const [index, key] of ['w5', 'w6'].entries()) {
+    const live = await start(key);
+    assert(live.kind === 'refused');
+    const [flowId] = /w-[0-9a-f]+/.exec(live.breaches[0]!.problem)!;
+    await front.ask(flowId, { by: 'ana', key: `x${index}` }, { step: 'cancel', reason: 'not this one' });
+    await reaches(flowId, 'cancelled');
+  }
+  assert.equal((await start('w7')).kind, 'taken', "those that ended are in nobody's way");
+});
+
+test('a step out of order is told which ones are possible', async (context) => {
+  const { front } = await startFlowHouse(context);
+  const begun = await front.startWithdrawal(
+    { by: 'ana', key: 'w' },
+    { cpf: '52998224725', birthDate: null, signerCpfs: [] },
+  );
+  assert(begun.kind === 'taken');
+  const { flowId } = begun.state;
+  const early = await front.ask(flowId, { by: 'ana', key: 'f' }, { step: 'finalisation', request: {} });
+  assert(early.kind === 'refused' && early.problem === 'not-allowed');
+  assert.match(early.breaches[0]!.problem, /while the flow is started; possible now: cancel, simulation$/);
+  await front.ask(flowId, { by: 'ana', key: 'c' }, { step: 'cancel', reason: 'over' });
+  const late = await front.ask(flowId, { by: 'ana', key: 'g' }, { step: 'finalisation', request: {} });
+  assert(late.kind === 'refused');
+  assert.match(late.breaches[0]!.problem, /while the flow is cancelled; no step is possible now$/);
 });
 
 test('an operation with a key is sent so often in all as is set, however the attempts are spread, and that is shown', async (context) => {

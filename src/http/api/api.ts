@@ -93,7 +93,9 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
   });
   scope.setValidatorCompiler(validatorCompiler);
   scope.setSerializerCompiler(serializerCompiler);
-  scope.setErrorHandler((error: FastifyError, _request, reply) => answerError(error, reply, parts));
+  scope.setErrorHandler((error: FastifyError, request, reply) =>
+    answerError(error, reply, { ...parts, schemas: { ...request.routeOptions.schema } }),
+  );
   scope.setNotFoundHandler((_request, reply) => problem(reply, 'not-found', 'There is nothing here.'));
   await scope.register(swagger, {
     openapi: {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { z } from 'zod';
 
-type Unit =
+export type Unit =
   | 'whole cents of a real'
   | 'hundredths of a percent a month'
   | 'hundredths of a percent a year'
@@ -34,6 +34,17 @@ function innerOf(schema: z.ZodType): z.ZodType | null {
 function unitOf(schema: z.ZodType): Unit | null {
   const inner = innerOf(schema);
   return units.get(schema) ?? (inner === null ? null : unitOf(inner));
+}
+
+/** The unit of a part of a value, by its path; null: it has none, or there is no such part. */
+export function unitAt(schema: z.ZodType, path: readonly PropertyKey[]): Unit | null {
+  let at: z.ZodType | undefined = schema;
+  for (const part of path) {
+    while (at !== undefined && !(at instanceof z.ZodObject || at instanceof z.ZodArray)) at = innerOf(at) ?? undefined;
+    at = at instanceof z.ZodArray ? (at.element as z.ZodType) : (at?.shape as Record<PropertyKey, z.ZodType>)?.[part];
+  }
+  if (at === undefined) return null;
+  return (z.globalRegistry.get(at)?.['x-unit'] as Unit | undefined) ?? unitOf(at);
 }
 
 /**

@@ -7,6 +7,7 @@ import type { FlowState } from '../../domain/flow-states.ts';
 import type { Vault } from '../../domain/vault.ts';
 import type { FlowFront, FrontResult } from '../../origination/front.ts';
 import { requestIndex } from '../../origination/ledger.ts';
+import { flowMeant } from '../../origination/orders.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { type OpenSealed, shownRecord } from '../../origination/shown-flows.ts';
 import { stepsOf } from '../../origination/steps.ts';
@@ -137,7 +138,7 @@ function addStep(
     async (request, reply) => {
       const { flowId } = request.params;
       const state = (await flows.read([flowId])).get(flowId);
-      if (state?.flow !== flow) return notFound(reply);
+      if (state?.flow !== flow) return notFound(reply, flows, { path, flow }, flowId);
       const asker = { by: guard.callerOf(request).name, key: request.headers['idempotency-key'] };
       return answer(reply, await front.ask(flowId, asker, stepAsked(step, request.body as never)), 202, vault.open);
     },
@@ -181,7 +182,9 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
     },
     async (request, reply) => {
       const state = await find(request.params.flowId);
-      return state === null ? notFound(reply) : flowView(state, opens(request));
+      return state === null
+        ? notFound(reply, flows, { path, flow }, request.params.flowId)
+        : flowView(state, opens(request));
     },
   );
   app.get(
@@ -197,16 +200,23 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
     },
     async (request, reply) => {
       const { flowId } = request.params;
-      if ((await find(flowId)) === null) return notFound(reply);
+      if ((await find(flowId)) === null) return notFound(reply, flows, { path, flow }, flowId);
       const entries = await log.readKey('flows', flowId);
       return { records: entries.map(({ record }) => shownRecord(record, opens(request))) };
     },
   );
   const shown = async (request: FastifyRequest, reply: FastifyReply, asked: ResultAsked, reason: string | null) => {
     const state = await find(asked.flowId);
-    if (state === null) return notFound(reply);
+    if (state === null) return notFound(reply, flows, { path, flow }, asked.flowId);
     const { name: by } = guard.callerOf(request);
-    return (await readResult(parts, state, { what: asked.operation, by, reason })) ?? notFound(reply);
+    return (
+      (await readResult(parts, state, { what: asked.operation, by, reason })) ??
+      problem(
+        reply,
+        'not-found',
+        'The service has not answered such an operation of this flow; `results` names those that it has.',
+      )
+    );
   };
   const result = {
     tags: ['flows'],
@@ -265,8 +275,19 @@ function addEvents(app: ApiApp, { flows, vault, guard }: FlowRouteParts): void {
   );
 }
 
-function notFound(reply: FastifyReply): FastifyReply {
-  return problem(reply, 'not-found', 'No flow of this kind has this id.');
+async function notFound(
+  reply: FastifyReply,
+  flows: Pick<FlowStore, 'read'>,
+  { path, flow }: Pick<KindPath, 'path' | 'flow'>,
+  flowId: string,
+): Promise<FastifyReply> {
+  const meant = await flowMeant(flows, flow, flowId);
+  const there = flowKindPaths.find((kind) => kind.flow === meant?.flow);
+  const hint =
+    meant !== null && there !== undefined
+      ? ` There is ${reply.server.prefix}${there.path}/${meant.flowId}.`
+      : ` GET ${reply.server.prefix}${path} lists them with their ids.`;
+  return problem(reply, 'not-found', `No flow of this kind has this id.${hint}`);
 }
 
 /** Null for roles that see what names nobody. */

@@ -3,7 +3,7 @@ import type { FastifyError, FastifyReply } from 'fastify';
 import { hasZodFastifySchemaValidationErrors, isResponseSerializationError } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { Fault } from '../../errors.ts';
-import { answerNamed, measured, said, saidOfParts } from './described.ts';
+import { answerNamed, measured, said, saidOfParts, unitAt } from './described.ts';
 import { remedyOf } from './remedies.ts';
 
 const titles = {
@@ -83,19 +83,32 @@ export const problemResponses = Object.fromEntries(
   ]),
 );
 
+type ErrorWorld = {
+  onFault: (text: string) => void;
+  bodyLimitBytes: number;
+  /** What the route takes: its `body`, `querystring`, `params` and `headers`. */
+  schemas: Readonly<Record<string, unknown>>;
+};
+
 /** What became of an error that nobody answered. `onFault` hears of our own; the text quotes no input. */
 export function answerError(
   error: FastifyError,
   reply: FastifyReply,
-  { onFault, bodyLimitBytes }: { onFault: (text: string) => void; bodyLimitBytes: number },
+  { onFault, bodyLimitBytes, schemas }: ErrorWorld,
 ): FastifyReply {
   if (hasZodFastifySchemaValidationErrors(error)) {
     const context = error.validationContext ?? 'body';
-    const errors = error.validation.map(({ keyword, instancePath, params, message = '' }) => ({
-      field: [context, ...instancePath.split('/').filter((part) => part !== '')].join('.'),
-      rule: keyword,
-      detail: `${message.endsWith('received undefined') ? 'is missing; ' : ''}${remedyOf({ ...params, code: keyword, message } as unknown as z.core.$ZodIssue)}`,
-    }));
+    const schema = schemas[context];
+    const errors = error.validation.map(({ keyword, instancePath, params, message = '' }) => {
+      const path = instancePath.split('/').filter((part) => part !== '');
+      const issue = { ...params, code: keyword, message } as unknown as z.core.$ZodIssue;
+      const remedy = remedyOf(issue, schema instanceof z.ZodType ? unitAt(schema, path) : null);
+      return {
+        field: [context, ...path].join('.'),
+        rule: keyword,
+        detail: `${message.endsWith('received undefined') ? 'is missing; ' : ''}${remedy}`,
+      };
+    });
     const [first] = errors;
     const more = errors.length > 1 ? ` And ${errors.length - 1} more, in errors.` : '';
     return problem(reply, 'invalid', `${first?.field}: ${first?.detail}.${more}`, errors);

@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import { printable } from '../../domain/printable.ts';
 import { withoutCpf } from '../../wire/extra-facts.ts';
+import { type Unit, unitAt } from './described.ts';
 
 const kinds: Readonly<Record<string, string>> = {
   string: 'a text',
@@ -35,21 +36,24 @@ function keysText(keys: readonly string[]): string {
 /** zod's own words begin like this; a schema's own are better than any made here. */
 const ownWords = /^(?:Invalid |Too (?:big|small)|Unrecognized )/;
 
-/** What to write instead: the kind, the allowed values, or the limit. */
-export function remedyOf(issue: z.core.$ZodIssue): string {
+const unitless: readonly Unit[] = ['a count', 'a probability from 0 to 1', 'a number as it stands, without a unit'];
+
+/** What to write instead: the kind, the allowed values, or the limit, in the unit of the field. */
+export function remedyOf(issue: z.core.$ZodIssue, unit: Unit | null): string {
   if (!ownWords.test(issue.message)) return issue.message;
+  const inUnit = unit === null || unitless.includes(unit) ? '' : `, in ${unit}`;
   switch (issue.code) {
     case 'invalid_type':
-      return `write ${kinds[issue.expected] ?? issue.expected}`;
+      return `write ${kinds[issue.expected] ?? issue.expected}${inUnit}`;
     case 'invalid_format': {
       const words = formats[issue.format];
       if (words !== undefined) return `write ${words}`;
       return `write a text of the form ${issue.format === 'regex' ? issue.pattern : issue.format}`;
     }
     case 'too_small':
-      return sizeOf(issue.origin, issue.minimum, 'least');
+      return sizeOf(issue.origin, issue.minimum, 'least') + inUnit;
     case 'too_big':
-      return sizeOf(issue.origin, issue.maximum, 'most');
+      return sizeOf(issue.origin, issue.maximum, 'most') + inUnit;
     case 'unrecognized_keys':
       return `take out what is not known here: ${keysText(issue.keys)}`;
     case 'invalid_value':
@@ -63,12 +67,15 @@ export function remedyOf(issue: z.core.$ZodIssue): string {
   }
 }
 
-/** One line for each: `account.branch: is missing; write a text`. The whole value is named `the file`. */
-export function issueTexts(error: z.ZodError, value: unknown): string[] {
+/** In place of a field, where all of a file is meant. */
+export const wholeFile = 'the file';
+
+/** What a schema has against a value, part by part: `account.branch`, `is missing; write a text`. The whole value is `the file`. */
+export function issueTexts(error: z.ZodError, value: unknown, schema: z.ZodType): [field: string, text: string][] {
   return error.issues.map((issue) => {
-    const field = issue.path.length === 0 ? 'the file' : issue.path.join('.');
+    const field = issue.path.length === 0 ? wholeFile : issue.path.join('.');
     let at: unknown = value;
     for (const part of issue.path) at = (at as Record<PropertyKey, unknown> | null | undefined)?.[part];
-    return `${field}: ${at === undefined ? 'is missing; ' : ''}${remedyOf(issue)}`;
+    return [field, `${at === undefined ? 'is missing; ' : ''}${remedyOf(issue, unitAt(schema, issue.path))}`];
   });
 }

@@ -42,13 +42,19 @@ export function renegotiationAsked(body: z.infer<typeof renegotiationBody>): Ren
 }
 
 export function withdrawalAsked(body: z.infer<typeof withdrawalBody>): WithdrawalAsked {
-  const { cpf, birthDate = null, signerCpfs = [], proposalCode } = body;
-  return { cpf, birthDate, signerCpfs, ...(proposalCode === undefined ? {} : { proposalCode }) };
+  const { cpf, birthDate = null, signerCpfs = [], proposalCode, alongside } = body;
+  const more = given({ proposalCode, alongside });
+  return { cpf, birthDate, signerCpfs, ...more };
 }
 
 export function lookupAsked(body: z.infer<typeof lookupBody>): LookupAsked {
   const { cpf, link = null, authorisationNumber = null, cached = null, reason } = body;
   return { cpf, link, authorisationNumber, cached, reason };
+}
+
+/** The day of birth under the name that the contract's messages have for it here. */
+function born<T extends { birthDate?: string | undefined; birthDay?: string | undefined }>({ birthDate, ...body }: T) {
+  return { ...body, birthDay: birthDate ?? body.birthDay };
 }
 
 type Bodies = { [S in keyof typeof stepBodies]: z.infer<(typeof stepBodies)[S]> };
@@ -69,12 +75,12 @@ const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } 
   confirm: ({ reason, requestCode }) => ({ step: 'confirm', reason, requestCode: requestCode ?? null }),
   simulation: ({ balanceAlone, ...body }) => ({
     step: 'simulation',
-    request: { ...given(body), ...(balanceAlone === true ? { cpf: null } : {}) },
+    request: { ...given(born(body)), ...(balanceAlone === true ? { cpf: null } : {}) },
   }),
   inclusion: ({ account, splits, ...body }) => ({
     step: 'inclusion',
     request: {
-      ...given(body),
+      ...given(born(body)),
       ...(account === undefined ? {} : { account: given(account) }),
       ...(splits === undefined ? {} : { splits: splits.map(given) }),
     },

@@ -215,15 +215,35 @@ export const renegotiationBody = order(
   },
 );
 
-const birthDay = 'Day of birth of the worker, as YYYY-MM-DD; a wrong month fails';
+const birthDate = 'Day of birth of the worker, as YYYY-MM-DD; a wrong month fails';
+const birth = {
+  birthDate: said(day.optional(), birthDate, '1990-05-17', 'DtAniversario'),
+  birthDay: said(
+    day.optional(),
+    'Earlier name of `birthDate`, which counts where both are given',
+    '1990-05-17',
+    'DtAniversario',
+  ),
+};
 export const withdrawalBody = order(
   z.strictObject({
     cpf: said(cpf, 'CPF of the worker: 11 digits', exampleCpf, 'CpfTrabalhador'),
-    birthDate: said(day.optional(), `${birthDay}. Left out: it is not checked before it is sent`, '1990-05-17', 'none'),
+    birthDate: said(
+      day.optional(),
+      `${birthDate}. Left out: it is not checked before it is sent`,
+      '1990-05-17',
+      'none',
+    ),
     signerCpfs: said(
       z.array(cpf).max(10).optional(),
       'CPFs of those who have to have signed, at most 10; left out: the worker',
       [exampleCpf],
+      'none',
+    ),
+    alongside: said(
+      z.boolean().optional(),
+      'Begin it although the worker has another withdrawal that has not ended; left out or false: refused then',
+      false,
       'none',
     ),
     proposalCode: said(
@@ -455,14 +475,14 @@ export const stepBodies = {
       amountCents: withdrawalAmount,
       rateHundredths: withdrawalRate,
       ...fee,
-      birthDay: said(day.optional(), birthDay, '1990-05-17', 'DtAniversario'),
+      ...birth,
       cached,
       credential: said(digits.optional(), 'Credential at the savings bank: 1 to 40 digits', '12', 'Credencial'),
       transfers,
     }),
     'SimulationStep',
     '/FGTS/BuscarSimulacaoMultiPeriodo of the contract',
-    { birthDay: '1990-05-17', cached: true },
+    { birthDate: '1990-05-17', cached: true },
   ),
   inclusion: order(
     z.strictObject({
@@ -474,7 +494,7 @@ export const stepBodies = {
         3,
         'Periodo',
       ),
-      birthDay: said(day.optional(), birthDay, '1990-05-17', 'DtAniversario'),
+      ...birth,
       rateHundredths: withdrawalRate,
       ...fee,
       insuranceCents: said(cents.optional(), 'Insurance', 0, 'VlrSeguro'),
@@ -524,7 +544,7 @@ export const stepBodies = {
     'InclusionStep',
     '/FGTS/IncluirProposta of the contract',
     {
-      ...{ period: 3, birthDay: '1990-05-17' },
+      ...{ period: 3, birthDate: '1990-05-17' },
       account: {
         ...{ accountType: 2, branch: '0001', branchDigit: '9', account: '123456', accountDigit: '0' },
         ...{ bankNumber: '341', holderCpf: exampleCpf, holderName: 'Maria Exemplo' },
@@ -895,6 +915,11 @@ const bid = {
   installments: said(count.nullable(), 'Instalments of the bid', 12, 'numeroParcelas'),
   position: said(count.nullable(), 'Its rank when the auction ended; 1 is best', 1, 'Posicao'),
   decidedAt: said(time.nullable(), 'When it was decided', exampleTime),
+  next: said(
+    z.enum(['contract-once-the-worker-has-taken-it']).nullable(),
+    'What may be done next. A proposal stands in the work-card app, and its contract can be ordered once the worker has taken it there: no event tells that, and the service refuses an order before it. null: nothing, or nothing yet',
+    'contract-once-the-worker-has-taken-it',
+  ),
   frozen: said(
     z.string().optional(),
     'What could not be processed of it: nothing is sent until somebody has looked',

@@ -43,7 +43,7 @@ function validCpf(value: string | null | undefined): Check {
 
 function birthMonth(asked: Day | null | undefined, known: Day | null): Check {
   if (asked === null || asked === undefined || known === null || asked.slice(5, 7) === known.slice(5, 7)) return null;
-  return breach('birth-month', 'birthDay', "send a day in the worker's month of birth");
+  return breach('birth-month', 'birthDate', "send a day in the worker's month of birth");
 }
 
 function notNegative(field: string, value: number | null | undefined): Check {
@@ -62,10 +62,14 @@ export function prepareInclusion(
   request: InclusionRequest,
   facts: InclusionFacts,
 ): Preparation<'inclusion'> {
-  const { account, cpf } = request;
+  const { account, cpf, period } = request;
   const holder = account?.holderCpf ?? null;
   return prepared('inclusion', operationId, request, [
     validCpf(cpf),
+    period === null || period === undefined
+      ? breach('period-given', 'period', 'send how many yearly withdrawals are pledged: one of the periods simulated')
+      : null,
+    payeeGiven(request),
     birthMonth(request.birthDay, facts.birthDate),
     account !== null && account !== undefined && holder !== cpf
       ? breach('holder-is-worker', 'account.holderCpf', "send an account of the worker's own, with its holder's CPF")
@@ -77,6 +81,14 @@ export function prepareInclusion(
     notNegative('amountCents', request.amountCents),
     notNegative('rateHundredths', request.rateHundredths),
   ]);
+}
+
+/** Without one of them the service would include a loan that nobody can be paid. */
+function payeeGiven({ account, pix, splits }: InclusionRequest): Check {
+  const isGiven = (account ?? pix ?? null) !== null || (splits ?? []).length > 0;
+  return isGiven
+    ? null
+    : breach('payee-given', 'account', "send the worker's account that is paid (account), or a Pix key (pix.key)");
 }
 
 function accountType(value: number | null | undefined): Check {
@@ -114,7 +126,11 @@ export function prepareSplits(operationId: string, request: SplitsRequest): Prep
   ]);
 }
 
-export type SignersFacts = { now: EpochMs };
+export type SignersFacts = {
+  now: EpochMs;
+  /** Whether the order names the holder of this CPF as one who has to have signed. */
+  isOfOrder: (document: string) => boolean;
+};
 
 /** Only who has signed is registered: with date, time and origin address of the signature. */
 export function prepareSigners(
@@ -126,12 +142,12 @@ export function prepareSigners(
   return prepared('signers', operationId, request, [
     located(request.dto),
     signers.length > 0 ? null : breach('signers-given', 'signers', 'send at least one signer'),
-    ...signers.flatMap((signer, index) => signedWhole(signer, index, facts.now)),
+    ...signers.flatMap((signer, index) => signedWhole(signer, index, facts)),
   ]);
 }
 
-function signedWhole(signer: Signer, index: number, now: EpochMs): Check[] {
-  const { signedAt, ip } = signer;
+function signedWhole(signer: Signer, index: number, { now, isOfOrder }: SignersFacts): Check[] {
+  const { document, signedAt, ip } = signer;
   const hasTime = signedAt !== null && signedAt !== undefined;
   return [
     hasTime && signedAt <= now
@@ -140,6 +156,13 @@ function signedWhole(signer: Signer, index: number, now: EpochMs): Check[] {
     isIP(ip ?? '') !== 0
       ? null
       : breach('signature-address', `signers.${index}.ip`, 'send the IP address that the signature came from'),
+    isOfOrder(document ?? '')
+      ? null
+      : breach(
+          'signer-of-order',
+          `signers.${index}.document`,
+          'send the CPF of a signer of this order: one of its signerCpfs, or the worker where it named none',
+        ),
   ];
 }
 

@@ -125,14 +125,16 @@ test('fourteen endpoints and eight events, from the won bid to the renegotiated 
   assert.ok((accepted(await service.perform(ready(simulation))).simulations ?? []).length > 0);
   const inclusion = prepareInclusion(
     'i-1',
-    { cpf: agentCpf, birthDay: birthDate, account: { holderCpf: agentCpf } },
+    { cpf: agentCpf, period: 1, birthDay: birthDate, account: { holderCpf: agentCpf } },
     { birthDate, simulatedCpf: agentCpf },
   );
   const { proposalCode } = accepted(await service.perform(ready(inclusion)));
   const dto = { proposalCode };
   accepted(await service.perform(writeOperation('splits', 'l-1', { dto, splits: [{ amountCents: 100 }] })));
-  const signers = [{ signedAt: Date.now() - 2_000, ip: '203.0.113.7' }];
-  accepted(await service.perform(ready(prepareSigners('g-1', { dto, signers }, { now: Date.now() }))));
+  const signers = [{ document: agentCpf, signedAt: Date.now() - 2_000, ip: '203.0.113.7' }];
+  accepted(
+    await service.perform(ready(prepareSigners('g-1', { dto, signers }, { now: Date.now(), isOfOrder: () => true }))),
+  );
   accepted(await service.perform(writeOperation('finalisation', 'f-1', { dto })));
   accepted(await service.perform(writeOperation('account-update', 'a-1', { dto, extra: { conta: '1' } })));
   accepted(await service.perform(writeOperation('proposal', 'p-1', { dto: { CodigoProposta: proposalCode } })));

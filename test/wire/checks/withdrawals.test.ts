@@ -19,8 +19,9 @@ const now = Date.UTC(2026, 10, 10, 15);
 const cpf = '52998224725';
 const birthDate = '1990-05-17';
 const dto = { proposalCode: 'P-1' };
-const signer = { signedAt: now, ip: '203.0.113.7' };
-const inclusion = { cpf, birthDay: '1990-05-01', account: { holderCpf: cpf, accountType: 1 } };
+const signer = { document: cpf, signedAt: now, ip: '203.0.113.7' };
+const signing = { now, isOfOrder: (document: string) => document === cpf };
+const inclusion = { cpf, period: 3, birthDay: '1990-05-01', account: { holderCpf: cpf, accountType: 1 } };
 const included = { birthDate, simulatedCpf: cpf };
 const ready = { signersRegistered: true, unsigned: 0, enabled: true };
 
@@ -34,7 +35,9 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
     prepareSimulation('op', { balanceCents: -1 }, { birthDate: null }),
     prepareSimulation('op', { cpf, amountCents: -1 }, { birthDate: null }),
   ],
-  'inclusion cpf-valid': () => [prepareInclusion('op', { cpf: '1' }, { ...included, simulatedCpf: '1' })],
+  'inclusion cpf-valid': () => [
+    prepareInclusion('op', { cpf: '1', period: 3, pix: { key: 'a' } }, { ...included, simulatedCpf: '1' }),
+  ],
   'inclusion birth-month': () => [prepareInclusion('op', { ...inclusion, birthDay: '1990-04-30' }, included)],
   'inclusion holder-is-worker': () => [
     prepareInclusion('op', { ...inclusion, account: { holderCpf: '39053344705' } }, included),
@@ -47,19 +50,31 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'inclusion account-type': () => [
     prepareInclusion('op', { ...inclusion, account: { holderCpf: cpf, accountType: 3 } }, included),
   ],
+  'inclusion period-given': () => [
+    prepareInclusion('op', { ...inclusion, period: null }, included),
+    prepareInclusion('op', { cpf, birthDay: '1990-05-01', pix: { key: 'a' } }, included),
+  ],
+  'inclusion payee-given': () => [
+    prepareInclusion('op', { cpf, period: 3 }, included),
+    prepareInclusion('op', { ...inclusion, account: null, splits: [] }, included),
+  ],
+  'signers signer-of-order': () => [
+    prepareSigners('op', { dto, signers: [signer, { ...signer, document: '39053344705' }] }, signing),
+    prepareSigners('op', { dto, signers: [{ ...signer, document: null }] }, signing),
+  ],
   'proposal located': () => [prepareProposalQuery('op', { dto: {} })],
   'installments located': () => [prepareInstallments('op', { asOf: '2026-11-10' })],
   'splits located': () => [prepareSplits('op', { dto: {} })],
   'splits not-negative': () => [prepareSplits('op', { dto, splits: [{ amountCents: -1 }] })],
-  'signers located': () => [prepareSigners('op', { dto: {}, signers: [signer] }, { now })],
-  'signers signers-given': () => [prepareSigners('op', { dto, signers: [] }, { now })],
+  'signers located': () => [prepareSigners('op', { dto: {}, signers: [signer] }, signing)],
+  'signers signers-given': () => [prepareSigners('op', { dto, signers: [] }, signing)],
   'signers signature-time': () => [
-    prepareSigners('op', { dto, signers: [signer, { ip: signer.ip }] }, { now }),
-    prepareSigners('op', { dto, signers: [{ ...signer, signedAt: now + 1 }] }, { now }),
+    prepareSigners('op', { dto, signers: [signer, { document: cpf, ip: signer.ip }] }, signing),
+    prepareSigners('op', { dto, signers: [{ ...signer, signedAt: now + 1 }] }, signing),
   ],
   'signers signature-address': () => [
-    prepareSigners('op', { dto, signers: [{ signedAt: now }] }, { now }),
-    prepareSigners('op', { dto, signers: [{ ...signer, ip: 'here' }] }, { now }),
+    prepareSigners('op', { dto, signers: [{ document: cpf, signedAt: now }] }, signing),
+    prepareSigners('op', { dto, signers: [{ ...signer, ip: 'here' }] }, signing),
   ],
   'finalisation located': () => [prepareFinalisation('op', { dto: {} }, ready)],
   'finalisation signers-registered': () => [prepareFinalisation('op', { dto }, { ...ready, signersRegistered: false })],
@@ -101,11 +116,12 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareSimulation('op', { cpf, birthDay: '1990-05-01', cached: false }, { birthDate }),
     prepareSimulation('op', { balanceCents: 0 }, { birthDate: null }),
     prepareInclusion('op', inclusion, included),
-    prepareInclusion('op', { cpf, pix: { key: 'k' } }, included),
+    prepareInclusion('op', { cpf, period: 1, pix: { key: 'k' } }, included),
+    prepareInclusion('op', { cpf, period: 1, splits: [{ amountCents: 1 }] }, included),
     prepareProposalQuery('op', { dto: { any: 1 } }),
     prepareInstallments('op', { proposalCode: 'P-1' }),
     prepareSplits('op', { dto: { proposalNumber: '12' }, splits: [{ amountCents: 0 }] }),
-    prepareSigners('op', { dto: { operationCode: 'O' }, signers: [signer, { ...signer, ip: '2001:db8::7' }] }, { now }),
+    prepareSigners('op', { dto: { operationCode: 'O' }, signers: [signer, { ...signer, ip: '2001:db8::7' }] }, signing),
     prepareFinalisation('op', { dto }, ready),
     ...accountUpdateStates.map((state) => prepareAccountUpdate('op', { dto, extra: { conta: '1' } }, { state })),
   ];

@@ -1,0 +1,227 @@
+/** Refusals of flows are written in English, for programs read them too; their sentences in Portuguese. What is not known stays as it is. */
+
+type Sentence = readonly [english: RegExp, portuguese: string];
+
+/** Each stands for a whole text; `$1` and so on are what the English one names. */
+const whole: readonly Sentence[] = [
+  // Withdrawal-backed loans
+  [
+    /^send the CPF, whose balance is asked for, or a balance to reckon with$/,
+    'envie o CPF, cujo saldo é consultado, ou um saldo para o cálculo',
+  ],
+  [/^send the 11 digits of a valid CPF$/, 'envie os 11 dígitos de um CPF válido'],
+  [/^send a day in the worker's month of birth$/, 'envie um dia do mês de nascimento do trabalhador'],
+  [/^send it from zero$/, 'envie um valor a partir de zero'],
+  [
+    /^send how many yearly withdrawals are pledged: one of the periods simulated$/,
+    'envie quantos saques anuais são dados em garantia: um dos períodos simulados',
+  ],
+  [
+    /^send the worker's account that is paid \(account\), or a Pix key \(pix\.key\)$/,
+    'envie a conta do trabalhador que recebe (account) ou uma chave Pix (pix.key)',
+  ],
+  [
+    /^send an account of the worker's own, with its holder's CPF$/,
+    'envie uma conta do próprio trabalhador, com o CPF do titular',
+  ],
+  [
+    /^simulate for this worker before including a proposal$/,
+    'simule para este trabalhador antes de incluir a proposta',
+  ],
+  [/^send 1 for savings or 2 for checking$/, 'envie 1 para poupança ou 2 para conta corrente'],
+  [/^name the proposal$/, 'indique a proposta'],
+  [/^name the proposal by its code$/, 'indique a proposta pelo código'],
+  [
+    /^name the proposal by its code, its operation or its number$/,
+    'indique a proposta pelo código, pela operação ou pelo número',
+  ],
+  [/^send at least one signer$/, 'envie ao menos um assinante'],
+  [/^send when the signature was given; it is over by now$/, 'envie quando a assinatura foi feita; ela já passou'],
+  [/^send the IP address that the signature came from$/, 'envie o endereço IP de onde veio a assinatura'],
+  [
+    /^send the CPF of a signer of this order: one of its signerCpfs, or the worker where it named none$/,
+    'envie o CPF de um assinante desta ordem: um dos signerCpfs, ou o trabalhador se nenhum foi indicado',
+  ],
+  [/^register the signers before finalising$/, 'registre os assinantes antes de finalizar'],
+  [
+    /^register each signer of the order as one who has signed \(step signers\): one is missing$/,
+    'registre cada assinante da ordem como quem já assinou (passo signers): falta um',
+  ],
+  [
+    /^have the service enable this operation, then set flows\.finalisationEnabled to true and start again$/,
+    'peça ao serviço que habilite esta operação; depois ponha flows.finalisationEnabled em true e inicie de novo',
+  ],
+  [/^change the account in these states only: (.*)$/, 'altere a conta só nestes estados: $1'],
+  [/^send one object of the fields that stand in the dto$/, 'envie um só objeto com os campos do dto'],
+  [/^leave the locator out: the proposal is the one of this flow$/, 'omita o localizador: a proposta é a deste fluxo'],
+  // Contract, endorsement, renegotiation
+  [
+    /^the worker has not taken the proposal in the app; wait for it$/,
+    'o trabalhador ainda não aceitou a proposta no aplicativo; aguarde',
+  ],
+  [
+    /^send the released value or the instalment, exactly one of the two$/,
+    'envie o valor liberado ou a parcela, exatamente um dos dois',
+  ],
+  [/^send whole cents above zero$/, 'envie centavos inteiros acima de zero'],
+  [/^send a rate greater than 0\.01 % a month$/, 'envie uma taxa maior que 0,01 % ao mês'],
+  [/^send a rate less than 4\.98 % a month$/, 'envie uma taxa menor que 4,98 % ao mês'],
+  [/^send a rate of at most 4\.98 % a month$/, 'envie uma taxa de no máximo 4,98 % ao mês'],
+  [/^send at most the rate of the bid$/, 'envie no máximo a taxa do lance'],
+  [/^send at most the rate of the original contract$/, 'envie no máximo a taxa do contrato original'],
+  [/^send a whole number of instalments from 1$/, 'envie um número inteiro de parcelas, a partir de 1'],
+  [/^send the policy number where there is insurance$/, 'envie o número da apólice quando há seguro'],
+  [/^send it; the contract requires it$/, 'envie este campo; o contrato o exige'],
+  [
+    /^the detail of the link says that it is not eligible(.*); name an eligible link$/,
+    'o detalhe do vínculo diz que ele não é elegível$1; indique um vínculo elegível',
+  ],
+  [/^the link was terminated on (.*); name one that goes on$/, 'o vínculo terminou em $1; indique um que continue'],
+  [
+    /^the link belongs to another worker; name one of the worker of this request$/,
+    'o vínculo é de outro trabalhador; indique um do trabalhador desta solicitação',
+  ],
+  [
+    /^the link belongs to another worker; name one of the same worker$/,
+    'o vínculo é de outro trabalhador; indique um do mesmo trabalhador',
+  ],
+  [
+    /^ask the link for its details first: its margin is not known$/,
+    'consulte antes os dados do vínculo: a margem não é conhecida',
+  ],
+  [
+    /^ask the link again: its details are older than 24 hours$/,
+    'consulte o vínculo de novo: os dados têm mais de 24 horas',
+  ],
+  [
+    /^lower the amount: the instalment is above the available margin$/,
+    'reduza o valor: a parcela passa da margem disponível',
+  ],
+  [/^send the signature in the fields that the service asks for$/, 'envie a assinatura nos campos que o serviço pede'],
+  [/^wait for the credit note: nothing can be signed before it$/, 'aguarde a CCB: nada pode ser assinado antes dela'],
+  [
+    /^send when the worker signed this note: it was generated later than that$/,
+    'envie quando o trabalhador assinou esta CCB: ela foi gerada depois disso',
+  ],
+  [/^let the worker sign with facial biometrics first$/, 'o trabalhador precisa antes assinar com biometria facial'],
+  [
+    /^the competence has turned: generate and sign the contract again$/,
+    'a competência virou: gere e assine o contrato de novo',
+  ],
+  [/^send 1 for CNPJ or 2 for CPF$/, 'envie 1 para CNPJ ou 2 para CPF'],
+  [/^name a contract of this worker$/, 'indique um contrato deste trabalhador'],
+  [
+    /^only a loan closed by termination can be renegotiated$/,
+    'só um empréstimo encerrado por término de vínculo pode ser renegociado',
+  ],
+  [
+    /^no instalment is open: there is nothing to renegotiate$/,
+    'nenhuma parcela está em aberto: não há o que renegociar',
+  ],
+  [/^settle the pending charges first$/, 'quite antes os encargos pendentes'],
+  [/^name a link that is valid$/, 'indique um vínculo válido'],
+  // Flows
+  [
+    /^it is not set: set (.*) to the root under which (.*) stands, and start the desk again$/,
+    'não está definida: ponha em $1 a raiz sob a qual fica $2 e inicie a mesa de novo',
+  ],
+  [
+    /^nobody was asked: the first query about a worker needs the NSU of the authorisation; amend the flow with authorisationNumber$/,
+    'ninguém foi consultado: a primeira consulta sobre um trabalhador precisa do NSU da autorização; corrija o fluxo (amend) com authorisationNumber',
+  ],
+  [
+    /^nobody was asked: the request names no link of the worker; amend the flow with link$/,
+    'ninguém foi consultado: a solicitação não indica vínculo do trabalhador; corrija o fluxo (amend) com link',
+  ],
+  [/^this key was used for another order; use a new one$/, 'esta chave já foi usada para outra ordem; use uma nova'],
+  [/^this key was used for another step; use a new one$/, 'esta chave já foi usada para outro passo; use uma nova'],
+  [/^this key began it before; use a new one$/, 'esta chave já iniciou este fluxo; use uma nova'],
+  [
+    /^there is such a flow already: (.*); amend it \(\{\} sends it once more\), or cancel it and start again under a new key$/,
+    'já existe esse fluxo: $1; corrija-o (amend; {} o envia mais uma vez), ou cancele-o e inicie de novo com outra chave',
+  ],
+  [
+    /^this worker has a withdrawal under way already: (.*); go on with it or cancel it, or send true for another beside it$/,
+    'este trabalhador já tem um saque em andamento: $1; prossiga com ele ou cancele-o, ou envie true para outro ao lado',
+  ],
+  [/^there is a flow of this proposal already: (.*)$/, 'já existe um fluxo desta proposta: $1'],
+  [/^no request has this id$/, 'nenhuma solicitação tem este código'],
+  [/^no flow has this id$/, 'nenhum fluxo tem este código'],
+  [
+    /^the bid of this request is (.*), not contemplated; once you have seen that it is, say so with (.*)$/,
+    'o lance desta solicitação está em $1, não contemplado; quando vir que foi, diga com $2',
+  ],
+  [/^it is the note of the flow (.*); the note of this flow is (.*)$/, 'é a CCB do fluxo $1; a CCB deste fluxo é $2'],
+  [/^it is the note of the flow (.*)$/, 'é a CCB do fluxo $1'],
+  [
+    /^a record of it cannot be processed; retry or cancel it with the lance command of its kind$/,
+    'um registro dele não pode ser processado; use retry ou cancel do comando lance deste tipo',
+  ],
+  [
+    /^(.*) cannot be asked for while the flow is (.*); possible now: (.*)$/,
+    '$1 não pode ser pedido na fase $2; possíveis agora: $3',
+  ],
+  [
+    /^(.*) cannot be asked for while the flow is (.*); no step is possible now$/,
+    '$1 não pode ser pedido na fase $2; nenhum passo é possível agora',
+  ],
+  [/^send when the worker signed; it is over by now$/, 'envie quando o trabalhador assinou; isso já passou'],
+  [/^send the proposal's code$/, 'envie o código da proposta'],
+  [/^send the request code that the service gave it$/, 'envie o código da requisição que o serviço deu'],
+  [
+    /^the flow knows no link yet; name it together with the number$/,
+    'o fluxo ainda não conhece vínculo; indique-o junto com o número',
+  ],
+  // What a file or a field looks like
+  [/^the file$/, 'o arquivo'],
+  [/^send the 11 digits of a CPF, as a text without points$/, 'envie os 11 dígitos do CPF, como texto sem pontos'],
+  [/^send 1 to 40 decimal digits, as a text$/, 'envie de 1 a 40 dígitos decimais, como texto'],
+  [/^is blank; say why, in 1 to 2000 characters$/, 'está em branco; diga por quê, em 1 a 2000 caracteres'],
+  [
+    /^send the CNPJ or CPF of the employer, 1 to 20 characters$/,
+    'envie o CNPJ ou CPF do empregador, de 1 a 20 caracteres',
+  ],
+  [
+    /^send the code of the proposal, 1 to 60 letters, digits and hyphens$/,
+    'envie o código da proposta, de 1 a 60 letras, dígitos e hifens',
+  ],
+  [/^take out what is not known here: (.*?)(?: and (\d+) more)?$/, 'retire o que não é conhecido aqui: $1'],
+  [/^write one of (.*)$/, 'escreva um destes: $1'],
+  [/^this is none of the forms that it may have$/, 'não tem nenhuma das formas possíveis'],
+  [/^write a day such as (.*)$/, 'escreva um dia como $1'],
+  [/^write a time such as (.*)$/, 'escreva um momento como $1'],
+  [/^write a text of the form (.*)$/, 'escreva um texto da forma $1'],
+  [/^write a text$/, 'escreva um texto'],
+  [/^write true or false$/, 'escreva true ou false'],
+  [/^write an object (.*)$/, 'escreva um objeto $1'],
+  [/^write a list (.*)$/, 'escreva uma lista $1'],
+  [/^write a number$/, 'escreva um número'],
+  [/^write a whole number$/, 'escreva um número inteiro'],
+  [/^write at least (\d+) characters$/, 'escreva no mínimo $1 caracteres'],
+  [/^write at most (\d+) characters$/, 'escreva no máximo $1 caracteres'],
+  [/^write at least (\d+) entries$/, 'escreva no mínimo $1 itens'],
+  [/^write at most (\d+) entries$/, 'escreva no máximo $1 itens'],
+  [/^write at least (\d+)$/, 'escreva no mínimo $1'],
+  [/^write at most (\d+)$/, 'escreva no máximo $1'],
+];
+
+const units: readonly Sentence[] = [
+  [/, in whole cents of a real$/, ', em centavos inteiros de real'],
+  [/, in hundredths of a percent a month$/, ', em centésimos de por cento ao mês'],
+  [/, in hundredths of a percent a year$/, ', em centésimos de por cento ao ano'],
+  [/, in hundredths of a percent$/, ', em centésimos de por cento'],
+  [/, in percent a month$/, ', em por cento ao mês'],
+  [/, in percent a year$/, ', em por cento ao ano'],
+  [/, in percent$/, ', em por cento'],
+  [/, in epoch ms$/, ', em ms desde 1970'],
+];
+
+const missing = 'is missing; ';
+
+export function refusalPt(text: string): string {
+  if (text.startsWith(missing)) return `falta; ${refusalPt(text.slice(missing.length))}`;
+  const unit = units.find(([english]) => english.test(text));
+  if (unit !== undefined) return refusalPt(text.replace(unit[0], '')) + unit[1];
+  const known = whole.find(([english]) => english.test(text));
+  return known === undefined ? text : text.replace(...known);
+}

@@ -1,0 +1,52 @@
+/** What a flow refuses is said in Portuguese where the texts are: every sentence of the sources has one. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { refusalPt } from '../../src/cli/refusal-texts-pt.ts';
+import { remedyOf } from '../../src/http/api/remedies.ts';
+
+const read = (path: string) => readFileSync(new URL(`../../src/${path}`, import.meta.url), 'utf8');
+const literals = /'((?:\\.|[^'\\\n])*)'|"((?:\\.|[^"\\\n])*)"|`([^`]*)`/g;
+
+/** Texts of a source that are sentences: in lower case, of several words; what they name is written as `X`. */
+function sentencesIn(path: string): string[] {
+  const source = read(path).replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+  const texts = [...source.matchAll(literals)].map(([, one, two, three]) => one ?? two ?? three ?? '');
+  return texts
+    .map((text) => text.replaceAll(/\$\{[^}]*\}/g, 'X'))
+    .filter((text) => /^(?:[a-z]|X )\S* .*\S \S+/.test(text) && !text.includes('\n'));
+}
+
+/** Parts of a sentence, and what is no refusal of a flow's order or step. */
+const others = [
+  ...['no step is possible now', 'possible now: X', 'X cannot be asked for while the flow is X; X'],
+  ...['frozen and cancelled by X: X', 'send `next` of the page before, as it came'],
+  'send 1 to 200 printable ASCII characters without spaces',
+];
+
+test('every refusal of a flow has its sentence in Portuguese', () => {
+  const sources = ['wire/checks/withdrawals.ts', 'wire/checks/worker-credit.ts', 'origination/front.ts'];
+  const texts = [...sources, 'origination/evolve.ts'].flatMap(sentencesIn);
+  const ofSchemas = sentencesIn('http/api/schemas.ts').filter((text) => /^(?:send|is blank)/.test(text));
+  const refusals = [...texts, ...ofSchemas.filter((text) => !/flow|operation|decimal digits$/.test(text))];
+  assert.ok(refusals.length > 70, `${refusals.length}`);
+  assert.deepEqual(
+    refusals.filter((text) => refusalPt(text) === text && !others.includes(text)),
+    [],
+  );
+  for (const rest of ['no step is possible now', 'possible now: sign, cancel']) {
+    const text = `amend cannot be asked for while the flow is endorsed; ${rest}`;
+    assert.match(refusalPt(text), /^amend não pode ser pedido na fase endorsed; \S+ .+/);
+  }
+});
+
+test('what a field should hold is said in Portuguese with its unit', () => {
+  const issue = (rest: object) => ({ path: [], message: 'Invalid input', ...rest }) as never;
+  const tooBig = remedyOf(issue({ code: 'too_big', origin: 'int', maximum: 480 }), 'hundredths of a percent a month');
+  assert.equal(refusalPt(tooBig), 'escreva no máximo 480, em centésimos de por cento ao mês');
+  const kind = remedyOf(issue({ code: 'invalid_type', expected: 'int' }), 'whole cents of a real');
+  assert.equal(refusalPt(`is missing; ${kind}`), 'falta; escreva um número inteiro, em centavos inteiros de real');
+  const count = remedyOf(issue({ code: 'invalid_type', expected: 'int' }), 'a count');
+  assert.equal(refusalPt(count), 'escreva um número inteiro');
+  assert.equal(refusalPt('what nobody knows'), 'what nobody knows');
+});
