@@ -17,7 +17,16 @@ import {
   searchJointly,
 } from './joint-search.ts';
 import { financeReleased } from './loan.ts';
-import { buildMask, type ChoiceInput, type Mask, moneyText, percentText, type Refusal, refuse } from './mask.ts';
+import {
+  buildMask,
+  type ChoiceInput,
+  isTermAllowed,
+  type Mask,
+  moneyText,
+  percentText,
+  type Refusal,
+  refuse,
+} from './mask.ts';
 import type { Scratch } from './terms.ts';
 import { type CostStack, costStack, lossMultiplier, lossShare } from './value.ts';
 
@@ -180,12 +189,14 @@ function placeOf(input: ChoiceInput, mask: Mask, installments: number, facts = r
 
 function chooseJointly(input: ChoiceInput): Choice {
   const asked = buildMask(input, input.requestedInstallments);
-  fillRates(input, byRate);
+  // Of the terms that are allowed one mask is that of all: the others are refused for their length alone.
+  const terms = termsOf(input).filter((installments) => isTermAllowed(input, installments));
+  const mask = asked.kind === 'mask' || terms.length === 0 ? asked : buildMask(input, terms[0]!);
   const places: Place[] = [];
-  const facts = requestFacts(input);
-  for (const installments of termsOf(input)) {
-    const mask = installments === input.requestedInstallments ? asked : buildMask(input, installments);
-    if (mask.kind === 'mask') places.push(placeOf(input, mask, installments, facts));
+  if (mask.kind === 'mask') {
+    fillRates(input, byRate);
+    const facts = requestFacts(input);
+    for (const installments of terms) places.push(placeOf(input, mask, installments, facts));
   }
   const refused = new Set<string>();
   const nameOf = ({ prepared }: Place, cell: number) => `${prepared.installments}/${cell}`;

@@ -93,16 +93,27 @@ function rateRange(input: ChoiceInput): [number, number] {
   }
 }
 
-/** What can be known before any rate is tried, for a loan of this many installments. */
+function termRange({ limits, tables: { settings } }: ChoiceInput): { fewest: number; most: number } {
+  return {
+    fewest: Math.max(1, limits.minInstallments ?? 1),
+    most: Math.min(settings.maxInstallments, limits.maxInstallments ?? settings.maxInstallments),
+  };
+}
+
+export function isTermAllowed(input: ChoiceInput, installments: number): boolean {
+  const { fewest, most } = termRange(input);
+  return Number.isInteger(installments) && installments >= fewest && installments <= most;
+}
+
+/** What can be known before any rate is tried, for a loan of this many installments: the same for all terms that are allowed. */
 export function buildMask(input: ChoiceInput, installments: number): Mask | Refusal {
   const { limits } = input;
   const { settings } = input.tables;
   const crossed = crossedLimits(limits);
   if (crossed !== null) return refuse('limits-conflict', `the least ${crossed} allowed is above the highest`);
-  const fewest = Math.max(1, limits.minInstallments ?? 1);
-  const most = Math.min(settings.maxInstallments, limits.maxInstallments ?? settings.maxInstallments);
   const { requestedAmountCents: asked } = input;
-  if (!Number.isInteger(installments) || installments < fewest || installments > most) {
+  if (!isTermAllowed(input, installments)) {
+    const { fewest, most } = termRange(input);
     const text = `${installments} instalments asked, ${fewest} to ${most} allowed`;
     return refuse('installments-out-of-range', text);
   }
