@@ -15,6 +15,7 @@ import { showBid } from './bids-show.ts';
 import { showWorker } from './bids-worker.ts';
 import { capDesk, pauseDesk, resumeDesk } from './control.ts';
 import { runDoctor } from './doctor.ts';
+import { proposeEconomics } from './economics-propose.ts';
 import { exportDesk, undoExport } from './export.ts';
 import { addThawing, registerFlows } from './flows-commands.ts';
 import { thawBid } from './freezes.ts';
@@ -24,7 +25,7 @@ import { registerLetters } from './letters.ts';
 import { registerLoan } from './loan-quote.ts';
 import { registerMapping } from './mapping.ts';
 import { importPerformance } from './performance.ts';
-import { registerRules } from './rules-commands.ts';
+import { folderOf, registerRules } from './rules-commands.ts';
 import { languages, readLanguage } from './texts.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -338,6 +339,20 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .option('--json', help.json, false)
     .action(async (file: string, { json }: { json: boolean }) => {
       process.exitCode = await importPerformance(world, file, json);
+    });
+  const economics = add(
+    program,
+    'economics',
+    performance.help.economics,
+    'lance economics propose carteira.csv --to nova',
+  );
+  add(economics, 'propose', performance.help.propose, 'lance economics propose carteira.csv --to nova')
+    .argument('<csv>', performance.help.csv)
+    .requiredOption('--to <dir>', performance.help.to)
+    .option('--dir <dir>', format.texts.rules.help.dir)
+    .option('--json', help.json, false)
+    .action(async (file: string, { to, dir, json }: { to: string; dir?: string; json: boolean }) => {
+      process.exitCode = await proposeEconomics(world, file, { to, directory: folderOf(dir), json });
     });
   add(program, 'sandbox', help.sandbox, 'lance sandbox --port 9090')
     .option('--port <n>', help.port, read.port, 0)

@@ -1,18 +1,20 @@
-/** `lance performance import CSV`: actual losses of released loans beside those that the decisions expected. */
+/** `lance performance import CSV`: actual losses of released loans beside those that the decisions expected, and what they teach. */
 import { askedOf } from '../bidding/explain.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { RequestState } from '../domain/states.ts';
+import type { BookRow, Estimate } from '../impact/book-economics.ts';
 import { bestRivalOf } from '../impact/desk-replay.ts';
 import {
+  type BadCell,
   gapOf,
   type Loan,
   type Observation,
+  type PerformanceReport,
   type PerformanceRow,
   readPerformance,
   reportPerformance,
 } from '../impact/performance.ts';
 import { recordedCaseOf } from '../impact/recorded-cases.ts';
-import type { BadLine } from '../rules/csv.ts';
 import { type Decision, replayOf } from './bid-report.ts';
 import type { Format } from './format.ts';
 import { readNamed } from './named-file.ts';
@@ -47,13 +49,16 @@ async function loanOf(
   return { kind: 'loan', loan: { requestId, decidedAt, offer, asked, segmentKeys, gapHundredths, observations } };
 }
 
-/** Resolves to the exit code: 65 when a line is bad; the others are reported all the same. */
-export async function importPerformance(world: CommandWorld, file: string, json: boolean): Promise<number> {
+/** What a file says of the desk's loans, and what cannot be read of it, in the order of its lines. */
+export type ReadBook = { report: PerformanceReport; loans: number; bad: readonly BadCell[] };
+
+/** Also tells every bad line. */
+export async function readBook(world: CommandWorld, file: string, quiet: boolean): Promise<ReadBook> {
   const { terminal, format } = world;
-  const { performance, rules } = format.texts;
+  const { performance } = format.texts;
   const { observations, bad } = readPerformance(readNamed(world, file, performance.help.csv));
   const byRequest = Map.groupBy(observations, ({ requestId }) => requestId);
-  const faults: BadLine[] = [...bad];
+  const faults: BadCell[] = [...bad];
   const loans: Loan[] = [];
   await withReader(world, async ({ log }, { pseudonymKey }) => {
     const whole = wholeRequests(world, pseudonymKey);
@@ -62,19 +67,26 @@ export async function importPerformance(world: CommandWorld, file: string, json:
     for (const [requestId, own] of byRequest) {
       const found = await loanOf(world, log, requestId, own, whole);
       if (found.kind === 'loan') loans.push(found.loan);
-      else faults.push(...own.map(({ line }) => ({ line, text: found.text })));
+      else faults.push(...own.map(({ line }) => ({ line, column: 1, text: found.text })));
       done += 1;
-      if (!json && terminal.interactive) progress.show(done, byRequest.size, '');
+      if (!quiet && terminal.interactive) progress.show(done, byRequest.size, '');
     }
-    if (!json) progress.end();
+    if (!quiet) progress.end();
   });
-  faults.sort((left, right) => left.line - right.line);
-  for (const { line, text } of faults) terminal.say(rules.badLine(file, line, text));
-  const report = reportPerformance(loans);
-  if (json) terminal.write(JSON.stringify({ ...report, bad: faults }));
-  else if (loans.length === 0) terminal.say(performance.noLoan);
+  faults.sort((left, right) => left.line - right.line || left.column - right.column);
+  for (const { line, column, text } of faults) terminal.say(performance.badCell(file, line, column, text));
+  return { report: reportPerformance(loans), loans: loans.length, bad: faults };
+}
+
+/** Resolves to the exit code: 65 when a line is bad; the others are reported all the same. */
+export async function importPerformance(world: CommandWorld, file: string, json: boolean): Promise<number> {
+  const { terminal, format } = world;
+  const { performance } = format.texts;
+  const { report, loans, bad } = await readBook(world, file, json);
+  if (json) terminal.write(JSON.stringify({ ...report, bad }));
+  else if (loans === 0) terminal.say(performance.noLoan);
   else {
-    const { vintages, segments, gaps, total } = report;
+    const { vintages, segments, gaps, total, economics } = report;
     const named = (rows: readonly PerformanceRow[], nameOf: (key: string) => string) =>
       rows.map((row) => rowText(row, nameOf(row.key), format));
     const parts = [
@@ -93,11 +105,24 @@ export async function importPerformance(world: CommandWorld, file: string, json:
         named(segments, (key) => segmentText(key, format)),
         right,
       ),
+      tableText(
+        [performance.segment, ...performance.estimates],
+        [economics.book, ...economics.segments].map((row) => estimatesText(row, format)),
+        [1, 2, 3, 4, 5],
+      ),
       performance.about,
     ];
     terminal.write(parts.join('\n\n'));
   }
-  return faults.length === 0 ? 0 : 65;
+  return bad.length === 0 ? 0 : 65;
+}
+
+function estimatesText(row: BookRow, format: Format): string[] {
+  const shown = ({ mean, low, high }: Estimate) =>
+    `${format.number(100 * mean, 2)} (${format.number(100 * low, 2)} … ${format.number(100 * high, 2)}) %`;
+  const { separationMonthly, lossGivenSeparation, earlySettlementMonthly, neverStartedShare } = row;
+  const estimates = [separationMonthly, lossGivenSeparation, earlySettlementMonthly, neverStartedShare];
+  return [segmentText(row.key, format), format.number(row.loans), ...estimates.map(shown)];
 }
 
 const right = [1, 2, 3, 4, 5, 6, 7];

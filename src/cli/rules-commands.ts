@@ -24,7 +24,7 @@ import type { CommandWorld } from './world.ts';
 type Add = (parent: Command, usage: string, description: string, example: string) => Command;
 
 /** The folder that is named, else the desk's. */
-function folderOf(named: string | undefined): string {
+export function folderOf(named: string | undefined): string {
   return named ?? process.env.LANCE_RULES_DIR ?? defaultRulesDir;
 }
 

@@ -263,6 +263,9 @@ const pricing = section({
   }).describe(
     'How sure the configured acceptance is: standard deviations of what our own wins may make of it. 0: nothing is learnt.',
   ),
+  bookCautionDeviations: realNumber('factor', 0, 5).describe(
+    "Standard deviations that `lance economics propose` adds to what it estimates from the lender's own loans, so that what is not known widens the margin. 0: none.",
+  ),
   winCurve: section({
     priorWeight: realNumber('factor', 0, 1_000_000).describe(
       'Results that the prior counts for in the most general segment.',
@@ -279,7 +282,7 @@ const pricing = section({
       rivals: realNumber('factor', 0.1, 1_000).describe('How many lenders quote.'),
     }).describe('What is believed of rivals before the first result.'),
   }),
-} satisfies Shape<PricingSettings>);
+} satisfies Shape<Required<PricingSettings>>);
 
 const flows = section({
   cutoffDay: wholeNumber('count', 1, 31).describe(

@@ -10,6 +10,7 @@ import type { ChoiceInput } from '../pricing/mask.ts';
 import { epochDayOf } from '../pricing/schedule.ts';
 import { lossMultiplier, lossShare } from '../pricing/value.ts';
 import { type BadLine, parseCsv } from '../rules/csv.ts';
+import { type BookEconomics, bookEconomics, type Lesson, lessonOf } from './book-economics.ts';
 
 /** `not-started`: no instalment ever came. `default`: it ended with money outstanding. Both count as ended from then on. */
 const statuses = ['current', 'late', 'default', 'not-started', 'settled'] as const;
@@ -17,36 +18,55 @@ type LoanStatus = (typeof statuses)[number];
 
 /** `YYYY-MM`. */
 type Month = string;
-export type Observation = { line: number; requestId: RequestId; month: Month; status: LoanStatus };
+export type Observation = {
+  line: number;
+  requestId: RequestId;
+  month: Month;
+  status: LoanStatus;
+  /** What had come back by then of a loan that ended; null: not told. */
+  recoveredCents: number | null;
+};
+
+/** `column`: which cell of the line, from 1 on. */
+export type BadCell = BadLine & { column: number };
+
+const reaisShape = /^\d{1,12}(?:[.,]\d{1,2})?$/;
 
 const monthShape = /^\d{4}-(?:0[1-9]|1[0-2])$/;
 
-/** Rows of request id, month and status, with or without a heading. */
-export function readPerformance(text: string): { observations: Observation[]; bad: BadLine[] } {
+/** Rows of request id, month, status and, where a loan ended, reais recovered by then; with or without a heading. */
+export function readPerformance(text: string): { observations: Observation[]; bad: BadCell[] } {
   const { rows, bad } = parseCsv(text);
-  const faults: BadLine[] = [...bad];
+  const faults: BadCell[] = bad.map((fault) => ({ ...fault, column: 1 }));
   const observations: Observation[] = [];
   const seen = new Map<string, number>();
   for (const [index, { line, cells }] of rows.entries()) {
-    const [requestId = '', month = '', given = ''] = cells;
+    const [requestId = '', month = '', given = '', recovered = ''] = cells;
     if (index === 0 && !/\d/.test(cells.join(''))) continue;
     const status = statuses.find((known) => known === given.toLowerCase());
     const before = seen.get(`${requestId}/${month}`);
-    if (cells.length !== 3) faults.push({ line, text: `${cells.length} cells; write request id, month and status` });
-    else if (!/^\d{1,25}$/.test(requestId))
-      faults.push({ line, text: 'the first cell is no request id; write its digits' });
-    else if (!monthShape.test(month)) faults.push({ line, text: 'the second cell is no month; write it like 2026-11' });
-    else if (status === undefined)
-      faults.push({ line, text: `the third cell is no status; write one of ${statuses.join(', ')}` });
-    else if (before !== undefined)
-      faults.push({ line, text: `this request and month stand on line ${before} already` });
+    const fault = (column: number, text: string) => faults.push({ line, column, text });
+    if (cells.length !== 3 && cells.length !== 4)
+      fault(
+        Math.min(cells.length, 5),
+        `${cells.length} cells; write request id, month, status and, after an end, the reais recovered`,
+      );
+    else if (!/^\d{1,25}$/.test(requestId)) fault(1, 'the first cell is no request id; write its digits');
+    else if (!monthShape.test(month)) fault(2, 'the second cell is no month; write it like 2026-11');
+    else if (status === undefined) fault(3, `the third cell is no status; write one of ${statuses.join(', ')}`);
+    else if (recovered !== '' && !reaisShape.test(recovered))
+      fault(4, 'the fourth cell is no amount; write the reais recovered by then, like 1234.56');
+    else if (recovered !== '' && status !== 'default' && status !== 'not-started')
+      fault(4, 'only a loan that ended recovers; leave the fourth cell empty, or write default or not-started');
+    else if (before !== undefined) fault(1, `this request and month stand on line ${before} already`);
     else {
       seen.set(`${requestId}/${month}`, line);
-      observations.push({ line, requestId, month, status });
+      const recoveredCents = recovered === '' ? null : Math.round(Number(recovered.replace(',', '.')) * 100);
+      observations.push({ line, requestId, month, status, recoveredCents });
     }
   }
   if (rows.length === 0 && faults.length === 0)
-    faults.push({ line: 1, text: 'the file is empty; write request id, month and status, a line each' });
+    faults.push({ line: 1, column: 1, text: 'the file is empty; write request id, month and status, a line each' });
   return { observations, bad: faults };
 }
 
@@ -74,6 +94,13 @@ export type LoanOutcome = {
   ended: boolean;
   expectedLossCents: number;
   actualLossCents: number;
+  end: 'default' | 'not-started' | 'settled' | null;
+  /** Between due days that it lived through, and between the two in which it ended or was settled. */
+  wholeMonths: number;
+  endMonths: number;
+  /** When it ended, and what had come back of that by the last month known; null: not told. */
+  outstandingCents: number;
+  recoveredCents: number | null;
 };
 
 function lastDayOf(month: Month): number {
@@ -87,7 +114,7 @@ function lastDayOf(month: Month): number {
 /**
  * Until the last month observed, or the month in which it was settled or ended. The same model as the value of the loan, without discounting:
  * at each due day the link may have ended since the one before, and what was outstanding is lost but for what is recovered. What really was
- * lost is what was outstanding when it ended, at the same share: a status says when, not how much came back.
+ * lost is what was outstanding when it ended, less what came back; where that is not told, at the share that was expected.
  */
 export function outcomeOf({ decidedAt, offer, asked, observations }: Loan): LoanOutcome {
   const releaseDay = dayOf(decidedAt);
@@ -112,12 +139,26 @@ export function outcomeOf({ decidedAt, offer, asked, observations }: Loan): Loan
   }
   const ended = end !== undefined && end.status !== 'settled';
   const paid = end?.status === 'not-started' ? 0 : Math.max(0, due - 1);
+  const monthsAt = (index: number) =>
+    (12 * (index < 0 ? 0 : (rows[Math.min(index, rows.length - 1)]?.dueDay ?? 0))) / 365;
+  const whole = end === undefined ? due : Math.max(0, due - 1);
+  const outstandingCents = ended ? outstanding(paid) : 0;
+  // A later month says what had come back by then; the status of an ended loan is no news.
+  const recoveredCents = ended
+    ? (ordered.findLast((one) => one.recoveredCents !== null)?.recoveredCents ?? null)
+    : null;
+  const lostCents = recoveredCents === null ? outstandingCents * share : Math.max(0, outstandingCents - recoveredCents);
   return {
     due,
     expectedEnded: 1 - before,
     ended,
     expectedLossCents,
-    actualLossCents: ended ? outstanding(paid) * share : 0,
+    actualLossCents: lostCents,
+    end: end === undefined ? null : (end.status as LoanOutcome['end']),
+    wholeMonths: monthsAt(whole - 1),
+    endMonths: end === undefined ? 0 : monthsAt(whole) - monthsAt(whole - 1),
+    outstandingCents,
+    recoveredCents,
   };
 }
 
@@ -136,7 +177,23 @@ export type PerformanceReport = {
   vintages: readonly PerformanceRow[];
   segments: readonly PerformanceRow[];
   gaps: readonly PerformanceRow[];
+  economics: BookEconomics;
 };
+
+/** The segment that says most of a loan, when it knows every fact of it and the newest decision names the same facts. */
+function segmentsOf(loans: readonly Loan[]): (loan: Loan) => string | null {
+  const factsOf = (key: string) => key.replaceAll(/=[^|]*/g, '');
+  const special = (loan: Loan) => loan.segmentKeys.at(-1) ?? 'all';
+  const newest = loans.reduce<Loan | null>(
+    (last, loan) => (last === null || loan.decidedAt > last.decidedAt ? loan : last),
+    null,
+  );
+  const facts = newest === null ? '' : factsOf(special(newest));
+  return (loan) => {
+    const key = special(loan);
+    return key.includes('|') && !/=\?(?:\||$)/.test(key) && factsOf(key) === facts ? key : null;
+  };
+}
 
 /** Upper bounds of the gap to the next bid, in hundredths of a percent. */
 const gapBounds = [0, 5, 15, 50] as const;
@@ -163,8 +220,14 @@ export function reportPerformance(loans: readonly Loan[]): PerformanceReport {
     return { key, loans: 0, releasedCents: 0, ...nothing };
   };
   const total = empty('all');
+  const segmentOf = segmentsOf(loans);
+  const lessons: Lesson[] = [];
   for (const loan of loans) {
     const outcome = outcomeOf(loan);
+    const { economics, pledgedCents } = loan.asked;
+    const { separationMonthly, neverStartedShare, lossGivenSeparation, earlySettlementMonthly = 0 } = economics;
+    const believed = { separationMonthly, neverStartedShare, lossGivenSeparation, earlySettlementMonthly };
+    lessons.push(lessonOf(outcome, segmentOf(loan), pledgedCents, believed));
     const add = (row: PerformanceRow) => {
       row.loans += 1;
       row.releasedCents += loan.offer.amountCents;
@@ -190,6 +253,7 @@ export function reportPerformance(loans: readonly Loan[]): PerformanceReport {
     vintages: closed(rows.vintages),
     segments: closed(rows.segments),
     gaps: closed(rows.gaps).sort((left, right) => gapOrder.indexOf(left.key) - gapOrder.indexOf(right.key)),
+    economics: bookEconomics(lessons),
   };
 }
 

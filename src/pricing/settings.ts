@@ -31,6 +31,11 @@ export type PricingSettings = {
   /** Where margin or limits bind, the amount may fall to this share of what was asked, 0 … 1. */
   minAmountShare: number;
   acceptancePrior: AcceptancePrior;
+  /**
+   * Standard deviations that `lance economics propose` adds to what it estimates, so that what is not known widens the margin;
+   * absent: 0.
+   */
+  bookCautionDeviations?: number;
   winCurve: WinCurveSettings;
 };
 

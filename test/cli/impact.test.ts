@@ -190,3 +190,39 @@ test('what became of loans is set against what was expected; every bad line is t
   assert.match(text.stderr, /made no bid on this request/);
   assert.match(text.stdout, /gap to the next bid/);
 });
+
+test('rules are proposed from the book, outside of the rules, and nothing is written while a line is bad', async () => {
+  const won = states.filter(({ state }) => ['won', 'contemplated', 'proposed'].includes(state));
+  const csv = join(played.directory, 'book.csv');
+  const to = join(played.directory, 'proposal');
+  const month = `${new Date().getUTCFullYear() + 1}-12`;
+  const lines = won.map(({ requestId }, index) => `${requestId},${month},${index === 0 ? 'default,100' : 'current,'}`);
+  const propose = (target: string) =>
+    lance(played.environment, 'economics', 'propose', csv, '--to', target, '--json', '--lang', 'en');
+  writeFileSync(csv, [...lines, '77,2026-99,late'].join('\n'));
+  const bad = await propose(to);
+  assert.equal(bad.code, 65);
+  assert.match(bad.stderr, new RegExp(`line ${lines.length + 1}, column 2: the second cell is no month`));
+  assert.match(bad.stderr, /Nothing was written/);
+  assert.ok(!existsSync(to));
+  writeFileSync(csv, lines.join('\n'));
+  const inside = await propose(join(rules, 'own'));
+  assert.equal(inside.code, 65);
+  assert.match(inside.stderr, /which the desk follows/);
+  const good = await propose(to);
+  assert.equal(good.code, 0, good.stderr);
+  const { files, rules: count } = JSON.parse(good.stdout) as { files: string[]; rules: number };
+  assert.ok(count > 0 && files.length === 2 && files.every((path) => existsSync(path)));
+  const candidate = join(played.directory, 'with-book');
+  cpSync(defaultRulesDir, candidate, { recursive: true });
+  cpSync(to, candidate, { recursive: true });
+  const check = await lance(played.environment, 'rules', 'check', candidate, '--json');
+  const { kind, failures } = JSON.parse(check.stdout) as { kind: string; failures: { file: string }[] };
+  assert.notEqual(kind, 'refused');
+  assert.ok(
+    failures.every(({ file: path }) => path !== 'economics-book.test.json'),
+    check.stdout,
+  );
+  const text = await lance(played.environment, 'economics', 'propose', csv, '--to', to);
+  assert.match(text.stdout, /A mesa não as segue/);
+});

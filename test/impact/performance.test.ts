@@ -115,6 +115,29 @@ test('a loan that ends loses what was outstanding; what comes after its end is n
   assert.equal(outcomeOf(loanWith([['2026-12', 'current']])).expectedLossCents, 0);
 });
 
+test('what came back is taken off the loss, as the last month tells it, and teaches the loss of loans without a guarantee', () => {
+  const { balances } = plainly(3);
+  const observations = readPerformance(
+    '1,2027-03,default,10\n1,2027-09,default,100.50\n1,2027-12,default',
+  ).observations;
+  const loan = loanWith([['2027-03', 'default']], { observations });
+  const outcome = outcomeOf(loan);
+  assert.ok(Math.abs(outcome.actualLossCents - (balances[2]! - 10_050)) < 5);
+  assert.equal(outcome.recoveredCents, 10_050);
+  const { economics } = reportPerformance([loan]);
+  assert.deepEqual(
+    [economics.book.separationMonthly.events, economics.segments.map(({ key }) => key)],
+    [1, ['all|a=1']],
+  );
+  const { dueDays } = asked.tables.terms('2026-11-20', offer.installments);
+  const months = (12 * (dueDays[1]! + (dueDays[2]! - dueDays[1]!) / 2)) / 365;
+  assert.ok(Math.abs(economics.book.separationMonthly.exposure - months) < 1e-9);
+  assert.equal(economics.book.lossGivenSeparation.events, asked.pledgedCents === 0 ? 1 : 0);
+  const plain = reportPerformance([{ ...loan, asked: { ...asked, pledgedCents: 0 } }]).economics.book
+    .lossGivenSeparation;
+  assert.ok(plain.events === 1 && plain.mean > asked.economics.lossGivenSeparation);
+});
+
 test('an instalment that falls due on the last day of a month is due in that month, whichever day that is', () => {
   const payrollCalendar = { ...config.pricing.payrollCalendar, dueDayOfMonth: 31, businessDays: 'ignored' as const };
   const tables = createRateTables({ ...config.pricing, payrollCalendar }, 8);
@@ -179,18 +202,32 @@ test('the gap to the next bid is positive where we were cheaper; nobody else has
 
 test('every bad line is told', () => {
   const { observations, bad } = readPerformance(
-    'id;mes;situacao\n12;2026-11;current\nx;2026-11;late\n13;2026-13;late\n14;2026-11;gone\n12;2026-11;late\n15;2026-12\n16;2026-12;Default\n17;2026-12;late;x\n',
+    'id;mes;situacao\n12;2026-11;current\nx;2026-11;late\n13;2026-13;late\n14;2026-11;gone\n12;2026-11;late\n15;2026-12\n16;2026-12;Default\n17;2026-12;late;5\n18;2026-12;default;12,5\n19;2026-12;default;much\n20;2026-12;default;1;2\n',
   );
   assert.deepEqual(
     observations.map(({ requestId, status }) => [requestId, status]),
     [
       ['12', 'current'],
       ['16', 'default'],
+      ['18', 'default'],
     ],
   );
   assert.deepEqual(
-    bad.map(({ line }) => line),
-    [3, 4, 5, 6, 7, 9],
+    bad.map(({ line, column }) => [line, column]),
+    [
+      [3, 1],
+      [4, 2],
+      [5, 3],
+      [6, 1],
+      [7, 2],
+      [9, 4],
+      [11, 4],
+      [12, 5],
+    ],
+  );
+  assert.deepEqual(
+    observations.map(({ recoveredCents }) => recoveredCents),
+    [null, null, 1_250],
   );
   const remedies = [
     /no request id; write its digits/,
@@ -198,7 +235,9 @@ test('every bad line is told', () => {
     /one of current, late/,
     /on line 2/,
     /2 cells/,
-    /4 cells/,
+    /only a loan that ended/,
+    /fourth cell is no amount/,
+    /5 cells/,
   ];
   for (const [place, remedy] of remedies.entries()) assert.match(bad[place]!.text, remedy);
   assert.deepEqual(
