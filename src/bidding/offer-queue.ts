@@ -32,32 +32,52 @@ function compare(a: WaitingOffer, b: WaitingOffer): number {
   return a.requestId < b.requestId ? -1 : 1;
 }
 
-export function createOfferQueue(limit: number): OfferQueue {
-  const queue = new TinyQueue<WaitingOffer>([], compare);
-  /** In order of arrival. What was removed stays in `queue` until it surfaces; this says which still count. */
-  const waiting = new Map<RequestId, WaitingOffer>();
+/**
+ * A heap of offers, some of which have left meanwhile: those go when they surface, or all at once when they are more than those
+ * that wait. So it never holds more than twice what waits and a few, and a push costs the logarithm of that.
+ */
+function createHeap(
+  order: (a: WaitingOffer, b: WaitingOffer) => number,
+  waiting: ReadonlyMap<RequestId, WaitingOffer>,
+) {
+  let heap = new TinyQueue<WaitingOffer>([], order);
+  return {
+    push: (offer: WaitingOffer): void => {
+      heap.push(offer);
+      if (heap.length > 2 * waiting.size + fewOffers) heap = new TinyQueue([...waiting.values()], order);
+    },
+    /** The first of those that still wait. */
+    pop: (): WaitingOffer | null => {
+      for (let top = heap.pop(); top !== undefined; top = heap.pop()) {
+        if (waiting.get(top.requestId) === top) return top;
+      }
+      return null;
+    },
+  };
+}
 
-  /** Only when full, which is rare: a plain scan is enough. */
-  function dropLeast(): WaitingOffer | null {
-    let least: WaitingOffer | null = null;
-    for (const offer of waiting.values()) if (least === null || compare(offer, least) > 0) least = offer;
-    if (least !== null) waiting.delete(least.requestId);
-    return least;
-  }
+const fewOffers = 64;
+
+export function createOfferQueue(limit: number): OfferQueue {
+  /** In order of arrival. */
+  const waiting = new Map<RequestId, WaitingOffer>();
+  const best = createHeap(compare, waiting);
+  const least = createHeap((a, b) => compare(b, a), waiting);
 
   return {
     push: (offer) => {
       waiting.set(offer.requestId, offer);
-      queue.push(offer);
-      return waiting.size > limit ? dropLeast() : null;
+      best.push(offer);
+      least.push(offer);
+      if (waiting.size <= limit) return null;
+      const dropped = least.pop();
+      if (dropped !== null) waiting.delete(dropped.requestId);
+      return dropped;
     },
     pop: () => {
-      for (let top = queue.pop(); top !== undefined; top = queue.pop()) {
-        if (waiting.get(top.requestId) !== top) continue;
-        waiting.delete(top.requestId);
-        return top;
-      }
-      return null;
+      const top = best.pop();
+      if (top !== null) waiting.delete(top.requestId);
+      return top;
     },
     has: (requestId) => waiting.has(requestId),
     remove: (requestId) => {

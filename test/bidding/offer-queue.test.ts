@@ -1,6 +1,8 @@
 /** Offers that wait: the most valuable goes first, and the queue stays bounded. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { createOfferQueue, type WaitingOffer } from '../../src/bidding/offer-queue.ts';
 import { at, offer, trace } from './parts.ts';
@@ -53,4 +55,37 @@ test('says how long the oldest has waited', () => {
   assert.equal(queue.oldestAt(), 10);
   queue.remove('a');
   assert.equal(queue.oldestAt(), 20);
+});
+
+/** Bytes in use once nothing is left to collect. */
+function bytesInUse(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
+}
+
+test('a queue that stays full keeps no more than it may hold, and a push does not look at all of it', () => {
+  const limit = 2_000;
+  const queue = createOfferQueue(limit);
+  // Values fall, so each new offer is dropped at once; then they rise, so each drops another; then all leave before they are sent.
+  const pushes = 40_000;
+  const body = (index: number) => `${index}`.padStart(2_000, '-');
+  const usedBefore = bytesInUse();
+  const startedAt = performance.now();
+  for (let index = 0; index < pushes; index += 1) {
+    queue.push({ ...waiting(`down${index}`, pushes - index), body: body(index) });
+  }
+  for (let index = 0; index < pushes; index += 1) {
+    queue.push({ ...waiting(`up${index}`, pushes + index), body: body(index) });
+  }
+  for (let index = 0; index < pushes; index += 1) {
+    queue.push({ ...waiting(`gone${index}`, index), body: body(index) });
+    queue.remove(`gone${index}`);
+  }
+  const tookMs = performance.now() - startedAt;
+  const heldBytes = bytesInUse() - usedBefore;
+  assert.equal(queue.size(), limit);
+  assert.ok(heldBytes < 25_000_000, `${heldBytes} bytes for ${limit} offers of 2 kB`);
+  assert.ok(tookMs < 3_000, `${tookMs} ms for ${3 * pushes} pushes`);
+  assert.equal(queue.pop()?.requestId, `up${pushes - 1}`);
 });
