@@ -1,4 +1,5 @@
 /** `lance withdrawals|contracts|lookups … results`: what the service answered, for people to read; the reading is recorded first. */
+import type { FlowSettings } from '../config/sections.ts';
 import type { FlowKind } from '../domain/flow-records.ts';
 import { Fault } from '../errors.ts';
 import { linkFactsIn, readResult } from '../origination/worker-reading.ts';
@@ -6,6 +7,7 @@ import { isJsonObject, type JsonValue } from '../wire/json.ts';
 import { decodeLinkList } from '../wire/links.ts';
 import { installmentsAnswer, proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
 import { linkText } from './bids-worker.ts';
+import { notFound } from './flows.ts';
 import type { Format } from './format.ts';
 import { labelledText, tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
@@ -18,31 +20,38 @@ export async function showResult(
 ): Promise<void> {
   const { terminal, format, clock } = world;
   const { flows: texts } = format.texts;
-  const vault = world.createVault(world.writing().pseudonymKey);
+  const { pseudonymKey, flows: settings } = world.writing();
+  const vault = world.createVault(pseudonymKey);
   await withReader(world, async ({ flows, appendBeside }) => {
     const state = (await flows.read([flowId])).get(flowId);
-    if (state?.flow !== flow) throw new Fault('not-found', texts.notFound(flowId));
+    if (state?.flow !== flow) throw await notFound(format, flows, flow, flowId);
     const result = await readResult({ append: appendBeside, vault, clock }, state, { what, by, reason });
     const known = Object.entries(state.results).flatMap(([name, kept]) => (kept?.sealedAnswer ? [name] : []));
     if (result === null) throw new Fault('not-found', texts.noResult(flowId, what, known));
     const { at, refused, answer } = result;
     if (json) terminal.write(JSON.stringify(result));
-    else terminal.write(`${texts.answeredAt(format.time(at), refused)}\n\n${resultText(format, what, answer, at)}`);
+    else {
+      const shown = resultText(format, answer, { what, at, situations: settings.situations });
+      terminal.write(`${texts.answeredAt(format.time(at), refused)}\n\n${shown}`);
+    }
   });
 }
 
+/** What was asked, when it was answered (epoch ms), and what the settings know of the service's numbers for states. */
+type Asked = { what: string; at: number; situations: FlowSettings['situations'] };
+
 /** An answer that does not read as one of its kind is shown as it came. */
-export function resultText(format: Format, what: string, answer: JsonValue, at: number): string {
-  return textOf(format, what, answer, at) ?? JSON.stringify(answer, null, 2);
+export function resultText(format: Format, answer: JsonValue, asked: Asked): string {
+  return textOf(format, answer, asked) ?? JSON.stringify(answer, null, 2);
 }
 
-function textOf(format: Format, what: string, answer: JsonValue, at: number): string | null {
+function textOf(format: Format, answer: JsonValue, { what, at, situations }: Asked): string | null {
   if (!isJsonObject(answer)) return null;
   switch (what) {
     case 'simulation':
       return simulationText(format, answer);
     case 'proposal':
-      return proposalText(format, answer);
+      return proposalText(format, answer, situations);
     case 'installments':
       return installmentsText(format, answer);
     case 'links':
@@ -81,17 +90,18 @@ function simulationText(format: Format, answer: JsonValue): string | null {
   );
 }
 
-function proposalText(format: Format, answer: JsonValue): string | null {
+function proposalText(format: Format, answer: JsonValue, situations: Asked['situations']): string | null {
   const decoded = proposalRecord.decode(answer);
   if (decoded.kind === 'refused') return null;
   const { value } = decoded;
   const { cents, percent, plain } = figures(format);
+  const state = situations.find(({ code }) => code === value.situation)?.state;
   const { proposal: labels, entriesHeader } = format.texts.flows.results;
   const said = labelledText(
     (
       [
         [labels.code, plain(value.proposalCode ?? value.code)],
-        [labels.situation, plain(value.situation)],
+        [labels.situation, state === undefined ? plain(value.situation) : `${value.situation} (${state})`],
         [labels.included, value.includedAt === null ? '' : format.time(value.includedAt)],
         [labels.note, plain(value.noteNumber)],
         [labels.financed, cents(value.financedCents)],

@@ -44,6 +44,7 @@ export const flowsEn: Texts['flows'] = {
     unclear: 'unclear; `show` says why',
     ignored: 'not possible where the flow stood',
   },
+  amendsAsItIs: '{} sends it once more',
   meant: (command) => `There is: ${command}`,
   said: (text) => text,
   refused: (problems) => `Refused:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,

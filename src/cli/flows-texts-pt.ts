@@ -45,6 +45,7 @@ export const flowsPt = {
     unclear: 'em dúvida; `show` diz por quê',
     ignored: 'não era possível na fase do fluxo',
   },
+  amendsAsItIs: '{} o envia mais uma vez',
   meant: (command: string) => `Há: ${command}`,
   said: refusalPt,
   refused: (problems: readonly (readonly [string, string])[]) =>

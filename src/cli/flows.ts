@@ -12,7 +12,7 @@ import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { flowMeant } from '../origination/orders.ts';
 import { type OpenSealed, shownRecord } from '../origination/shown-flows.ts';
-import { stepsOf } from '../origination/steps.ts';
+import { nextSteps, stepsOf } from '../origination/steps.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { parseJson } from '../wire/json.ts';
 import type { Format } from './format.ts';
@@ -131,8 +131,16 @@ export function flowText(format: Format, state: FlowState, open: OpenSealed): st
       labels.steps,
       joined(state.steps.map(({ step, by, at, outcome }) => `${format.minute(at)} ${step} (${by}): ${outcome}`)),
     ],
-    [labels.next, joined(view.nextSteps, ', ')],
+    [labels.next, joined(nextTexts(format, state), ', ')],
   ]);
+}
+
+/** The steps that are possible, and how one that was refused is sent as it is. */
+function nextTexts({ texts }: Format, state: FlowState): readonly string[] {
+  const isHalted = state.phase === 'refused' || state.phase === 'withheld';
+  return nextSteps(state).map((step) =>
+    step === 'amend' && isHalted ? `${step} (${texts.flows.amendsAsItIs})` : step,
+  );
 }
 
 function joined(lines: readonly string[], by = '\n'): string | null {
@@ -245,7 +253,12 @@ function stepText(format: Format, state: FlowState, { named, stepId }: StepTaken
 }
 
 /** Says where it is, where it can be told what was meant. */
-async function notFound({ texts }: Format, flows: DeskReader['flows'], flow: FlowKind, given: string): Promise<Fault> {
+export async function notFound(
+  { texts }: Format,
+  flows: DeskReader['flows'],
+  flow: FlowKind,
+  given: string,
+): Promise<Fault> {
   const meant = await flowMeant(flows, flow, given);
   const kind = meant === null || meant.flow === 'event' ? null : commandOf[meant.flow];
   const hint = meant === null || kind === null ? '' : ` ${texts.flows.meant(`lance ${kind} show ${meant.flowId}`)}`;

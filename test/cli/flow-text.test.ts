@@ -29,8 +29,21 @@ test('a contract is shown in reais, with its credit note and what of it differs 
   assert.match(portuguese, /^CCB: parcela +R\$ 450,00$/m);
 });
 
+test('a flow that was refused says how it is sent once more', () => {
+  const real = createFlowWorld(started('contract'));
+  for (const fate of ['taken', 'taken', 'taken', 'refused'] as const) {
+    real.plan(0);
+    real.act(0, fate);
+  }
+  assert.equal(real.state().phase, 'refused');
+  const next = /^May be done next +amend \(\{\} sends it once more\), cancel$/m;
+  assert.match(flowText(createFormat('en'), real.state(), null), next);
+  assert.match(flowText(createFormat('pt'), real.state(), null), /amend \(\{\} o envia mais uma vez\), cancel$/m);
+});
+
+const situations = [{ code: 3, state: 'finalized' }] as const;
 const shown = (what: string, answer: object) =>
-  resultText(createFormat('en'), what, JSON.parse(JSON.stringify(answer)), 0);
+  resultText(createFormat('en'), JSON.parse(JSON.stringify(answer)), { what, at: 0, situations });
 
 test('proposals, instalments and links read in words and reais; what does not read is shown as it came (lines 15, 16, 18)', () => {
   const proposal = shown('proposal', {
@@ -39,6 +52,7 @@ test('proposals, instalments and links read in words and reais; what does not re
   });
   for (const line of [
     /^Credit note +77$/m,
+    /^Situation .+ 3 \(finalized\)$/m,
     /^Financed +R\$ 1,019\.85$/m,
     /^Interest a month +1\.79 %$/m,
     /R\$ 12\.50 .+Loja/,

@@ -120,7 +120,8 @@ export function answerError(
   if (status === 413)
     return problem(reply, 'too-large', `A body has at most ${bodyLimitBytes} bytes: the setting api.bodyLimitBytes.`);
   if (status === 415) return problem(reply, 'unsupported', 'Send JSON, as application/json.');
-  if (status >= 400 && status < 500) return problem(reply, 'malformed', 'The request could not be read.');
+  if (status >= 400 && status < 500)
+    return problem(reply, 'malformed', 'The request could not be read: send one JSON object.');
   onFault(`an API request failed: ${error.name}`);
   return problem(reply, 'internal', 'It was written down; nothing was done by halves.');
 }
