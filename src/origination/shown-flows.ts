@@ -63,6 +63,8 @@ function whatWasWritten(record: FlowRecord, open: Vault['open']): Record<string,
     const errors = wordsIn(open, sealedPlaces.flowAnswer(flowId), record.sealedAnswer);
     return { result: { ...record.result, errors: errors.length > 0 ? errors : record.result.errors } };
   }
+  if (record.kind === 'margin-asked' && record.sealedAnswer !== undefined)
+    return { errors: wordsIn(open, sealedPlaces.flowAnswer(flowId), record.sealedAnswer) };
   if (record.kind === 'told')
     return { errors: wordsIn(open, sealedPlaces.callback(record.requestCode), record.sealed) };
   if (record.kind !== 'asked' && record.kind !== 'shown') return {};

@@ -8,6 +8,7 @@ import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { createAuthorisations, noting } from '../../src/bidding/authorisations.ts';
 import type { LinkQuery, QueryAnswer } from '../../src/bidding/ports.ts';
+import type { FlowRecord } from '../../src/domain/flow-records.ts';
 import type { CallbackRecord } from '../../src/domain/records.ts';
 import type { LinkDetail } from '../../src/domain/request.ts';
 import type { RequestState } from '../../src/domain/states.ts';
@@ -114,6 +115,8 @@ export async function startFlowHouse(
   const state = async (flowId: string) => (await store.flows.read([flowId])).get(flowId);
   return {
     ...{ world, won, details, sent, queries, alarms, clock, desk, front, append, state, flows: store.flows },
+    history: async (flowId: string) =>
+      (await store.log.readKey('flows', flowId)).map(({ record }) => record as FlowRecord),
     tell: (key: string, record: CallbackRecord) => append({ topic: 'callbacks', key, record }),
     reaches: (flowId: string, phase: string) => eventually(async () => (await state(flowId))?.phase === phase, 5_000),
   };

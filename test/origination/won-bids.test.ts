@@ -9,7 +9,7 @@ import { stepAsked } from '../../src/http/api/requests.ts';
 import { stepBodies } from '../../src/http/api/schemas.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import { noteIndex } from '../../src/origination/ledger.ts';
-import { shownErrors } from '../../src/origination/shown-flows.ts';
+import { shownErrors, shownRecord } from '../../src/origination/shown-flows.ts';
 import { linkKeyOf, workerKeyOf } from '../../src/wire/identity.ts';
 import { type JsonObject, parseJson } from '../../src/wire/json.ts';
 import { type Prepared, readOperationAnswer } from '../../src/wire/operations.ts';
@@ -144,7 +144,7 @@ test('the first query about a worker is not sent without the number of the autho
 });
 
 test('a refused link query says in the words of the service why, such as a registration that it does not know', async (context) => {
-  const { front, world, won, reaches, state } = await startFlowHouse(context);
+  const { front, world, won, reaches, state, history } = await startFlowHouse(context);
   const body =
     '{"CodigoRequisicao":"q","Conteudo":null,"Erros":[{"Codigo":"VINCULO_INEXISTENTE","Mensagem":"Trabalhador ou vínculo não encontrado"}]}';
   world.answerToQuery = () => ({ kind: 'refused', reason: 'unclassified', response: { status: 404, body } });
@@ -154,6 +154,10 @@ test('a refused link query says in the words of the service why, such as a regis
   const flow = (await state(`c-${requestId}`))!;
   assert.deepEqual(shownErrors(flow, plainVault.open), ['VINCULO_INEXISTENTE: Trabalhador ou vínculo não encontrado']);
   assert.deepEqual(shownErrors(flow, null), ['(sealed)']);
+  const [asked] = (await history(`c-${requestId}`)).filter(({ kind }) => kind === 'margin-asked');
+  const shown = shownRecord(asked!, plainVault.open);
+  assert.deepEqual(shown.errors, ['VINCULO_INEXISTENTE: Trabalhador ou vínculo não encontrado']);
+  assert.doesNotMatch(JSON.stringify(shownRecord(asked!, null)), /Trabalhador/);
   assert.deepEqual(flow.breaches, []);
 });
 
