@@ -20,7 +20,7 @@ import type { Policy } from './decide.ts';
 import { type Decided, decideBatch } from './decider.ts';
 import type { DeskStatus, DeskWorld } from './desk-world.ts';
 import { deadlineOf } from './evolve.ts';
-import { tellFold } from './fold-events.ts';
+import { createFoldTeller } from './fold-events.ts';
 import { createGate, type Gate } from './gate.ts';
 import { createIntake, type Intake } from './intake.ts';
 import { createLedger, type Fold, type Ledger } from './ledger.ts';
@@ -56,6 +56,7 @@ const decidedAtOnce = 32;
 
 export function createDesk(world: DeskWorld): Desk {
   const { log, views, clock, settings, observer } = world;
+  const tellFold = createFoldTeller(observer);
   let stopping = false;
   let sums: (Pick<DeskStatus, 'unknown' | 'exposure'> & { atMs: number }) | null = null;
   /** Requests being decided, or with an end on its way into the log. */
@@ -154,7 +155,7 @@ export function createDesk(world: DeskWorld): Desk {
       agenda.remove(requestId);
       sender.forget(requestId);
     }
-    if (live) tellFold(fold, clock.now(), observer);
+    if (live) tellFold(fold, clock.now());
   }
 
   /** Does what each state asks for. */

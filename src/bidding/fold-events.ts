@@ -1,22 +1,94 @@
-/** What a folded record means to those who watch: counted, alarmed, timed. */
-import type { EpochMs } from '../domain/glossary.ts';
+/** What a folded record means to those who watch: counted, alarmed, timed, and set against what was expected. */
+import { type EpochMs, noRivalCell } from '../domain/glossary.ts';
+import type { Trial } from '../domain/offer.ts';
+import type { RequestState } from '../domain/states.ts';
+import { surplusOf } from '../pricing/trial.ts';
 import type { Fold } from './ledger.ts';
-import type { DeskObserver } from './observer.ts';
+import type { DeskEvent, DeskObserver } from './observer.ts';
 import { alarmsOf } from './react.ts';
+import { createRivalWatch, isFollowing } from './rival-watch.ts';
 
-/** Once for each record, by the process that folded it. */
-export function tellFold({ row, before, record }: Fold, now: EpochMs, observer: DeskObserver): void {
-  if (record === null) return;
-  const { state } = row;
-  const { requestId } = state;
-  const code = record.kind === 'passed' ? record.code : null;
-  observer({ kind: 'folded', record: record.kind, requestId, from: before?.phase ?? null, to: state.phase, code });
-  if (state.lateClaims > (before?.lateClaims ?? 0)) observer({ kind: 'late-claim', requestId });
-  for (const alarm of alarmsOf(before, state)) observer({ kind: 'alarm', code: alarm, requestId });
-  if (record.kind === 'requested') observer({ kind: 'step', step: 'requested-read-back' });
-  if (record.kind === 'ended') observer({ kind: 'step', step: 'ended-folded' });
-  if (record.kind === 'claimed' && state.claim?.claimId === record.claimId) {
-    observer({ kind: 'duration', stage: 'decided-to-claimed', durationMs: now - record.trace.decidedAt });
-    observer({ kind: 'step', step: 'claim-read-back' });
+/** Results between two looks at whether rivals follow. */
+const lookEvery = 200;
+const alarmAgainMs = 86_400_000;
+
+type Surplus = { earnedHundredths: number; hindsightHundredths: number };
+
+/** What the mean of all policies would have earned, beside whoever knew the best rival; over the break-evens of late. */
+function surplusBeside({ breakEvens, rates }: Trial, rivalCell: number, offGrid: boolean): Surplus | null {
+  if (breakEvens.length === 0 || rates.length < breakEvens.length) return null;
+  const surplus = { earnedHundredths: 0, hindsightHundredths: 0 };
+  const last = rates.length - breakEvens.length;
+  for (const [index, breakEven] of breakEvens.entries()) {
+    surplus.earnedHundredths += surplusOf(rates[last + index]!, breakEven, rivalCell, offGrid) / breakEvens.length;
+    surplus.hindsightHundredths += Math.max(0, rivalCell - 1 - breakEven) / breakEvens.length;
   }
+  return surplus;
+}
+
+/** Null where our bid was not found for certain. */
+function settledOf(before: RequestState | null, { claim, auction }: RequestState): DeskEvent | null {
+  if (claim === null || auction === null || auction.position === null || auction.bestRivalCell === null) return null;
+  const { bestRivalCell, bestRivalOffGrid, position } = auction;
+  const { winProbability, expectedValueCents, rateHundredths } = claim.offer;
+  const trial = before?.trial ?? null;
+  const met = bestRivalCell < noRivalCell;
+  return {
+    kind: 'settled',
+    winProbability,
+    position,
+    gapHundredths: met ? bestRivalCell - rateHundredths : null,
+    expectedCents: expectedValueCents,
+    wonCents: position === 1 && winProbability > 0 ? expectedValueCents / winProbability : 0,
+    surplus: trial !== null && met ? surplusBeside(trial, bestRivalCell, bestRivalOffGrid) : null,
+  };
+}
+
+/** Tells of each record once, in the process that folded it. */
+export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: EpochMs) => void {
+  const rivals = createRivalWatch();
+  let noted = 0;
+  let alarmedAt = Number.NEGATIVE_INFINITY;
+  const watchRivals = ({ claim, auction, decidedAt }: RequestState, now: EpochMs) => {
+    if (claim === null || auction === null || auction.position === null || auction.bestRivalCell === null) return;
+    if (auction.bestRivalCell >= noRivalCell) return;
+    rivals.note({
+      decidedAt: decidedAt ?? claim.at,
+      publishedAt: auction.endedAt ?? now,
+      ownHundredths: claim.offer.rateHundredths,
+      rivalHundredths: auction.bestRivalCell,
+    });
+    noted += 1;
+    if (noted % lookEvery !== 0) return;
+    const following = rivals.following();
+    if (following === null) return;
+    observer({ kind: 'rivals', following });
+    if (!isFollowing(following) || now - alarmedAt < alarmAgainMs) return;
+    alarmedAt = now;
+    const [slope, low, high] = [following.slope, following.low, following.high].map((share) => share.toFixed(2));
+    const text = `the best rival moves by ${slope} (${low} to ${high}) of what our published bids move`;
+    observer({ kind: 'alarm', code: 'rivals-follow', requestId: null, text });
+  };
+  return ({ row, before, record }, now) => {
+    if (record === null) return;
+    const { state } = row;
+    const { requestId } = state;
+    const code = record.kind === 'passed' ? record.code : null;
+    observer({ kind: 'folded', record: record.kind, requestId, from: before?.phase ?? null, to: state.phase, code });
+    if (state.lateClaims > (before?.lateClaims ?? 0)) observer({ kind: 'late-claim', requestId });
+    for (const alarm of alarmsOf(before, state)) observer({ kind: 'alarm', code: alarm, requestId });
+    if (record.kind === 'requested') observer({ kind: 'step', step: 'requested-read-back' });
+    if (record.kind === 'ended') {
+      observer({ kind: 'step', step: 'ended-folded' });
+      const settled = before === null || before.auction === null ? settledOf(before, state) : null;
+      if (settled !== null) {
+        observer(settled);
+        watchRivals(state, now);
+      }
+    }
+    if (record.kind === 'claimed' && state.claim?.claimId === record.claimId) {
+      observer({ kind: 'duration', stage: 'decided-to-claimed', durationMs: now - record.trace.decidedAt });
+      observer({ kind: 'step', step: 'claim-read-back' });
+    }
+  };
 }

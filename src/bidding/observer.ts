@@ -3,6 +3,7 @@ import type { RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord, Topic } from '../domain/records.ts';
 import type { Phase } from '../domain/states.ts';
 import type { AlarmCode } from './react.ts';
+import type { Following } from './rival-watch.ts';
 import type { TimeDoubt } from './time-watch.ts';
 
 type Stage =
@@ -48,6 +49,20 @@ export type DeskEvent =
   | { kind: 'log-refused'; topic: Topic; message: string }
   /** How much each candidate policy counts in the curve just made: ways to read a histogram, and dimensions of segments. */
   | { kind: 'weights'; readings: readonly Weight[]; segments: readonly Weight[] }
+  /**
+   * The auction of a bid of ours has ended, as its decision had expected or not. `wonCents`: what a won bid was expected to bring
+   * once won. `surplus`: what the price would have earned, and whoever knew the best rival; null without a rival.
+   */
+  | {
+      kind: 'settled';
+      winProbability: number;
+      position: number;
+      gapHundredths: number | null;
+      expectedCents: number;
+      wonCents: number;
+      surplus: { earnedHundredths: number; hindsightHundredths: number } | null;
+    }
+  | { kind: 'rivals'; following: Following }
   | { kind: 'fault'; code: string; message: string };
 
 export type DeskObserver = (event: DeskEvent) => void;

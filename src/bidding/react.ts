@@ -44,6 +44,7 @@ export const alarmCodes = [
   'winner-unknown',
   'clock-step',
   'clock-skew',
+  'rivals-follow',
 ] as const;
 export type AlarmCode = (typeof alarmCodes)[number];
 

@@ -63,7 +63,9 @@ function inverseOf(matrix: readonly (readonly number[])[]): number[][] | null {
 function regress(columns: readonly Row[], targets: readonly number[]): Following | null {
   const { length } = targets;
   const rows = columns.map((row) => [1, ...row]);
-  const means = rows[0]!.map((_value, place) => (place === 0 ? 0 : rows.reduce((sum, row) => sum + row[place]!, 0) / length));
+  const means = rows[0]!.map((_value, place) =>
+    place === 0 ? 0 : rows.reduce((sum, row) => sum + row[place]!, 0) / length,
+  );
   const centred = rows.map((row) => row.map((value, place) => value - means[place]!));
   const width = means.length;
   const products = Array.from({ length: width }, () => new Array<number>(width).fill(0));

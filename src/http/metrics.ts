@@ -119,6 +119,22 @@ function makeCounters(registry: Registry) {
     alarms: counter('alarms', 'Alarms raised, by code.', ['code']),
     steps: counter('steps', 'Durable steps taken, by step.', ['step']),
     logRefusals: counter('log_refusals', 'Appends that the log refused, by topic.', ['topic']),
+    settled: counter('auctions_settled', 'Auctions that we bid in and that ended, by how likely winning was.', [
+      'chance',
+    ]),
+    won: counter('auctions_won', 'Those of them that we won.', ['chance']),
+    winsExpected: counter('wins_expected', 'Wins that the decisions had expected of them.', ['chance']),
+    winsVariance: counter('wins_expected_variance', 'Variance of the wins expected, were the decisions right.', [
+      'chance',
+    ]),
+    profitExpected: counter('profit_expected_reais', 'Profit that the bids settled were expected to bring.', []),
+    profitWon: counter('profit_won_reais', 'Profit that the bids won were expected to bring once won.', []),
+    surplus: counter(
+      'surplus_percent',
+      'Percentage points a month that the price would have earned, over break-evens.',
+      [],
+    ),
+    hindsight: counter('surplus_hindsight_percent', 'The same for whoever had known the best rival.', []),
     faults: counter('faults', 'Operational faults, by code.', ['code']),
   };
 }
@@ -131,6 +147,18 @@ function makeDurations(registry: Registry) {
       help: 'Time that a request takes from one stage to another.',
       labelNames: ['stage'],
       buckets: latencyBuckets,
+      registers,
+    }),
+    positions: new Histogram({
+      name: 'lance_bid_position',
+      help: 'Rank of our bid among the published ones.',
+      buckets: [1, 2, 3, 5, 10],
+      registers,
+    }),
+    gaps: new Histogram({
+      name: 'lance_next_bid_gap_percent',
+      help: 'Rate of the best rival less ours, percentage points a month.',
+      buckets: [-1, -0.5, -0.2, -0.1, -0.05, -0.01, 0, 0.01, 0.05, 0.1, 0.2, 0.5, 1],
       registers,
     }),
     appends: new Histogram({
@@ -169,6 +197,11 @@ function makeGauges(registry: Registry) {
       'segment_weight',
       'How much segments along these dimensions count, 0 to 1, in the curve made last.',
       ['dimensions'],
+    ),
+    rivalsFollow: gauge(
+      'rivals_follow_share',
+      'How far the best rival moves with what we published, with the bounds that hold it with 99 %.',
+      ['bound'],
     ),
     paused: gauge('paused', '1 while an operator has paused bidding.', []),
     timeDoubted: gauge('time_doubted', '1 while the time of day is not believed and bidding is closed for it.', []),
@@ -234,11 +267,46 @@ function tallyOf(find: (label: string) => { inc: (count: number) => void }) {
   };
 }
 
+/** Fifths of how likely winning was: few series, and enough to see where the price is wrong. */
+const chanceBands = ['0-20', '20-40', '40-60', '60-80', '80-100'] as const;
+
+function chanceBand(winProbability: number): string {
+  return chanceBands[Math.min(chanceBands.length - 1, Math.max(0, Math.floor(winProbability * chanceBands.length)))]!;
+}
+
+function settledObserver(counters: Counters, durations: Durations) {
+  const seriesOfChance = seriesOf((chance) => ({
+    settled: counters.settled.labels({ chance }),
+    won: counters.won.labels({ chance }),
+    expected: counters.winsExpected.labels({ chance }),
+    variance: counters.winsVariance.labels({ chance }),
+  }));
+  // From 0 on: what a series begins with is no increase.
+  for (const chance of chanceBands) for (const series of Object.values(seriesOfChance(chance))) series.inc(0);
+  return (event: Extract<DeskEvent, { kind: 'settled' }>): undefined => {
+    const { winProbability, position, gapHundredths, expectedCents, wonCents, surplus } = event;
+    const series = seriesOfChance(chanceBand(winProbability));
+    series.settled.inc();
+    if (position === 1) series.won.inc();
+    series.expected.inc(winProbability);
+    series.variance.inc(winProbability * (1 - winProbability));
+    // A counter never falls: a bid made at an expected loss, by a fixed rate, counts as nothing.
+    counters.profitExpected.inc(Math.max(0, expectedCents) / 100);
+    counters.profitWon.inc(Math.max(0, wonCents) / 100);
+    durations.positions.observe(position);
+    if (gapHundredths !== null) durations.gaps.observe(gapHundredths / 100);
+    if (surplus === null) return;
+    counters.surplus.inc(Math.max(0, surplus.earnedHundredths) / 100);
+    counters.hindsight.inc(surplus.hindsightHundredths / 100);
+  };
+}
+
 function deskObserver(
   counters: Counters,
   durations: Durations,
   gauges: Gauges,
 ): { observe: (event: DeskEvent) => void; countFault: (code: string) => void; tell: () => void } {
+  const settled = settledObserver(counters, durations);
   const passCode = limitedLabel();
   const attemptOutcome = limitedLabel();
   const faultCode = limitedLabel();
@@ -276,6 +344,14 @@ function deskObserver(
         for (const { name, weight } of event.segments)
           gauges.segmentWeight.set({ dimensions: dimensions(name) }, weight);
         return undefined;
+      case 'settled':
+        return settled(event);
+      case 'rivals': {
+        const { low, slope, high } = event.following;
+        for (const [bound, share] of Object.entries({ low, mean: slope, high }))
+          gauges.rivalsFollow.set({ bound }, share);
+        return undefined;
+      }
       case 'fault':
         return countFault(event.code);
       default:

@@ -29,6 +29,18 @@ function fill(metrics: Metrics): void {
   metrics.observeDesk({ kind: 'attempt', outcome: 'accepted' });
   metrics.observeDesk({ kind: 'late-claim', requestId: '1' });
   metrics.countAlarm('operation-unclear');
+  const settled = { kind: 'settled', winProbability: 0.25, position: 2, gapHundredths: -3 } as const;
+  const surplus = { earnedHundredths: 10, hindsightHundredths: 16 };
+  metrics.observeDesk({ ...settled, expectedCents: 500, wonCents: 0, surplus });
+  metrics.observeDesk({
+    ...settled,
+    position: 1,
+    gapHundredths: null,
+    expectedCents: 500,
+    wonCents: 2_000,
+    surplus: null,
+  });
+  metrics.observeDesk({ kind: 'rivals', following: { slope: 0.5, low: 0.3, high: 0.7, auctions: 400 } });
   metrics.observeAppend(3);
   metrics.setGauges({
     queueDepth: 2,
@@ -76,6 +88,17 @@ test('what happened is counted, in base units', async () => {
     'lance_rule_set_refused 1',
     'lance_time_doubted 1',
     'lance_paused 1',
+    'lance_auctions_settled_total{chance="20-40"} 2',
+    'lance_auctions_won_total{chance="20-40"} 1',
+    'lance_wins_expected_total{chance="20-40"} 0.5',
+    'lance_wins_expected_variance_total{chance="20-40"} 0.375',
+    'lance_profit_expected_reais_total 10',
+    'lance_profit_won_reais_total 20',
+    'lance_surplus_percent_total 0.1',
+    'lance_surplus_hindsight_percent_total 0.16',
+    'lance_bid_position_bucket{le="1"} 1',
+    'lance_next_bid_gap_percent_sum -0.03',
+    'lance_rivals_follow_share{bound="low"} 0.3',
   ]) {
     assert.ok(text.includes(`${line}\n`), `missing: ${line}`);
   }

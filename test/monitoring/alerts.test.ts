@@ -36,6 +36,13 @@ const healthy: Series = {
   'lance_webhook_problems_total{job="lance",instance="a",problem="log-refused"}': '3x40',
   'lance_http_refusals_total{job="lance",instance="a",problem="bodies-full"}': '3x40',
   'lance_dead_letters_total{job="lance",instance="a"}': '0x40',
+  'lance_auctions_settled_total{job="lance",instance="a",chance="20-40"}': '0+10x40',
+  'lance_auctions_won_total{job="lance",instance="a",chance="20-40"}': '0+3x40',
+  'lance_wins_expected_total{job="lance",instance="a",chance="20-40"}': '0+3x40',
+  'lance_wins_expected_variance_total{job="lance",instance="a",chance="20-40"}': '0+2.1x40',
+  'lance_profit_expected_reais_total{job="lance",instance="a"}': '0+50x40',
+  'lance_profit_won_reais_total{job="lance",instance="a"}': '0+50x40',
+  'lance_rivals_follow_share{job="lance",instance="a",bound="low"}': '-0.05x70',
 };
 
 /** Healthy to ten minutes after `minutes`. */
@@ -101,6 +108,42 @@ const cases: readonly { what: string; change: Series; fires: readonly string[]; 
     what: 'no room for a body',
     change: like('lance_http_refusals_total', '3x27 9x15'),
     fires: ['LanceWebhooksRefused'],
+  },
+  {
+    what: 'too few wins',
+    change: like('lance_auctions_won_total', '0+2x400'),
+    fires: ['LanceWinRateOutOfBand', 'LanceCalibrationDrift'],
+    at: 390,
+  },
+  {
+    what: 'wins of one chance too many, of another too few',
+    change: {
+      ...like('lance_auctions_won_total', '0+4x400'),
+      'lance_auctions_settled_total{job="lance",instance="a",chance="40-60"}': '0+10x400',
+      'lance_auctions_won_total{job="lance",instance="a",chance="40-60"}': '0+4x400',
+      'lance_wins_expected_total{job="lance",instance="a",chance="40-60"}': '0+5x400',
+      'lance_wins_expected_variance_total{job="lance",instance="a",chance="40-60"}': '0+2.5x400',
+    },
+    fires: ['LanceCalibrationDrift'],
+    at: 390,
+  },
+  {
+    what: 'wins as chance has them',
+    change: like('lance_auctions_won_total', '0+3x100 310+3x300'),
+    fires: [],
+    at: 390,
+  },
+  {
+    what: 'wins that bring little',
+    change: like('lance_profit_won_reais_total', '0+30x400'),
+    fires: ['LanceProfitShort'],
+    at: 390,
+  },
+  {
+    what: 'rivals that follow',
+    change: like('lance_rivals_follow_share', '0.3x70'),
+    fires: ['LanceRivalsFollow'],
+    at: 60,
   },
   { what: 'a dead letter', change: like('lance_dead_letters_total', '0x25 1x15'), fires: ['LanceDeadLetters'] },
 ];

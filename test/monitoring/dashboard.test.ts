@@ -15,9 +15,9 @@ const file = (path: string) => fileURLToPath(new URL(`../../${path}`, import.met
 const requests = 60;
 const answerLimitMs = 20_000;
 
-type Panel = { title: string; targets: { expr: string }[] };
+type Panel = { title: string; targets?: { expr: string }[] };
 const dashboard = JSON.parse(readFileSync(file('config/grafana/dashboards/desk.json'), 'utf8')) as { panels: Panel[] };
-const queries = dashboard.panels.flatMap(({ title, targets }) =>
+const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => ({ title, expr: expr.replaceAll('$__rate_interval', '1m') })),
 );
 
@@ -76,6 +76,9 @@ describeWithProgram('a Prometheus beside a desk', 'prometheus', 'Debian: prometh
       () => undefined,
     );
     await prometheus.start();
+    // What is counted before the first look is no increase.
+    const limit = performance.now() + answerLimitMs;
+    while ((await valuesOf('up{job="lance"} == 1')).length === 0 && performance.now() < limit) await sleep(200);
     played.sandbox.connect(daemon.url);
     await played.sandbox.run(requests);
   });
@@ -98,6 +101,12 @@ describeWithProgram('a Prometheus beside a desk', 'prometheus', 'Debian: prometh
     }
     assert.deepEqual(silent, []);
     assert.deepEqual(await valuesOf('sum(lance_requests_received_total)'), [String(requests)]);
+    const [won] = await valuesOf('sum(lance_auctions_won_total) - sum(lance_phases_total{phase="won"})');
+    assert.equal(won, '0', 'the wins of the row Price are the phases of the desk');
+    const [settled] = await valuesOf('sum(lance_auctions_settled_total) > sum(lance_wins_expected_total)');
+    assert.ok(Number(settled) > 0);
+    const [share] = await valuesOf('sum(lance_surplus_percent_total) / sum(lance_surplus_hindsight_percent_total)');
+    assert.ok(Number(share) > 0 && Number(share) <= 1, share);
   });
 
   test('every alert can be evaluated, and asks for nothing that the desk does not tell', async () => {
@@ -110,7 +119,7 @@ describeWithProgram('a Prometheus beside a desk', 'prometheus', 'Debian: prometh
     const declared = await (await fetch(new URL('/metrics', daemon!.url))).text();
     for (const { query } of [...rules, ...queries.map(({ expr }) => ({ query: expr }))]) {
       for (const [metric] of query.matchAll(/\b(?:lance|nodejs|process)_\w+\b/g)) {
-        const base = metric.replace(/_bucket$/, '');
+        const base = metric.replace(/_(?:bucket|count)$/, '');
         assert.ok(told.has(metric) || declared.includes(`# TYPE ${base} `), `${metric} in ${query}`);
       }
     }
