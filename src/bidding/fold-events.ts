@@ -9,7 +9,7 @@ import { alarmsOf } from './react.ts';
 import { createRivalWatch, isFollowing } from './rival-watch.ts';
 
 /** Results between two looks at whether rivals follow. */
-const lookEvery = 200;
+const lookEvery = 500;
 const alarmAgainMs = 86_400_000;
 
 type Surplus = { earnedHundredths: number; hindsightHundredths: number };

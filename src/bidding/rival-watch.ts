@@ -10,7 +10,7 @@
 import type { EpochMs, RateHundredths } from '../domain/glossary.ts';
 
 /** An auction that we bid in, with a rival. Rates in hundredths of a percent a month. */
-export type Met = {
+type Met = {
   /** When we decided, and when its bids were published. */
   decidedAt: EpochMs;
   publishedAt: EpochMs;
