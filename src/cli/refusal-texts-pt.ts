@@ -151,6 +151,11 @@ const whole: readonly Sentence[] = [
     /^the bid of this request is (.*), not contemplated; once you have seen that it is, say so with (.*)$/,
     'o lance desta solicitação está em $1, não contemplado; quando vir que foi, diga com $2',
   ],
+  [
+    /^it is a note of this flow that was replaced; the note of this flow is (.*)$/,
+    'é uma CCB deste fluxo que já foi substituída; a CCB deste fluxo é $1',
+  ],
+  [/^it is a note of this flow that was replaced$/, 'é uma CCB deste fluxo que já foi substituída'],
   [/^it is the note of the flow (.*); the note of this flow is (.*)$/, 'é a CCB do fluxo $1; a CCB deste fluxo é $2'],
   [/^it is the note of the flow (.*)$/, 'é a CCB do fluxo $1'],
   [

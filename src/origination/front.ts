@@ -254,17 +254,19 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   }
 
   /**
-   * The fields of a signature are the partner's, and whatever they name is passed through: a note of another flow would have the
-   * service endorse that one in the name of this one.
+   * The fields of a signature are the partner's, and whatever they name is passed through: another note, of another flow or of
+   * this one before it was generated again, would have the service endorse that one in the name of the one that was checked.
    */
-  async function foreignNote({ flowId, note }: FlowState, content: JsonObject): Promise<FrontResult | null> {
+  async function otherNote({ flowId, note }: FlowState, content: JsonObject): Promise<FrontResult | null> {
     const named = scalarsIn(content, mayBeNote);
     const found = await flows.findByCode([...new Set(named.map(({ text }) => noteIndex(text)))]);
     for (const { path, text } of named) {
       const owner = found.get(noteIndex(text));
-      if (owner === undefined || owner === flowId) continue;
+      if (owner === undefined || (owner === flowId && text === note?.noteNumber)) continue;
+      const why =
+        owner === flowId ? 'it is a note of this flow that was replaced' : `it is the note of the flow ${owner}`;
       const own = note === null ? '' : `; the note of this flow is ${note.noteNumber}`;
-      return refusal('breach', 'note-of-this-flow', `content.${path}`, `it is the note of the flow ${owner}${own}`);
+      return refusal('breach', 'note-of-this-flow', `content.${path}`, why + own);
     }
     return null;
   }
@@ -343,8 +345,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       return refusal('not-allowed', 'flow-frozen', 'flowId', text);
     }
     if (asked.step === 'sign') {
-      const foreign = await foreignNote(state, asked.content as JsonObject);
-      if (foreign !== null) return foreign;
+      const other = await otherNote(state, asked.content as JsonObject);
+      if (other !== null) return other;
     }
     const record = stepRecord(state, asker, asked);
     if ('kind' in record && record.kind === 'refused') return record;

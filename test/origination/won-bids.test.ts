@@ -366,6 +366,48 @@ test("a signature that names another flow's note is refused, wherever it names i
   assert.equal(own.kind, 'taken', JSON.stringify(own));
 });
 
+test('a signature that names a note which was replaced is refused (second stranger of issue 16)', async (context) => {
+  const { world, front, sent, reaches, tell } = await notedFlow(context);
+  let asked = 0;
+  world.answerTo = ({ operation }) => {
+    asked += 1;
+    const body = `{"codigoRequisicao":"q-${asked}"}`;
+    const reading = readOperationAnswer(operation, 200, body);
+    assert(reading.kind === 'accepted');
+    return { ...reading, ...heard, response: { status: 200, body } };
+  };
+  const flowId = `c-${requestId}`;
+  const noted = async (noteNumber: string) => {
+    await reaches(flowId, 'awaiting-note');
+    const requestCode = `q-${asked}`;
+    const note = { ...sampleNote, noteNumber };
+    const event = { kind: 'credit-note', at: Date.now(), requestCode, of: 'contract', note } as const;
+    await tell(requestCode, { ...event, errors: [], sealed: '{}' });
+    await reaches(flowId, 'awaiting-signature');
+  };
+  await noted('1065125498');
+  const again = await front.ask(flowId, { by: 'ana', key: 'r' }, { step: 'regenerate', reason: 'valor errado' });
+  assert.equal(again.kind, 'taken', JSON.stringify(again));
+  await noted('4536717063');
+  const sign = (key: string, numeroContrato: string) =>
+    front.ask(flowId, { by: 'ana', key }, { step: 'sign', signedAt: Date.now(), content: { numeroContrato } });
+  const before = sent.length;
+  const refused = await sign('old', '1065125498');
+  assert(refused.kind === 'refused', JSON.stringify(refused));
+  assert.deepEqual(
+    refused.breaches.map(({ rule, field, problem }) => [rule, field, problem]),
+    [
+      [
+        'note-of-this-flow',
+        'content.numeroContrato',
+        'it is a note of this flow that was replaced; the note of this flow is 4536717063',
+      ],
+    ],
+  );
+  assert.equal(sent.length, before);
+  assert.equal((await sign('new', '4536717063')).kind, 'taken');
+});
+
 test('a simulation by a balance alone leaves the CPF out, and is none of the worker', async (context) => {
   const { front, sent, world } = await startFlowHouse(context);
   world.answerTo = ({ operation }) => {
