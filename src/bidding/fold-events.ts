@@ -57,6 +57,7 @@ export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: Epoc
       publishedAt: auction.endedAt ?? now,
       ownHundredths: claim.offer.rateHundredths,
       rivalHundredths: auction.bestRivalCell,
+      won: auction.position === 1,
     });
     noted += 1;
     if (noted % lookEvery !== 0) return;

@@ -1,5 +1,5 @@
 /**
- * Whether rivals answer our own bids: does the best rival rate move with the rate of ours that was published last? All rates of a
+ * Whether rivals answer our own bids: does the best rival rate move with the rate of ours that won last? All rates of a
  * market rise and fall together, and our bids follow that. So what is known at the time of a bid is taken out of both first: the
  * rate that we bid ourselves then, and the best rivals published of late. What is left of our published rate differs by what each
  * loan costs us, which no rival knows.
@@ -16,6 +16,8 @@ type Met = {
   publishedAt: EpochMs;
   ownHundredths: RateHundredths;
   rivalHundredths: RateHundredths;
+  /** Whether our bid was the best: those are what a rival sees first, and what it has to beat. */
+  won: boolean;
 };
 
 /** `slope`: hundredths by which the best rival moves for one of ours; `low` … `high` holds it with 99 %. */
@@ -118,14 +120,16 @@ export function createRivalWatch(): RivalWatch {
       const rows: Row[] = [];
       const targets: number[] = [];
       let next = 0;
+      let winning: RateHundredths | null = null;
       let level = 0;
       for (const { decidedAt, ownHundredths, rivalHundredths } of decided) {
         for (; next < published.length && published[next]!.publishedAt <= decidedAt; next += 1) {
           level += published[next]!.rivalHundredths;
+          if (published[next]!.won) winning = published[next]!.ownHundredths;
           if (next >= levelAuctions) level -= published[next - levelAuctions]!.rivalHundredths;
         }
-        if (next < levelAuctions) continue;
-        rows.push([level / levelAuctions, ownHundredths, published[next - 1]!.ownHundredths]);
+        if (next < levelAuctions || winning === null) continue;
+        rows.push([level / levelAuctions, ownHundredths, winning]);
         targets.push(rivalHundredths);
       }
       return targets.length < leastAuctions - levelAuctions ? null : regress(rows, targets);

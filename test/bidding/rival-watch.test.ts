@@ -28,8 +28,14 @@ function play({ count, follows, drift }: Market, seed: number) {
       const answers = chance() < follows;
       const rival = Math.round(answers ? published - 0.5 - 5 * chance() : level + 20 * normal(chance));
       const decidedAt = first * 1_000;
-      watch.note({ decidedAt, publishedAt: decidedAt + 900, ownHundredths: own, rivalHundredths: rival });
-      last = own;
+      watch.note({
+        decidedAt,
+        publishedAt: decidedAt + 900,
+        ownHundredths: own,
+        rivalHundredths: rival,
+        won: own < rival,
+      });
+      if (own < rival) last = own;
       sum += rival;
     }
     published = last;
@@ -65,7 +71,13 @@ test('too few auctions, or bids that are all the same, say nothing', () => {
   assert.equal(play({ count: 200, follows: 0.5, drift: still }, 1), null);
   const watch = createRivalWatch();
   for (let index = 0; index < 500; index += 1) {
-    watch.note({ decidedAt: index, publishedAt: index, ownHundredths: 200, rivalHundredths: 210 + (index % 7) });
+    watch.note({
+      decidedAt: index,
+      publishedAt: index,
+      ownHundredths: 200,
+      rivalHundredths: 210 + (index % 7),
+      won: true,
+    });
   }
   assert.equal(watch.following(), null);
 });
