@@ -10,6 +10,7 @@ import { type Candidate, type Prepared, prepare, priceCandidate } from './candid
 import {
   amountAt,
   breakEvenOf,
+  type Found,
   fillRates,
   holdAtEach,
   type Place,
@@ -198,25 +199,39 @@ function chooseJointly(input: ChoiceInput): Choice {
     const facts = requestFacts(input);
     for (const installments of terms) places.push(placeOf(input, mask, installments, facts));
   }
-  const refused = new Set<string>();
-  const nameOf = ({ prepared }: Place, cell: number) => `${prepared.installments}/${cell}`;
-  const isOut = (place: Place, cell: number) => refused.size > 0 && refused.has(nameOf(place, cell));
-  while (places.length > 0) {
+  if (places.length > 0) {
     // Longest first.
     const [most, fewest] = [places[0]!.prepared.installments, places.at(-1)!.prepared.installments];
     const envelope = input.tables.envelope(input.releaseDay, fewest, most, input.economics);
-    const found = searchJointly(places, envelope, isOut);
-    if (found === null) break;
-    const { place, cell, amountCents } = found;
-    const breakEven = breakEvenOf(place, amountCents, cell);
-    const candidate = priceNear(place, cell, amountCents, breakEven);
-    if (candidate.forbidden === null && candidate.stack.expectedProfit > 0) {
-      return offerOf(candidate, place.prepared.installments, input, breakEven!);
+    const found = searchJointly(places, envelope, null);
+    const chosen = found === null ? null : (exactly(found) ?? exactlyBest(places, envelope));
+    if (chosen !== null) {
+      return offerOf(chosen.candidate, chosen.installments, input, chosen.breakEven);
     }
-    refused.add(nameOf(place, cell));
   }
   if (asked.kind === 'none') return asked;
   return whyNone(asked, scan(input, asked, prepare(input, input.requestedInstallments)));
+}
+
+type Exact = { candidate: Candidate; installments: number; breakEven: number };
+
+/** Null where the exact arithmetic refuses what the tables found. */
+function exactly({ place, cell, amountCents }: Found): Exact | null {
+  const breakEven = breakEvenOf(place, amountCents, cell);
+  const candidate = priceNear(place, cell, amountCents, breakEven);
+  if (candidate.forbidden !== null || breakEven === null || !(candidate.stack.expectedProfit > 0)) return null;
+  return { candidate, installments: place.prepared.installments, breakEven };
+}
+
+/** The best that holds exactly: rare, so everything that is better than what was found before is priced on the way. */
+function exactlyBest(places: readonly Place[], envelope: Float64Array): Exact | null {
+  let best: Exact | null = null;
+  searchJointly(places, envelope, (found) => {
+    const exact = exactly(found);
+    if (exact !== null) best = exact;
+    return exact !== null;
+  });
+  return best;
 }
 
 /** Prices exactly. Where the rounding of the instalment makes the CET too high, so many cents more as the same instalment carries. */

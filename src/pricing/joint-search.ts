@@ -330,16 +330,24 @@ const stepsEach = rateStride / rateStep;
 const stepBounds = new Float64Array(stepsEach);
 
 /**
+ * Rates looked at in one search at most: some 70 are with the terms as shipped, 1,000 with all of them. More are only where a
+ * loan of cents makes every bound useless; the best so far is taken then, for other requests wait.
+ */
+const mostRates = 20_000;
+
+/**
  * The best over all places, which are one request at some terms and have one mask; null where nothing earns. `envelope` is that
- * of their tables. `isOut` names rates that the exact pricing refused.
+ * of their tables. `holds` says of what beats all before it whether it may be taken; null: it may. No more than `mostRefused`
+ * are asked for in vain.
  */
 export function searchJointly(
   places: readonly Place[],
   envelope: Float64Array,
-  isOut: (place: Place, cell: number) => boolean,
+  holds: ((found: Found) => boolean) | null,
 ): Found | null {
   let found: Found | null = null;
   let least = 0;
+  let [looks, refused] = [0, 0];
   const any = mostLiked(places);
   const { lowRate, highRate } = any.mask;
   setBounds(any, envelope, stridesFrom, 0, { count: strideCount, width: rateStride, least }, strideBounds);
@@ -361,15 +369,25 @@ export function searchJointly(
         const low = lowest + step * rateStep;
         const to = Math.min(highRate, low + rateStep - 1);
         for (let cell = Math.max(lowRate, low); cell <= to; cell += 1) {
+          looks += 1;
+          if (looks > mostRates || refused === mostRefused) return found;
           const expected = bestAt(place, cell, least);
-          if (expected <= least || isOut(place, cell)) continue;
+          if (expected <= least) continue;
+          const better = { place, cell, amountCents: foundAmount, expected };
+          if (holds !== null && !holds(better)) {
+            refused += 1;
+            continue;
+          }
           least = expected;
-          found = { place, cell, amountCents: foundAmount, expected };
+          found = better;
         }
       }
     }
   }
 }
+
+/** Each costs an exact pricing. */
+const mostRefused = 500;
 
 function mostLiked(places: readonly Place[]): Place {
   let most = places[0]!;

@@ -7,7 +7,7 @@ import type { BidOutcome } from '../domain/offer.ts';
 import { withoutAccents } from './accents.ts';
 import { fieldOf } from './casing.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
-import { readId, shownId } from './plain-ids.ts';
+import { readId, shownId, withoutBareCpf } from './plain-ids.ts';
 import { reportsError } from './service-errors.ts';
 
 const outcomeNames = [
@@ -157,7 +157,7 @@ const harmlessContent: typeof harmlessKeys = {
 const longestHarmless = 1_000;
 
 function isUuid(value: JsonValue): boolean {
-  return typeof value === 'string' && uuid.test(value);
+  return typeof value === 'string' && uuid.test(value) && withoutBareCpf(value) === value;
 }
 
 function isHarmlessObject(object: JsonObject, table: OutcomeTable, keys: typeof harmlessKeys): boolean {

@@ -516,3 +516,26 @@ test('of the tables, those in use are kept and no more than the limit', () => {
   assert.notEqual(few.terms(day, 1), made[0]);
   assert.deepEqual(few.terms(day, 1), made[0]);
 });
+
+test('no request and no limits make a choice take long, however small the loan', () => {
+  const own = createRateTables(shipped.pricing, 4_096);
+  const free = { ...shipped.economics, contractCostCents: 0, bidCostCents: 0 };
+  const cases: [requestedAmountCents: number, limits: Partial<Limits>, pledgedCents: number][] = [
+    [1, { maxTermChange: 96, minSpreadHundredths: 48 }, 0],
+    [1, { maxTermChange: 96 }, 0],
+    [2, { maxTermChange: 12 }, 0],
+    [219, { maxTermChange: 12, maxCetAnnualHundredths: 3_823, minProfitCents: 4, minSpreadHundredths: 31 }, 109],
+    [860, { maxTermChange: 96, maxCetAnnualHundredths: 2_964 }, 0],
+    [3_000, { maxTermChange: 96, maxCetAnnualHundredths: 2_964 }, 0],
+    [10_000, { maxTermChange: 96 }, 0],
+  ];
+  const asked = { ...request, tables: own, economics: free, availableMarginCents: 10_000_000 };
+  // Tables are made once a day and term; here it is the choice that counts.
+  chooseOffer({ ...asked, limits: { ...noLimits, maxTermChange: 96 } });
+  for (const [requestedAmountCents, limits, pledgedCents] of cases) {
+    const startedAt = performance.now();
+    chooseOffer({ ...asked, requestedAmountCents, pledgedCents, limits: { ...noLimits, ...limits } });
+    const tookMs = performance.now() - startedAt;
+    assert.ok(tookMs < 400, `${requestedAmountCents} cents under ${JSON.stringify(limits)}: ${tookMs} ms`);
+  }
+});

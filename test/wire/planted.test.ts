@@ -136,6 +136,7 @@ test('an answer to a bid is stored readable only when every part of it is known 
     { ...plain, Conteudo: { ...content, titular: 'Zulmira Plantada' } },
     { ...plain, Conteudo: { ...content, CodigoLanceLeilao: '91582575436' } },
     { ...plain, CodigoRequisicao: 'Zulmira Plantada' },
+    { ...plain, CodigoRequisicao: '1d2c0000-0000-4000-8000-091582575436' },
     { ...plain, Origem: '/Zulmira/Plantada' },
     { ...plain, Erros: [{ Mensagem: 'Zulmira Plantada' }] },
     { ...plain, HasError: 'Zulmira Plantada' },

@@ -29,6 +29,11 @@ export function damageIn(path: string, cause: unknown): Fault | null {
   );
 }
 
+/** For what the library does not notice: an index whose keys contradict each other. */
+export function damagedIndex(text: string): Error {
+  return Object.assign(new Error(text), { errcode: sqliteCorrupt });
+}
+
 /** Tells `onDamage` of every statement that finds the file damaged, whatever its caller makes of the fault. */
 export function watchDamage(database: DatabaseSync, path: string, onDamage: (fault: Fault) => void): DatabaseSync {
   const prepare = database.prepare.bind(database);

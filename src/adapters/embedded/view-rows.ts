@@ -4,6 +4,7 @@ import type { LedgerQuery, LedgerRow, Reservation, RowsAt } from '../../bidding/
 import type { EpochMs, RequestId } from '../../domain/glossary.ts';
 import type { Histogram } from '../../domain/histogram.ts';
 import type { Usage } from '../../domain/offer.ts';
+import { damagedIndex } from './damage.ts';
 import { createSumsWriter } from './view-sums.ts';
 
 /** All that changed in the views since the last flush, a row once, as parallel lists; stored in one transaction. */
@@ -112,7 +113,7 @@ type JoinedRow = { state: string | null; open: number | null; status: Exclude<Re
 export type ViewReader = {
   applied: (partition: number) => number;
   row: (requestId: RequestId) => { state: string | null; open: boolean; reservation: Reservation };
-  /** Of every row and of every promise, in no order; some twice. */
+  /** Of every row and of every promise, in no order; some twice. Throws where keys are missing or out of order. */
   ids: () => Iterable<RequestId>;
   openRows: (partition: number) => RowsAt<LedgerRow>;
   query: (query: LedgerQuery) => LedgerRow[];
@@ -134,9 +135,15 @@ export function createViewReader(database: DatabaseSync): ViewReader {
   const applied = prepare('SELECT next FROM applied WHERE partition = ?');
   const ledger = prepare('SELECT state, open FROM ledger WHERE request_id = ?');
   const reservation = prepare('SELECT status FROM exposure WHERE request_id = ?');
-  const ids = ['ledger', 'exposure'].map((table) =>
-    prepare(`SELECT request_id FROM ${table} WHERE request_id > ? ORDER BY request_id LIMIT ${idsAtOnce}`),
-  );
+  const ids = [
+    // Counted by something else than the keys; rows of the ledger are long.
+    { table: 'ledger', counted: 'INDEXED BY ledger_cursor' },
+    { table: 'exposure', counted: 'NOT INDEXED' },
+  ].map(({ table, counted }) => ({
+    table,
+    page: prepare(`SELECT request_id FROM ${table} WHERE request_id > ? ORDER BY request_id LIMIT ${idsAtOnce}`),
+    count: prepare(`SELECT count(*) AS n FROM ${table} ${counted}`),
+  }));
   const joined = 'SELECT l.state, e.status FROM ledger l LEFT JOIN exposure e USING (request_id)';
   const open = prepare(`${joined} WHERE l.open = 1 AND l.request_id > ? ORDER BY l.request_id LIMIT 500`);
   const latest = prepare(`${joined} WHERE l.cursor < ? ORDER BY l.cursor DESC LIMIT ?`);
@@ -175,13 +182,24 @@ export function createViewReader(database: DatabaseSync): ViewReader {
       return { state: stored?.state ?? null, open: stored?.open === 1, reservation: reserved?.status ?? 'none' };
     },
     ids: function* () {
-      for (const page of ids) {
-        for (let after = ''; ; ) {
-          const found = page.all(after) as { request_id: string }[];
-          for (const { request_id } of found) yield request_id;
+      for (const { table, page, count } of ids) {
+        let last = '';
+        let read = 0;
+        for (;;) {
+          const found = page.all(last) as { request_id: string }[];
+          for (const { request_id } of found) {
+            // The file orders by UTF-8, which differs for rare characters alone.
+            if (request_id <= last && Buffer.compare(Buffer.from(request_id), Buffer.from(last)) <= 0) {
+              throw damagedIndex(`the keys of the table ${table} are out of order`);
+            }
+            yield request_id;
+            last = request_id;
+          }
+          read += found.length;
           if (found.length < idsAtOnce) break;
-          after = found.at(-1)!.request_id;
         }
+        const { n } = count.get() as { n: number };
+        if (read !== n) throw damagedIndex(`the table ${table} has ${n} rows, and ${read} keys`);
       }
     },
     openRows: (partition) => {

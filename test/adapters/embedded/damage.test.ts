@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readFileSync,
   rmSync,
   statSync,
   truncateSync,
@@ -16,8 +17,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
+import { damageIn } from '../../../src/adapters/embedded/damage.ts';
+import { openReadOnly, openWritable } from '../../../src/adapters/embedded/database.ts';
 import { quickCheck } from '../../../src/adapters/embedded/quick-check.ts';
 import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
+import { createViewReader } from '../../../src/adapters/embedded/view-rows.ts';
 import { Fault } from '../../../src/errors.ts';
 import { auctionEntry, stateOf } from '../../conformance/samples.ts';
 
@@ -157,4 +161,42 @@ test('a file that is cut off, replaced, of a later version or beside a foreign l
     }
     assert.equal((await endOf(directory)).code, code, name);
   }
+});
+
+test('a key that is damaged, anywhere in the file, hides no stored request from the start (third stranger of issue 15)', () => {
+  const count = 10_500;
+  const path = join(places, 'keys.sqlite');
+  const database = openWritable(path);
+  const row = database.prepare('INSERT INTO ledger (request_id, phase, open, cursor, state) VALUES (?, ?, 0, ?, ?)');
+  const ids = Array.from({ length: count }, (_, index) => `${1_000_000 + index}`);
+  database.exec('BEGIN');
+  for (const id of ids) row.run(id, 'passed', id, '{}');
+  database.exec('COMMIT; PRAGMA wal_checkpoint(TRUNCATE)');
+  database.close();
+  const bytes = readFileSync(path);
+  // The key that a reading by pages stops at, and one in the middle of a page.
+  const seen = [ids[9_999]!, ids[5_000]!].flatMap((id) => {
+    const outcomes: string[] = [];
+    for (let at = bytes.indexOf(id); at >= 0; at = bytes.indexOf(id, at + 1)) {
+      const copy = join(places, `keys-${id}-${at}.sqlite`);
+      const damaged = Buffer.from(bytes);
+      damaged[at] = '9'.charCodeAt(0);
+      writeFileSync(copy, damaged);
+      const reader = openReadOnly(copy);
+      try {
+        const found = new Set(createViewReader(reader).ids());
+        outcomes.push(ids.every((known) => found.has(known)) ? 'all' : 'hidden');
+      } catch (fault) {
+        outcomes.push(damageIn(copy, fault)?.code ?? 'unknown');
+      } finally {
+        reader.close();
+      }
+    }
+    return outcomes;
+  });
+  assert.ok(seen.includes('store-damaged'), seen.join());
+  assert.ok(
+    seen.every((outcome) => outcome === 'all' || outcome === 'store-damaged'),
+    seen.join(),
+  );
 });
