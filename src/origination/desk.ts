@@ -144,7 +144,8 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     const waiting: FlowState[] = [];
     for (const state of states) {
       const { flowId } = state;
-      if (busy.has(flowId)) continue;
+      // Folded further meanwhile: whoever folded it looks at what it has become.
+      if (busy.has(flowId) || ledger.get(flowId) !== state) continue;
       if (!owns(flowId) || !world.isOpen()) {
         agenda.set(flowId, now + settings.pollMs);
         continue;

@@ -50,6 +50,7 @@ export async function startFlowHouse(
     answerTo: (_prepared: Prepared, _maxAttempts: number): OperationResult<AnswerOf<OperationName>> =>
       ({ kind: 'not-sent', reason: 'unreachable', retryAt: null }) as const,
     answerToQuery: (): QueryAnswer => ({ kind: 'failed', reason: 'nobody asks here' }),
+    beforeMargins: async (): Promise<void> => {},
   };
   const views = {
     read: async (requestIds: readonly string[]) =>
@@ -63,13 +64,15 @@ export async function startFlowHouse(
       ),
   };
   const margins = {
-    read: async (linkKeys: readonly string[]) =>
-      new Map(
+    read: async (linkKeys: readonly string[]) => {
+      await world.beforeMargins();
+      return new Map(
         linkKeys.flatMap((linkKey) => {
           const detail = details.get(linkKey);
           return detail === undefined ? [] : [[linkKey, detail] as const];
         }),
-      ),
+      );
+    },
   };
   const vault = plainVault as never;
   const authorisations = createAuthorisations({ keyOf: (cpf) => workerKeyOf(vault, cpf), always: false });

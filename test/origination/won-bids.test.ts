@@ -229,6 +229,41 @@ const goodLink = {
   ...{ ...sampleLink, workerKey, eligible: true, terminationDate: null, availableMarginCents: 100_000 },
 };
 
+test('whoever looked at a flow before its operation was prepared does not prepare it again', async (context) => {
+  const { front, won, world, details, clock, reaches, history, append } = await startFlowHouse(context);
+  won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated(), proposed()));
+  const flowId = `c-${requestId}`;
+  const order = orderOf(requestId);
+  const { cpf, registration, employerIdType, employerId } = order.link!;
+  const linkKey = linkKeyOf(plainVault, cpf, registration, employerIdType, employerId);
+  world.answerToQuery = () => ({ kind: 'acknowledged', requestCode: 'q' });
+  await front.startContract({ by: 'ana', key: 'k1' }, order);
+  await reaches(flowId, 'preparing');
+  world.answerTo = ({ operation }) => {
+    const body = '{"codigoRequisicao":"q-7"}';
+    const reading = readOperationAnswer(operation, 200, body);
+    assert(reading.kind === 'accepted');
+    return { ...reading, ...heard, response: { status: 200, body } };
+  };
+  const held: (() => void)[] = [];
+  context.after(() => {
+    for (const go of held) go();
+  });
+  world.beforeMargins = () => new Promise((resolve) => void held.push(resolve));
+  await eventually(() => held.length === 1, 5_000);
+  const stray = { kind: 'told', flowId, at: Date.now(), requestCode: 'x', of: 'operation', note: null } as const;
+  await append({ topic: 'flows', key: flowId, record: { ...stray, errors: [], sealed: '{}' } });
+  await eventually(() => held.length === 2, 5_000);
+  details.set(linkKey, { ...goodLink, linkKey, receivedAt: clock.now(), availableMarginCents: 100_000_000 });
+  world.beforeMargins = async () => {};
+  const intents = async () => (await history(flowId)).filter(({ kind }) => kind === 'intended').length;
+  held[1]!();
+  await reaches(flowId, 'awaiting-note');
+  held[0]!();
+  await sleep(100);
+  assert.equal(await intents(), 1);
+});
+
 test('a contract is not begun on a link that its detail forbids, and the fact is named', async (context) => {
   const { front, won, details, clock, state } = await startFlowHouse(context);
   won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated(), proposed()));
