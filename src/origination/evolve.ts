@@ -391,7 +391,7 @@ function takeIntent(state: FlowState, record: FlowIntended): FlowState {
   const fits = operation === 'endorsement' ? state.phase === 'signed' : state.phase === 'preparing';
   const moved = fits ? move(state, 'intended') : null;
   if (moved === null) return stray(state);
-  const sign = operation === 'endorsement' ? state.steps.findLast(({ step }) => step === 'sign') : undefined;
+  const sign = operation === 'endorsement' ? signStep(state) : undefined;
   return {
     ...moved,
     begun: state.begun + 1,
@@ -413,6 +413,11 @@ function takeIntent(state: FlowState, record: FlowIntended): FlowState {
   };
 }
 
+/** The step that brought the signature: one that came when none was wanted any more brought nothing. */
+function signStep({ steps }: FlowState): FlowState['steps'][number] | undefined {
+  return steps.findLast(({ step, outcome }) => step === 'sign' && outcome !== 'ignored');
+}
+
 function heldBack(state: FlowState, operation: string, slot: string, breaches: FlowState['breaches']): FlowState {
   if (state.operation?.status === 'asked') {
     const withheld = { ...state, breaches, operation: { ...state.operation, status: 'withheld' as const } };
@@ -421,7 +426,7 @@ function heldBack(state: FlowState, operation: string, slot: string, breaches: F
   const fits = operation === 'endorsement' ? state.phase === 'signed' : state.phase === 'preparing';
   const moved = fits ? move(state, 'withheld') : null;
   if (moved === null) return stray(state);
-  const sign = operation === 'endorsement' ? state.steps.findLast(({ step }) => step === 'sign') : undefined;
+  const sign = operation === 'endorsement' ? signStep(state) : undefined;
   return markStep({ ...moved, breaches, begun: Number(slot.split('#')[1]) }, sign?.stepId ?? null, 'withheld');
 }
 
@@ -512,7 +517,7 @@ export function proposalIndex(code: string): string {
 function turn(state: FlowState): FlowState {
   const moved = move(state, 'turned');
   if (moved === null) return stray(state);
-  const sign = state.steps.findLast(({ step }) => step === 'sign');
+  const sign = signStep(state);
   const again = anew(moved);
   return sign?.outcome === 'pending' ? markStep(again, sign.stepId, 'withheld') : again;
 }

@@ -443,6 +443,35 @@ test('a signature that names a note which was replaced is refused (second strang
   assert.equal((await sign('new', '4536717063')).kind, 'taken');
 });
 
+test('of signatures asked for at the same moment the one that was sent is told as done, the others as ignored', async (context) => {
+  const { world, front, state, reaches, tell } = await notedFlow(context);
+  world.answerTo = ({ operation }) => {
+    const body = '{"codigoRequisicao":"q-7"}';
+    const reading = readOperationAnswer(operation, 200, body);
+    assert(reading.kind === 'accepted');
+    return { ...reading, ...heard, response: { status: 200, body } };
+  };
+  const flowId = `c-${requestId}`;
+  await reaches(flowId, 'awaiting-note');
+  const event = { kind: 'credit-note', at: Date.now(), requestCode: 'q-7', of: 'contract', note: sampleNote } as const;
+  await tell('q-7', { ...event, errors: [], sealed: '{}' });
+  await reaches(flowId, 'awaiting-signature');
+  const content = { numeroContrato: sampleNote.noteNumber };
+  const keys = ['par1', 'par2', 'par3'];
+  const results = await Promise.all(
+    keys.map((key) => front.ask(flowId, { by: 'ana', key }, { step: 'sign', signedAt: Date.now(), content })),
+  );
+  await reaches(flowId, 'endorsed');
+  const signs = (await state(flowId))!.steps.filter(({ step }) => step === 'sign');
+  assert.deepEqual(
+    signs.map(({ outcome }) => outcome),
+    ['done', 'ignored', 'ignored'],
+  );
+  for (const [index, key] of keys.entries()) {
+    assert.equal(results[index]!.kind === 'taken', key === signs[0]!.stepId, key);
+  }
+});
+
 test('a simulation by a balance alone leaves the CPF out, and is none of the worker', async (context) => {
   const { front, sent, world } = await startFlowHouse(context);
   world.answerTo = ({ operation }) => {
