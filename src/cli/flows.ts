@@ -243,6 +243,11 @@ function outcomeOf({ steps }: FlowState, stepId: string): FlowState['steps'][num
   return steps.find((step) => step.stepId === stepId)?.outcome ?? 'pending';
 }
 
+/** A script has to be able to tell. What is still pending has not failed. */
+function hasFailed(outcome: FlowState['steps'][number]['outcome']): boolean {
+  return outcome !== 'done' && outcome !== 'pending';
+}
+
 /** What became of the step, why where it did not succeed, and where the flow stands after it. */
 function stepText(format: Format, state: FlowState, { named, stepId }: StepTaken): string {
   const { flows: texts } = format.texts;
@@ -354,6 +359,7 @@ async function withFront(
       );
     }
     const { state, kind } = result;
+    if (result.step !== undefined && hasFailed(outcomeOf(state, result.step.stepId))) process.exitCode = 1;
     if (json) terminal.write(JSON.stringify(flowView(state, vault.open)));
     else if (result.step !== undefined) terminal.write(stepText(world.format, state, result.step));
     else terminal.write(texts[kind](state.flowId, phaseText(texts.phases, state.phase)));

@@ -28,6 +28,7 @@ const whole: readonly Sentence[] = [
     /^simulate for this worker before including a proposal$/,
     'simule para este trabalhador antes de incluir a proposta',
   ],
+  [/^send the three digits of the bank, such as 341$/, 'envie os três dígitos do banco, como 341'],
   [/^send 1 for savings or 2 for checking$/, 'envie 1 para poupança ou 2 para conta corrente'],
   [/^name the proposal$/, 'indique a proposta'],
   [/^name the proposal by its code$/, 'indique a proposta pelo código'],

@@ -171,6 +171,15 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.equal(tooMany.code, 65);
   assert.match(tooMany.stderr, /--count 501 is too many at once: ask for at most 500/);
 
+  const inclusion = ['withdrawals', 'step', flowId, 'inclusion', '--by', 'ana', '--file'];
+  const named = file('named.json', { period: 2, birthDate, account: { holderCpf: cpf, bankNumber: 'Itaú' } });
+  const withheld = await lance(environment, ...inclusion, named);
+  assert.match(withheld.stderr, /account\.bankNumber: send the three digits of the bank, such as 341/);
+  const unheardOf = file('unheard-of.json', { period: 99, birthDate, pix: { key: 'ana@example.com' } });
+  const rejected = await lance(environment, ...inclusion, unheardOf);
+  assert.match(rejected.stdout, /^w-\w+: inclusion: refused by the service/, rejected.stderr);
+  assert.equal(rejected.code, 1, 'a script has to be able to tell');
+
   await daemon.stop();
   const later = ['withdrawals', 'step', flowId, 'simulation', '--file', simulation, '--by', 'ana', '--key', 's2'];
   const stored = await lance(environment, ...later);

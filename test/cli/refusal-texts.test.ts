@@ -25,7 +25,12 @@ const others = [
 ];
 
 test('every refusal of a flow has its sentence in Portuguese', () => {
-  const sources = ['wire/checks/withdrawals.ts', 'wire/checks/worker-credit.ts', 'origination/front.ts'];
+  const sources = [
+    'wire/checks/breach.ts',
+    'wire/checks/withdrawals.ts',
+    'wire/checks/worker-credit.ts',
+    'origination/front.ts',
+  ];
   const texts = [...sources, 'origination/evolve.ts'].flatMap(sentencesIn);
   const ofSchemas = sentencesIn('http/api/schemas.ts').filter((text) => /^(?:send|is blank)/.test(text));
   const refusals = [...texts, ...ofSchemas.filter((text) => !/flow|operation|decimal digits$/.test(text))];

@@ -29,3 +29,9 @@ export function prepared<N extends OperationName>(
   if (breaches.length > 0) return { kind: 'withheld', breaches };
   return { kind: 'prepared', prepared: writeOperation(operation, operationId, request) };
 }
+
+/** Three digits (contract, Lookup tables). Its name, or a branch in its place, would have the service lend to nobody. */
+export function bankNumber(value: string | null | undefined): Check {
+  if (value === null || value === undefined || /^\d{3}$/.test(value)) return null;
+  return breach('bank-number', 'account.bankNumber', 'send the three digits of the bank, such as 341');
+}

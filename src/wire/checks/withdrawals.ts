@@ -13,7 +13,7 @@ import {
   type SplitsRequest,
 } from '../proposals.ts';
 import type { InclusionRequest, InstallmentsRequest, ProposalQueryRequest, SimulationRequest } from '../withdrawals.ts';
-import { breach, type Check, type Preparation, prepared } from './breach.ts';
+import { bankNumber, breach, type Check, type Preparation, prepared } from './breach.ts';
 
 /** `birthDate` null: nobody told us, so the service alone checks the month. */
 export type SimulationFacts = { birthDate: Day | null };
@@ -78,6 +78,7 @@ export function prepareInclusion(
       ? null
       : breach('simulated-first', 'cpf', 'simulate for this worker before including a proposal'),
     accountType(account?.accountType),
+    bankNumber(account?.bankNumber),
     notNegative('amountCents', request.amountCents),
     notNegative('rateHundredths', request.rateHundredths),
   ]);

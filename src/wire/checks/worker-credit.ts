@@ -10,7 +10,7 @@ import {
   type RateHundredths,
 } from '../../domain/glossary.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest, WorkerAccount } from '../worker-credit.ts';
-import { breach, type Check, type Preparation, prepared } from './breach.ts';
+import { bankNumber, breach, type Check, type Preparation, prepared } from './breach.ts';
 
 /** A margin counts for this long after the link was asked (contract, Limits: cache validity). */
 export const marginValidityMs = 24 * 3_600_000;
@@ -118,6 +118,7 @@ function accountWhole(account: WorkerAccount): Check[] {
     account.accountType === 1 || account.accountType === 2
       ? null
       : breach('account-type', 'account.accountType', 'send 1 for savings or 2 for checking'),
+    missing.includes('bankNumber') ? null : bankNumber(account.bankNumber),
   ];
 }
 

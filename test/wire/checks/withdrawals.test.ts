@@ -50,6 +50,9 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'inclusion account-type': () => [
     prepareInclusion('op', { ...inclusion, account: { holderCpf: cpf, accountType: 3 } }, included),
   ],
+  'inclusion bank-number': () => [
+    prepareInclusion('op', { ...inclusion, account: { holderCpf: cpf, bankNumber: 'Itaú' } }, included),
+  ],
   'inclusion period-given': () => [
     prepareInclusion('op', { ...inclusion, period: null }, included),
     prepareInclusion('op', { cpf, birthDay: '1990-05-01', pix: { key: 'a' } }, included),

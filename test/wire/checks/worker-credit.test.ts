@@ -63,6 +63,10 @@ const contractCases: Readonly<Record<string, readonly ContractCase[]>> = {
     { request: { account: { ...account, bankNumber: '' } } },
   ],
   'account-type': [{ request: { account: { ...account, accountType: 3 } } }],
+  'bank-number': [
+    { request: { account: { ...account, bankNumber: 'Itaú' } } },
+    { request: { account: { ...account, bankNumber: '3411' } } },
+  ],
   'worker-accepted': [{ facts: { acceptedByWorker: false } }],
   'link-detail-queried': [
     { facts: { margin: null } },
