@@ -32,9 +32,12 @@ function compare(a: WaitingOffer, b: WaitingOffer): number {
   return a.requestId < b.requestId ? -1 : 1;
 }
 
+/** Of those that have left, so many are kept in a heap however few wait. */
+const fewOffers = 64;
+
 /**
- * A heap of offers, some of which have left meanwhile: those go when they surface, or all at once when they are more than those
- * that wait. So it never holds more than twice what waits and a few, and a push costs the logarithm of that.
+ * A heap of offers, some of which have left meanwhile. Those are dropped when they reach the top, or all at once when they
+ * outnumber the ones that wait. So it never holds more than twice what waits and a few, and a push costs the logarithm of that.
  */
 function createHeap(
   order: (a: WaitingOffer, b: WaitingOffer) => number,
@@ -55,8 +58,6 @@ function createHeap(
     },
   };
 }
-
-const fewOffers = 64;
 
 export function createOfferQueue(limit: number): OfferQueue {
   /** In order of arrival. */

@@ -334,6 +334,8 @@ const stepBounds = new Float64Array(stepsEach);
  * loan of cents makes every bound useless; the best so far is taken then, for other requests wait.
  */
 const mostRates = 20_000;
+/** Each costs an exact pricing. */
+const mostRefused = 500;
 
 /**
  * The best over all places, which are one request at some terms and have one mask; null where nothing earns. `envelope` is that
@@ -385,10 +387,6 @@ export function searchJointly(
     }
   }
 }
-
-/** Each costs an exact pricing. */
-const mostRefused = 500;
-
 function mostLiked(places: readonly Place[]): Place {
   let most = places[0]!;
   for (const place of places) if (place.prepared.termLiking > most.prepared.termLiking) most = place;

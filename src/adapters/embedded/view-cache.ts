@@ -111,7 +111,10 @@ const ascii = /^[\0-\x7f]*$/;
 
 function createStoredIds(ids: Iterable<RequestId>): StoredIds {
   const words = new Uint32Array(2 ** filterBits / 32);
-  /** Visits the bits of an id until `visit` says false; double hashing (Kirsch & Mitzenmacher 2006) of two FNV-1a. */
+  /**
+   * Visits the bits of an id until `visit` says false. Two multiplicative hashes, combined by double hashing (Kirsch &
+   * Mitzenmacher, "Less hashing, same performance", 2006).
+   */
   const everyBit = (id: string, visit: (word: number, bit: number) => boolean): boolean => {
     let [place, step] = [0x811c9dc5, 0x050c5d1f];
     for (let index = 0; index < id.length; index += 1) {
@@ -119,7 +122,7 @@ function createStoredIds(ids: Iterable<RequestId>): StoredIds {
       place = Math.imul(place ^ code, 0x01000193);
       step = Math.imul(step ^ code, 0x5bd1e995);
     }
-    // The upper bits say which bit it is: mixed once more, so that the last characters reach them.
+    // The bit is taken from the upper end: mixed once more, so that the last characters reach it.
     place = Math.imul(place ^ (place >>> 15), 0x2c1b3c6d);
     step = Math.imul(step ^ (step >>> 13), 0x297a2d39) | 1;
     for (let hash = 0; hash < filterHashes; hash += 1) {

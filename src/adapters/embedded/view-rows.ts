@@ -127,7 +127,7 @@ function ledgerRow(row: JoinedRow): LedgerRow {
   return { state: JSON.parse(row.state!), reservation: row.status ?? 'none', hadRoom: true };
 }
 
-/** Of `ids`, in one statement. */
+/** Rows that `ids` reads in one statement. */
 const idsAtOnce = 10_000;
 
 export function createViewReader(database: DatabaseSync): ViewReader {
