@@ -1,6 +1,6 @@
 /** `lance economics propose CSV --to DIR`: rules with tests from the lender's own loans, outside of the rules that the desk follows. */
 import { mkdirSync, realpathSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { Fault } from '../errors.ts';
 import { economicsRules } from '../impact/economics-rules.ts';
 import { compileRuleSet } from '../rules/rule-set.ts';
@@ -15,19 +15,29 @@ const rulesName = 'economics-book.json';
 const testsName = 'economics-book.test.json';
 const shownTests = 20;
 
-/** The folder, made where it was not. Throws `not-allowed` where the desk would follow what is written there. */
+/** Where a path leads, links followed; its end need not be there yet. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause;
+    return join(realPath(dirname(path)), basename(path));
+  }
+}
+
+/** The folder, made where it was not. Throws `not-allowed` where the desk would follow what is written there; then none is made. */
 function outsideRules(world: CommandWorld, to: string, directory: string): string {
   const { page, performance } = world.format.texts;
-  let folder: string;
   try {
-    mkdirSync(to, { recursive: true });
-    folder = realpathSync(to);
+    const folder = realPath(resolve(to));
+    const way = relative(realpathSync(directory), folder);
+    if (way !== '..' && !way.startsWith(`..${sep}`)) throw new Fault('not-allowed', performance.insideRules(to));
+    mkdirSync(folder, { recursive: true });
+    return folder;
   } catch (cause) {
+    if (cause instanceof Fault) throw cause;
     throw new Fault('not-allowed', page.unwritable(to, (cause as NodeJS.ErrnoException).code ?? ''), cause);
   }
-  const way = relative(realpathSync(directory), folder);
-  if (!way.startsWith('..')) throw new Fault('not-allowed', performance.insideRules(to));
-  return folder;
 }
 
 /** Resolves to the exit code: 65 when a line is bad, no loan is known or the rules are refused; then nothing is written. */

@@ -209,6 +209,10 @@ test('rules are proposed from the book, outside of the rules, and nothing is wri
   const inside = await propose(join(rules, 'own'));
   assert.equal(inside.code, 65);
   assert.match(inside.stderr, /which the desk follows/);
+  assert.equal(existsSync(join(rules, 'own')), false, 'a refusal leaves no folder behind');
+  const dotted = await propose(join(rules, '..own', 'book'));
+  assert.equal(dotted.code, 65, 'a name that begins with dots does not lead out of the rules');
+  assert.equal(existsSync(join(rules, '..own')), false);
   const good = await propose(to);
   assert.equal(good.code, 0, good.stderr);
   const { files, rules: count } = JSON.parse(good.stdout) as { files: string[]; rules: number };
