@@ -26,21 +26,29 @@ function surplusBeside({ breakEvens, rates }: Trial, rivalCell: number, offGrid:
   return surplus;
 }
 
-/** Null where our bid was not found for certain. */
-function settledOf(before: RequestState | null, { claim, auction }: RequestState): DeskEvent | null {
-  if (claim === null || auction === null || auction.position === null || auction.bestRivalCell === null) return null;
-  const { bestRivalCell, bestRivalOffGrid, position } = auction;
-  const { winProbability, expectedValueCents, rateHundredths } = claim.offer;
-  const trial = before?.trial ?? null;
-  const met = bestRivalCell < noRivalCell;
+/** How an auction ended that we bid in; null where our bid was not found among the published ones for certain. */
+function resultOf({ claim, auction, decidedAt }: RequestState) {
+  const { position = null, bestRivalCell = null } = auction ?? {};
+  if (claim === null || auction === null || position === null || bestRivalCell === null) return null;
+  const { endedAt, bestRivalOffGrid } = auction;
+  const hasRival = bestRivalCell < noRivalCell;
+  const times = { decidedAt: decidedAt ?? claim.at, endedAt };
+  return { offer: claim.offer, position, bestRivalCell, bestRivalOffGrid, hasRival, ...times };
+}
+
+type Result = NonNullable<ReturnType<typeof resultOf>>;
+
+function settledEvent({ offer, position, hasRival, ...result }: Result, trial: Trial | null): DeskEvent {
+  const { winProbability, expectedValueCents, rateHundredths } = offer;
+  const { bestRivalCell, bestRivalOffGrid } = result;
   return {
     kind: 'settled',
     winProbability,
     position,
-    gapHundredths: met ? bestRivalCell - rateHundredths : null,
+    gapHundredths: hasRival ? bestRivalCell - rateHundredths : null,
     expectedCents: expectedValueCents,
     wonCents: position === 1 && winProbability > 0 ? expectedValueCents / winProbability : 0,
-    surplus: trial !== null && met ? surplusBeside(trial, bestRivalCell, bestRivalOffGrid) : null,
+    surplus: trial !== null && hasRival ? surplusBeside(trial, bestRivalCell, bestRivalOffGrid) : null,
   };
 }
 
@@ -49,15 +57,14 @@ export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: Epoc
   const rivals = createRivalWatch();
   let noted = 0;
   let alarmedAt = Number.NEGATIVE_INFINITY;
-  const watchRivals = ({ claim, auction, decidedAt }: RequestState, now: EpochMs) => {
-    if (claim === null || auction === null || auction.position === null || auction.bestRivalCell === null) return;
-    if (auction.bestRivalCell >= noRivalCell) return;
+  const watchRivals = ({ offer, position, bestRivalCell, hasRival, decidedAt, endedAt }: Result, now: EpochMs) => {
+    if (!hasRival) return;
     rivals.note({
-      decidedAt: decidedAt ?? claim.at,
-      publishedAt: auction.endedAt ?? now,
-      ownHundredths: claim.offer.rateHundredths,
-      rivalHundredths: auction.bestRivalCell,
-      won: auction.position === 1,
+      decidedAt,
+      publishedAt: endedAt ?? now,
+      ownHundredths: offer.rateHundredths,
+      rivalHundredths: bestRivalCell,
+      won: position === 1,
     });
     noted += 1;
     if (noted % lookEvery !== 0) return;
@@ -81,10 +88,10 @@ export function createFoldTeller(observer: DeskObserver): (fold: Fold, now: Epoc
     if (record.kind === 'requested') observer({ kind: 'step', step: 'requested-read-back' });
     if (record.kind === 'ended') {
       observer({ kind: 'step', step: 'ended-folded' });
-      const settled = before === null || before.auction === null ? settledOf(before, state) : null;
-      if (settled !== null) {
-        observer(settled);
-        watchRivals(state, now);
+      const result = before === null || before.auction === null ? resultOf(state) : null;
+      if (result !== null) {
+        observer(settledEvent(result, before?.trial ?? null));
+        watchRivals(result, now);
       }
     }
     if (record.kind === 'claimed' && state.claim?.claimId === record.claimId) {
