@@ -253,10 +253,28 @@ const roundedCents = 120;
 /** What rounding may hide: a cent of instalment, which is `annuity` cents of amount and some of value. */
 const slackOf = (input: ChoiceInput) => 3 + input.requestedInstallments * 0.6;
 
+function priceExactly(input: ChoiceInput, cell: number, amountCents: number) {
+  const installments = input.requestedInstallments;
+  const terms = tables.loanTerms(tables.terms(input.releaseDay, installments), cell);
+  const loan = financeReleased(amountCents, terms);
+  const stack = costStack({
+    loan: { ...loan, installments },
+    cell,
+    values: tables.values(input.releaseDay, installments, input.economics),
+    curve: input.curve,
+    acceptance:
+      (0.9 / (1 + Math.exp(1.5 * (cell / 100 - 4.2)))) *
+      Math.min(1, (amountCents / input.requestedAmountCents) ** 0.25),
+    economics: input.economics,
+    pledgedCents: input.pledgedCents,
+    shadowPricePerCent: input.shadowPricePerCent,
+  });
+  return { terms, loan, stack };
+}
+
 /** Every rate priced exactly, in the plainest way; what breaks a limit is left out. */
 function bruteForce(input: ChoiceInput): Tried[] {
   const { limits, strategy } = input;
-  const installments = input.requestedInstallments;
   const fullCents = Math.min(input.requestedAmountCents, limits.maxAmountCents ?? Number.POSITIVE_INFINITY);
   const leastCents = Math.max(limits.minAmountCents ?? 0, 0.3 * input.requestedAmountCents);
   const marginCap = Math.floor(input.availableMarginCents * (limits.maxMarginShare ?? 1) + 1e-9) - 1;
@@ -266,20 +284,7 @@ function bruteForce(input: ChoiceInput): Tried[] {
   for (let cell = 2; cell <= 497; cell += 1) {
     const amountCents = largestFitting(input, cell, fullCents, capCents);
     if (amountCents <= 0) continue;
-    const terms = tables.loanTerms(tables.terms(input.releaseDay, installments), cell);
-    const loan = financeReleased(amountCents, terms);
-    const stack = costStack({
-      loan: { ...loan, installments },
-      cell,
-      values: tables.values(input.releaseDay, installments, input.economics),
-      curve: input.curve,
-      acceptance:
-        (0.9 / (1 + Math.exp(1.5 * (cell / 100 - 4.2)))) *
-        Math.min(1, (amountCents / input.requestedAmountCents) ** 0.25),
-      economics: input.economics,
-      pledgedCents: input.pledgedCents,
-      shadowPricePerCent: input.shadowPricePerCent,
-    });
+    const { terms, loan, stack } = priceExactly(input, cell, amountCents);
     if (stack.valueIfReleased >= 0 && cell < breakEven) breakEven = cell;
     if (amountCents < leastCents) continue;
     if (cell < (limits.minRateHundredths ?? 2) || cell > (limits.maxRateHundredths ?? 497)) continue;
@@ -294,7 +299,12 @@ function bruteForce(input: ChoiceInput): Tried[] {
     if (isDear(loan)) continue;
     const less = { ...loan, releasedCents: amountCents - roundedCents };
     const isWorth = stack.valueIfReleased - slackOf(input) - 100 >= (limits.minProfitCents ?? 0);
-    const sure = less.releasedCents >= leastCents && !isDear(less) && isWorth;
+    // The spread is that of the amount offered: a larger one, which fits at a lower rate only, may break even before it.
+    const spread = limits.minSpreadHundredths ?? 0;
+    const keepsSpread =
+      spread === 0 ||
+      (cell - spread >= 2 && priceExactly(input, cell - spread, amountCents).stack.valueIfReleased >= slackOf(input));
+    const sure = less.releasedCents >= leastCents && !isDear(less) && isWorth && keepsSpread;
     tried.push({ cell, amountCents, value: stack.valueIfReleased, expected: stack.expectedProfit, sure });
   }
   return tried;
