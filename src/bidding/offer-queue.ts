@@ -43,7 +43,7 @@ function createHeap(
   order: (a: WaitingOffer, b: WaitingOffer) => number,
   waiting: ReadonlyMap<RequestId, WaitingOffer>,
 ) {
-  let heap = new TinyQueue<WaitingOffer>([], order);
+  let heap = new TinyQueue([...waiting.values()], order);
   return {
     push: (offer: WaitingOffer): void => {
       heap.push(offer);
@@ -63,14 +63,19 @@ export function createOfferQueue(limit: number): OfferQueue {
   /** In order of arrival. */
   const waiting = new Map<RequestId, WaitingOffer>();
   const best = createHeap(compare, waiting);
-  const least = createHeap((a, b) => compare(b, a), waiting);
+  /** Only a queue that was full has one: most never drop an offer, and each push into a second heap costs as much again. */
+  let least: ReturnType<typeof createHeap> | null = null;
 
   return {
     push: (offer) => {
       waiting.set(offer.requestId, offer);
       best.push(offer);
-      least.push(offer);
-      if (waiting.size <= limit) return null;
+      least?.push(offer);
+      if (waiting.size <= limit) {
+        if (2 * waiting.size < limit) least = null;
+        return null;
+      }
+      least ??= createHeap((a, b) => compare(b, a), waiting);
       const dropped = least.pop();
       if (dropped !== null) waiting.delete(dropped.requestId);
       return dropped;

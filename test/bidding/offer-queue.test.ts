@@ -35,6 +35,43 @@ test('bounded: always the most valuable ones are kept, in whatever order they co
   );
 });
 
+test('filled, drained and filled again, it drops the least of those that wait', () => {
+  const step = fc.oneof(
+    { weight: 4, arbitrary: fc.integer({ min: 0, max: 1_000 }).map((value) => ({ kind: 'push' as const, value })) },
+    { weight: 2, arbitrary: fc.constant({ kind: 'pop' as const }) },
+    { weight: 1, arbitrary: fc.nat(60).map((which) => ({ kind: 'remove' as const, which })) },
+  );
+  const worst = (held: ReadonlyMap<string, number>) =>
+    [...held].toSorted(([a, x], [b, y]) => x - y || (a < b ? 1 : -1)).map(([id]) => id);
+  let drops = 0;
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 60, maxLength: 120 }), fc.integer({ min: 1, max: 8 }), (steps, limit) => {
+      const queue = createOfferQueue(limit);
+      const held = new Map<string, number>();
+      for (const [index, told] of steps.entries()) {
+        if (told.kind === 'push') {
+          const id = `r${String(index).padStart(3, '0')}`;
+          held.set(id, told.value);
+          const wanted = held.size > limit ? worst(held)[0]! : null;
+          if (wanted !== null) held.delete(wanted);
+          drops += wanted === null ? 0 : 1;
+          assert.equal(queue.push(waiting(id, told.value))?.requestId ?? null, wanted);
+        } else if (told.kind === 'pop') {
+          const wanted = worst(held).at(-1) ?? null;
+          if (wanted !== null) held.delete(wanted);
+          assert.equal(queue.pop()?.requestId ?? null, wanted);
+        } else {
+          const id = `r${String(told.which).padStart(3, '0')}`;
+          held.delete(id);
+          queue.remove(id);
+        }
+        assert.equal(queue.size(), held.size);
+      }
+    }),
+  );
+  assert.ok(drops > 100, `only ${drops} drops`);
+});
+
 test('what was removed or replaced does not surface', () => {
   const queue = createOfferQueue(10);
   queue.push(waiting('a', 9));
