@@ -297,14 +297,14 @@ function bruteForce(input: ChoiceInput): Tried[] {
     const isDear = (released: typeof loan) =>
       maxCet < Number.POSITIVE_INFINITY && cetOf(released, terms).cetAnnualHundredths > maxCet;
     if (isDear(loan)) continue;
-    const less = { ...loan, releasedCents: amountCents - roundedCents };
+    const lessPaidOut = { ...loan, disbursedCents: loan.disbursedCents - roundedCents };
     const isWorth = stack.valueIfReleased - slackOf(input) - 100 >= (limits.minProfitCents ?? 0);
     // The spread is that of the amount offered: a larger one, which fits at a lower rate only, may break even before it.
     const spread = limits.minSpreadHundredths ?? 0;
     const keepsSpread =
       spread === 0 ||
       (cell - spread >= 2 && priceExactly(input, cell - spread, amountCents).stack.valueIfReleased >= slackOf(input));
-    const sure = less.releasedCents >= leastCents && !isDear(less) && isWorth && keepsSpread;
+    const sure = amountCents - roundedCents >= leastCents && !isDear(lessPaidOut) && isWorth && keepsSpread;
     tried.push({ cell, amountCents, value: stack.valueIfReleased, expected: stack.expectedProfit, sure });
   }
   return tried;
