@@ -1,9 +1,9 @@
 /** Sends the claims that were read back, each by one job at a time and as many at once as the service bears, and says when it is over. */
+import { capKeysOf, fullCap, nothingUsed } from '../domain/cap-book.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { Usage } from '../domain/offer.ts';
 import type { Answered, Passed } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
-import { fullCap } from './decide.ts';
 import { deadlineOf } from './evolve.ts';
 import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';
@@ -104,11 +104,11 @@ export function createBidSender(
    */
   async function findsRoom({ claim, deadlineAt }: SendJob, isGone: () => boolean): Promise<boolean> {
     const { caps } = claim;
-    const keys = [...new Set(caps.flatMap((cap) => cap.keys))];
+    const keys = [...new Set(capKeysOf(caps))];
     const cutoffAt = cutoffOf(deadlineAt, world.service, world.settings);
     while (keys.length > 0 && !world.stopping() && !isGone() && world.clock.now() < cutoffAt) {
       const usage = await wholeUsage(keys);
-      if (usage !== null) return fullCap(caps, usage, { amountCents: 0, count: 0 }) === null;
+      if (usage !== null) return fullCap(caps, nothingUsed, (key) => usage.get(key)) === null;
       await sleep(world.clock, world.settings.retryFirstMs);
     }
     return true;

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { BiddingSettings } from '../config/sections.ts';
+import { capKeysOf, fullCap } from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { AmountCents, EpochMs } from '../domain/glossary.ts';
 import type {
@@ -235,30 +236,6 @@ function operatorCapsAt(caps: Readonly<Record<string, number>>, at: EpochMs): Ca
   }));
 }
 
-export function capKeysOf(caps: readonly CapReservation[]): readonly string[] {
-  return caps.flatMap((cap) => cap.keys);
-}
-
-/** The first key of the first cap that has no room for `more` beside what is used; null when all have. */
-export function fullCap(
-  caps: readonly CapReservation[],
-  usage: ReadonlyMap<string, Usage>,
-  more: Usage,
-): string | null {
-  for (const { keys, limitAmountCents, limitCount } of caps) {
-    let { amountCents, count } = more;
-    for (const key of keys) {
-      const usageOfKey = usage.get(key);
-      if (usageOfKey === undefined) continue;
-      amountCents += usageOfKey.amountCents;
-      count += usageOfKey.count;
-    }
-    const over = amountCents > (limitAmountCents ?? Number.POSITIVE_INFINITY);
-    if (over || count > (limitCount ?? Number.POSITIVE_INFINITY)) return keys[0] ?? 'cap';
-  }
-  return null;
-}
-
 /** Last step: an offer that no longer fits under a cap passes. The reservation after the claim checks again. */
 export function checkCaps(draft: Draft, usage: ReadonlyMap<string, Usage>): Draft {
   if (draft.kind === 'pass') return draft;
@@ -269,7 +246,7 @@ export function checkCaps(draft: Draft, usage: ReadonlyMap<string, Usage>): Draf
     const usageOfKey = usage.get(key);
     if (usageOfKey !== undefined) used[key] = usageOfKey;
   }
-  const full = fullCap(trace.caps, usage, { amountCents: offer.amountCents, count: 1 });
+  const full = fullCap(trace.caps, { amountCents: offer.amountCents, count: 1 }, (key) => usage.get(key));
   if (full === null) return { ...draft, trace: { ...trace, usage: used } };
   const reasons = [{ code: 'cap', rule: null, text: `the cap ${full} has no room left for this amount` }];
   return { kind: 'pass', code: 'cap', reasons, trace: { ...trace, usage: used, reasons }, offerFacts };

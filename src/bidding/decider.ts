@@ -1,6 +1,7 @@
 /** Decides a batch of requests: one read of margins, one of curves, one of caps; then offers wait and passes are written. */
 
 import type { BiddingSettings } from '../config/sections.ts';
+import { capKeysOf } from '../domain/cap-book.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { CapReservation } from '../domain/offer.ts';
 import type { Passed, StoredInput } from '../domain/records.ts';
@@ -14,7 +15,6 @@ import type { Curves } from './curves.ts';
 import {
   type Assessment,
   assess,
-  capKeysOf,
   checkCaps,
   choiceInput,
   type Draft,

@@ -3,6 +3,7 @@
  * how often the desk wins. Each claim is counted under standing keys beside its caps, in the same views and the same fold,
  * so these sums are as durable as the caps.
  */
+import { nothingUsed } from '../domain/cap-book.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CapReservation, Usage } from '../domain/offer.ts';
@@ -56,25 +57,23 @@ export function resultOf(state: RequestState): number | null {
   }
 }
 
-const nothing: Usage = { amountCents: 0, count: 0 };
-
 function factsFor(
   request: LoanRequest,
   at: EpochMs,
   usage: ReadonlyMap<string, Usage>,
 ): Partial<Record<LedgerFact, number>> {
-  const desk = usage.get(deskKey(at)) ?? nothing;
+  const desk = usage.get(deskKey(at)) ?? nothingUsed;
   const facts: Partial<Record<LedgerFact, number>> = {
     'desk.volumeTodayReais': desk.amountCents / 100,
     'desk.bidsToday': desk.count,
   };
   const [worker, employer] = [workerKeyOf(request), employerStandingKey(request)];
   if (worker !== null) {
-    const promised = usage.get(worker) ?? nothing;
+    const promised = usage.get(worker) ?? nothingUsed;
     facts['worker.openBids'] = promised.count;
     facts['worker.exposureReais'] = promised.amountCents / 100;
   }
-  if (employer !== null) facts['employer.exposureReais'] = (usage.get(employer) ?? nothing).amountCents / 100;
+  if (employer !== null) facts['employer.exposureReais'] = (usage.get(employer) ?? nothingUsed).amountCents / 100;
   return facts;
 }
 

@@ -4,12 +4,13 @@
  * simulation implement these; one conformance suite (`test/conformance/`) holds them to it.
  */
 import type { OriginEntry } from '../domain/audit.ts';
+import type { Reservation, Reserve } from '../domain/cap-book.ts';
 import type { Day, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Addition, HalfLives, Histogram } from '../domain/histogram.ts';
-import type { BidOutcome, CapReservation, Usage } from '../domain/offer.ts';
+import type { BidOutcome, Usage } from '../domain/offer.ts';
 import type { Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
-import type { ExposureStatus, RequestState } from '../domain/states.ts';
+import type { RequestState } from '../domain/states.ts';
 
 // --- EventLog -------------------------------------------------------------------------------------------------------
 
@@ -94,16 +95,7 @@ export type EventLog = {
 export type ViewChange =
   | { kind: 'state'; state: RequestState; open: boolean; bidIds: readonly string[] }
   /** Reserves under every cap or, where one has no room, none: then the request id is in `refused`, now and whenever asked. Doing it twice changes nothing. */
-  | {
-      kind: 'reserve';
-      requestId: RequestId;
-      at: EpochMs;
-      amountCents: number;
-      caps: readonly CapReservation[];
-      expiresAt: EpochMs;
-      /** Reserve even over a cap, and again after a release or a refusal: the money is promised already. */
-      force: boolean;
-    }
+  | ({ kind: 'reserve' } & Reserve)
   | { kind: 'release'; requestId: RequestId }
   | { kind: 'commit'; requestId: RequestId; expiresAt: EpochMs }
   /** Adds to the decayed sums under every key, one result each: `foldSums`. */
@@ -124,9 +116,6 @@ export type ApplyResult = { kind: 'applied'; refused: readonly RequestId[]; whol
 
 /** The view is at `applied`, not where the batch begins: someone else wrote, or it is gone. Nothing was changed. */
 export type OutOfStep = { kind: 'out-of-step'; applied: number };
-
-/** `refused`: the reservation of this request found no room under a cap. */
-export type Reservation = ExposureStatus | 'refused';
 
 export type LedgerRow = {
   state: RequestState;

@@ -4,11 +4,11 @@
  */
 
 import type { BiddingSettings } from '../config/sections.ts';
+import type { Reservation } from '../domain/cap-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { Answered, AuctionRecord, Passed, Resolution } from '../domain/records.ts';
 import type { Claim, FrozenMark, RequestState } from '../domain/states.ts';
 import { deadlineOf, validityEnd } from './evolve.ts';
-import type { Reservation } from './ports.ts';
 
 /** Pass codes of the desk itself; all others are declared by the risk team in `rules/codes.json`. */
 const deskCodes = [

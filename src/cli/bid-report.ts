@@ -9,7 +9,7 @@ import {
   replayDecision,
 } from '../bidding/explain.ts';
 import { type NearestBid, nearestBids } from '../bidding/nearest-bids.ts';
-import type { Reservation } from '../bidding/ports.ts';
+import type { Reservation } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { DecisionTrace, Reason } from '../domain/offer.ts';
 import type { Answered, AuctionRecord, Claimed, Contemplated, Ended, Passed, StoredInput } from '../domain/records.ts';

@@ -1,5 +1,6 @@
 /** The report on one request in words that a risk analyst reads, why it ended so first. */
 import { listedBid } from '../bidding/bid-list.ts';
+import { usageUnder } from '../domain/cap-book.ts';
 import type { Limits } from '../domain/policy.ts';
 import type { AuctionRecord } from '../domain/records.ts';
 import type { FactValue } from '../rules/facts.ts';
@@ -235,13 +236,9 @@ function capsSection(page: Page, { decision }: BidReport, format: Format): void 
   if (decision === null || decision.trace.caps.length === 0) return;
   const { show } = format.texts;
   page.section(show.capsTitle);
-  for (const { keys, limitAmountCents, limitCount } of decision.trace.caps) {
-    let amountCents = 0;
-    let count = 0;
-    for (const key of keys) {
-      amountCents += decision.trace.usage[key]?.amountCents ?? 0;
-      count += decision.trace.usage[key]?.count ?? 0;
-    }
+  for (const cap of decision.trace.caps) {
+    const { keys, limitAmountCents, limitCount } = cap;
+    const { amountCents, count } = usageUnder(cap, (key) => decision.trace.usage[key]);
     const limit = limitAmountCents === null ? null : format.money(limitAmountCents);
     const key = withoutPseudonym(keys[0] ?? '');
     page.line(show.capUsage({ key, amount: format.money(amountCents), limit, count, countLimit: limitCount }));

@@ -12,6 +12,7 @@ import type { ControlState } from '../bidding/ports.ts';
 import { deskPass } from '../bidding/react.ts';
 import { readAuction } from '../bidding/settlement.ts';
 import type { BiddingSettings } from '../config/sections.ts';
+import { usageUnder } from '../domain/cap-book.ts';
 import { type EpochMs, noRivalCell, type RequestId } from '../domain/glossary.ts';
 import type { CapReservation, Offer, PublishedBid, Reason } from '../domain/offer.ts';
 import type { AuctionRecord } from '../domain/records.ts';
@@ -131,13 +132,7 @@ export function createDeskReplay(options: {
 
   function notePeaks(caps: readonly CapReservation[]): void {
     for (const cap of caps) {
-      let amountCents = 0;
-      let count = 0;
-      for (const key of cap.keys) {
-        const used = exposure.usageOf(key);
-        amountCents += used.amountCents;
-        count += used.count;
-      }
+      const { amountCents, count } = usageUnder(cap, exposure.usageOf);
       const ofAmount = cap.limitAmountCents ? amountCents / cap.limitAmountCents : 0;
       const ofCount = cap.limitCount ? count / cap.limitCount : 0;
       const share = Math.max(ofAmount, ofCount);

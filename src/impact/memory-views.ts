@@ -4,11 +4,10 @@
  */
 import TinyQueue from 'tinyqueue';
 import type { ViewChange, Views } from '../bidding/ports.ts';
+import { createCapBook, type Promised, type Reserve } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../domain/histogram.ts';
-import type { CapReservation, Usage } from '../domain/offer.ts';
-
-type Promised = { requestId: RequestId; amountCents: number; keys: readonly string[]; expiresAt: EpochMs };
+import type { Usage } from '../domain/offer.ts';
 
 /** Money that came under exposure or left it, of one request. */
 export type ExposureMove = { requestId: RequestId; amountCents: number };
@@ -22,58 +21,29 @@ export type MemoryViews = {
   usageOf: (key: string) => Usage;
 };
 
-const nothing: Usage = { amountCents: 0, count: 0 };
-
 export function createMemoryViews(onMove: (move: ExposureMove) => void): MemoryViews {
   const histograms = new Map<string, Histogram>();
-  const promised = new Map<RequestId, Promised>();
-  const sums = new Map<string, { amountCents: number; count: number }>();
+  const book = createCapBook();
   const expiries = new TinyQueue<Promised>([], (left, right) => left.expiresAt - right.expiresAt);
-
-  function add({ requestId, amountCents, keys }: Promised, sign: 1 | -1): void {
-    for (const key of keys) {
-      let sum = sums.get(key);
-      if (sum === undefined) {
-        sum = { amountCents: 0, count: 0 };
-        sums.set(key, sum);
-      }
-      sum.amountCents += sign * amountCents;
-      sum.count += sign;
-      if (sum.count === 0) sums.delete(key);
-    }
-    onMove({ requestId, amountCents: sign * amountCents });
-  }
+  let now = Number.NEGATIVE_INFINITY;
 
   function release(requestId: RequestId): void {
-    const known = promised.get(requestId);
-    if (known === undefined) return;
-    promised.delete(requestId);
-    add(known, -1);
+    const known = book.find(requestId);
+    if (known === null) return;
+    book.release(known.status, requestId);
+    onMove({ requestId, amountCents: -known.amountCents });
   }
 
-  function hasRoom(cap: CapReservation, amountCents: number): boolean {
-    let amount = amountCents;
-    let count = 1;
-    for (const key of cap.keys.length === 1 ? cap.keys : new Set(cap.keys)) {
-      const used = sums.get(key) ?? nothing;
-      amount += used.amountCents;
-      count += used.count;
+  /** Nothing is reserved again here after a release or a refusal, so what counts no more needs no memory. */
+  function reserve(order: Reserve): boolean {
+    const { requestId, amountCents } = order;
+    const before = book.find(requestId)?.status ?? 'none';
+    const after = book.reserve(before, order);
+    if (before === 'none' && after === 'held') {
+      expiries.push(book.find(requestId)!);
+      onMove({ requestId, amountCents });
     }
-    const { limitAmountCents, limitCount } = cap;
-    return (limitAmountCents === null || amount <= limitAmountCents) && (limitCount === null || count <= limitCount);
-  }
-
-  function reserve(change: Extract<ViewChange, { kind: 'reserve' }>): boolean {
-    const { requestId, amountCents, caps, expiresAt, force } = change;
-    if (promised.has(requestId)) return true;
-    if (!force && !caps.every((cap) => hasRoom(cap, amountCents))) return false;
-    // Two caps may count in one bucket; a request counts there once.
-    const keys = [...new Set(caps.flatMap((cap) => cap.keys.slice(0, 1)))];
-    const own = { requestId, amountCents, keys, expiresAt };
-    promised.set(requestId, own);
-    expiries.push(own);
-    add(own, 1);
-    return true;
+    return after !== 'refused';
   }
 
   function learn({ keys, additions, at, halfLives }: Extract<ViewChange, { kind: 'learn' }>): void {
@@ -89,7 +59,7 @@ export function createMemoryViews(onMove: (move: ExposureMove) => void): MemoryV
 
   return {
     views: {
-      usage: async (keys) => new Map(keys.map((key) => [key, { ...(sums.get(key) ?? nothing) }])),
+      usage: async (keys) => new Map(keys.map((key) => [key, book.usage(key, now)])),
       statistics: async (keys) => {
         const found = new Map<string, Histogram>();
         for (const key of keys) {
@@ -110,11 +80,12 @@ export function createMemoryViews(onMove: (move: ExposureMove) => void): MemoryV
       return fits;
     },
     advance: (at) => {
+      now = Math.max(now, at);
       for (let next = expiries.peek(); next !== undefined && next.expiresAt <= at; next = expiries.peek()) {
         expiries.pop();
-        if (promised.get(next.requestId) === next) release(next.requestId);
+        if (book.find(next.requestId) === next) release(next.requestId);
       }
     },
-    usageOf: (key) => sums.get(key) ?? nothing,
+    usageOf: (key) => book.usage(key, now),
   };
 }

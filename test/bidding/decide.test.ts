@@ -151,6 +151,20 @@ test('an operator cap counts like a rule: up to the cent and no further, by the 
   assert.equal(checkCaps(draft, used(5_000_000 - offer.amountCents + 1)).kind, 'pass');
 });
 
+test('a key that stands twice in a cap counts once', () => {
+  const draft = offered(drafted(assessed(), { desk: 5_000_000 }, learnt));
+  const { amountCents } = draft.offer;
+  const cap = {
+    keys: ['window|hour-2', 'window|hour-1', 'window|hour-2'],
+    limitAmountCents: 2 * amountCents,
+    limitCount: 2,
+  };
+  const twice: Draft = { ...draft, trace: { ...draft.trace, caps: [cap] } };
+  const used = (count: number) => new Map([['window|hour-2', { amountCents: count * amountCents, count }]]);
+  assert.equal(checkCaps(twice, used(1)).kind, 'offer');
+  assert.equal(checkCaps(twice, used(2)).kind, 'pass');
+});
+
 test('replayed from its stored inputs the decision gives the same bytes', () => {
   const bytes = (requestId: string, offer: Claimed['offer']) =>
     encodeBid({ requestId, offer, contacts: config.contacts });

@@ -1,8 +1,8 @@
 /** What the owner of a request does next, for each state and each time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Reservation } from '../../src/bidding/ports.ts';
 import { alarmsOf, type Command, react } from '../../src/bidding/react.ts';
+import type { Reservation } from '../../src/domain/cap-book.ts';
 import type { AuctionRecord } from '../../src/domain/records.ts';
 import type { RequestState } from '../../src/domain/states.ts';
 import {

@@ -1,11 +1,6 @@
 /** The views as plainly as they can be written: every sum is taken anew over all reservations. */
-import {
-  cursorOf,
-  type LedgerRow,
-  type Reservation,
-  type ViewBatch,
-  type ViewChange,
-} from '../../src/bidding/ports.ts';
+import { cursorOf, type LedgerRow, type ViewBatch, type ViewChange } from '../../src/bidding/ports.ts';
+import type { Reservation } from '../../src/domain/cap-book.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../../src/domain/histogram.ts';
 import type { Usage } from '../../src/domain/offer.ts';
 import type { RequestState } from '../../src/domain/states.ts';
@@ -46,7 +41,7 @@ export function createViewsModel(): ViewsModel {
     if (status === 'held' || status === 'committed') return;
     if (status !== 'none' && !force) return;
     const fits = caps.every(({ keys, limitAmountCents, limitCount }) => {
-      const used = keys.map((key) => usage(key, at));
+      const used = [...new Set(keys)].map((key) => usage(key, at));
       const amount = used.reduce((sum, each) => sum + each.amountCents, amountCents);
       const count = used.reduce((sum, each) => sum + each.count, 1);
       return (limitAmountCents === null || amount <= limitAmountCents) && (limitCount === null || count <= limitCount);

@@ -19,7 +19,7 @@ const times = fc.integer({ min: 0, max: 20 }).map((step) => at + step * 30_000);
 
 const caps = fc.array(
   fc.record({
-    keys: fc.uniqueArray(fc.constantFrom(...capKeys), { minLength: 1, maxLength: 3 }),
+    keys: fc.array(fc.constantFrom(...capKeys), { minLength: 1, maxLength: 3 }),
     limitAmountCents: fc.option(fc.integer({ min: 0, max: 300 })),
     limitCount: fc.option(fc.integer({ min: 0, max: 3 })),
   }),

@@ -2,14 +2,8 @@
  * The views of one cluster, shared by all instances: ledger, exposure, statistics, each batch at applied + 1. They may
  * be slow, fail, be set back to an older copy or be gone. What they are asked to do twice is remembered for the checker.
  */
-import {
-  cursorOf,
-  type LedgerRow,
-  type Reservation,
-  type ViewBatch,
-  type ViewChange,
-  type Views,
-} from '../../src/bidding/ports.ts';
+import { cursorOf, type LedgerRow, type ViewBatch, type ViewChange, type Views } from '../../src/bidding/ports.ts';
+import type { Reservation } from '../../src/domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../../src/domain/glossary.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../../src/domain/histogram.ts';
 import type { CapReservation, Usage } from '../../src/domain/offer.ts';

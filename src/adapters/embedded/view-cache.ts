@@ -1,5 +1,5 @@
 /** Ledger rows and statistics in memory: what changed since the last flush, and what was used of late. */
-import type { Reservation } from '../../bidding/ports.ts';
+import type { Reservation } from '../../domain/cap-book.ts';
 import type { RequestId } from '../../domain/glossary.ts';
 import type { Histogram } from '../../domain/histogram.ts';
 import type { RequestState } from '../../domain/states.ts';

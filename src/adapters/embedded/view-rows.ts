@@ -1,6 +1,7 @@
 /** The views as rows: what the writer thread stores of them, and how they are read back. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { LedgerQuery, LedgerRow, Reservation, RowsAt } from '../../bidding/ports.ts';
+import type { LedgerQuery, LedgerRow, RowsAt } from '../../bidding/ports.ts';
+import type { Reservation } from '../../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../../domain/glossary.ts';
 import type { Histogram } from '../../domain/histogram.ts';
 import type { Usage } from '../../domain/offer.ts';

@@ -11,11 +11,10 @@ import {
   type ViewChange,
   type Views,
 } from '../../bidding/ports.ts';
+import { createCapBook, type Reservation, type Reserve } from '../../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../../domain/glossary.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../../domain/histogram.ts';
-import type { CapReservation } from '../../domain/offer.ts';
 import { Fault } from '../../errors.ts';
-import { createExposureBook } from './exposure-book.ts';
 import { type CachedRow, createViewCache, type DirtyRow, type ViewCache } from './view-cache.ts';
 import type { ViewFlush, ViewReader } from './view-rows.ts';
 import type { Writer } from './writer.ts';
@@ -60,54 +59,25 @@ function guarded<R>(work: () => R): R {
   }
 }
 
-/** The rules of reservations: what each change makes of a request's exposure. */
+/** The reservations of all requests; whoever has none that counts keeps only its outcome. */
 function createExposure(reader: ViewReader, markExposure: (row: CachedRow) => void) {
-  const book = createExposureBook();
+  const book = createCapBook();
   for (const { requestId, status, amountCents, keys, expiresAt } of reader.liveExposures()) {
-    if (status === 'held' || status === 'committed') book.put({ requestId, status, amountCents, keys, expiresAt });
+    if (status === 'held' || status === 'committed') book.restore({ requestId, status, amountCents, keys, expiresAt });
   }
-  const fits = (cap: CapReservation, amountCents: number, at: number) => {
-    if (cap.limitAmountCents === null && cap.limitCount === null) return true;
-    let amount = amountCents;
-    let count = 1;
-    for (const key of cap.keys.length > 1 ? new Set(cap.keys) : cap.keys) {
-      const used = book.usage(key, at);
-      amount += used.amountCents;
-      count += used.count;
-    }
-    return (
-      (cap.limitAmountCents === null || amount <= cap.limitAmountCents) &&
-      (cap.limitCount === null || count <= cap.limitCount)
-    );
+  const become = (row: CachedRow, after: Reservation) => {
+    if (after === row.reservation) return;
+    row.reservation = after;
+    markExposure(row);
   };
   return {
-    book,
-    reserve: (row: CachedRow, change: Extract<ViewChange, { kind: 'reserve' }>) => {
-      const { at, amountCents, caps, expiresAt, force, requestId } = change;
-      const { reservation } = row;
-      if (reservation === 'held' || reservation === 'committed' || (reservation !== 'none' && !force)) return;
-      if (force || caps.every((cap) => fits(cap, amountCents, at))) {
-        // Two caps may count in one bucket; a request counts there once.
-        const keys: string[] = [];
-        for (const { keys: own } of caps) if (own.length > 0 && !keys.includes(own[0]!)) keys.push(own[0]!);
-        book.put({ requestId, status: 'held', amountCents, keys, expiresAt });
-        row.reservation = 'held';
-      } else {
-        row.reservation = 'refused';
-      }
-      markExposure(row);
-    },
-    release: (row: CachedRow) => {
-      if (row.reservation !== 'held' && row.reservation !== 'committed') return;
-      book.remove(row.requestId);
-      row.reservation = 'released';
-      markExposure(row);
-    },
-    commit: (row: CachedRow, expiresAt: number) => {
-      const promised = book.find(row.requestId);
-      if (promised === null) return;
-      book.put({ ...promised, status: 'committed', expiresAt });
-      row.reservation = 'committed';
+    usage: book.usage,
+    reserve: (row: CachedRow, order: Reserve) => become(row, book.reserve(row.reservation, order)),
+    release: (row: CachedRow) => become(row, book.release(row.reservation, row.requestId)),
+    commit: (row: CachedRow, expiresAt: EpochMs) => {
+      if (book.find(row.requestId) === null) return;
+      row.reservation = book.commit(row.reservation, row.requestId, expiresAt);
+      // Committed once more it may last longer.
       markExposure(row);
     },
     stored: (row: CachedRow) => {
@@ -298,8 +268,7 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
       return state === null ? [] : [{ state, reservation, hadRoom: true }];
     });
 
-  const usage = (keys: readonly string[], at: EpochMs) =>
-    new Map(keys.map((key) => [key, exposure.book.usage(key, at)]));
+  const usage = (keys: readonly string[], at: EpochMs) => new Map(keys.map((key) => [key, exposure.usage(key, at)]));
 
   const views: Views = {
     applied: async (partition) => appliedOf(partition),

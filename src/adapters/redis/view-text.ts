@@ -1,6 +1,7 @@
 /** The views as Redis keeps them: names of keys, and values as text. The Lua beside this says what stands where. */
 import { randomBytes } from 'node:crypto';
-import { cursorOf, type LedgerRow, type Reservation, type ViewBatch, type ViewChange } from '../../bidding/ports.ts';
+import { cursorOf, type LedgerRow, type ViewBatch, type ViewChange } from '../../bidding/ports.ts';
+import { isLimiting, type Reservation, reservedKeysOf } from '../../domain/cap-book.ts';
 import type { RequestId } from '../../domain/glossary.ts';
 import { decayFactor, type HalfLives, type Histogram } from '../../domain/histogram.ts';
 import type { CapReservation } from '../../domain/offer.ts';
@@ -125,10 +126,6 @@ export function sumHistograms(parts: readonly StoredHistogram[]): Histogram {
   return { landmarkAt, landmarkCount: count, count, cells };
 }
 
-function isLimiting({ limitAmountCents, limitCount }: CapReservation): boolean {
-  return limitAmountCents !== null || limitCount !== null;
-}
-
 function encodeLimit({ limitAmountCents, limitCount, keys }: CapReservation): string[] {
   const buckets = [...new Set(keys)];
   return [String(limitAmountCents ?? ''), String(limitCount ?? ''), String(buckets.length), ...buckets];
@@ -145,8 +142,7 @@ function encodeChange(change: ViewChange, args: string[]): void {
     }
     case 'reserve': {
       const { requestId, at, amountCents, expiresAt, force, caps } = change;
-      // Two caps may count in one bucket; a request counts there once.
-      const keys = JSON.stringify([...new Set(caps.flatMap((cap) => cap.keys.slice(0, 1)))]);
+      const keys = JSON.stringify(reservedKeysOf(caps));
       const limits = force ? [] : caps.filter(isLimiting).flatMap(encodeLimit);
       args.push('R', requestId, String(at), String(amountCents), String(expiresAt), force ? '1' : '0', keys);
       args.push(String(limits.length), ...limits);

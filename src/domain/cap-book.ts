@@ -1,0 +1,239 @@
+/**
+ * The arithmetic of caps: what is used under a cap, whether an amount has room, and what reserving, releasing and committing
+ * make of it. Pure: times are arguments, and what a sum says depends only on the reservations and the time asked about, never
+ * on when it was asked before. So a replay with other reading times refuses the same requests.
+ */
+import type { AmountCents, EpochMs, RequestId } from './glossary.ts';
+import type { CapReservation, Usage } from './offer.ts';
+import type { ExposureStatus } from './states.ts';
+
+/** What became of a request's reservation; `refused`: a cap had no room. */
+export type Reservation = ExposureStatus | 'refused';
+
+/** Reserves under every cap or under none. */
+export type Reserve = {
+  requestId: RequestId;
+  at: EpochMs;
+  amountCents: AmountCents;
+  caps: readonly CapReservation[];
+  /** From then on it counts no more, released or not. */
+  expiresAt: EpochMs;
+  /** Reserve even over a cap, and again after a release or a refusal: the money is promised already. */
+  force: boolean;
+};
+
+/** Money that counts under its keys until it is released or expires. */
+export type Promised = {
+  requestId: RequestId;
+  status: 'held' | 'committed';
+  amountCents: AmountCents;
+  /** Distinct: a request counts once under a key. */
+  keys: readonly string[];
+  expiresAt: EpochMs;
+};
+
+export const nothingUsed: Usage = Object.freeze({ amountCents: 0, count: 0 });
+
+/** Every key that has to be read to check the caps. A key may come more than once. */
+export function capKeysOf(caps: readonly CapReservation[]): readonly string[] {
+  return caps.flatMap((cap) => cap.keys);
+}
+
+/** The keys that a reservation counts under: the first of each cap, each once. */
+export function reservedKeysOf(caps: readonly CapReservation[]): readonly string[] {
+  const reserved: string[] = [];
+  for (const { keys } of caps) if (keys.length > 0 && !reserved.includes(keys[0]!)) reserved.push(keys[0]!);
+  return reserved;
+}
+
+/** False: the cap only counts. */
+export function isLimiting({ limitAmountCents, limitCount }: CapReservation): boolean {
+  return limitAmountCents !== null || limitCount !== null;
+}
+
+/** What is used under all keys of a cap together; a key that stands in it twice counts once. `usedOf`: undefined for none. */
+export function usageUnder({ keys }: CapReservation, usedOf: (key: string) => Usage | undefined): Usage {
+  let amountCents = 0;
+  let count = 0;
+  /** Of a long window most keys have nothing under them: only the others are looked at for repetition. */
+  let seen: Set<string> | null = null;
+  for (const key of keys) {
+    const used = usedOf(key);
+    if (used === undefined || (used.amountCents === 0 && used.count === 0)) continue;
+    if (keys.length > 1) {
+      if (seen?.has(key)) continue;
+      seen ??= new Set();
+      seen.add(key);
+    }
+    amountCents += used.amountCents;
+    count += used.count;
+  }
+  return { amountCents, count };
+}
+
+/** The first key of the first cap that has no room for `more` beside what is used; null when all have. A cap may be full to the cent. */
+export function fullCap(
+  caps: readonly CapReservation[],
+  more: Usage,
+  usedOf: (key: string) => Usage | undefined,
+): string | null {
+  for (const cap of caps) {
+    if (!isLimiting(cap)) continue;
+    const { keys, limitAmountCents, limitCount } = cap;
+    const { amountCents, count } = usageUnder(cap, usedOf);
+    const over = limitAmountCents !== null && amountCents + more.amountCents > limitAmountCents;
+    if (over || (limitCount !== null && count + more.count > limitCount)) return keys[0] ?? 'cap';
+  }
+  return null;
+}
+
+function counts(reservation: Reservation): boolean {
+  return reservation === 'held' || reservation === 'committed';
+}
+
+/**
+ * Who has reserved what. The book keeps only what still counts; the other outcomes are kept by its owner, who says what the
+ * reservation was before and is told what it is then. Doing anything twice changes nothing.
+ */
+export type CapBook = {
+  reserve: (before: Reservation, order: Reserve) => Reservation;
+  release: (before: Reservation, requestId: RequestId) => Reservation;
+  /** The same money counts on, until `expiresAt`. */
+  commit: (before: Reservation, requestId: RequestId, expiresAt: EpochMs) => Reservation;
+  /** Takes in what was stored. */
+  restore: (promised: Promised) => void;
+  /** Null: nothing of this request counts. */
+  find: (requestId: RequestId) => Promised | null;
+  /** What counts under one key at that time. */
+  usage: (key: string, at: EpochMs) => Usage;
+};
+
+/** The sums hold what expires after the horizon's minute; `lapsed` are looked at one by one: few, for what expired is released. */
+type KeySums = { amountCents: number; count: number; lapsed: Set<Promised> | null };
+
+const bucketMs = 60_000;
+const none: readonly Promised[] = [];
+
+function isEmpty({ count, lapsed }: KeySums): boolean {
+  return count === 0 && (lapsed === null || lapsed.size === 0);
+}
+
+export function createCapBook(): CapBook {
+  const byRequest = new Map<RequestId, Promised>();
+  const byMinute = new Map<number, Set<Promised>>();
+  const byKey = new Map<string, KeySums>();
+  let horizon = Number.NEGATIVE_INFINITY;
+
+  const sumsOf = (key: string) => {
+    let sums = byKey.get(key);
+    if (sums === undefined) {
+      sums = { amountCents: 0, count: 0, lapsed: null };
+      byKey.set(key, sums);
+    }
+    return sums;
+  };
+  const count = (promised: Promised, sign: 1 | -1) => {
+    for (const key of promised.keys) {
+      const sums = sumsOf(key);
+      sums.amountCents += sign * promised.amountCents;
+      sums.count += sign;
+      if (isEmpty(sums)) byKey.delete(key);
+    }
+  };
+  const lapse = (promised: Promised) => {
+    for (const key of promised.keys) {
+      const sums = sumsOf(key);
+      sums.lapsed ??= new Set();
+      sums.lapsed.add(promised);
+    }
+  };
+  const minuteOf = (at: EpochMs) => Math.floor(at / bucketMs);
+
+  const lapseMinute = (minute: number) => {
+    const bucket = byMinute.get(minute);
+    if (bucket === undefined) return;
+    byMinute.delete(minute);
+    for (const promised of bucket) {
+      lapse(promised);
+      count(promised, -1);
+    }
+  };
+  const advance = (minute: number) => {
+    if (minute <= horizon) return;
+    if (minute - horizon > byMinute.size) {
+      for (const bucket of [...byMinute.keys()]) if (bucket <= minute) lapseMinute(bucket);
+    } else {
+      for (let passed = horizon + 1; passed <= minute; passed += 1) lapseMinute(passed);
+    }
+    horizon = minute;
+  };
+
+  const remove = (requestId: RequestId) => {
+    const promised = byRequest.get(requestId);
+    if (promised === undefined) return;
+    byRequest.delete(requestId);
+    const minute = minuteOf(promised.expiresAt);
+    const bucket = byMinute.get(minute);
+    if (bucket?.delete(promised)) {
+      if (bucket.size === 0) byMinute.delete(minute);
+      count(promised, -1);
+      return;
+    }
+    for (const key of promised.keys) {
+      const sums = sumsOf(key);
+      sums.lapsed?.delete(promised);
+      if (isEmpty(sums)) byKey.delete(key);
+    }
+  };
+
+  const put = (promised: Promised) => {
+    remove(promised.requestId);
+    byRequest.set(promised.requestId, promised);
+    const minute = minuteOf(promised.expiresAt);
+    if (minute <= horizon) {
+      lapse(promised);
+      return;
+    }
+    const bucket = byMinute.get(minute);
+    if (bucket === undefined) byMinute.set(minute, new Set([promised]));
+    else bucket.add(promised);
+    count(promised, 1);
+  };
+
+  const usage = (key: string, at: EpochMs): Usage => {
+    advance(minuteOf(at));
+    const sums = byKey.get(key);
+    if (sums === undefined) return nothingUsed;
+    let { amountCents, count } = sums;
+    // Beyond the horizon's own minute nothing in the sums can have expired at `at`; in it and before, look.
+    for (const promised of sums.lapsed ?? none) {
+      if (promised.expiresAt <= at) continue;
+      amountCents += promised.amountCents;
+      count += 1;
+    }
+    return { amountCents, count };
+  };
+
+  return {
+    reserve: (before, { requestId, at, amountCents, caps, expiresAt, force }) => {
+      if (counts(before) || (before !== 'none' && !force)) return before;
+      if (!force && fullCap(caps, { amountCents, count: 1 }, (key) => usage(key, at)) !== null) return 'refused';
+      put({ requestId, status: 'held', amountCents, keys: reservedKeysOf(caps), expiresAt });
+      return 'held';
+    },
+    release: (before, requestId) => {
+      if (!counts(before)) return before;
+      remove(requestId);
+      return 'released';
+    },
+    commit: (before, requestId, expiresAt) => {
+      const promised = byRequest.get(requestId);
+      if (promised === undefined) return before;
+      put({ ...promised, status: 'committed', expiresAt });
+      return 'committed';
+    },
+    restore: put,
+    find: (requestId) => byRequest.get(requestId) ?? null,
+    usage,
+  };
+}
