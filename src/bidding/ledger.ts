@@ -1,6 +1,7 @@
 /** Folds batches of the log into the views and keeps the rows of open requests at hand. */
 
 import type { BiddingSettings } from '../config/sections.ts';
+import { isPromised } from '../domain/cap-book.ts';
 import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord, Unfrozen } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
@@ -108,8 +109,7 @@ export function createLedger(views: Views, settings: BiddingSettings, log: Pick<
   function exposure(): { held: AmountCents; committed: AmountCents } {
     const sums = { held: 0, committed: 0 };
     for (const { state, reservation } of kept.all()) {
-      if (reservation === 'held' || reservation === 'committed')
-        sums[reservation] += state.claim?.offer.amountCents ?? 0;
+      if (isPromised(reservation)) sums[reservation] += state.claim?.offer.amountCents ?? 0;
     }
     return sums;
   }

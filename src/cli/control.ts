@@ -1,6 +1,7 @@
 /** Pause and resume: straight into the store, so that they work without HTTP; done when every live process obeys. */
 import { userInfo } from 'node:os';
 import type { Control, ControlState, OperatorWord } from '../bidding/ports.ts';
+import { nothingUsed } from '../domain/cap-book.ts';
 import { type Clock, dayOf } from '../domain/clock.ts';
 import { Fault } from '../errors.ts';
 import { type CommandWorld, lifeMs, lookFor, withReader } from './world.ts';
@@ -150,7 +151,7 @@ export async function capDesk(
     const now = clock.now();
     // A cap of the rules without facts counts the whole desk under this key.
     const key = `${limit === undefined ? '' : 'operator:'}${name}|${dayOf(now)}`;
-    const used = (await views.usage([key], now)).get(key) ?? { amountCents: 0, count: 0 };
+    const used = (await views.usage([key], now)).get(key) ?? nothingUsed;
     const amount = format.money(used.amountCents);
     if (limit !== undefined) terminal.write(texts.capUsage(name, amount, format.money(limit)));
     else if (used.count > 0) terminal.write(texts.ruleCapUsage(name, amount, used.count));

@@ -41,9 +41,7 @@ export function capKeysOf(caps: readonly CapReservation[]): readonly string[] {
 
 /** The keys that a reservation counts under: the first of each cap, each once. */
 export function reservedKeysOf(caps: readonly CapReservation[]): readonly string[] {
-  const reserved: string[] = [];
-  for (const { keys } of caps) if (keys.length > 0 && !reserved.includes(keys[0]!)) reserved.push(keys[0]!);
-  return reserved;
+  return [...new Set(caps.flatMap(({ keys }) => keys.slice(0, 1)))];
 }
 
 /** False: the cap only counts. */
@@ -71,7 +69,28 @@ export function usageUnder({ keys }: CapReservation, usedOf: (key: string) => Us
   return { amountCents, count };
 }
 
-/** The first key of the first cap that has no room for `more` beside what is used; null when all have. A cap may be full to the cent. */
+/** The same, but a key counts as often as it stands there. Never less, and without a set of the keys. */
+function usageAtMost({ keys }: CapReservation, usedOf: (key: string) => Usage | undefined): Usage {
+  let amountCents = 0;
+  let count = 0;
+  for (const key of keys) {
+    const used = usedOf(key);
+    if (used === undefined) continue;
+    amountCents += used.amountCents;
+    count += used.count;
+  }
+  return { amountCents, count };
+}
+
+/** A cap may be full to the cent. */
+function hasRoom({ limitAmountCents, limitCount }: CapReservation, used: Usage, more: Usage): boolean {
+  return (
+    (limitAmountCents === null || used.amountCents + more.amountCents <= limitAmountCents) &&
+    (limitCount === null || used.count + more.count <= limitCount)
+  );
+}
+
+/** The first key of the first cap that has no room for `more` beside what is used; null when all have. */
 export function fullCap(
   caps: readonly CapReservation[],
   more: Usage,
@@ -79,16 +98,16 @@ export function fullCap(
 ): string | null {
   for (const cap of caps) {
     if (!isLimiting(cap)) continue;
-    const { keys, limitAmountCents, limitCount } = cap;
-    const { amountCents, count } = usageUnder(cap, usedOf);
-    const over = limitAmountCents !== null && amountCents + more.amountCents > limitAmountCents;
-    if (over || (limitCount !== null && count + more.count > limitCount)) return keys[0] ?? 'cap';
+    // Most caps have room, which the cheaper sum shows.
+    if (hasRoom(cap, usageAtMost(cap, usedOf), more)) continue;
+    if (!hasRoom(cap, usageUnder(cap, usedOf), more)) return cap.keys[0] ?? 'cap';
   }
   return null;
 }
 
-function counts(reservation: Reservation): boolean {
-  return reservation === 'held' || reservation === 'committed';
+/** Whether money in this status counts under its caps. */
+export function isPromised(status: string): status is Promised['status'] {
+  return status === 'held' || status === 'committed';
 }
 
 /**
@@ -216,13 +235,13 @@ export function createCapBook(): CapBook {
 
   return {
     reserve: (before, { requestId, at, amountCents, caps, expiresAt, force }) => {
-      if (counts(before) || (before !== 'none' && !force)) return before;
+      if (isPromised(before) || (before !== 'none' && !force)) return before;
       if (!force && fullCap(caps, { amountCents, count: 1 }, (key) => usage(key, at)) !== null) return 'refused';
       put({ requestId, status: 'held', amountCents, keys: reservedKeysOf(caps), expiresAt });
       return 'held';
     },
     release: (before, requestId) => {
-      if (!counts(before)) return before;
+      if (!isPromised(before)) return before;
       remove(requestId);
       return 'released';
     },

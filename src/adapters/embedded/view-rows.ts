@@ -1,7 +1,7 @@
 /** The views as rows: what the writer thread stores of them, and how they are read back. */
 import type { DatabaseSync } from 'node:sqlite';
 import type { LedgerQuery, LedgerRow, RowsAt } from '../../bidding/ports.ts';
-import type { Reservation } from '../../domain/cap-book.ts';
+import { isPromised, nothingUsed, type Reservation } from '../../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../../domain/glossary.ts';
 import type { Histogram } from '../../domain/histogram.ts';
 import type { Usage } from '../../domain/offer.ts';
@@ -65,7 +65,6 @@ export function createViewWriter(database: DatabaseSync): (flush: ViewFlush) => 
     'UPDATE statistics SET landmark_at = ?, landmark_count = ?, count = ?, cells = ? WHERE key = ?',
   );
   const addSums = createSumsWriter(database, 'views');
-  const isLive = (status: string) => status === 'held' || status === 'committed';
   return (flush) => {
     const added = { requests: 0, open: 0, bids: 0, exposures: 0, live: 0, liveCents: 0, statistics: 0 };
     for (const [partition, next] of flush.applied) applied.run(partition, next);
@@ -91,11 +90,11 @@ export function createViewWriter(database: DatabaseSync): (flush: ViewFlush) => 
       const write = before === undefined ? newExposure : changeExposure;
       write.run(status, amountCents, flush.exposureKeys[i]!, flush.exposureExpiries[i]!, id);
       if (before === undefined) added.exposures += 1;
-      if (before !== undefined && isLive(before.status)) {
+      if (before !== undefined && isPromised(before.status)) {
         added.live -= 1;
         added.liveCents -= before.amount_cents;
       }
-      if (isLive(status)) {
+      if (isPromised(status)) {
         added.live += 1;
         added.liveCents += amountCents;
       }
@@ -223,7 +222,7 @@ export function createViewReader(database: DatabaseSync): ViewReader {
     liveExposures,
     // One pass, however many keys: the auditor asks for those of every worker at once.
     usage: (keys, at) => {
-      const found = new Map<string, Usage>(keys.map((key) => [key, { amountCents: 0, count: 0 }]));
+      const found = new Map<string, Usage>(keys.map((key) => [key, nothingUsed]));
       for (const { keys: reserved, amountCents, expiresAt } of liveExposures()) {
         if (expiresAt <= at) continue;
         for (const key of new Set(reserved)) {

@@ -11,7 +11,7 @@ import {
   type ViewChange,
   type Views,
 } from '../../bidding/ports.ts';
-import { createCapBook, type Reservation, type Reserve } from '../../domain/cap-book.ts';
+import { createCapBook, isPromised, type Reservation, type Reserve } from '../../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../../domain/glossary.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../../domain/histogram.ts';
 import { Fault } from '../../errors.ts';
@@ -63,7 +63,7 @@ function guarded<R>(work: () => R): R {
 function createExposure(reader: ViewReader, markExposure: (row: CachedRow) => void) {
   const book = createCapBook();
   for (const { requestId, status, amountCents, keys, expiresAt } of reader.liveExposures()) {
-    if (status === 'held' || status === 'committed') book.restore({ requestId, status, amountCents, keys, expiresAt });
+    if (isPromised(status)) book.restore({ requestId, status, amountCents, keys, expiresAt });
   }
   const become = (row: CachedRow, after: Reservation) => {
     if (after === row.reservation) return;
