@@ -21,6 +21,14 @@ const whole: readonly Sentence[] = [
     'envie a conta do trabalhador que recebe (account) ou uma chave Pix (pix.key)',
   ],
   [
+    /^send the worker's account \(account\) or a Pix key \(pix\.key\), not both$/,
+    'envie a conta do trabalhador (account) ou uma chave Pix (pix.key), não as duas',
+  ],
+  [
+    /^send a Pix key: a valid CPF or CNPJ in digits, a phone such as \+5511987654321, an e-mail address or a random key \(UUID\)$/,
+    'envie uma chave Pix: um CPF ou CNPJ válido, só com dígitos, um telefone como +5511987654321, um e-mail ou uma chave aleatória (UUID)',
+  ],
+  [
     /^send an account of the worker's own, with its holder's CPF$/,
     'envie uma conta do próprio trabalhador, com o CPF do titular',
   ],

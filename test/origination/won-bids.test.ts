@@ -489,7 +489,11 @@ test('a simulation by a balance alone leaves the CPF out, and is none of the wor
   const simulate = (key: string, balanceAlone: boolean) =>
     front.ask(flowId, { by: 'ana', key }, stepAsked('simulation', { balanceCents: 5_000, balanceAlone }));
   const include = (key: string) =>
-    front.ask(flowId, { by: 'ana', key }, { step: 'inclusion', request: { period: 3, pix: { key: 'a' } } });
+    front.ask(
+      flowId,
+      { by: 'ana', key },
+      { step: 'inclusion', request: { period: 3, pix: { key: 'ana@exemplo.example' } } },
+    );
   assert.equal((await simulate('s1', true)).kind, 'taken');
   await eventually(() => sent.length === 1);
   assert.equal(sent[0]!.body, '{"dto":{"Saldo":50}}');

@@ -1,6 +1,6 @@
 /** What the contract asks of a withdrawal-backed loan's operations before they are sent. */
 import { isIP } from 'node:net';
-import { cpf as cpfRules } from 'cpf-cnpj-validator';
+import { cnpj as cnpjRules, cpf as cpfRules } from 'cpf-cnpj-validator';
 import type { Day, EpochMs } from '../../domain/glossary.ts';
 import { isJsonObject } from '../json.ts';
 import {
@@ -70,6 +70,9 @@ export function prepareInclusion(
       ? breach('period-given', 'period', 'send how many yearly withdrawals are pledged: one of the periods simulated')
       : null,
     payeeGiven(request),
+    onePayee(request),
+    pixKeyFormed('pix.key', request.pix?.key),
+    ...splitKeysFormed(request.splits),
     birthMonth(request.birthDay, facts.birthDate),
     account !== null && account !== undefined && holder !== cpf
       ? breach('holder-is-worker', 'account.holderCpf', "send an account of the worker's own, with its holder's CPF")
@@ -90,6 +93,42 @@ function payeeGiven({ account, pix, splits }: InclusionRequest): Check {
   return isGiven
     ? null
     : breach('payee-given', 'account', "send the worker's account that is paid (account), or a Pix key (pix.key)");
+}
+
+/** The contract does not say which of the two the service would pay. */
+function onePayee({ account, pix }: InclusionRequest): Check {
+  if ((account ?? null) === null || (pix ?? null) === null) return null;
+  return breach('one-payee', 'pix', "send the worker's account (account) or a Pix key (pix.key), not both");
+}
+
+/** The longest Pix key that there is: an e-mail address. */
+const longestPixKey = 77;
+const pixKeyForms = {
+  digits: /^\d+$/,
+  phone: /^\+[1-9]\d{9,14}$/,
+  email: /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/,
+  random: /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i,
+};
+
+/** The contract names no kind of key, so any form that a Pix key can have (central bank) is let through. */
+function pixKeyFormed(field: string, key: string | null | undefined): Check {
+  if (key === null || key === undefined) return null;
+  if (key.length <= longestPixKey && hasPixForm(key)) return null;
+  return breach(
+    'pix-key',
+    field,
+    'send a Pix key: a valid CPF or CNPJ in digits, a phone such as +5511987654321, an e-mail address or a random key (UUID)',
+  );
+}
+
+function hasPixForm(key: string): boolean {
+  const { digits, phone, email, random } = pixKeyForms;
+  if (digits.test(key)) return key.length === 11 ? cpfRules.isValid(key, true) : cnpjRules.isValid(key, true);
+  return phone.test(key) || email.test(key) || random.test(key);
+}
+
+function splitKeysFormed(splits: SplitsRequest['splits'] | InclusionRequest['splits']): Check[] {
+  return (splits ?? []).map(({ pixKey }, index) => pixKeyFormed(`splits.${index}.pixKey.key`, pixKey?.key));
 }
 
 function accountType(value: number | null | undefined): Check {
@@ -124,6 +163,7 @@ export function prepareSplits(operationId: string, request: SplitsRequest): Prep
   return prepared('splits', operationId, request, [
     located(request.dto),
     ...(request.splits ?? []).map((split, index) => notNegative(`splits.${index}.amountCents`, split.amountCents)),
+    ...splitKeysFormed(request.splits),
   ]);
 }
 

@@ -36,7 +36,7 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
     prepareSimulation('op', { cpf, amountCents: -1 }, { birthDate: null }),
   ],
   'inclusion cpf-valid': () => [
-    prepareInclusion('op', { cpf: '1', period: 3, pix: { key: 'a' } }, { ...included, simulatedCpf: '1' }),
+    prepareInclusion('op', { cpf: '1', period: 3, pix: { key: cpf } }, { ...included, simulatedCpf: '1' }),
   ],
   'inclusion birth-month': () => [prepareInclusion('op', { ...inclusion, birthDay: '1990-04-30' }, included)],
   'inclusion holder-is-worker': () => [
@@ -55,12 +55,26 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   ],
   'inclusion period-given': () => [
     prepareInclusion('op', { ...inclusion, period: null }, included),
-    prepareInclusion('op', { cpf, birthDay: '1990-05-01', pix: { key: 'a' } }, included),
+    prepareInclusion('op', { cpf, birthDay: '1990-05-01', pix: { key: cpf } }, included),
   ],
   'inclusion payee-given': () => [
     prepareInclusion('op', { cpf, period: 3 }, included),
     prepareInclusion('op', { ...inclusion, account: null, splits: [] }, included),
   ],
+  'inclusion one-payee': () => [prepareInclusion('op', { ...inclusion, pix: { key: cpf } }, included)],
+  'inclusion pix-key': () =>
+    [
+      'junk',
+      '',
+      cpf.replace(/.$/, '6'),
+      '11222333000180',
+      '@b.example',
+      '+0551',
+      `${cpf} `,
+      'a@b',
+      'a b@c.example',
+    ].map((key) => prepareInclusion('op', { cpf, period: 1, pix: { key } }, included)),
+  'splits pix-key': () => [prepareSplits('op', { dto, splits: [{ pixKey: { key: 'junk' } }] })],
   'signers signer-of-order': () => [
     prepareSigners('op', { dto, signers: [signer, { ...signer, document: '39053344705' }] }, signing),
     prepareSigners('op', { dto, signers: [{ ...signer, document: null }] }, signing),
@@ -119,7 +133,7 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareSimulation('op', { cpf, birthDay: '1990-05-01', cached: false }, { birthDate }),
     prepareSimulation('op', { balanceCents: 0 }, { birthDate: null }),
     prepareInclusion('op', inclusion, included),
-    prepareInclusion('op', { cpf, period: 1, pix: { key: 'k' } }, included),
+    prepareInclusion('op', { cpf, period: 1, pix: { key: cpf } }, included),
     prepareInclusion('op', { cpf, period: 1, splits: [{ amountCents: 1 }] }, included),
     prepareProposalQuery('op', { dto: { any: 1 } }),
     prepareInstallments('op', { proposalCode: 'P-1' }),
@@ -133,6 +147,14 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     assert.ok(result.kind === 'prepared', JSON.stringify(result));
     const { path, idempotencyKey } = result.prepared;
     assert.equal(idempotencyKey, idempotencyKeyOf(path, 'op'));
+  }
+});
+
+test('each kind of Pix key is let through', () => {
+  const uuid = '123e4567-e89b-42d3-a456-426614174000';
+  for (const key of [cpf, '11222333000181', 'maria@exemplo.example', '+5511987654321', uuid]) {
+    assert.equal(prepareInclusion('op', { cpf, period: 1, pix: { key } }, included).kind, 'prepared', key);
+    assert.equal(prepareSplits('op', { dto, splits: [{ pixKey: { key } }] }).kind, 'prepared', key);
   }
 });
 
