@@ -72,6 +72,10 @@ const whole: readonly Sentence[] = [
     /^send the released value or the instalment, exactly one of the two$/,
     'envie o valor liberado ou a parcela, exatamente um dos dois',
   ],
+  [
+    /^send a greater amount, in cents \(100000 is R\$ 1,000\.00\): its instalment would be zero$/,
+    'envie um valor maior, em centavos (100000 são R$ 1.000,00): a parcela seria zero',
+  ],
   [/^send whole cents above zero$/, 'envie centavos inteiros acima de zero'],
   [/^send a rate greater than 0\.01 % a month$/, 'envie uma taxa maior que 0,01 % ao mês'],
   [/^send a rate less than 4\.98 % a month$/, 'envie uma taxa menor que 4,98 % ao mês'],

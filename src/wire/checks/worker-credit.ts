@@ -53,6 +53,7 @@ export function prepareContract(
     exactlyOneValue(request),
     positive('amountCents', request.amountCents),
     positive('installmentCents', request.installmentCents),
+    installmentOfAmount(request.amountCents, facts.installmentCents),
     rateAbove(request.rateHundredths),
     rateBelow(request.rateHundredths),
     rateWithin(request.rateHundredths, facts.bidRateHundredths),
@@ -79,6 +80,16 @@ function exactlyOneValue({ amountCents, installmentCents }: ContractRequest): Ch
 function positive(field: string, value: AmountCents | null | undefined): Check {
   if (value === null || value === undefined || (Number.isSafeInteger(value) && value > 0)) return null;
   return breach('amount-positive', field, 'send whole cents above zero');
+}
+
+/** So small an amount is one that was written in reais, or a slip. */
+function installmentOfAmount(amount: AmountCents | null | undefined, installmentCents: AmountCents): Check {
+  if (amount === null || amount === undefined || amount <= 0 || installmentCents > 0) return null;
+  return breach(
+    'installment-of-amount',
+    'amountCents',
+    'send a greater amount, in cents (100000 is R$ 1,000.00): its instalment would be zero',
+  );
 }
 
 function rateAbove(rate: RateHundredths): Check {

@@ -72,6 +72,7 @@ const contractCases: Readonly<Record<string, readonly ContractCase[]>> = {
     { facts: { margin: null } },
     { facts: { margin: { receivedAt: now, availableMarginCents: null } } },
   ],
+  'installment-of-amount': [{ request: { amountCents: 1 }, facts: { installmentCents: 0 } }],
   'link-eligible': [
     { facts: { margin: { ...margin, eligible: false } } },
     { facts: { margin: { ...margin, eligible: false, ineligibilityCode: 3, terminationDate: null } } },
