@@ -13,6 +13,7 @@ import type { RequestId } from '../domain/glossary.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
+import { validCpf } from '../wire/checks/breach.ts';
 import { withoutCpf } from '../wire/extra-facts.ts';
 import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
@@ -96,6 +97,12 @@ function refusal(
   text: string,
 ): FrontResult {
   return { kind: 'refused', problem, breaches: [{ rule, field, problem: text }] };
+}
+
+/** The worker of an order that names one is told by the CPF alone: a slip in it is another person. */
+function wrongCpfs(named: readonly (readonly [field: string, cpf: string])[]): FrontResult | null {
+  const breaches = named.map(([field, cpf]) => validCpf(field, cpf)).filter((check) => check !== null);
+  return breaches.length === 0 ? null : { kind: 'refused', problem: 'breach', breaches };
 }
 
 export function createFlowFront(world: FrontWorld): FlowFront {
@@ -282,6 +289,9 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const { cpf, birthDate, signerCpfs } = asked;
     const missing = addressMissing('simulation', addresses);
     if (missing !== null) return { kind: 'refused', problem: 'breach', breaches: [missing] };
+    const signers = signerCpfs.map((signer, index) => [`signerCpfs.${index}`, signer] as const);
+    const wrong = wrongCpfs([['cpf', cpf], ...signers]);
+    if (wrong !== null) return wrong;
     const order: WithdrawalOrder = { cpf, birthDate };
     const subject: FlowSubject = {
       requestId: null,
@@ -325,6 +335,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   /** Of one worker: all links, or the one that is named. */
   async function startLookup(asker: Asker, asked: LookupAsked): Promise<FrontResult> {
     const { cpf, authorisationNumber, cached, reason } = asked;
+    const wrong = wrongCpfs([['cpf', cpf]]);
+    if (wrong !== null) return wrong;
     const named = asked.link ?? { registration: null, employerId: null, employerIdType: null };
     const link: LinkAsk = { identity: { cpf, name: null, ...named }, authorisationNumber };
     const order: LookupOrder = { link, cached, reason: withoutCpf(reason) };

@@ -531,6 +531,31 @@ test('a second withdrawal of a worker beside one under way is refused, unless it
   assert.equal((await start('w7')).kind, 'taken', "those that ended are in nobody's way");
 });
 
+test('an order whose CPF has wrong check digits begins nothing and names the field', async (context) => {
+  const { front } = await startFlowHouse(context);
+  const [right, wrong] = ['52998224725', '52998224726'];
+  const asker = { by: 'ana', key: 'wrong' };
+  const lookup = { link: null, authorisationNumber: null, cached: null, reason: 'asked by the worker' };
+  const refused = [
+    [await front.startWithdrawal(asker, { cpf: wrong, birthDate: null, signerCpfs: [] }), ['cpf']],
+    [
+      await front.startWithdrawal(asker, { cpf: wrong, birthDate: null, signerCpfs: [right, wrong] }),
+      ['cpf', 'signerCpfs.1'],
+    ],
+    [await front.startWithdrawal(asker, { cpf: right, birthDate: null, signerCpfs: [wrong] }), ['signerCpfs.0']],
+    [await front.startLookup(asker, { cpf: wrong, ...lookup }), ['cpf']],
+  ] as const;
+  for (const [result, fields] of refused) {
+    assert(result.kind === 'refused' && result.problem === 'breach', JSON.stringify(result));
+    assert.deepEqual(
+      result.breaches.map(({ rule, field }) => [rule, field]),
+      fields.map((field) => ['cpf-valid', field]),
+    );
+    assert.ok(!JSON.stringify(result).includes(wrong));
+  }
+  assert.equal((await front.startLookup(asker, { cpf: right, ...lookup })).kind, 'taken');
+});
+
 test('a step out of order is told which ones are possible', async (context) => {
   const { front } = await startFlowHouse(context);
   const begun = await front.startWithdrawal(

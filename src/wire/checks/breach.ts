@@ -2,6 +2,7 @@
  * Every rule that the contract sets for an operation, checked before anything is sent. The sandbox enforces the same rules
  * with code of its own and may not import this room: a misreading must not be shared.
  */
+import { cpf as cpfRules } from 'cpf-cnpj-validator';
 import { type OperationName, type Prepared, type RequestOf, writeOperation } from '../operations.ts';
 
 /** `field` is the request's own name for it, with dots; `rule` is stable and made for programs; `problem` says the remedy. */
@@ -34,4 +35,8 @@ export function prepared<N extends OperationName>(
 export function bankNumber(value: string | null | undefined): Check {
   if (value === null || value === undefined || /^\d{3}$/.test(value)) return null;
   return breach('bank-number', 'account.bankNumber', 'send the three digits of the bank, such as 341');
+}
+
+export function validCpf(field: string, value: string | null | undefined): Check {
+  return cpfRules.isValid(value ?? '', true) ? null : breach('cpf-valid', field, 'send the 11 digits of a valid CPF');
 }

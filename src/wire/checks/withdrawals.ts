@@ -13,7 +13,7 @@ import {
   type SplitsRequest,
 } from '../proposals.ts';
 import type { InclusionRequest, InstallmentsRequest, ProposalQueryRequest, SimulationRequest } from '../withdrawals.ts';
-import { bankNumber, breach, type Check, type Preparation, prepared } from './breach.ts';
+import { bankNumber, breach, type Check, type Preparation, prepared, validCpf } from './breach.ts';
 
 /** `birthDate` null: nobody told us, so the service alone checks the month. */
 export type SimulationFacts = { birthDate: Day | null };
@@ -29,16 +29,12 @@ export function prepareSimulation(
     hasBalance || hasWorker
       ? null
       : breach('balance-or-worker', 'cpf', 'send the CPF, whose balance is asked for, or a balance to reckon with'),
-    hasWorker ? validCpf(request.cpf) : null,
+    hasWorker ? validCpf('cpf', request.cpf) : null,
     birthMonth(request.birthDay, facts.birthDate),
     notNegative('balanceCents', request.balanceCents),
     notNegative('amountCents', request.amountCents),
     notNegative('rateHundredths', request.rateHundredths),
   ]);
-}
-
-function validCpf(value: string | null | undefined): Check {
-  return cpfRules.isValid(value ?? '', true) ? null : breach('cpf-valid', 'cpf', 'send the 11 digits of a valid CPF');
 }
 
 function birthMonth(asked: Day | null | undefined, known: Day | null): Check {
@@ -65,7 +61,7 @@ export function prepareInclusion(
   const { account, cpf, period } = request;
   const holder = account?.holderCpf ?? null;
   return prepared('inclusion', operationId, request, [
-    validCpf(cpf),
+    validCpf('cpf', cpf),
     period === null || period === undefined
       ? breach('period-given', 'period', 'send how many yearly withdrawals are pledged: one of the periods simulated')
       : null,

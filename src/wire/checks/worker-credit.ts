@@ -1,5 +1,4 @@
 /** What the contract asks of an auction contract, an endorsement and a renegotiation before they are sent. */
-import { cpf as cpfRules } from 'cpf-cnpj-validator';
 import { dayOf } from '../../domain/clock.ts';
 import {
   type AmountCents,
@@ -10,7 +9,7 @@ import {
   type RateHundredths,
 } from '../../domain/glossary.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest, WorkerAccount } from '../worker-credit.ts';
-import { bankNumber, breach, type Check, type Preparation, prepared } from './breach.ts';
+import { bankNumber, breach, type Check, type Preparation, prepared, validCpf } from './breach.ts';
 
 /** A margin counts for this long after the link was asked (contract, Limits: cache validity). */
 export const marginValidityMs = 24 * 3_600_000;
@@ -115,10 +114,6 @@ function wholeTerm(installments: number): Check {
 function policyGiven({ insuranceCents, policyNumber }: ContractRequest): Check {
   if (insuranceCents === null || insuranceCents === undefined || (policyNumber ?? '').trim() !== '') return null;
   return breach('policy-with-insurance', 'policyNumber', 'send the policy number where there is insurance');
-}
-
-function validCpf(field: string, value: string): Check {
-  return cpfRules.isValid(value, true) ? null : breach('cpf-valid', field, 'send the 11 digits of a valid CPF');
 }
 
 function accountWhole(account: WorkerAccount): Check[] {
