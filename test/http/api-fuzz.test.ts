@@ -169,13 +169,15 @@ function check(reply: Reply, operation: Operation, call: Call, others: readonly 
 
 test('nothing that is sent to the API breaks it or makes it tell', async (context) => {
   const { call, sandbox } = await startApi(context);
-  await sandbox.run(25);
+  // On a busy machine all bids of a round may come after its deadline.
+  for (let round = 0; round < 5 && sandbox.record.of('won').length === 0; round += 1) await sandbox.run(25);
   const document = (await call('GET', '/v1/openapi.json', { role: null })).body as Document;
   assert.equal(document.openapi, '3.1.0');
   const docs = await call('GET', '/v1/docs/', { role: null });
   assert.equal(docs.status, 200);
   assert.match(docs.text, /swagger/i);
-  const won = sandbox.record.of('won')[0]!;
+  const won = sandbox.record.of('won')[0];
+  assert.ok(won, 'no bid of five rounds was won');
   const { birthDate } = sandbox.withdrawals.holder(knownCpfs[0]!);
   const account = { accountType: 2, branch: '1', branchDigit: '9', account: '1', accountDigit: '7', bankNumber: '341' };
   const { requestId, amountCents, installments, rateHundredths } = won;
