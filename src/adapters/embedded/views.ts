@@ -37,11 +37,11 @@ export type ViewLimits = {
 
 const retryAfterMs = 1_000;
 /**
- * Storing takes at most a ninth of the time: rows that change again meanwhile are written once for all changes. What counts is
- * the work, not the wait for turns and for the writer: what is not stored yet is folded again at the next start, and a desk
- * that is busy catching up would otherwise leave more and more to its successor.
+ * Storing takes at most a twenty-fifth of the time: rows that change again meanwhile are written once for all changes. What
+ * counts is the work, not the wait for turns and for the writer. What is not stored yet is folded again at the next start;
+ * `longestRestMs` bounds it, so that an engine that is busy catching up does not leave more and more to its successor.
  */
-const restShare = 8;
+const restShare = 24;
 const longestRestMs = 4_000;
 /** Rows written out in one turn of the event loop. */
 const sliceRows = 128;
