@@ -24,6 +24,7 @@ import { learnFile } from './learn.ts';
 import { registerLetters } from './letters.ts';
 import { registerLoan } from './loan-quote.ts';
 import { registerMapping } from './mapping.ts';
+import { showModelCard } from './model-card.ts';
 import { importPerformance } from './performance.ts';
 import { folderOf, registerRules } from './rules-commands.ts';
 import { languages, readLanguage } from './texts.ts';
@@ -283,6 +284,15 @@ function registerBacktest(program: Command, world: CommandWorld, add: Add): void
     );
 }
 
+function registerModel(program: Command, world: CommandWorld, add: Add): void {
+  const { help, card } = world.format.texts;
+  const model = add(program, 'model', card.help.model, 'lance model card --html ficha.html');
+  add(model, 'card', card.help.card, 'lance model card --html ficha.html')
+    .option('--html <file>', card.help.html)
+    .option('--json', help.json, false)
+    .action(({ html = null, json }: { html?: string | null; json: boolean }) => showModelCard(world, { html, json }));
+}
+
 function registerCare(program: Command, world: CommandWorld, add: Add): void {
   const { format } = world;
   const { help } = format.texts;
@@ -311,6 +321,7 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
       return learnFile(world, file, { ...rest, clock });
     });
   registerBacktest(program, world, add);
+  registerModel(program, world, add);
   const audit = add(program, 'audit', help.audit, 'lance audit verify');
   add(audit, 'verify', help.verify, 'lance audit verify')
     .option('--json', help.json, false)

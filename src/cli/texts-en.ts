@@ -7,6 +7,7 @@ import { impactEn } from './impact-texts-en.ts';
 import { learnEn } from './learn-texts-en.ts';
 import { lettersEn } from './letters-texts-en.ts';
 import { mappingEn } from './mapping-texts-en.ts';
+import { modelCardEn } from './model-card-texts-en.ts';
 import { moveEn } from './move-texts-en.ts';
 import { pageEn } from './page-texts-en.ts';
 import { performanceEn } from './performance-texts-en.ts';
@@ -382,6 +383,7 @@ export const en: Texts = {
   impact: impactEn,
   learn: learnEn,
   backtest: backtestEn,
+  card: modelCardEn,
   page: pageEn,
   performance: performanceEn,
   audit: {

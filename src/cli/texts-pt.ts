@@ -7,6 +7,7 @@ import { impactPt } from './impact-texts-pt.ts';
 import { learnPt } from './learn-texts-pt.ts';
 import { lettersPt } from './letters-texts-pt.ts';
 import { mappingPt } from './mapping-texts-pt.ts';
+import { modelCardPt } from './model-card-texts-pt.ts';
 import { movePt } from './move-texts-pt.ts';
 import { pagePt } from './page-texts-pt.ts';
 import { parsingPt } from './parsing-texts-pt.ts';
@@ -394,6 +395,7 @@ export const pt = {
   impact: impactPt,
   learn: learnPt,
   backtest: backtestPt,
+  card: modelCardPt,
   page: pagePt,
   performance: performancePt,
   audit: {

@@ -1,0 +1,106 @@
+/** `lance model card`: what the price was taught, whether its expectations held, what bounds it, what changed last. */
+import { lastChanges, type OperatorChange } from '../bidding/ports.ts';
+import type { BiddingSettings } from '../config/sections.ts';
+import type { AuctionRecord } from '../domain/records.ts';
+import { type ModelCard, readModelCard } from '../impact/model-card.ts';
+import type { PricingSettings } from '../pricing/settings.ts';
+import { rowsOf } from './bids-list.ts';
+import { writeHtml } from './html-file.ts';
+import { modelCardPage } from './model-card-page.ts';
+import { modelCardText } from './model-card-text.ts';
+import { checkPlace } from './named-file.ts';
+import { createProgress } from './terminal.ts';
+import { type CommandWorld, type DeskReader, withReader } from './world.ts';
+
+/** `matches`: the newest decision was made with the settings that are set now; null: there is none, or it says nothing. */
+export type ShownCard = ModelCard & {
+  at: number;
+  settings: { hash: string; matches: boolean | null; halfLifeMs: number } & Pick<
+    PricingSettings['winCurve'],
+    'priorWeight' | 'shrinkage' | 'smoothing'
+  > &
+    Pick<PricingSettings, 'minAmountShare' | 'marginBufferCents' | 'maxInstallments'> &
+    Pick<BiddingSettings, 'windowMs'>;
+  rules: {
+    /** Of the newest decision. */
+    hash: string | null;
+    /** The last set that was announced to be followed. */
+    activated: { hash: string; at: number; by: string | null } | null;
+  };
+  /** The last change by hand of pause and caps. */
+  operator: OperatorChange | null;
+};
+
+/** Rows come so fast that a bar is only shown from here on. */
+const quietMs = 1_000;
+/** A request has some five records. */
+const recordsEach = 5;
+
+/** What the newest decision was made with. */
+async function lastTrace(log: DeskReader['log'], decision: ModelCard['newestDecision']) {
+  if (decision === null) return null;
+  const records = await log.readKey('auctions', decision.requestId);
+  const traced = records.findLast(
+    ({ record }) => 'trace' in record && (record as AuctionRecord & { trace: unknown }).trace,
+  );
+  return traced === undefined ? null : (traced.record as Extract<AuctionRecord, { kind: 'claimed' }>).trace;
+}
+
+async function readCard(world: CommandWorld, quiet: boolean): Promise<ShownCard> {
+  const { terminal, format, clock } = world;
+  const { bidding, pricing, settings } = world.model();
+  const { priorWeight, shrinkage, smoothing } = pricing.winCurve;
+  const { minAmountShare, marginBufferCents, maxInstallments } = pricing;
+  return await withReader(world, async ({ views, log, control, ruleBook }) => {
+    const at = clock.now();
+    let records = 0;
+    for (const end of (await log.ends('auctions')).values()) records += end;
+    const expected = Math.ceil(records / recordsEach);
+    const progress = createProgress(terminal, format.texts.card.progress);
+    const startedMs = clock.monotonicMs();
+    let shown = false;
+    const card = await readModelCard(rowsOf(views, null, Number.POSITIVE_INFINITY), {
+      statistics: views.statistics,
+      at,
+      halfLifeMs: bidding.halfLifeMs,
+      winCurve: pricing.winCurve,
+      onRow: (read) => {
+        if (quiet || read % 500 > 0 || clock.monotonicMs() - startedMs < quietMs) return;
+        shown = true;
+        progress.show(read, Math.max(read, expected), '');
+      },
+    });
+    if (shown) progress.end();
+    const trace = await lastTrace(log, card.newestDecision);
+    const activated = (await ruleBook.read()).findLast((entry) => entry.kind === 'activated') ?? null;
+    const operator =
+      lastChanges((await control.read()).changes).toSorted((left, right) => right.at - left.at)[0] ?? null;
+    return {
+      ...card,
+      at,
+      settings: {
+        hash: settings.hash,
+        matches: trace === null ? null : trace.settingsHash === settings.hash,
+        ...{ halfLifeMs: bidding.halfLifeMs, priorWeight, shrinkage, smoothing },
+        ...{ minAmountShare, marginBufferCents, maxInstallments, windowMs: bidding.windowMs },
+      },
+      rules: {
+        hash: trace?.ruleSetHash ?? null,
+        activated: activated === null ? null : { hash: activated.hash, at: activated.at, by: activated.by },
+      },
+      operator,
+    };
+  });
+}
+
+export async function showModelCard(
+  world: CommandWorld,
+  { html, json }: { html: string | null; json: boolean },
+): Promise<void> {
+  const { terminal, format } = world;
+  if (html !== null) checkPlace(world, html);
+  const card = await readCard(world, json);
+  if (html !== null) writeHtml(world, html, modelCardPage(format, card));
+  terminal.write(json ? JSON.stringify(card) : modelCardText(format, card));
+  if (html !== null) terminal.say(format.texts.page.written(html));
+}
