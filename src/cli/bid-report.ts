@@ -60,7 +60,7 @@ export function isWon(state: RequestState): boolean {
   return wonPhases.includes(state.phase) || state.auction?.position === 1;
 }
 
-async function contentOf(world: CommandWorld, log: DeskReader['log'], hash: string): Promise<string> {
+export async function contentOf(world: CommandWorld, log: DeskReader['log'], hash: string): Promise<string> {
   const stored = (await log.readKey('inputs', hash)).map(({ record }) => record as StoredInput);
   const input = stored.find((record) => record.hash === hash);
   if (input === undefined) throw new Fault('record-undecodable', world.format.texts.show.inputMissing(hash));

@@ -11,9 +11,10 @@ import {
   segmentRows,
   settingRows,
   weightRows,
+  wideName,
 } from './model-card-text.ts';
 
-const longestName = 60;
+const widestWeight = 100;
 /** A bin with fewer is in the table only: its share would say little. */
 const leastInBin = 10;
 
@@ -31,6 +32,9 @@ function reliabilityPlot({ texts }: Format, { bins }: ShownCard): Plot {
         : [[calibration.expected, calibration.observed] as const],
     ),
   );
+  const commonest = bins.reduce((most, bin) =>
+    (bin.calibration?.bids ?? 0) > (most.calibration?.bids ?? 0) ? bin : most,
+  );
   const values = [...new Set([0, ...found.keys(), 1])].sort((left, right) => left - right);
   return {
     kind: 'plot',
@@ -41,6 +45,7 @@ function reliabilityPlot({ texts }: Format, { bins }: ShownCard): Plot {
       { label: card.fair, values, look: 'dashed', tone: 'ink' },
       { label: card.won, values: values.map((value) => found.get(value) ?? null), look: 'points', tone: 0 },
     ],
+    shown: Math.max(0, values.indexOf(commonest.calibration?.expected ?? 1)),
   };
 }
 
@@ -72,8 +77,8 @@ export function modelCardPage(format: Format, shown: ShownCard): HtmlPage {
           weights.readings.length === 0
             ? []
             : [
-                table(headers.reading, weightRows(weights.readings, format, longestName), [1, 2]),
-                table(headers.part, weightRows(weights.parts, format, longestName), [1, 2]),
+                table(headers.reading, weightRows(weights.readings, format, widestWeight), [1, 2]),
+                table(headers.part, weightRows(weights.parts, format, widestWeight), [1, 2]),
               ],
       },
       {
@@ -81,7 +86,7 @@ export function modelCardPage(format: Format, shown: ShownCard): HtmlPage {
         text: card.calibration,
         items: [
           reliabilityPlot(format, shown),
-          { ...table(headers.segment, segmentRows(shown, format, longestName), [1, 2, 3, 4, 5]), strong: [0] },
+          { ...table(headers.segment, segmentRows(shown, format, wideName), [1, 2, 3, 4, 5]), strong: [0] },
           table(headers.bin, binRows(shown, format), [1, 2, 3, 4]),
         ],
       },

@@ -2,6 +2,7 @@
 import { maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
 import { printable } from '../domain/printable.ts';
 import type { CardCalibration, CardWeight } from '../impact/model-card.ts';
+import { wholeMarket } from '../rules/keys.ts';
 import type { Format } from './format.ts';
 import type { ShownCard } from './model-card.ts';
 import { segmentText } from './rules-impact-text.ts';
@@ -9,7 +10,9 @@ import { tableText } from './terminal.ts';
 
 /** Names of segments come from outside and may be as long as they like. */
 const longestName = 26;
+const widestName = 60;
 const shownHash = 12;
+const widestWeight = 48;
 const textWidth = 78;
 const hourMs = 3_600_000;
 
@@ -18,6 +21,19 @@ export type CardRows = readonly (readonly string[])[];
 function shortName(text: string, most: number): string {
   const safe = printable(text).replaceAll('\n', ' ');
   return safe.length > most ? `${safe.slice(0, most - 1)}…` : safe;
+}
+
+/** Values alone, in the order of the dimensions: what tells segments apart fits a narrow column. */
+function narrowName(key: string, format: Format): string {
+  const values = key
+    .split('|')
+    .slice(1)
+    .map((part) => part.replace(/^[^=]*=/, ''));
+  return shortName(values.length === 0 ? format.texts.impact.all : values.join(' · '), longestName);
+}
+
+export function wideName(key: string, format: Format): string {
+  return shortName(segmentText(key, format), widestName);
 }
 
 /** A length of time in the largest unit of which there are two. */
@@ -40,9 +56,9 @@ function calibrationCells(calibration: CardCalibration | null, format: Format): 
 }
 
 /** Segment, auctions, then as `calibrationCells`. */
-export function segmentRows({ segments }: ShownCard, format: Format, most = longestName): CardRows {
+export function segmentRows({ segments }: ShownCard, format: Format, nameOf = narrowName): CardRows {
   return segments.map(({ key, auctions, calibration }) => [
-    shortName(key === null ? format.texts.card.others : segmentText(key, format), most),
+    key === null ? format.texts.card.others : nameOf(key, format),
     format.number(auctions),
     ...calibrationCells(calibration, format),
   ]);
@@ -55,11 +71,12 @@ export function binRows({ bins }: ShownCard, format: Format): CardRows {
   ]);
 }
 
-export function weightRows(weights: readonly CardWeight[], format: Format, most = longestName): CardRows {
+export function weightRows(weights: readonly CardWeight[], format: Format, most = widestWeight): CardRows {
+  const percent = (share: number) => format.number(100 * share, 1);
   return weights.map(({ name, mean, low, high }) => [
-    shortName(name === 'all' ? format.texts.impact.all : name.replace(/^all\|/, ''), most),
+    shortName(name === wholeMarket ? format.texts.impact.all : name.replace(/^all\|/, '').replaceAll('|', ' + '), most),
     format.share(mean),
-    `${format.share(low)} … ${format.share(high)}`,
+    `${percent(low)} … ${percent(high)}`,
   ]);
 }
 
@@ -138,7 +155,7 @@ export function modelCardText(format: Format, shown: ShownCard): string {
     `── ${sections.data}`,
     tableText(headers.fact, dataRows(shown, format), [1]),
     `── ${sections.weights}`,
-    ...(weights.length === 0 ? [card.nothingLearnt] : weights),
+    ...(weights.length === 0 ? [wrapped(card.nothingLearnt)] : weights),
     `── ${sections.calibration}`,
     wrapped(card.calibration),
     tableText(headers.segment, segmentRows(shown, format), [1, 2, 3, 4, 5]),

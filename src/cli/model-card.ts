@@ -4,6 +4,7 @@ import type { BiddingSettings } from '../config/sections.ts';
 import type { AuctionRecord } from '../domain/records.ts';
 import { type ModelCard, readModelCard } from '../impact/model-card.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
+import { contentOf } from './bid-report.ts';
 import { rowsOf } from './bids-list.ts';
 import { writeHtml } from './html-file.ts';
 import { modelCardPage } from './model-card-page.ts';
@@ -46,6 +47,12 @@ async function lastTrace(log: DeskReader['log'], decision: ModelCard['newestDeci
   return traced === undefined ? null : (traced.record as Extract<AuctionRecord, { kind: 'claimed' }>).trace;
 }
 
+/** The contacts, which stand beside the model in what a decision stores, price nothing. Both texts have their keys sorted. */
+function isOfModel(stored: string, model: string): boolean {
+  const { bidding, economics, pricing } = JSON.parse(stored) as Record<string, unknown>;
+  return JSON.stringify({ bidding, economics, pricing }) === model;
+}
+
 async function readCard(world: CommandWorld, quiet: boolean): Promise<ShownCard> {
   const { terminal, format, clock } = world;
   const { bidding, pricing, settings } = world.model();
@@ -80,7 +87,7 @@ async function readCard(world: CommandWorld, quiet: boolean): Promise<ShownCard>
       at,
       settings: {
         hash: settings.hash,
-        matches: trace === null ? null : trace.settingsHash === settings.hash,
+        matches: trace === null ? null : isOfModel(await contentOf(world, log, trace.settingsHash), settings.content),
         ...{ halfLifeMs: bidding.halfLifeMs, priorWeight, shrinkage, smoothing },
         ...{ minAmountShare, marginBufferCents, maxInstallments, windowMs: bidding.windowMs },
       },

@@ -52,13 +52,12 @@ before(async () => {
 
 after(async () => {
   await daemon.stop();
-  if (process.env.KEEP === undefined) await played.close();
-  else console.error(played.directory);
+  await played.close();
 });
 
 /** What the log alone says of each request, without the desk's fold. */
 async function toldByLog() {
-  const reader = openEmbeddedReader(played.environment.LANCE_DATA_DIR);
+  const reader = openEmbeddedReader({ directory: played.environment.LANCE_DATA_DIR });
   const found = new Map<RequestId, Map<AuctionRecord['kind'], AuctionRecord>>();
   for (const [partition, end] of await reader.log.ends('auctions')) {
     for (let from = 0; from < end; ) {

@@ -69,6 +69,7 @@ await describeOnStack('commands on Kafka', (stack) => {
     // Too few auctions.
     { words: ['backtest', '--log'], codes: [65] },
     { words: ['cap', 'none'], codes: [66] },
+    { words: ['model', 'card', '--json'], codes: [0] },
   ];
 
   async function runAll(
