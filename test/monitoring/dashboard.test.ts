@@ -15,7 +15,7 @@ const file = (path: string) => fileURLToPath(new URL(`../../${path}`, import.met
 const requests = 60;
 const answerLimitMs = 20_000;
 
-type Panel = { title: string; targets?: { expr: string }[] };
+type Panel = { type: string; title: string; description?: string; targets?: { expr: string }[] };
 const dashboard = JSON.parse(readFileSync(file('config/grafana/dashboards/desk.json'), 'utf8')) as { panels: Panel[] };
 const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
   targets.map(({ expr }) => ({ title, expr: expr.replaceAll('$__rate_interval', '1m') })),
@@ -33,6 +33,14 @@ function configurationFor(target: string): string {
   assert.notEqual(changed, shipped);
   return changed;
 }
+
+test('each panel of the row Price says what its series mean', () => {
+  const first = dashboard.panels.findIndex(({ type, title }) => type === 'row' && title === 'Price') + 1;
+  const next = dashboard.panels.findIndex(({ type }, place) => place >= first && type === 'row');
+  const panels = dashboard.panels.slice(first, next < 0 ? undefined : next);
+  assert.ok(first > 0 && panels.length > 5);
+  for (const { title, description = '' } of panels) assert.match(description, /^[A-Z].{20,}\.$/, title);
+});
 
 describeWithProgram('a Prometheus beside a desk', 'prometheus', 'Debian: prometheus', () => {
   let url = '';
