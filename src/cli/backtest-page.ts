@@ -5,6 +5,7 @@ import type { Calibration } from '../impact/calibration.ts';
 import type { HtmlPage, PageSection, Plot, PlotSeries, PlotTone } from '../impact/page.ts';
 import { wholeMarket } from '../rules/keys.ts';
 import type { Format } from './format.ts';
+import { reliabilityPlot } from './reliability-plot.ts';
 
 /** Close-ups leave out the first auctions, in which shares of little still jump about. */
 const settledShare = 0.1;
@@ -206,33 +207,6 @@ function commonestBin({ bins }: Calibration): Calibration['bins'][number] {
   return bins.reduce((most, bin) => (bin.count > most.count ? bin : most));
 }
 
-/** Observed by predicted, at the places of both curves, with the ends of the diagonal. */
-function reliabilityPlot(format: Format, { desk, histogram }: Backtest['calibration']): Plot {
-  const { axes, sections, policies } = format.texts.backtest;
-  const observedAt = ({ bins }: Calibration) =>
-    new Map(
-      bins.flatMap(({ predicted, observed, count }) =>
-        predicted === null || count < leastInBin ? [] : [[predicted, observed] as const],
-      ),
-    );
-  const [byDesk, byHistogram] = [observedAt(desk), observedAt(histogram)];
-  const values = [...new Set([0, ...byDesk.keys(), ...byHistogram.keys(), 1])].sort((left, right) => left - right);
-  const at = (known: ReadonlyMap<number, number | null>) => values.map((value) => known.get(value) ?? null);
-  return {
-    kind: 'plot',
-    title: sections.calibration.reliability,
-    x: { label: axes.predicted, unit: 'share', range: [0, 1], values },
-    y: { label: axes.observed, unit: 'share', range: [0, 1] },
-    series: [
-      { label: sections.calibration.fair, values, look: 'dashed', tone: 'ink' },
-      { label: policies.histogram, values: at(byHistogram), look: 'points', tone: 1 },
-      { label: policies.desk, values: at(byDesk), look: 'points', tone: 0 },
-    ],
-    shown: values.indexOf(commonestBin(desk).predicted ?? 1),
-    width: 'half',
-  };
-}
-
 function calibrationSection(format: Format, found: Backtest): PageSection {
   const { backtest } = format.texts;
   const { axes, policies } = backtest;
@@ -243,7 +217,22 @@ function calibrationSection(format: Format, found: Backtest): PageSection {
     title: texts.title,
     text: texts.text,
     items: [
-      reliabilityPlot(format, found.calibration),
+      {
+        ...reliabilityPlot(
+          {
+            title: texts.reliability,
+            predicted: axes.predicted,
+            observed: axes.observed,
+            diagonal: texts.fair,
+          },
+          [
+            { label: policies.histogram, tone: 1, bins: histogram.bins },
+            { label: policies.desk, tone: 0, bins: desk.bins },
+          ],
+          leastInBin,
+        ),
+        width: 'half',
+      },
       {
         kind: 'plot',
         title: texts.counts,

@@ -13,6 +13,7 @@ import {
   weightRows,
   wideName,
 } from './model-card-text.ts';
+import { reliabilityPlot } from './reliability-plot.ts';
 
 const widestWeight = 100;
 /** A bin with fewer is in the table only: its share would say little. */
@@ -22,31 +23,18 @@ function table(header: readonly string[], rows: CardRows, right: readonly number
   return { kind: 'table', title, header, rows, right };
 }
 
-/** Won by expected, with the ends of the diagonal. */
-function reliabilityPlot({ texts }: Format, { bins }: ShownCard): Plot {
+function wonByExpected({ texts }: Format, { bins }: ShownCard): Plot {
   const { card } = texts;
-  const found = new Map(
-    bins.flatMap(({ calibration }) =>
-      calibration === null || calibration.bids < leastInBin
-        ? []
-        : [[calibration.expected, calibration.observed] as const],
-    ),
+  const points = bins.map(({ calibration }) => ({
+    count: calibration?.bids ?? 0,
+    predicted: calibration?.expected ?? null,
+    observed: calibration?.observed ?? null,
+  }));
+  return reliabilityPlot(
+    { title: card.reliability, predicted: card.axes.expected, observed: card.axes.observed, diagonal: card.fair },
+    [{ label: card.won, tone: 0, bins: points }],
+    leastInBin,
   );
-  const commonest = bins.reduce((most, bin) =>
-    (bin.calibration?.bids ?? 0) > (most.calibration?.bids ?? 0) ? bin : most,
-  );
-  const values = [...new Set([0, ...found.keys(), 1])].sort((left, right) => left - right);
-  return {
-    kind: 'plot',
-    title: card.reliability,
-    x: { label: card.axes.expected, unit: 'share', range: [0, 1], values },
-    y: { label: card.axes.observed, unit: 'share', range: [0, 1] },
-    series: [
-      { label: card.fair, values, look: 'dashed', tone: 'ink' },
-      { label: card.won, values: values.map((value) => found.get(value) ?? null), look: 'points', tone: 0 },
-    ],
-    shown: Math.max(0, values.indexOf(commonest.calibration?.expected ?? 1)),
-  };
 }
 
 export function modelCardPage(format: Format, shown: ShownCard): HtmlPage {
@@ -85,7 +73,7 @@ export function modelCardPage(format: Format, shown: ShownCard): HtmlPage {
         title: sections.calibration,
         text: card.calibration,
         items: [
-          reliabilityPlot(format, shown),
+          wonByExpected(format, shown),
           { ...table(headers.segment, segmentRows(shown, format, wideName), [1, 2, 3, 4, 5]), strong: [0] },
           table(headers.bin, binRows(shown, format), [1, 2, 3, 4]),
         ],

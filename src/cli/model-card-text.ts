@@ -8,7 +8,7 @@ import type { ShownCard } from './model-card.ts';
 import { segmentText } from './rules-impact-text.ts';
 import { tableText } from './terminal.ts';
 
-/** Names of segments come from outside and may be as long as they like. */
+/** Names of segments come from outside and may be of any length. */
 const longestName = 26;
 const widestName = 60;
 const shownHash = 12;
@@ -23,7 +23,7 @@ function shortName(text: string, most: number): string {
   return safe.length > most ? `${safe.slice(0, most - 1)}…` : safe;
 }
 
-/** Values alone, in the order of the dimensions: what tells segments apart fits a narrow column. */
+/** Values without the names of their dimensions, so that segments can be told apart in a narrow column. */
 function narrowName(key: string, format: Format): string {
   const values = key
     .split('|')
@@ -36,7 +36,7 @@ export function wideName(key: string, format: Format): string {
   return shortName(segmentText(key, format), widestName);
 }
 
-/** A length of time in the largest unit of which there are two. */
+/** A duration in days from two days on, in hours from two hours on, else in minutes. */
 export function ageText(ms: number, { texts, number }: Format): string {
   const hours = ms / hourMs;
   if (hours >= 48) return `${number(hours / 24)} ${texts.card.days}`;

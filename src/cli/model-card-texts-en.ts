@@ -18,7 +18,7 @@ export const modelCardEn: Texts['card'] = {
   nothingLearnt: 'Nothing has been learnt yet: prices come from the initial belief in the settings.',
   weights: 'Mean over the segments shown, by the auctions of each; then the lowest and the highest of them.',
   calibration:
-    'Chance of winning that the decision expected, and share of the bids that came first. The last column is the difference in percentage points: the middle 90 % of resampled batches. An interval without zero shows a price that expects too much or too little; with fewer than ten batches there is none.',
+    'Chance of winning that the decision expected, and share of the bids that came first. The last column is the difference in percentage points: the middle 90 % of resampled batches. An interval without zero shows a price that expects too much or too little; where batches are few, none is shown.',
   reliability: 'Wins by chance expected',
   axes: { expected: 'chance expected', observed: 'share won' },
   fair: 'as expected',

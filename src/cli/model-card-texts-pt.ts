@@ -17,7 +17,7 @@ export const modelCardPt = {
   nothingLearnt: 'Nada foi aprendido ainda: os preços vêm da crença inicial das configurações.',
   weights: 'Média entre os segmentos mostrados, pelos leilões de cada um; depois, o menor e o maior deles.',
   calibration:
-    'Chance de ganhar que a decisão esperava e parte dos lances que ficou em primeiro lugar. A última coluna é a diferença em pontos percentuais: os 90 % centrais de lotes reamostrados. Um intervalo sem o zero mostra um preço que espera demais ou de menos; com menos de dez lotes não há intervalo.',
+    'Chance de ganhar que a decisão esperava e parte dos lances que ficou em primeiro lugar. A última coluna é a diferença em pontos percentuais: os 90 % centrais de lotes reamostrados. Um intervalo sem o zero mostra um preço que espera demais ou de menos; com poucos lotes não há intervalo.',
   reliability: 'Ganhos por chance esperada',
   axes: { expected: 'chance esperada', observed: 'parte ganha' },
   fair: 'o que se esperava',

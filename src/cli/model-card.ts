@@ -1,7 +1,6 @@
-/** `lance model card`: what the price was taught, whether its expectations held, what bounds it, what changed last. */
+/** `lance model card`: data, weights, calibration, limits and last change of the price. */
 import { lastChanges, type OperatorChange } from '../bidding/ports.ts';
 import type { BiddingSettings } from '../config/sections.ts';
-import type { AuctionRecord } from '../domain/records.ts';
 import { type ModelCard, readModelCard } from '../impact/model-card.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { contentOf } from './bid-report.ts';
@@ -13,7 +12,7 @@ import { checkPlace } from './named-file.ts';
 import { createProgress } from './terminal.ts';
 import { type CommandWorld, type DeskReader, withReader } from './world.ts';
 
-/** `matches`: the newest decision was made with the settings that are set now; null: there is none, or it says nothing. */
+/** `matches`: the newest decision was made with the present settings; null: there is none, or it has no trace. */
 export type ShownCard = ModelCard & {
   at: number;
   settings: { hash: string; matches: boolean | null; halfLifeMs: number } & Pick<
@@ -32,22 +31,22 @@ export type ShownCard = ModelCard & {
   operator: OperatorChange | null;
 };
 
-/** Rows come so fast that a bar is only shown from here on. */
+/** A shorter run shows no progress bar. */
 const quietMs = 1_000;
-/** A request has some five records. */
+/** A request has about five records, so the log's length estimates the number of rows. */
 const recordsEach = 5;
 
 /** What the newest decision was made with. */
 async function lastTrace(log: DeskReader['log'], decision: ModelCard['newestDecision']) {
   if (decision === null) return null;
   const records = await log.readKey('auctions', decision.requestId);
-  const traced = records.findLast(
-    ({ record }) => 'trace' in record && (record as AuctionRecord & { trace: unknown }).trace,
+  const traces = records.flatMap(({ record }) =>
+    record.kind === 'claimed' || record.kind === 'passed' ? (record.trace ?? []) : [],
   );
-  return traced === undefined ? null : (traced.record as Extract<AuctionRecord, { kind: 'claimed' }>).trace;
+  return traces.at(-1) ?? null;
 }
 
-/** The contacts, which stand beside the model in what a decision stores, price nothing. Both texts have their keys sorted. */
+/** A decision also stores the contacts, which do not affect the price. Both texts have sorted keys. */
 function isOfModel(stored: string, model: string): boolean {
   const { bidding, economics, pricing } = JSON.parse(stored) as Record<string, unknown>;
   return JSON.stringify({ bidding, economics, pricing }) === model;

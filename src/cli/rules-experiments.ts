@@ -2,6 +2,7 @@
 import { askedOf, type Replay } from '../bidding/explain.ts';
 import type { DecisionTrace } from '../domain/offer.ts';
 import type { RequestState } from '../domain/states.ts';
+import { batchNameOf } from '../impact/bootstrap.ts';
 import { bestRivalOf, winAgainst } from '../impact/desk-replay.ts';
 import {
   type ExperimentReport,
@@ -50,7 +51,7 @@ async function trialledOf(
   const rival = bestRivalOf(recorded);
   const win = decision.kind === 'claimed' && rival !== null ? winAgainst(decision.offer.rateHundredths, rival) : null;
   const profitCents = worth === null || win === null ? 0 : win * worth.acceptance * worth.value - worth.cost;
-  const batch = request.batchId ?? `received:${request.receivedAt}`;
+  const batch = batchNameOf(request);
   const bid = decision.kind === 'claimed' ? { win, profitCents } : null;
   return experiments.map((assignment) => ({ ...assignment, batch, bid, taken }));
 }

@@ -2,12 +2,18 @@
  * How sure a difference is: whole batches are drawn anew, with replacement, because requests of one batch meet the same
  * rivals in the same mood. Percentile intervals (Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, ch. 13).
  */
+import type { EpochMs } from '../domain/glossary.ts';
 import { chanceOf } from './chance.ts';
 
 /** What one batch adds to one group of requests: a row of numbers. */
 export type BatchRow = { batch: number; group: number; values: ArrayLike<number> };
 
 export type Interval = { low: number; high: number };
+
+/** Names the batch of a request: requests without a code belong together when they arrived in the same millisecond. */
+export function batchNameOf({ batchId, receivedAt }: { batchId: string | null; receivedAt: EpochMs }): string {
+  return batchId ?? `received:${receivedAt}`;
+}
 
 /** Where nothing else is asked for. One seed: the same record gives the same intervals. */
 const resamples = { draws: 1_000, seed: 1 };

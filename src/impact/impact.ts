@@ -5,6 +5,7 @@
 import type { Policy } from '../bidding/decide.ts';
 import type { BiddingSettings } from '../config/sections.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import { batchNameOf } from './bootstrap.ts';
 import { bestRivalOf, type CapPeak, type SetDecision } from './desk-replay.ts';
 import { createFlips, type Flip, type FlipCause } from './flips.ts';
 import type { RecordedCase } from './recorded-cases.ts';
@@ -100,7 +101,7 @@ function compare(ordered: readonly RecordedCase[], from: number, [current, candi
       const { segmentKeys } = decisions[0];
       const rival = bestRivalOf(recorded);
       if (rival !== null) judged += 1;
-      tally.add(batchOf(recorded), segmentKeys, decisions, rival);
+      tally.add(batchNameOf(recorded.request), segmentKeys, decisions, rival);
       flips.add(recorded.request.requestId, segmentKeys, decisions);
       series.add(recorded.decidedAt, decisions, rival);
     }
@@ -134,10 +135,6 @@ export async function measureImpact(cases: readonly RecordedCase[], options: Imp
     caps: capRows(both[0].capPeaks, both[1].capPeaks),
     series: series.close(),
   };
-}
-
-function batchOf({ request }: RecordedCase): string {
-  return request.batchId ?? `received:${request.receivedAt}`;
 }
 
 /** What the set says of the value of loans, as text. */

@@ -1,6 +1,6 @@
 /**
- * What a person should know of the price before trusting it: what it was taught, what weighs how much in it, and whether bids
- * were won as often as it expected. The views are read in one pass, in bounded memory.
+ * The figures of the model card: the data that the price was fitted to, the weights of its readings, and whether bids were won
+ * as often as expected. Reads the views in one pass, in bounded memory.
  */
 import { curveOf, statisticKeysOf, weightsOf } from '../bidding/learning.ts';
 import type { Views } from '../bidding/ports.ts';
@@ -9,24 +9,24 @@ import type { RequestState } from '../domain/states.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { createShared, priorDistribution } from '../pricing/win-curve.ts';
 import { requestFeatures } from '../rules/features.ts';
-import { wholeMarket } from '../rules/keys.ts';
-import { type Interval, intervalsOver } from './bootstrap.ts';
+import { shareOf, wholeMarket } from '../rules/keys.ts';
+import { batchNameOf, type Interval, intervalsOver } from './bootstrap.ts';
 
-/** Segments beyond so many are counted together, for names come from outside. */
+/** Names of segments come from outside, so only this many segments are counted apart; further ones are counted together. */
 const maxSegments = 2_000;
-/** So many segments, the most frequent ones, are told one by one. */
-const toldSegments = 20;
-/** Whole batches fall into the same block, so a resample of blocks keeps together what met the same rivals. */
+/** The card lists this many segments, those with the most auctions, and sums up the rest. */
+const listedSegments = 20;
+/** Batches are hashed into this many blocks. The bootstrap resamples blocks, which bounds memory and keeps each batch whole. */
 const blockCount = 128;
-/** An interval over fewer would look surer than it is. */
+/** An interval over fewer blocks would be too narrow. */
 const leastBlocks = 10;
 const binCount = 10;
 
-/** Shares of bids, 0 … 1. `interval`: of observed less expected, the middle 90 %; null: too few batches. */
+/** Shares of bids, 0 … 1. `gapInterval`: observed less expected, the middle 90 %; null: too few blocks. */
 export type CardCalibration = { bids: number; expected: number; observed: number; gapInterval: Interval | null };
 
 type CardSegment = {
-  /** Null: all that is not told one by one: rarer segments, and requests that were never put into one. */
+  /** Null: all that is not listed, which is rarer segments and requests without a segment. */
   key: string | null;
   /** Ended auctions with published bids. */
   auctions: number;
@@ -35,14 +35,14 @@ type CardSegment = {
   calibration: CardCalibration | null;
 };
 
-/** Mean over the segments told, by their auctions, and between which it lies. */
+/** Mean over the listed segments, weighted by their auctions, with the lowest and the highest of them. */
 export type CardWeight = { name: string; mean: number; low: number; high: number };
 
 export type ModelCard = {
   data: {
     auctions: number;
     withoutRivals: number;
-    /** Results that the statistics were taught; another count than `auctions` where learning was frozen or rows were left behind. */
+    /** Results in the statistics. Differs from `auctions` where learning was frozen or old rows were removed. */
     learnt: number;
     oldestAt: EpochMs | null;
     newestAt: EpochMs | null;
@@ -70,12 +70,9 @@ const emptySegment = (keys: readonly string[]): Segment => ({
   tally: emptyTally(),
 });
 
-/** FNV-1a. */
 function blockOf({ batchId, request }: RequestState): number {
-  const name = batchId ?? `received:${request?.receivedAt ?? 0}`;
-  let hash = 0x811c9dc5;
-  for (let place = 0; place < name.length; place += 1) hash = Math.imul(hash ^ name.charCodeAt(place), 0x01000193);
-  return (hash >>> 0) % blockCount;
+  const batch = batchNameOf({ batchId, receivedAt: request?.receivedAt ?? 0 });
+  return Math.floor(blockCount * shareOf('model-card', batch));
 }
 
 function addBid(tally: Tally, block: number, expected: number, won: number): void {
@@ -100,7 +97,7 @@ function noteAuction(segment: Segment, at: EpochMs): void {
   segment.newestAt = Math.max(segment.newestAt ?? at, at);
 }
 
-/** Weights of the curves for these lists of segments, each as often as it has auctions. */
+/** Weights in the curves of these segments, averaged by their auctions. */
 async function weightsIn(
   statistics: Views['statistics'],
   segments: readonly Segment[],
@@ -171,11 +168,12 @@ export async function readModelCard(
     const { winProbability } = claim.offer;
     const won = auction.position === 1 ? 1 : 0;
     const bin = bins[Math.min(binCount - 1, Math.floor(winProbability * binCount))]!;
-    for (const tally of [market.tally, segment.tally, bin]) addBid(tally, blockOf(state), winProbability, won);
+    const block = blockOf(state);
+    for (const tally of [market.tally, segment.tally, bin]) addBid(tally, block, winProbability, won);
   }
   const frequent = [...known.values()].sort((left, right) => right.auctions - left.auctions);
-  const told = frequent.slice(0, toldSegments);
-  for (const { auctions, newestAt, tally } of frequent.slice(toldSegments)) {
+  const listed = frequent.slice(0, listedSegments);
+  for (const { auctions, newestAt, tally } of frequent.slice(listedSegments)) {
     others.auctions += auctions;
     others.newestAt = Math.max(others.newestAt ?? 0, newestAt ?? 0);
     others.tally.bids += tally.bids;
@@ -187,7 +185,7 @@ export async function readModelCard(
     }
   }
   const learnt = (await options.statistics([wholeMarket])).get(wholeMarket)?.count ?? 0;
-  const toldOf = (key: string | null, { auctions, newestAt, tally }: Segment): CardSegment => ({
+  const rowOf = (key: string | null, { auctions, newestAt, tally }: Segment): CardSegment => ({
     ...{ key, auctions, newestAt },
     calibration: calibrationOf(tally),
   });
@@ -200,11 +198,11 @@ export async function readModelCard(
     weights:
       learnt === 0
         ? { readings: [], parts: [] }
-        : await weightsIn(options.statistics, told.length === 0 ? [market] : told, options),
+        : await weightsIn(options.statistics, listed.length === 0 ? [market] : listed, options),
     segments: [
-      toldOf(wholeMarket, market),
-      ...told.map((segment) => toldOf(segment.keys.at(-1)!, segment)),
-      ...(others.auctions === 0 ? [] : [toldOf(null, others)]),
+      rowOf(wholeMarket, market),
+      ...listed.map((segment) => rowOf(segment.keys.at(-1)!, segment)),
+      ...(others.auctions === 0 ? [] : [rowOf(null, others)]),
     ],
     bins: bins.map((tally, bin) => ({
       ...{ from: bin / binCount, to: (bin + 1) / binCount },
