@@ -99,7 +99,7 @@ function refusal(
   return { kind: 'refused', problem, breaches: [{ rule, field, problem: text }] };
 }
 
-/** The worker of an order that names one is told by the CPF alone: a slip in it is another person. */
+/** These orders identify a person by the CPF alone, so a mistyped one could be somebody else's. */
 function wrongCpfs(named: readonly (readonly [field: string, cpf: string])[]): FrontResult | null {
   const breaches = named.map(([field, cpf]) => validCpf(field, cpf)).filter((check) => check !== null);
   return breaches.length === 0 ? null : { kind: 'refused', problem: 'breach', breaches };

@@ -37,9 +37,9 @@ export type ViewLimits = {
 
 const retryAfterMs = 1_000;
 /**
- * Storing takes at most a twenty-fifth of the time: rows that change again meanwhile are written once for all changes. What
- * counts is the work, not the wait for turns and for the writer. What is not stored yet is folded again at the next start;
- * `longestRestMs` bounds it, so that an engine that is busy catching up does not leave more and more to its successor.
+ * After storing rows the views rest for this many times the work that it took, so that a row that changes several times is
+ * written once. Waiting for turns of the event loop and for the writer does not count as work. Rows that are not stored are
+ * folded again at the next start, so the rest is at most `longestRestMs`.
  */
 const restShare = 24;
 const longestRestMs = 4_000;

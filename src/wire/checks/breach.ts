@@ -37,6 +37,7 @@ export function bankNumber(value: string | null | undefined): Check {
   return breach('bank-number', 'account.bankNumber', 'send the three digits of the bank, such as 341');
 }
 
+/** Eleven digits, of which the last two are right check digits. A missing CPF is refused too. */
 export function validCpf(field: string, value: string | null | undefined): Check {
   return cpfRules.isValid(value ?? '', true) ? null : breach('cpf-valid', field, 'send the 11 digits of a valid CPF');
 }

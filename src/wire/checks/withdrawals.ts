@@ -97,7 +97,7 @@ function onePayee({ account, pix }: InclusionRequest): Check {
   return breach('one-payee', 'pix', "send the worker's account (account) or a Pix key (pix.key), not both");
 }
 
-/** The longest Pix key that there is: an e-mail address. */
+/** The central bank allows e-mail addresses of this length; all other keys are shorter. */
 const longestPixKey = 77;
 const pixKeyForms = {
   digits: /^\d+$/,
@@ -106,7 +106,7 @@ const pixKeyForms = {
   random: /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i,
 };
 
-/** The contract names no kind of key, so any form that a Pix key can have (central bank) is let through. */
+/** The contract does not restrict the kind of key, so every form that the central bank defines is accepted. */
 function pixKeyFormed(field: string, key: string | null | undefined): Check {
   if (key === null || key === undefined) return null;
   if (key.length <= longestPixKey && hasPixForm(key)) return null;

@@ -81,7 +81,7 @@ function positive(field: string, value: AmountCents | null | undefined): Check {
   return breach('amount-positive', field, 'send whole cents above zero');
 }
 
-/** So small an amount is one that was written in reais, or a slip. */
+/** An amount this small was typed in reais, or by mistake. */
 function installmentOfAmount(amount: AmountCents | null | undefined, installmentCents: AmountCents): Check {
   if (amount === null || amount === undefined || amount <= 0 || installmentCents > 0) return null;
   return breach(
