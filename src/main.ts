@@ -17,10 +17,7 @@ import {
   openSetBack as openEmbeddedSetBack,
   openEmbeddedStore,
 } from './adapters/embedded/store.ts';
-import { type KafkaAnchors, openAnchors } from './adapters/kafka/anchors.ts';
-import { openKafkaLog } from './adapters/kafka/log.ts';
-import { openKafkaReader } from './adapters/kafka/reader.ts';
-import { openRedisStore } from './adapters/redis/store.ts';
+import type { KafkaAnchors } from './adapters/kafka/anchors.ts';
 import { createService } from './adapters/service/service.ts';
 import { createSteadySystemClock, createSystemClock } from './adapters/system/clock.ts';
 import { readRuleFiles } from './adapters/system/rule-files.ts';
@@ -91,6 +88,17 @@ function configuration(environment: Environment, readFile = readRegular): Config
 }
 
 const here = (): Place => place(process.env);
+
+/**
+ * Loaded only where several machines share a log: these and the libraries behind them cost each start and each command some
+ * 150 ms and 18 MB.
+ */
+const sharedAdapters = {
+  anchors: () => import('./adapters/kafka/anchors.ts'),
+  log: () => import('./adapters/kafka/log.ts'),
+  reader: () => import('./adapters/kafka/reader.ts'),
+  redis: () => import('./adapters/redis/store.ts'),
+};
 
 function place(environment: Environment): Place {
   const result = readPlace(environment, readRegular);
@@ -281,6 +289,9 @@ async function openSharedStore(
   },
 ): Promise<OpenStore> {
   const { vault, journal, onFault, appendTimeoutMs, create, onWaiting, anchors } = watchers;
+  const { openRedisStore } = await sharedAdapters.redis();
+  const { openKafkaLog } = await sharedAdapters.log();
+  const { openAnchors } = await sharedAdapters.anchors();
   const copies = Promise.withResolvers<ControlCopies>();
   const shared = await openRedisStore(redis, {
     read: async () => (await copies.promise).read(),
@@ -367,6 +378,7 @@ async function openSetBack(place: StorePlace): Promise<SetBackStore | null> {
     const anchor = anchorAt(place.dataDir, here())!;
     return openEmbeddedSetBack({ directory: place.dataDir, onFault, anchor, checkKey: keyCheckHere() });
   }
+  const { openAnchors } = await sharedAdapters.anchors();
   const store = await openWhole(place, { create: false });
   const audit = openAnchors({ ...place.kafka, appendTimeoutMs: commandTimeoutMs }, key, () => undefined);
   const close = async () => {
@@ -405,6 +417,7 @@ async function startRefusal(place: StorePlace): Promise<Fault | null> {
     const { file } = anchorFileOf(place.dataDir, here().audit.anchorFile);
     return embeddedRefusal(place.dataDir, { file, key }, keyCheckHere());
   }
+  const { openAnchors } = await sharedAdapters.anchors();
   const audit = openAnchors({ ...place.kafka, appendTimeoutMs: commandTimeoutMs }, key, () => undefined);
   return refusalBy(audit).finally(audit.close);
 }
@@ -415,6 +428,9 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
     const { file } = anchorFileOf(place.dataDir, here().audit.anchorFile);
     return openEmbeddedReader({ directory: place.dataDir, anchor: { file, key: auditKeyOf(here()) } });
   }
+  const { openAnchors } = await sharedAdapters.anchors();
+  const { openKafkaReader } = await sharedAdapters.reader();
+  const { openRedisStore } = await sharedAdapters.redis();
   const journal = createJournal('error', process.stderr);
   const records = openKafkaReader({
     settings: { ...place.kafka, appendTimeoutMs: commandTimeoutMs },
