@@ -67,7 +67,16 @@ function teach(
     if (halfway !== null) trial = tailor(halfway, likelyLevels(chance)).trial;
     const bestRivalCell = chance() < 0.05 ? 498 : Math.floor(200 + 150 * chance() + 100 * chance());
     const endedAt = at - 86_400_000 + index * 60_000;
-    const learnt = { segmentKeys, trial, bestRivalCell, bestRivalOffGrid: false, at: endedAt, halfLifeMs };
+    const wonHundredths = bestRivalCell > 300 ? 300 : null;
+    const learnt = {
+      segmentKeys,
+      trial,
+      bestRivalCell,
+      bestRivalOffGrid: false,
+      wonHundredths,
+      at: endedAt,
+      halfLifeMs,
+    };
     for (const lesson of lessonsOf(learnt)) {
       if (lesson.kind !== 'learn') continue;
       for (const key of lesson.keys) {

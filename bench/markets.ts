@@ -25,7 +25,8 @@ const halfLifeMs = 14 * 86_400_000;
 type Earned = { policy: number; histogram: number; oracle: number };
 
 type Known = { win: Float64Array; rates: Int32Array };
-type Result = { knownAt: number; index: number; cell: number; trial: Trial | null };
+/** `won`: what we won it with. */
+type Result = { knownAt: number; index: number; cell: number; trial: Trial | null; won: number | null };
 
 function expected(rates: Int32Array, breakEvens: Float64Array, truth: Float64Array): number {
   let sum = 0;
@@ -77,6 +78,7 @@ function playMarket(world: World, winCurve: WinCurveSettings, seed: number): Ear
     return keys;
   };
   const { layout, levelsOf } = layoutOf(world);
+  const ownChance = chanceOf(seed + 5_000);
   const waiting: Result[] = [];
   const total: Earned = { policy: 0, histogram: 0, oracle: 0 };
   let scored = 0;
@@ -85,10 +87,10 @@ function playMarket(world: World, winCurve: WinCurveSettings, seed: number): Ear
     const { at } = now[0]!;
     let learnt = 0;
     while (learnt < waiting.length && waiting[learnt]!.knownAt <= at) {
-      const { index, cell, trial } = waiting[learnt]!;
+      const { index, cell, trial, won } = waiting[learnt]!;
       const auction = world.auctions[index]!;
       const seen = { bestRivalCell: cell, bestRivalOffGrid: false };
-      learner.learn(seen, keysOf(auction), trial, auction.at);
+      learner.learn({ ...seen, wonHundredths: won }, keysOf(auction), trial, auction.at);
       plain.add(seen);
       learnt += 1;
     }
@@ -98,8 +100,11 @@ function playMarket(world: World, winCurve: WinCurveSettings, seed: number): Ear
     for (const [place, auction] of now.entries()) {
       const index = start + place;
       const decided = learner.decide(keysOf(auction), { layout, levels: levelsOf(auction) }, shared, at);
+      // Draws of its own: what comes in the market does not depend on what we bid.
+      const own = bestRates(decided.win, breakEvens)[Math.floor(ownChance() * breakEvens.length)]!;
+      const won = own < cells[index]! || (own === cells[index]! && ownChance() < 0.5) ? own : null;
       if (chance() >= world.missing) {
-        waiting.push({ knownAt: auction.at + world.delayMs, index, cell: cells[index]!, trial: decided.trial });
+        waiting.push({ knownAt: auction.at + world.delayMs, index, cell: cells[index]!, trial: decided.trial, won });
       }
       if (index < firstScored) continue;
       const truth = truthOf(auction);
@@ -115,7 +120,7 @@ function playMarket(world: World, winCurve: WinCurveSettings, seed: number): Ear
 /** What a bidder in a market with an undercutter does: rates for all break-evens, and what it is told of each auction. */
 type Bidder = {
   rates: (at: number, latest: number | null) => { rates: Int32Array; trial: Trial | null };
-  learn: (cell: number, trial: Trial | null, at: number) => void;
+  learn: (cell: number, trial: Trial | null, at: number, won: number | null) => void;
 };
 
 /**
@@ -134,21 +139,22 @@ function playAgainstUndercutter({ auctions }: World, breakEvens: Float64Array, b
     const truth = truths.get(latest) ?? trueWin(crowds);
     truths.set(latest, truth);
     const { rates, trial } = bidder.rates(now[0]!.at, latest);
-    const results: { cell: number; at: number }[] = [];
+    const results: { cell: number; at: number; won: number | null }[] = [];
     let won: number | null = latest;
     for (const [place, { at }] of now.entries()) {
       const index = Math.floor(chance() * breakEvens.length);
       const rate = rates[index]!;
       const cell = drawBest(crowds, chance);
       const tie = chance() < 0.5;
-      if (rate < cell || (rate === cell && tie)) won = rate;
-      results.push({ cell, at });
+      const wins = rate < cell || (rate === cell && tie);
+      if (wins) won = rate;
+      results.push({ cell, at, won: wins ? rate : null });
       if (start + place < firstScored) continue;
       total += (rate - breakEvens[index]!) * truth[rate]!;
       scored += 1;
     }
     latest = won;
-    for (const { cell, at } of results) bidder.learn(cell, trial, at);
+    for (const result of results) bidder.learn(result.cell, trial, result.at, result.won);
   }
   return total / scored;
 }
@@ -163,7 +169,8 @@ function playUndercut(world: World, winCurve: WinCurveSettings, breakEvens: Floa
       const { win, trial } = learner.decide(market, nothing, createShared(), at);
       return { rates: bestRates(win, breakEvens), trial };
     },
-    learn: (cell, trial, at) => learner.learn({ bestRivalCell: cell, bestRivalOffGrid: false }, market, trial, at),
+    learn: (cell, trial, at, won) =>
+      learner.learn({ bestRivalCell: cell, bestRivalOffGrid: false, wonHundredths: won }, market, trial, at),
   };
   const flat = new Float64Array(trueWin(undercutCrowds(null)).length).fill(0.5);
   let seen = 0;

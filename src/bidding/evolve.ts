@@ -421,12 +421,14 @@ export function viewChanges(
   const learnt = record.kind === 'ended' && (before === null || before.auction === null) ? after.auction : null;
   if (learnt !== null && learnt.bestRivalCell !== null) {
     const keys = after.segmentKeys.length === 0 ? [rootSegment] : after.segmentKeys;
-    const { bestRivalCell, bestRivalOffGrid, endedAt } = learnt;
+    const { bestRivalCell, bestRivalOffGrid, endedAt, position } = learnt;
     const trial = before?.trial ?? null;
     // Our own clock bounds it: a result ahead of its time would make all that was learnt before weigh nothing.
     const at = Math.min(endedAt ?? record.at, record.at);
     const { halfLifeMs } = settings;
-    changes.push(...lessonsOf({ segmentKeys: keys, trial, bestRivalCell, bestRivalOffGrid, at, halfLifeMs }));
+    const wonHundredths = position === 1 && claim !== null ? claim.offer.rateHundredths : null;
+    const seen = { bestRivalCell, bestRivalOffGrid, wonHundredths };
+    changes.push(...lessonsOf({ segmentKeys: keys, trial, ...seen, at, halfLifeMs }));
   }
   const answer = workerAnswer(before, after);
   if (answer !== null && claim !== null)

@@ -2,7 +2,7 @@
  * What an ended auction teaches, and where it is kept: a histogram of best rival rates for each segment and window, and
  * the scores of the policies that were on trial. Pure; the desk and the judge of `lance learn` go through the same functions.
  */
-import type { EpochMs } from '../domain/glossary.ts';
+import type { EpochMs, RateHundredths } from '../domain/glossary.ts';
 import { type Addition, cellIndex, type HalfLives, type Histogram, timeAlone } from '../domain/histogram.ts';
 import type { Trial } from '../domain/offer.ts';
 import {
@@ -13,6 +13,8 @@ import {
   type Layout,
   momentAdditions,
   momentStatistics,
+  publishedAdditions,
+  publishedHalfLives,
 } from '../pricing/additive.ts';
 import { readings, scoreHalfLives, scoreTrial, windows } from '../pricing/trial.ts';
 import {
@@ -58,13 +60,14 @@ function keysOf(segmentKeys: readonly string[]): Keys {
 }
 
 /** Where the additive readings keep what features teach. */
-type AdditiveKeys = { moments: readonly string[]; drift: string; errors: readonly string[] };
+type AdditiveKeys = { moments: readonly string[]; drift: string; won: string; errors: readonly string[] };
 
 function additiveKeysOf(segmentKeys: readonly string[], layout: string, statistics: number): AdditiveKeys {
   const root = `${segmentKeys[0] ?? ''}~${layout}`;
   return {
     moments: Array.from({ length: statistics }, (_, place) => `${root}:moments-${place}`),
     drift: `${root}:drift`,
+    won: `${root}:won`,
     errors: additiveReadings.map(({ name }) => `${root}:errors-${name}`),
   };
 }
@@ -74,8 +77,8 @@ export function statisticKeysOf(segmentKeys: readonly string[], layout: Layout |
   const keys = keysOf(segmentKeys);
   const own = [...keys.windows.flat(), ...keys.scores];
   if (layout === null) return own;
-  const { moments, drift, errors } = additiveKeysOf(segmentKeys, layout.name, momentStatistics(layout));
-  return [...own, ...moments, drift, ...errors];
+  const { moments, drift, won, errors } = additiveKeysOf(segmentKeys, layout.name, momentStatistics(layout));
+  return [...own, ...moments, drift, won, ...errors];
 }
 
 export type Learnt = {
@@ -85,6 +88,8 @@ export type Learnt = {
   bestRivalOffGrid: boolean;
   at: EpochMs;
   halfLifeMs: number;
+  /** What we won it with; null: we did not. */
+  wonHundredths: RateHundredths | null;
 };
 
 /** What the statistics take up: the rate for every segment, and a score where a decision had noted what policies would bid. */
@@ -108,7 +113,10 @@ export function lessonsOf(learnt: Learnt): ViewChange[] {
 }
 
 /** What the features of a request have to do with its best rival. */
-function additiveLessonsOf({ segmentKeys, bestRivalCell, at, halfLifeMs }: Learnt, { additive }: Trial): ViewChange[] {
+function additiveLessonsOf(
+  { segmentKeys, bestRivalCell, at, halfLifeMs, wonHundredths }: Learnt,
+  { additive }: Trial,
+): ViewChange[] {
   if (additive === undefined) return [];
   const { layout, levels, locations } = additive;
   const moments = momentAdditions(levels, bestRivalCell);
@@ -119,6 +127,7 @@ function additiveLessonsOf({ segmentKeys, bestRivalCell, at, halfLifeMs }: Learn
   for (const [statistic, additions] of moments) lesson(keys.moments[statistic]!, additions, timeAlone(halfLifeMs));
   const drift = driftAdditions(bestRivalCell, additive);
   if (drift.length > 0) lesson(keys.drift, drift, driftHalfLives);
+  if (wonHundredths !== null) lesson(keys.won, publishedAdditions(wonHundredths), publishedHalfLives);
   for (const [reading, location] of locations.entries()) {
     const key = keys.errors[reading];
     const halfLives = { halfLifeMs, halfLifeResults: additiveReadings[reading]?.errorHalfLifeResults ?? 0 };
@@ -152,6 +161,7 @@ export function curveWithReadings(
           layout,
           moments: additive.moments.map(found),
           drift: found(additive.drift),
+          won: found(additive.won),
           errors: additive.errors.map(found),
         },
       }),

@@ -5,7 +5,13 @@
  * unless it is said how many there were a day.
  */
 import { curveOf, curveWithReadings, lessonsOf } from '../bidding/learning.ts';
-import { cellCount, type EpochMs, maxRateHundredths, minRateHundredths } from '../domain/glossary.ts';
+import {
+  cellCount,
+  type EpochMs,
+  maxRateHundredths,
+  minRateHundredths,
+  type RateHundredths,
+} from '../domain/glossary.ts';
 import { cellIndex, emptyHistogram, foldSums, type Histogram } from '../domain/histogram.ts';
 import type { Trial, TrialAcceptance } from '../domain/offer.ts';
 import type { Layout } from '../pricing/additive.ts';
@@ -224,9 +230,15 @@ export function createLearner(
     /** The curve before it is tailored. */
     withReadings: (segmentKeys: readonly string[], layout: Layout | null, shared: SharedCurves): CurveWithReadings =>
       curveWithReadings(segmentKeys, statistics, { ...inputs, at: 0, shared, layout }),
-    learn: (auction: BestRival, segmentKeys: readonly string[], trial: Trial | null, at: EpochMs = 0) => {
-      const { bestRivalCell, bestRivalOffGrid } = auction;
-      const lessons = lessonsOf({ segmentKeys, trial, bestRivalCell, bestRivalOffGrid, at, halfLifeMs });
+    /** `wonHundredths`: what we won with, as published with the result. */
+    learn: (
+      { bestRivalCell, bestRivalOffGrid, wonHundredths = null }: BestRival & { wonHundredths?: RateHundredths | null },
+      segmentKeys: readonly string[],
+      trial: Trial | null,
+      at: EpochMs = 0,
+    ) => {
+      const seen = { bestRivalCell, bestRivalOffGrid, wonHundredths };
+      const lessons = lessonsOf({ segmentKeys, trial, ...seen, at, halfLifeMs });
       for (const lesson of lessons) {
         if (lesson.kind !== 'learn') continue;
         const known = taught.get(lesson.keys) ?? lesson.keys.map((key) => histogramAt(key, at));

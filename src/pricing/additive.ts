@@ -3,7 +3,7 @@
  * and the errors of that sum have one shape for all requests. Effects are a ridge regression on main effects, whose moments
  * are plain decayed sums; the errors are a histogram like those of rates. Both are folded from records as all statistics are.
  */
-import { cellCount, noRivalCell } from '../domain/glossary.ts';
+import { cellCount, noRivalCell, type RateHundredths } from '../domain/glossary.ts';
 import type { Addition, Histogram } from '../domain/histogram.ts';
 import type { AdditiveTrial } from '../domain/offer.ts';
 
@@ -15,10 +15,14 @@ export type Layout = {
   columns: number;
 };
 
-/** Readings, and what each weighs beside the segments before any score. `drift`: moved by what it was wrong by of late. */
+/**
+ * Readings, where each expects the best rival, and what it weighs beside the segments before any score. `drift` is moved by
+ * what it was wrong by of late; `published` stands on the rate that we won with last, as rivals that answer it do.
+ */
 export const additiveReadings = [
-  { name: 'additive', mass: 0.15, drift: false, errorHalfLifeResults: Number.POSITIVE_INFINITY },
-  { name: 'additive/drift', mass: 0.1, drift: true, errorHalfLifeResults: 250 },
+  { name: 'additive', mass: 0.15, centre: 'features', errorHalfLifeResults: Number.POSITIVE_INFINITY },
+  { name: 'additive/drift', mass: 0.1, centre: 'drift', errorHalfLifeResults: 250 },
+  { name: 'following', mass: 0.05, centre: 'published', errorHalfLifeResults: Number.POSITIVE_INFINITY },
 ] as const;
 
 /** What is wrong by nothing stands on this cell; the rest of the grid has room on both sides. */
@@ -84,6 +88,17 @@ export function driftAdditions(bestRivalCell: number, { locations }: AdditiveTri
       ];
 }
 
+/** Of our winning rates: after one more next to nothing is left of those before, so their mean is the latest. */
+export const publishedHalfLives = { halfLifeMs: Number.POSITIVE_INFINITY, halfLifeResults: 0.02 };
+
+/** Sum of our winning rates and number of them. */
+export function publishedAdditions(wonHundredths: RateHundredths): Addition[] {
+  return [
+    [0, wonHundredths],
+    [1, 1],
+  ];
+}
+
 /** A statistic with the factor that brings its sums to the time looked at. */
 export type Sums = { cells: Float64Array; factor: number } | null;
 
@@ -92,6 +107,8 @@ export type Effects = {
   base: number;
   byColumn: Float64Array;
   drift: number;
+  /** The rate that we won with last; null before the first. */
+  published: number | null;
   /** How fresh the drift is, 0 … 1: the share of it that results say. */
   freshness: number;
 };
@@ -100,7 +117,10 @@ export type Effects = {
  * Effects of all levels: the ridge regression of the rates on them, the base taken out first, for it is drawn to nothing.
  * Null: nothing has been learnt. Levels that were never seen have no effect.
  */
-export function effectsOf({ columns }: Layout, moments: readonly Sums[], drift: Sums): Effects | null {
+export function effectsOf(
+  { columns }: Layout,
+  { moments, drift, won }: { moments: readonly Sums[]; drift: Sums; won: Sums },
+): Effects | null {
   const products = packed(columns + reserved, moments);
   const results = products[momentIndex(1, 1)]!;
   if (!(results > 1e-6)) return null;
@@ -115,9 +135,21 @@ export function effectsOf({ columns }: Layout, moments: readonly Sums[], drift: 
   const byColumn = solveRidge({ products, counts, results }, right);
   let base = origin + mean;
   for (let column = 0; column < columns; column += 1) base -= (byColumn[column]! * counts[column]!) / results;
-  if (drift === null) return { base, byColumn, drift: 0, freshness: 0 };
+  const published = publishedOf(won);
+  if (drift === null) return { base, byColumn, drift: 0, published, freshness: 0 };
   const known = drift.cells[1]! * drift.factor + driftWeight;
-  return { base, byColumn, drift: (drift.cells[0]! * drift.factor) / known, freshness: 1 - driftWeight / known };
+  return {
+    base,
+    byColumn,
+    drift: (drift.cells[0]! * drift.factor) / known,
+    published,
+    freshness: 1 - driftWeight / known,
+  };
+}
+
+function publishedOf(won: Sums): number | null {
+  // Both sums fade alike.
+  return won === null || !(won.cells[1]! > 0) ? null : won.cells[0]! / won.cells[1]!;
 }
 
 /** All moments in one row, as of the time looked at. */
@@ -192,27 +224,33 @@ function solveRidge({ products, counts, results }: Moments, right: Float64Array)
 }
 
 /** Cell around which each reading expects the best rival of a request with these levels. */
-export function locationsOf({ base, byColumn, drift }: Effects, levels: readonly number[]): number[] {
+export function locationsOf({ base, byColumn, drift, published }: Effects, levels: readonly number[]): number[] {
   let sum = base;
   for (const level of levels) sum += byColumn[level] ?? 0;
-  return additiveReadings.map((reading) =>
-    Math.min(noRivalCell - 1, Math.max(0, Math.round(reading.drift ? sum + drift : sum))),
-  );
+  const centres = { features: sum, drift: sum + drift, published: published ?? sum };
+  return additiveReadings.map(({ centre }) => Math.min(noRivalCell - 1, Math.max(0, Math.round(centres[centre]))));
 }
 
 export type AdditiveStatistics = {
   layout: Layout;
   moments: readonly (Histogram | null)[];
   drift: Histogram | null;
+  /** What we won with. */
+  won: Histogram | null;
   /** By reading. */
   errors: readonly (Histogram | null)[];
 };
 
-/** What each reading weighs before any score: one that is moved by what was wrong of late waits for fresh results. */
-export function massesOf({ byColumn, freshness }: Effects): number[] {
-  return additiveReadings.map(({ mass, drift }) => {
-    if (drift) return mass * freshness;
+/**
+ * What each reading weighs before any score: one that is moved by what was wrong of late waits for fresh results, one that
+ * stands on a rate of ours for such a rate.
+ */
+export function massesOf({ byColumn, freshness, published }: Effects): number[] {
+  const known = {
     // Without features it is the whole market once more.
-    return byColumn.length === 0 ? 0 : mass;
-  });
+    features: byColumn.length === 0 ? 0 : 1,
+    drift: freshness,
+    published: published === null ? 0 : 1,
+  };
+  return additiveReadings.map(({ mass, centre }) => mass * known[centre]);
 }

@@ -15,6 +15,7 @@ import {
   locationsOf,
   massesOf,
   middleCell,
+  publishedHalfLives,
 } from './additive.ts';
 import { levelOf, moveWin, stepTo } from './alignment.ts';
 import { digits, type Habits, habitsFrom, habitsOf, noHabits } from './habits.ts';
@@ -413,13 +414,13 @@ function knownAdditive(
   making: Omit<Making, 'byReading'>,
 ): Additive {
   const { at, smoothing, shrinkage, halfLifeMs } = making.input;
-  const { layout, moments, drift, errors } = statistics;
+  const { layout, moments, drift, won, errors } = statistics;
   const version = [
     layout.name,
     smoothing,
     shrinkage,
     halfLifeMs,
-    ...[...moments, drift, ...errors].map((sums) => sums?.count ?? 0),
+    ...[...moments, drift, won, ...errors].map((sums) => sums?.count ?? 0),
   ].join('/');
   const known = making.shared.additive.get(market);
   if (known !== undefined && known.version === version && Math.abs(at - known.at) < additiveMaxAgeMs) return known.made;
@@ -433,7 +434,7 @@ function knownAdditive(
  * known all requests are expected at the market's level.
  */
 function readAdditive(
-  { layout, moments, drift, errors }: AdditiveStatistics,
+  { layout, moments, drift, won, errors }: AdditiveStatistics,
   win: Float64Array,
   { input, shared, habits }: Omit<Making, 'byReading'>,
 ): Additive {
@@ -441,11 +442,11 @@ function readAdditive(
   const sumsOf = (known: Histogram | null, halfLives: HalfLives) =>
     known === null ? null : { cells: known.cells, factor: decayFactor(known, at, halfLives) };
   const level = levelOf(win) ?? middleCell;
-  const effects = effectsOf(
-    layout,
-    moments.map((known) => sumsOf(known, timeAlone(halfLifeMs))),
-    sumsOf(drift, driftHalfLives),
-  ) ?? { base: level, byColumn: new Float64Array(layout.columns), drift: 0, freshness: 0 };
+  const effects = effectsOf(layout, {
+    moments: moments.map((known) => sumsOf(known, timeAlone(halfLifeMs))),
+    drift: sumsOf(drift, driftHalfLives),
+    won: sumsOf(won, publishedHalfLives),
+  }) ?? { base: level, byColumn: new Float64Array(layout.columns), drift: 0, published: null, freshness: 0 };
   const start = takeRoom(shared);
   start.set(moveWin(win, middleCell - Math.round(level), noHabits));
   const mixture = smoothings.map(({ factor, mass }) => ({ smoothing: factor * smoothing, share: mass }));
@@ -540,10 +541,13 @@ export function mixTailored(
   { weights, locations }: Tailoring,
 ): WinCurve {
   const rest = weights.reduce((left, weight) => left - weight, 1);
+  const curves = [win];
   for (const [place, shape] of wins.entries()) {
-    movedShapes[place]!.set(moveWin(shape, locations[place]! - middleCell, habits, noHabits));
+    const moved = movedShapes[place]!;
+    moved.set(moveWin(shape, locations[place]! - middleCell, habits, noHabits));
+    curves.push(moved);
   }
-  const mixed = addUp(new Float64Array(cellCount), [win, ...movedShapes], [rest, ...weights]);
+  const mixed = addUp(new Float64Array(cellCount), curves, [rest, ...weights]);
   return describe(atMostOne(mixed), curveHash);
 }
 
@@ -556,7 +560,10 @@ export function encodeShapes({ wins, byDigit }: Shapes): string {
 export function decodeShapes(text: string, expectedHash: string): Shapes {
   const bytes = Buffer.from(text, 'base64');
   const count = (bytes.byteLength / 8 - digits) / cellCount;
-  if (count !== additiveReadings.length) throw new Error('stored shapes: wrong length; the record is damaged');
+  // An older program had fewer readings.
+  if (!Number.isInteger(count) || count < 1 || count > additiveReadings.length) {
+    throw new Error('stored shapes: wrong length; the record is damaged');
+  }
   const numbers = new Float64Array(digits + count * cellCount);
   new Uint8Array(numbers.buffer).set(bytes);
   const wins = Array.from({ length: count }, (_, place) =>

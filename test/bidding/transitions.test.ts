@@ -251,6 +251,27 @@ test('only a win of ours that is taken, or that nobody took in all its validity,
   assert.deepEqual(taught(requested(), ended([rival])), []);
 });
 
+test('what we won with is learnt with the result, and nothing where we lost', () => {
+  const additive = { layout: 'one', levels: [0], locations: [250, 250, 250] };
+  const trial = { breakEvens: [], rates: [], scale: 0, additive };
+  const plain = claimed();
+  const tried = { ...plain, trace: { ...plain.trace, trial } };
+  const won = (bids: Parameters<typeof ended>[0]) =>
+    [...steps([requested(), tried, answered(accepted), ended(bids)])].flatMap(({ before, record, state }) =>
+      viewChanges(before, state, record, settings).flatMap((change) =>
+        change.kind === 'learn' && change.keys[0]!.endsWith(':won') ? [change.additions] : [],
+      ),
+    );
+  const { rateHundredths } = tried.offer;
+  const lesson = [
+    [0, rateHundredths],
+    [1, 1],
+  ];
+  assert.deepEqual(won([bid('ours'), { ...rival, position: 2 }]), [lesson]);
+  assert.deepEqual(won([bid('ours')]), [lesson]);
+  assert.deepEqual(won([rival, bid('ours', { position: 2 })]), []);
+});
+
 test('the deadline counts from the first receipt ever', () => {
   const earlier = requested({ request: { ...sampleRequest, receivedAt: at - 400 } });
   assert.equal(folded(requested(), earlier).request!.receivedAt, at - 400);

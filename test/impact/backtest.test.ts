@@ -103,7 +103,7 @@ test('what is shown over time ends in the table, and weights add up to one', () 
   }
   assert.deepEqual(
     segments.map(({ name }) => name),
-    ['all', 'all|group', 'all|noise', 'all|group|noise', 'additive', 'additive/drift'],
+    ['all', 'all|group', 'all|noise', 'all|group|noise', 'additive', 'additive/drift', 'following'],
   );
   // Customers of a group are quoted alike, the noise says nothing, and both together are too few yet.
   const [, group, noise, both] = segments;

@@ -1,5 +1,6 @@
 /** What the features of requests teach: effects, errors, and curves tailored by them. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { lessonsOf, statisticKeysOf } from '../../src/bidding/learning.ts';
 import { cellCount, noRivalCell } from '../../src/domain/glossary.ts';
@@ -7,7 +8,13 @@ import { emptyHistogram, foldSums, type Histogram } from '../../src/domain/histo
 import type { Trial } from '../../src/domain/offer.ts';
 import { chanceOf } from '../../src/impact/chance.ts';
 import { breakEvensOf, createLearner } from '../../src/impact/learn.ts';
-import { effectsOf, type Layout, momentAdditions, momentStatistics } from '../../src/pricing/additive.ts';
+import {
+  additiveReadings,
+  effectsOf,
+  type Layout,
+  momentAdditions,
+  momentStatistics,
+} from '../../src/pricing/additive.ts';
 import { scoreTrial } from '../../src/pricing/trial.ts';
 import { createShared, decodeShapes, encodeShapes, mixTailored, tailor } from '../../src/pricing/win-curve.ts';
 import { factsOf } from '../../src/rules/facts-of.ts';
@@ -53,11 +60,11 @@ function sumsOf(statistics: ReadonlyMap<string, Histogram>): ({ cells: Float64Ar
 
 test('effects of levels are found from results alone, whatever else the requests had', () => {
   const { statistics } = taught(400);
-  const found = effectsOf(layout, sumsOf(statistics), null);
+  const found = effectsOf(layout, { moments: sumsOf(statistics), drift: null, won: null });
   assert.ok(found !== null);
   assert.ok(Math.abs(found.byColumn[1]! - found.byColumn[0]! - 60) < 3, `${found.byColumn}`);
   assert.ok(Math.abs(found.byColumn[3]! - found.byColumn[4]! - 50) < 3, `${found.byColumn}`);
-  assert.equal(effectsOf(layout, [null], null), null);
+  assert.equal(effectsOf(layout, { moments: [null], drift: null, won: null }), null);
 });
 
 test('a tailored curve lies where the features say, and the readings that found it come to count', () => {
@@ -120,7 +127,7 @@ test('the mean of a tailored trial is what the tailored curve would bid', () => 
   const made = learner.curve(['all'], createShared(), 0, layout);
   const { trial } = tailor(made, [0, 2]);
   const rows = trial.rates.length / trial.breakEvens.length;
-  assert.equal(rows, made.trial.rates.length / made.trial.breakEvens.length + 2);
+  assert.equal(rows, made.trial.rates.length / made.trial.breakEvens.length + additiveReadings.length);
   assert.ok(scoreTrial(trial, 1, 240, false).length > 0);
 });
 
@@ -131,10 +138,50 @@ test('a trial of an older program, with other readings, scores nothing and break
   assert.deepEqual(scoreTrial(older, 1, 240, false), []);
 });
 
+test('where a rival answers the rate that we won with last, the curve comes to stand on that rate', () => {
+  const chance = chanceOf(11);
+  const learner = createLearner(settings.winCurve, Float64Array.from([120, 140, 160, 180, 200]));
+  const nothing = { layout: { name: 'none', columns: 0 }, levels: [] };
+  let latest = 250;
+  for (let result = 0; result < 600; result += 1) {
+    const { trial } = learner.decide(['all'], nothing, createShared());
+    const bestRivalCell = Math.round(chance() < 0.5 ? latest - 1 - 5 * chance() : 290 + 40 * chance());
+    latest = 200 + Math.floor(80 * chance());
+    learner.learn({ bestRivalCell, bestRivalOffGrid: false, wonHundredths: latest }, ['all'], trial);
+  }
+  const curveAfter = (wonHundredths: number) => {
+    const copy = learner.copy();
+    const { trial } = copy.decide(['all'], nothing, createShared());
+    copy.learn({ bestRivalCell: 300, bestRivalOffGrid: false, wonHundredths }, ['all'], trial);
+    return copy.decide(['all'], nothing, createShared()).win;
+  };
+  for (const won of [215, 245, 270]) {
+    const win = curveAfter(won);
+    const lost = win[won - 7]! - win[won]!;
+    assert.ok(lost > 0.3, `${lost} is lost right below ${won}`);
+  }
+});
+
+test('shapes that a program with fewer readings stored are read', () => {
+  const { learner } = taught(60);
+  const made = learner.curve(['all'], createShared(), 0, layout);
+  const { tailoring } = tailor(made, [1, 3]);
+  assert.ok(made.additive !== null && tailoring !== null);
+  const { wins, ...rest } = made.additive.shapes;
+  const bytes = Buffer.from(encodeShapes({ ...rest, wins: wins.slice(0, 2) }), 'base64');
+  const older = decodeShapes(bytes.toString('base64'), createHash('sha256').update(bytes).digest('hex'));
+  assert.deepEqual(older.wins, wins.slice(0, 2));
+  const noted = { ...tailoring, weights: tailoring.weights.slice(0, 2), locations: tailoring.locations.slice(0, 2) };
+  const again = mixTailored(made, older, noted);
+  // What the third reading has not, the segments have.
+  const same = mixTailored(made, made.additive.shapes, { ...tailoring, weights: [...noted.weights, 0] });
+  for (let cell = 0; cell < cellCount; cell += 1) assert.ok(Math.abs(again.win[cell]! - same.win[cell]!) < 1e-12);
+});
+
 test('an auction without rivals says nothing of where rivals stand', () => {
   assert.equal(momentAdditions([0, 2], noRivalCell).size, 0);
   const { statistics } = taught(30);
-  const [before] = [effectsOf(layout, sumsOf(statistics), null)];
+  const before = effectsOf(layout, { moments: sumsOf(statistics), drift: null, won: null });
   const trial = {
     breakEvens: [],
     rates: [],
@@ -146,6 +193,7 @@ test('an auction without rivals says nothing of where rivals stand', () => {
     trial,
     bestRivalCell: noRivalCell,
     bestRivalOffGrid: false,
+    wonHundredths: 240,
     at: 0,
     halfLifeMs: Number.POSITIVE_INFINITY,
   };
@@ -157,7 +205,7 @@ test('an auction without rivals says nothing of where rivals stand', () => {
       statistics.set(key, histogram);
     }
   }
-  assert.deepEqual(effectsOf(layout, sumsOf(statistics), null), before);
+  assert.deepEqual(effectsOf(layout, { moments: sumsOf(statistics), drift: null, won: null }), before);
 });
 
 test('every statistic that a result teaches is read for a curve', () => {
@@ -173,6 +221,7 @@ test('every statistic that a result teaches is read for a curve', () => {
     trial,
     bestRivalCell: 250,
     bestRivalOffGrid: false,
+    wonHundredths: 240,
     at: 0,
     halfLifeMs: 1e9,
   };
