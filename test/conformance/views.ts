@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { callbackPartition, cursorOf, type ViewBatch, type ViewChange } from '../../src/bidding/ports.ts';
-import { foldSums, timeAlone } from '../../src/domain/histogram.ts';
+import { decayFactor, foldSums, timeAlone } from '../../src/domain/histogram.ts';
+import { effectsOf, publishedAdditions, publishedHalfLives } from '../../src/pricing/additive.ts';
 import { rowsAt, type Store, type StoreKind, withBackend } from './backend.ts';
 import { stateOf } from './samples.ts';
 import { createViewsModel, type ModelRow, type ViewsModel } from './views-model.ts';
@@ -363,6 +364,24 @@ export function testViews(kind: StoreKind): void {
       const kept = (await views.statistics(['*'])).get('*')!;
       assert.equal(kept.count, 1);
       assert.ok(Math.abs(kept.cells[300]! - 1) < 0.01 && kept.cells[200] === 0);
+    }));
+
+  test(`${kind.name}: of the rates that we won with the latest is read, however many there were`, () =>
+    withBackend(kind, async ({ views }) => {
+      const layout = { name: 'none', columns: 0 };
+      // One result with a rival: before it there is nothing to read.
+      const moments = { factor: 1, cells: Float64Array.from([0, 0, 1]) };
+      const rates = Array.from({ length: 40 }, (_, place) => 2 + ((place * 137) % 496));
+      for (const [place, rate] of rates.entries()) {
+        const learn = { kind: 'learn' as const, keys: ['*:won'], additions: publishedAdditions(rate) };
+        // Results that come late: their time says nothing of which is the latest.
+        const lesson = { ...learn, at: at - ((place * 7) % 5) * minuteMs, halfLives: publishedHalfLives };
+        await views.apply(batch(place, lesson));
+        const known = (await views.statistics(['*:won'])).get('*:won')!;
+        const won = { cells: known.cells, factor: decayFactor(known, at, publishedHalfLives) };
+        const found = effectsOf(layout, { moments: [moments], drift: null, won })?.published;
+        assert.ok(Math.abs(found! - rate) < 1e-9, `${found} is read for ${rate}`);
+      }
     }));
 
   test(`${kind.name}: the views are what a plain model says, through re-application, restarts, crashes and loss`, async () => {

@@ -16,7 +16,7 @@ import {
   momentStatistics,
 } from '../../src/pricing/additive.ts';
 import { scoreTrial } from '../../src/pricing/trial.ts';
-import { createShared, decodeShapes, encodeShapes, mixTailored, tailor } from '../../src/pricing/win-curve.ts';
+import { createShared, curveOf, decodeShapes, encodeShapes, mixTailored, tailor } from '../../src/pricing/win-curve.ts';
 import { factsOf } from '../../src/rules/facts-of.ts';
 import { featureLevels, requestFeatures } from '../../src/rules/features.ts';
 import { sampleRequest } from '../rules/sample-request.ts';
@@ -176,6 +176,29 @@ test('shapes that a program with fewer readings stored are read', () => {
   // What the third reading has not, the segments have.
   const same = mixTailored(made, made.additive.shapes, { ...tailoring, weights: [...noted.weights, 0] });
   for (let cell = 0; cell < cellCount; cell += 1) assert.ok(Math.abs(again.win[cell]! - same.win[cell]!) < 1e-12);
+});
+
+test('what a program with two additive readings noted is mixed to the same bytes', () => {
+  const even = (from: number, to: number, none: number) =>
+    curveOf(
+      Float64Array.from({ length: cellCount }, (_, cell) => {
+        if (cell === noRivalCell) return none;
+        return cell < from || cell >= to ? 0 : (1 - none) / (to - from);
+      }),
+    );
+  const sha256 = (bytes: Uint8Array | Float64Array) =>
+    createHash('sha256')
+      .update(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+      .digest('hex');
+  const byDigit = [0.5, 0.75, 1, 1, 1, 1, 1, 1, 0.75, 2];
+  const bytes = Float64Array.from([...byDigit, ...even(200, 301, 1 / 16).win, ...even(231, 260, 1 / 8).win]);
+  const shapes = decodeShapes(Buffer.from(bytes.buffer).toString('base64'), sha256(bytes));
+  const noted = { shapesHash: shapes.hash, weights: [0.23, 0.14], locations: [233, 287] };
+  // The hash is that of the older program's curve.
+  assert.equal(
+    sha256(mixTailored(even(150, 400, 1 / 32), shapes, noted).win),
+    '617360d97fd73dcc4206990a7fe1781f8337f8d44f464501c81c9b604b80188f',
+  );
 });
 
 test('an auction without rivals says nothing of where rivals stand', () => {
