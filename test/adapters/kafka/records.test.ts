@@ -1,5 +1,6 @@
 /** Every record comes back from Avro exactly as it was; integrators find typed fields; an old schema stays readable. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { registerSchemas } from '../../../src/adapters/kafka/registry.ts';
@@ -144,6 +145,10 @@ const auctionRecord: fc.Arbitrary<AuctionRecord> = fc.oneof(
   fc.record({ kind: kind('proposed'), ...ofRequest, ...proposal }),
   fc.record({ kind: kind('proposed'), ...ofRequest, ...proposal, sealed: text }),
   fc.record({ kind: kind('resolved'), ...ofRequest, as: kind('result-missing'), by: text, reason: text }),
+  fc.record({ kind: kind('worker-read'), ...ofRequest, by: text, reason: text }),
+  fc.record({ kind: kind('frozen'), ...ofRequest, problem: text }),
+  fc.record({ kind: kind('unreadable'), ...ofRequest, problem: text }),
+  fc.record({ kind: kind('unfrozen'), ...ofRequest, action: kind('retry'), by: text, reason: text }),
 );
 
 const link = fc.record({
@@ -210,6 +215,38 @@ const records: { [T in keyof Topics]: fc.Arbitrary<Topics[T]> } = {
     content: text,
   }),
 };
+
+/** Every kind that the program can write: the compiler misses one that is added. */
+const kindsOf = {
+  auctions: {
+    ...{
+      requested: true,
+      claimed: true,
+      passed: true,
+      answered: true,
+      ended: true,
+      contemplated: true,
+      proposed: true,
+    },
+    ...{ resolved: true, 'worker-read': true, frozen: true, unfrozen: true, unreadable: true },
+  } satisfies Record<AuctionRecord['kind'], true>,
+  callbacks: {
+    ...{ 'link-detail': true, 'link-list': true, contemplated: true, proposed: true, 'credit-note': true },
+    ...{ 'operation-event': true, unreadable: true },
+  } satisfies Record<CallbackRecord['kind'], true>,
+};
+
+for (const [topic, kinds] of Object.entries(kindsOf)) {
+  test(`${topic}: the schema has a branch for every kind of record`, () => {
+    const path = new URL(`../../../src/adapters/kafka/schemas/${topic}.avsc`, import.meta.url);
+    const { fields } = JSON.parse(readFileSync(path, 'utf8')) as {
+      fields: { name: string; type: { name: string }[] }[];
+    };
+    const branches = fields.find(({ name }) => name === 'record')!.type.map(({ name }) => name);
+    const named = (kind: string) => kind.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    assert.deepEqual(Object.keys(kinds).map(named).toSorted(), branches.toSorted());
+  });
+}
 
 /** Written and read by the same process. */
 const readBack: readonly (keyof Topics)[] = ['auctions', 'callbacks', 'flows'];
