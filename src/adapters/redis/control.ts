@@ -4,8 +4,10 @@
  */
 import {
   type Control,
+  type ControlArchive,
   type ControlCopies,
   type ControlState,
+  historyOf,
   type OperatorChange,
   type Pause,
   type RuleOrder,
@@ -36,6 +38,11 @@ type Said = {
 
 const nothing: Said = { era: '', revision: 0, pause: null, caps: [], ruleOrders: [], changes: [] };
 
+/** What an earlier version did not say yet is nothing. */
+function saidIn(text: string): Said {
+  return { ...nothing, ...JSON.parse(text) };
+}
+
 /** Both have a claim to be obeyed: the more careful word wins. */
 function merged(found: Said, known: Said): Said {
   const caps = new Map(found.caps);
@@ -65,7 +72,7 @@ function isKept(found: Said, known: Said): boolean {
 function lastOf(copies: readonly string[]): Said {
   let last = nothing;
   for (const copy of copies) {
-    const said: Said = { ...nothing, ...JSON.parse(copy) };
+    const said = saidIn(copy);
     if (said.era !== last.era || said.revision >= last.revision) last = said;
   }
   return last;
@@ -84,7 +91,7 @@ function createWord(connection: Connection, key: string, copies: ControlCopies |
   };
   const load = async (): Promise<Said> => {
     const said = await connection.command<string | null>('HGET', key, 'said');
-    return said === null ? nothing : { ...nothing, ...JSON.parse(said) };
+    return said === null ? nothing : saidIn(said);
   };
   /** False where another change came first. */
   const store = async (before: Said, said: Said): Promise<boolean> => {
@@ -129,7 +136,11 @@ function createWord(connection: Connection, key: string, copies: ControlCopies |
   };
 }
 
-export function createControl(connection: Connection, prefix: string, copies: ControlCopies | null): Control {
+export function createControl(
+  connection: Connection,
+  prefix: string,
+  copies: ControlCopies | null,
+): Control & ControlArchive {
   const word = createWord(connection, `${prefix}control`, copies);
   const acknowledgements = `${prefix}acknowledgements`;
   let cleared = false;
@@ -167,6 +178,11 @@ export function createControl(connection: Connection, prefix: string, copies: Co
     read: async (): Promise<ControlState> => {
       const { revision, pause, caps, ruleOrders, changes } = await word.settle(() => null);
       return { revision, pause, caps: Object.fromEntries(caps), ruleOrders, changes };
+    },
+    // A change that Redis knows and the log does not yet is one all the same.
+    history: async () => {
+      const kept = copies === null ? [] : await copies.read();
+      return historyOf([...kept.map(saidIn), await word.settle(() => null)]);
     },
     setPause: (pause) =>
       change(({ revision, changes }) => ({
