@@ -119,12 +119,16 @@ function createWord(connection: Connection, key: string, copies: ControlCopies |
     }
     throw new Fault('views-unavailable', 'The controls are being changed by too many at once.');
   };
+  const isCopied = (said: Said): boolean =>
+    copies === null || said.revision === 0 || (said.era === copied.era && said.revision <= copied.revision);
   /** Adds a copy where none says the same. */
   const keep = async (said: Said): Promise<void> => {
-    if (copies === null || said.revision === 0 || (said.era === copied.era && said.revision <= copied.revision)) return;
+    if (copies === null || isCopied(said)) return;
     await copies.add(JSON.stringify(said));
     copied = said;
   };
+  /** A copy of what others said is being looked for, and added where it is missing. */
+  let isLooking = false;
   return {
     settle,
     keep,
@@ -132,6 +136,24 @@ function createWord(connection: Connection, key: string, copies: ControlCopies |
     obey: async () => {
       mayRepeat = true;
       if (known !== null) await keep(known);
+    },
+    /**
+     * By a process that obeys: a command may have died, or not have reached the log, after Redis had its order. Nobody waits for
+     * it, and what fails is tried again with the next sign of life.
+     */
+    keepOfOthers: () => {
+      const said = known;
+      if (isLooking || said === null || isCopied(said)) return;
+      isLooking = true;
+      const look = async (): Promise<void> => {
+        await recall();
+        await keep(said);
+      };
+      look()
+        .catch(() => undefined)
+        .finally(() => {
+          isLooking = false;
+        });
     },
   };
 }
@@ -212,7 +234,10 @@ export function createControl(
       }),
     acknowledge: async (instance, revision, at) => {
       await connection.command('HSET', acknowledgements, instance, `${revision}|${at}`);
-      if (cleared) return;
+      if (cleared) {
+        word.keepOfOthers();
+        return;
+      }
       // Each process does this once; whoever only reads the list changes nothing.
       await word.obey();
       cleared = true;
