@@ -442,6 +442,7 @@ export type Writing = Read<typeof ofWriting> & {
 
 const ofWriting = {
   pseudonymKey: sections.pseudonymKey,
+  bidding: sections.bidding,
   flows: sections.flows,
   pricing: sections.pricing,
   api: sections.api,

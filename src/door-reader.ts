@@ -7,11 +7,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { EpochMs } from './domain/glossary.ts';
 import type { Topic } from './domain/records.ts';
-import type { BodyReader, DoorLimits } from './http/door.ts';
-import type { RequestMapping } from './wire/mapping-table.ts';
+import type { BodyReader, ReadingParts } from './http/door.ts';
 import type { WebhookEntry, WebhookReading } from './wire/webhook.ts';
 
-export type DoorThreadData = { pseudonymKey: string; mapping: RequestMapping; limits: DoorLimits };
+export type DoorThreadData = ReadingParts & { pseudonymKey: string };
 export type BodyQuestion = { id: number; body: Uint8Array; receivedAt: number; now: number };
 
 type Rest<R> = R extends { kind: 'dead-letter' } ? Omit<R, 'letter'> : R;

@@ -28,8 +28,8 @@ function answerOf(id: number, reading: WebhookReading): BodyAnswer {
   };
 }
 
-async function serve(port: MessagePort, { pseudonymKey, mapping, limits }: DoorThreadData): Promise<void> {
-  const read = bodyReader({ vault: createVault(pseudonymKey), mapping, limits });
+async function serve(port: MessagePort, { pseudonymKey, ...reading }: DoorThreadData): Promise<void> {
+  const read = bodyReader({ vault: createVault(pseudonymKey), ...reading });
   port.on('message', async ({ id, body, receivedAt, now }: BodyQuestion) => {
     const reading = await read(Buffer.from(body.buffer, body.byteOffset, body.byteLength), receivedAt, now);
     port.postMessage(answerOf(id, reading));

@@ -404,7 +404,7 @@ function apiOf({ store, config, vault, clock, mapping, journal, version, readBod
   });
   return {
     ...{ ...store, append, front, vault, clock, mapping, version },
-    readBody: readBody ?? bodyReader({ vault, mapping, limits: config.http }),
+    readBody: readBody ?? bodyReader({ vault, mapping, limits: config.http, terms: config.bidding }),
     replayLimit: config.api.replayLimit,
     tokens: config.api.tokens,
     bodyLimitBytes: config.api.bodyLimitBytes,

@@ -496,7 +496,7 @@ async function openEngine(parts: {
     },
   });
   const { pseudonymKey } = config;
-  const read = { mapping: requestMapping, limits: config.http };
+  const read = { mapping: requestMapping, limits: config.http, terms: config.bidding };
   const reader = config.roles.includes('door')
     ? createDoorReader({
         data: { pseudonymKey, ...read },

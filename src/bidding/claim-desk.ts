@@ -50,6 +50,8 @@ export function createClaimDesk(world: {
   /** By request, when its claim was begun, on the monotonic clock. */
   const claiming = new Map<RequestId, number>();
   const claimMs = createMean();
+  const { resultTimeoutMs, contemplationTimeoutMs, graceMs, halfLifeMs } = settings;
+  const terms = { resultTimeoutMs, contemplationTimeoutMs, graceMs, halfLifeMs };
   let sequence = 0;
 
   /**
@@ -91,7 +93,7 @@ export function createClaimDesk(world: {
   function claimOf({ requestId, body, offer, trace }: WaitingOffer, at: EpochMs): AuctionRecord {
     sequence += 1;
     const claimId = `${world.instance}:${sequence}`;
-    return { kind: 'claimed', requestId, at, claimId, instance: world.instance, body, offer, trace };
+    return { kind: 'claimed', requestId, at, claimId, instance: world.instance, body, offer, trace, terms };
   }
 
   /** When the log refuses, the claim may have been written all the same: whichever comes first in the log counts. */

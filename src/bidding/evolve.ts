@@ -1,9 +1,21 @@
-/** The fold: the state of a request from its records, in log order. Pure; all business of state changes is here. */
+/**
+ * The fold: the state of a request from its records, in log order. Pure; all business of state changes is here. Settings that it
+ * needs are in the records; `earlier` stands for those of records that were written before records carried any.
+ */
 
-import type { BiddingSettings } from '../config/sections.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { timeAlone } from '../domain/histogram.ts';
-import type { Answered, AuctionRecord, Ended, LifeRecord, Passed, Requested, Unfrozen } from '../domain/records.ts';
+import type {
+  Answered,
+  AuctionRecord,
+  ClaimTerms,
+  Ended,
+  FoldTerms,
+  LifeRecord,
+  Passed,
+  Requested,
+  Unfrozen,
+} from '../domain/records.ts';
 import type { Answer, ExposureStatus, RequestState, TimerKind } from '../domain/states.ts';
 import { lessonsOf } from './learning.ts';
 import { resultOf, resultsKey, standingKeys } from './ledger-facts.ts';
@@ -26,27 +38,30 @@ const maxCodes = 64;
 const longestProposalMs = 30 * 86_400_000;
 
 /** Last moment of the auction as far as we know, before any allowance. */
-export function deadlineOf({ request }: Pick<RequestState, 'request'>, settings: BiddingSettings): EpochMs {
+export function deadlineOf(
+  { request, windowMs }: Pick<RequestState, 'request' | 'windowMs'>,
+  earlier: Pick<FoldTerms, 'windowMs'>,
+): EpochMs {
   if (request === null) return 0;
   const { receivedAt } = request;
   const stated = request.closesAt === null ? null : Math.min(request.closesAt, receivedAt + longestAuctionMs);
-  const closesAt = stated ?? receivedAt + settings.windowMs;
+  const closesAt = stated ?? receivedAt + (windowMs ?? earlier.windowMs);
   return request.expiresAt === null ? closesAt : Math.min(closesAt, request.expiresAt);
 }
 
 /** Folds one record in. `state` is null for a request never seen. */
-export function evolve(state: RequestState | null, record: AuctionRecord, settings: BiddingSettings): RequestState {
+export function evolve(state: RequestState | null, record: AuctionRecord, earlier: FoldTerms): RequestState {
   const known = state ?? unseen(record.requestId);
   switch (record.kind) {
     case 'unreadable':
     case 'frozen':
       return freeze(known, record.at, record.problem);
     case 'unfrozen':
-      return thaw(known, record, settings);
+      return thaw(known, record, earlier);
     case 'worker-read':
       return known;
     default:
-      return live(known, record, settings);
+      return live(known, record, earlier);
   }
 }
 
@@ -59,7 +74,7 @@ function freeze(state: RequestState, at: EpochMs, problem: string): RequestState
  * A retry is the ledger's, which reads the request's records again; by itself it changes nothing. A cancelled request goes on
  * without what could not be processed, which may have been a claim: it is not bid for any more, and a claim is not sent any more.
  */
-function thaw(state: RequestState, record: Unfrozen, settings: BiddingSettings): RequestState {
+function thaw(state: RequestState, record: Unfrozen, earlier: FoldTerms): RequestState {
   if (state.frozen === undefined) return state;
   const { action, by, reason, requestId, at } = record;
   if (action === 'retry') return { ...state, frozen: { ...state.frozen, retriedAt: at } };
@@ -69,21 +84,21 @@ function thaw(state: RequestState, record: Unfrozen, settings: BiddingSettings):
     const { claimId } = thawed.claim!;
     const nothing = { attempts: 0, earlierAttemptPossible: true, firstByteAt: null, response: null };
     const outcome = { kind: 'unknown', reason: text } as const;
-    return live(thawed, { kind: 'answered', requestId, at, claimId, outcome, ...nothing }, settings);
+    return live(thawed, { kind: 'answered', requestId, at, claimId, outcome, ...nothing }, earlier);
   }
   const ended = { kind: 'passed', requestId, at, code: 'internal-error', claimId: null, trace: null } as const;
   const pass: Passed = { ...ended, maybeSent: true, reasons: [{ code: ended.code, rule: null, text }] };
-  return thawed.phase === 'requested' || thawed.phase === 'early-ended' ? live(thawed, pass, settings) : thawed;
+  return thawed.phase === 'requested' || thawed.phase === 'early-ended' ? live(thawed, pass, earlier) : thawed;
 }
 
 /** What a record comes to: the state after it, and what changes in the views. */
 export type Evolved = { state: RequestState; changes: readonly ViewChange[] };
 
 /** `evolve` with `viewChanges`. A record that nothing can be made of freezes its request, the same wherever it is folded. */
-export function evolveOrFreeze(before: RequestState | null, record: AuctionRecord, settings: BiddingSettings): Evolved {
+export function evolveOrFreeze(before: RequestState | null, record: AuctionRecord, earlier: FoldTerms): Evolved {
   try {
-    const state = evolve(before, record, settings);
-    return { state, changes: viewChanges(before, state, record, settings) };
+    const state = evolve(before, record, earlier);
+    return { state, changes: viewChanges(before, state, record, earlier) };
   } catch (fault) {
     const problem = `${record.kind}: ${problemOf(fault)}`;
     return { state: freeze(before ?? unseen(record.requestId), record.at, problem), changes: [] };
@@ -94,43 +109,39 @@ export function evolveOrFreeze(before: RequestState | null, record: AuctionRecor
  * The state after all records of a request up to a retry, read again. What earlier retries and freezes found is found again or
  * not; the changes make the views say what the state says, whatever they say now.
  */
-export function evolveAgain(
-  history: readonly AuctionRecord[],
-  retry: Unfrozen,
-  settings: BiddingSettings,
-): Evolved | null {
+export function evolveAgain(history: readonly AuctionRecord[], retry: Unfrozen, earlier: FoldTerms): Evolved | null {
   let state: RequestState | null = null;
   for (const record of history) {
     const isMark = record.kind === 'frozen' || (record.kind === 'unfrozen' && record.action === 'retry');
-    if (!isMark) ({ state } = evolveOrFreeze(state, record, settings));
+    if (!isMark) ({ state } = evolveOrFreeze(state, record, earlier));
   }
   if (state === null) return null;
   if (state.frozen !== undefined) state = { ...state, frozen: { ...state.frozen, retriedAt: retry.at } };
-  return { state, changes: exposureChanges(state, retry, settings) };
+  return { state, changes: exposureChanges(state, retry, earlier) };
 }
 
-function exposureChanges(state: RequestState, record: AuctionRecord, settings: BiddingSettings): readonly ViewChange[] {
+function exposureChanges(state: RequestState, record: AuctionRecord, earlier: FoldTerms): readonly ViewChange[] {
   const { requestId, exposure, claim } = state;
   if (claim === null || exposure === 'none') return [];
   if (exposure === 'released') return [{ kind: 'release', requestId }];
   // A claim that nobody has answered has to find room, as when it was folded first.
-  const held = reserve(state, record, settings, state.phase !== 'claimed');
+  const held = reserve(state, record, earlier, state.phase !== 'claimed');
   if (exposure === 'held') return [held];
-  return [held, { kind: 'commit', requestId, expiresAt: validityEnd(state, settings) }];
+  return [held, { kind: 'commit', requestId, expiresAt: validityEnd(state, earlier) }];
 }
 
-function live(known: RequestState, record: LifeRecord, settings: BiddingSettings): RequestState {
+function live(known: RequestState, record: LifeRecord, earlier: FoldTerms): RequestState {
   // A record that strayed in before the request leaves it as unseen as it was.
   const phase = known.phase === 'requested' && known.request === null ? 'unseen' : known.phase;
   const trigger = triggerOf(known, record);
   const row = trigger === null ? undefined : transitions[phase][trigger];
-  let next = absorb(known, record, row !== undefined, settings);
+  let next = absorb(known, record, row !== undefined, earlier);
   if (row !== undefined) {
     next.phase = row.to;
     next.exposure = exposureAfter(next.exposure, row.exposure);
-    if (row.timer !== 'keep') next.timer = timerOf(next, row.timer, record.at, settings);
+    if (row.timer !== 'keep') next.timer = timerOf(next, row.timer, record.at, earlier);
   }
-  next = settleWhenKnown(next, record.at, settings);
+  next = settleWhenKnown(next, record.at, earlier);
   return next;
 }
 
@@ -236,7 +247,7 @@ function outranks(answer: Answer, known: Answer | null): boolean {
 }
 
 /** Takes up what the record says, whether or not it changes the phase. Returns a new state. */
-function absorb(state: RequestState, record: LifeRecord, moved: boolean, settings: BiddingSettings): RequestState {
+function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier: FoldTerms): RequestState {
   const next: RequestState = { ...state };
   switch (record.kind) {
     case 'requested':
@@ -247,6 +258,7 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, setting
       else {
         const { claimId, instance, at, body, offer, trace } = record;
         next.claim = { claimId, instance, at, body, offer, caps: trace.caps };
+        if (record.terms !== undefined) next.claim.terms = record.terms;
         next.sealed = null;
         next.segmentKeys = trace.segmentKeys;
         next.trial = state.auction === null ? trace.trial : null;
@@ -269,7 +281,7 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, setting
         next.codes = [...new Set([...(state.codes ?? []), ...record.codes])].slice(0, maxCodes);
       break;
     case 'ended':
-      takeAuction(next, record, settings);
+      takeAuction(next, record, earlier);
       break;
     case 'contemplated':
     case 'proposed':
@@ -294,6 +306,7 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, setting
 function takeRequest(next: RequestState, record: Requested): void {
   if (next.request === null) {
     next.request = record.request;
+    if (record.windowMs !== undefined) next.windowMs = record.windowMs;
     if (next.claim === null && next.pass === null) next.sealed = record.sealed;
     next.rawHash = record.rawHash;
     next.batchId ??= record.request.batchId;
@@ -306,18 +319,18 @@ function takeRequest(next: RequestState, record: Requested): void {
   if (receivedAt < next.request.receivedAt) next.request = { ...next.request, receivedAt };
 }
 
-function takeAuction(next: RequestState, record: Ended, settings: BiddingSettings): void {
+function takeAuction(next: RequestState, record: Ended, earlier: FoldTerms): void {
   if (next.auction !== null) return;
   next.batchId ??= record.batchId;
   // Scored with this record, and not needed any more.
   next.trial = null;
   // What surely nobody sent is not among the published bids, even where one says the same.
   const claim = isSurelyUnsent(next) ? null : next.claim;
-  next.auction = readAuction(record, claim, next.answer, deadlineOf(next, settings));
+  next.auction = readAuction(record, claim, next.answer, deadlineOf(next, earlier));
 }
 
 /** Once our answer and the published bids are both known, in whichever order, the bid is settled. */
-function settleWhenKnown(state: RequestState, at: EpochMs, settings: BiddingSettings): RequestState {
+function settleWhenKnown(state: RequestState, at: EpochMs, earlier: FoldTerms): RequestState {
   if (state.auction === null || state.claim === null || isSurelyUnsent(state)) return state;
   // Unsent by the instance that said so: another one may have sent the claim and died before it could tell.
   const unsent = state.phase === 'passed' && state.answer === null;
@@ -331,7 +344,7 @@ function settleWhenKnown(state: RequestState, at: EpochMs, settings: BiddingSett
     phase: row.to,
     exposure: exposureAfter(state.exposure, row.exposure),
   };
-  if (row.timer !== 'keep') next.timer = timerOf(next, row.timer, at, settings);
+  if (row.timer !== 'keep') next.timer = timerOf(next, row.timer, at, earlier);
   return next;
 }
 
@@ -363,36 +376,35 @@ function exposureAfter(exposure: ExposureStatus, action: ExposureAction): Exposu
   }
 }
 
-function timerOf(
-  state: RequestState,
-  due: TimerKind | null,
-  at: EpochMs,
-  settings: BiddingSettings,
-): RequestState['timer'] {
+function timerOf(state: RequestState, due: TimerKind | null, at: EpochMs, earlier: FoldTerms): RequestState['timer'] {
   switch (due) {
     case null:
       return null;
     case 'deadline':
-      return { at: deadlineOf(state, settings), due };
+      return { at: deadlineOf(state, earlier), due };
     case 'result':
-      return { at: deadlineOf(state, settings) + settings.resultTimeoutMs, due };
+      return { at: deadlineOf(state, earlier) + termsOf(state, earlier).resultTimeoutMs, due };
     case 'contemplation':
-      return { at: at + settings.contemplationTimeoutMs, due };
+      return { at: at + termsOf(state, earlier).contemplationTimeoutMs, due };
     case 'validity':
-      return { at: validityEnd(state, settings), due };
+      return { at: validityEnd(state, earlier), due };
     default:
       return due satisfies never;
   }
 }
 
+function termsOf({ claim }: RequestState, earlier: ClaimTerms): ClaimTerms {
+  return claim?.terms ?? earlier;
+}
+
 /** When what we promised is surely over. A proposal ends after its bid was made, and not absurdly long after the bid's own validity. */
-export function validityEnd(state: RequestState, settings: BiddingSettings): EpochMs {
+export function validityEnd(state: RequestState, earlier: ClaimTerms): EpochMs {
   const { claim, winner, decidedAt, request } = state;
   const madeAt = claim?.at ?? decidedAt ?? request?.receivedAt ?? 0;
   const validUntil = claim?.offer.validUntil ?? 0;
   const told = winner?.validUntil ?? validUntil;
   const latest = Math.max(madeAt, validUntil) + longestProposalMs;
-  return (told <= madeAt ? validUntil : Math.min(told, latest)) + settings.graceMs;
+  return (told <= madeAt ? validUntil : Math.min(told, latest)) + termsOf(state, earlier).graceMs;
 }
 
 /** What one folded record changes in the views, besides the state itself. */
@@ -400,47 +412,47 @@ export function viewChanges(
   before: RequestState | null,
   after: RequestState,
   record: AuctionRecord,
-  settings: BiddingSettings,
+  earlier: FoldTerms,
 ): ViewChange[] {
   const changes: ViewChange[] = [];
   const was = before?.exposure ?? 'none';
   const is = after.exposure;
   const { claim, requestId } = after;
   if (claim !== null && was !== is) {
-    const expiresAt = validityEnd(after, settings);
+    const expiresAt = validityEnd(after, earlier);
     if (is === 'released') changes.push({ kind: 'release', requestId });
     else if (was === 'none' || was === 'released' || record.kind !== 'claimed')
-      changes.push(reserve(after, record, settings, record.kind !== 'claimed'));
+      changes.push(reserve(after, record, earlier, record.kind !== 'claimed'));
     if (is === 'committed') changes.push({ kind: 'commit', requestId, expiresAt });
   } else if (claim !== null && is === 'held' && before?.phase === 'claimed' && after.phase !== 'claimed') {
     // Views made again may have refused what once had room: an answer shows that the bid went out, so it is held.
-    changes.push(reserve(after, record, settings, true));
+    changes.push(reserve(after, record, earlier, true));
   } else if (claim !== null && is === 'committed' && after.winner !== before?.winner) {
-    changes.push({ kind: 'commit', requestId, expiresAt: validityEnd(after, settings) });
+    changes.push({ kind: 'commit', requestId, expiresAt: validityEnd(after, earlier) });
   }
   const learnt = record.kind === 'ended' && (before === null || before.auction === null) ? after.auction : null;
-  if (learnt !== null && learnt.bestRivalCell !== null) {
+  if (record.kind === 'ended' && learnt !== null && learnt.bestRivalCell !== null) {
     const keys = after.segmentKeys.length === 0 ? [rootSegment] : after.segmentKeys;
     const { bestRivalCell, bestRivalOffGrid, endedAt, position } = learnt;
     const trial = before?.trial ?? null;
     // Our own clock bounds it: a result ahead of its time would make all that was learnt before weigh nothing.
     const at = Math.min(endedAt ?? record.at, record.at);
-    const { halfLifeMs } = settings;
+    const { halfLifeMs = earlier.halfLifeMs } = record;
     const wonHundredths = position === 1 && claim !== null ? claim.offer.rateHundredths : null;
     const seen = { bestRivalCell, bestRivalOffGrid, wonHundredths };
     changes.push(...lessonsOf({ segmentKeys: keys, trial, ...seen, at, halfLifeMs }));
   }
   const answer = workerAnswer(before, after);
   if (answer !== null && claim !== null)
-    changes.push(ownLesson(answer, claim.offer.rateHundredths, record.at, settings));
+    changes.push(ownLesson(answer, claim.offer.rateHundredths, record.at, termsOf(after, earlier)));
   const result = before === null || resultOf(before) === null ? resultOf(after) : null;
-  if (result !== null) changes.push(ownLesson(resultsKey, result, record.at, settings));
+  if (result !== null) changes.push(ownLesson(resultsKey, result, record.at, termsOf(after, earlier)));
   return changes;
 }
 
 /** What an end of our own bid teaches; it grows old with time alone. */
-function ownLesson(key: string, cell: number, at: EpochMs, settings: BiddingSettings): ViewChange {
-  return { kind: 'learn', keys: [key], additions: [[cell, 1]], at, halfLives: timeAlone(settings.halfLifeMs) };
+function ownLesson(key: string, cell: number, at: EpochMs, { halfLifeMs }: ClaimTerms): ViewChange {
+  return { kind: 'learn', keys: [key], additions: [[cell, 1]], at, halfLives: timeAlone(halfLifeMs) };
 }
 
 /** What a worker made of an offer of ours that won: known when a winner event comes, or when none came in all its validity. */
@@ -451,7 +463,7 @@ function workerAnswer(before: RequestState | null, after: RequestState): string 
   return before.phase === 'won' && after.phase === 'expired' ? declinedKey : null;
 }
 
-function reserve(state: RequestState, record: AuctionRecord, settings: BiddingSettings, force: boolean): ViewChange {
+function reserve(state: RequestState, record: AuctionRecord, earlier: FoldTerms, force: boolean): ViewChange {
   const claim = state.claim!;
   return {
     kind: 'reserve',
@@ -459,7 +471,7 @@ function reserve(state: RequestState, record: AuctionRecord, settings: BiddingSe
     at: record.at,
     amountCents: claim.offer.amountCents,
     caps: [...claim.caps, ...standingKeys(state.request, claim.at)],
-    expiresAt: validityEnd(state, settings),
+    expiresAt: validityEnd(state, earlier),
     force,
   };
 }

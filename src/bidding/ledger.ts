@@ -1,9 +1,8 @@
 /** Folds batches of the log into the views and keeps the rows of open requests at hand. */
 
-import type { BiddingSettings } from '../config/sections.ts';
 import { isPromised } from '../domain/cap-book.ts';
 import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
-import type { AuctionRecord, Unfrozen } from '../domain/records.ts';
+import type { AuctionRecord, FoldTerms, Unfrozen } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
 import { evolveAgain, evolveOrFreeze } from './evolve.ts';
 import { createKeptRows } from './kept-rows.ts';
@@ -57,7 +56,8 @@ function bidIdsOf(state: RequestState): readonly string[] {
   return [...ids];
 }
 
-export function createLedger(views: Views, settings: BiddingSettings, log: Pick<EventLog, 'readKey'>): Ledger {
+/** `earlier`: see `evolve`. */
+export function createLedger(views: Views, earlier: FoldTerms, log: Pick<EventLog, 'readKey'>): Ledger {
   const kept = createKeptRows<LedgerRow, AuctionRecord, 'frozen' | 'unsettled'>({
     readAt: views.readAt,
     idOfRow: (row) => row.state.requestId,
@@ -73,7 +73,7 @@ export function createLedger(views: Views, settings: BiddingSettings, log: Pick<
     const { partition, next } = batch;
     return kept.fold<Fold>(batch, {
       foldOnto: async (position, entries, rows) => {
-        const { folds, changes } = foldEntries(entries, rows, await historiesOf(entries), settings);
+        const { folds, changes } = foldEntries(entries, rows, await historiesOf(entries), earlier);
         const reserved = new Set(changes.flatMap((change) => (change.kind === 'reserve' ? [change.requestId] : [])));
         const result = await views.apply({ partition, first: position, next, changes });
         if (result.kind === 'out-of-step') return result;
@@ -144,7 +144,7 @@ function foldEntries(
   entries: readonly LogEntry<AuctionRecord>[],
   known: ReadonlyMap<RequestId, LedgerRow>,
   histories: ReadonlyMap<number, readonly AuctionRecord[]>,
-  settings: BiddingSettings,
+  earlier: FoldTerms,
 ): { folds: Fold[]; changes: ViewChange[] } {
   const current = new Map(known);
   const folds: Fold[] = [];
@@ -153,8 +153,8 @@ function foldEntries(
     const row = current.get(record.requestId) ?? null;
     const before = row?.state ?? null;
     const history = record.kind === 'unfrozen' && before?.frozen !== undefined ? histories.get(offset) : undefined;
-    const again = history === undefined ? null : evolveAgain(history, record as Unfrozen, settings);
-    const { state, changes: own } = again ?? evolveOrFreeze(before, record, settings);
+    const again = history === undefined ? null : evolveAgain(history, record as Unfrozen, earlier);
+    const { state, changes: own } = again ?? evolveOrFreeze(before, record, earlier);
     changes.push(...own);
     const stillRefused = row?.reservation === 'refused' && !own.some((change) => change.kind === 'reserve');
     const reservation = stillRefused && state.exposure === 'held' ? 'refused' : state.exposure;

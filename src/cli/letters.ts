@@ -69,13 +69,13 @@ function shortened(text: string): string {
 async function replay(world: CommandWorld, options: Options): Promise<void> {
   const { terminal, format, clock } = world;
   const { letters: texts } = format.texts;
-  const { pseudonymKey, http, api } = world.writing();
+  const { pseudonymKey, http, api, bidding } = world.writing();
   const { replayLimit } = api;
   if (options.count > replayLimit) throw new Fault('not-allowed', texts.tooMany(options.count, replayLimit));
   const mapping = world.mapping(null);
   await withReader(world, async ({ log, appendBeside }) => {
     const vault = world.createVault(pseudonymKey);
-    const readBody = bodyReader({ vault, mapping, limits: http });
+    const readBody = bodyReader({ vault, mapping, limits: http, terms: bidding });
     const parts = { log, append: appendBeside, vault, clock, readBody };
     const result = await replayLetters(parts, options);
     terminal.write(options.json ? JSON.stringify(result) : texts.replayed(result));

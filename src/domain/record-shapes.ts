@@ -26,6 +26,16 @@ const time = isA(
   'a time in milliseconds',
   (value) => Number.isSafeInteger(value) && Math.abs(value as number) <= longestTimeMs,
 );
+/** Longer than any setting allows; a time that is so much later is still one. */
+const longestMs = 100 * 366 * 86_400_000;
+const duration = isA(
+  'a duration in milliseconds',
+  (value) => Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= longestMs,
+);
+const halfLife = isA(
+  'a half-life in milliseconds',
+  (value) => Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= longestMs,
+);
 /** Sums of many have to stay exact. */
 const mostCents = 1e15;
 const cents = isA('whole cents', (value) => Number.isSafeInteger(value) && Math.abs(value as number) <= mostCents);
@@ -210,6 +220,13 @@ const trace = object({
   ),
 });
 
+const claimTerms = object({
+  resultTimeoutMs: duration,
+  contemplationTimeoutMs: duration,
+  graceMs: duration,
+  halfLifeMs: halfLife,
+});
+
 const outcome = byName('kind', {
   accepted: object({ bidId: text }),
   'accepted-outside': object({ bidId: nullable(text) }),
@@ -236,8 +253,8 @@ const ofRequest = { requestId: id, at: time };
 const thaw = { action: oneOf('retry', 'cancel'), by: text, reason: text };
 
 const auctionRecord = byName('kind', {
-  requested: object({ ...ofRequest, request: loanRequest, sealed: text, rawHash: text }),
-  claimed: object({ ...ofRequest, claimId: id, instance: id, body: id, offer, trace }),
+  requested: object({ ...ofRequest, request: loanRequest, windowMs: added(duration), sealed: text, rawHash: text }),
+  claimed: object({ ...ofRequest, claimId: id, instance: id, body: id, offer, trace, terms: added(claimTerms) }),
   passed: object({
     ...ofRequest,
     code: id,
@@ -256,7 +273,10 @@ const auctionRecord = byName('kind', {
     firstByteAt: nullable(time),
     response: nullable(object({ status: whole, body: nullable(text), sealedBody: added(nullable(text)) })),
   }),
-  ended: object({ ...ofRequest, batchId: text, startedAt: nullable(time), endedAt: nullable(time), bids }),
+  ended: object({
+    ...{ ...ofRequest, batchId: text, startedAt: nullable(time), endedAt: nullable(time), bids },
+    halfLifeMs: added(halfLife),
+  }),
   contemplated: object({ ...ofRequest, ...winner }),
   proposed: object({ ...ofRequest, ...winner, ...proposal }),
   resolved: object({

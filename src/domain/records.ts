@@ -7,9 +7,30 @@ import type { Link, LinkDetail, LoanRequest } from './request.ts';
 /** Common to all records on `auctions`: the request is the key, `at` is when the writer wrote it. */
 type OfRequest = { requestId: RequestId; at: EpochMs };
 
+/**
+ * Settings that the fold of a request needs, in ms, as they were where its records were written: so whoever folds them comes to
+ * the same state, whatever its own settings are. Each record carries those that it brings into the fold; records of earlier
+ * versions carry none.
+ */
+export type FoldTerms = {
+  /** Length of an auction whose request names no end. */
+  windowMs: number;
+  /** From the deadline of an answered bid to `result-missing`. */
+  resultTimeoutMs: number;
+  /** From the end of a won auction to the alarm that nothing came of it. */
+  contemplationTimeoutMs: number;
+  /** Exposure outlives the validity of its bid by this much. */
+  graceMs: number;
+  /** Of what an auction teaches. */
+  halfLifeMs: number;
+};
+export type ClaimTerms = Omit<FoldTerms, 'windowMs'>;
+
 export type Requested = OfRequest & {
   kind: 'requested';
   request: LoanRequest;
+  /** Written where the request names no end. */
+  windowMs?: number;
   /** Identity and raw element, sealed (AES-256-GCM). */
   sealed: string;
   /** HMAC-SHA256 of the raw element, so that two receipts can be compared and nothing be guessed. */
@@ -25,6 +46,7 @@ export type Claimed = OfRequest & {
   body: string;
   offer: Offer;
   trace: DecisionTrace;
+  terms?: ClaimTerms;
 };
 
 export type Passed = OfRequest & {
@@ -65,6 +87,7 @@ export type Ended = OfRequest & {
   startedAt: EpochMs | null;
   endedAt: EpochMs | null;
   bids: readonly PublishedBid[];
+  halfLifeMs?: number;
 };
 
 /** What the service wrote about a winner. */

@@ -1,7 +1,7 @@
 /** The state of a request: what its records say, folded in log order. */
 import type { EpochMs, RequestId } from './glossary.ts';
 import type { BidOutcome, CapReservation, Offer, PublishedBid, Reason, Trial } from './offer.ts';
-import type { Resolution } from './records.ts';
+import type { ClaimTerms, Resolution } from './records.ts';
 import type { LoanRequest } from './request.ts';
 
 export const phases = [
@@ -36,6 +36,8 @@ export type Claim = {
   body: string;
   offer: Offer;
   caps: readonly CapReservation[];
+  /** Absent: the claim is of an earlier version. */
+  terms?: ClaimTerms;
 };
 
 export type AuctionResult = {
@@ -59,6 +61,8 @@ export type RequestState = {
   phase: Phase;
   batchId: string | null;
   request: LoanRequest | null;
+  /** Length of the auction, where the request names no end. Absent: it does, or its record is of an earlier version. */
+  windowMs?: number;
   /** Until the decision, which may need it to ask for the margin; afterwards the log alone keeps it. */
   sealed: string | null;
   rawHash: string | null;

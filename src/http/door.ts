@@ -5,6 +5,7 @@
 import type { EventLog } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import type { FoldTerms } from '../domain/records.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { WireFault } from '../wire/casing.ts';
 import type { EventKind } from '../wire/events.ts';
@@ -76,11 +77,18 @@ export type DoorParts = {
 
 const retryAfterS = 2;
 
-export function bodyReader(parts: { vault: Vault; mapping: RequestMapping; limits: DoorLimits }): ReadHere {
-  const { vault, mapping, limits } = parts;
+export type ReadingParts = {
+  mapping: RequestMapping;
+  limits: DoorLimits;
+  /** Written into the records. */
+  terms: Pick<FoldTerms, 'windowMs' | 'halfLifeMs'>;
+};
+
+export function bodyReader(parts: ReadingParts & { vault: Vault }): ReadHere {
+  const { vault, mapping, limits, terms } = parts;
   const jsonLimits = { maxBytes: limits.bodyLimitBytes, maxDepth: limits.depthLimit };
   return (body, receivedAt, now = receivedAt) =>
-    readWebhook(body, { mapping, vault, receivedAt, now, limits: jsonLimits });
+    readWebhook(body, { mapping, vault, receivedAt, now, terms, limits: jsonLimits });
 }
 
 export function createDoor(parts: DoorParts): Door {

@@ -3,7 +3,7 @@
  * Each request becomes a record of its own; what cannot be used becomes a dead letter while its siblings go on.
  */
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import type { AuctionRecord, CallbackRecord, Topic, Topics } from '../domain/records.ts';
+import type { AuctionRecord, CallbackRecord, FoldTerms, Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
 import { type SealedRequest, splitRequest } from '../domain/sealed-facts.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
@@ -44,6 +44,8 @@ export type WebhookDeps = {
   receivedAt: EpochMs;
   /** When the records are written. */
   now: EpochMs;
+  /** Written into the records; absent where nothing is stored. */
+  terms?: Pick<FoldTerms, 'windowMs' | 'halfLifeMs'>;
   limits?: JsonLimits;
 };
 
@@ -297,7 +299,8 @@ function requestEntries(value: JsonValue, deps: LimitedDeps): WebhookReading {
         sealedContent({ identity: item.identity, ...(facts && { facts }) }, raw),
       );
       const rawHash = vault.pseudonym(raw);
-      entries.push(auctionEntry({ kind: 'requested', requestId, at: now, request: clear, sealed, rawHash }));
+      const window = clear.closesAt === null && deps.terms ? { windowMs: deps.terms.windowMs } : {};
+      entries.push(auctionEntry({ kind: 'requested', requestId, at: now, request: clear, ...window, sealed, rawHash }));
       continue;
     }
     if (apart) entries.push(letterOf([item], item.element.alone(), deps));
@@ -331,8 +334,9 @@ function unusableEntry(requestId: RequestId, reason: string, at: EpochMs): Webho
 function endedEntries(end: EndOfAuction, value: JsonValue, deps: WebhookDeps): WebhookReading {
   const { startedAt, endedAt } = end;
   const batchId = shownBatch(deps.vault, end.batchId);
+  const halfLife = deps.terms ? { halfLifeMs: deps.terms.halfLifeMs } : {};
   const entries = end.requests.map(({ requestId, bids }) =>
-    auctionEntry({ kind: 'ended', requestId, at: deps.now, batchId, startedAt, endedAt, bids }),
+    auctionEntry({ kind: 'ended', requestId, at: deps.now, batchId, startedAt, endedAt, bids, ...halfLife }),
   );
   entries.push(...unreadableLetters(end.unreadable, 'solicitacoes', value, deps));
   const faults = [...end.faults, ...end.unreadable.flatMap((element) => element.faults)];

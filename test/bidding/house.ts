@@ -133,7 +133,7 @@ export async function openHouse(options: {
     clock,
     chance: Math.random,
     mapping: mapping.mapping,
-    readBody: bodyReader({ vault, mapping: mapping.mapping, limits: config.http }),
+    readBody: bodyReader({ vault, mapping: mapping.mapping, limits: config.http, terms: config.bidding }),
     ruleWatch: options.ruleWatch ?? watchOf(readRuleFiles(rulesDir)),
     version: '0.0.0',
     learning: true,

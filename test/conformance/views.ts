@@ -2,9 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { createLedger } from '../../src/bidding/ledger.ts';
 import { callbackPartition, cursorOf, type ViewBatch, type ViewChange } from '../../src/bidding/ports.ts';
 import { decayFactor, foldSums, timeAlone } from '../../src/domain/histogram.ts';
+import type { AuctionRecord, FoldTerms } from '../../src/domain/records.ts';
 import { effectsOf, publishedAdditions, publishedHalfLives } from '../../src/pricing/additive.ts';
+import { accepted, answered, bid, claimed, contemplated, ended, requested, settings } from '../bidding/parts.ts';
+import { otherTerms, withTerms } from '../bidding/terms.ts';
 import { rowsAt, type Store, type StoreKind, withBackend } from './backend.ts';
 import { stateOf } from './samples.ts';
 import { createViewsModel, type ModelRow, type ViewsModel } from './views-model.ts';
@@ -316,8 +320,44 @@ function testReservations(kind: StoreKind): void {
     }));
 }
 
+/** Two lives, written by a process with the settings of `parts.ts`. */
+const written: readonly AuctionRecord[] = [
+  ...[requested(), claimed(), answered(accepted), ended([bid('ours')]), contemplated()],
+  ...[requested(), claimed('a:2'), answered({ kind: 'unknown', reason: 'lost' })].map((record) => ({
+    ...record,
+    requestId: 'second',
+  })),
+].map((record) => withTerms(record, settings));
+
+/** What a process with these settings makes of them in a store of its own. */
+async function madeWith(kind: StoreKind, terms: FoldTerms) {
+  let made = null;
+  await withWholeViews(kind, async ({ views }) => {
+    const entries = written.map((record, offset) => ({ partition: 0, offset, key: record.requestId, record }));
+    await createLedger(views, terms, { readKey: async () => [] }).fold({
+      ...{ partition: 0, first: 0, next: entries.length, entries },
+    });
+    const ids = [...new Set(written.map(({ requestId }) => requestId))];
+    const keys = [...new Set(claimed().trace.caps.flatMap((cap) => cap.keys))];
+    // Between the ends of what the two settings promise for.
+    const laterAt = claimed().offer.validUntil + (otherTerms.graceMs + settings.graceMs) / 2;
+    made = {
+      rows: byId([...(await views.read(ids)).values()]),
+      usage: [await views.usage(keys, claimed().at), await views.usage(keys, laterAt)],
+      statistics: await views.statistics(['all', 'all/private', 'standing:results', 'acceptance:taken']),
+    };
+  });
+  return made;
+}
+
 export function testViews(kind: StoreKind): void {
   testReservations(kind);
+
+  test(`${kind.name}: processes with other settings make the same of the same records`, async () => {
+    const made = await madeWith(kind, settings);
+    assert.notEqual(made, null);
+    assert.deepEqual(await madeWith(kind, otherTerms), made);
+  });
 
   test(`${kind.name}: each partition, of auctions or callbacks, has its own progress`, () =>
     withBackend(kind, async ({ views }) => {

@@ -6,7 +6,7 @@ import { type SealedPlace, sealedPlaces } from '../../src/domain/vault.ts';
 import { createDoorReader, type DoorReaderParts } from '../../src/door-reader.ts';
 import { type BodyReader, bodyReader } from '../../src/http/door.ts';
 import { keepUnread, type WebhookReading } from '../../src/wire/webhook.ts';
-import { limits, mapping, requestBody } from './parts.ts';
+import { limits, mapping, requestBody, terms } from './parts.ts';
 
 const pseudonymKey = 'only-for-tests-0123456789abcdef-0123';
 const vault = createVault(pseudonymKey);
@@ -35,13 +35,13 @@ function opened(reading: WebhookReading | null): unknown {
 }
 
 test('bodies of every kind are read as they are here, in order, and each record is written out', async (context) => {
-  const here = bodyReader({ vault, mapping, limits });
+  const here = bodyReader({ vault, mapping, limits, terms });
   let readHere = 0;
   const counted: BodyReader = (body, receivedAt) => {
     readHere += 1;
     return here(body, receivedAt);
   };
-  const there = createDoorReader({ data: { pseudonymKey, mapping, limits }, here: counted, keep, restMs: 0 });
+  const there = createDoorReader({ data: { pseudonymKey, mapping, limits, terms }, here: counted, keep, restMs: 0 });
   context.after(there.close);
   const bodies = [
     requestBody('1234567890123456789'),
@@ -70,8 +70,8 @@ test('bodies of every kind are read as they are here, in order, and each record 
 
 test('a body that ends the thread costs itself alone; those behind it are read by the next one (defect line 8)', async (context) => {
   const there = createDoorReader({
-    data: { pseudonymKey, mapping, limits },
-    here: bodyReader({ vault, mapping, limits }),
+    data: { pseudonymKey, mapping, limits, terms },
+    here: bodyReader({ vault, mapping, limits, terms }),
     keep,
     restMs: 0,
     thread: new URL('./failing-thread.ts', import.meta.url),

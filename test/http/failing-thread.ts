@@ -4,8 +4,8 @@ import { createVault } from '../../src/adapters/vault/vault.ts';
 import type { BodyAnswer, BodyQuestion, DoorThreadData } from '../../src/door-reader.ts';
 import { bodyReader } from '../../src/http/door.ts';
 
-const { pseudonymKey, mapping, limits } = workerData as DoorThreadData;
-const read = bodyReader({ vault: createVault(pseudonymKey), mapping, limits });
+const { pseudonymKey, ...reading } = workerData as DoorThreadData;
+const read = bodyReader({ vault: createVault(pseudonymKey), ...reading });
 parentPort!.on('message', async ({ id, body, receivedAt }: BodyQuestion) => {
   const text = Buffer.from(body).toString();
   if (text.includes('ends-the-thread')) throw Object.assign(new Error('ended'), { code: 'ERR_OF_THE_TEST' });

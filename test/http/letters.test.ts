@@ -10,7 +10,7 @@ import { withBackend } from '../conformance/backend.ts';
 import { kind } from '../conformance/embedded-backend.ts';
 import { manualClock } from '../sandbox/clocks.ts';
 import { createTestVault } from '../wire/vault.ts';
-import { limits } from './parts.ts';
+import { limits, terms } from './parts.ts';
 
 const cameAt = Date.UTC(2026, 10, 21, 13, 0, 0);
 const clock = manualClock(cameAt + 3_600_000);
@@ -48,7 +48,10 @@ test('letters read again after the mapping was mended, so many at once, count fr
       ],
     );
     const replay = (mapping: RequestMapping, range: LetterRange) =>
-      replayLetters({ log, append: log.append, vault, clock, readBody: bodyReader({ vault, mapping, limits }) }, range);
+      replayLetters(
+        { log, append: log.append, vault, clock, readBody: bodyReader({ vault, mapping, limits, terms }) },
+        range,
+      );
     const whole = { partition: 0, from: 0, count: 10 };
     assert.deepEqual(await replay(old, whole), { read: 5, understood: 0, stillNot: 5, next: 5 });
     assert.deepEqual(await replay(mended, { ...whole, from: 1, count: 3 }), {

@@ -25,13 +25,14 @@ export function createLog(answer: () => Promise<void> = async () => {}) {
 }
 
 export const limits = { bodyLimitBytes: 100_000, depthLimit: 64, doorQueueLimit: 3, appendTimeoutMs: 3_000 };
+export const terms = { windowMs: 30_000, halfLifeMs: 86_400_000 };
 
 export function createTestDoor(parts: Partial<DoorParts> = {}) {
   const log = createLog();
   const clock = manualClock(1_000);
   const reports: DoorReport[] = [];
   const observer = (report: DoorReport): void => void reports.push(report);
-  const readBody = bodyReader({ vault: createTestVault(), mapping, limits });
+  const readBody = bodyReader({ vault: createTestVault(), mapping, limits, terms });
   const door = createDoor({ append: log.append, readBody, clock, limits, observer, ...parts });
   return { door, log, clock, reports };
 }

@@ -127,7 +127,7 @@ export function createLives(world: LivesWorld): Lives {
     });
     const door = createDoor({
       append: log.append,
-      readBody: bodyReader({ ...world, limits: doorLimits }),
+      readBody: bodyReader({ ...world, limits: doorLimits, terms: settings }),
       clock,
       limits: doorLimits,
       observer: () => {},

@@ -1,0 +1,51 @@
+/** The fold needs no setting of the process that folds: records say what it needs, but for those of earlier versions. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { evolveOrFreeze } from '../../src/bidding/evolve.ts';
+import type { ViewChange } from '../../src/bidding/ports.ts';
+import type { AuctionRecord, FoldTerms } from '../../src/domain/records.ts';
+import type { RequestState } from '../../src/domain/states.ts';
+import { settings } from './parts.ts';
+import { otherTerms, withTerms } from './terms.ts';
+
+type Life = { life: string; records: AuctionRecord[]; changes: ViewChange[] };
+
+/** What the version before terms were recorded folded, with the settings of `parts.ts`, and what it made of it. */
+const lives: Life[] = readFileSync(new URL('./earlier-lives.jsonl', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as Life);
+
+function foldedWith(terms: FoldTerms, records: readonly AuctionRecord[]) {
+  let state: RequestState | null = null;
+  const changes: ViewChange[] = [];
+  for (const record of records) {
+    const evolved = evolveOrFreeze(state, record, terms);
+    state = evolved.state;
+    changes.push(...evolved.changes);
+  }
+  // As it is stored.
+  return JSON.parse(JSON.stringify({ state, changes })) as { state: RequestState; changes: ViewChange[] };
+}
+
+for (const { life, records, changes } of lives) {
+  test(`what an earlier version stored folds to the same row and the same changes: ${life}`, () => {
+    const { state, changes: own } = foldedWith(settings, records);
+    const row = changes.find((change) => change.kind === 'state');
+    assert.deepEqual(state, row?.state);
+    assert.deepEqual(
+      own,
+      changes.filter(({ kind }) => kind !== 'state'),
+    );
+  });
+
+  test(`two processes with other settings fold the same records to the same: ${life}`, () => {
+    const recorded = records.map((record) => withTerms(record, settings));
+    const { state, changes: own } = foldedWith(settings, recorded);
+    assert.deepEqual(foldedWith(otherTerms, recorded), { state, changes: own });
+    // And to what the settings of whoever wrote them say.
+    assert.deepEqual(own, foldedWith(settings, records).changes);
+    assert.deepEqual(state.timer, foldedWith(settings, records).state.timer);
+  });
+}
