@@ -5,6 +5,7 @@ import { createAgenda } from '../../src/bidding/agenda.ts';
 import { createClaimDesk } from '../../src/bidding/claim-desk.ts';
 import { createOfferQueue } from '../../src/bidding/offer-queue.ts';
 import { createSendLimit } from '../../src/bidding/send-limit.ts';
+import type { Claimed } from '../../src/domain/records.ts';
 import { createManualClock } from './manual-clock.ts';
 import { at, folded, offer, requested, settings, trace } from './parts.ts';
 
@@ -19,6 +20,7 @@ async function play(claimMs: number, heldMs: number, forMs: number) {
   let sent = 0;
   let mostUnderWay = 0;
   const waiting: string[] = [];
+  const records: unknown[] = [];
   const sendNext = () => {
     while (sending < slots && waiting.length > 0) {
       waiting.shift();
@@ -41,7 +43,8 @@ async function play(claimMs: number, heldMs: number, forMs: number) {
     gate: { isOpen: () => true } as never,
     ledger: { get: () => ({ state: folded(requested()), reservation: 'none' }) } as never,
     outbox: {
-      append: async (entries: readonly { key: string }[]) => {
+      append: async (entries: readonly { key: string; record: unknown }[]) => {
+        records.push(...entries.map(({ record }) => record));
         clock.schedule(clock.now() + claimMs, () => {
           for (const { key } of entries) {
             desk.forget(key);
@@ -70,7 +73,7 @@ async function play(claimMs: number, heldMs: number, forMs: number) {
     mostUnderWay = Math.max(mostUnderWay, desk.count() + sending + waiting.length);
     await clock.advance(5);
   }
-  return { mostUnderWay, sent };
+  return { mostUnderWay, sent, records };
 }
 
 test('a log that is slow beside the service does not leave slots empty', async () => {
@@ -84,4 +87,12 @@ test('a log that is quick beside the service is not written far ahead', async ()
   const { sent, mostUnderWay } = await play(5, 200, 2_000);
   assert.ok(mostUnderWay <= slots + 1, `${mostUnderWay} under way`);
   assert.ok(sent >= 8 * slots, `${sent} sent`);
+});
+
+test('a claim carries the settings that its fold needs', async () => {
+  const { records } = await play(50, 50, 100);
+  const { resultTimeoutMs, contemplationTimeoutMs, graceMs, halfLifeMs } = settings;
+  assert.ok(records.length > 0);
+  for (const record of records as Claimed[])
+    assert.deepEqual(record.terms, { resultTimeoutMs, contemplationTimeoutMs, graceMs, halfLifeMs });
 });

@@ -155,6 +155,24 @@ test('events in a list or inside of an object of somebody are read as if they ca
   );
 });
 
+test('records carry the settings that their fold needs: the window where no end is named, and the half-life', () => {
+  const terms = { windowMs: 45_000, halfLifeMs: 86_400_000 };
+  const request = { numeroSolicitacao: 7, CodigoLote: 'L2', margemDisponivel: 10 };
+  const text = JSON.stringify([endOf('1', [lance('a')]), request]);
+  const read = (own: Partial<Parameters<typeof readWebhook>[1]>) => {
+    const result = readWebhook(text, { mapping, vault, receivedAt, now: receivedAt, ...own });
+    assert(result.kind === 'entries');
+    return result.entries.map(({ record }) => {
+      assert('kind' in record);
+      if (record.kind === 'requested') return { closesAt: record.request.closesAt, windowMs: record.windowMs };
+      return { halfLifeMs: record.kind === 'ended' ? record.halfLifeMs : null };
+    });
+  };
+  assert.deepEqual(read({ terms }), [{ halfLifeMs: 86_400_000 }, { closesAt: null, windowMs: 45_000 }]);
+  // Where nothing is stored, nothing is said of it.
+  assert.deepEqual(read({}), [{ halfLifeMs: undefined }, { closesAt: null, windowMs: undefined }]);
+});
+
 test('a bid of somebody that cannot be read is left out and counted; the other bids of the request count', () => {
   const result = reading(endOf('1', [lance('odd', { TaxaDeJurosMensal: '2,5' }), lance('ours', { Posicao: 2 }), 7]));
   assert(result.kind === 'entries' && result.deadLetters === 0, JSON.stringify(result));
