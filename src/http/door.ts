@@ -12,7 +12,7 @@ import type { EventKind } from '../wire/events.ts';
 import type { RequestMapping } from '../wire/mapping-table.ts';
 import { readWebhook, type WebhookEntry, type WebhookReading } from '../wire/webhook.ts';
 
-export type DoorLimits = {
+type DoorLimits = {
   bodyLimitBytes: number;
   /** Deepest nesting of a webhook's JSON. */
   depthLimit: number;

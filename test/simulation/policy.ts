@@ -148,9 +148,9 @@ export const settings: BiddingSettings = {
   marginWaitMs: 5_000,
   controlPollMs: 700,
   controlMaxAgeMs: 2_500,
-  // No decay: every result weighs exactly one, so that the checker can count.
   demandByHour: Array.from({ length: 24 }, () => 1),
-  halfLifeMs: Number.POSITIVE_INFINITY,
+  // No decay: every result weighs exactly one, so that the checker can count. Finite, for records are JSON.
+  halfLifeMs: Number.MAX_VALUE,
 };
 
 export type RuleVariant = { limits: Limits; hash: string; source: string; policy: Policy };
