@@ -100,6 +100,10 @@ const trace = fc.record({
   usage: fc.dictionary(text, fc.record({ amountCents: cents, count: cents }), { maxKeys: 2 }),
   ...{ shadowPricePerCent: probability, caps, rulesFired: texts, reasons, trial },
 });
+const durations = fc.integer({ min: 1, max: 400 * 86_400_000 });
+const terms = fc.record({
+  ...{ resultTimeoutMs: durations, contemplationTimeoutMs: durations, graceMs: durations, halfLifeMs: durations },
+});
 const outcome = fc.oneof(
   fc.record({ kind: fc.constant('accepted' as const), bidId: text }),
   fc.record({ kind: fc.constant('accepted-outside' as const), bidId: orNull(text) }),
@@ -117,8 +121,8 @@ const kind = <K extends string>(name: K) => fc.constant(name);
 const ofRequest = { requestId: text, at };
 
 const auctionRecord: fc.Arbitrary<AuctionRecord> = fc.oneof(
-  fc.record({ kind: kind('requested'), ...ofRequest, request, sealed: text, rawHash: text }),
-  fc.record({ kind: kind('claimed'), ...ofRequest, claimId: text, instance: text, body: text, offer, trace }),
+  fc.record({ kind: kind('requested'), ...ofRequest, request, windowMs: durations, sealed: text, rawHash: text }),
+  fc.record({ kind: kind('claimed'), ...ofRequest, claimId: text, instance: text, body: text, offer, trace, terms }),
   fc.record({ kind: kind('passed'), ...ofRequest, code: text, claimId: orNull(text), reasons, trace: orNull(trace) }),
   fc.record({
     ...{
@@ -139,6 +143,7 @@ const auctionRecord: fc.Arbitrary<AuctionRecord> = fc.oneof(
   fc.record({
     ...{ kind: kind('ended'), ...ofRequest, batchId: text, startedAt: orNull(at), endedAt: orNull(at) },
     bids: fc.array(bid, { maxLength: 3 }),
+    halfLifeMs: durations,
   }),
   fc.record({ kind: kind('contemplated'), ...ofRequest, ...winner }),
   fc.record({ kind: kind('contemplated'), ...ofRequest, ...winner, sealed: text }),
