@@ -11,6 +11,23 @@ const whole: readonly Sentence[] = [
   ],
   [/^send the 11 digits of a valid CPF$/, 'envie os 11 dígitos de um CPF válido'],
   [/^send a day in the worker's month of birth$/, 'envie um dia do mês de nascimento do trabalhador'],
+  [
+    /^send at least 2000 cents \(R\$ 20\.00\): amounts are in cents$/,
+    'envie ao menos 2000 centavos (R$ 20,00): os valores são em centavos',
+  ],
+  [
+    /^send at least 100 cents \(R\$ 1\.00\): amounts are in cents$/,
+    'envie ao menos 100 centavos (R$ 1,00): os valores são em centavos',
+  ],
+  [
+    /^send the days of the transfers in order, each once, from (.*) to (.*)$/,
+    'envie os dias dos repasses em ordem, cada um uma só vez, de $1 a $2',
+  ],
+  [/^send one of the periods simulated: (.*)$/, 'envie um dos períodos simulados: $1'],
+  [
+    /^send when the signature was given: nothing could be signed before (.*)$/,
+    'envie quando a assinatura foi feita: nada podia ser assinado antes de $1',
+  ],
   [/^send it from zero$/, 'envie um valor a partir de zero'],
   [
     /^send how many yearly withdrawals are pledged: one of the periods simulated$/,
@@ -25,8 +42,8 @@ const whole: readonly Sentence[] = [
     'envie a conta do trabalhador (account) ou uma chave Pix (pix.key), não as duas',
   ],
   [
-    /^send a Pix key: a valid CPF or CNPJ in digits, a phone such as \+5511987654321, an e-mail address or a random key \(UUID\)$/,
-    'envie uma chave Pix: um CPF ou CNPJ válido, só com dígitos, um telefone como +5511987654321, um e-mail ou uma chave aleatória (UUID)',
+    /^send a Pix key: a valid CPF or CNPJ without points, a phone such as \+5511987654321, an e-mail address or a random key \(UUID\)$/,
+    'envie uma chave Pix: um CPF ou CNPJ válido, sem pontos, um telefone como +5511987654321, um e-mail ou uma chave aleatória (UUID)',
   ],
   [
     /^send an account of the worker's own, with its holder's CPF$/,
@@ -73,8 +90,8 @@ const whole: readonly Sentence[] = [
     'envie o valor liberado ou a parcela, exatamente um dos dois',
   ],
   [
-    /^send a greater amount, in cents \(100000 is R\$ 1,000\.00\): its instalment would be zero$/,
-    'envie um valor maior, em centavos (100000 são R$ 1.000,00): a parcela seria zero',
+    /^send a greater amount, in cents \(100000 is R\$ 1,000\.00\), or fewer instalments: each would be below R\$ 1\.00$/,
+    'envie um valor maior, em centavos (100000 são R$ 1.000,00), ou menos parcelas: cada uma seria menor que R$ 1,00',
   ],
   [/^send whole cents above zero$/, 'envie centavos inteiros acima de zero'],
   [/^send a rate greater than 0\.01 % a month$/, 'envie uma taxa maior que 0,01 % ao mês'],

@@ -28,7 +28,7 @@ import {
   prepareRenegotiation,
   type RenegotiationFacts,
 } from '../wire/checks/worker-credit.ts';
-import { type JsonObject, parseJson } from '../wire/json.ts';
+import { type JsonObject, type JsonValue, parseJson } from '../wire/json.ts';
 import { type OperationName, operations } from '../wire/operations.ts';
 import type {
   AccountUpdateRequest,
@@ -43,6 +43,7 @@ import {
   type ProposalQueryRequest,
   proposalQueryOf,
   type SimulationRequest,
+  simulationAnswer,
 } from '../wire/withdrawals.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import { expectedLoan } from './differences.ts';
@@ -157,7 +158,7 @@ function renegotiation(state: FlowState, operationId: string, facts: Preparation
     original: { ...order.original, rateHundredths: state.subject.rateLimitHundredths! },
     link: { valid: order.linkValid, margin: facts.margin },
     workerKey: state.subject.workerKey,
-    installmentCents: state.terms!.installmentCents ?? 0,
+    installmentCents: state.terms!.installmentCents,
   });
   const { rateHundredths } = state.terms!;
   return { preparation, expected: { rateHundredths } };
@@ -191,10 +192,15 @@ function withdrawal(
   const dto: ProposalLocator = { proposalCode: state.proposalCode };
   switch (operation) {
     case 'simulation':
-      return prepareSimulation(operationId, { cpf, ...read(operation) }, { birthDate });
+      return prepareSimulation(operationId, { cpf, ...read(operation) }, { now: facts.now, birthDate });
     case 'inclusion': {
       const simulatedCpf = state.simulatedKey === facts.pseudonym(cpf) ? cpf : null;
-      return prepareInclusion(operationId, { cpf, ...read(operation) }, { birthDate, simulatedCpf });
+      const periods = periodsSimulated(state, facts.open);
+      return prepareInclusion(
+        operationId,
+        { cpf, ...read(operation) },
+        { now: facts.now, birthDate, simulatedCpf, periods },
+      );
     }
     case 'proposal': {
       const asked = read(operation);
@@ -210,7 +216,11 @@ function withdrawal(
       return prepareSigners(
         operationId,
         { ...read(operation), dto },
-        { now: facts.now, isOfOrder: (document) => state.subject.signerKeys.includes(facts.pseudonym(document)) },
+        {
+          now: facts.now,
+          includedAt: state.simulatedKey === null ? null : state.startedAt,
+          isOfOrder: (document) => state.subject.signerKeys.includes(facts.pseudonym(document)),
+        },
       );
     case 'finalisation': {
       const unsigned = state.subject.signerKeys.filter((key) => !state.signedKeys.includes(key)).length;
@@ -225,6 +235,16 @@ function withdrawal(
     default:
       return operation satisfies never;
   }
+}
+
+/** Null: the last simulation does not say; whether it was of this worker is another rule's. */
+function periodsSimulated({ flowId, results }: FlowState, open: Vault['open']): readonly number[] | null {
+  const sealed = results.simulation?.sealedAnswer;
+  if (sealed == null || results.simulation?.refused === true) return null;
+  const decoded = simulationAnswer.decode(readStored(open(sealedPlaces.flowAnswer(flowId), sealed)) as JsonValue);
+  if (decoded.kind === 'refused') return null;
+  const periods = (decoded.value.simulations ?? []).map(({ period }) => period).filter((period) => period !== null);
+  return periods.length === 0 ? null : periods;
 }
 
 /** As the service last said it in a number that the settings explain; else what this flow has done itself. */

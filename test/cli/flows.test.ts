@@ -176,8 +176,20 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const withheld = await lance(environment, ...inclusion, named);
   assert.match(withheld.stderr, /account\.bankNumber: send the three digits of the bank, such as 341/);
   const unheardOf = file('unheard-of.json', { period: 99, birthDate, pix: { key: 'ana@example.com' } });
-  const rejected = await lance(environment, ...inclusion, unheardOf);
-  assert.match(rejected.stdout, /^w-\w+: inclusion: refused by the service/, rejected.stderr);
+  const period = await lance(environment, ...inclusion, unheardOf);
+  assert.match(period.stderr, /^ +period: send one of the periods simulated: 1, 2, 3/m);
+
+  const undated = ['start', '--file', file('undated.json', { cpf, alongside: true }), '--key', 'u1', '--by', 'ana'];
+  const begunUndated = await lance(environment, 'withdrawals', ...undated, '--json');
+  const { flowId: undatedId } = JSON.parse(begunUndated.stdout) as { flowId: string };
+  const wrongMonth = file('wrong-month.json', {
+    birthDate: birthDate.slice(5, 7) === '01' ? '1990-02-01' : '1990-01-01',
+  });
+  const rejected = await lance(
+    environment,
+    ...['withdrawals', 'step', undatedId, 'simulation', '--file', wrongMonth, '--by', 'ana'],
+  );
+  assert.match(rejected.stdout, /^w-\w+: simulation: refused by the service/, rejected.stderr);
   assert.equal(rejected.code, 1, 'a script has to be able to tell');
 
   await daemon.stop();

@@ -199,7 +199,7 @@ export const renegotiationBody = order(
       'none',
     ),
     estimatedInstallmentCents: said(
-      cents.optional(),
+      positiveCents.optional(),
       'What the new instalment will come to, held against the margin; left out: it is not checked here',
       9_187,
       'none',

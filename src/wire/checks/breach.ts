@@ -31,6 +31,20 @@ export function prepared<N extends OperationName>(
   return { kind: 'prepared', prepared: writeOperation(operation, operationId, request) };
 }
 
+/** Below these an amount was typed in reais, or by mistake: nobody lends so little. */
+const least = {
+  amount: { cents: 2_000, text: 'send at least 2000 cents (R$ 20.00): amounts are in cents' },
+  installment: { cents: 100, text: 'send at least 100 cents (R$ 1.00): amounts are in cents' },
+} as const;
+
+export const leastInstallmentCents: number = least.installment.cents;
+
+/** What is left out is not checked. */
+export function leastCents(of: keyof typeof least, field: string, value: number | null | undefined): Check {
+  if (value === null || value === undefined || value >= least[of].cents) return null;
+  return breach('amount-least', field, least[of].text);
+}
+
 /** Three digits (contract, Lookup tables). Its name, or a branch in its place, would have the service lend to nobody. */
 export function bankNumber(value: string | null | undefined): Check {
   if (value === null || value === undefined || /^\d{3}$/.test(value)) return null;

@@ -1,6 +1,7 @@
 /** What the contract asks of a withdrawal-backed loan's operations before they are sent. */
 import { isIP } from 'node:net';
 import { cnpj as cnpjRules, cpf as cpfRules } from 'cpf-cnpj-validator';
+import { dayOf } from '../../domain/clock.ts';
 import type { Day, EpochMs } from '../../domain/glossary.ts';
 import { isJsonObject } from '../json.ts';
 import {
@@ -13,10 +14,10 @@ import {
   type SplitsRequest,
 } from '../proposals.ts';
 import type { InclusionRequest, InstallmentsRequest, ProposalQueryRequest, SimulationRequest } from '../withdrawals.ts';
-import { bankNumber, breach, type Check, type Preparation, prepared, validCpf } from './breach.ts';
+import { bankNumber, breach, type Check, leastCents, type Preparation, prepared, validCpf } from './breach.ts';
 
 /** `birthDate` null: nobody told us, so the service alone checks the month. */
-export type SimulationFacts = { birthDate: Day | null };
+export type SimulationFacts = { now: EpochMs; birthDate: Day | null };
 
 export function prepareSimulation(
   operationId: string,
@@ -32,8 +33,9 @@ export function prepareSimulation(
     hasWorker ? validCpf('cpf', request.cpf) : null,
     birthMonth(request.birthDay, facts.birthDate),
     notNegative('balanceCents', request.balanceCents),
-    notNegative('amountCents', request.amountCents),
+    leastCents('amount', 'amountCents', request.amountCents),
     notNegative('rateHundredths', request.rateHundredths),
+    ...transferDays(request.transfers, facts.now),
   ]);
 }
 
@@ -42,15 +44,34 @@ function birthMonth(asked: Day | null | undefined, known: Day | null): Check {
   return breach('birth-month', 'birthDate', "send a day in the worker's month of birth");
 }
 
+/** One withdrawal a year may be made; more of them than this nobody pledges. */
+const furthestTransferYears = 50;
+
+/** What has been withdrawn already cannot be pledged. */
+function transferDays(transfers: SimulationRequest['transfers'], now: EpochMs): Check[] {
+  const today = dayOf(now);
+  const latest = `${Number(today.slice(0, 4)) + furthestTransferYears}${today.slice(4)}`;
+  const problem = `send the days of the transfers in order, each once, from ${today} to ${latest}`;
+  const days = (transfers ?? []).map(({ onDay }) => onDay);
+  return days.map((day, index) =>
+    (index === 0 || day > days[index - 1]!) && day >= today && day <= latest
+      ? null
+      : breach('transfer-day', `transfers.${index}.onDay`, problem),
+  );
+}
+
 function notNegative(field: string, value: number | null | undefined): Check {
   if (value === null || value === undefined || value >= 0) return null;
   return breach('not-negative', field, 'send it from zero');
 }
 
 export type InclusionFacts = {
+  now: EpochMs;
   birthDate: Day | null;
   /** The worker whose values were simulated last; null: nothing was simulated, or by a balance alone. */
   simulatedCpf: string | null;
+  /** Those that the service simulated; null: it named none. */
+  periods: readonly number[] | null;
 };
 
 export function prepareInclusion(
@@ -65,6 +86,7 @@ export function prepareInclusion(
     period === null || period === undefined
       ? breach('period-given', 'period', 'send how many yearly withdrawals are pledged: one of the periods simulated')
       : null,
+    periodSimulated(period, facts.periods),
     payeeGiven(request),
     onePayee(request),
     pixKeyFormed('pix.key', request.pix?.key),
@@ -78,9 +100,15 @@ export function prepareInclusion(
       : breach('simulated-first', 'cpf', 'simulate for this worker before including a proposal'),
     accountType(account?.accountType),
     bankNumber(account?.bankNumber),
-    notNegative('amountCents', request.amountCents),
+    leastCents('amount', 'amountCents', request.amountCents),
     notNegative('rateHundredths', request.rateHundredths),
+    ...transferDays(request.transfers, facts.now),
   ]);
+}
+
+function periodSimulated(period: number | null | undefined, periods: readonly number[] | null): Check {
+  if (period === null || period === undefined || periods === null || periods.includes(period)) return null;
+  return breach('period-simulated', 'period', `send one of the periods simulated: ${periods.join(', ')}`);
 }
 
 /** Without one of them the service would include a loan that nobody can be paid. */
@@ -100,7 +128,9 @@ function onePayee({ account, pix }: InclusionRequest): Check {
 /** The central bank allows e-mail addresses of this length; all other keys are shorter. */
 const longestPixKey = 77;
 const pixKeyForms = {
-  digits: /^\d+$/,
+  cpf: /^\d{11}$/,
+  /** Also of letters since July 2026 (Receita Federal, IN 2.229/2024); the last two are check digits. */
+  cnpj: /^[\dA-Z]{12}\d{2}$/,
   phone: /^\+[1-9]\d{9,14}$/,
   email: /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/,
   random: /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/i,
@@ -113,13 +143,14 @@ function pixKeyFormed(field: string, key: string | null | undefined): Check {
   return breach(
     'pix-key',
     field,
-    'send a Pix key: a valid CPF or CNPJ in digits, a phone such as +5511987654321, an e-mail address or a random key (UUID)',
+    'send a Pix key: a valid CPF or CNPJ without points, a phone such as +5511987654321, an e-mail address or a random key (UUID)',
   );
 }
 
 function hasPixForm(key: string): boolean {
-  const { digits, phone, email, random } = pixKeyForms;
-  if (digits.test(key)) return key.length === 11 ? cpfRules.isValid(key, true) : cnpjRules.isValid(key, true);
+  const { cpf, cnpj, phone, email, random } = pixKeyForms;
+  if (cpf.test(key)) return cpfRules.isValid(key, true);
+  if (cnpj.test(key)) return cnpjRules.isValid(key, true);
   return phone.test(key) || email.test(key) || random.test(key);
 }
 
@@ -165,6 +196,8 @@ export function prepareSplits(operationId: string, request: SplitsRequest): Prep
 
 export type SignersFacts = {
   now: EpochMs;
+  /** Since when there can be something to sign; null: the proposal was made elsewhere. */
+  includedAt: EpochMs | null;
   /** Whether the order names the holder of this CPF as one who has to have signed. */
   isOfOrder: (document: string) => boolean;
 };
@@ -183,13 +216,26 @@ export function prepareSigners(
   ]);
 }
 
-function signedWhole(signer: Signer, index: number, { now, isOfOrder }: SignersFacts): Check[] {
+/** Of Law 13.932, which made these loans possible. */
+const firstLoansAt: EpochMs = Date.UTC(2019, 11, 12);
+/** People write when somebody signed to the minute, by a clock of their own. */
+const signingSlackMs = 60_000;
+
+function signedWhole(signer: Signer, index: number, { now, includedAt, isOfOrder }: SignersFacts): Check[] {
   const { document, signedAt, ip } = signer;
   const hasTime = signedAt !== null && signedAt !== undefined;
+  const earliest = (includedAt ?? firstLoansAt) - signingSlackMs;
   return [
     hasTime && signedAt <= now
       ? null
       : breach('signature-time', `signers.${index}.signedAt`, 'send when the signature was given; it is over by now'),
+    hasTime && signedAt < earliest
+      ? breach(
+          'signature-time',
+          `signers.${index}.signedAt`,
+          `send when the signature was given: nothing could be signed before ${new Date(earliest).toISOString()}`,
+        )
+      : null,
     isIP(ip ?? '') !== 0
       ? null
       : breach('signature-address', `signers.${index}.ip`, 'send the IP address that the signature came from'),

@@ -9,7 +9,16 @@ import {
   type RateHundredths,
 } from '../../domain/glossary.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest, WorkerAccount } from '../worker-credit.ts';
-import { bankNumber, breach, type Check, type Preparation, prepared, validCpf } from './breach.ts';
+import {
+  bankNumber,
+  breach,
+  type Check,
+  leastCents,
+  leastInstallmentCents,
+  type Preparation,
+  prepared,
+  validCpf,
+} from './breach.ts';
 
 /** A margin counts for this long after the link was asked (contract, Limits: cache validity). */
 export const marginValidityMs = 24 * 3_600_000;
@@ -76,18 +85,21 @@ function exactlyOneValue({ amountCents, installmentCents }: ContractRequest): Ch
   return breach('one-value', 'amountCents', 'send the released value or the instalment, exactly one of the two');
 }
 
-function positive(field: string, value: AmountCents | null | undefined): Check {
-  if (value === null || value === undefined || (Number.isSafeInteger(value) && value > 0)) return null;
-  return breach('amount-positive', field, 'send whole cents above zero');
+function positive(field: 'amountCents' | 'installmentCents', value: AmountCents | null | undefined): Check {
+  if (value === null || value === undefined) return null;
+  if (!Number.isSafeInteger(value) || value <= 0)
+    return breach('amount-positive', field, 'send whole cents above zero');
+  return leastCents(field === 'amountCents' ? 'amount' : 'installment', field, value);
 }
 
-/** An amount this small was typed in reais, or by mistake. */
+/** An amount that is too small by itself is told once. */
 function installmentOfAmount(amount: AmountCents | null | undefined, installmentCents: AmountCents): Check {
-  if (amount === null || amount === undefined || amount <= 0 || installmentCents > 0) return null;
+  if (amount === null || amount === undefined || amount <= 0 || installmentCents >= leastInstallmentCents) return null;
+  if (leastCents('amount', 'amountCents', amount) !== null) return null;
   return breach(
     'installment-of-amount',
     'amountCents',
-    'send a greater amount, in cents (100000 is R$ 1,000.00): its instalment would be zero',
+    'send a greater amount, in cents (100000 is R$ 1,000.00), or fewer instalments: each would be below R$ 1.00',
   );
 }
 
@@ -188,24 +200,27 @@ export function prepareEndorsement(
   request: EndorsementRequest,
   facts: EndorsementFacts,
 ): Preparation<'endorsement'> {
-  const turned = [facts.generatedAt, facts.signedAt].some(
-    (at) => at !== null && competenceOf(at, facts.cutoffDay) !== competenceOf(facts.now, facts.cutoffDay),
-  );
+  const { generatedAt: at, signedAt } = facts;
+  // The signature lies between the two, or its time is wrong: the month of a mistyped time says nothing of the competence.
+  const turned = at !== null && competenceOf(at, facts.cutoffDay) !== competenceOf(facts.now, facts.cutoffDay);
   return prepared('endorsement', operationId, request, [
     Object.keys(request.content).length > 0
       ? null
       : breach('signature-sent', 'content', 'send the signature in the fields that the service asks for'),
-    facts.generatedAt !== null && facts.noteReceived
+    at !== null && facts.noteReceived
       ? null
       : breach('note-received', 'content', 'wait for the credit note: nothing can be signed before it'),
-    !turned && (facts.signedAt ?? facts.now) < (facts.generatedAt ?? 0) - signingSlackMs
+    signedAt !== null && signedAt > facts.now
+      ? breach('signature-time', 'signedAt', 'send when the worker signed; it is over by now')
+      : null,
+    !turned && (signedAt ?? facts.now) < (at ?? 0) - signingSlackMs
       ? breach(
           'signed-after-note',
           'signedAt',
           'send when the worker signed this note: it was generated later than that',
         )
       : null,
-    facts.signedAt !== null ? null : breach('signed', 'content', 'let the worker sign with facial biometrics first'),
+    signedAt !== null ? null : breach('signed', 'content', 'let the worker sign with facial biometrics first'),
     turned
       ? breach('same-competence', 'content', 'the competence has turned: generate and sign the contract again')
       : null,
@@ -234,7 +249,8 @@ export type RenegotiationFacts = {
   link: { valid: boolean | null; margin: MarginFact | null };
   /** As of a contract. */
   workerKey?: string | null;
-  installmentCents: AmountCents;
+  /** What it is expected to come to; null: nobody said, and the service alone holds it against the margin. */
+  installmentCents: AmountCents | null;
 };
 
 export function prepareRenegotiation(
@@ -278,7 +294,8 @@ export function prepareRenegotiation(
     ...linkUsable(link.margin, facts.workerKey),
     marginKnown(link.margin),
     marginFresh(link.margin, facts.now),
-    marginFits(link.margin, facts.installmentCents),
+    leastCents('installment', 'estimatedInstallmentCents', facts.installmentCents),
+    facts.installmentCents === null ? null : marginFits(link.margin, facts.installmentCents),
   ]);
 }
 

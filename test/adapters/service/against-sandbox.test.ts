@@ -121,19 +121,21 @@ test('fourteen endpoints and eight events, from the won bid to the renegotiated 
   assert.ok(renegotiated.note !== null && renegotiated.of === 'renegotiation');
 
   const { birthDate } = sandbox.withdrawals.holder(agentCpf);
-  const simulation = prepareSimulation('s-1', { cpf: agentCpf, birthDay: birthDate }, { birthDate });
+  const simulation = prepareSimulation('s-1', { cpf: agentCpf, birthDay: birthDate }, { now: Date.now(), birthDate });
   assert.ok((accepted(await service.perform(ready(simulation))).simulations ?? []).length > 0);
   const inclusion = prepareInclusion(
     'i-1',
     { cpf: agentCpf, period: 1, birthDay: birthDate, account: { holderCpf: agentCpf } },
-    { birthDate, simulatedCpf: agentCpf },
+    { now: Date.now(), periods: null, birthDate, simulatedCpf: agentCpf },
   );
   const { proposalCode } = accepted(await service.perform(ready(inclusion)));
   const dto = { proposalCode };
   accepted(await service.perform(writeOperation('splits', 'l-1', { dto, splits: [{ amountCents: 100 }] })));
   const signers = [{ document: agentCpf, signedAt: Date.now() - 2_000, ip: '203.0.113.7' }];
   accepted(
-    await service.perform(ready(prepareSigners('g-1', { dto, signers }, { now: Date.now(), isOfOrder: () => true }))),
+    await service.perform(
+      ready(prepareSigners('g-1', { dto, signers }, { now: Date.now(), includedAt: null, isOfOrder: () => true })),
+    ),
   );
   accepted(await service.perform(writeOperation('finalisation', 'f-1', { dto })));
   accepted(await service.perform(writeOperation('account-update', 'a-1', { dto, extra: { conta: '1' } })));

@@ -20,20 +20,38 @@ const cpf = '52998224725';
 const birthDate = '1990-05-17';
 const dto = { proposalCode: 'P-1' };
 const signer = { document: cpf, signedAt: now, ip: '203.0.113.7' };
-const signing = { now, isOfOrder: (document: string) => document === cpf };
+const signing = { now, includedAt: now - 60_000, isOfOrder: (document: string) => document === cpf };
 const inclusion = { cpf, period: 3, birthDay: '1990-05-01', account: { holderCpf: cpf, accountType: 1 } };
-const included = { birthDate, simulatedCpf: cpf };
+const included = { now, birthDate, simulatedCpf: cpf, periods: [1, 2, 3] };
+const unborn = { now, birthDate: null };
 const ready = { signersRegistered: true, unsigned: 0, enabled: true };
+
+const transfersOn = (days: readonly string[]) => days.map((onDay) => ({ onDay, amountCents: 50_000 }));
 
 type Result = { kind: 'prepared' } | { kind: 'withheld'; breaches: readonly { rule: string }[] };
 
 const cases: Readonly<Record<string, () => readonly Result[]>> = {
-  'simulation balance-or-worker': () => [prepareSimulation('op', { amountCents: 100 }, { birthDate: null })],
-  'simulation cpf-valid': () => [prepareSimulation('op', { cpf: '1' }, { birthDate: null })],
-  'simulation birth-month': () => [prepareSimulation('op', { cpf, birthDay: '1990-06-17' }, { birthDate })],
+  'simulation balance-or-worker': () => [prepareSimulation('op', { amountCents: 10_000 }, unborn)],
+  'simulation cpf-valid': () => [prepareSimulation('op', { cpf: '1' }, unborn)],
+  'simulation birth-month': () => [prepareSimulation('op', { cpf, birthDay: '1990-06-17' }, { now, birthDate })],
   'simulation not-negative': () => [
-    prepareSimulation('op', { balanceCents: -1 }, { birthDate: null }),
-    prepareSimulation('op', { cpf, amountCents: -1 }, { birthDate: null }),
+    prepareSimulation('op', { balanceCents: -1 }, unborn),
+    prepareSimulation('op', { cpf, rateHundredths: -1 }, unborn),
+  ],
+  'simulation amount-least': () =>
+    [-1, 0, 1, 1_999].map((amountCents) => prepareSimulation('op', { cpf, amountCents }, unborn)),
+  'simulation transfer-day': () =>
+    [['1900-05-01'], ['2026-11-09'], ['2027-05-01', '2027-05-01'], ['2028-05-01', '2027-05-01'], ['9999-05-01']].map(
+      (days) => prepareSimulation('op', { cpf, transfers: transfersOn(days) }, unborn),
+    ),
+  'inclusion transfer-day': () => [
+    prepareInclusion('op', { ...inclusion, transfers: transfersOn(['2028-05-01', '2027-05-01']) }, included),
+  ],
+  'inclusion amount-least': () =>
+    [0, 1, 1_999].map((amountCents) => prepareInclusion('op', { ...inclusion, amountCents }, included)),
+  'inclusion period-simulated': () => [
+    prepareInclusion('op', { ...inclusion, period: 4 }, included),
+    prepareInclusion('op', { ...inclusion, period: 1 }, { ...included, periods: [2] }),
   ],
   'inclusion cpf-valid': () => [
     prepareInclusion('op', { cpf: '1', period: 3, pix: { key: cpf } }, { ...included, simulatedCpf: '1' }),
@@ -68,6 +86,9 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       '',
       cpf.replace(/.$/, '6'),
       '11222333000180',
+      '12ABC34501DE36',
+      '12abc34501de35',
+      '00000000000000',
       '@b.example',
       '+0551',
       `${cpf} `,
@@ -88,6 +109,8 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'signers signature-time': () => [
     prepareSigners('op', { dto, signers: [signer, { document: cpf, ip: signer.ip }] }, signing),
     prepareSigners('op', { dto, signers: [{ ...signer, signedAt: now + 1 }] }, signing),
+    prepareSigners('op', { dto, signers: [{ ...signer, signedAt: now - 120_001 }] }, signing),
+    prepareSigners('op', { dto, signers: [{ ...signer, signedAt: 0 }] }, { ...signing, includedAt: null }),
   ],
   'signers signature-address': () => [
     prepareSigners('op', { dto, signers: [{ document: cpf, signedAt: now }] }, signing),
@@ -130,8 +153,10 @@ for (const [name, results] of Object.entries(cases)) {
 
 test('what keeps the rules is prepared, each with a key of its own', () => {
   const results = [
-    prepareSimulation('op', { cpf, birthDay: '1990-05-01', cached: false }, { birthDate }),
-    prepareSimulation('op', { balanceCents: 0 }, { birthDate: null }),
+    prepareSimulation('op', { cpf, birthDay: '1990-05-01', cached: false }, { now, birthDate }),
+    prepareSimulation('op', { balanceCents: 0 }, unborn),
+    prepareSimulation('op', { cpf, amountCents: 2_000, transfers: transfersOn(['2026-11-10', '2027-05-01']) }, unborn),
+    prepareInclusion('op', { ...inclusion, period: 4 }, { ...included, periods: null }),
     prepareInclusion('op', inclusion, included),
     prepareInclusion('op', { cpf, period: 1, pix: { key: cpf } }, included),
     prepareInclusion('op', { cpf, period: 1, splits: [{ amountCents: 1 }] }, included),
@@ -152,7 +177,7 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
 
 test('each kind of Pix key is let through', () => {
   const uuid = '123e4567-e89b-42d3-a456-426614174000';
-  for (const key of [cpf, '11222333000181', 'maria@exemplo.example', '+5511987654321', uuid]) {
+  for (const key of [cpf, '11222333000181', '12ABC34501DE35', 'maria@exemplo.example', '+5511987654321', uuid]) {
     assert.equal(prepareInclusion('op', { cpf, period: 1, pix: { key } }, included).kind, 'prepared', key);
     assert.equal(prepareSplits('op', { dto, splits: [{ pixKey: { key } }] }).kind, 'prepared', key);
   }

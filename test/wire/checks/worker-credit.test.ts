@@ -72,7 +72,12 @@ const contractCases: Readonly<Record<string, readonly ContractCase[]>> = {
     { facts: { margin: null } },
     { facts: { margin: { receivedAt: now, availableMarginCents: null } } },
   ],
-  'installment-of-amount': [{ request: { amountCents: 1 }, facts: { installmentCents: 0 } }],
+  'installment-of-amount': [{ request: { amountCents: 2_000 }, facts: { installmentCents: 99 } }],
+  'amount-least': [
+    { request: { amountCents: 1_999 } },
+    { request: { amountCents: 1 }, facts: { installmentCents: 0 } },
+    { request: { amountCents: null, installmentCents: 99 } },
+  ],
   'link-eligible': [
     { facts: { margin: { ...margin, eligible: false } } },
     { facts: { margin: { ...margin, eligible: false, ineligibilityCode: 3, terminationDate: null } } },
@@ -125,10 +130,14 @@ const endorsementCases: Readonly<
   'signature-sent': [{ content: {} }],
   'note-received': [{ facts: { noteReceived: false } }, { facts: { generatedAt: null } }],
   signed: [{ facts: { signedAt: null } }],
-  'signed-after-note': [{ facts: { signedAt: now - 3_660_001 } }],
+  'signed-after-note': [
+    { facts: { signedAt: now - 3_660_001 } },
+    { facts: { signedAt: Date.UTC(2025, 10, 10, 15) } },
+    { facts: { signedAt: Date.UTC(2026, 9, 20, 15) } },
+  ],
+  'signature-time': [{ facts: { signedAt: now + 1 } }, { facts: { signedAt: now + 40 * 86_400_000 } }],
   'same-competence': [
     { facts: { generatedAt: Date.UTC(2026, 9, 20, 15) } },
-    { facts: { signedAt: Date.UTC(2026, 9, 20, 15) } },
     { facts: { now: Date.UTC(2026, 10, 21, 15) } },
   ],
 };
@@ -195,6 +204,7 @@ const renegotiationCases: Readonly<Record<string, readonly RenegotiationCase[]>>
   'link-of-worker': [{ facts: { workerKey: 'w-1', link: { ...link, margin: { ...margin, workerKey: 'w-2' } } } }],
   'link-detail-queried': [{ facts: { link: { ...link, margin: null } } }],
   'margin-fits': [{ facts: { installmentCents: 20_001 } }],
+  'amount-least': [{ facts: { installmentCents: 0 } }, { facts: { installmentCents: 99 } }],
 };
 
 for (const [rule, cases] of Object.entries(renegotiationCases)) {
@@ -208,7 +218,7 @@ for (const [rule, cases] of Object.entries(renegotiationCases)) {
 
 test('a renegotiation may cost 4.98, and what only the service knows is left to it', () => {
   const unknown = { ...original, cpf: null, closedByTermination: null, openInstallments: null, pendingCharges: null };
-  const facts = { ...renegotiationFacts, original: unknown, link: { ...link, valid: null } };
+  const facts = { ...renegotiationFacts, original: unknown, link: { ...link, valid: null }, installmentCents: null };
   const result = prepareRenegotiation('op', renegotiation, facts);
   assert.ok(result.kind === 'prepared');
   assert.match(result.prepared.body, /"valorTaxaMensal":4.98/);
