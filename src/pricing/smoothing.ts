@@ -1,7 +1,8 @@
 /**
  * Smoothing of a histogram of best rival rates that leaves round numbers alone. People bid at atoms (1.99, 2.50) and at
  * floors; a kernel over everything smears them and the best bid sits just below one. But a result that stands alone
- * says "about here". So of each cell only what chance would put there is spread over its neighbours, the rest stays.
+ * says "about here". So of each cell only what chance would put there is spread over its neighbours, the rest stays. Where
+ * many results would be expected and none came there is a hard edge: what was spread beyond it goes back to its results.
  */
 import { cellCount, maxRateHundredths, minRateHundredths, noRivalCell } from '../domain/glossary.ts';
 import { digits, type Habits, underEnd, underTriangles } from './habits.ts';
@@ -57,6 +58,9 @@ export function gather(sums: Float64Array, factor: number): Counts {
     copy(sums, factor, noRivalCell, noRivalCell);
   return { byCell: both, lowest, highest, results };
 }
+
+/** Cells without a result, from `first` to `last`, where no rival ever bids with probability `share`. */
+export type Gap = { first: number; last: number; share: number };
 
 /** How many results lie within the grid, where and how wide; widths narrow with `narrowing`. `loneSum` of them are given away. */
 export type Spread = { rivals: number; mean: number; deviation: number; narrowing: number; loneSum: number };
@@ -128,9 +132,95 @@ export function spreadOf(counts: Counts): Spread {
   const cut = giveAway(counts, mostByChance(alone, all));
   const deviation = Math.min(all, shortestHalf(counts, cut) / normalHalf);
   const loneSum = deviation < all ? giveAway(counts, mostByChance(alone, deviation)) : cut;
-  // The fifth root of their number (Silverman's rule).
-  const narrowing = Math.max(rivals, 1) ** -0.2;
+  const narrowing = narrowingOf(Math.max(rivals, 1));
   return { rivals, mean, deviation, narrowing, loneSum };
+}
+
+/**
+ * The fifth root of the number of results (Silverman's rule), as is best for a density; from `manyResults` on the third root,
+ * as is best for a distribution (Azzalini, "A note on the estimation of a distribution function and quantiles by a kernel
+ * method", Biometrika 1981): with so many its shape is known, and what is left is the harm at its edges.
+ */
+function narrowingOf(results: number): number {
+  return Math.min(results ** -0.2, manyResults ** (1 / 3 - 0.2) * results ** (-1 / 3));
+}
+
+const manyResults = 50;
+
+/** Gaps are looked for with results spread this wide, see `halfWidthOf`: a narrow triangle leaves most of a gap empty itself. */
+const gapSmoothing = 3;
+/** Log odds against a hard edge at any one place. */
+const gapOdds = 3;
+/** Fewer results never show one. */
+const fewest = 8;
+/** Of the log odds of an edge, below which there is none. */
+const unlikely = -2;
+
+export const noGaps: readonly Gap[] = [];
+
+/** Sums over the sums of the sums of what is given away: its second differences are what triangles make of it. */
+const sums = new Float64Array(cellCount);
+
+/** What is given away, and the last of its sums, of its sums' sums and of theirs. */
+type Ends = { lowest: number; highest: number; once: number; twice: number; thrice: number };
+
+function sumUp({ lowest, highest }: Counts): Ends {
+  let once = 0;
+  let twice = 0;
+  let thrice = 0;
+  for (let cell = lowest; cell <= highest; cell += 1) {
+    once += lone[cell]!;
+    twice += once;
+    thrice += twice;
+    sums[cell] = thrice;
+  }
+  return { lowest, highest, once, twice, thrice };
+}
+
+/** Of `sums`, also beyond its ends. */
+function sumAt(cell: number, { lowest, highest, once, twice, thrice }: Ends): number {
+  if (cell < lowest) return 0;
+  const beyond = cell - highest;
+  return beyond <= 0 ? sums[cell]! : thrice + beyond * twice + (once * beyond * (beyond + 1)) / 2;
+}
+
+/** What triangles of this half-width would put on `cell` and below it. */
+function spreadTo(cell: number, halfWidth: number, ends: Ends): number {
+  const up = sumAt(cell + halfWidth - 1, ends);
+  const down = sumAt(cell - halfWidth - 1, ends);
+  return (up - 2 * sumAt(cell - 1, ends) + down) / (halfWidth * halfWidth);
+}
+
+function noteGap(gaps: Gap[], first: number, last: number, odds: number): void {
+  if (odds > unlikely) gaps.push({ first, last, share: 1 / (1 + Math.exp(-odds)) });
+}
+
+/**
+ * Where results that are spread widely would put so many, and none came, that chance does not explain it: with `e`
+ * expected none come in one of `exp(e)` cases, and as many places as there are results were looked at. In ascending order;
+ * `spread` is the last one made.
+ */
+export function gapsOf(counts: Counts, spread: Spread): readonly Gap[] {
+  const halfWidth = halfWidthOf(spread, gapSmoothing);
+  if (spread.loneSum < fewest || halfWidth <= 1) return noGaps;
+  const { lowest, highest } = counts;
+  const ends = sumUp(counts);
+  const bar = gapOdds + Math.log(ends.once);
+  const gaps: Gap[] = [];
+  noteGap(gaps, 0, lowest - 1, spreadTo(lowest - 1, halfWidth, ends) - bar);
+  // A triangle is nowhere higher than this: in a shorter gap too few are expected.
+  const shortest = Math.max(1, (bar + unlikely) * (halfWidth / ends.once));
+  let last = lowest;
+  for (let cell = lowest + 1; cell <= highest; cell += 1) {
+    if (lone[cell] === 0) continue;
+    if (cell - last > shortest) {
+      const expected = spreadTo(cell - 1, halfWidth, ends) - spreadTo(last, halfWidth, ends);
+      noteGap(gaps, last + 1, cell - 1, expected - bar);
+    }
+    last = cell;
+  }
+  noteGap(gaps, highest + 1, noRivalCell, ends.once - spreadTo(highest, halfWidth, ends) - bar);
+  return gaps;
 }
 
 /**
@@ -192,7 +282,7 @@ function bend(
 
 /** A win curve to start from, and what it weighs beside the results, which weigh `own` each. */
 type Start = { win: Float64Array; weight: number; own: number };
-type Base = { start: Start; habits: Habits };
+type Base = { start: Start; habits: Habits; gaps: readonly Gap[] };
 
 /** What a win curve is added up from, and where to. Of the counts `all` times are taken, less `spreading` times what is given away. */
 type Sum = { counts: Counts; all: number; spreading: number; base: Base; win: Float64Array };
@@ -217,6 +307,9 @@ function addPlain({ all, base: { start }, win }: Sum, { top, bottom }: Range, ab
   }
   return reached;
 }
+
+/** By cell, half of what was spread onto it; see `halveSpread`. */
+const halves = new Float64Array(cellCount);
 
 /**
  * The same where something is. A triangle's second difference has three points, so two running sums make all triangles of all
@@ -251,6 +344,62 @@ function addSpread(
   return reached + below;
 }
 
+/** Fills `halves` with what `addSpread` has added. */
+function halveSpread({ counts, base }: Sum, { top, bottom, margin }: Range & { margin: number }): void {
+  const { factors } = base.habits;
+  let slope = 0;
+  let height = 0;
+  for (let cell = counts.highest + margin - 1; cell >= bottom; cell -= 1) {
+    slope += bends[cell + 1 + margin]!;
+    height += slope;
+    if (cell <= top) halves[cell] = Math.max(0, height) * factors[cell]!;
+  }
+}
+
+/** What is moved into a cell, or out of it; all 0 between two calls. */
+const moves = new Float64Array(cellCount);
+
+/** How much of a triangle lies at least `distance` cells from its middle, on one side. */
+function beyond(distance: number, halfWidth: number): number {
+  const left = Math.max(0, halfWidth - distance);
+  return (left * (left + 1)) / 2;
+}
+
+/** Moves what lies in a gap back to the results that it was spread from, as far as nobody ever bids there. */
+function clear(
+  { counts, win }: Sum,
+  { first, last, share }: Gap,
+  { top, bottom, margin }: Range & { margin: number },
+): void {
+  const [start, end] = [Math.max(first, bottom), Math.min(last, top)];
+  let moved = 0;
+  for (let cell = start; cell <= end; cell += 1) {
+    const here = halves[cell]! * share;
+    moves[cell]! -= here;
+    moved += here;
+  }
+  const from = Math.max(counts.lowest, start - margin);
+  const to = Math.min(counts.highest, end + margin);
+  let sources = 0;
+  for (let cell = from; cell <= to; cell += 1) {
+    if (cell >= start && cell <= end) continue;
+    const [near, far] = cell < start ? [start - cell, end + 1 - cell] : [cell - end, cell - start + 1];
+    const source = lone[cell]! * (beyond(near, margin) - beyond(far, margin));
+    sources += source;
+    moves[cell]! += source;
+  }
+  // Half of what is moved, by half of what it comes from.
+  const back = sources > 0 ? moved / sources : 0;
+  let above = 0;
+  for (let cell = Math.max(to, end); cell >= Math.min(from, start); cell -= 1) {
+    const change = cell >= start && cell <= end ? moves[cell]! : moves[cell]! * back;
+    // Sums that cancel may end a rounding below zero.
+    win[cell] = Math.max(0, win[cell]! + above + change);
+    above += 2 * change;
+    moves[cell] = 0;
+  }
+}
+
 /** Fills `bends` for all widths of the mixture; the widest half is `margin`. */
 function bendAll(counts: Counts, spread: Spread, mixture: Mixture, margin: number, { start, habits }: Base): void {
   bends.fill(0, counts.lowest, counts.highest + 2 * margin + 1);
@@ -263,7 +412,8 @@ function bendAll(counts: Counts, spread: Spread, mixture: Mixture, margin: numbe
 /**
  * Fills `win` with the win curve of the smoothed counts on top of `start`. Of each cell at most `mostByChance` is spread,
  * what lies between two cells with the cell above; what would fall beyond the grid's ends is put back in proportion. A rate
- * between two cells beats the upper one, loses to the lower and ties with neither. `spread` is the last one made.
+ * between two cells beats the upper one, loses to the lower and ties with neither. Nothing is spread into gaps as far as they
+ * are likely. `spread` is the last one made.
  */
 export function smoothedWin(counts: Counts, spread: Spread, mixture: Mixture, base: Base, win: Float64Array): void {
   let all = 0;
@@ -275,6 +425,7 @@ export function smoothedWin(counts: Counts, spread: Spread, mixture: Mixture, ba
     if (halfWidth > 1) spreading += share * base.start.own;
     margin = Math.max(margin, halfWidth);
   }
+  const { gaps } = base;
   const sum = { counts, all, spreading, base, win };
   // Beyond the outermost triangles nothing is spread, and no counts lie between them and the ends of the grid.
   const top = Math.min(maxRateHundredths, counts.highest + margin - 1);
@@ -285,6 +436,10 @@ export function smoothedWin(counts: Counts, spread: Spread, mixture: Mixture, ba
   else {
     bendAll(counts, spread, mixture, margin, base);
     above = addSpread(sum, { top, bottom, margin }, above);
+    if (gaps.length > 0) {
+      halveSpread(sum, { top, bottom, margin });
+      for (const gap of gaps) clear(sum, gap, { top, bottom, margin });
+    }
   }
   addNone(sum, { top: bottom - 1, bottom: minRateHundredths }, above);
   addPlain(sum, { top: minRateHundredths - 1, bottom: 0 }, above);

@@ -20,7 +20,7 @@ import {
 import { levelOf, moveWin, stepTo } from './alignment.ts';
 import { digits, type Habits, habitsFrom, habitsOf, noHabits } from './habits.ts';
 import type { PriorSettings } from './settings.ts';
-import { type Counts, gather, type Mixture, smoothedWin, spreadOf } from './smoothing.ts';
+import { type Counts, gapsOf, gather, type Mixture, noGaps, smoothedWin, spreadOf } from './smoothing.ts';
 import { readings, scoreHalfLives, smoothings, tryOut, weighReadings, weighSegments, windows } from './trial.ts';
 
 export type WinCurve = {
@@ -191,13 +191,13 @@ type Parent = {
 
 /**
  * Fills `wins` with the win curves of `(counts + m · parent) / (n + m)`, one for each mixture, times what its shares add up
- * to; a parent whose level is told is moved towards the counts.
+ * to; a parent whose level is told is moved towards the counts. `hardEdges`: they are looked for.
  */
 function shrink(
   counts: Counts,
   parent: Parent,
   habits: Habits,
-  into: { mixtures: readonly Mixture[]; wins: readonly Float64Array[] },
+  into: { mixtures: readonly Mixture[]; wins: readonly Float64Array[]; hardEdges: boolean },
 ): void {
   const { weight } = parent;
   const total = counts.results + weight;
@@ -206,8 +206,9 @@ function shrink(
   const step = stepTo(spread, parent.level, weight);
   const win = step === 0 ? parent.win : moveWin(parent.win, step, habits);
   const start = { win, weight: weight / known, own: 1 / known };
+  const gaps = into.hardEdges ? gapsOf(counts, spread) : noGaps;
   for (const [place, mixture] of into.mixtures.entries()) {
-    smoothedWin(counts, spread, mixture, { start, habits }, into.wins[place]!);
+    smoothedWin(counts, spread, mixture, { start, habits, gaps }, into.wins[place]!);
   }
 }
 
@@ -301,7 +302,7 @@ function readMarket(segment: SegmentEvidence | undefined, input: WinCurveInput, 
       if (place === 0) habits = habitsOf(counts, takeRoom(shared));
       // A guess about the whole market gives way to what the market itself says.
       const weight = priorWeight === 0 ? 0 : priorWeight ** 2 / (priorWeight + counts.results);
-      shrink(counts, { win, weight, level: null }, habits, { mixtures, wins });
+      shrink(counts, { win, weight, level: null }, habits, { mixtures, wins, hardEdges: true });
     }
     for (const made of wins) {
       if (counts === null) made.set(win);
@@ -350,7 +351,8 @@ function mixSegment(segment: SegmentEvidence, parent: Mixed, { input, shared, ha
       share: byReading[place * smoothings.length + step]!,
     }));
     const own = takeRoom(shared);
-    const into = { mixtures: [mixture], wins: [own] };
+    // Rivals' edges are the market's; to look for them in each segment costs more than it earns.
+    const into = { mixtures: [mixture], wins: [own], hardEdges: false };
     shrink(counts, { win, weight: input.shrinkage, level: levels[place]! }, habits, into);
     return own;
   });
@@ -458,7 +460,7 @@ function readAdditive(
       const counts = gather(known.cells, decayFactor(known, at, { halfLifeMs, halfLifeResults: errorHalfLifeResults }));
       const { shrinkage } = input;
       const parent = { win: start, weight: shrinkage ** 2 / (shrinkage + counts.results), level: null };
-      shrink(counts, parent, noHabits, { mixtures: [mixture], wins: [made] });
+      shrink(counts, parent, noHabits, { mixtures: [mixture], wins: [made], hardEdges: false });
     }
     return atMostOne(made);
   });

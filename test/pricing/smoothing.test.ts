@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { cellCount, maxRateHundredths, minRateHundredths } from '../../src/domain/glossary.ts';
+import { cellCount, maxRateHundredths, minRateHundredths, noRivalCell } from '../../src/domain/glossary.ts';
 import { type Habits, habitsFrom, noHabits } from '../../src/pricing/habits.ts';
-import { gather, type Mixture, smoothedWin, spreadOf } from '../../src/pricing/smoothing.ts';
+import { gapsOf, gather, type Mixture, noGaps, smoothedWin, spreadOf } from '../../src/pricing/smoothing.ts';
 import { winOf } from '../../src/pricing/win-curve.ts';
 
 /** Weights by cell, and from `cellCount` on by the gap below it. */
@@ -65,7 +65,8 @@ function smoothedByPairs(sums: Float64Array, smoothing: number, { factors }: Hab
   if (inGrid.length === 0) return sums;
   const deviation = deviationOf(inGrid);
   const results = total(inGrid.map(({ count }) => count));
-  const halfWidth = 2 * Math.round(smoothing * deviation * Math.max(results, 1) ** -0.2) + 1;
+  const narrowing = results < 50 ? Math.max(results, 1) ** -0.2 : 50 ** -0.2 * (50 / results) ** (1 / 3);
+  const halfWidth = 2 * Math.round(smoothing * deviation * narrowing) + 1;
   if (halfWidth === 1) return sums;
   const most = mostByChance(inGrid, deviation);
   const smoothed = Float64Array.from(sums);
@@ -96,7 +97,7 @@ function winFrom(
 ) {
   const counts = gather(sums, 1);
   const win = new Float64Array(cellCount);
-  smoothedWin(counts, spreadOf(counts), mixture, { start, habits }, win);
+  smoothedWin(counts, spreadOf(counts), mixture, { start, habits, gaps: noGaps }, win);
   return win;
 }
 
@@ -137,6 +138,58 @@ test('several widths at once say what each says alone, which is what a plain ker
       },
     ),
     { numRuns: 150 },
+  );
+});
+
+/** Win curve of results alone, smoothed, with what is found of hard edges. */
+function edgedWin(sums: Float64Array, smoothing = 1) {
+  const counts = gather(sums, 1);
+  const spread = spreadOf(counts);
+  const gaps = gapsOf(counts, spread);
+  const win = new Float64Array(cellCount);
+  const start = { win: new Float64Array(cellCount), weight: 0, own: 1 / counts.results };
+  smoothedWin(counts, spread, [{ smoothing, share: 1 }], { start, habits: noHabits, gaps }, win);
+  return { win, gaps };
+}
+
+test('nothing is spread into a wide gap between many results, nor beyond a hard edge', () => {
+  const sums = new Float64Array(cellCount);
+  for (let cell = 200; cell < 240; cell += 1) sums[cell] = 3;
+  for (let cell = 300; cell < 310; cell += 1) sums[cell] = 8;
+  const { win, gaps } = edgedWin(sums);
+  assert.deepEqual(
+    gaps.map(({ first, last }) => [first, last]),
+    [
+      [0, 199],
+      [240, 299],
+      [310, noRivalCell],
+    ],
+  );
+  assert.ok(Math.abs(win[199]! - 1) < 1e-3, `${win[199]} below the edge`);
+  assert.ok(Math.abs(win[240]! - 0.4) < 1e-3 && Math.abs(win[299]! - 0.4) < 1e-3, `${win[240]} to ${win[299]}`);
+  assert.ok(win[310]! < 1e-3, `${win[310]} above the edge`);
+  // Within a block it is as smooth as before.
+  for (let cell = 201; cell < 240; cell += 1) assert.ok(win[cell]! < win[cell - 1]!);
+});
+
+test('what few results leave empty is smoothed over', () => {
+  const sums = new Float64Array(cellCount);
+  for (const cell of [205, 230, 244, 251, 259, 262, 270, 274, 281, 300, 322]) sums[cell] = 1;
+  const { win, gaps } = edgedWin(sums);
+  assert.deepEqual(gaps, []);
+  assert.ok(win[200]! < win[198]! && win[198]! < win[196]!);
+});
+
+test('with gaps too, curves fall from all results to those without a rival', () => {
+  fc.assert(
+    fc.property(weights, fc.constantFrom(0.5, 1, 3), (sums, smoothing) => {
+      const { win } = edgedWin(sums, smoothing);
+      assert.ok(win[0]! <= 1 + 1e-9 && win[0]! > 0.4);
+      for (let cell = 1; cell < cellCount; cell += 1) {
+        assert.ok(win[cell]! >= 0 && win[cell]! <= win[cell - 1]! + 1e-12, `cell ${cell}`);
+      }
+    }),
+    { numRuns: 200 },
   );
 });
 
