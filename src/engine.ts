@@ -1,6 +1,7 @@
 /** The daemon, put together from parts that only the composition root knows: door, desk, server, metrics, journal. */
 
 import { type Authorisations, createAuthorisations, noting } from './bidding/authorisations.ts';
+import type { BiddingStatus, ClosedCause } from './bidding/bidding-status.ts';
 import type { Policy } from './bidding/decide.ts';
 import { createDesk, type Desk } from './bidding/desk.ts';
 import type { DeskStatus } from './bidding/desk-world.ts';
@@ -115,6 +116,24 @@ export type Engine = {
 const stallMs = 15_000;
 /** So long a process is not ready after its log has refused a webhook: nothing else may be appended that tells it is well again. */
 const refusalMs = 5_000;
+
+/** What an operator does about each cause. */
+const remedies: Readonly<Record<ClosedCause, string>> = {
+  stopping: 'the process is about to end',
+  'clock-step': "correct this machine's clock; it is followed once the service's time agrees with it",
+  'clock-skew': "compare this machine's clock with a time server",
+  'control-stale': 'the controls cannot be read: see to the store that holds them',
+  paused: 'lance resume --by NAME --reason TEXT goes on',
+  'rule-set-missing': 'see rules in /readyz?verbose; lance rules rollback --by NAME goes back to the set before',
+  'views-incomplete': 'what is used under the caps is being counted again; it ends by itself',
+  'partitions-not-live': 'catching up ends by itself; a closed partition names its record',
+  'log-refused': 'the log takes no records: free space on its disk, or see to the broker',
+  'service-unauthorised':
+    'the service refuses the token: set a new LANCE_ACCESS_TOKEN and restart, or mend the token command',
+  'service-unreachable':
+    'the service does not answer: look at its status page and at the network from here to LANCE_BASE_URL',
+  'service-throttled': 'the service answers 429: lower bidding.sendLimit or ask it for more',
+};
 
 type DeskGauges = Omit<GaugeSample, 'ready' | 'doorInFlight' | 'consumerLag' | 'consumerLagMs' | 'ruleSetRefused'>;
 
@@ -258,6 +277,7 @@ type Refusals = ReturnType<typeof createRefusals>;
 function webhookCheck({ store, config }: EngineParts, refusals: Refusals): ReadinessCheck {
   return {
     name: 'webhooks',
+    role: 'ingress',
     missing: () => {
       // Twice: for the log, and for what the views write of it.
       const why = store.unwritable?.(2 * config.http.bodyLimitBytes) ?? null;
@@ -368,6 +388,7 @@ function observerOf(tellers: Tellers, onStep: (step: Step) => void): DeskObserve
     else if (event.kind === 'alarm')
       journal.error('alarm', { code: event.code, requestId: event.requestId, text: event.text });
     else if (event.kind === 'time') tellTime(event, journal);
+    else if (event.kind === 'bidding') tellBidding(event, journal);
     else if (event.kind === 'log-refused') {
       const { topic, message } = event;
       limit(`log ${topic} ${message}`, (leftOut) => journal.error('log-refused', { topic, text: message, leftOut }));
@@ -380,6 +401,17 @@ function doorTimeOf(parts: EngineParts, tellers: Tellers): TimeWatch {
   const { clock, service, store, config } = parts;
   const observer = observerOf(tellers, parts.onStep);
   return createTimeWatch({ clock, service, log: store.log, settings: config.bidding, observer, stopping: () => false });
+}
+
+function tellBidding({ status, before }: Extract<DeskEvent, { kind: 'bidding' }>, journal: Journal): void {
+  const from = before?.kind === 'closed' ? before.cause : null;
+  const durationMs = before === null ? null : status.since - before.since;
+  if (status.kind === 'open') {
+    journal.info('bidding-open', { from, durationMs });
+    return;
+  }
+  const { cause: code, by, detail } = status;
+  journal.warn('bidding-closed', { code, from, by, text: [detail, remedies[code]].filter(Boolean).join('; ') });
 }
 
 function tellTime({ doubt, movedMs }: Extract<DeskEvent, { kind: 'time' }>, journal: Journal): void {
@@ -504,11 +536,13 @@ function readinessChecks(
   return [
     {
       name: 'caught-up',
+      role: 'engine',
       missing: () =>
         desk.status().live ? null : 'the views are being caught up with the log; nothing is bid until then',
     },
     {
       name: 'partitions',
+      role: 'engine',
       // One closed partition is no reason to take work from a process that has others.
       missing: () => {
         const { closed } = desk.status();
@@ -525,14 +559,20 @@ function readinessChecks(
     },
     {
       name: 'gate',
+      role: 'engine',
       missing: () => {
-        const { gate, timeDoubt } = desk.status();
+        const { bidding, timeDoubt } = desk.status();
         if (timeDoubt !== null) return `bidding is closed: ${timeDoubt.doubt}: ${doubtText(timeDoubt)}`;
-        return gate === null || gate === 'paused' ? null : `bidding is closed: ${gate}`;
+        return bidding.kind === 'open' || bidding.cause === 'paused' ? null : closedText(bidding);
+      },
+      note: () => {
+        const { bidding } = desk.status();
+        return bidding.kind === 'open' ? `open since ${new Date(bidding.since).toISOString()}` : closedText(bidding);
       },
     },
     {
       name: 'rules',
+      role: 'engine',
       missing: () => {
         const { hash, missing } = rules.status();
         return missing === null ? null : `rule set ${hash?.slice(0, shownHash) ?? 'none'}: ${missing}`;
@@ -544,8 +584,14 @@ function readinessChecks(
         return notFollowed === null ? followed : `${followed}; ${notFollowed.slice(0, shownHash)} in the folder is not`;
       },
     },
-    { name: 'control', missing: () => null, note: orders.text },
+    { name: 'control', role: 'engine', missing: () => null, note: orders.text },
   ];
+}
+
+function closedText({ cause, since, by, detail }: Extract<BiddingStatus, { kind: 'closed' }>): string {
+  const who = by === null ? '' : ` by ${by}`;
+  const why = detail === null ? '' : `: ${detail}`;
+  return `bidding is closed: ${cause}${who} since ${new Date(since).toISOString()}${why}; ${remedies[cause]}`;
 }
 
 async function metricsText(
@@ -589,6 +635,7 @@ function gaugesOf(status: DeskStatus | null, now: number): DeskGauges {
     unknownOldestAgeMs: now - (status?.unknown.oldestAt ?? now),
     exposureCents: status?.exposure ?? { held: 0, committed: 0 },
     paused: status?.gate === 'paused',
+    biddingClosed: status === null ? null : status.bidding.kind === 'open' ? 'none' : status.bidding.cause,
     timeDoubted: (status?.timeDoubt ?? null) !== null,
   };
 }

@@ -13,7 +13,7 @@ import type { DeskObserver } from './observer.ts';
 import type { OfferQueue, WaitingOffer } from './offer-queue.ts';
 import type { Outbox } from './outbox.ts';
 import type { NewEntry, Service } from './ports.ts';
-import { deskPass } from './react.ts';
+import { type DeskCode, deskPass } from './react.ts';
 import { cutoffOf } from './send-claim.ts';
 import type { SendLimit } from './send-limit.ts';
 
@@ -44,6 +44,8 @@ export function createClaimDesk(world: {
   owns: (requestId: RequestId) => boolean;
   isEnding: (requestId: RequestId) => boolean;
   end: (pass: Passed) => void;
+  /** See `BiddingWatch`. */
+  endCode: (otherwise: DeskCode) => DeskCode;
   spawn: (work: Promise<void>) => void;
 }): ClaimDesk {
   const { queue, gate, ledger, outbox, agenda, sendLimit, clock, settings, observer } = world;
@@ -79,7 +81,9 @@ export function createClaimDesk(world: {
         continue;
       }
       if (now >= cutoffOf(waiting.deadlineAt, world.service, settings)) {
-        world.end(deskPass(requestId, 'overload', 'no send slot was free before the deadline', now, null));
+        world.end(
+          deskPass(requestId, world.endCode('overload'), 'no send slot was free before the deadline', now, null),
+        );
         continue;
       }
       claiming.set(requestId, clock.monotonicMs());

@@ -7,6 +7,7 @@ import type { Offer } from '../domain/offer.ts';
 import type { SteadyClock } from '../domain/steady-clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { Authorisations } from './authorisations.ts';
+import type { BiddingStatus } from './bidding-status.ts';
 import type { Policy } from './decide.ts';
 import type { DeskObserver } from './observer.ts';
 import type { Control, ControlState, EventLog, MarginCache, Service, Views } from './ports.ts';
@@ -49,6 +50,8 @@ export type DeskStatus = {
   /** Caught up with the log and bidding unless the gate says otherwise. */
   live: boolean;
   gate: string | null;
+  /** Why no bids flow, if they do not; see `BiddingStatus`. */
+  bidding: BiddingStatus;
   /** Why the time of day is not believed, and by how much the other clock is ahead of the time kept; null: it is believed. */
   timeDoubt: { doubt: TimeDoubt; movedMs: number } | null;
   open: number;

@@ -13,6 +13,7 @@ import { Fault } from '../errors.ts';
 import { createAcceptance } from './acceptance.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
 import { type BidSender, createBidSender } from './bid-sender.ts';
+import { type BiddingWatch, createBiddingWatch, createServiceHealth } from './bidding-status.ts';
 import { bidsNamedIn, type Callbacks, createCallbacks, type DetailTold, type FailureTold } from './callbacks.ts';
 import { type ClaimDesk, createClaimDesk } from './claim-desk.ts';
 import { type Curves, createCurves } from './curves.ts';
@@ -65,7 +66,8 @@ export function createDesk(world: DeskWorld): Desk {
   const underWay = new Set<Promise<unknown>>();
   const storedPolicies = new Set<string>();
 
-  const common = { ...world, stopping: () => stopping };
+  const health = createServiceHealth(clock);
+  const common = { ...world, service: health.heard(world.service), stopping: () => stopping };
   const time: TimeWatch = createTimeWatch(common);
   const gate: Gate = createGate({
     ...common,
@@ -86,14 +88,38 @@ export function createDesk(world: DeskWorld): Desk {
   const read = { onFolds: onRecords, onLive, onLost: lose, onRestart: forgetAll };
   const intake: Intake = createIntake({ ...common, ...read, callbacks, ledger });
   const sendLimit: SendLimit = createSendLimit(settings.sendLimit);
-  const sender: BidSender = createBidSender({ ...common, gate, ledger, sendLimit, isLive: intake.isLive, owns });
-  const room = { queue, gate, ledger, outbox, agenda, sender, sendLimit, owns, end, spawn };
+  const bidding: BiddingWatch = createBiddingWatch({ ...common, gate, health, partitionsNotLive });
+  const { endCode } = bidding;
+  const sender: BidSender = createBidSender({
+    ...common,
+    gate,
+    endCode,
+    ledger,
+    sendLimit,
+    isLive: intake.isLive,
+    owns,
+  });
+  const room = { queue, gate, ledger, outbox, agenda, sender, sendLimit, owns, end, spawn, endCode };
   const claims: ClaimDesk = createClaimDesk({ ...common, ...room, isEnding: (requestId) => ending.has(requestId) });
 
   /** What stands in a partition is done by its owner. */
   function owns(requestId: RequestId): boolean {
     const partition = ledger.partitionOf(requestId);
     return partition !== null && intake.owns(partition);
+  }
+
+  /** One partition that is not live is no reason while others are; which one it is stands in the readiness. */
+  function partitionsNotLive(): string | null {
+    const behind = intake.catchingUp();
+    if (behind === null) return 'the log is about to be read';
+    if (behind.length > 0) return `${behind.map((partition) => `auctions/${partition}`).join(', ')}: being caught up`;
+    if (intake.owned().length > 0) return null;
+    return (
+      intake
+        .closed()
+        .filter((place) => place.startsWith('auctions/'))
+        .join('; ') || null
+    );
   }
 
   async function onLive(partition: number, position: number): Promise<void> {
@@ -105,6 +131,7 @@ export function createDesk(world: DeskWorld): Desk {
 
   function onLogRefused(fault: unknown): void {
     const message = fault instanceof Fault ? fault.message : 'a fault of our own';
+    bidding.logRefused(message);
     observer({ kind: 'log-refused', topic: 'auctions', message });
   }
 
@@ -245,6 +272,9 @@ export function createDesk(world: DeskWorld): Desk {
     }
     for (const { requestId } of states) deciding.add(requestId);
     storePolicy(policy);
+    const waited = new Set(
+      states.flatMap(({ requestId }) => (links.waitingSince(requestId) === null ? [] : [requestId])),
+    );
     const decided = await decideBatch(
       {
         ...world,
@@ -265,7 +295,7 @@ export function createDesk(world: DeskWorld): Desk {
     );
     const deadlines = new Map(states.map((state) => [state.requestId, deadlineOf(state, settings)]));
     const passes: NewEntry[] = [];
-    for (const decision of decided) conclude(decision, deadlines, passes);
+    for (const decision of decided) conclude(withTrueCause(decision, waited), deadlines, passes);
     for (const state of states) {
       deciding.delete(state.requestId);
       const durationMs = clock.now() - (state.request?.receivedAt ?? now);
@@ -274,6 +304,16 @@ export function createDesk(world: DeskWorld): Desk {
     if (passes.length > 0) {
       spawn(outbox.keep(passes).then(() => observer({ kind: 'step', step: 'pass-appended' })));
     }
+  }
+
+  /** A margin that the service was asked for in vain is not missing: the service is. */
+  function withTrueCause(decision: Decided, waited: ReadonlySet<RequestId>): Decided {
+    if (decision.kind !== 'pass' || !waited.has(decision.record.requestId)) return decision;
+    const { requestId, at, code } = decision.record;
+    const trouble = health.trouble();
+    if (trouble === null || (code !== 'margin-missing' && !code.startsWith('fact-missing:margin.'))) return decision;
+    const text = `the margin was asked for in vain: ${trouble.detail}`;
+    return { ...decision, record: deskPass(requestId, trouble.cause, text, at, null), stored: [] };
   }
 
   /** What decisions refer to by hash is in the log before they are. */
@@ -303,7 +343,8 @@ export function createDesk(world: DeskWorld): Desk {
     const { waiting } = decision;
     const deadlineAt = deadlines.get(waiting.requestId)!;
     const dropped = queue.push({ ...waiting, deadlineAt });
-    if (dropped !== null) end(deskPass(dropped.requestId, 'overload', 'the queue was full', clock.now(), null));
+    if (dropped !== null)
+      end(deskPass(dropped.requestId, endCode('overload'), 'the queue was full', clock.now(), null));
   }
 
   async function send(row: LedgerRow): Promise<void> {
@@ -327,9 +368,9 @@ export function createDesk(world: DeskWorld): Desk {
     if (record.claimId !== null) return world.soleOwner ? record : { ...record, maybeSent: true };
     if (record.code !== 'deadline') return record;
     const { requestId, at } = record;
-    let code: DeskCode = 'deadline';
-    if (!gate.isOpen() && gate.control()?.pause) code = 'paused';
-    else if (links.waitingSince(requestId) !== null) code = 'margin-missing';
+    let code: DeskCode = endCode('deadline');
+    if (code !== 'deadline') return deskPass(requestId, code, `${record.reasons[0]!.text} (${code})`, at, null);
+    if (links.waitingSince(requestId) !== null) code = 'margin-missing';
     else if (queue.has(requestId)) code = 'overload';
     return code === 'deadline' ? record : deskPass(requestId, code, `${record.reasons[0]!.text} (${code})`, at, null);
   }
@@ -423,12 +464,14 @@ export function createDesk(world: DeskWorld): Desk {
     await time.start();
     await gate.start();
     await intake.start();
+    bidding.start();
   }
 
   async function stop(): Promise<void> {
     stopping = true;
     time.stop();
     gate.stop();
+    bidding.stop();
     agenda.close();
     callbacks.close();
     await intake.stop();
@@ -440,6 +483,7 @@ export function createDesk(world: DeskWorld): Desk {
     return {
       live: intake.isLive(),
       gate: gate.closedBecause(),
+      bidding: bidding.status(),
       timeDoubt: time.status(),
       open: ledger.openCount(),
       frozen: ledger.frozenCount(),

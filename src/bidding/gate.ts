@@ -3,15 +3,17 @@
 import type { BiddingSettings } from '../config/sections.ts';
 import type { Clock, Timer } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import type { ClosedCause } from './bidding-status.ts';
 import type { Control, ControlState, Service } from './ports.ts';
+import type { TimeDoubt } from './time-watch.ts';
 
 export type Gate = {
   /** Reads the control once before it resolves, then polls. */
   start: () => Promise<void>;
   stop: () => void;
   isOpen: () => boolean;
-  /** A word for people; null when open. */
-  closedBecause: () => string | null;
+  /** Null when open. What stops bids without closing the gate is in the bidding status alone. */
+  closedBecause: () => ClosedCause | null;
   /** What operators last said; null when it is too old to be obeyed. */
   control: () => ControlState | null;
 };
@@ -28,7 +30,7 @@ export function createGate(options: {
   /** Null: the rules to follow now are not here. */
   policy: (at: EpochMs) => object | null;
   /** Why the time of day is not to be believed; null: it is. */
-  timeDoubt: () => string | null;
+  timeDoubt: () => TimeDoubt | null;
   /** Nothing that was promised is missing from the views. */
   viewsWhole: () => boolean;
   onOpen: () => void;
@@ -70,7 +72,7 @@ export function createGate(options: {
     return known === null || clock.monotonicMs() - known.readAtMs > settings.controlMaxAgeMs;
   }
 
-  function closedBecause(): string | null {
+  function closedBecause(): ClosedCause | null {
     if (options.stopping()) return 'stopping';
     const doubt = options.timeDoubt();
     if (doubt !== null) return doubt;

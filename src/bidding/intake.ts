@@ -22,6 +22,8 @@ export type Intake = {
   owned: () => readonly number[];
   /** Whether, when last asked, the views held all that is promised, whoever promised it. */
   viewsWhole: () => boolean;
+  /** Partitions of `auctions` that are still being caught up; null before any were taken. */
+  catchingUp: () => readonly number[] | null;
   /** Partitions that cannot be read any further, each with its cause. */
   closed: () => readonly string[];
   /** When the log was last seen to move here, or to have nothing new; on the monotonic clock. */
@@ -212,6 +214,7 @@ export function createIntake(options: {
     owns,
     owned: () => [...live].filter(owns),
     viewsWhole: () => viewsWhole,
+    catchingUp: () => (hasBegun() ? [...targets.keys()].filter((partition) => !live.has(partition)) : null),
     closed: () => [...closed].map(([place, cause]) => `${place} is closed: ${cause}`),
     progressAtMs: () => progressAtMs,
   };

@@ -2,6 +2,7 @@
 import type { RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord, Topic } from '../domain/records.ts';
 import type { Phase } from '../domain/states.ts';
+import type { BiddingStatus } from './bidding-status.ts';
 import type { AlarmCode } from './react.ts';
 import type { Following } from './rival-watch.ts';
 import type { TimeDoubt } from './time-watch.ts';
@@ -45,6 +46,8 @@ export type DeskEvent =
   | { kind: 'late-claim'; requestId: RequestId }
   /** Whether the time of day is believed has changed; `movedMs`: by how much the other clock is ahead of the time kept. */
   | { kind: 'time'; doubt: TimeDoubt | null; movedMs: number }
+  /** `before`: null at the start. */
+  | { kind: 'bidding'; status: BiddingStatus; before: BiddingStatus | null }
   | { kind: 'attempt'; outcome: string }
   | { kind: 'log-refused'; topic: Topic; message: string }
   /** How much each candidate policy counts in the curve just made: ways to read a histogram, and dimensions of segments. */

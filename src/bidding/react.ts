@@ -8,6 +8,7 @@ import type { Reservation } from '../domain/cap-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { Answered, AuctionRecord, Passed, Resolution } from '../domain/records.ts';
 import type { Claim, FrozenMark, RequestState } from '../domain/states.ts';
+import type { ClosedCause } from './bidding-status.ts';
 import { deadlineOf, validityEnd } from './evolve.ts';
 
 /** Pass codes of the desk itself; all others are declared by the risk team in `rules/codes.json`. */
@@ -22,12 +23,12 @@ const deskCodes = [
   'link-refused',
   'margin-missing',
   'overload',
-  'paused',
   'request-unusable',
   'restored',
   'term-missing',
 ] as const;
-export type DeskCode = (typeof deskCodes)[number];
+/** Why bidding is closed is the code of each request that ends meanwhile; a process that stops ends none. */
+export type DeskCode = (typeof deskCodes)[number] | Exclude<ClosedCause, 'stopping'>;
 
 export const alarmCodes = [
   'foreign-bid',

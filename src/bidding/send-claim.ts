@@ -6,9 +6,10 @@ import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Answered, Passed } from '../domain/records.ts';
 import type { Claim } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
+import { troubleOfReason } from './bidding-status.ts';
 import type { DeskObserver } from './observer.ts';
 import type { BidAnswer, Service } from './ports.ts';
-import { deskPass } from './react.ts';
+import { type DeskCode, deskPass } from './react.ts';
 import type { AttemptEnd, SendLimit } from './send-limit.ts';
 import { sleep } from './sleep.ts';
 
@@ -21,6 +22,8 @@ export type SendWorld = {
   observer: DeskObserver;
   /** False while paused, closed or stopping: no byte is written. */
   gateOpen: () => boolean;
+  /** See `BiddingWatch`. */
+  endCode: (otherwise: DeskCode) => DeskCode;
   stopping: () => boolean;
   /** No other process can own the same requests: what this one did not write, nobody wrote. */
   soleOwner: boolean;
@@ -83,7 +86,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   let firstByteAt: EpochMs | null = null;
   const codes = new Set<string>();
   let pauseMs = settings.retryFirstMs;
-  let held = 'deadline';
+  let held: DeskCode = 'deadline';
   for (;;) {
     if (world.stopping()) return null;
     // Whoever ended it may not know that bytes of ours are out: that has to be said, whatever it is worth by now.
@@ -91,7 +94,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     const cutoffAt = cutoffOf(job.deadlineAt, service, settings);
     if (clock.now() >= cutoffAt) return afterDeadline();
     if (!world.gateOpen()) {
-      held = 'paused';
+      held = world.endCode('deadline');
       await sleep(clock, Math.min(gatePollMs, cutoffAt - clock.now()));
       continue;
     }
@@ -99,7 +102,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     const startedAtMs = clock.monotonicMs();
     const heldUntilMs = world.sendLimit.admit(startedAtMs);
     if (heldUntilMs > startedAtMs) {
-      held = 'circuit';
+      held = 'service-unreachable';
       await sleep(clock, Math.min(heldUntilMs - startedAtMs, cutoffAt - clock.now()));
       continue;
     }
@@ -107,6 +110,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     observe(answer, startedAtMs);
     if (answer.kind === 'answered') return answered(answer);
     if (answer.kind === 'unknown') landingPossible = true;
+    else held = troubleOfReason(answer.reason) ?? held;
     await sleep(clock, Math.min(pauseAfter(answer), Math.max(0, cutoffAt - clock.now())));
     pauseMs = Math.min(settings.retryMaxMs, pauseMs * 2);
   }
@@ -166,8 +170,9 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   function afterDeadline(): Answered | Passed {
     // Another owner may have read the claim back and sent it, and not have told yet.
     if (landingPossible || !world.soleOwner) return unknown();
-    const code = held === 'paused' ? 'paused' : 'deadline';
-    const why = held === 'circuit' ? ': the service did not answer' : '';
+    // A claim that waited for a slot until now was never tried.
+    const code = held === 'deadline' ? world.endCode('deadline') : held;
+    const why = code === 'deadline' ? '' : ` (${code})`;
     const text = `claimed, and never written before the deadline${why}`;
     return deskPass(job.requestId, code, text, clock.now(), job.claim.claimId);
   }

@@ -1,7 +1,9 @@
 /** Metrics: closed lists as labels, series counted, units in the name. Fed by what the door and the desk tell their observers. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { type ClosedCause, closedCauses } from '../bidding/bidding-status.ts';
 import type { DeskEvent } from '../bidding/observer.ts';
-import type { FlowAlarm } from '../origination/react.ts';
+import { alarmCodes } from '../bidding/react.ts';
+import { type FlowAlarm, flowAlarms } from '../origination/react.ts';
 import type { DoorReport } from './door.ts';
 import type { RefusalReport } from './server.ts';
 
@@ -23,6 +25,8 @@ export type GaugeSample = {
   /** How long the oldest of them has waited, by topic. */
   consumerLagMs: Readonly<Record<string, number>>;
   paused: boolean;
+  /** `none`: bidding is open. Null: this process does not bid. */
+  biddingClosed: ClosedCause | 'none' | null;
   ruleSetRefused: boolean;
   timeDoubted: boolean;
   /** Of each check of readiness, whether it holds. */
@@ -61,6 +65,8 @@ export function createMetrics(): Metrics {
   const counters = makeCounters(registry);
   const durations = makeDurations(registry);
   const gauges = makeGauges(registry);
+  // From 0 on: what a series begins with is no increase.
+  for (const code of [...alarmCodes, ...flowAlarms, ...furtherAlarms]) counters.alarms.inc({ code }, 0);
   const desk = deskObserver(counters, durations, gauges);
   return {
     observeDesk: desk.observe,
@@ -203,6 +209,7 @@ function makeGauges(registry: Registry) {
       'How far the best rival moves with what we published, with the bounds that hold it with 99 %.',
       ['bound'],
     ),
+    biddingStatus: gauge('bidding_status', '1 for why no bids flow just now; cause none: they do.', ['cause']),
     paused: gauge('paused', '1 while an operator has paused bidding.', []),
     timeDoubted: gauge('time_doubted', '1 while the time of day is not believed and bidding is closed for it.', []),
     ready: gauge('ready', '1 while this check of readiness holds, as /readyz tells it.', ['check']),
@@ -224,6 +231,9 @@ function setGauges(gauges: Gauges, sample: GaugeSample): void {
   }
   for (const [topic, lag] of Object.entries(sample.consumerLag)) gauges.lag.set({ topic }, lag);
   for (const [topic, lagMs] of Object.entries(sample.consumerLagMs)) gauges.lagAge.set({ topic }, lagMs / 1_000);
+  for (const cause of ['none', ...closedCauses]) {
+    if (sample.biddingClosed !== null) gauges.biddingStatus.set({ cause }, sample.biddingClosed === cause ? 1 : 0);
+  }
   gauges.paused.set(sample.paused ? 1 : 0);
   gauges.timeDoubted.set(sample.timeDoubted ? 1 : 0);
   for (const [check, holds] of Object.entries(sample.ready)) gauges.ready.set({ check }, holds ? 1 : 0);
@@ -334,6 +344,7 @@ function deskObserver(
       case 'late-claim':
         return counters.lateClaims.inc();
       case 'time':
+      case 'bidding':
         return undefined;
       case 'attempt':
         return attempt.add(attemptOutcome(event.outcome));

@@ -15,9 +15,14 @@ import { type Connections, limitConnections, type Proof } from './connections.ts
 import type { Door } from './door.ts';
 import { addressKey, createVisitors, type VisitorLimits, type Visitors } from './visitors.ts';
 
+const readinessRoles = ['ingress', 'engine'] as const;
+type ReadinessRole = (typeof readinessRoles)[number];
+
 export type ReadinessCheck = {
   /** Kebab-case, shown by `/readyz?verbose`. */
   name: string;
+  /** Who needs it: those who take webhooks, or those who bid. `/readyz?role=…` asks for one of them. */
+  role: ReadinessRole;
   /** What is missing, in words for an operator; null when nothing is. */
   missing: () => string | null;
   /** Said when nothing is missing. */
@@ -321,7 +326,12 @@ function addHealth(app: FastifyInstance, parts: ServerParts): void {
     return plain(reply, alive ? 200 : 503, `${detail}\n`);
   });
   app.get('/readyz', async (request, reply) => {
-    const results = parts.checks.map(({ name, missing, note }) => ({ name, missing: missing(), note }));
+    const { role } = request.query as Record<string, unknown>;
+    if (role !== undefined && !(readinessRoles as readonly unknown[]).includes(role)) {
+      return plain(reply, 400, `role is one of ${readinessRoles.join(', ')}; without it, all are asked for\n`);
+    }
+    const asked = parts.checks.filter((check) => role === undefined || check.role === role);
+    const results = asked.map(({ name, missing, note }) => ({ name, missing: missing(), note }));
     const ready = results.every((result) => result.missing === null);
     const query = request.query as Record<string, unknown>;
     const lines =

@@ -41,6 +41,7 @@ async function play(claimMs: number, heldMs: number, forMs: number) {
     observer: () => undefined,
     queue,
     gate: { isOpen: () => true } as never,
+    endCode: (otherwise) => otherwise,
     ledger: { get: () => ({ state: folded(requested()), reservation: 'none' }) } as never,
     outbox: {
       append: async (entries: readonly { key: string; record: unknown }[]) => {

@@ -19,7 +19,7 @@ function setUp() {
     stopping: false,
     hasRules: true,
     viewsWhole: true,
-    timeDoubt: null as string | null,
+    timeDoubt: null as 'clock-step' | null,
     opened: 0,
   };
   const acknowledged: { revision: number; at: number }[] = [];

@@ -95,6 +95,10 @@ export async function openHouse(options: {
   bidding: Partial<BiddingSettings>;
   more?: object;
   rivals?: Rivals;
+  /** Of the service, where it is not the sandbox's. */
+  baseUrl?: string;
+  /** Hears each line of the journal. */
+  onLine?: (line: string) => void;
   /** Else the shipped rules, which stay as they are. */
   ruleWatch?: RuleWatch;
 }): Promise<House> {
@@ -106,7 +110,7 @@ export async function openHouse(options: {
   const { url } = await sandbox.listen(0);
   const { accessToken } = settings.tokens;
   const { bidding, more = {} } = options;
-  const config = configOf({ baseUrl: url, dataDir: directory, accessToken, bidding, more });
+  const config = configOf({ baseUrl: options.baseUrl ?? url, dataDir: directory, accessToken, bidding, more });
   const policy = shippedPolicy(config);
   const mapping = readRequestMapping(mappingFile);
   const outcomes = readOutcomeTable(outcomesFile);
@@ -137,7 +141,10 @@ export async function openHouse(options: {
     ruleWatch: options.ruleWatch ?? watchOf(readRuleFiles(rulesDir)),
     version: '0.0.0',
     learning: true,
-    journal: createJournal('silent', process.stderr),
+    journal:
+      options.onLine === undefined
+        ? createJournal('silent', process.stderr)
+        : createJournal('info', { write: options.onLine }),
     onStep: () => undefined,
     onMoved: onFault,
   }).catch(async (fault: unknown) => {

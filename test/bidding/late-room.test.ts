@@ -60,6 +60,7 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
     soleOwner: false,
     stopping: () => false,
     gate: { isOpen: () => true } as Gate,
+    endCode: (otherwise) => otherwise,
     ledger: { get: () => (world.reading ? null : row) } as unknown as Ledger,
     views: {
       wholeUsage: async (keys) => {

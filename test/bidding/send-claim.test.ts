@@ -41,6 +41,7 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
     observer: (event) => events.push(event),
     soleOwner: true,
     gateOpen: () => world.gateOpen,
+    endCode: (otherwise) => (world.gateOpen ? otherwise : 'paused'),
     stopping: () => world.stopping,
     over: () => world.over,
     othersMaySend: () => world.othersMaySend,
@@ -140,12 +141,18 @@ test('unknown until the deadline stays unknown', async () => {
 });
 
 test('not landed until the deadline: a pass, since no byte was ever written', async () => {
-  for (const reason of ['unreachable', 'unauthorised', 'throttled', 'deadline'] as const) {
+  const codes = {
+    unreachable: 'service-unreachable',
+    unauthorised: 'service-unauthorised',
+    throttled: 'service-throttled',
+    deadline: 'deadline',
+  };
+  for (const reason of Object.keys(codes) as (keyof typeof codes)[]) {
     const { clock, attempts, ended } = setUp([turnedAway(reason)]);
     await clock.advance(40_000);
     const record = ended();
     assert.equal(record?.kind, 'passed');
-    assert.deepEqual([(record as Passed).code, (record as Passed).claimId], ['deadline', 'a:1']);
+    assert.deepEqual([(record as Passed).code, (record as Passed).claimId], [codes[reason], 'a:1']);
     assert.ok(attempts.length > 5);
   }
 });
@@ -167,7 +174,7 @@ test('Retry-After is waited for', async () => {
 test('Retry-After past the deadline, or of an hour, gives the slot back at the deadline and tries before', async () => {
   const { clock, attempts, ended } = setUp([turnedAway('throttled', at + 3_600_000)]);
   await clock.advance(cutoff - at);
-  assert.equal((ended() as Passed).code, 'deadline');
+  assert.equal((ended() as Passed).code, 'service-throttled');
   assert.ok(attempts.length >= 5, `${attempts.length} attempts`);
   const once = setUp([turnedAway('throttled', Number.MAX_SAFE_INTEGER), lands]);
   await once.clock.advance(5_000);
@@ -177,7 +184,7 @@ test('Retry-After past the deadline, or of an hour, gives the slot back at the d
 test('no pause outlasts the deadline', async () => {
   const { clock, ended } = setUp([turnedAway('unauthorised', deadlineAt + 30_000)]);
   await clock.advance(cutoff - at);
-  assert.equal((ended() as Passed).code, 'deadline');
+  assert.equal((ended() as Passed).code, 'service-unauthorised');
 });
 
 test('a closed gate keeps everything back; opened in time it goes out', async () => {

@@ -194,8 +194,9 @@ test('livez is progress; readyz names what is missing', async (context) => {
   const { root } = await start(context, {
     progress: () => ({ alive, detail: alive ? 'folding' : 'nothing folded for 30 s' }),
     checks: [
-      { name: 'rules', missing: () => null },
-      { name: 'views', missing: () => missing },
+      { name: 'rules', role: 'engine', missing: () => null },
+      { name: 'views', role: 'engine', missing: () => missing },
+      { name: 'webhooks', role: 'ingress', missing: () => null },
     ],
   });
   assert.equal((await fetch(`${root}/livez`)).status, 200);
@@ -205,7 +206,14 @@ test('livez is progress; readyz names what is missing', async (context) => {
   assert.equal((await fetch(`${root}/livez`)).status, 503);
   const unready = await fetch(`${root}/readyz?verbose`);
   assert.equal(unready.status, 503);
-  assert.equal(await unready.text(), '[+] rules\n[-] views: 12 records behind\nnot ready\n');
+  assert.equal(await unready.text(), '[+] rules\n[-] views: 12 records behind\n[+] webhooks\nnot ready\n');
+  const ingress = await fetch(`${root}/readyz?role=ingress&verbose`);
+  assert.deepEqual([ingress.status, await ingress.text()], [200, '[+] webhooks\nready\n']);
+  const engine = await fetch(`${root}/readyz?role=engine`);
+  assert.deepEqual([engine.status, await engine.text()], [503, 'not ready\n']);
+  const wrong = await fetch(`${root}/readyz?role=door`);
+  assert.equal(wrong.status, 400);
+  assert.match(await wrong.text(), /role is one of ingress, engine/);
 });
 
 test('a failure of our own is 500, told by name, and says nothing of what was sent', async (context) => {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { closedCauses } from '../../src/bidding/bidding-status.ts';
 import { alarmCodes } from '../../src/bidding/react.ts';
 import { furtherAlarms } from '../../src/http/metrics.ts';
 import { storeUnreachable } from '../../src/http/waiting.ts';
@@ -28,6 +29,7 @@ const healthy: Series = {
   'lance_phases_total{job="lance",instance="a",phase="accepted"}': '0+30x40',
   'lance_passes_total{job="lance",instance="a",code="deadline"}': '0x40',
   'lance_paused{job="lance",instance="a"}': '0x40',
+  'lance_bidding_status{job="lance",instance="a",cause="none"}': '1x40',
   'lance_unknown_oldest_age_seconds{job="lance",instance="a"}': '5x40',
   'lance_consumer_lag_seconds{job="lance",instance="a",topic="auctions"}': '1x40',
   'lance_rule_set_refused{job="lance",instance="a"}': '0x40',
@@ -64,6 +66,21 @@ const cases: readonly { what: string; change: Series; fires: readonly string[]; 
   { what: 'no bid accepted any more', change: idle, fires: ['LanceBidsNotFlowing'] },
   { what: 'no bid ever accepted', change: like('lance_phases_total', '_x40'), fires: ['LanceBidsNotFlowing'] },
   { what: 'no bid while paused', change: { ...idle, ...like('lance_paused', '1x40') }, fires: [] },
+  ...closedCauses.map((cause) => ({
+    what: `bidding closed two minutes ago: ${cause}`,
+    change: {
+      ...like('lance_bidding_status', '1x28 0x12'),
+      [`lance_bidding_status{job="lance",instance="a",cause="${cause}"}`]: '0x28 1x12',
+    },
+    fires: cause === 'paused' || cause === 'stopping' ? [] : ['LanceBiddingClosed'],
+    at: 31,
+  })),
+  {
+    what: 'closed for a moment',
+    change: { 'lance_bidding_status{job="lance",instance="a",cause="service-unreachable"}': '0x28 1 0x11' },
+    fires: [],
+    at: 31,
+  },
   {
     what: 'a pause of some hours',
     change: { ...idle, ...like('lance_paused', '0x60 1x600') },
@@ -203,6 +220,15 @@ test('the runbooks say what to do about every alarm', () => {
   const codes = [...alarmCodes, ...flowAlarms, ...furtherAlarms, storeUnreachable];
   assert.deepEqual(
     codes.filter((code) => !part!.includes(`\`${code}\``)),
+    [],
+  );
+});
+
+test('the runbooks say what to do about every cause of closed bidding', () => {
+  const [, part] = readFileSync(file('docs/runbooks.md'), 'utf8').split('## LanceBiddingClosed');
+  const own = part!.split('\n## ')[0]!;
+  assert.deepEqual(
+    closedCauses.filter((cause) => !own.includes(`\`${cause}\``)),
     [],
   );
 });

@@ -1,0 +1,225 @@
+/**
+ * Why no bids flow: one value for log, readiness, metric, alert, commands and the reason code of each request that ends meanwhile.
+ * The gate decides what may be written; this value also knows what stops bids without closing the gate, for attempts have to
+ * go on while the service does not answer.
+ */
+
+import type { Clock, Timer } from '../domain/clock.ts';
+import type { EpochMs } from '../domain/glossary.ts';
+import type { Gate } from './gate.ts';
+import type { DeskObserver } from './observer.ts';
+import type { BidAnswer, QueryAnswer, Service } from './ports.ts';
+import type { DeskCode } from './react.ts';
+
+/** The first that holds, in this order, is the cause. All but `stopping` are reason codes as well. */
+export const closedCauses = [
+  'stopping',
+  'clock-step',
+  'clock-skew',
+  'control-stale',
+  'paused',
+  'rule-set-missing',
+  'views-incomplete',
+  'partitions-not-live',
+  'log-refused',
+  'service-unauthorised',
+  'service-unreachable',
+  'service-throttled',
+] as const;
+export type ClosedCause = (typeof closedCauses)[number];
+
+/** `since`: when the cause was first seen, or the pause was ordered. `by`: who paused. `detail`: for people, without personal data. */
+export type BiddingStatus =
+  | { kind: 'open'; since: EpochMs }
+  | { kind: 'closed'; cause: ClosedCause; since: EpochMs; by: string | null; detail: string | null };
+
+export type BiddingWatch = {
+  start: () => void;
+  stop: () => void;
+  /** Takes the same time however many requests there are. Tells the observer of a change. */
+  status: () => BiddingStatus;
+  /** The reason code of a request that ends now: the cause while bidding is closed, else what it waited for. */
+  endCode: (otherwise: DeskCode) => DeskCode;
+  logRefused: (message: string) => void;
+};
+
+const lookMs = 250;
+/** The outbox tries again sooner than this, so a log that still refuses is heard of again in time. */
+const refusalMs = 5_000;
+
+export function createBiddingWatch(options: {
+  clock: Clock;
+  gate: Pick<Gate, 'closedBecause' | 'control'>;
+  health: Pick<ServiceHealth, 'trouble'>;
+  /** Partitions that are not bid for, in words; null when some are. */
+  partitionsNotLive: () => string | null;
+  observer: DeskObserver;
+}): BiddingWatch {
+  const { clock, gate, health, observer } = options;
+  let told: BiddingStatus | null = null;
+  let refusal: { atMs: number; message: string } | null = null;
+  let timer: Timer | null = null;
+
+  function closure(): { cause: ClosedCause; detail: string | null } | null {
+    const atGate = gate.closedBecause();
+    if (atGate !== null && atGate !== 'service-unauthorised') return { cause: atGate, detail: null };
+    const partitions = options.partitionsNotLive();
+    if (partitions !== null) return { cause: 'partitions-not-live', detail: partitions };
+    if (refusal !== null && clock.monotonicMs() - refusal.atMs < refusalMs)
+      return { cause: 'log-refused', detail: refusal.message };
+    const trouble = health.trouble();
+    return atGate === null ? trouble : { cause: atGate, detail: null };
+  }
+
+  function status(): BiddingStatus {
+    const found = closure();
+    const cause = found?.cause ?? null;
+    if (told !== null && cause === causeOf(told)) {
+      if (told.kind === 'closed' && found !== null && told.detail !== found.detail)
+        told = { ...told, detail: found.detail };
+      return told;
+    }
+    const now = clock.now();
+    const pause = cause === 'paused' ? (gate.control()?.pause ?? null) : null;
+    const next: BiddingStatus =
+      found === null
+        ? { kind: 'open', since: now }
+        : {
+            kind: 'closed',
+            ...found,
+            detail: pause?.reason ?? found.detail,
+            since: pause?.at ?? now,
+            by: pause?.by ?? null,
+          };
+    const before = told;
+    told = next;
+    observer({ kind: 'bidding', status: next, before });
+    if (cause === 'service-unauthorised') observer({ kind: 'alarm', code: cause, requestId: null });
+    return next;
+  }
+
+  function look(): void {
+    status();
+    timer = clock.after(lookMs, look);
+  }
+
+  return {
+    start: look,
+    stop: () => timer?.cancel(),
+    status,
+    endCode: (otherwise) => {
+      const cause = causeOf(status());
+      return cause === null || cause === 'stopping' ? otherwise : cause;
+    },
+    logRefused: (message) => {
+      refusal = { atMs: clock.monotonicMs(), message };
+    },
+  };
+}
+
+function causeOf(status: BiddingStatus): ClosedCause | null {
+  return status.kind === 'open' ? null : status.cause;
+}
+
+export type ServiceHealth = {
+  /** The service, heard by this. */
+  heard: (service: Service) => Service;
+  trouble: () => { cause: ServiceTrouble; detail: string } | null;
+};
+
+type ServiceTrouble = Extract<ClosedCause, `service-${string}`>;
+
+/** One lost answer is the network's; so many in a row, for so long and none answered between, are the service. */
+const leastFailures = 3;
+const leastFailingMs = 2_000;
+/** What nobody has tried for so long is not known any more. */
+const forgottenMs = 60_000;
+
+/** What the answers to bids and link queries say of the service, whoever asks. */
+export function createServiceHealth(clock: Clock): ServiceHealth {
+  /** Failures in a row of one kind; times on the monotonic clock. */
+  let run: { cause: ServiceTrouble; reason: string; count: number; sinceMs: number; lastMs: number } | null = null;
+
+  function hear(answer: BidAnswer | QueryAnswer): void {
+    const cause = troubleOf(answer);
+    if (cause === null) return;
+    if (cause === 'none') {
+      run = null;
+      return;
+    }
+    const nowMs = clock.monotonicMs();
+    const reason = 'reason' in answer ? answer.reason : cause;
+    if (run?.cause !== cause) run = { cause, reason, count: 0, sinceMs: nowMs, lastMs: nowMs };
+    run.count += 1;
+    run.reason = reason;
+    run.lastMs = nowMs;
+  }
+
+  return {
+    heard: (service) => ({
+      ...service,
+      placeBid: async (attempt) => {
+        const answer = await service.placeBid(attempt);
+        hear(answer);
+        return answer;
+      },
+      listLinks: async (query) => {
+        const answer = await service.listLinks(query);
+        hear(answer);
+        return answer;
+      },
+      askLinkDetail: async (query) => {
+        const answer = await service.askLinkDetail(query);
+        hear(answer);
+        return answer;
+      },
+    }),
+    trouble: () => {
+      if (run === null) return null;
+      const nowMs = clock.monotonicMs();
+      if (nowMs - run.lastMs > forgottenMs) return null;
+      // A refused token is certain at once: it was renewed in vain.
+      const isSure =
+        run.cause === 'service-unauthorised' ||
+        (run.count >= leastFailures && run.lastMs - run.sinceMs >= leastFailingMs);
+      return isSure ? { cause: run.cause, detail: run.reason } : null;
+    },
+  };
+}
+
+/** `none`: the service did its work. Null: the answer says nothing of the service. */
+function troubleOf(answer: BidAnswer | QueryAnswer): ServiceTrouble | 'none' | null {
+  switch (answer.kind) {
+    case 'answered':
+    case 'acknowledged':
+    case 'refused':
+      return 'none';
+    case 'unwritable':
+      return null;
+    case 'unknown':
+      return 'service-unreachable';
+    case 'not-landed':
+    case 'failed':
+      break;
+    default:
+      return answer satisfies never;
+  }
+  return troubleOfReason(answer.reason);
+}
+
+/** Null: nobody was asked. */
+export function troubleOfReason(reason: string): ServiceTrouble | null {
+  switch (reason) {
+    case 'unauthorised':
+      return 'service-unauthorised';
+    case 'throttled':
+      return 'service-throttled';
+    case 'deadline':
+    case 'stopped':
+    case 'worker-not-identified':
+    case 'too-many-queries':
+      return null;
+    default:
+      return 'service-unreachable';
+  }
+}

@@ -1,0 +1,91 @@
+/** Nights on which no bid flows, played against a whole desk: the same cause in readiness, metric, log and reason codes. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { type House, openHouse } from './house.ts';
+
+const windowMs = 6_000;
+const bidding = {
+  windowMs,
+  skewAllowanceMs: 200,
+  resultTimeoutMs: 4_000,
+  contemplationTimeoutMs: 20_000,
+  marginWaitMs: 4_000,
+  retryFirstMs: 40,
+  retryMaxMs: 200,
+};
+const night = {
+  seed: 21,
+  sandbox: { auction: { windowMs, expiryMs: 10 * windowMs }, pace: { batchRequests: 10, batchIntervalMs: 100 } },
+  bidding,
+};
+
+async function shown({ engine }: House, path: string): Promise<{ status: number; text: string }> {
+  const answer = await fetch(new URL(path, engine.url));
+  return { status: answer.status, text: await answer.text() };
+}
+
+/** Codes of the passes, counted; asks until all of them ended. */
+async function passCodes({ store }: House, requests: number): Promise<Record<string, number>> {
+  for (let polls = 0; ; polls += 1) {
+    const rows = await store.views.query({ phase: null, limit: 1_000, before: null });
+    const codes = rows.flatMap(({ state }) => (state.pass === null ? [] : [state.pass.code]));
+    if (codes.length >= requests || polls === 200) {
+      return Object.fromEntries(
+        Object.entries(Object.groupBy(codes, (code) => code)).map(([code, all]) => [code, all!.length]),
+      );
+    }
+    await setTimeout(50);
+  }
+}
+
+async function assertNight(
+  options: { baseUrl?: string; prepare?: (house: House) => void },
+  cause: string,
+): Promise<void> {
+  const lines: string[] = [];
+  const house = await openHouse({ ...night, ...options, onLine: (line) => lines.push(line) });
+  try {
+    options.prepare?.(house);
+    const requests = 40;
+    const running = house.sandbox.run(requests);
+    await setTimeout(4_500);
+    const ready = await shown(house, '/readyz?verbose');
+    assert.equal(ready.status, 503);
+    assert.match(ready.text, new RegExp(`^\\[-\\] gate: bidding is closed: ${cause} since 20\\S+[;:] .+$`, 'm'));
+    assert.equal((await shown(house, '/readyz?role=ingress')).status, 200, 'webhooks are taken all the same');
+    assert.equal((await shown(house, '/readyz?role=engine')).status, 503);
+    const metrics = (await shown(house, '/metrics')).text;
+    assert.match(metrics, new RegExp(`^lance_bidding_status\\{cause="${cause}"\\} 1$`, 'm'));
+    assert.match(metrics, /^lance_bidding_status\{cause="none"\} 0$/m);
+    await running;
+    const codes = await passCodes(house, requests);
+    assert.ok((codes[cause] ?? 0) > 10, JSON.stringify(codes));
+    for (const wrong of ['paused', 'overload', 'fact-missing:margin.availableReais', 'margin-missing', 'deadline'])
+      assert.equal(codes[wrong], undefined, JSON.stringify(codes));
+    const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'bidding-closed');
+    assert.ok(
+      told.some(({ code, text }) => code === cause && text.length > 0),
+      lines.join('\n'),
+    );
+    const alarms = Number(/lance_alarms_total\{code="service-unauthorised"\} (\d+)/.exec(metrics)?.[1]);
+    assert.equal(alarms, cause === 'service-unauthorised' ? 1 : 0);
+  } finally {
+    await house.close();
+  }
+}
+
+test('the token has expired', async () => {
+  await assertNight({ prepare: ({ sandbox }) => sandbox.revokeTokens() }, 'service-unauthorised');
+});
+
+test('the service is down', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const address = taken.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  await new Promise((resolve) => taken.close(resolve));
+  await assertNight({ baseUrl: `http://127.0.0.1:${address.port}` }, 'service-unreachable');
+});
