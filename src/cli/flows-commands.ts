@@ -105,7 +105,7 @@ function addResults(
     );
 }
 
-type AskingOptions = { file: string; key?: string; by: string; json: boolean };
+type AskingOptions = { key?: string; by: string; json: boolean };
 
 function addAsking(
   parent: Command,
@@ -117,13 +117,17 @@ function addAsking(
   const { help, flows } = world.format.texts;
   const common = (command: Command) =>
     command
-      .requiredOption('--file <path>', flows.help.file)
       .requiredOption('--by <name>', flows.help.by, said)
       .option('--key <key>', flows.help.key)
       .option('--json', help.json, false);
-  common(add(parent, 'start', flows.help.start, `lance ${name} start --file ordem.json --key 2026-1 --by ana`)).action(
-    (options: AskingOptions) => startFlow(world, flow, options),
-  );
+  common(
+    add(
+      parent,
+      'start',
+      flows.help.start,
+      `lance ${name} start --file ordem.json --key 2026-1 --by ana`,
+    ).requiredOption('--file <path>', flows.help.file),
+  ).action((options: AskingOptions & { file: string }) => startFlow(world, flow, options));
   const example = add(parent, 'example', flows.help.example, `lance ${name} example > ordem.json`)
     .option('--step <step>', `${flows.help.exampleStep}: ${stepsOf(flow).join(', ')}`)
     .option('--set <field=value>', flows.help.set, (word: string, before: string[]) => [...before, word], []);
@@ -136,7 +140,9 @@ function addAsking(
   common(add(parent, 'step', flows.help.step, `lance ${name} step ${id} ${step} --file passo.json --by ana`))
     .argument('<id>', flows.help.flowId)
     .argument('<step>', `${flows.help.stepName}: ${stepsOf(flow).join(', ')}`)
-    .action((flowId: string, named: string, options: AskingOptions) =>
+    .option('--file <path>', flows.help.file)
+    .option('--reason <text>', flows.help.stepReason, said)
+    .action((flowId: string, named: string, options: AskingOptions & { file?: string; reason?: string }) =>
       takeStep(world, flow, { ...options, flowId, step: named }),
     );
 }

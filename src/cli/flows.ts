@@ -19,7 +19,9 @@ import type { Format } from './format.ts';
 import { labelledText, tableText } from './terminal.ts';
 import { type CommandWorld, type DeskReader, livesSince, wait, withReader } from './world.ts';
 
-type Order = { file: string; key?: string; by: string; json: boolean };
+type Order = { key?: string; by: string; json: boolean };
+/** Where the fields stand; a step that needs nothing but a reason takes that alone. */
+type StepFields = { file?: string; reason?: string };
 
 export async function listFlows(
   world: CommandWorld,
@@ -88,7 +90,7 @@ export function flowText(format: Format, state: FlowState, open: OpenSealed): st
   const { subject, operation, terms, note } = state;
   const view = flowView(state, open);
   return labelledText([
-    [labels.phase, phaseText(phases, state.phase)],
+    [labels.phase, isRefusedQuery(state) ? texts.flows.queryRefused : phaseText(phases, state.phase)],
     [texts.freeze.mark, state.frozen?.problem ?? null],
     [labels.begun, `${format.time(state.startedAt)} (${state.by ?? texts.none})`],
     [labels.changed, format.time(state.changedAt)],
@@ -104,7 +106,12 @@ export function flowText(format: Format, state: FlowState, open: OpenSealed): st
       labels.operation,
       operation === null
         ? null
-        : [operation.operation, operation.status, timesText(attemptsOf(operation)), operation.reason ?? '']
+        : [
+            operation.operation,
+            texts.flows.statuses[operation.status],
+            timesText(attemptsOf(operation)),
+            operation.reason ?? '',
+          ]
             .filter((part) => part !== '')
             .join(' '),
     ],
@@ -129,7 +136,11 @@ export function flowText(format: Format, state: FlowState, open: OpenSealed): st
     [labels.errors, joined(view.errors)],
     [
       labels.steps,
-      joined(state.steps.map(({ step, by, at, outcome }) => `${format.minute(at)} ${step} (${by}): ${outcome}`)),
+      joined(
+        state.steps.map(
+          ({ step, by, at, outcome }) => `${format.minute(at)} ${step} (${by}): ${texts.flows.endings[outcome]}`,
+        ),
+      ),
     ],
     [labels.next, joined(nextTexts(format, state), ', ')],
   ]);
@@ -141,6 +152,11 @@ function nextTexts({ texts }: Format, state: FlowState): readonly string[] {
   return nextSteps(state).map((step) =>
     step === 'amend' && isHalted ? `${step} (${texts.flows.amendsAsItIs})` : step,
   );
+}
+
+/** No rule of ours: the service did not answer about the link as it was named. */
+function isRefusedQuery({ phase, breaches, errors }: FlowState): boolean {
+  return phase === 'withheld' && breaches.length === 0 && errors.length > 0;
 }
 
 function joined(lines: readonly string[], by = '\n'): string | null {
@@ -188,7 +204,11 @@ const starts = {
 } as const;
 export type StartedKind = keyof typeof starts;
 
-export async function startFlow(world: CommandWorld, flow: StartedKind, order: Order): Promise<void> {
+export async function startFlow(
+  world: CommandWorld,
+  flow: StartedKind,
+  order: Order & { file: string },
+): Promise<void> {
   const { body, ask, asked } = starts[flow];
   const read = readBody(world, order.file, body);
   await withFront(world, order, (front) => {
@@ -200,13 +220,13 @@ export async function startFlow(world: CommandWorld, flow: StartedKind, order: O
 export async function takeStep(
   world: CommandWorld,
   flow: StartedKind,
-  { flowId, step, ...order }: Order & { flowId: string; step: string },
+  { flowId, step, ...order }: Order & StepFields & { flowId: string; step: string },
 ): Promise<void> {
   const { flows: texts } = world.format.texts;
   const steps = stepsOf(flow);
   const named = steps.find((each) => each === step);
   if (named === undefined) throw new Fault('not-allowed', texts.badStep(step, steps));
-  const body = readBody(world, order.file, stepBodies[named]);
+  const body = readStep(world, named, order);
   await withFront(world, order, async (front, flows) => {
     const stateOf = async (id: string) => (await flows.read([id])).get(id) ?? null;
     const state = await stateOf(flowId);
@@ -222,6 +242,18 @@ export async function takeStep(
 /** How long a command waits for what becomes of its step. */
 const stepPatienceMs = 5_000;
 const stepPollMs = 50;
+
+function readStep(world: CommandWorld, step: FlowStep, { file, reason }: StepFields): unknown {
+  const { flows } = world.format.texts;
+  if (file !== undefined && reason !== undefined) throw new Fault('not-allowed', flows.fileOrReason);
+  const schema = stepBodies[step];
+  if (file !== undefined) return readBody(world, file, schema);
+  const fields = reason === undefined ? {} : { reason };
+  const read = schema.safeParse(fields);
+  if (read.success) return read.data;
+  const problems = saidIn(flows, issueTexts(read.error, fields, schema));
+  throw new Fault('not-allowed', flows.needsFile(step, problems));
+}
 
 type StepTaken = { named: FlowStep; stepId: string };
 
@@ -266,9 +298,27 @@ export async function notFound(
 ): Promise<Fault> {
   const meant = await flowMeant(flows, flow, given);
   const kind = meant === null || meant.flow === 'event' ? null : commandOf[meant.flow];
-  const hint = meant === null || kind === null ? '' : ` ${texts.flows.meant(`lance ${kind} show ${meant.flowId}`)}`;
+  const hint =
+    meant === null || kind === null
+      ? await begunAs(texts, flows, flow, given)
+      : ` ${texts.flows.meant(`lance ${kind} show ${meant.flowId}`)}`;
   return new Fault('not-found', `${texts.flows.notFound(given)}${hint}`);
 }
+
+/** Ids are long: of those that begin as given, the latest. */
+async function begunAs(
+  { flows: texts }: Format['texts'],
+  flows: DeskReader['flows'],
+  flow: FlowKind,
+  given: string,
+): Promise<string> {
+  if (flow === 'event' || given.length < 3) return '';
+  const states = await flows.query({ flow, phase: null, code: null, limit: mostLookedAt, before: null });
+  const meant = states.find(({ flowId }) => flowId.startsWith(given));
+  return meant === undefined ? '' : ` ${texts.meant(`lance ${commandOf[flow]} show ${meant.flowId}`)}`;
+}
+
+const mostLookedAt = 500;
 
 const commandOf = {
   contract: 'contracts',
@@ -291,7 +341,8 @@ type Said = readonly (readonly [field: string, text: string])[];
 
 /** In the language of the texts. */
 function saidIn({ said }: Pick<Format['texts']['flows'], 'said'>, problems: Said): Said {
-  return problems.map(([field, text]) => [field === wholeFile ? said(field) : field, said(text)]);
+  const shown = (field: string) => (field === wholeFile ? said(field) : field === 'Idempotency-Key' ? '--key' : field);
+  return problems.map(([field, text]) => [shown(field), said(text)]);
 }
 
 function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown {

@@ -167,9 +167,22 @@ const whole: readonly Sentence[] = [
   [/^this key was used for another step; use a new one$/, 'esta chave já foi usada para outro passo; use uma nova'],
   [/^this key began it before; use a new one$/, 'esta chave já iniciou este fluxo; use uma nova'],
   [
-    /^there is such a flow already: (.*); amend it \(\{\} sends it once more\), or cancel it and start again under a new key$/,
-    'já existe esse fluxo: $1; corrija-o (amend; {} o envia mais uma vez), ou cancele-o e inicie de novo com outra chave',
+    /^there is such a flow already: (.*), (.*); possible now: (.*); to begin anew, ask for its step cancel and start under a new key$/,
+    'já existe esse fluxo: $1, na fase $2; possíveis agora: $3; para começar de novo, peça o passo cancel e inicie com outra chave',
   ],
+  [
+    /^there is such a flow already: (.*), (.*); possible now: (.*)$/,
+    'já existe esse fluxo: $1, na fase $2; possíveis agora: $3',
+  ],
+  [
+    /^there is such a flow already: (.*), (.*); no step is possible now$/,
+    'já existe esse fluxo: $1, na fase $2; nenhum passo é possível agora',
+  ],
+  [
+    /^no contract made here has this number: send the rate of the contract that was closed$/,
+    'nenhum contrato feito aqui tem este número: envie a taxa do contrato encerrado',
+  ],
+  [/^it was made here at (.*): leave this out, or send that$/, 'foi feito aqui a $1: omita este campo ou envie isso'],
   [
     /^this worker has a withdrawal under way already: (.*); go on with it or cancel it, or send true for another beside it$/,
     'este trabalhador já tem um saque em andamento: $1; prossiga com ele ou cancele-o, ou envie true para outro ao lado',

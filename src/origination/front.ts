@@ -141,10 +141,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const { flowId, key, requestHash } = record;
     const answer = (state: FlowState, fresh: boolean): FrontResult => {
       if (state.requestHash === requestHash && state.key === key) return { kind: fresh ? 'taken' : 'known', state };
-      const text =
-        state.key === key
-          ? 'this key was used for another order; use a new one'
-          : `there is such a flow already: ${state.flowId}; amend it ({} sends it once more), or cancel it and start again under a new key`;
+      const text = state.key === key ? 'this key was used for another order; use a new one' : existing(state);
       return refusal('conflict', state.key === key ? 'key-reused' : 'flow-exists', 'Idempotency-Key', text);
     };
     const known = await stateOf(flowId);
@@ -238,6 +235,16 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const owner = own?.subject.workerKey ?? workerKey;
     if (owner !== workerKey)
       return refusal('breach', 'contract-of-worker', 'closedContract', 'name a contract of this worker');
+    const ownRate = own?.terms?.rateHundredths ?? null;
+    const rate = ownRate ?? asked.originalRateHundredths;
+    if (rate === null) {
+      const text = 'no contract made here has this number: send the rate of the contract that was closed';
+      return refusal('breach', 'original-rate-given', 'originalRateHundredths', text);
+    }
+    if (asked.originalRateHundredths !== null && asked.originalRateHundredths !== rate) {
+      const text = `it was made here at ${rate}: leave this out, or send that`;
+      return refusal('breach', 'original-rate', 'originalRateHundredths', text);
+    }
     const link = linkOf({ ...renegotiation, authorisationNumber });
     const order: RenegotiationOrder = {
       renegotiation,
@@ -249,10 +256,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       requestId: null,
       workerKey,
       linkKey: keyOfLink(link.identity),
-      rateLimitHundredths: Math.min(
-        asked.originalRateHundredths,
-        own?.terms?.rateHundredths ?? Number.MAX_SAFE_INTEGER,
-      ),
+      rateLimitHundredths: rate,
       closedContract,
       signerKeys: [],
     };
@@ -521,6 +525,15 @@ function withLink<T extends ContractOrder & RenegotiationOrder>(order: T, link: 
   const named = linkNamed(link)!;
   if (order.renegotiation === undefined) return { ...order, link };
   return { ...order, link, linkValid: null, renegotiation: { ...order.renegotiation, ...named } };
+}
+
+/** What to do about a flow that is there already depends on where it stands. */
+function existing(state: FlowState): string {
+  const there = `there is such a flow already: ${state.flowId}, ${state.phase}`;
+  const possible = nextSteps(state);
+  if (possible.length === 0) return `${there}; no step is possible now`;
+  const again = possible.includes('cancel') ? '; to begin anew, ask for its step cancel and start under a new key' : '';
+  return `${there}; possible now: ${possible.join(', ')}${again}`;
 }
 
 function notAllowed(state: FlowState, step: FlowStep): FrontResult {

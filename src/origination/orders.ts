@@ -25,7 +25,8 @@ type LinkNamed = {
 };
 export type RenegotiationAsked = {
   renegotiation: RenegotiationRequest;
-  originalRateHundredths: RateHundredths;
+  /** Null: as the contract says that was made here. */
+  originalRateHundredths: RateHundredths | null;
   /** Null: only the service knows, and checks it itself. */
   closedByTermination: boolean | null;
   openInstallments: number | null;

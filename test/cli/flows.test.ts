@@ -153,6 +153,18 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const bare = await lance(environment, 'renegotiations', 'show', '9001');
   assert.equal(bare.code, 66);
   assert.match(bare.stderr, /There is: lance renegotiations show r-9001/);
+  const begins = await lance(environment, 'withdrawals', 'show', flowId.slice(0, 8));
+  assert.match(begins.stderr, new RegExp(`There is: lance withdrawals show ${flowId}`));
+  const newKey = await lance(environment, 'renegotiations', 'start', ...words.slice(0, 4), '--key', 'r2');
+  assert.match(newKey.stderr, /^ +--key: there is such a flow already: r-9001, \w+; possible now: /m);
+  const cancel = ['renegotiations', 'step', 'r-9001', 'cancel', '--by', 'ana'];
+  const unreasoned = await lance(environment, ...cancel);
+  assert.equal(unreasoned.code, 65);
+  assert.match(unreasoned.stderr, /cancel needs --file with its fields:\n +reason: is missing; write a text/);
+  const cancelled = await lance(environment, ...cancel, '--reason', 'typed twice');
+  assert.match(cancelled.stdout, /^r-9001: cancel: done\. Now: cancelled\.\n$/, cancelled.stderr);
+  const shownPt = await lance({ ...environment, LANCE_LANG: 'pt' }, 'renegotiations', 'show', 'r-9001');
+  assert.match(shownPt.stdout, /cancel \(ana\): feito/);
   const stepHelp = await lance(environment, 'withdrawals', 'step', '--help');
   assert.match(stepHelp.stdout.replaceAll(/\s+/g, ' '), /possible now: cancel, confirm, deny, simulation, inclusion,/);
 

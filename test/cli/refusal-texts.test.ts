@@ -21,6 +21,7 @@ function sentencesIn(path: string): string[] {
 const others = [
   ...['no step is possible now', 'possible now: X', 'X cannot be asked for while the flow is X; X'],
   ...['frozen and cancelled by X: X', 'send `next` of the page before, as it came'],
+  'there is such a flow already: X, X',
   'send 1 to 200 printable ASCII characters without spaces',
 ];
 

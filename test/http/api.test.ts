@@ -152,7 +152,12 @@ test('the operator API', async (context) => {
       call('POST', '/v1/renegotiations', { key, body: { ...renegotiation, cpf: worker, ...change } });
     const stranger = await start('r1', cpf);
     assert.deepEqual([stranger.status, problemOf(stranger).errors[0]?.rule], [422, 'contract-of-worker']);
-    const dear = await start('r2', loan.cpf);
+    const typed = await start('r1b', loan.cpf);
+    assert.deepEqual([typed.status, problemOf(typed).errors[0]?.rule], [422, 'original-rate']);
+    assert.match(typed.text, new RegExp(`it was made here at ${rateHundredths}: leave this out`));
+    const nobody = await start('r1c', cpf, { closedContract: 'elsewhere', originalRateHundredths: undefined });
+    assert.deepEqual([nobody.status, problemOf(nobody).errors[0]?.rule], [422, 'original-rate-given']);
+    const dear = await start('r2', loan.cpf, { originalRateHundredths: undefined });
     assert.deepEqual([dear.status, problemOf(dear).errors[0]?.rule], [422, 'rate-within-original']);
     const elsewhere = await start('r3', cpf, { closedContract: 'of-another-lender', rateHundredths: 499 });
     assert.ok(

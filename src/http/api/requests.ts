@@ -31,7 +31,7 @@ export function renegotiationAsked(body: z.infer<typeof renegotiationBody>): Ren
       ...{ closedContract, cpf, registration, employerIdType, employerId },
       ...{ agentCpf, contractType, installments, rateHundredths },
     },
-    originalRateHundredths: body.originalRateHundredths,
+    originalRateHundredths: body.originalRateHundredths ?? null,
     closedByTermination: body.closedByTermination ?? null,
     openInstallments: body.openInstallments ?? null,
     pendingCharges: body.pendingCharges ?? null,

@@ -174,11 +174,16 @@ export const renegotiationBody = order(
     installments: said(term, 'Number of monthly instalments of the new loan', 12, 'numeroParcelas'),
     rateHundredths: said(
       rate,
-      'Rate: 150 is 1.50 %. Over 0.01 %, at most 4.98 %, and at most `originalRateHundredths`',
+      'Rate: 150 is 1.50 %. Over 0.01 %, at most 4.98 %, and at most the rate of the contract that was closed',
       150,
       'valorTaxaMensal',
     ),
-    originalRateHundredths: said(rate, 'Rate of the contract that was closed', 150, 'none'),
+    originalRateHundredths: said(
+      rate.optional(),
+      'Rate of the contract that was closed. Left out: that of the contract made here; of one made elsewhere it is needed',
+      150,
+      'none',
+    ),
     closedByTermination: said(
       z.boolean().optional(),
       `Whether the loan was closed by termination of the employment; ${told}`,
@@ -211,7 +216,7 @@ export const renegotiationBody = order(
   {
     ...{ closedContract: exampleNote, cpf: exampleCpf, registration: 'M-77', employerIdType: 1 },
     ...{ employerId: '12345678000195', agentCpf: exampleAgent, contractType: '1' },
-    ...{ installments: 12, rateHundredths: 150, originalRateHundredths: 150 },
+    ...{ installments: 12, rateHundredths: 150 },
   },
 );
 
