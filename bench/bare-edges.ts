@@ -44,18 +44,41 @@ export function createBidSender(pool: Pool): (body: string) => Promise<string> {
     });
 }
 
-/** Answers each webhook when its requests are durable; prints the port. */
-export function serveWebhooks(receive: (ids: readonly string[], requests: readonly unknown[]) => Promise<void>): void {
+export type WebhookHandlers = {
+  receive: (ids: readonly string[], requests: readonly unknown[]) => Promise<void>;
+  /** Auctions that are over, with their bids. */
+  end: (ids: readonly string[], auctions: readonly unknown[]) => Promise<void>;
+  /** What became of the bid that was placed under `code`. */
+  tell: (kind: 'contemplated' | 'proposed', code: string, event: unknown) => Promise<void>;
+};
+
+/** Answers each webhook when what it says is durable; prints the port. */
+export function serveWebhooks({ receive, end, tell }: WebhookHandlers): void {
   const take = async (text: string): Promise<void> => {
-    const { Payload } = JSON.parse(text) as { Payload: { Solicitacoes: unknown[] } };
+    const event = JSON.parse(text) as {
+      CodigoRequisicao?: string;
+      Payload: { Solicitacoes?: { NumeroSolicitacao?: string }[]; conteudo?: unknown };
+    };
+    const { CodigoRequisicao: code, Payload: payload } = event;
+    const { Solicitacoes: requests } = payload;
+    if (code !== undefined) return tell(payload.conteudo === undefined ? 'contemplated' : 'proposed', code, event);
+    if (requests?.[0]?.NumeroSolicitacao !== undefined) {
+      const ids = requests.map(({ NumeroSolicitacao }) => NumeroSolicitacao!);
+      return end(ids, requests);
+    }
     const ids = [...text.matchAll(/"numeroSolicitacao":(\d+)/g)].map(([, id]) => id!);
-    await receive(ids, Payload.Solicitacoes);
+    return receive(ids, requests!);
   };
+  serveBodies((body) => take(body.toString()));
+}
+
+/** Answers each body when `take` is done with it; prints the port. */
+export function serveBodies(take: (body: Buffer) => Promise<void>): void {
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      void take(Buffer.concat(chunks).toString()).then(() => {
+      void take(Buffer.concat(chunks)).then(() => {
         response.setHeader('content-type', 'application/json');
         response.end('{"status":"taken"}');
       });

@@ -155,9 +155,15 @@ async function serve(options: Options): Promise<void> {
   await consume(kafka, options.topic, createDesk(options, desk));
   const { sizes } = options;
 
-  serveWebhooks((ids, requests) =>
-    atDoor(ids.map((id, index) => record('requested', id, requests[index], sizes.requested))),
-  );
+  const onlyUntilClaimed = (): never => {
+    throw new Error('the loop on Kafka plays no ends');
+  };
+  serveWebhooks({
+    receive: (ids, requests) =>
+      atDoor(ids.map((id, index) => record('requested', id, requests[index], sizes.requested))),
+    end: onlyUntilClaimed,
+    tell: onlyUntilClaimed,
+  });
 }
 
 await serve(JSON.parse(process.argv[2]!) as Options);

@@ -1,7 +1,11 @@
 /**
- * Ours and the bare loop side by side: both processes stay up and warm, rounds alternate, then both are paced at half of our
- * capacity. Generator and sinks are this process. At the end both logs are compared with what was sent and what arrived.
+ * Ours and the bare loop side by side, and the prototype where there is one: all processes stay up and warm, rounds alternate, then
+ * each is paced at half of our capacity. Generator and sinks are this process. At the end the logs are compared with what was
+ * sent and what arrived. Whole lives: with the webhooks of a round go the ends of the auctions of the round before, so each round
+ * has all the work of as many lives as it has requests.
  */
+
+import { type Ending, endingOf } from './endings.ts';
 import { median, quantile, type Report, rounded, type Say } from './figures.ts';
 import { createGenerator, type Generator, type Run } from './generator.ts';
 import { type Kept, type Loop, lengthsIn, type RecordLengths } from './loops.ts';
@@ -14,9 +18,15 @@ export const sendLimit = 64;
 const waiting = 1_500;
 const webhookRequests = 20;
 
+/** How far lives are played: to the answer of the service, or to the end of the auction and what follows a win. */
+export type Until = 'claimed' | 'settled';
+
 export type DuelPlan = {
+  until: Until;
   startOurs: (baseUrl: string) => Promise<Loop>;
   startBare: (given: { baseUrl: string; bidShare: number; sizes: RecordLengths }) => Promise<Loop>;
+  /** The cheapest known program with our promises; left out: it is not played. */
+  startPrototype?: (baseUrl: string) => Promise<Loop>;
   warmRequests: number;
   roundRequests: number;
   rounds: number;
@@ -28,18 +38,37 @@ export type DuelPlan = {
 /** A run with the CPU of the servers that both loops share. */
 type Measured = Run & { serversCpuUs: number | null };
 
-export type Side = { loop: Loop; sink: Sink; generator: Generator };
+/** `open`: webhooks whose auctions go on. `ended`: what was told of the others. */
+export type Side = { loop: Loop; sink: Sink; generator: Generator; open: Webhook[]; ended: Ended };
+type Ended = { requestIds: Set<string>; wonIds: Set<string> };
 
 export function sideOf(loop: Loop, sink: Sink): Side {
-  return { loop, sink, generator: createGenerator(loop, sink) };
+  const ended = { requestIds: new Set<string>(), wonIds: new Set<string>() };
+  return { loop, sink, generator: createGenerator(loop, sink), open: [], ended };
+}
+
+/** The ends of as many webhooks as are sent now, the oldest first; those sent now are open from here on. */
+function turnOver(side: Side, webhooks: readonly Webhook[], until: Until): Ending[] {
+  if (until === 'claimed') return [];
+  const over = side.open.splice(0, webhooks.length);
+  side.open.push(...webhooks);
+  const endings = over.map((webhook) => endingOf(webhook, side.sink.arrivals));
+  for (const { requestIds } of over) for (const id of requestIds) side.ended.requestIds.add(id);
+  for (const { wonIds } of endings) for (const id of wonIds) side.ended.wonIds.add(id);
+  return endings;
 }
 
 export const perS = ({ requests, durationMs }: Run): number => (requests / durationMs) * 1_000;
 const bidsPerS = ({ bids, durationMs }: Run): number => (bids / durationMs) * 1_000;
 
 /** Saturates a side: as many requests as it takes. */
-export function saturate({ generator }: Side, webhooks: readonly Webhook[], bidShare: number): Promise<Run> {
-  return generator.saturate(webhooks, { waiting, bidShare });
+export function saturate(
+  side: Side,
+  webhooks: readonly Webhook[],
+  bidShare: number,
+  until: Until = 'claimed',
+): Promise<Run> {
+  return side.generator.saturate(webhooks, turnOver(side, webhooks, until), { waiting, bidShare });
 }
 
 /** Webhooks of requests that were never sent before; all ids are remembered in `sent`. */
@@ -57,9 +86,11 @@ export function createBatches(startsAt: number): { next: (requests: number) => W
   };
 }
 
+type Judged = Pick<Side, 'loop' | 'sink'> & { ended?: Ended };
+
 /** What is wrong with a log: every request sent is there once, every bid that arrived was claimed and answered there. */
-function faultsOf({ loop, sink }: Pick<Side, 'loop' | 'sink'>, kept: Kept, sent: ReadonlySet<string>): string[] {
-  const { requested, claimed, passed, answered } = kept;
+function faultsOf({ loop, sink, ended }: Judged, kept: Kept, sent: ReadonlySet<string>): string[] {
+  const { requested, claimed, passed, answered, contemplated, proposed } = kept;
   const arrived = new Set(sink.arrivals.keys());
   const same = (ids: readonly string[], wanted: ReadonlySet<string>): boolean =>
     ids.length === wanted.size && ids.every((id) => wanted.has(id));
@@ -69,12 +100,18 @@ function faultsOf({ loop, sink }: Pick<Side, 'loop' | 'sink'>, kept: Kept, sent:
   if (!same(answered.requestIds, arrived))
     faults.push(`answered ${answered.requestIds.length}, arrived ${arrived.size}`);
   if (!same([...claimed.requestIds, ...passed.requestIds], sent)) faults.push('some requests have no end');
+  if (ended !== undefined) {
+    if (!same(kept.ended.requestIds, ended.requestIds))
+      faults.push(`ended ${kept.ended.requestIds.length}, told of ${ended.requestIds.size}`);
+    for (const { requestIds } of [contemplated, proposed])
+      if (!same(requestIds, ended.wonIds)) faults.push(`wins ${requestIds.length}, told of ${ended.wonIds.size}`);
+  }
   if (sink.faults() > 0) faults.push(`the sink refused ${sink.faults()} bodies`);
   return faults.map((text) => `${loop.name}: ${text}`);
 }
 
 /** Throws unless everything that was sent is whole in the logs. The loops have stopped. */
-export async function verify(sides: readonly Pick<Side, 'loop' | 'sink'>[], sent: ReadonlySet<string>): Promise<void> {
+export async function verify(sides: readonly Judged[], sent: ReadonlySet<string>): Promise<void> {
   const faults: string[] = [];
   for (const side of sides) faults.push(...faultsOf(side, await side.loop.kept(), sent));
   if (faults.length > 0) throw new Error(`the run does not count:\n${faults.join('\n')}`);
@@ -88,37 +125,36 @@ function medianEach(runs: readonly Measured[], value: (run: Measured) => number 
   return each.length === 0 ? null : rounded(median(each), 0);
 }
 
-function summary(runs: readonly Measured[], paced: Run) {
+function summary({ loop }: Side, runs: readonly Measured[], paced: Run, requests: number) {
   const servers = medianEach(runs, ({ serversCpuUs }) => serversCpuUs);
+  const diskBytes = loop.diskBytes();
   return {
     requestsPerS: rounded(median(runs.map(perS)), 0),
     bidsPerS: rounded(median(runs.map(bidsPerS)), 0),
     cpuUsPerRequest: medianEach(runs, ({ cpuUs }) => cpuUs),
     ...(servers === null ? {} : { serversCpuUsPerRequest: servers }),
+    ...(diskBytes === null ? {} : { diskBytesPerRequest: rounded(diskBytes / requests, 0) }),
     p50Ms: rounded(quantile(paced.latenciesMs, 0.5), 2),
     p99Ms: rounded(quantile(paced.latenciesMs, 0.99), 2),
   };
 }
 
-type Rounds = { ours: Measured[]; bare: Measured[] };
-
 async function alternate(
-  sides: { ours: Side; bare: Side },
+  sides: readonly Side[],
   plan: DuelPlan,
   next: (requests: number) => Webhook[],
   bidShare: number,
   say: Say,
-): Promise<Rounds> {
-  const { ours, bare } = sides;
-  const runs: Rounds = { ours: [], bare: [] };
+): Promise<ReadonlyMap<Side, Measured[]>> {
+  const runs = new Map<Side, Measured[]>(sides.map((side) => [side, []]));
   const serversCpuUs = plan.serversCpuUs ?? (() => null);
   for (let round = 1; round <= plan.rounds; round += 1) {
     const webhooks = next(plan.roundRequests);
-    for (const side of round % 2 === 1 ? [ours, bare] : [bare, ours]) {
+    for (const side of round % 2 === 1 ? sides : sides.toReversed()) {
       const before = serversCpuUs();
-      const run = await saturate(side, webhooks, bidShare);
+      const run = await saturate(side, webhooks, bidShare, plan.until);
       const after = serversCpuUs();
-      runs[side.loop.name].push({ ...run, serversCpuUs: before === null || after === null ? null : after - before });
+      runs.get(side)!.push({ ...run, serversCpuUs: before === null || after === null ? null : after - before });
       const speeds = `${rounded(perS(run), 0)} requests/s, ${rounded(bidsPerS(run), 0)} bids/s`;
       say(`round ${round}, ${side.loop.name}: ${speeds}`);
     }
@@ -126,60 +162,102 @@ async function alternate(
   return runs;
 }
 
-function tellSides(own: ReturnType<typeof summary>, base: ReturnType<typeof summary>, half: number, say: Say): void {
-  const servers = (side: ReturnType<typeof summary>): string =>
-    side.serversCpuUsPerRequest === undefined ? '' : ` and ${side.serversCpuUsPerRequest} µs of the servers`;
-  say(`CPU a request: ours ${own.cpuUsPerRequest} µs${servers(own)}, bare ${base.cpuUsPerRequest} µs${servers(base)}`);
-  say(
-    `webhook to first byte at ${half} requests/s: ours p50 ${own.p50Ms} ms, p99 ${own.p99Ms} ms; bare p50 ${base.p50Ms} ms, p99 ${base.p99Ms} ms`,
-  );
+type Summary = ReturnType<typeof summary>;
+
+function tellSides(sides: readonly { name: string; own: Summary }[], half: number, say: Say): void {
+  const cpu = sides.map(({ name, own }) => {
+    const servers =
+      own.serversCpuUsPerRequest === undefined ? '' : ` and ${own.serversCpuUsPerRequest} µs of the servers`;
+    return `${name} ${own.cpuUsPerRequest} µs${servers}`;
+  });
+  say(`CPU a request: ${cpu.join(', ')}`);
+  const waits = sides.map(({ name, own }) => `${name} p50 ${own.p50Ms} ms, p99 ${own.p99Ms} ms`);
+  say(`webhook to first byte at ${half} requests/s: ${waits.join('; ')}`);
 }
+
+/** How many requests one side does for each of another; by pairs: of each round with its neighbour, for what else the machine does weighs on both alike. */
+function ratiosOf(own: readonly Run[], base: readonly Run[]): { ratio: number; pairedRatio: number } {
+  return {
+    ratio: rounded(median(own.map(perS)) / median(base.map(perS)), 3),
+    pairedRatio: rounded(median(own.map((run, round) => perS(run) / perS(base[round]!))), 3),
+  };
+}
+
+/** Wanted of ours to bare (issue: half of bare on whole lives). */
+const targets: Record<Until, number> = { settled: 0.5, claimed: 0.52 };
 
 export async function duel(plan: DuelPlan, say: Say): Promise<Report> {
   const closing: (() => unknown)[] = [];
   const { next, sent } = createBatches(Date.now());
+  const { until } = plan;
+  const start = async (begin: (baseUrl: string) => Promise<Loop>): Promise<Side> => {
+    const sink = await startSink();
+    closing.unshift(sink.close);
+    const side = sideOf(await begin(sink.url), sink);
+    closing.unshift(side.loop.stop, side.generator.close);
+    return side;
+  };
   try {
-    const sinks = [await startSink(), await startSink()] as const;
-    closing.unshift(sinks[0].close, sinks[1].close);
-    const ours = sideOf(await plan.startOurs(sinks[0].url), sinks[0]);
-    closing.unshift(ours.loop.stop, ours.generator.close);
+    const ours = await start(plan.startOurs);
     const warm = next(plan.warmRequests);
-    const warmed = await saturate(ours, warm, 0.6);
+    const warmed = await saturate(ours, warm, 0.6, until);
     const bidShare = warmed.bids / warmed.requests;
     say(`warm: ${warmed.requests} requests, ${rounded(bidShare * 100)} % end as bids`);
+    // Ends are as long as those of the first auctions.
+    const second = until === 'settled' ? next(plan.roundRequests) : [];
+    if (until === 'settled') await saturate(ours, second, bidShare, until);
     const sizes = lengthsIn(await ours.loop.kept());
-    const bare = sideOf(await plan.startBare({ baseUrl: sinks[1].url, bidShare, sizes }), sinks[1]);
-    closing.unshift(bare.loop.stop, bare.generator.close);
-    await saturate(bare, warm, bidShare);
+    const bare = await start((baseUrl) => plan.startBare({ baseUrl, bidShare, sizes }));
+    const { startPrototype } = plan;
+    const prototype = startPrototype === undefined ? null : await start(startPrototype);
+    const sides = [ours, bare, ...(prototype === null ? [] : [prototype])];
+    for (const side of sides.slice(1)) {
+      await saturate(side, warm, bidShare, until);
+      if (until === 'settled') await saturate(side, second, bidShare, until);
+    }
 
-    const runs = await alternate({ ours, bare }, plan, next, bidShare, say);
-    const half = median(runs.ours.map(perS)) / 2;
+    const runs = await alternate(sides, plan, next, bidShare, say);
+    const half = median(runs.get(ours)!.map(perS)) / 2;
     const calm = next(half * plan.pacedS);
-    const paced = { bare: await bare.generator.pace(calm, half), ours: await ours.generator.pace(calm, half) };
-    for (const side of [ours, bare]) {
+    const paced = new Map<Side, Run>();
+    for (const side of sides.toReversed()) {
+      paced.set(side, await side.generator.pace(calm, turnOver(side, calm, until), half));
+    }
+    for (const side of sides) {
       await side.generator.close();
       await side.loop.stop();
     }
-    await verify([ours, bare], sent);
-    const [own, base] = [summary(runs.ours, paced.ours), summary(runs.bare, paced.bare)];
+    await verify(sides, sent);
+    const told = sides.map((side) => ({
+      name: side.loop.name,
+      own: summary(side, runs.get(side)!, paced.get(side)!, sent.size),
+    }));
+    const summaryOf = (side: Side): Summary => told[sides.indexOf(side)]!.own;
+    const ratios = ratiosOf(runs.get(ours)!, runs.get(bare)!);
+    const targetRatio = targets[until];
     const report = {
-      ratio: rounded(median(runs.ours.map(perS)) / median(runs.bare.map(perS)), 3),
-      /** Of each round with its neighbour: what else the machine does weighs on both alike. */
-      pairedRatio: rounded(median(runs.ours.map((run, round) => perS(run) / perS(runs.bare[round]!))), 3),
-      targetRatio: 0.5,
+      until,
+      ...ratios,
+      targetRatio,
       bidShare: rounded(bidShare, 3),
-      ours: own,
-      bare: base,
+      ours: summaryOf(ours),
+      bare: summaryOf(bare),
+      ...(prototype === null
+        ? {}
+        : { prototype: { ...summaryOf(prototype), ...ratiosOf(runs.get(prototype)!, runs.get(bare)!) } }),
+      ...(ours.loop.diskBytes() === null ? {} : { diskBytesPerRequest: summaryOf(ours).diskBytesPerRequest }),
       halfLoadRequestsPerS: rounded(half, 0),
       requests: sent.size,
+      ...(until === 'claimed' ? {} : { ended: ours.ended.requestIds.size, won: ours.ended.wonIds.size }),
       bids: { ours: ours.sink.arrivals.size, bare: bare.sink.arrivals.size },
       recordLengths: sizes,
-      verified: 'every body at the sinks, every record in both logs',
+      verified: 'every body at the sinks, every record in all logs',
     };
+    const speeds = told.map(({ name, own }) => `${name} ${own.requestsPerS}`).join(', ');
     say(
-      `saturated: ours ${own.requestsPerS}, bare ${base.requestsPerS} requests/s; ratio ${report.ratio}, by pairs ${report.pairedRatio} (target ≥ 0.5)`,
+      `saturated, until ${until}: ${speeds} requests/s; ratio ${report.ratio}, by pairs ${report.pairedRatio} (target ≥ ${targetRatio})`,
     );
-    tellSides(own, base, report.halfLoadRequestsPerS, say);
+    tellSides(told, report.halfLoadRequestsPerS, say);
     return report;
   } finally {
     for (const close of closing) await close();

@@ -25,6 +25,8 @@ export type Report = {
 export type Say = (line: string) => void;
 
 export type BenchmarkOptions = {
+  /** How far lives are played: to the answer of the service, or to what follows the end of the auction. */
+  until: 'claimed' | 'settled';
   backend: 'embedded' | 'kafka';
   /** How many instances to compare; none: no such comparison. */
   instances: readonly number[];

@@ -72,10 +72,13 @@ export function keptByDesk({ stack, name }: Pick<SharedPlaces, 'stack' | 'name'>
   return keptIn(stack.brokers, `${name}.auctions`, async (value) => registry.decode(value));
 }
 
+/** Records are in topics: nobody counts those of ends while a run goes on, and the files are the servers'. */
+export const inServers = { settled: null, diskBytes: () => null } as const;
+
 export async function startSharedOurs(places: SharedPlaces): Promise<Loop> {
   const { port, cpuUs, stop } = await startSharedDesk(places);
   const kept = () => keptByDesk(places);
-  return { name: 'ours', origins: [originOf(port)], path: webhookPath, cpuUs, kept, stop };
+  return { name: 'ours', origins: [originOf(port)], path: webhookPath, cpuUs, kept, ...inServers, stop };
 }
 
 export async function startSharedBare(options: {
@@ -94,7 +97,7 @@ export async function startSharedBare(options: {
     {},
   );
   const kept = () => keptIn(brokers, topic, async (value) => JSON.parse(value.toString()) as unknown);
-  return { name: 'bare', origins: [originOf(port)], path: '/', cpuUs, kept, stop };
+  return { name: 'bare', origins: [originOf(port)], path: '/', cpuUs, kept, ...inServers, stop };
 }
 
 /** All records of a topic, read by a group of their own. */

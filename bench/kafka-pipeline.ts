@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os';
 import { createBatches, duel, perS, saturate, sendLimit, sideOf, verify } from './duel.ts';
 import { median, type Report, rounded, type Say } from './figures.ts';
 import {
+  inServers,
   keepAsShipped,
   keptByDesk,
   runningStack,
@@ -38,6 +39,7 @@ export async function sharedPipeline(say: Say, instances: readonly number[]): Pr
     const places = { stack, directory, rulesDir, sendLimit };
     const report = await duel(
       {
+        until: 'claimed',
         startOurs: (baseUrl) => startSharedOurs({ ...places, baseUrl, name: 'duel' }),
         startBare: (given) => startSharedBare({ stack, sendLimit, ...given }),
         warmRequests,
@@ -71,6 +73,7 @@ async function scale(places: Omit<SharedPlaces, 'baseUrl'>, counts: readonly num
     path: webhookPath,
     cpuUs: () => desks.reduce((sum, { cpuUs }) => sum + (cpuUs() ?? 0), 0),
     kept: () => keptByDesk(places),
+    ...inServers,
     stop: async () => undefined,
   });
   try {

@@ -1,17 +1,28 @@
-/** The two loops that are compared, and how both are started on the embedded backend; what they leave on disk. */
-import { writeFileSync } from 'node:fs';
+/** The loops that are compared, and how they are started on the embedded backend; what they leave on disk. */
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { sourceOf, startProcess } from './processes.ts';
+import { type LoopProcess, sourceOf, startProcess } from './processes.ts';
 import { environmentOf, webhookToken } from './workload.ts';
 
-export type RecordKind = 'requested' | 'claimed' | 'passed' | 'answered';
+/** `told`: a winner event as it came, before it is given to its request. */
+const recordKinds = [
+  'requested',
+  'claimed',
+  'passed',
+  'answered',
+  'ended',
+  'told',
+  'contemplated',
+  'proposed',
+] as const;
+export type RecordKind = (typeof recordKinds)[number];
 /** Request ids by kind of record, and the mean length of a record of the kind in characters or bytes, as it is stored. */
 export type Kept = Record<RecordKind, { requestIds: string[]; length: number }>;
 export type RecordLengths = Record<RecordKind, number>;
 
 export type Loop = {
-  name: 'ours' | 'bare';
+  name: 'ours' | 'bare' | 'prototype';
   /** Where webhooks go, in turns. */
   origins: readonly string[];
   path: string;
@@ -19,6 +30,10 @@ export type Loop = {
   cpuUs: () => number | null;
   /** What is in the log right now. */
   kept: () => Promise<Kept>;
+  /** Records of auctions that ended and of wins that the log has so far; null: nobody counts them, and only lives up to the answer are played. */
+  settled: (() => number) | null;
+  /** Of the files that it keeps; null where servers keep them. */
+  diskBytes: () => number | null;
   stop: () => Promise<void>;
 };
 
@@ -30,12 +45,8 @@ export function originOf(port: number): string {
 
 /** Sums records as they are read; `done` gives the mean lengths. */
 export function createKept(): { add: (kind: RecordKind, requestId: string, length: number) => void; done: () => Kept } {
-  const kept: Kept = {
-    requested: { requestIds: [], length: 0 },
-    claimed: { requestIds: [], length: 0 },
-    passed: { requestIds: [], length: 0 },
-    answered: { requestIds: [], length: 0 },
-  };
+  const empty = recordKinds.map((kind) => [kind, { requestIds: [], length: 0 }]);
+  const kept = Object.fromEntries(empty) as Kept;
   return {
     add: (kind, requestId, length) => {
       kept[kind].requestIds.push(requestId);
@@ -49,26 +60,77 @@ export function createKept(): { add: (kind: RecordKind, requestId: string, lengt
 }
 
 export function lengthsIn(kept: Kept): RecordLengths {
-  const { requested, claimed, passed, answered } = kept;
-  return {
-    requested: requested.length,
-    claimed: claimed.length,
-    passed: passed.length,
-    answered: answered.length,
-  };
+  return Object.fromEntries(recordKinds.map((kind) => [kind, kept[kind].length])) as RecordLengths;
 }
 
-async function readKept(path: string, table: string): Promise<Kept> {
+/** `told`: the table of winner events as they came, where they have one of their own. */
+async function readKept(path: string, tables: { records: string; told: string | null }): Promise<Kept> {
   const database = new DatabaseSync(path, { readOnly: true, timeout: 2_000 });
   const kept = createKept();
-  const rows = database
-    .prepare(`SELECT key, value ->> '$.kind' AS kind, length(value) AS length FROM ${table}`)
-    .iterate();
+  const { records, told } = tables;
+  const parts = [`SELECT key, value ->> '$.kind' AS kind, length(value) AS length FROM ${records}`];
+  if (told !== null) parts.push(`SELECT key, 'told' AS kind, length(value) AS length FROM ${told}`);
+  const rows = database.prepare(parts.join(' UNION ALL ')).iterate();
   for (const { kind, key, length } of rows as Iterable<{ key: string; kind: RecordKind; length: number }>) {
     kept.add(kind, key, length);
   }
   database.close();
   return kept.done();
+}
+
+/** Counts on from where it was asked last: each record is looked at once. */
+function settledIn(path: string, table: string): { count: () => number; close: () => void } {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: 2_000 });
+  // The kind is among the first characters of a record, whose text can be long.
+  const isOf = (kind: string): string => `instr(substr(value, 1, 60), '"kind":"${kind}"') > 0`;
+  const select = database.prepare(
+    `SELECT max(offset) AS last, sum(${['ended', 'contemplated', 'proposed'].map(isOf).join(' OR ')}) AS settled
+     FROM ${table} WHERE offset > ?`,
+  );
+  let last = -1;
+  let settled = 0;
+  return {
+    count: () => {
+      const found = select.get(last) as { last: number | null; settled: number | null };
+      last = found.last ?? last;
+      settled += found.settled ?? 0;
+      return settled;
+    },
+    close: () => {
+      if (database.isOpen) database.close();
+    },
+  };
+}
+
+/** Of a database and what stands beside it. */
+function bytesOf(path: string): number {
+  return ['', '-wal'].reduce(
+    (sum, suffix) => sum + (statSync(`${path}${suffix}`, { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );
+}
+
+/** A loop that keeps its records in one file. */
+function fileLoop(
+  name: Loop['name'],
+  { port, cpuUs, stop }: LoopProcess,
+  place: { path: string; records: string; told: string | null; webhooks: string },
+): Loop {
+  const { path, records, webhooks } = place;
+  const settled = settledIn(path, records);
+  return {
+    name,
+    origins: [originOf(port)],
+    path: webhooks,
+    cpuUs,
+    kept: () => readKept(path, place),
+    settled: settled.count,
+    diskBytes: () => bytesOf(path),
+    stop: async () => {
+      settled.close();
+      await stop();
+    },
+  };
 }
 
 /** Arguments of Node that run the daemon, under the profiler where `BENCH_PROFILE` names a directory. */
@@ -89,9 +151,9 @@ export async function startOurs(options: {
   const settings = join(directory, 'settings.json');
   writeFileSync(settings, JSON.stringify({ bidding: { sendLimit }, service: { connections: sendLimit } }));
   const environment = { LANCE_CONFIG: settings, ...environmentOf({ dataDir, rulesDir, baseUrl }) };
-  const { port, cpuUs, stop } = await startProcess(daemonArguments(), environment);
-  const kept = () => readKept(join(dataDir, 'lance.sqlite'), 'auctions');
-  return { name: 'ours', origins: [originOf(port)], path: webhookPath, cpuUs, kept, stop };
+  const desk = await startProcess(daemonArguments(), environment);
+  const path = join(dataDir, 'lance.sqlite');
+  return fileLoop('ours', desk, { path, records: 'auctions', told: 'callbacks', webhooks: webhookPath });
 }
 
 export async function startBare(options: {
@@ -103,9 +165,18 @@ export async function startBare(options: {
 }): Promise<Loop> {
   const { directory, ...given } = options;
   const path = join(directory, 'bare.sqlite');
-  const { port, cpuUs, stop } = await startProcess(
-    [sourceOf('./bare-loop.ts'), JSON.stringify({ path, ...given })],
-    {},
-  );
-  return { name: 'bare', origins: [originOf(port)], path: '/', cpuUs, kept: () => readKept(path, 'log'), stop };
+  const bare = await startProcess([sourceOf('./bare-loop.ts'), JSON.stringify({ path, ...given })], {});
+  return fileLoop('bare', bare, { path, records: 'log', told: null, webhooks: '/' });
+}
+
+export async function startPrototype(options: {
+  directory: string;
+  rulesDir: string;
+  baseUrl: string;
+  sendLimit: number;
+}): Promise<Loop> {
+  const { directory, ...given } = options;
+  const path = join(directory, 'prototype.sqlite');
+  const prototype = await startProcess([sourceOf('./prototype-loop.ts'), JSON.stringify({ path, ...given })], {});
+  return fileLoop('prototype', prototype, { path, records: 'log', told: null, webhooks: '/' });
 }

@@ -1,12 +1,13 @@
 /**
- * The whole way of a bid, from webhook to the answer durable, in the real `lance run`; beside it the bare loop, which
- * appends and sends as much on the same backend and decides nothing.
+ * Whole lives of requests, from webhook to the end of the auction and the events of a win, in the real `lance run`; beside it the
+ * bare loop, which appends and sends as much on the same backend and decides nothing, and the prototype, the cheapest known
+ * program with our promises. `--until claimed` plays lives up to the answer to the bid; on Kafka that is all that is played.
  */
 import { rmSync } from 'node:fs';
 import { duel, sendLimit } from './duel.ts';
 import type { Benchmark } from './figures.ts';
 import { sharedPipeline } from './kafka-pipeline.ts';
-import { startBare, startOurs } from './loops.ts';
+import { startBare, startOurs, startPrototype } from './loops.ts';
 import { roomyRules } from './workload.ts';
 
 export const pipeline: Benchmark = {
@@ -16,8 +17,10 @@ export const pipeline: Benchmark = {
     try {
       return await duel(
         {
+          until: options.until,
           startOurs: (baseUrl) => startOurs({ directory, rulesDir, baseUrl, sendLimit }),
           startBare: (given) => startBare({ directory, sendLimit, ...given }),
+          startPrototype: (baseUrl) => startPrototype({ directory, rulesDir, baseUrl, sendLimit }),
           warmRequests: 10_000,
           roundRequests: 3_000,
           rounds: 5,

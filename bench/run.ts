@@ -12,13 +12,13 @@ const benchmarks: Readonly<Record<string, Entry>> = {
   edges: { takes: [], load: async () => (await import('./edges.ts')).edges },
   rules: { takes: [], load: async () => (await import('./rules.ts')).rules },
   impact: { takes: [], load: async () => (await import('./impact.ts')).impact },
-  pipeline: { takes: ['backend', 'instances'], load: async () => (await import('./pipeline.ts')).pipeline },
+  pipeline: { takes: ['backend', 'instances', 'until'], load: async () => (await import('./pipeline.ts')).pipeline },
   idle: { takes: [], load: async () => (await import('./idle.ts')).idle },
   rebuild: { takes: ['requests'], load: async () => (await import('./rebuild.ts')).rebuild },
   memory: { takes: ['requests'], load: async () => (await import('./memory.ts')).memory },
 };
 
-type Given = { backend?: string; instances?: string; requests?: string };
+type Given = { backend?: string; instances?: string; requests?: string; until?: string };
 
 /** A text says what is wrong, and the remedy. */
 function optionsOf(name: string, { takes }: Entry, given: Given): BenchmarkOptions | string {
@@ -26,6 +26,10 @@ function optionsOf(name: string, { takes }: Entry, given: Given): BenchmarkOptio
   if (stranger !== undefined) return `${name} takes no --${stranger}: leave it out`;
   const { backend = 'embedded', instances, requests = '1000000' } = given;
   if (backend !== 'embedded' && backend !== 'kafka') return '--backend is embedded or kafka';
+  const { until = backend === 'kafka' ? 'claimed' : 'settled' } = given;
+  if (until !== 'claimed' && until !== 'settled')
+    return '--until is claimed (the answer to the bid) or settled (whole lives)';
+  if (until === 'settled' && backend === 'kafka') return 'whole lives are played with --backend embedded only';
   const counts = instances === undefined ? [] : instances.split(',').map(Number);
   if (!counts.every((count, at) => Number.isInteger(count) && count > (counts[at - 1] ?? 0))) {
     return '--instances is a growing list of whole numbers, like 1,2';
@@ -33,16 +37,17 @@ function optionsOf(name: string, { takes }: Entry, given: Given): BenchmarkOptio
   if (counts.length > 0 && backend !== 'kafka') return '--instances needs --backend kafka: a file has one process';
   const size = Number(requests);
   if (!Number.isInteger(size) || size < 1_000) return '--requests is a whole number of at least 1000';
-  return { backend, instances: counts, requests: size };
+  return { backend, until, instances: counts, requests: size };
 }
 
 const usage =
-  'usage: npm run bench -- NAME [--backend embedded|kafka] [--instances 1,2] [--requests 1000000] [--json]\n' +
+  'usage: npm run bench -- NAME [--backend embedded|kafka] [--until settled|claimed] [--instances 1,2] [--requests 1000000] [--json]\n' +
   `NAME is one of ${Object.keys(benchmarks).join(', ')}`;
 const { values, positionals } = readOptions(usage, {
   options: {
     json: { type: 'boolean', default: false },
     backend: { type: 'string' },
+    until: { type: 'string' },
     instances: { type: 'string' },
     requests: { type: 'string' },
   },

@@ -5,10 +5,19 @@
 import { createServer, type Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 
+/** `arrivedAt`: of the first byte, by `performance.now()`. `code`: the bid's id, and that of the call. */
+export type Arrival = {
+  arrivedAt: number;
+  code: string;
+  rateHundredths: number;
+  amountCents: number;
+  installments: number;
+};
+
 export type Sink = {
   url: string;
-  /** When the first byte of the bid for a request came in, by `performance.now()`. */
-  arrivals: ReadonlyMap<string, number>;
+  /** The bid for each request. */
+  arrivals: ReadonlyMap<string, Arrival>;
   /** Bids that are not JSON, name no request, or are not the first for it. */
   faults: () => number;
   /** Hears of each good bid. */
@@ -24,27 +33,34 @@ const wanted = Buffer.from(`POST ${path} HTTP/1.1\r\n`);
 const lengthPattern = /\r\ncontent-length: *(\d+)/i;
 const idPattern = /"numeroSolicitacao":(\d+)/;
 
-function answerOf(serial: number): string {
-  const code = `00000000-0000-4000-8000-${String(serial).padStart(12, '0')}`;
+function codeOf(serial: number): string {
+  return `00000000-0000-4000-8000-${String(serial).padStart(12, '0')}`;
+}
+
+function answerOf(code: string): string {
   const content = { CodigoLanceLeilao: code, Mensagem: 'Lance incluído com sucesso' };
   const body = JSON.stringify({ CodigoRequisicao: code, Origem: path, Conteudo: content });
   return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
 export async function startSink(): Promise<Sink> {
-  const arrivals = new Map<string, number>();
+  const arrivals = new Map<string, Arrival>();
   let faults = 0;
   let serial = 0;
   let hear = (): void => undefined;
 
-  const take = (body: string, arrivedAt: number): void => {
+  const take = (body: string, code: string, arrivedAt: number): void => {
     try {
       const bid = JSON.parse(body) as { valorLiberado?: unknown; valorTaxaMensal?: unknown; numeroParcelas?: unknown };
       const requestId = idPattern.exec(body)?.[1];
-      const whole = [bid.valorLiberado, bid.valorTaxaMensal, bid.numeroParcelas].every((value) => Number(value) > 0);
+      const figures = [bid.valorLiberado, bid.valorTaxaMensal, bid.numeroParcelas].map(Number);
+      const whole = figures.every((value) => value > 0);
       if (requestId === undefined || !whole || arrivals.has(requestId)) faults += 1;
       else {
-        arrivals.set(requestId, arrivedAt);
+        const [reais, percent, installments] = figures as [number, number, number];
+        const rateHundredths = Math.round(percent * 100);
+        const amountCents = Math.round(reais * 100);
+        arrivals.set(requestId, { arrivedAt, code, rateHundredths, amountCents, installments });
         hear();
       }
     } catch {
@@ -67,9 +83,10 @@ export async function startSink(): Promise<Sink> {
       return null;
     }
     if (bytes.length < from + length) return null;
-    take(bytes.toString('utf8', from, from + length), arrivedAt);
     serial += 1;
-    socket.write(answerOf(serial));
+    const code = codeOf(serial);
+    take(bytes.toString('utf8', from, from + length), code, arrivedAt);
+    socket.write(answerOf(code));
     return bytes.subarray(from + length);
   };
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Config, type Environment, readConfig } from '../src/config.ts';
+import type { Lot } from '../src/sandbox/auction-house.ts';
 import { requestsWebhook } from '../src/sandbox/messages.ts';
 import { requestAt } from '../src/sandbox/population.ts';
 import { defaultWorld } from '../src/sandbox/world.ts';
@@ -14,7 +15,7 @@ const windowMs = 3_600_000;
 /** Every request says its margin, so that none waits for a link query. */
 const world = { ...defaultWorld, marginOmittedShare: 0 };
 
-export type Webhook = { body: Buffer; requestIds: readonly string[] };
+export type Webhook = { body: Buffer; requestIds: readonly string[]; lot: Lot };
 
 /** `count` webhooks of `size` requests each, the requests numbered from `first` on. The same arguments give the same bytes. */
 export function webhooksOf(first: number, count: number, size: number, startsAt: number): Webhook[] {
@@ -23,7 +24,7 @@ export function webhooksOf(first: number, count: number, size: number, startsAt:
     const requests = Array.from({ length: size }, (_, index) => requestAt(world, seed, start + index, 1));
     const endsAt = startsAt + windowMs;
     const lot = { batchId: `bench-${start}`, startsAt, endsAt, expiresAt: endsAt + windowMs, requests };
-    return { body: Buffer.from(requestsWebhook(lot)), requestIds: requests.map(({ requestId }) => requestId) };
+    return { body: Buffer.from(requestsWebhook(lot)), requestIds: requests.map(({ requestId }) => requestId), lot };
   });
 }
 

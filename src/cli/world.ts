@@ -1,14 +1,5 @@
 /** What the commands need from the composition root, so that none of them knows an adapter. */
-import type {
-  Control,
-  ControlArchive,
-  EventLog,
-  House,
-  MarginCache,
-  NewEntry,
-  RuleBook,
-  Views,
-} from '../bidding/ports.ts';
+import type { Control, EventLog, House, MarginCache, NewEntry, RuleBook, Views } from '../bidding/ports.ts';
 import type { StorePlace } from '../config/store-place.ts';
 import type { ConfigResult, Model, Place, Writing } from '../config.ts';
 import type { ChainHeads, ChainVerdict } from '../domain/audit.ts';
@@ -29,7 +20,7 @@ export type DeskReader = {
   log: Pick<EventLog, 'read' | 'readKey' | 'ends'>;
   views: Omit<Views, 'apply' | 'readAt' | 'areWhole' | 'wholeUsage'>;
   flows: Omit<FlowStore, 'apply'>;
-  control: Control & ControlArchive;
+  control: Control;
   house: Pick<House, 'read' | 'origins'>;
   ruleBook: RuleBook;
   partitionOf: (topic: Topic, key: string) => Promise<number>;
