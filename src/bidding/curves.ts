@@ -1,4 +1,4 @@
-/** Win curves at hand, by segment: made when first needed, made again when one of their statistics has learnt. */
+/** Win curves at hand, by segment: made when first needed, made again some time after one of their statistics has learnt. */
 
 import type { BiddingSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
@@ -17,7 +17,7 @@ export type Curves = {
   /** Policies are tried on the break-evens of late. */
   noteBreakEven: (segmentKeys: readonly string[], breakEvenHundredths: number) => void;
   /** The statistics under these keys have changed. */
-  forget: (keys: readonly string[]) => void;
+  learnt: (keys: readonly string[]) => void;
   /** The curve, and the shapes that it is tailored with, as inputs to be stored, the first time that each is asked for. */
   toStore: (curve: LearntCurve) => readonly StoredInput[];
   clear: () => void;
@@ -25,6 +25,11 @@ export type Curves = {
 
 /** Statistics folded by other processes are seen after this long at the latest. */
 const maxAgeMs = 2_000;
+/**
+ * A curve that has learnt is used for this long after it was made. Every result teaches the whole market, and so every curve: under
+ * load each batch of decisions would make each of them anew, for results of minutes ago.
+ */
+const leastAgeMs = 250;
 const maxStoredHashes = 50_000;
 
 /** Break-evens kept of each segment, and how many of them policies are tried on. */
@@ -32,7 +37,14 @@ const keptBreakEvens = 16;
 const triedBreakEvens = 5;
 const maxKnownSegments = 10_000;
 
-type Known = { curve: LearntCurve; keys: readonly string[]; madeAtMs: number; settingsHash: string };
+type Known = {
+  curve: LearntCurve;
+  keys: readonly string[];
+  madeAtMs: number;
+  settingsHash: string;
+  /** Its statistics have changed since. */
+  isOutdated: boolean;
+};
 
 export function createCurves(options: {
   views: Pick<Views, 'statistics'>;
@@ -47,13 +59,11 @@ export function createCurves(options: {
   const shared = createShared();
   const stored = new Set<string>();
   const breakEvens = new Map<string, number[]>();
+  let lessons = 0;
 
   function isFresh(entry: Known | undefined, policy: Policy): entry is Known {
-    return (
-      entry !== undefined &&
-      entry.settingsHash === policy.settingsHash &&
-      clock.monotonicMs() - entry.madeAtMs < maxAgeMs
-    );
+    if (entry === undefined || entry.settingsHash !== policy.settingsHash) return false;
+    return clock.monotonicMs() - entry.madeAtMs < (entry.isOutdated ? leastAgeMs : maxAgeMs);
   }
 
   function isNew(hash: string): boolean {
@@ -79,9 +89,12 @@ export function createCurves(options: {
     policy: Policy,
     found: Map<string, LearntCurve>,
   ): Promise<void> {
+    const madeAtMs = clock.monotonicMs();
+    const lessonsBefore = lessons;
     const keys = new Set([...segments.values()].flatMap((list) => statisticKeysOf(list, requestFeatures)));
     const statistics = learning ? await views.statistics([...keys]) : new Map<string, Histogram>();
     const at = clock.now();
+    const { settingsHash } = policy;
     const { shrinkage, smoothing, priorWeight } = policy.tables.settings.winCurve;
     const { halfLifeMs } = settings;
     const { acceptanceMidpointPercent: midpointPercent, acceptanceSlope: slope } = policy.economics;
@@ -101,7 +114,9 @@ export function createCurves(options: {
       });
       observer(weightsOf(segmentKeys, curve));
       found.set(name, curve);
-      known.set(name, { curve, keys: segmentKeys, madeAtMs: clock.monotonicMs(), settingsHash: policy.settingsHash });
+      // What came while the statistics were read may be missing in it.
+      const isOutdated = lessons !== lessonsBefore;
+      known.set(name, { curve, keys: segmentKeys, madeAtMs, settingsHash, isOutdated });
     }
   }
 
@@ -127,9 +142,10 @@ export function createCurves(options: {
       if (breakEvens.size >= maxKnownSegments) breakEvens.clear();
       breakEvens.set(name, late);
     },
-    forget: (keys) => {
+    learnt: (keys) => {
+      lessons += 1;
       const changed = new Set(keys);
-      for (const [name, entry] of known) if (entry.keys.some((key) => changed.has(key))) known.delete(name);
+      for (const entry of known.values()) entry.isOutdated ||= entry.keys.some((key) => changed.has(key));
     },
     toStore: (curve) => {
       const shapes = curve.additive?.shapes ?? null;
