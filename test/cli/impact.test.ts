@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { closedCauses } from '../../src/bidding/bidding-status.ts';
 import { defaultRulesDir } from '../../src/config.ts';
 import type { ImpactReport } from '../../src/impact/impact.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
@@ -89,7 +90,7 @@ test('what is exported gives the same impact as the log, byte for byte', async (
 
 test('the current set decides as the desk did', async () => {
   const { current } = (await impactOf('impact', rules, '--last', String(requests))).segments[0]!;
-  const waited = ['margin-missing', 'authorisation-missing', 'deadline', 'overload'];
+  const waited = ['margin-missing', 'authorisation-missing', 'deadline', 'overload', ...closedCauses];
   const bids = states.filter(({ state }) => state !== 'passed').length;
   const left = states.filter(({ code }) => code !== null && waited.includes(code)).length;
   assert.ok(bids > 20);

@@ -37,13 +37,23 @@ export const defaultClairvoyant: Omit<ClairvoyantSettings, 'limitsOf'> = {
   maxInstallments: 96,
   countedPassCodes: [
     'auction-ended',
+    'clock-skew',
+    'clock-step',
+    'control-stale',
     'deadline',
     'internal-error',
+    'log-refused',
     'margin-missing',
     'margin-too-small',
     'no-admissible-rate',
     'no-profit',
     'overload',
+    'partitions-not-live',
+    'rule-set-missing',
+    'service-throttled',
+    'service-unauthorised',
+    'service-unreachable',
+    'views-incomplete',
   ],
 };
 

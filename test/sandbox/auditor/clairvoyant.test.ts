@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { closedCauses } from '../../../src/bidding/bidding-status.ts';
 import { type Limits, noLimits } from '../../../src/domain/policy.ts';
 import type { AuctionRecord } from '../../../src/domain/records.ts';
 import {
@@ -160,6 +161,18 @@ test('rule passes are left out; passes that are the desk’s own doing are not',
   const log = [...requests.slice(0, 5).map(heardOf), ...codes.map((code, index) => pass(requests[index]!, code))];
   const score = clairvoyantSurplus(await runOf(requests, log), truth, settingsWith());
   assert.equal(score.requests, 3, 'two rule passes, and one request that the desk never heard of');
+});
+
+test('what ended because the service or the log gave way is counted as before; a pause is not', async () => {
+  const requests = Array.from({ length: closedCauses.length }, (_, index) => emitted(index, closedCauses.length));
+  const log = closedCauses.flatMap((code, index) => {
+    const { requestId } = requests[index]!;
+    const reasons = [{ code, rule: null, text: code }];
+    const end: AuctionRecord = { kind: 'passed', requestId, at: startsAt, code, claimId: null, reasons, trace: null };
+    return [heardOf(requests[index]!), end];
+  });
+  const score = clairvoyantSurplus(await runOf(requests, log), truth, settingsWith());
+  assert.equal(score.requests, closedCauses.length - 2, 'all but paused, and stopping, which ends nothing');
 });
 
 test('limits bind the clairvoyant as well', async () => {
