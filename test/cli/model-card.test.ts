@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedReader } from '../../src/adapters/embedded/reader.ts';
 import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import type { RequestId } from '../../src/domain/glossary.ts';
@@ -39,7 +40,10 @@ before(async () => {
   daemon = await startDaemon(played.environment);
   played.sandbox.connect(daemon.url);
   await played.sandbox.run(requests);
-  await new Promise((resolve) => setTimeout(resolve, 6_000));
+  // On a busy machine the last auctions end late.
+  const until = Date.now() + 60_000;
+  do await sleep(500);
+  while (!(await allEnded()) && Date.now() < until);
   html = join(played.directory, 'card.html');
   // Beside the running daemon first: nothing is changed by it.
   assert.equal((await lance(played.environment, 'model', 'card', '--json')).code, 0);
@@ -72,6 +76,11 @@ async function toldByLog() {
   }
   await reader.close();
   return [...found.values()];
+}
+
+async function allEnded(): Promise<boolean> {
+  const told = await toldByLog();
+  return told.length >= requests && told.every((kinds) => kinds.has('ended'));
 }
 
 test('counts, expected and won bids are those that the log tells', async () => {

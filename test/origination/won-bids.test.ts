@@ -230,6 +230,11 @@ const goodLink = {
 };
 
 test('whoever looked at a flow before its operation was prepared does not prepare it again', async (context) => {
+  const held: (() => void)[] = [];
+  // Before the house's own hook, which waits for them.
+  context.after(() => {
+    for (const go of held) go();
+  });
   const { front, won, world, details, clock, reaches, history, append } = await startFlowHouse(context);
   won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated(), proposed()));
   const flowId = `c-${requestId}`;
@@ -245,10 +250,6 @@ test('whoever looked at a flow before its operation was prepared does not prepar
     assert(reading.kind === 'accepted');
     return { ...reading, ...heard, response: { status: 200, body } };
   };
-  const held: (() => void)[] = [];
-  context.after(() => {
-    for (const go of held) go();
-  });
   world.beforeMargins = () => new Promise((resolve) => void held.push(resolve));
   await eventually(() => held.length === 1, 5_000);
   const stray = { kind: 'told', flowId, at: Date.now(), requestCode: 'x', of: 'operation', note: null } as const;
