@@ -34,8 +34,8 @@ export async function showExample(
   const { flows: texts } = world.format.texts;
   const schema = step === null ? orders[flow] : stepSchema(world, flow, step);
   const terms = flow === 'contract' && step === null ? await termsOfBid(world, requestId) : {};
-  const now = step === 'sign' ? { signedAt: new Date(world.clock.now()).toISOString() } : {};
-  const example: Fields = { ...(structuredClone(exampleOf(schema)) as Fields), ...terms, ...now };
+  const example: Fields = { ...(structuredClone(exampleOf(schema)) as Fields), ...terms };
+  signedNow(example, new Date(world.clock.now()).toISOString());
   for (const each of set) setField(world, example, each);
   const read = schema.safeParse(example);
   if (!read.success) {
@@ -43,6 +43,12 @@ export async function showExample(
     throw new Fault('not-allowed', problems.join('\n'));
   }
   world.terminal.write(JSON.stringify(example, null, 2));
+}
+
+/** Whatever says when it was signed: a made-up time would lie before the flow. */
+function signedNow(example: Fields, now: string): void {
+  const signatures = [example, ...((example.signers as Fields[] | undefined) ?? [])];
+  for (const signature of signatures) if (signature.signedAt !== undefined) signature.signedAt = now;
 }
 
 function stepSchema({ format }: CommandWorld, flow: StartedKind, step: string): z.ZodType {

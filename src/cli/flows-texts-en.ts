@@ -62,8 +62,7 @@ export const flowsEn: Texts['flows'] = {
     unclear: 'unclear',
     'not-sent': 'not sent',
   },
-  queryRefused:
-    'stopped: the service did not take the query of the link; check registration and employer (step amend with link)',
+  queryRefused: 'stopped: the service did not take the query of the link; correct link or NSU (step amend)',
   fileOrReason: 'Write --file or --reason, not both.',
   needsFile: (step, problems) =>
     `${step} needs --file with its fields:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,

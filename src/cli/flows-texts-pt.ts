@@ -63,8 +63,7 @@ export const flowsPt = {
     unclear: 'em dúvida',
     'not-sent': 'não enviado',
   },
-  queryRefused:
-    'parado: o serviço não aceitou a consulta do vínculo; confira matrícula e empregador (passo amend com link)',
+  queryRefused: 'parado: o serviço não aceitou a consulta do vínculo; corrija vínculo ou NSU (passo amend)',
   fileOrReason: 'Escreva --file ou --reason, não os dois.',
   needsFile: (step: string, problems: readonly (readonly [string, string])[]) =>
     `${step} precisa de --file com seus campos:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import type { FlowKind, FlowStep } from '../domain/flow-records.ts';
-import { type FlowPhase, type FlowState, flowPhases } from '../domain/flow-states.ts';
+import { type FlowState, flowPhases } from '../domain/flow-states.ts';
 import { Fault } from '../errors.ts';
 import { issueTexts, wholeFile } from '../http/api/remedies.ts';
 import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAsked } from '../http/api/requests.ts';
@@ -52,13 +52,15 @@ export async function listFlows(
 function lineOf({ format }: CommandWorld, state: FlowState): string[] {
   const { requestId, closedContract } = state.subject;
   const about = requestId ?? closedContract ?? state.proposalCode ?? state.told?.requestCode ?? format.texts.none;
-  const phase = phaseText(format.texts.flows.phases, state.phase);
+  const phase = format.texts.flows.phases[state.phase];
   const shown = state.frozen === undefined ? phase : `${phase} (${format.texts.freeze.mark})`;
   return [state.flowId, shown, format.minute(state.startedAt), state.by ?? format.texts.none, about];
 }
 
-function phaseText(phases: Readonly<Record<FlowPhase, string>>, phase: FlowPhase): string {
-  return phases[phase];
+/** Where it stands. A query of the link that the service refused breaks no rule of ours. */
+function phaseText({ phases, queryRefused }: Format['texts']['flows'], { phase, breaches, errors }: FlowState): string {
+  const isRefused = phase === 'withheld' && breaches.length === 0 && errors.length > 0;
+  return isRefused ? queryRefused : phases[phase];
 }
 
 export function phasesOf(flow: FlowKind): readonly string[] {
@@ -83,14 +85,14 @@ function openWith(world: CommandWorld, { pseudonymKey }: { pseudonymKey: string 
 
 export function flowText(format: Format, state: FlowState, open: OpenSealed): string {
   const { texts } = format;
-  const { labels, difference, phases } = texts.flows;
+  const { labels, difference } = texts.flows;
   const money = (cents: number | null | undefined) => (cents == null ? null : format.money(cents));
   const figure = (field: string, value: number) =>
     field.endsWith('Cents') ? format.money(value) : `${format.number(value / 100, 2)} %`;
   const { subject, operation, terms, note } = state;
   const view = flowView(state, open);
   return labelledText([
-    [labels.phase, isRefusedQuery(state) ? texts.flows.queryRefused : phaseText(phases, state.phase)],
+    [labels.phase, phaseText(texts.flows, state)],
     [texts.freeze.mark, state.frozen?.problem ?? null],
     [labels.begun, `${format.time(state.startedAt)} (${state.by ?? texts.none})`],
     [labels.changed, format.time(state.changedAt)],
@@ -152,11 +154,6 @@ function nextTexts({ texts }: Format, state: FlowState): readonly string[] {
   return nextSteps(state).map((step) =>
     step === 'amend' && isHalted ? `${step} (${texts.flows.amendsAsItIs})` : step,
   );
-}
-
-/** No rule of ours: the service did not answer about the link as it was named. */
-function isRefusedQuery({ phase, breaches, errors }: FlowState): boolean {
-  return phase === 'withheld' && breaches.length === 0 && errors.length > 0;
 }
 
 function joined(lines: readonly string[], by = '\n'): string | null {
@@ -284,7 +281,7 @@ function hasFailed(outcome: FlowState['steps'][number]['outcome']): boolean {
 function stepText(format: Format, state: FlowState, { named, stepId }: StepTaken): string {
   const { flows: texts } = format.texts;
   const outcome = outcomeOf(state, stepId);
-  const phase = phaseText(texts.phases, state.phase);
+  const phase = phaseText(texts, state);
   if (outcome === 'pending') return texts.underWay(state.flowId, named, phase);
   return texts.ended(state.flowId, named, texts.outcomes[outcome], phase);
 }
@@ -413,6 +410,6 @@ async function withFront(
     if (result.step !== undefined && hasFailed(outcomeOf(state, result.step.stepId))) process.exitCode = 1;
     if (json) terminal.write(JSON.stringify(flowView(state, vault.open)));
     else if (result.step !== undefined) terminal.write(stepText(world.format, state, result.step));
-    else terminal.write(texts[kind](state.flowId, phaseText(texts.phases, state.phase)));
+    else terminal.write(texts[kind](state.flowId, phaseText(texts, state)));
   });
 }

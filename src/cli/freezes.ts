@@ -17,6 +17,7 @@ export async function thawBid(world: CommandWorld, thaw: Thaw): Promise<void> {
   const { texts } = world.format;
   await thawed(world, thaw, {
     command: 'bids',
+    hasSteps: false,
     notFound: texts.show.notFound(thaw.id),
     frozen: async ({ views }) => markIn((await views.read([thaw.id])).get(thaw.id)?.state),
     entry: ({ id, ...rest }, at) => ({
@@ -30,6 +31,7 @@ export async function thawBid(world: CommandWorld, thaw: Thaw): Promise<void> {
 export async function thawFlow(world: CommandWorld, command: string, flow: FlowKind, thaw: Thaw): Promise<void> {
   await thawed(world, thaw, {
     command,
+    hasSteps: flow !== 'event',
     notFound: world.format.texts.flows.notFound(thaw.id),
     frozen: async ({ flows }) => {
       const state = (await flows.read([thaw.id])).get(thaw.id);
@@ -52,6 +54,8 @@ async function thawed(
   thaw: Thaw,
   of: {
     command: string;
+    /** A flow that is not frozen is cancelled by a step. */
+    hasSteps: boolean;
     notFound: string;
     frozen: (reader: DeskReader) => Promise<FrozenMark | null | undefined>;
     entry: (thaw: Thaw, at: EpochMs) => NewEntry;
@@ -59,11 +63,15 @@ async function thawed(
 ): Promise<void> {
   const { clock, terminal } = world;
   const { freeze } = world.format.texts;
-  const { id, action } = thaw;
+  const { id, action, by } = thaw;
   await withReader(world, async (reader) => {
     const before = await of.frozen(reader);
     if (before === undefined) throw new Fault('not-found', of.notFound);
-    if (before === null) throw new Fault('not-allowed', freeze.notFrozen(id));
+    if (before === null) {
+      const isStep = action === 'cancel' && of.hasSteps;
+      const hint = isStep ? ` ${freeze.cancelStep(id, of.command)} --by ${by} --reason TEXT` : '';
+      throw new Fault('not-allowed', `${freeze.notFrozen(id)}${hint}`);
+    }
     const at = clock.now();
     await reader.appendBeside([of.entry(thaw, at)]);
     const live = (await reader.control.acknowledged()).some((known) => at - known.at < lifeMs);

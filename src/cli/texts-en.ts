@@ -358,6 +358,7 @@ export const en: Texts = {
     still: (id, problem, command) =>
       `${id} is still frozen: ${problem}. Update the program and retry, or end it with lance ${command} cancel ${id}.`,
     notFrozen: (id) => `${id} is not frozen; there is nothing to retry or to cancel.`,
+    cancelStep: (id, command) => `To cancel the flow: lance ${command} step ${id} cancel`,
     stored: (id) => `${id}: recorded. No process is running; it holds when the desk is back.`,
     late: (id, command) =>
       `Recorded for ${id}, but the desk did not read it within 10 s; see lance ${command} show ${id}.`,

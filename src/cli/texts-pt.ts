@@ -365,6 +365,7 @@ export const pt = {
     still: (id: string, problem: string, command: string) =>
       `${id} continua congelado: ${problem}. Atualize o programa e repita, ou encerre com lance ${command} cancel ${id}.`,
     notFrozen: (id: string) => `${id} não está congelado; não há o que repetir nem cancelar.`,
+    cancelStep: (id: string, command: string) => `Para cancelar o fluxo: lance ${command} step ${id} cancel`,
     stored: (id: string) => `${id}: registrado. Nenhum processo está rodando; vale quando a mesa voltar.`,
     late: (id: string, command: string) =>
       `Registrado para ${id}, mas a mesa não o leu em 10 s; veja lance ${command} show ${id}.`,

@@ -89,6 +89,10 @@ test('what example prints works against the sandbox, without a change (line 17)'
   const inclusion = await exampleFile('inclusion', 'withdrawals', 'example', '--step', 'inclusion', ...include);
   await ask('withdrawals', 'step', withdrawal.flowId, 'inclusion', '--file', inclusion.path);
   await until('withdrawals', withdrawal.flowId, 'included');
+  const signer = ['--step', 'signers', '--set', `signers.0.document=${person.cpf}`];
+  const signers = await exampleFile('signers', 'withdrawals', 'example', ...signer);
+  await ask('withdrawals', 'step', withdrawal.flowId, 'signers', '--file', signers.path);
+  await until('withdrawals', withdrawal.flowId, 'signed');
 
   for (const [words, problem] of [
     [['contracts', 'example', '1'], /There is no bid of request 1/],

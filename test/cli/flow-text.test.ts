@@ -41,6 +41,20 @@ test('a flow that was refused says how it is sent once more', () => {
   assert.match(flowText(createFormat('pt'), real.state(), null), /amend \(\{\} o envia mais uma vez\), cancel$/m);
 });
 
+test('a link query that the service refused is not said to be withheld by a rule (line 3)', () => {
+  const real = createFlowWorld(started('contract'));
+  const { flowId } = real.state();
+  const proposed = { proposalCode: 'P-1', proposalNumber: null, validUntil: null, errors: [] };
+  real.append({ kind: 'proposed', flowId, at: real.world.now, ...proposed });
+  real.append({ kind: 'margin-asked', flowId, at: real.world.now, refusal: 'VINCULO_INEXISTENTE', sealedAnswer: '' });
+  assert.equal(real.state().phase, 'withheld');
+  assert.match(
+    flowText(createFormat('en'), real.state(), null),
+    /^Phase +stopped: the service did not take the query/m,
+  );
+  assert.match(flowText(createFormat('pt'), real.state(), null), /^Fase +parado: o serviço não aceitou a consulta/m);
+});
+
 const situations = [{ code: 3, state: 'finalized' }] as const;
 const shown = (what: string, answer: object) =>
   resultText(createFormat('en'), JSON.parse(JSON.stringify(answer)), { what, at: 0, situations });
