@@ -73,7 +73,7 @@ test('a link query that fails by callback stops the flow with an alarm, and is n
   await tell('q-last', failed);
   await reaches(flowId, 'withheld');
   assert.deepEqual((await state(flowId))!.errors, ['VINCULO_INVALIDO']);
-  assert.ok(alarms.includes('flow-refused'));
+  await eventually(() => alarms.includes('flow-refused'));
   const asked = queries.length;
   await sleep(200);
   assert.equal(queries.length, asked);
