@@ -74,8 +74,8 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   const { instance, log, flows, service, vault, clock, settings, pricing, observer } = world;
   let stopping = false;
   let sequence = 0;
-  /** Flows with something on its way into the log, or being asked for: nothing is begun for them until it is there. */
-  const busy = new Set<string>();
+  /** Flows with a record of this kind on its way into the log, or being asked for: nothing is begun for them until it is there. */
+  const busy = new Map<string, FlowRecord['kind']>();
   const underWay = new Set<Promise<unknown>>();
 
   const outbox = createOutbox({ log, clock, retryMs: settings.retryMs, onRefused: onFault });
@@ -122,7 +122,8 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   async function onBatch(batch: LogBatch<FlowRecord>, live: boolean): Promise<void> {
     const folds = await ledger.fold(batch);
     for (const { state, before, record } of folds) {
-      busy.delete(state.flowId);
+      // Another record may come before the one that is on its way.
+      if (record === null || record.kind === busy.get(state.flowId)) busy.delete(state.flowId);
       const earlier = before?.operation?.intent?.intentId;
       const sent = state.operation?.status !== 'intended' || state.operation.intent?.intentId !== earlier;
       if (earlier !== undefined && sent) sender.forget(earlier);
@@ -183,7 +184,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
         spawn(send(state));
         return;
       case 'ask-margin':
-        busy.add(state.flowId);
+        busy.set(state.flowId, 'margin-asked');
         spawn(askMargin(state));
         return;
       case 'look-up-event':
@@ -212,7 +213,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   }
 
   function append(record: FlowRecord): void {
-    busy.add(record.flowId);
+    busy.set(record.flowId, record.kind);
     spawn(outbox.keep([entryOf(record)]));
   }
 
@@ -243,7 +244,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     }
     sequence += 1;
     const { body, path, idempotencyKey } = preparation.prepared;
-    busy.add(flowId);
+    busy.set(flowId, 'intended');
     const intentId = `${instance}:${sequence}`;
     sender.wrote(intentId);
     const record: FlowRecord = {

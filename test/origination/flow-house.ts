@@ -51,6 +51,8 @@ export async function startFlowHouse(
       ({ kind: 'not-sent', reason: 'unreachable', retryAt: null }) as const,
     answerToQuery: (): QueryAnswer => ({ kind: 'failed', reason: 'nobody asks here' }),
     beforeMargins: async (): Promise<void> => {},
+    /** Before the desk appends records of these kinds. */
+    beforeAppend: async (_kinds: readonly string[]): Promise<void> => {},
   };
   const views = {
     read: async (requestIds: readonly string[]) =>
@@ -88,10 +90,20 @@ export async function startFlowHouse(
     clock,
     pricing,
   };
+  const heldAppend: typeof store.log.append = async (entries) => {
+    await world.beforeAppend(entries.map(({ record }) => ('kind' in record ? record.kind : '')));
+    await store.log.append(entries);
+  };
   const own = { ...settings, pollMs: 20, marginRetryMs: 20, retryMs: 20, retryMaxMs: 20 };
   const desk = createFlowDesk({
     ...parts,
-    ...{ instance: 'a', log: store.log, settings: own, addresses: addresses.desk, isOpen: () => true },
+    ...{
+      instance: 'a',
+      log: { ...store.log, append: heldAppend },
+      settings: own,
+      addresses: addresses.desk,
+      isOpen: () => true,
+    },
     authorisations,
     service: {
       perform: async (prepared: Prepared, _mayWrite: () => boolean, maxAttempts: number) => {
