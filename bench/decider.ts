@@ -1,5 +1,4 @@
 /** Decisions as the desk makes them, on the shipped rules and settings, without log and views: for benchmarks of one decision and for records that look like a desk's. */
-import { readFileSync } from 'node:fs';
 import { readRuleFiles } from '../src/adapters/system/rule-files.ts';
 import { createVault } from '../src/adapters/vault/vault.ts';
 import {
@@ -11,7 +10,7 @@ import {
   type DraftInput,
   draftOffer,
 } from '../src/bidding/decide.ts';
-import { curveOf as learntCurve, lessonsOf } from '../src/bidding/learning.ts';
+import { type Learnt, curveOf as learntCurve, lessonsOf } from '../src/bidding/learning.ts';
 import type { Config } from '../src/config.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../src/domain/histogram.ts';
 import type { Trial } from '../src/domain/offer.ts';
@@ -24,19 +23,15 @@ import { clearShared, createShared, type LearntCurve, tailor } from '../src/pric
 import { featureLevels, requestFeatures } from '../src/rules/features.ts';
 import { chanceOf } from '../src/sandbox/chance.ts';
 import { encodeBid } from '../src/wire/bid.ts';
-import { readRequestMapping } from '../src/wire/mapping-table.ts';
 import { readWebhook } from '../src/wire/webhook.ts';
-import { configOf, environmentOf, shippedRules, webhooksOf } from './workload.ts';
+import { configOf, environmentOf, shippedMapping, shippedRules, webhooksOf } from './workload.ts';
 
 /** Auctions that each segment has learnt from, half of them with policies on trial. */
 const resultsEach = 60;
 
 /** Requests of the population as the door would write them, received at `at`. */
 export function requestsOf(config: Config, count: number, at: number): Requested[] {
-  const file = new URL('../config/request-mapping.json', import.meta.url);
-  const mapping = readRequestMapping(JSON.parse(readFileSync(file, 'utf8')));
-  if (mapping.kind === 'refused') throw new Error(mapping.problems.join('\n'));
-  const deps = { mapping: mapping.mapping, vault: createVault(config.pseudonymKey), receivedAt: at, now: at };
+  const deps = { mapping: shippedMapping(), vault: createVault(config.pseudonymKey), receivedAt: at, now: at };
   return webhooksOf(0, 1, count, at).flatMap(({ body }) => {
     const reading = readWebhook(body, deps);
     if (reading.kind !== 'entries') throw new Error(`a webhook of the benchmark was read as ${reading.kind}`);
@@ -50,6 +45,18 @@ export function requestsOf(config: Config, count: number, at: number): Requested
 function likelyLevels(chance: () => number): number[] {
   const step = Math.floor(requestFeatures.columns / 10);
   return Array.from({ length: 10 }, (_, feature) => step * feature + Math.floor(step * chance()));
+}
+
+/** What a result teaches, in statistics that are all at hand. */
+export function foldLessons(statistics: Map<string, Histogram>, learnt: Learnt): void {
+  for (const lesson of lessonsOf(learnt)) {
+    if (lesson.kind !== 'learn') continue;
+    for (const key of lesson.keys) {
+      const histogram = statistics.get(key) ?? emptyHistogram(lesson.at);
+      foldSums(histogram, lesson.additions, lesson.at, lesson.halfLives);
+      statistics.set(key, histogram);
+    }
+  }
 }
 
 /** Some results for a segment, around the configured prior, under every key of its curve. */
@@ -77,14 +84,7 @@ function teach(
       at: endedAt,
       halfLifeMs,
     };
-    for (const lesson of lessonsOf(learnt)) {
-      if (lesson.kind !== 'learn') continue;
-      for (const key of lesson.keys) {
-        const histogram = statistics.get(key) ?? emptyHistogram(lesson.at);
-        foldSums(histogram, lesson.additions, lesson.at, lesson.halfLives);
-        statistics.set(key, histogram);
-      }
-    }
+    foldLessons(statistics, learnt);
   }
 }
 

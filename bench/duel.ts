@@ -6,7 +6,7 @@
  */
 
 import { type Ending, endingOf } from './endings.ts';
-import { median, quantile, type Report, rounded, type Say } from './figures.ts';
+import { median, quantile, type Report, rounded, type Say, type Until } from './figures.ts';
 import { createGenerator, type Generator, type Run } from './generator.ts';
 import { type Kept, type Loop, lengthsIn, type RecordLengths } from './loops.ts';
 import { type Sink, startSink } from './sink.ts';
@@ -17,9 +17,6 @@ export const sendLimit = 64;
 /** Requests in the loop at saturation. */
 const waiting = 1_500;
 const webhookRequests = 20;
-
-/** How far lives are played: to the answer of the service, or to the end of the auction and what follows a win. */
-export type Until = 'claimed' | 'settled';
 
 export type DuelPlan = {
   until: Until;
@@ -183,7 +180,7 @@ function ratiosOf(own: readonly Run[], base: readonly Run[]): { ratio: number; p
   };
 }
 
-/** Wanted of ours to bare (issue: half of bare on whole lives). */
+/** How much of the bare loop's throughput is wanted of ours. */
 const targets: Record<Until, number> = { settled: 0.5, claimed: 0.52 };
 
 export async function duel(plan: DuelPlan, say: Say): Promise<Report> {
@@ -204,16 +201,15 @@ export async function duel(plan: DuelPlan, say: Say): Promise<Report> {
     const bidShare = warmed.bids / warmed.requests;
     say(`warm: ${warmed.requests} requests, ${rounded(bidShare * 100)} % end as bids`);
     // Ends are as long as those of the first auctions.
-    const second = until === 'settled' ? next(plan.roundRequests) : [];
-    if (until === 'settled') await saturate(ours, second, bidShare, until);
+    const second = until === 'settled' ? [next(plan.roundRequests)] : [];
+    for (const webhooks of second) await saturate(ours, webhooks, bidShare, until);
     const sizes = lengthsIn(await ours.loop.kept());
     const bare = await start((baseUrl) => plan.startBare({ baseUrl, bidShare, sizes }));
     const { startPrototype } = plan;
     const prototype = startPrototype === undefined ? null : await start(startPrototype);
     const sides = [ours, bare, ...(prototype === null ? [] : [prototype])];
     for (const side of sides.slice(1)) {
-      await saturate(side, warm, bidShare, until);
-      if (until === 'settled') await saturate(side, second, bidShare, until);
+      for (const webhooks of [warm, ...second]) await saturate(side, webhooks, bidShare, until);
     }
 
     const runs = await alternate(sides, plan, next, bidShare, say);
@@ -228,11 +224,9 @@ export async function duel(plan: DuelPlan, say: Say): Promise<Report> {
       await side.loop.stop();
     }
     await verify(sides, sent);
-    const told = sides.map((side) => ({
-      name: side.loop.name,
-      own: summary(side, runs.get(side)!, paced.get(side)!, sent.size),
-    }));
-    const summaryOf = (side: Side): Summary => told[sides.indexOf(side)]!.own;
+    const summaries = new Map(sides.map((side) => [side, summary(side, runs.get(side)!, paced.get(side)!, sent.size)]));
+    const summaryOf = (side: Side): Summary => summaries.get(side)!;
+    const told = sides.map((side) => ({ name: side.loop.name, own: summaryOf(side) }));
     const ratios = ratiosOf(runs.get(ours)!, runs.get(bare)!);
     const targetRatio = targets[until];
     const report = {

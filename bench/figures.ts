@@ -24,9 +24,11 @@ export type Report = {
 /** Takes lines for people, told while it runs. */
 export type Say = (line: string) => void;
 
+/** How far lives are played: to the answer of the service, or to the end of the auction and what follows a win. */
+export type Until = 'claimed' | 'settled';
+
 export type BenchmarkOptions = {
-  /** How far lives are played: to the answer of the service, or to what follows the end of the auction. */
-  until: 'claimed' | 'settled';
+  until: Until;
   backend: 'embedded' | 'kafka';
   /** How many instances to compare; none: no such comparison. */
   instances: readonly number[];

@@ -41,6 +41,11 @@ export type Generator = {
   close: () => Promise<void>;
 };
 
+/** Those not yet told that are due when so much of a round was sent. */
+function dueAfter(ends: readonly Ending[], told: number, sentShare: number): readonly Ending[] {
+  return ends.slice(told, Math.ceil(ends.length * sentShare));
+}
+
 export function createGenerator(loop: Loop, sink: Sink): Generator {
   const pools = loop.origins.map((origin) => new Pool(origin, { connections: lanes, pipelining: 1, allowH2: false }));
   let turn = 0;
@@ -135,7 +140,7 @@ export function createGenerator(loop: Loop, sink: Sink): Generator {
             const webhook = webhooks[next]!;
             next += 1;
             sent += webhook.requestIds.length;
-            const due = ends.slice(told, Math.ceil((ends.length * next) / webhooks.length));
+            const due = dueAfter(ends, told, next / webhooks.length);
             told += due.length;
             await post(webhook);
             for (const end of due) await tell(end);
@@ -153,7 +158,7 @@ export function createGenerator(loop: Loop, sink: Sink): Generator {
           const waitMs = due - performance.now();
           if (waitMs > 0) await sleep(waitMs);
           posts.push(post(webhook));
-          const dueEnds = ends.slice(told, Math.ceil((ends.length * (index + 1)) / webhooks.length));
+          const dueEnds = dueAfter(ends, told, (index + 1) / webhooks.length);
           told += dueEnds.length;
           posts.push(...dueEnds.map(tell));
           due += (webhook.requestIds.length / requestsPerS) * 1_000;

@@ -156,27 +156,17 @@ export async function startOurs(options: {
   return fileLoop('ours', desk, { path, records: 'auctions', told: 'callbacks', webhooks: webhookPath });
 }
 
-export async function startBare(options: {
-  directory: string;
-  baseUrl: string;
-  sendLimit: number;
-  bidShare: number;
-  sizes: RecordLengths;
-}): Promise<Loop> {
-  const { directory, ...given } = options;
-  const path = join(directory, 'bare.sqlite');
-  const bare = await startProcess([sourceOf('./bare-loop.ts'), JSON.stringify({ path, ...given })], {});
-  return fileLoop('bare', bare, { path, records: 'log', told: null, webhooks: '/' });
+type Beside = { directory: string; baseUrl: string; sendLimit: number };
+
+/** A loop of the benchmark's own, told all that it needs but where its file is. */
+async function startBeside(name: 'bare' | 'prototype', { directory, ...given }: Beside): Promise<Loop> {
+  const path = join(directory, `${name}.sqlite`);
+  const loop = await startProcess([sourceOf(`./${name}-loop.ts`), JSON.stringify({ path, ...given })], {});
+  return fileLoop(name, loop, { path, records: 'log', told: null, webhooks: '/' });
 }
 
-export async function startPrototype(options: {
-  directory: string;
-  rulesDir: string;
-  baseUrl: string;
-  sendLimit: number;
-}): Promise<Loop> {
-  const { directory, ...given } = options;
-  const path = join(directory, 'prototype.sqlite');
-  const prototype = await startProcess([sourceOf('./prototype-loop.ts'), JSON.stringify({ path, ...given })], {});
-  return fileLoop('prototype', prototype, { path, records: 'log', told: null, webhooks: '/' });
-}
+export const startBare = (options: Beside & { bidShare: number; sizes: RecordLengths }): Promise<Loop> =>
+  startBeside('bare', options);
+
+export const startPrototype = (options: Beside & { rulesDir: string }): Promise<Loop> =>
+  startBeside('prototype', options);

@@ -4,34 +4,29 @@
  * learnt from, and each request has a row. What it lacks is all that a crash, a second process, an operator or a fault of the
  * service needs. One process with a thread that writes.
  */
-import { readFileSync } from 'node:fs';
 import { Pool } from 'undici';
 import { createVault } from '../src/adapters/vault/vault.ts';
-import { lessonsOf } from '../src/bidding/learning.ts';
-import { emptyHistogram, foldSums, type Histogram } from '../src/domain/histogram.ts';
+import type { Histogram } from '../src/domain/histogram.ts';
 import type { Trial } from '../src/domain/offer.ts';
 import type { Ended, Requested } from '../src/domain/records.ts';
-import { readRequestMapping } from '../src/wire/mapping-table.ts';
 import { readWebhook } from '../src/wire/webhook.ts';
 import { createBidSender, serveBodies } from './bare-edges.ts';
 import { startLog } from './bare-log.ts';
-import { createDecider } from './decider.ts';
+import { createDecider, foldLessons } from './decider.ts';
+import { shippedMapping } from './workload.ts';
 
 type Options = { path: string; rulesDir: string; baseUrl: string; sendLimit: number };
 
 /** What is at hand of a request until its auction ends. */
 type Open = {
-  phase: 'requested' | 'passed' | 'claimed' | 'answered';
+  phase: 'passed' | 'claimed' | 'answered';
   segmentKeys: readonly string[];
   trial: Trial | null;
 };
 
 async function serve({ path, rulesDir, baseUrl, sendLimit }: Options): Promise<void> {
   const { config, decide, encode } = createDecider(Date.now(), rulesDir);
-  const file = new URL('../config/request-mapping.json', import.meta.url);
-  const table = readRequestMapping(JSON.parse(readFileSync(file, 'utf8')));
-  if (table.kind === 'refused') throw new Error(table.problems.join('\n'));
-  const { mapping } = table;
+  const mapping = shippedMapping();
   const vault = createVault(config.pseudonymKey);
   const { halfLifeMs } = config.bidding;
   const { append, keep } = await startLog(path);
@@ -92,7 +87,7 @@ async function serve({ path, rulesDir, baseUrl, sendLimit }: Options): Promise<v
     const known = open.get(requestId);
     open.delete(requestId);
     if (known === undefined) return;
-    const best = bids[0];
+    const best = bids.find(({ bidId }) => !requestOf.has(bidId));
     if (best === undefined) return;
     const learnt = {
       segmentKeys: known.segmentKeys,
@@ -103,14 +98,7 @@ async function serve({ path, rulesDir, baseUrl, sendLimit }: Options): Promise<v
       at,
       halfLifeMs,
     };
-    for (const lesson of lessonsOf(learnt)) {
-      if (lesson.kind !== 'learn') continue;
-      for (const key of lesson.keys) {
-        const histogram = statistics.get(key) ?? emptyHistogram(lesson.at);
-        foldSums(histogram, lesson.additions, lesson.at, lesson.halfLives);
-        statistics.set(key, histogram);
-      }
-    }
+    foldLessons(statistics, learnt);
   };
 
   serveBodies(async (body) => {

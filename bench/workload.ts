@@ -8,6 +8,7 @@ import type { Lot } from '../src/sandbox/auction-house.ts';
 import { requestsWebhook } from '../src/sandbox/messages.ts';
 import { requestAt } from '../src/sandbox/population.ts';
 import { defaultWorld } from '../src/sandbox/world.ts';
+import { type RequestMapping, readRequestMapping } from '../src/wire/mapping-table.ts';
 
 const seed = 'bench';
 /** How long the auctions stay open: longer than any run. */
@@ -48,6 +49,14 @@ export function configOf(environment: Environment): Config {
   const result = readConfig(environment, (path) => readFileSync(path, 'utf8'));
   if (result.kind === 'refused') throw new Error(result.faults.join('\n'));
   return result.config;
+}
+
+/** How the shipped configuration reads webhooks. */
+export function shippedMapping(): RequestMapping {
+  const file = new URL('../config/request-mapping.json', import.meta.url);
+  const reading = readRequestMapping(JSON.parse(readFileSync(file, 'utf8')));
+  if (reading.kind === 'refused') throw new Error(reading.problems.join('\n'));
+  return reading.mapping;
 }
 
 export const shippedRules = fileURLToPath(new URL('../rules', import.meta.url));

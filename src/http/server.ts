@@ -326,14 +326,14 @@ function addHealth(app: FastifyInstance, parts: ServerParts): void {
     return plain(reply, alive ? 200 : 503, `${detail}\n`);
   });
   app.get('/readyz', async (request, reply) => {
-    const { role } = request.query as Record<string, unknown>;
+    const query = request.query as Record<string, unknown>;
+    const { role } = query;
     if (role !== undefined && !(readinessRoles as readonly unknown[]).includes(role)) {
       return plain(reply, 400, `role is one of ${readinessRoles.join(', ')}; without it, all are asked for\n`);
     }
     const asked = parts.checks.filter((check) => role === undefined || check.role === role);
     const results = asked.map(({ name, missing, note }) => ({ name, missing: missing(), note }));
     const ready = results.every((result) => result.missing === null);
-    const query = request.query as Record<string, unknown>;
     const lines =
       'verbose' in query
         ? results.map(({ name, missing, note }) => {

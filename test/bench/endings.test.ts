@@ -1,21 +1,14 @@
 /** What the benchmark tells after an auction is what the desk understands, and comes to as many records as the benchmark waits for. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { endingOf } from '../../bench/endings.ts';
 import type { Arrival } from '../../bench/sink.ts';
-import { webhooksOf } from '../../bench/workload.ts';
+import { shippedMapping, webhooksOf } from '../../bench/workload.ts';
 import { createVault } from '../../src/adapters/vault/vault.ts';
-import { readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { readWebhook } from '../../src/wire/webhook.ts';
 
 const now = 1_790_000_000_000;
-const table = readRequestMapping(
-  JSON.parse(readFileSync(new URL('../../config/request-mapping.json', import.meta.url), 'utf8')),
-);
-assert.ok(table.kind === 'read');
-const { mapping } = table;
-const deps = { mapping, vault: createVault('only-for-tests-0123456789abcdef'), receivedAt: now, now };
+const deps = { mapping: shippedMapping(), vault: createVault('only-for-tests-0123456789abcdef'), receivedAt: now, now };
 
 test('each end and each win is read without a fault, as so many records as are waited for', () => {
   const [webhook] = webhooksOf(0, 1, 20, now);
