@@ -2,6 +2,7 @@
 
 import { isPromised } from '../domain/cap-book.ts';
 import type { AmountCents, EpochMs, RequestId } from '../domain/glossary.ts';
+import { placesBefore, withPlace } from '../domain/record-places.ts';
 import type { AuctionRecord, FoldTerms, Unfrozen } from '../domain/records.ts';
 import type { RequestState } from '../domain/states.ts';
 import { evolveAgain, evolveOrFreeze } from './evolve.ts';
@@ -73,7 +74,7 @@ export function createLedger(views: Views, earlier: FoldTerms, log: Pick<EventLo
     const { partition, next } = batch;
     return kept.fold<Fold>(batch, {
       foldOnto: async (position, entries, rows) => {
-        const { folds, changes } = foldEntries(entries, rows, await historiesOf(entries), earlier);
+        const { folds, changes } = foldEntries(entries, rows, await historiesOf(entries, rows), earlier);
         const reserved = new Set(changes.flatMap((change) => (change.kind === 'reserve' ? [change.requestId] : [])));
         const result = await views.apply({ partition, first: position, next, changes });
         if (result.kind === 'out-of-step') return result;
@@ -93,11 +94,15 @@ export function createLedger(views: Views, earlier: FoldTerms, log: Pick<EventLo
   /** What a retry folds again: all records before it, by its offset. Retries are rare. */
   async function historiesOf(
     entries: readonly LogEntry<AuctionRecord>[],
+    rows: ReadonlyMap<RequestId, LedgerRow>,
   ): Promise<ReadonlyMap<number, readonly AuctionRecord[]>> {
     const histories = new Map<number, readonly AuctionRecord[]>();
     for (const { offset, record } of entries) {
       if (record.kind !== 'unfrozen' || record.action !== 'retry') continue;
-      const earlier = (await log.readKey('auctions', record.requestId)).filter((entry) => entry.offset < offset);
+      const { requestId } = record;
+      const own = entries.filter((entry) => entry.record.requestId === requestId);
+      const places = placesBefore(rows.get(requestId)?.state ?? null, own, offset);
+      const earlier = (await log.readKey('auctions', requestId, places)).filter((entry) => entry.offset < offset);
       histories.set(
         offset,
         earlier.map((entry) => entry.record),
@@ -154,7 +159,8 @@ function foldEntries(
     const before = row?.state ?? null;
     const history = record.kind === 'unfrozen' && before?.frozen !== undefined ? histories.get(offset) : undefined;
     const again = history === undefined ? null : evolveAgain(history, record as Unfrozen, earlier);
-    const { state, changes: own } = again ?? evolveOrFreeze(before, record, earlier);
+    const { state: evolved, changes: own } = again ?? evolveOrFreeze(before, record, earlier);
+    const state = withPlace(evolved, before, offset);
     changes.push(...own);
     const stillRefused = row?.reservation === 'refused' && !own.some((change) => change.kind === 'reserve');
     const reservation = stillRefused && state.exposure === 'held' ? 'refused' : state.exposure;

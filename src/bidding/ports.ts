@@ -8,6 +8,7 @@ import type { Reservation, Reserve } from '../domain/cap-book.ts';
 import type { Day, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Addition, HalfLives, Histogram } from '../domain/histogram.ts';
 import type { BidOutcome, Usage } from '../domain/offer.ts';
+import type { RecordPlaces } from '../domain/record-places.ts';
 import type { Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
@@ -83,8 +84,11 @@ export type EventLog = {
   consume: <T extends Topic>(options: ConsumeOptions<T>) => Promise<Consumer>;
   /** Entries from an offset on, for replay, the auditor and the command line. */
   read: <T extends Topic>(topic: T, partition: number, from: number, limit: number) => Promise<LogEntry<Topics[T]>[]>;
-  /** All entries of one key, in log order. */
-  readKey: <T extends Topic>(topic: T, key: string) => Promise<LogEntry<Topics[T]>[]>;
+  /**
+   * All entries of one key, in log order. With the `places` that a row keeps, at least those that it was folded from, and little more is
+   * read than them. Without, a log without an index of keys is read from its beginning to its end.
+   */
+  readKey: <T extends Topic>(topic: T, key: string, places?: RecordPlaces) => Promise<LogEntry<Topics[T]>[]>;
   /** For each partition, the offset that the next entry will get. */
   ends: (topic: Topic) => Promise<ReadonlyMap<number, number>>;
 };

@@ -111,8 +111,8 @@ export async function readBidReport(
   pseudonymKey: string | null,
 ): Promise<BidReport> {
   const { show } = world.format.texts;
-  const history = (await reader.log.readKey('auctions', requestId)).map(({ record }) => record);
   const row = (await reader.views.read([requestId])).get(requestId);
+  const history = (await reader.log.readKey('auctions', requestId, row?.state.places)).map(({ record }) => record);
   if (row === undefined) {
     if (history.length === 0) throw new Fault('not-found', show.notFound(requestId));
     throw new Fault('views-behind', show.notFolded(requestId));

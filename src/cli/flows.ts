@@ -167,7 +167,7 @@ export async function showHistory(world: CommandWorld, flow: FlowKind, flowId: s
     const open = openWith(world, place);
     const state = (await flows.read([flowId])).get(flowId);
     if (state?.flow !== flow) throw await notFound(format, flows, flow, flowId);
-    const records = (await log.readKey('flows', flowId)).map(({ record }) => shownRecord(record, open));
+    const records = (await log.readKey('flows', flowId, state.places)).map(({ record }) => shownRecord(record, open));
     if (json) {
       for (const record of records) terminal.write(JSON.stringify(record));
       return;

@@ -37,9 +37,11 @@ const quietMs = 1_000;
 const recordsEach = 5;
 
 /** What the newest decision was made with. */
-async function lastTrace(log: DeskReader['log'], decision: ModelCard['newestDecision']) {
+async function lastTrace({ log, views }: DeskReader, decision: ModelCard['newestDecision']) {
   if (decision === null) return null;
-  const records = await log.readKey('auctions', decision.requestId);
+  const { requestId } = decision;
+  const row = (await views.read([requestId])).get(requestId);
+  const records = await log.readKey('auctions', requestId, row?.state.places);
   const traces = records.flatMap(({ record }) =>
     record.kind === 'claimed' || record.kind === 'passed' ? (record.trace ?? []) : [],
   );
@@ -57,7 +59,8 @@ async function readCard(world: CommandWorld, quiet: boolean): Promise<ShownCard>
   const { bidding, pricing, settings } = world.model();
   const { priorWeight, shrinkage, smoothing } = pricing.winCurve;
   const { minAmountShare, marginBufferCents, maxInstallments } = pricing;
-  return await withReader(world, async ({ views, log, control, ruleBook }) => {
+  return await withReader(world, async (reader) => {
+    const { views, log, control, ruleBook } = reader;
     const at = clock.now();
     let records = 0;
     for (const end of (await log.ends('auctions')).values()) records += end;
@@ -77,7 +80,7 @@ async function readCard(world: CommandWorld, quiet: boolean): Promise<ShownCard>
       },
     });
     if (shown) progress.end();
-    const trace = await lastTrace(log, card.newestDecision);
+    const trace = await lastTrace(reader, card.newestDecision);
     const activated = (await ruleBook.read()).findLast((entry) => entry.kind === 'activated') ?? null;
     const operator =
       lastChanges((await control.read()).changes).toSorted((left, right) => right.at - left.at)[0] ?? null;

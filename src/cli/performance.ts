@@ -28,13 +28,14 @@ type Found = { kind: 'loan'; loan: Loan } | { kind: 'bad'; text: string };
 /** The bid with what its decision believed, made again from its stored inputs. */
 async function loanOf(
   world: CommandWorld,
-  log: DeskReader['log'],
+  { log, views }: DeskReader,
   requestId: RequestId,
   observations: readonly Observation[],
   whole: ReturnType<typeof wholeRequests>,
 ): Promise<Found> {
   const { performance } = world.format.texts;
-  const records = (await log.readKey('auctions', requestId)).map(({ record }) => record);
+  const row = (await views.read([requestId])).get(requestId);
+  const records = (await log.readKey('auctions', requestId, row?.state.places)).map(({ record }) => record);
   const recorded = recordedCaseOf(records);
   const decision = recorded?.end.decision ?? null;
   if (recorded === null) return { kind: 'bad', text: performance.unknown };
@@ -60,12 +61,12 @@ export async function readBook(world: CommandWorld, file: string, quiet: boolean
   const byRequest = Map.groupBy(observations, ({ requestId }) => requestId);
   const faults: BadCell[] = [...bad];
   const loans: Loan[] = [];
-  await withReader(world, async ({ log }, { pseudonymKey }) => {
+  await withReader(world, async (reader, { pseudonymKey }) => {
     const whole = wholeRequests(world, pseudonymKey);
     const progress = createProgress(terminal, performance.progress);
     let done = 0;
     for (const [requestId, own] of byRequest) {
-      const found = await loanOf(world, log, requestId, own, whole);
+      const found = await loanOf(world, reader, requestId, own, whole);
       if (found.kind === 'loan') loans.push(found.loan);
       else faults.push(...own.map(({ line }) => ({ line, column: 1, text: found.text })));
       done += 1;

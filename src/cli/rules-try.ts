@@ -3,6 +3,7 @@ import { marginOf } from '../bidding/decide.ts';
 import type { LedgerRow } from '../bidding/ports.ts';
 import { cursorOf } from '../bidding/ports.ts';
 import type { DecisionTrace } from '../domain/offer.ts';
+import type { RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { accountRules } from '../rules/account.ts';
 import { factsOf, offerFactsOf } from '../rules/facts-of.ts';
@@ -31,9 +32,9 @@ async function* latest(views: DeskReader['views'], count: number): AsyncGenerato
 
 type Known = { trace: DecisionTrace | null; sealed: string | null };
 
-async function knownOf(log: DeskReader['log'], requestId: string): Promise<Known> {
+async function knownOf(log: DeskReader['log'], { requestId, places }: RequestState): Promise<Known> {
   const known: Known = { trace: null, sealed: null };
-  for (const { record } of await log.readKey('auctions', requestId)) {
+  for (const { record } of await log.readKey('auctions', requestId, places)) {
     if (record.kind === 'requested') known.sealed ??= record.sealed;
     if (record.kind === 'claimed' || record.kind === 'passed') known.trace ??= record.trace;
   }
@@ -49,7 +50,7 @@ async function tryOn(
 ): Promise<Tried | null> {
   const { requestId, claim } = state;
   if (state.request === null) return null;
-  const { trace, sealed } = await knownOf(log, requestId);
+  const { trace, sealed } = await knownOf(log, state);
   const request = whole(state.request, sealed);
   const link = trace?.link ?? null;
   const marginCents = marginOf(request, link);

@@ -11,6 +11,7 @@ import type {
   LoanFigure,
 } from './flow-records.ts';
 import type { EpochMs } from './glossary.ts';
+import type { RecordPlaces } from './record-places.ts';
 import type { CreditNote } from './records.ts';
 import type { FrozenMark } from './states.ts';
 import type { SealedPlace } from './vault.ts';
@@ -156,4 +157,6 @@ export type FlowState = {
   strays: number;
   /** One of its records could not be processed: nothing is done for it. Absent: it is not so. */
   frozen?: FrozenMark;
+  /** Where its records stand. Absent: its first ones were folded by an earlier version. */
+  places?: RecordPlaces;
 };

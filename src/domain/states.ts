@@ -1,6 +1,7 @@
 /** The state of a request: what its records say, folded in log order. */
 import type { EpochMs, RequestId } from './glossary.ts';
 import type { BidOutcome, CapReservation, Offer, PublishedBid, Reason, Trial } from './offer.ts';
+import type { RecordPlaces } from './record-places.ts';
 import type { ClaimTerms, Resolution } from './records.ts';
 import type { LoanRequest } from './request.ts';
 
@@ -93,6 +94,8 @@ export type RequestState = {
   timer: { at: EpochMs; due: TimerKind } | null;
   /** One of its records could not be processed: nothing is sent for it. Absent: it is not so. */
   frozen?: FrozenMark;
+  /** Where its records stand. Absent: its first ones were folded by an earlier version. */
+  places?: RecordPlaces;
 };
 
 /** `at`: of the first record that could not be processed, 0 where it does not say. `retriedAt`: of the last retry, which failed. */

@@ -9,8 +9,8 @@ import type { FlowSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowAsked, FlowBreach, FlowStarted, FlowStep, FlowSubject, FlowTerms } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
-import type { RequestId } from '../domain/glossary.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
+import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { validCpf } from '../wire/checks/breach.ts';
@@ -190,7 +190,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const named = asked.link;
     const link =
       named === null
-        ? await linkInLog(requestId, ofRequest)
+        ? await linkInLog(won, ofRequest)
         : linkOf({ ...named, authorisationNumber: named.authorisationNumber ?? ofRequest });
     const linkWorker = link?.identity.cpf ? workerKeyOf(vault, link.identity.cpf) : null;
     const requestWorker = won.request?.workerKey ?? linkWorker;
@@ -211,8 +211,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   }
 
   /** Who the worker is, is sealed in the request's first record. */
-  async function linkInLog(requestId: RequestId, authorisationNumber: string | null) {
-    const entries = await world.log.readKey('auctions', requestId);
+  async function linkInLog({ requestId, places }: RequestState, authorisationNumber: string | null) {
+    const entries = await world.log.readKey('auctions', requestId, places);
     const requested = entries.map(({ record }) => record).find((record) => record.kind === 'requested');
     if (requested === undefined) return null;
     const { identity } = JSON.parse(vault.open(sealedPlaces.request(requestId), requested.sealed)) as {

@@ -4,6 +4,7 @@ import type { EventLog, LogBatch, LogEntry } from '../bidding/ports.ts';
 import type { FlowSettings } from '../config/sections.ts';
 import type { FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
+import { placesBefore, withPlace } from '../domain/record-places.ts';
 import { evolveAgain, evolveOrFreeze, proposalIndex } from './evolve.ts';
 import type { FlowRow, FlowStore } from './ports.ts';
 import { isFinished } from './transitions.ts';
@@ -87,11 +88,15 @@ export function createFlowLedger(store: FlowStore, settings: FlowSettings, log: 
   /** What a retry folds again: all records before it, by its offset. Retries are rare. */
   async function historiesOf(
     entries: readonly LogEntry<FlowRecord>[],
+    states: ReadonlyMap<string, FlowState>,
   ): Promise<ReadonlyMap<number, readonly FlowRecord[]>> {
     const histories = new Map<number, readonly FlowRecord[]>();
     for (const { offset, record } of entries) {
       if (record.kind !== 'unfrozen' || record.action !== 'retry') continue;
-      const earlier = (await log.readKey('flows', record.flowId)).filter((entry) => entry.offset < offset);
+      const { flowId } = record;
+      const own = entries.filter((entry) => entry.record.flowId === flowId);
+      const places = placesBefore(states.get(flowId) ?? null, own, offset);
+      const earlier = (await log.readKey('flows', flowId, places)).filter((entry) => entry.offset < offset);
       histories.set(
         offset,
         earlier.map((entry) => entry.record),
@@ -105,7 +110,7 @@ export function createFlowLedger(store: FlowStore, settings: FlowSettings, log: 
       const { partition, next } = batch;
       return kept.fold<FlowFold>(batch, {
         foldOnto: async (position, entries, states) => {
-          const { folds, rows } = foldEntries(entries, states, await historiesOf(entries), settings);
+          const { folds, rows } = foldEntries(entries, states, await historiesOf(entries, states), settings);
           const result = await store.apply({ partition, first: position, next, rows });
           if (result.kind === 'out-of-step') return result;
           for (const { state } of rows) kept.put(state, partition, next);
@@ -136,11 +141,12 @@ function foldEntries(
   for (const { offset, record } of entries) {
     const before = current.get(record.flowId) ?? null;
     const history = record.kind === 'unfrozen' && before?.frozen !== undefined ? histories.get(offset) : undefined;
-    const state =
+    const evolved =
       history !== undefined && record.kind === 'unfrozen'
         ? evolveAgain(history, record, settings)
         : evolveOrFreeze(before, record, settings);
-    if (state === null) continue;
+    if (evolved === null) continue;
+    const state = withPlace(evolved, before, offset);
     current.set(record.flowId, state);
     touched.add(record.flowId);
     folds.push({ state, before, record });

@@ -47,7 +47,7 @@ export async function readWorker(
   const state = (await views.read([requestId])).get(requestId)?.state;
   if (state === undefined) return { kind: 'unknown' };
   if (!isWon(state)) return { kind: 'not-won', phase: state.phase };
-  const records = (await log.readKey('auctions', requestId)).map(({ record }) => record);
+  const records = (await log.readKey('auctions', requestId, state.places)).map(({ record }) => record);
   const requested = records.find((record) => record.kind === 'requested');
   if (requested === undefined) return { kind: 'forgotten' };
   const record = { kind: 'worker-read', requestId, at: clock.now(), by, reason: withoutCpf(reason) } as const;

@@ -32,6 +32,15 @@ export type Beside = {
 export type LogKind = Pick<BackendKind, 'name' | 'module' | 'createPlace'> & {
   open: (place: string) => Promise<LogBackend>;
   beside: (place: string) => Promise<Pick<Beside, 'append' | 'close'>>;
+  /** Reads the log of a place, and counts the records that its storage gives for that. */
+  counting: (place: string) => Promise<CountingReader>;
+};
+
+export type CountingReader = {
+  readKey: EventLog['readKey'];
+  /** Since it was asked last. */
+  taken: () => number;
+  close: () => Promise<void>;
 };
 
 export type BackendKind = {
@@ -41,6 +50,7 @@ export type BackendKind = {
   createPlace: () => Promise<string>;
   open: (place: string) => Promise<Backend>;
   beside: (place: string) => Promise<Beside>;
+  counting: LogKind['counting'];
   /** Ends the backend as `kill -9` would; returns the place where what is left of it can be opened. */
   crash: (place: string, backend: Pick<Backend, 'close'>) => Promise<string>;
   /** Removes the views of a closed backend; the log stays. */

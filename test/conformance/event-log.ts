@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Consumer, LogBatch, LogEntry, NewEntry } from '../../src/bidding/ports.ts';
+import { placesAfter, type RecordPlaces } from '../../src/domain/record-places.ts';
 import type { Topic, Topics } from '../../src/domain/records.ts';
 import { eventually, type LogBackend, type LogKind, withBackend } from './backend.ts';
 import { auctionEntry } from './samples.ts';
@@ -155,6 +156,56 @@ function testReading(kind: LogKind): void {
   });
 }
 
+/** The places of a key, as a ledger keeps them. */
+function placesOf(read: Read, key: string): RecordPlaces {
+  const own = entriesOf(read).filter((entry) => entry.key === key);
+  const folded = own.reduce<{ places?: RecordPlaces } | null>(
+    (before, { offset }) => ({ places: placesAfter(before, offset)! }),
+    null,
+  );
+  return folded!.places!;
+}
+
+function testPlaces(kind: LogKind): void {
+  test(`${kind.name}: records of a row are read by their places: 10 of 8,000 at most, and none is missed`, () =>
+    withBackend(kind, async (backend, place) => {
+      const read = await consumeAll(backend, 500);
+      const fill = async (from: number) => {
+        for (let done = 0; done < 1_600; done += 400) await backend.log.append(numbered(from + done, 400, 300));
+      };
+      for (let life = 0; life < 5; life += 1) {
+        await backend.log.append([auctionEntry('own', `${life}`)]);
+        await fill(life * 1_600);
+      }
+      // Settled by hand, months later.
+      await backend.log.append([auctionEntry('own', 'late')]);
+      for (let number = 0; number < 80; number += 1) await backend.log.append([auctionEntry('loop', `${number}`)]);
+      await eventually(() => entriesOf(read).length === 8_086, 60_000);
+      await read.consumer.stop();
+      const reader = await kind.counting(place);
+      try {
+        const said = ['0', '1', '2', '3', '4', 'late'];
+        const places = placesOf(read, 'own');
+        assert.equal(places.offsets.length, 6);
+        assert.deepEqual(reasonsOf(await reader.readKey('auctions', 'own', places), 'own'), said);
+        const taken = reader.taken();
+        assert.ok(taken >= 6 && taken <= 10, `${taken} records read`);
+        // More than a row keeps: the others are between its last place and the last record.
+        const loop = placesOf(read, 'loop');
+        assert.ok(loop.offsets.length < 80 && loop.until !== undefined);
+        const all = Array.from({ length: 80 }, (_, number) => String(number));
+        assert.deepEqual(reasonsOf(await reader.readKey('auctions', 'loop', loop), 'loop'), all);
+        // Rows of an earlier version have no places, and those of another log have wrong ones.
+        const wrong = [undefined, { offsets: [1] }, { offsets: [1_000_000] }, loop];
+        for (const given of wrong) {
+          assert.deepEqual(reasonsOf(await reader.readKey('auctions', 'own', given), 'own'), said);
+        }
+      } finally {
+        await reader.close();
+      }
+    }));
+}
+
 function testHandlers(kind: LogKind): void {
   test(`${kind.name}: a partition's next batch waits for the handler; a slow consumer misses nothing`, () =>
     withBackend(kind, async (backend) => {
@@ -294,6 +345,7 @@ function testDurability(kind: LogKind): void {
 
 export function testEventLog(kind: LogKind): void {
   testReading(kind);
+  testPlaces(kind);
   testHandlers(kind);
   testDurability(kind);
 }

@@ -1,9 +1,13 @@
 /** The log on Kafka as the suite is handed it: a place is a prefix of topics and groups on the stack. */
 import { randomBytes } from 'node:crypto';
+import { createClient } from '../../src/adapters/kafka/client.ts';
 import { openKafkaLog } from '../../src/adapters/kafka/log.ts';
+import { createPartitionReader } from '../../src/adapters/kafka/partitions.ts';
+import { createLogReading } from '../../src/adapters/kafka/read-log.ts';
+import { readSchemas } from '../../src/adapters/kafka/registry.ts';
 import { type KafkaSettings, kafkaDefaults } from '../../src/adapters/kafka/settings.ts';
 import type { StackAddresses } from '../stack/stack.ts';
-import type { LogKind } from './backend.ts';
+import type { CountingReader, LogKind } from './backend.ts';
 
 type Place = KafkaSettings;
 
@@ -15,6 +19,24 @@ async function openLog(place: string) {
   const settings = JSON.parse(place) as Place;
   const opened = await openKafkaLog({ settings, seal: (_place, text) => text, onClosed: fail, onStalled: fail });
   return { ...opened, commits: opened.sends };
+}
+
+async function countingReader(place: string): Promise<CountingReader> {
+  const settings = JSON.parse(place) as Place;
+  const reader = createPartitionReader(createClient(settings, () => undefined));
+  let count = 0;
+  const fetch: typeof reader.fetch = async (...asked) => {
+    const parts = await reader.fetch(...asked);
+    for (const { records } of parts.values()) count += records.length;
+    return parts;
+  };
+  const { readKey } = createLogReading({ ...reader, fetch }, readSchemas(settings), settings);
+  const taken = () => {
+    const now = count;
+    count = 0;
+    return now;
+  };
+  return { readKey, taken, close: reader.close };
 }
 
 export function settingsOn(stack: StackAddresses, prefix: string): KafkaSettings {
@@ -41,6 +63,7 @@ export function kafkaLogOn(
       const { log, close } = await openLog(place);
       return { append: log.append, close };
     },
+    counting: countingReader,
   };
 }
 

@@ -369,11 +369,16 @@ export function createEventLog(world: LogWorld, process: Process): EventLog {
           [partition]!.slice(from, from + limit)
           .map((stored, index) => decode(stored, partition, from + index)),
       ),
-    readKey: (topic, key) =>
+    readKey: (topic, key, places) =>
       call(world, process, journey(), () => {
         const partition = partitionOf(store, key);
+        const isMeant = (offset: number) => {
+          if (places === undefined) return true;
+          const { offsets, until = -1 } = places;
+          return offsets.includes(offset) || (offset > offsets.at(-1)! && offset <= until);
+        };
         return store.topics[topic][partition]!.flatMap((stored, offset) =>
-          stored.key === key ? [decode<typeof topic>(stored, partition, offset)] : [],
+          stored.key === key && isMeant(offset) ? [decode<typeof topic>(stored, partition, offset)] : [],
         );
       }),
     ends: (topic) =>

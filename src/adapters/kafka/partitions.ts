@@ -63,8 +63,16 @@ type Cluster = {
 type Part = { records: RawRecord[]; end: number; next: number };
 
 export type PartitionReader = {
-  /** Records from each offset on; waits up to `waitMs` for the first. A broker under a limit of its own may leave partitions out. */
-  fetch: (topic: string, froms: ReadonlyMap<number, number>, waitMs: number) => Promise<ReadonlyMap<number, Part>>;
+  /**
+   * Records from each offset on; waits up to `waitMs` for the first. A broker under a limit of its own may leave partitions out.
+   * `amount` `one`: of each partition the batch that holds the record at the offset, and nothing after it.
+   */
+  fetch: (
+    topic: string,
+    froms: ReadonlyMap<number, number>,
+    waitMs: number,
+    amount?: 'many' | 'one',
+  ) => Promise<ReadonlyMap<number, Part>>;
   /** The first offset still kept, or the one that the next record will get, of each partition. */
   offsets: (topic: string, which: 'first' | 'next') => Promise<ReadonlyMap<number, number>>;
   partitionOf: (topic: string, key: string) => Promise<number>;
@@ -91,10 +99,11 @@ export async function* recordsOf(
   reader: Pick<PartitionReader, 'fetch'>,
   { topic, partition, from, to }: Stretch,
   retention: 'kept' | 'compacted',
+  amount: 'many' | 'one' = 'many',
 ): AsyncGenerator<RawRecord> {
   let empty = 0;
   for (let next = from; next < to; ) {
-    const part = (await reader.fetch(topic, new Map([[partition, next]]), answerWaitMs)).get(partition);
+    const part = (await reader.fetch(topic, new Map([[partition, next]]), answerWaitMs, amount)).get(partition);
     if (part !== undefined && part.next > next) {
       for (const record of part.records) if (record.offset < to) yield record;
       next = part.next;
@@ -173,6 +182,7 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
     topic: string,
     froms: ReadonlyMap<number, number>,
     waitMs: number,
+    amount: 'many' | 'one',
   ): Promise<[number, Part][]> {
     const broker = await cluster.findBroker({ nodeId });
     const { responses } = await broker.fetch({
@@ -186,7 +196,8 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
           partitions: [...froms].map(([partition, from]) => ({
             partition,
             fetchOffset: String(from),
-            maxBytes: partitionBytes,
+            // However few bytes are asked for, a broker gives the first batch whole.
+            maxBytes: amount === 'one' ? 1 : partitionBytes,
           })),
         },
       ],
@@ -201,12 +212,12 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
   }
 
   return {
-    fetch: (topic, froms, waitMs) =>
+    fetch: (topic, froms, waitMs, amount = 'many') =>
       trying(topic, async () => {
         const leaders = cluster.findLeaderForPartitions(topic, [...froms.keys()]);
         const parts = await Promise.all(
           Object.entries(leaders).map(([nodeId, partitions]) =>
-            fetchFrom(nodeId, topic, new Map(partitions.map((each) => [each, froms.get(each)!])), waitMs),
+            fetchFrom(nodeId, topic, new Map(partitions.map((each) => [each, froms.get(each)!])), waitMs, amount),
           ),
         );
         return new Map(parts.flat());

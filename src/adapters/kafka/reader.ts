@@ -50,7 +50,7 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
     log: {
       read: async (topic, partition, from, limit) =>
         (await isThere(topic)) ? log.read(topic, partition, from, limit) : [],
-      readKey: async (topic, key) => ((await isThere(topic)) ? log.readKey(topic, key) : []),
+      readKey: async (topic, key, places) => ((await isThere(topic)) ? log.readKey(topic, key, places) : []),
       ends: async (topic) => ((await isThere(topic)) ? log.ends(topic) : new Map()),
     },
     partitionOf: (topic, key) => reader.partitionOf(topicNameOf(settings, topic), key),

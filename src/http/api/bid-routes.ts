@@ -79,7 +79,8 @@ function addBids(app: ApiApp, { views, log, guard }: BidRouteParts): void {
       const state = (await views.read([requestId])).get(requestId)?.state;
       if (state === undefined) return problem(reply, 'not-found', 'No request has this id.');
       const detailed = guard.callerOf(request).role !== 'viewer';
-      const records = detailed ? (await log.readKey('auctions', requestId)).map(({ record }) => record) : [];
+      const entries = detailed ? await log.readKey('auctions', requestId, state.places) : [];
+      const records = entries.map(({ record }) => record);
       const decided = records.find(({ kind }) => kind === 'claimed' || kind === 'passed');
       const trace = decided?.kind === 'claimed' || decided?.kind === 'passed' ? decided.trace : null;
       return {

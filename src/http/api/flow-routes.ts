@@ -200,8 +200,9 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
     },
     async (request, reply) => {
       const { flowId } = request.params;
-      if ((await find(flowId)) === null) return notFound(reply, flows, { path, flow }, flowId);
-      const entries = await log.readKey('flows', flowId);
+      const state = await find(flowId);
+      if (state === null) return notFound(reply, flows, { path, flow }, flowId);
+      const entries = await log.readKey('flows', flowId, state.places);
       return { records: entries.map(({ record }) => shownRecord(record, opens(request))) };
     },
   );
