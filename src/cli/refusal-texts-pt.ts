@@ -20,6 +20,10 @@ const whole: readonly Sentence[] = [
     'envie ao menos 100 centavos (R$ 1,00): os valores são em centavos',
   ],
   [
+    /^send at least 1 cent \(R\$ 0\.01\), or leave this entry out: nothing would be paid by it$/,
+    'envie ao menos 1 centavo (R$ 0,01), ou retire este item: nada seria pago por ele',
+  ],
+  [
     /^send the days of the transfers in order, each once, from (.*) to (.*)$/,
     'envie os dias dos repasses em ordem, cada um uma só vez, de $1 a $2',
   ],
@@ -42,8 +46,8 @@ const whole: readonly Sentence[] = [
     'envie a conta do trabalhador (account) ou uma chave Pix (pix.key), não as duas',
   ],
   [
-    /^send a Pix key: a valid CPF or CNPJ without points, a phone such as \+5511987654321, an e-mail address or a random key \(UUID\)$/,
-    'envie uma chave Pix: um CPF ou CNPJ válido, sem pontos, um telefone como +5511987654321, um e-mail ou uma chave aleatória (UUID)',
+    /^send a Pix key: a valid CPF or CNPJ without points \(its letters as capitals\), a phone such as \+5511987654321, an e-mail address or a random key \(UUID\)$/,
+    'envie uma chave Pix: um CPF ou CNPJ válido, sem pontos (letras em maiúsculas), um telefone como +5511987654321, um e-mail ou uma chave aleatória (UUID)',
   ],
   [
     /^send an account of the worker's own, with its holder's CPF$/,

@@ -298,7 +298,7 @@ const transfers = saidOfParts(
     .array(
       z.strictObject({
         onDay: said(day, 'Day of the yearly transfer, as YYYY-MM-DD', '2027-05-01', 'DataRepasse'),
-        amountCents: said(cents, 'What is transferred on that day', 50_000, 'VlrRepasse'),
+        amountCents: said(positiveCents, 'What is transferred on that day', 50_000, 'VlrRepasse'),
       }),
     )
     .max(30)
@@ -309,7 +309,7 @@ const transfers = saidOfParts(
 
 const splitFields = (key: Casing) => ({
   fieldId: said(short.optional(), 'Id of the field that this entry fills', 'A', key('CampoID')),
-  amountCents: said(cents.optional(), 'What is paid', 1_000, key('VlrTransacao')),
+  amountCents: said(positiveCents.optional(), 'What is paid', 1_000, key('VlrTransacao')),
   paidOn: said(day.optional(), 'Day of the payment, as YYYY-MM-DD', '2026-03-10', key('DtPagamento')),
   paymentLine: said(
     short.optional(),

@@ -36,6 +36,7 @@ export function prepareSimulation(
     leastCents('amount', 'amountCents', request.amountCents),
     notNegative('rateHundredths', request.rateHundredths),
     ...transferDays(request.transfers, facts.now),
+    ...centsGiven('transfers', request.transfers),
   ]);
 }
 
@@ -90,6 +91,7 @@ export function prepareInclusion(
     payeeGiven(request),
     onePayee(request),
     pixKeyFormed('pix.key', request.pix?.key),
+    ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),
     birthMonth(request.birthDay, facts.birthDate),
     account !== null && account !== undefined && holder !== cpf
@@ -103,6 +105,7 @@ export function prepareInclusion(
     leastCents('amount', 'amountCents', request.amountCents),
     notNegative('rateHundredths', request.rateHundredths),
     ...transferDays(request.transfers, facts.now),
+    ...centsGiven('transfers', request.transfers),
   ]);
 }
 
@@ -143,7 +146,7 @@ function pixKeyFormed(field: string, key: string | null | undefined): Check {
   return breach(
     'pix-key',
     field,
-    'send a Pix key: a valid CPF or CNPJ without points, a phone such as +5511987654321, an e-mail address or a random key (UUID)',
+    'send a Pix key: a valid CPF or CNPJ without points (its letters as capitals), a phone such as +5511987654321, an e-mail address or a random key (UUID)',
   );
 }
 
@@ -152,6 +155,19 @@ function hasPixForm(key: string): boolean {
   if (cpf.test(key)) return cpfRules.isValid(key, true);
   if (cnpj.test(key)) return cnpjRules.isValid(key, true);
   return phone.test(key) || email.test(key) || random.test(key);
+}
+
+/** What is paid on a split or transferred in a year; nothing is no split and no transfer. Left out, the service decides. */
+function centsGiven(list: string, entries: readonly { amountCents?: number | null }[] | null | undefined): Check[] {
+  return (entries ?? []).map(({ amountCents }, index) =>
+    amountCents === null || amountCents === undefined || amountCents >= 1
+      ? null
+      : breach(
+          'entry-amount',
+          `${list}.${index}.amountCents`,
+          'send at least 1 cent (R$ 0.01), or leave this entry out: nothing would be paid by it',
+        ),
+  );
 }
 
 function splitKeysFormed(splits: SplitsRequest['splits'] | InclusionRequest['splits']): Check[] {
@@ -189,7 +205,7 @@ function located({ proposalCode, operationCode, proposalNumber }: ProposalLocato
 export function prepareSplits(operationId: string, request: SplitsRequest): Preparation<'splits'> {
   return prepared('splits', operationId, request, [
     located(request.dto),
-    ...(request.splits ?? []).map((split, index) => notNegative(`splits.${index}.amountCents`, split.amountCents)),
+    ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),
   ]);
 }

@@ -103,7 +103,17 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'proposal located': () => [prepareProposalQuery('op', { dto: {} })],
   'installments located': () => [prepareInstallments('op', { asOf: '2026-11-10' })],
   'splits located': () => [prepareSplits('op', { dto: {} })],
-  'splits not-negative': () => [prepareSplits('op', { dto, splits: [{ amountCents: -1 }] })],
+  'splits entry-amount': () =>
+    [-1, 0].map((amountCents) => prepareSplits('op', { dto, splits: [{ amountCents: 1 }, { amountCents }] })),
+  'inclusion entry-amount': () =>
+    [-1, 0].flatMap((amountCents) => [
+      prepareInclusion('op', { ...inclusion, splits: [{ amountCents }] }, included),
+      prepareInclusion('op', { ...inclusion, transfers: [{ onDay: '2027-05-01', amountCents }] }, included),
+    ]),
+  'simulation entry-amount': () =>
+    [-1, 0].map((amountCents) =>
+      prepareSimulation('op', { cpf, transfers: [{ onDay: '2027-05-01', amountCents }] }, unborn),
+    ),
   'signers located': () => [prepareSigners('op', { dto: {}, signers: [signer] }, signing)],
   'signers signers-given': () => [prepareSigners('op', { dto, signers: [] }, signing)],
   'signers signature-time': () => [
@@ -162,7 +172,7 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareInclusion('op', { cpf, period: 1, splits: [{ amountCents: 1 }] }, included),
     prepareProposalQuery('op', { dto: { any: 1 } }),
     prepareInstallments('op', { proposalCode: 'P-1' }),
-    prepareSplits('op', { dto: { proposalNumber: '12' }, splits: [{ amountCents: 0 }] }),
+    prepareSplits('op', { dto: { proposalNumber: '12' }, splits: [{ amountCents: 1 }, {}] }),
     prepareSigners('op', { dto: { operationCode: 'O' }, signers: [signer, { ...signer, ip: '2001:db8::7' }] }, signing),
     prepareFinalisation('op', { dto }, ready),
     ...accountUpdateStates.map((state) => prepareAccountUpdate('op', { dto, extra: { conta: '1' } }, { state })),
