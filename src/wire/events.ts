@@ -15,7 +15,7 @@ import {
   tooManyElements,
   type WireFault,
 } from './casing.ts';
-import { isJsonObject, isRawNumber, type JsonObject, type JsonValue, kindOf, numberOfDigits } from './json.ts';
+import { isJsonObject, isRawNumber, type JsonObject, type JsonValue, kindOf, parseJson } from './json.ts';
 import { formatDigits, formatWallClock } from './local-time.ts';
 import { readId } from './plain-ids.ts';
 import {
@@ -272,8 +272,8 @@ const proposed = z.object({
         codigo: lenient(readId),
         mensagem: lenient(readMessage),
         numeroProposta: lenient(readId),
-        idSolicitacaoResposta: lenient(readDigits),
-        hashOperacao: lenient(readDigits),
+        idSolicitacaoResposta: lenient(readText),
+        hashOperacao: lenient(readText),
         dataHoraValidadeProposta: optional(readInstant),
       })
       .nullish(),
@@ -287,7 +287,7 @@ export type ProposedEvent = {
   proposalCode: string | null;
   proposalNumber: string | null;
   message: string | null;
-  /** Decimal digits. */
+  /** Numbers of the contract, carried as texts with sign and all digits. */
   responseId: string | null;
   operationHash: string | null;
   /** The same hash as the payload writes it, as a text. */
@@ -317,6 +317,14 @@ export function decodeProposed(value: JsonValue): Decoded<ProposedEvent> {
   };
 }
 
+/** As a number, if it is the text of one. */
+function carried(text: string | null): JsonValue {
+  const parsed = parseJson(text ?? 'null');
+  return parsed.kind === 'parsed' && (typeof parsed.value === 'number' || isRawNumber(parsed.value))
+    ? parsed.value
+    : text;
+}
+
 export function encodeProposed(event: ProposedEvent): string {
   return JSON.stringify({
     CodigoRequisicao: event.requestCode,
@@ -326,8 +334,8 @@ export function encodeProposed(event: ProposedEvent): string {
         codigo: event.proposalCode,
         mensagem: event.message,
         numeroProposta: event.proposalNumber,
-        idSolicitacaoResposta: event.responseId === null ? null : numberOfDigits(event.responseId),
-        hashOperacao: event.operationHash === null ? null : numberOfDigits(event.operationHash),
+        idSolicitacaoResposta: carried(event.responseId),
+        hashOperacao: carried(event.operationHash),
         dataHoraValidadeProposta: event.validUntil === null ? null : formatDigits(event.validUntil),
       },
       errors: event.errors,

@@ -1110,14 +1110,14 @@ export const workerSchema = answerNamed(
         .object({
           responseId: said(
             z.string().nullable(),
-            'Id of the answer, decimal digits',
+            'Id of the answer, a whole number as a text',
             '123456',
             'conteudo.idSolicitacaoResposta',
           ),
           operationHash: said(
             z.string().nullable(),
-            'Hash of the operation in `conteudo`, decimal digits',
-            '987654',
+            'Hash of the operation in `conteudo`, a whole number as a text, with its sign',
+            '-987654',
             'conteudo.hashOperacao',
           ),
           payloadHash: said(z.string().nullable(), 'Hash of the operation, as it came', 'a1b2c3', 'hashOperacao'),
