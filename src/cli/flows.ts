@@ -11,7 +11,7 @@ import { flowView } from '../http/api/views.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { flowMeant } from '../origination/orders.ts';
-import { type OpenSealed, shownRecord } from '../origination/shown-flows.ts';
+import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
 import { nextSteps, stepsOf } from '../origination/steps.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { parseJson } from '../wire/json.ts';
@@ -41,20 +41,37 @@ export async function listFlows(
     else
       terminal.write(
         tableText(
-          texts.flows.header,
-          states.map((state) => lineOf(world, state)),
+          columnsOf(flow).map((column) => texts.flows.columns[column]),
+          states.map((state) => lineOf(world, state, open)),
           [],
         ),
       );
   });
 }
 
-function lineOf({ format }: CommandWorld, state: FlowState): string[] {
+type Column = keyof Format['texts']['flows']['columns'];
+
+/** An event knows neither worker nor amount, a lookup no amount. */
+function columnsOf(flow: FlowKind): readonly Column[] {
+  const about = flow === 'event' ? [] : flow === 'lookup' ? (['worker'] as const) : (['worker', 'amount'] as const);
+  return ['flow', 'phase', 'begun', 'by', ...about, 'about'];
+}
+
+function lineOf({ format }: CommandWorld, state: FlowState, open: OpenSealed): string[] {
   const { requestId, closedContract } = state.subject;
-  const about = requestId ?? closedContract ?? state.proposalCode ?? state.told?.requestCode ?? format.texts.none;
+  const { none } = format.texts;
   const phase = format.texts.flows.phases[state.phase];
-  const shown = state.frozen === undefined ? phase : `${phase} (${format.texts.freeze.mark})`;
-  return [state.flowId, shown, format.minute(state.startedAt), state.by ?? format.texts.none, about];
+  const amountCents = shownAmount(state, open);
+  const cells: Readonly<Record<Column, string>> = {
+    flow: state.flowId,
+    phase: state.frozen === undefined ? phase : `${phase} (${format.texts.freeze.mark})`,
+    begun: format.minute(state.startedAt),
+    by: state.by ?? none,
+    worker: shownWorker(state, open) ?? none,
+    amount: amountCents === null ? none : format.money(amountCents),
+    about: requestId ?? closedContract ?? state.proposalCode ?? state.told?.requestCode ?? none,
+  };
+  return columnsOf(state.flow).map((column) => cells[column]);
 }
 
 /** Where it stands. A query of the link that the service refused breaks no rule of ours. */
@@ -98,7 +115,8 @@ export function flowText(format: Format, state: FlowState, open: OpenSealed): st
     [labels.changed, format.time(state.changedAt)],
     [labels.request, subject.requestId],
     [labels.closedContract, subject.closedContract],
-    [labels.amount, money(terms?.amountCents)],
+    [labels.worker, view.worker],
+    [labels.amount, money(state.flow === 'withdrawal' ? view.amountCents : terms?.amountCents)],
     [labels.installment, money(terms?.installmentCents)],
     [labels.installments, terms === null ? null : String(terms.installments)],
     [labels.rate, terms === null ? null : format.rate(terms.rateHundredths)],

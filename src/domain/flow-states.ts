@@ -97,8 +97,17 @@ export type FlowStepState = {
 /** A figure of the credit note that is not ours. Cents, hundredths of a percent. */
 export type NoteDifference = { field: LoanFigure; ours: number; theirs: number };
 
-/** `refused`: the service said no. `place`: what it was sealed for, where that is not the flow's answer. */
-type FlowResultKept = { at: EpochMs; sealedAnswer: string | null; refused?: true; place?: SealedPlace };
+/**
+ * `refused`: the service said no. `place`: what it was sealed for, where that is not the flow's answer. `sealedRequest`: the step
+ * that it answers, of an inclusion; absent: it was folded by an earlier version.
+ */
+type FlowResultKept = {
+  at: EpochMs;
+  sealedAnswer: string | null;
+  refused?: true;
+  place?: SealedPlace;
+  sealedRequest?: string;
+};
 
 /** A sealed body, and the place that it was sealed for: that of the record that it came in. */
 export type SealedWords = { place: SealedPlace; sealed: string };

@@ -87,10 +87,10 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
     operation: { ...operation, status: 'done' as const, retryAt: null, reason: null },
   };
   const marked = markStep(done, operation.stepId, 'done');
-  const answered = {
-    ...marked,
-    results: { ...state.results, [operation.operation]: { at: record.at, sealedAnswer: record.sealedAnswer } },
-  };
+  const kept = { at: record.at, sealedAnswer: record.sealedAnswer };
+  const ofInclusion = operation.operation === 'inclusion' && operation.sealedRequest !== null;
+  const whole = ofInclusion ? { ...kept, sealedRequest: operation.sealedRequest } : kept;
+  const answered = { ...marked, results: { ...state.results, [operation.operation]: whole } };
   if (state.flow === 'withdrawal') {
     const moved = takePersons(move(answered, operation.operation) ?? answered, operation);
     return {

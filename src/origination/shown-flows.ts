@@ -4,6 +4,7 @@
  */
 import type { FlowRecord, FlowResult } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
+import type { AmountCents } from '../domain/glossary.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { fieldOf } from '../wire/casing.ts';
@@ -11,6 +12,8 @@ import { withoutCpf } from '../wire/extra-facts.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../wire/json.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import { errorsOf } from '../wire/service-errors.ts';
+import { proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
+import type { ContractOrder, LookupOrder, RenegotiationOrder, StepRequests, WithdrawalOrder } from './preparation.ts';
 
 export type OpenSealed = Vault['open'] | null;
 
@@ -46,6 +49,43 @@ export function shownErrors({ errors, errorsIn }: FlowState, open: OpenSealed): 
   if (errors.length === 0 || !errorsIn) return errors;
   const said = wordsIn(open, errorsIn.place, errorsIn.sealed);
   return said.length > 0 ? said : errors;
+}
+
+/**
+ * The worker, by the middle of the CPF: enough to tell one flow from another. The whole of it is shown where the reading is
+ * recorded. Null: whoever looks does not work on flows, or the flow's order does not name the worker.
+ */
+export function shownWorker({ flowId, sealed }: FlowState, open: OpenSealed): string | null {
+  if (open === null || sealed === null) return null;
+  type Order = Partial<WithdrawalOrder & RenegotiationOrder & Pick<ContractOrder & LookupOrder, 'link'>>;
+  const order = opened(open, sealedPlaces.flowOrder(flowId), sealed) as Order | null;
+  const cpf = order?.cpf ?? order?.link?.identity.cpf ?? null;
+  return cpf === null ? null : `***.${cpf.slice(3, 6)}.${cpf.slice(6, 9)}-**`;
+}
+
+/**
+ * What the loan of the flow comes to: what was ordered, else what the credit note says. Of a withdrawal what the service credits by
+ * its last answer to `proposal`, else what the inclusion asked for, else what was simulated for its period; null before.
+ */
+export function shownAmount(state: FlowState, open: OpenSealed): AmountCents | null {
+  if (state.flow !== 'withdrawal') return state.terms?.amountCents ?? state.note?.loanCents ?? null;
+  if (open === null) return null;
+  const place = sealedPlaces.flowAnswer(state.flowId);
+  const answerTo = (of: 'proposal' | 'simulation') => {
+    const kept = state.results[of];
+    return kept?.sealedAnswer && !kept.refused ? (opened(open, place, kept.sealedAnswer) as JsonValue) : null;
+  };
+  const proposal = proposalRecord.decode(answerTo('proposal'));
+  if (proposal.kind === 'decoded' && proposal.value.totalCreditCents !== null) return proposal.value.totalCreditCents;
+  const { inclusion } = state.results;
+  if (inclusion?.sealedRequest === undefined || inclusion.refused) return null;
+  const asked = opened(open, sealedPlaces.flowStep(state.flowId), inclusion.sealedRequest) as
+    | StepRequests['inclusion']
+    | null;
+  if (asked?.amountCents != null) return asked.amountCents;
+  const simulation = simulationAnswer.decode(answerTo('simulation'));
+  const simulated = simulation.kind === 'decoded' ? simulation.value.simulations : null;
+  return simulated?.find(({ period }) => period !== null && period === asked?.period)?.releasedCents ?? null;
 }
 
 /** For those who read a flow's history. */

@@ -93,6 +93,24 @@ test('what example prints works against the sandbox, without a change (line 17)'
   const signers = await exampleFile('signers', 'withdrawals', 'example', ...signer);
   await ask('withdrawals', 'step', withdrawal.flowId, 'signers', '--file', signers.path);
   await until('withdrawals', withdrawal.flowId, 'signed');
+  const seen = await lance(environment, 'withdrawals', 'show', withdrawal.flowId);
+  assert.match(seen.stdout, /^Amount +R\$ [\d,]+\.\d\d$/m);
+  const amount = /^Amount +(.+)$/m.exec(seen.stdout)![1]!;
+  const query = await exampleFile('proposal', 'withdrawals', 'example', '--step', 'proposal');
+  await ask('withdrawals', 'step', withdrawal.flowId, 'proposal', '--file', query.path);
+  const told = ['withdrawals', 'results', withdrawal.flowId, 'proposal', '--by', 'ana', '--reason', 'teste'];
+  assert.ok(
+    (await lance(environment, ...told)).stdout.includes(amount),
+    'what was included is what the service credits',
+  );
+  for (const [kind, figure] of [
+    ['withdrawals', amount],
+    ['contracts', 'R$ '],
+  ] as const) {
+    const listed = await lance(environment, kind, 'list');
+    const row = listed.stdout.split('\n').find((line) => line.includes(`${person.cpf.slice(6, 9)}-**`));
+    assert.ok(row?.includes(figure), listed.stdout);
+  }
 
   for (const [words, problem] of [
     [['contracts', 'example', '1'], /There is no bid of request 1/],

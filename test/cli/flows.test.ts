@@ -110,6 +110,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.match(step.stdout, /^w-\w+: simulation: done\. Now: simulated\.\n$/);
   const shown = (await lance(environment, 'withdrawals', 'show', flowId)).stdout;
   assert.match(shown, /Phase +simulated/);
+  assert.match(shown, /^Worker \(CPF\) +\*\*\*\.982\.247-\*\*$/m);
   assert.match(shown, /May be done next +cancel, simulation, inclusion/);
   assert.ok(!shown.includes(cpf));
   const why = ['--by', 'ana', '--reason', 'ligação 12'];
@@ -133,6 +134,11 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const portuguese = await lance({ ...environment, LANCE_LANG: 'pt' }, 'withdrawals', 'list');
   assert.match(portuguese.stdout, /simulado/);
   assert.ok(portuguese.stdout.includes(flowId));
+  assert.match(portuguese.stdout, /^Fluxo +Fase +Início +Por +Trabalhador +Valor +Sobre$/m);
+  assert.match(portuguese.stdout, / \*\*\*\.982\.247-\*\* +– /);
+  assert.ok(!portuguese.stdout.includes(cpf));
+  const keyless = await lance({ ...environment, LANCE_PSEUDONYM_KEY: '' }, 'withdrawals', 'list');
+  assert.ok(keyless.stdout.includes(flowId) && !keyless.stdout.includes('982'), keyless.stderr + keyless.stdout);
   const other = await lance(environment, 'contracts', 'show', flowId);
   assert.equal(other.code, 66);
   assert.match(other.stderr, new RegExp(`There is: lance withdrawals show ${flowId}`));

@@ -205,6 +205,11 @@ test('the operator API', async (context) => {
     const result = await call('GET', `${path}/results/simulation`, { role: 'operator' });
     assert.equal(result.status, 200);
     assert.ok(result.text.includes(cpf), 'who drives the flow sees its answers');
+    const workerFor = async (role: (typeof roles)[number]) => (await call('GET', path, { role })).text;
+    const middle = `"worker":"***.${cpf.slice(3, 6)}.${cpf.slice(6, 9)}-**"`;
+    for (const role of ['operator', 'admin'] as const) assert.ok((await workerFor(role)).includes(middle), role);
+    for (const role of ['viewer', 'risk'] as const)
+      assert.match(await workerFor(role), /"worker":null,"amountCents":null/);
     for (const role of ['viewer', 'risk'] as const)
       assert.equal((await call('GET', `${path}/results/simulation`, { role })).status, 403);
   });

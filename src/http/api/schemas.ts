@@ -765,6 +765,16 @@ export const flowSchema = answerNamed(
       null,
       'numeroContratoEncerrado',
     ),
+    worker: said(
+      z.string().nullable(),
+      'The middle of the CPF of the worker; null: the order does not name one, or your token is neither of an operator nor of an admin',
+      '***.982.247-**',
+    ),
+    amountCents: said(
+      figure.nullable(),
+      'What the loan comes to, in cents: as ordered, else as the credit note says. Of a withdrawal, for operators and admins: as the service said last, else as included or simulated; null before',
+      1_000_000,
+    ),
     terms: saidOfParts(flowTerms.nullable(), 'What is asked for; null of a withdrawal'),
     operation: saidOfParts(
       z

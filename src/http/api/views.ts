@@ -4,13 +4,13 @@ import type { FlowState } from '../../domain/flow-states.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { attemptsOf } from '../../origination/fold-answers.ts';
 import { flowCursor } from '../../origination/ports.ts';
-import { type OpenSealed, shownErrors } from '../../origination/shown-flows.ts';
+import { type OpenSealed, shownAmount, shownErrors, shownWorker } from '../../origination/shown-flows.ts';
 import { nextSteps } from '../../origination/steps.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
 import { shownCode } from '../../wire/plain-ids.ts';
 import type { flowSchema, marginSchema } from './schemas.ts';
 
-/** `open` only for those who work on flows: errors in the service's words, and why an operation stands. */
+/** `open` only for those who work on flows: the worker, errors in the service's words, and why an operation stands. */
 export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flowSchema> {
   const { operation, subject, note, steps, results } = state;
   return {
@@ -22,6 +22,8 @@ export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flo
     by: state.by,
     requestId: subject.requestId,
     closedContract: subject.closedContract,
+    worker: shownWorker(state, open),
+    amountCents: shownAmount(state, open),
     terms: state.terms,
     operation:
       operation === null
