@@ -7,6 +7,7 @@ import { type Kafka, Partitioners, type TopicMessages } from 'kafkajs';
 import type { NewEntry } from '../../bidding/ports.ts';
 import { Fault } from '../../errors.ts';
 import { unavailable } from './client.ts';
+import type { LogIdentity } from './identity.ts';
 import type { Codec } from './registry.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
 
@@ -37,7 +38,12 @@ const allReplicas = -1;
 /** Sends begin no closer together than this: under load a few records more go into each, and an idle log waits for nothing. */
 const paceMs = 6;
 
-export async function createAppender(kafka: Kafka, codec: Codec, settings: KafkaSettings): Promise<Appender> {
+export async function createAppender(
+  kafka: Kafka,
+  codec: Codec,
+  settings: KafkaSettings,
+  identity: LogIdentity,
+): Promise<Appender> {
   const { appendTimeoutMs } = settings;
   const producer = kafka.producer({
     createPartitioner: besidePartitioner,
@@ -81,12 +87,25 @@ export async function createAppender(kafka: Kafka, codec: Codec, settings: Kafka
     if (group.length === 0) return;
     sends += 1;
     try {
+      refuseReplaced();
       const topicMessages = topicMessagesOf(group.flatMap(({ messages }) => messages));
-      await producer.sendBatch({ acks: allReplicas, timeout: appendTimeoutMs, topicMessages });
+      const reached = new Map(topicMessages.map(({ topic }) => [topic, identity.reached(topic)]));
+      const stored = await producer.sendBatch({ acks: allReplicas, timeout: appendTimeoutMs, topicMessages });
+      for (const { topicName, partition, baseOffset } of stored) {
+        const before = reached.get(topicName)?.get(partition) ?? 0;
+        if (baseOffset !== undefined) identity.appended(topicName, partition, Number(baseOffset), before);
+      }
+      // What has just been stored in another topic than before was not stored.
+      refuseReplaced();
       for (const { resolve } of group) resolve();
     } catch (cause) {
       for (const { reject } of group) reject(unavailable(cause));
     }
+  }
+
+  function refuseReplaced(): void {
+    const replaced = identity.replaced();
+    if (replaced !== null) throw new Fault('log-unavailable', replaced);
   }
 
   return {

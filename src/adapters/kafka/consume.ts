@@ -5,6 +5,7 @@ import type { Topic } from '../../domain/records.ts';
 import type { Fault } from '../../errors.ts';
 import type { LogLine } from './client.ts';
 import { createFollower, type PartitionLag } from './follower.ts';
+import type { LogIdentity } from './identity.ts';
 import { joinGroup, type Membership } from './membership.ts';
 import { createPartitionReader, type RawRecord } from './partitions.ts';
 import type { Codec } from './registry.ts';
@@ -26,6 +27,7 @@ export async function createConsumer<T extends Topic>(
     kafka: Kafka;
     codec: Codec;
     settings: KafkaSettings;
+    identity: LogIdentity;
     /** A partition that this process cannot go on with. */
     onClosed: (topic: Topic, partition: number, fault: Fault, record: RawRecord | null) => void;
     /** Told by the owner of its partition alone. */
@@ -34,7 +36,7 @@ export async function createConsumer<T extends Topic>(
   },
   options: ConsumeOptions<T>,
 ): Promise<KafkaConsumer> {
-  const { kafka, codec, settings } = world;
+  const { kafka, codec, settings, identity } = world;
   const { topic, scope, from, onLost } = options;
   const topicName = topicNameOf(settings, topic);
   const reader = createPartitionReader(kafka);
@@ -50,6 +52,7 @@ export async function createConsumer<T extends Topic>(
     ...options,
     reader,
     codec,
+    identity,
     topicName,
     onFault: fail,
     onLine: world.onLine,
@@ -83,8 +86,15 @@ export async function createConsumer<T extends Topic>(
     const lane = async (): Promise<void> => {
       for (let partition = gained.shift(); partition !== undefined && !outdated(); partition = gained.shift()) {
         const first = firsts.get(partition) ?? 0;
+        // What it held when it was read last, before its end is trusted; and again from where it is read on.
+        const isKnown = await identity.check(reader, topicName, partition, 0);
+        if (identity.fault(topicName) !== null) {
+          follower.refuse(partition);
+          continue;
+        }
         let position = await from(partition);
         held.add(partition);
+        if (!isKnown) await identity.check(reader, topicName, partition, position);
         if (position === 0 && first > 0) {
           // Who starts with nothing starts with the oldest record that is still kept.
           await options.handler({ partition, first: 0, next: first, entries: [] });

@@ -7,6 +7,7 @@ import type { LogBatch, LogEntry } from '../../bidding/ports.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import type { LogLine } from './client.ts';
+import type { LogIdentity } from './identity.ts';
 import type { PartitionReader, RawRecord } from './partitions.ts';
 import { type Codec, decodeRecord } from './registry.ts';
 
@@ -23,6 +24,8 @@ export type PartitionLag = {
 export type Follower = {
   /** Partitions and where each is read on from. */
   add: (starts: ReadonlyMap<number, number>) => void;
+  /** It is of a topic that was replaced: it counts as closed, which is told. */
+  refuse: (partition: number) => void;
   /** Resolves when the batch in hand is done. */
   remove: (partition: number) => Promise<void>;
   /** No further batch is handed on until `resume`: who owns what is being settled. */
@@ -56,6 +59,7 @@ const retryMs = 1_000;
 export function createFollower<T extends Topic>(options: {
   reader: PartitionReader;
   codec: Codec;
+  identity: LogIdentity;
   topic: T;
   topicName: string;
   maxEntries: number;
@@ -67,7 +71,7 @@ export function createFollower<T extends Topic>(options: {
   onUnreadable: (partition: number, fault: Fault, record: RawRecord) => void;
   onLine: LogLine;
 }): Follower {
-  const { reader, codec, topicName } = options;
+  const { reader, codec, identity, topicName } = options;
   const followed = new Map<number, Followed>();
   let stopped = false;
   let suspended = false;
@@ -91,8 +95,24 @@ export function createFollower<T extends Topic>(options: {
     options.onClosed(part.partition, fault, record);
   }
 
+  /** Where a broker did not answer for once, the topic may have been made anew meanwhile. */
+  async function checkAll(): Promise<void> {
+    for (const { partition, position, closed } of followed.values()) {
+      if (!closed) await identity.check(reader, topicName, partition, position);
+    }
+  }
+
+  /** Before anything of it is handed on. */
+  function closeReplaced(): void {
+    const fault = identity.fault(topicName);
+    if (fault === null) return;
+    for (const part of followed.values()) if (!part.closed) close(part, fault, null);
+  }
+
   async function poll(): Promise<void> {
+    let checkedAt = reader.disturbances();
     while (!stopped) {
+      closeReplaced();
       const open = [...followed.values()].filter(({ closed }) => !closed);
       const hungry = open.filter(({ waiting }) => waiting.length < aheadRecords);
       if (hungry.length === 0) {
@@ -105,12 +125,19 @@ export function createFollower<T extends Topic>(options: {
       const froms = new Map(hungry.map(({ partition, fetchFrom }) => [partition, fetchFrom]));
       const waitMs = hungry.length < open.length ? shortPollMs : pollMs;
       try {
-        take(await reader.fetch(topicName, froms, waitMs), froms);
+        const fetched = await reader.fetch(topicName, froms, waitMs);
+        const disturbances = reader.disturbances();
+        if (disturbances !== checkedAt) await checkAll();
+        checkedAt = disturbances;
+        closeReplaced();
+        take(fetched, froms);
         await gather();
       } catch (fault) {
         if (!(fault instanceof Fault) || fault.code !== 'records-missing') throw fault;
+        await checkAll();
+        closeReplaced();
         const part = followed.get((fault.cause as { partition: number }).partition);
-        if (part !== undefined) close(part, fault, null);
+        if (part !== undefined && !part.closed) close(part, fault, null);
       }
     }
   }
@@ -164,6 +191,7 @@ export function createFollower<T extends Topic>(options: {
         await options.handler({ partition: part.partition, first: part.position, next, entries });
         part.position = next;
         part.movedAt = performance.now();
+        identity.read(topicName, part.partition, raw[entries.length - 1]!);
         part.waiting.splice(0, entries.length);
       }
       if (fault?.code === 'record-undecodable') close(part, fault, raw[entries.length]!);
@@ -209,6 +237,12 @@ export function createFollower<T extends Topic>(options: {
         followed.set(partition, { partition, ...start, waiting: [], running: null, closed: false });
       }
       wake();
+    },
+    refuse: (partition) => {
+      const nothing = { position: 0, fetchFrom: 0, end: 0, movedAt: performance.now(), waiting: [] };
+      const part: Followed = { partition, ...nothing, running: null, closed: false };
+      followed.set(partition, part);
+      close(part, identity.fault(topicName)!, null);
     },
     remove: async (partition) => {
       const part = followed.get(partition);

@@ -7,6 +7,7 @@ import { createAppender } from './appender.ts';
 import { calmed, createClient, type LogLine, unavailable } from './client.ts';
 import { createConsumer, type KafkaConsumer } from './consume.ts';
 import { createControlCopies, createHouse, createRuleBook } from './house.ts';
+import { createIdentity } from './identity.ts';
 import { createPartitionReader, type RawRecord } from './partitions.ts';
 import { createLogReading } from './read-log.ts';
 import { registerSchemas } from './registry.ts';
@@ -51,7 +52,10 @@ export async function openKafkaLog(options: {
   onWaiting?: (fault: Fault) => void;
   /** Encrypts what is kept of a record that cannot be decoded. */
   seal: Vault['seal'];
-  /** A partition was closed: it cannot be read any further, the others go on. */
+  /**
+   * A partition was closed: it cannot be read any further, the others go on. Or, with `store-set-back`, a topic is not the one it was:
+   * nothing is appended to the log any more.
+   */
   onClosed: (fault: Fault) => void;
   /** Nothing moves any more: the process is to end. */
   onStalled: (fault: Fault) => void;
@@ -65,8 +69,9 @@ export async function openKafkaLog(options: {
   // Where nothing is to be created, no schema is registered before the topics are known to exist.
   if (!create) await preparing;
   const [codec] = await Promise.all([registerSchemas(settings), preparing]);
-  const desk = await createAppender(kafka, codec, settings);
-  const door = await createAppender(kafka, codec, settings);
+  const identity = createIdentity(options.onClosed);
+  const desk = await createAppender(kafka, codec, settings, identity);
+  const door = await createAppender(kafka, codec, settings, identity);
   const reader = createPartitionReader(kafka);
   const copies = await createSnapshots(kafka, settings, reader);
   // A topic that was just made has leaders on paper first. An append that meets one half ready is sent twice.
@@ -106,7 +111,7 @@ export async function openKafkaLog(options: {
     append: (entries) => desk.append(entries),
     consume: async (consumption) => {
       const consumer = await createConsumer(
-        { kafka, codec, settings, onClosed, onUnreadable: keepUnread, onLine },
+        { kafka, codec, settings, identity, onClosed, onUnreadable: keepUnread, onLine },
         consumption,
       );
       consumers.add(consumer);
@@ -133,6 +138,8 @@ export async function openKafkaLog(options: {
     controlCopies: createControlCopies(kafka, settings, reader),
     appendAtDoor: (entries) => door.append(entries),
     unwritable: () => {
+      const replaced = identity.replaced();
+      if (replaced !== null) return replaced;
       const silentMs = silence.silentMs();
       // An append has no longer than that either.
       if (silentMs <= settings.appendTimeoutMs) return null;

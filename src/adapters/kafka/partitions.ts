@@ -78,6 +78,8 @@ export type PartitionReader = {
   partitionOf: (topic: string, key: string) => Promise<number>;
   /** Asking creates nothing. */
   exists: (topic: string) => Promise<boolean>;
+  /** How often a broker did not answer, or answered with an error: since then a topic may be another one. */
+  disturbances: () => number;
   close: () => Promise<void>;
 };
 
@@ -149,6 +151,7 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
   const cluster = clusterOf(kafka);
   const partitioner = Partitioners.DefaultPartitioner();
   let closed = false;
+  let disturbances = 0;
 
   const underWay = new Set<Promise<unknown>>();
 
@@ -167,6 +170,7 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
         await cluster.refreshMetadataIfNecessary();
         return await ask();
       } catch (cause) {
+        disturbances += 1;
         const fault = cause as { name?: string; type?: string; host: string; port: number };
         if (fault.type === 'OFFSET_OUT_OF_RANGE' || closed || attempt === attempts) throw cause;
         if (fault.name === 'KafkaJSConnectionClosedError') cluster.removeBroker({ host: fault.host, port: fault.port });
@@ -262,6 +266,7 @@ export function createPartitionReader(kafka: Kafka): PartitionReader {
       }).catch((cause: unknown) => {
         throw unavailable(cause);
       }),
+    disturbances: () => disturbances,
     close: async () => {
       closed = true;
       // A question that is still to be written would open the connection again.

@@ -8,6 +8,7 @@ import { Fault } from '../../errors.ts';
 import { type Appender, createAppender } from './appender.ts';
 import { calmed, createClient, type LogLine } from './client.ts';
 import { createControlCopies, createHouse, createRuleBook } from './house.ts';
+import { createIdentity } from './identity.ts';
 import { createPartitionReader, type PartitionReader } from './partitions.ts';
 import { createLogReading, type LogReading } from './read-log.ts';
 import { readSchemas, registerSchemas } from './registry.ts';
@@ -74,7 +75,14 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
     },
     appendBeside: async (entries) => {
       for (const topic of new Set(entries.map((entry) => entry.topic))) await needTopic(topic);
-      appender ??= registerSchemas(settings).then((codec) => createAppender(kafka, codec, settings));
+      appender ??= registerSchemas(settings).then((codec) =>
+        createAppender(
+          kafka,
+          codec,
+          settings,
+          createIdentity(() => undefined),
+        ),
+      );
       await (await appender).append(entries);
     },
     close: async () => {

@@ -40,6 +40,7 @@ function readerOf(
     offsets: async (_topic, which) => new Map([[0, which === 'first' ? 0 : end]]),
     partitionOf: async () => 0,
     exists: async () => true,
+    disturbances: () => 0,
     close: async () => undefined,
   };
 }
