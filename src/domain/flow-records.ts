@@ -69,6 +69,22 @@ export type FlowTerms = {
 
 type OfFlow = { flowId: string; at: EpochMs };
 
+/**
+ * Settings that the fold of a flow needs, as they were where its records were written: so whoever folds them comes to the same
+ * state, whatever its own settings are. Each record carries those that it brings into the fold; records of earlier versions carry
+ * none.
+ */
+export type FlowFoldTerms = {
+  /** Steps kept in the state. */
+  stepsKept: number;
+  /** How often the same bytes are written with one key at most. */
+  keyedAttempts: number;
+  /** Before what was not done is tried again; doubled up to `retryMaxMs`. */
+  retryMs: number;
+  retryMaxMs: number;
+};
+export type FlowRetryTerms = Omit<FlowFoldTerms, 'stepsKept'>;
+
 export type FlowStarted = OfFlow & {
   kind: 'started';
   flow: Exclude<FlowKind, 'event'>;
@@ -103,6 +119,8 @@ export type FlowAsked = OfFlow & {
   linkKey?: string;
   /** Of `simulation` and `signers`, and of `amend` with a link: whose, as pseudonyms. */
   personKeys: readonly string[];
+  /** Absent in records of earlier versions. */
+  stepsKept?: number;
   /** In clear only in records of earlier versions. */
   reason: string | null;
   /** A word of the asker, for those who read the history; absent: none was said, or an earlier version wrote it. */
@@ -135,6 +153,8 @@ export type FlowIntended = OfFlow & {
   path: string;
   sealedBody: string;
   expected: ExpectedLoan | null;
+  /** Absent in records of earlier versions. */
+  retry?: FlowRetryTerms;
 };
 
 /** A rule that the operation would have broken. */

@@ -4,6 +4,7 @@ import type {
   FlowBreach,
   FlowKind,
   FlowOperation,
+  FlowRetryTerms,
   FlowStep,
   FlowSubject,
   FlowTerms,
@@ -74,6 +75,8 @@ export type FlowOperationState = {
     idempotencyKey: string | null;
     sealedBody: string;
     at: EpochMs;
+    /** Absent: an earlier version wrote it, and the settings of the process hold. */
+    retry?: FlowRetryTerms;
   } | null;
   /** Answers that said nothing, so far. */
   unknowns: number;

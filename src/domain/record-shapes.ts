@@ -371,10 +371,12 @@ const flowRecord = byName('kind', {
     ...{ ...ofFlow, stepId: text, by: text, step: oneOf(...flowSteps), requestHash: text, terms },
     ...{ signedAt: nullable(time), requestCode: nullable(text), personKeys: texts },
     ...{ reason: nullable(text), sealed: nullable(text), sealedReason: added(text), linkKey: added(text) },
+    stepsKept: added(count),
   }),
   intended: object({
     ...{ ...ofFlow, intentId: id, instance: id, operation, slot, idempotencyKey: nullable(id), path: id },
     ...{ sealedBody: text, expected: nullable(map(finite)) },
+    retry: added(object({ keyedAttempts: count, retryMs: count, retryMaxMs: count })),
   }),
   withheld: object({ ...ofFlow, operation, slot, breaches: list(object({ rule: text, field: text, problem: text })) }),
   answered: object({

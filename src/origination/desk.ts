@@ -247,9 +247,11 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     busy.set(flowId, 'intended');
     const intentId = `${instance}:${sequence}`;
     sender.wrote(intentId);
+    const { keyedAttempts, retryMs, retryMaxMs } = settings;
     const record: FlowRecord = {
       ...{ kind: 'intended', flowId, at: now, intentId, instance, operation, slot },
       ...{ idempotencyKey, path, sealedBody: vault.seal(sealedPlaces.flowBody(flowId), body), expected },
+      retry: { keyedAttempts, retryMs, retryMaxMs },
     };
     spawn(outbox.keep([entryOf(record)]).then(() => observer({ kind: 'step', step: 'flow-intended' })));
   }

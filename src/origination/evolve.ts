@@ -1,8 +1,8 @@
 /** The fold: the state of a flow from its records, in log order. Pure; all that changes a flow is here. */
 import { problemOf } from '../bidding/unprocessable.ts';
-import type { FlowSettings } from '../config/sections.ts';
 import type {
   FlowAsked,
+  FlowFoldTerms,
   FlowFreezeRecord,
   FlowIntended,
   FlowKind,
@@ -23,8 +23,8 @@ import { isAside, isFinished, isOperation } from './transitions.ts';
 /** Flow ids of events begin with this; their request code follows. */
 export const eventPrefix = 'event:';
 
-/** Null: a record of a flow that was never begun, which changes nothing. */
-export function evolve(state: FlowState | null, record: FlowRecord, settings: FlowSettings): FlowState | null {
+/** `earlier`: for records of versions that recorded no terms. Null: a record of a flow that was never begun, which changes nothing. */
+export function evolve(state: FlowState | null, record: FlowRecord, earlier: FlowFoldTerms): FlowState | null {
   switch (record.kind) {
     case 'unreadable':
     case 'frozen':
@@ -38,7 +38,7 @@ export function evolve(state: FlowState | null, record: FlowRecord, settings: Fl
     if (record.kind === 'started') return begun(record);
     return record.kind === 'told' && record.flowId.startsWith(eventPrefix) ? held(record) : null;
   }
-  const next = fold(state, record, settings);
+  const next = fold(state, record, earlier);
   return next === state ? state : { ...next, changedAt: Math.max(state.changedAt, record.at) };
 }
 
@@ -86,9 +86,9 @@ function thaw(
 }
 
 /** A record that nothing can be made of freezes its flow, the same wherever it is folded. */
-export function evolveOrFreeze(state: FlowState | null, record: FlowRecord, settings: FlowSettings): FlowState | null {
+export function evolveOrFreeze(state: FlowState | null, record: FlowRecord, earlier: FlowFoldTerms): FlowState | null {
   try {
-    return evolve(state, record, settings);
+    return evolve(state, record, earlier);
   } catch (fault) {
     const problem = `${record.kind}: ${problemOf(fault)}`;
     return freeze(state ?? unread(record.flowId, record.at), record.at, problem);
@@ -99,23 +99,23 @@ export function evolveOrFreeze(state: FlowState | null, record: FlowRecord, sett
 export function evolveAgain(
   history: readonly FlowRecord[],
   retry: Extract<FlowRecord, { kind: 'unfrozen' }>,
-  settings: FlowSettings,
+  earlier: FlowFoldTerms,
 ): FlowState | null {
   let state: FlowState | null = null;
   for (const record of history) {
     const isMark = record.kind === 'frozen' || (record.kind === 'unfrozen' && record.action === 'retry');
-    if (!isMark) state = evolveOrFreeze(state, record, settings);
+    if (!isMark) state = evolveOrFreeze(state, record, earlier);
   }
   if (state?.frozen === undefined) return state;
   return { ...state, frozen: { ...state.frozen, retriedAt: retry.at } };
 }
 
-function fold(state: FlowState, record: FlowLifeRecord, settings: FlowSettings): FlowState {
+function fold(state: FlowState, record: FlowLifeRecord, earlier: FlowFoldTerms): FlowState {
   switch (record.kind) {
     case 'started':
       return record.again === true && state.phase === 'cancelled' ? begunAgain(state, record) : stray(state);
     case 'asked':
-      return takeStep(state, record, settings);
+      return takeStep(state, record, earlier);
     case 'intended':
       return takeIntent(state, record);
     case 'withheld':
@@ -123,7 +123,7 @@ function fold(state: FlowState, record: FlowLifeRecord, settings: FlowSettings):
         ? heldBack(state, record.operation, record.slot, record.breaches)
         : stray(state);
     case 'answered':
-      return takeAnswer(state, record, settings);
+      return takeAnswer(state, record, earlier);
     case 'told':
       return takeEvent(state, record);
     case 'link-told':
@@ -281,10 +281,10 @@ export function nextSlot(state: FlowState, operation: string): string {
 
 // --- Steps of a person ----------------------------------------------------------------------------------------------
 
-function takeStep(state: FlowState, record: FlowAsked, settings: FlowSettings): FlowState {
+function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): FlowState {
   const { stepId, step, by, at, requestHash } = record;
   if (state.steps.some((known) => known.stepId === stepId)) return stray(state);
-  const steps = keepLatest(state, settings.stepsKept);
+  const steps = keepLatest(state, record.stepsKept ?? earlier.stepsKept);
   const entry = (outcome: 'pending' | 'done' | 'ignored') => [...steps, { stepId, step, by, at, requestHash, outcome }];
   if (!allowsStep(state, step)) return { ...state, steps: entry('ignored') };
   if (isOperation(step)) {
@@ -381,9 +381,10 @@ function deny(state: FlowState): FlowState {
 // --- Intents --------------------------------------------------------------------------------------------------------
 
 function takeIntent(state: FlowState, record: FlowIntended): FlowState {
-  const { intentId, instance, path, idempotencyKey, sealedBody, at, operation, slot } = record;
+  const { intentId, instance, path, idempotencyKey, sealedBody, at, operation, slot, retry } = record;
   if (slot !== nextSlot(state, operation)) return stray(state);
-  const intent = { intentId, instance, path, idempotencyKey, sealedBody, at };
+  const bytes = { intentId, instance, path, idempotencyKey, sealedBody, at };
+  const intent = retry === undefined ? bytes : { ...bytes, retry };
   if (state.operation?.status === 'asked') {
     return { ...state, operation: { ...state.operation, status: 'intended', intent } };
   }

@@ -1,7 +1,6 @@
 /** How an answer changes a flow: accepted > rejected > unknown, whoever asked and however often. */
 
-import type { FlowSettings } from '../config/sections.ts';
-import type { FlowAnswered } from '../domain/flow-records.ts';
+import type { FlowAnswered, FlowRetryTerms } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { codeOf, generated, markStep, move, stray, takePersons } from './fold-steps.ts';
@@ -12,11 +11,12 @@ export function attemptsOf({ attempts, unknowns }: FlowOperationState): number {
   return attempts ?? unknowns;
 }
 
-export function takeAnswer(before: FlowState, record: FlowAnswered, settings: FlowSettings): FlowState {
+export function takeAnswer(before: FlowState, record: FlowAnswered, earlier: FlowRetryTerms): FlowState {
   const state = counted(before, record);
   const { operation } = state;
   if (operation?.intent?.intentId !== record.intentId) return stray(state);
   const { result } = record;
+  const retry = operation.intent.retry ?? earlier;
   if (isAside(state)) return takeAside(state, operation, record);
   const waits = operation.status === 'intended' || operation.status === 'unclear';
   if (!waits && !(result.kind === 'accepted' && operation.status === 'rejected')) return stray(state);
@@ -27,13 +27,13 @@ export function takeAnswer(before: FlowState, record: FlowAnswered, settings: Fl
       const kept = withRefusal(state, operation, record);
       if (!provesNothing(operation, record)) return { ...reject(kept, operation, result), errorsIn: answerOf(record) };
       const reason = `rejected after an attempt that may have been taken: ${result.code}`;
-      return doubt(kept, operation, record.at, reason, settings);
+      return doubt(kept, operation, record.at, reason, retry);
     }
     case 'unknown':
-      return doubt(state, operation, record.at, result.reason, settings);
+      return doubt(state, operation, record.at, result.reason, retry);
     case 'not-sent': {
       if (operation.status === 'unclear') return stray(state);
-      const retryAt = Math.max(result.retryAt ?? 0, record.at + settings.retryMs);
+      const retryAt = Math.max(result.retryAt ?? 0, record.at + retry.retryMs);
       const waiting = { ...state, operation: { ...operation, retryAt, reason: result.reason } };
       // With a key the same bytes are sent again; without one it is prepared anew, for a process that dies now knows nothing.
       if (operation.intent.idempotencyKey !== null) return waiting;
@@ -141,7 +141,7 @@ function doubt(
   operation: FlowOperationState,
   at: number,
   reason: string,
-  { keyedAttempts, retryMs, retryMaxMs }: FlowSettings,
+  { keyedAttempts, retryMs, retryMaxMs }: FlowRetryTerms,
 ): FlowState {
   if (operation.status === 'unclear') return stray(state);
   const unknowns = operation.unknowns + 1;

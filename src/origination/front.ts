@@ -401,6 +401,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         signedAt: null,
         requestCode: null,
         personKeys: [],
+        stepsKept: settings.stepsKept,
         reason: null,
         sealed: null,
       },

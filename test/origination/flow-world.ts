@@ -1,15 +1,26 @@
 /**
  * One flow, two processes and the service, without clocks or sockets: what happens and when is the test's to choose. The
- * processes run the pure functions as the desk does; the service says what it has executed.
+ * processes run the pure functions as the desk does; the service says what it has executed. Each record is also folded by a third
+ * one with other settings, which comes to the same state.
  */
 import assert from 'node:assert/strict';
-import type { FlowRecord, FlowResult } from '../../src/domain/flow-records.ts';
+import type { FlowFoldTerms, FlowRecord, FlowResult } from '../../src/domain/flow-records.ts';
 import type { FlowState } from '../../src/domain/flow-states.ts';
 import type { CreditNote } from '../../src/domain/records.ts';
 import { evolve } from '../../src/origination/evolve.ts';
 import { prepareOperation } from '../../src/origination/preparation.ts';
 import { type FlowCommand, maySend, react } from '../../src/origination/react.ts';
 import { plainVault, pricing, settings, startAt } from './orders.ts';
+
+/** Settings of a process that did not write the records. */
+export const otherTerms: FlowFoldTerms = { stepsKept: 1, keyedAttempts: 1, retryMs: 77, retryMaxMs: 78 };
+
+/** As a desk with the settings of `orders.ts` writes it. */
+export function withTerms(record: FlowRecord): FlowRecord {
+  const { stepsKept, keyedAttempts, retryMs, retryMaxMs } = settings;
+  if (record.kind === 'asked') return { ...record, stepsKept };
+  return record.kind === 'intended' ? { ...record, retry: { keyedAttempts, retryMs, retryMaxMs } } : record;
+}
 
 type Execution = { operation: string; intentId: string; key: string | null; body: string; at: number };
 /** `dies`: taken, and the process dies before it hears; `late`: taken, and the answer is not in the log yet. */
@@ -29,9 +40,12 @@ export function createFlowWorld(start: FlowRecord) {
   const world = { now: startAt, marginAt: null as number | null, codes: 0, intents: 0 };
   let state: FlowState | null = null;
 
-  const append = (record: FlowRecord) => {
+  const append = (given: FlowRecord) => {
+    const record = withTerms(given);
     log.push(record);
-    state = evolve(state, record, settings);
+    const before = state;
+    state = evolve(before, record, settings);
+    assert.deepEqual(evolve(before, record, otherTerms), state);
   };
   append(start);
 

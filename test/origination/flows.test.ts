@@ -1,15 +1,21 @@
 /** Flows case by case: what is asked, checked, sent and believed, and when. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type FlowRecord, flowSteps } from '../../src/domain/flow-records.ts';
-import { flowPhases } from '../../src/domain/flow-states.ts';
+import {
+  type FlowAsked,
+  type FlowFoldTerms,
+  type FlowIntended,
+  type FlowRecord,
+  flowSteps,
+} from '../../src/domain/flow-records.ts';
+import { type FlowState, flowPhases } from '../../src/domain/flow-states.ts';
 import type { CreditNote } from '../../src/domain/records.ts';
 import { differencesOf, expectedLoan } from '../../src/origination/differences.ts';
 import { evolve } from '../../src/origination/evolve.ts';
 import { alarmsOf, react } from '../../src/origination/react.ts';
 import { allowsStep, nextSteps } from '../../src/origination/steps.ts';
 import { isFinished, transitions } from '../../src/origination/transitions.ts';
-import { createFlowWorld, type FlowWorld } from './flow-world.ts';
+import { createFlowWorld, type FlowWorld, otherTerms } from './flow-world.ts';
 import { asked, dayMs, goodTerms, pricing, settings, startAt, started, stepRequests, workerKey } from './orders.ts';
 
 const phaseOf = (real: FlowWorld) => real.state().phase;
@@ -126,6 +132,25 @@ test('with a key an unknown answer is asked for again with the same bytes; a "no
   doubtful.pass(60_000);
   goOn(doubtful, 1, 'refused');
   assert.notEqual(doubtful.state().operation?.status, 'rejected');
+});
+
+test('records of a version that recorded no terms fold with the settings of the process', () => {
+  const written = createFlowWorld(started('withdrawal'));
+  const request = stepRequests.simulation;
+  const step = (stepId: string) =>
+    written.append(asked('w-1', 'simulation', stepId, written.world.now, { request, personKeys: [workerKey] }));
+  step('s1');
+  goOn(written, 2, 'lost');
+  const earlier = written.log.map((record): FlowRecord => {
+    const { stepsKept: _kept, ...unasked } = record as FlowAsked;
+    const { retry: _retry, ...unintended } = record as FlowIntended;
+    if (record.kind === 'asked') return unasked;
+    return record.kind === 'intended' ? unintended : record;
+  });
+  const folded = (terms: FlowFoldTerms) =>
+    earlier.reduce<FlowState | null>((state, record) => evolve(state, record, terms), null)!;
+  assert.equal(folded(settings).operation!.retryAt, written.world.now + settings.retryMs);
+  assert.equal(folded(otherTerms).operation!.status, 'unclear');
 });
 
 test('when the competence turns before the endorsement, the contract is generated and signed again', () => {

@@ -174,7 +174,7 @@ test('a link named without a number goes with the number of its request', async 
 });
 
 test('a corrected link and a new NSU are asked with; a link of another worker is refused (line 13)', async (context) => {
-  const { front, world, won, queries, state, reaches } = await startFlowHouse(context);
+  const { front, world, won, queries, state, reaches, history } = await startFlowHouse(context);
   world.answerToQuery = () => ({
     ...{ kind: 'refused', reason: 'authorisation-expired', response: { status: 422, body: '' } },
   });
@@ -200,6 +200,11 @@ test('a corrected link and a new NSU are asked with; a link of another worker is
   };
   assert.deepEqual(await amended('n', { authorisationNumber: '0990022' }), ['M-77', '990022']);
   assert.deepEqual(await amended('l', { link: { ...link, registration: 'M-78' } }), ['M-78', '990022']);
+  const asked = (await history(flowId)).filter((record) => record.kind === 'asked');
+  assert.deepEqual(
+    asked.map(({ stepsKept }) => stepsKept),
+    [50, 50],
+  );
   const { cpf, employerIdType, employerId } = link;
   assert.equal((await state(flowId))!.subject.linkKey, linkKeyOf(plainVault, cpf, 'M-78', employerIdType, employerId));
 });
@@ -274,6 +279,8 @@ test('whoever looked at a flow before its operation was prepared does not prepar
   held[0]!();
   await sleep(100);
   assert.equal(await intents(), 1);
+  const intended = (await history(flowId)).find((record) => record.kind === 'intended');
+  assert.deepEqual(intended?.retry, { keyedAttempts: 3, retryMs: 20, retryMaxMs: 20 }, 'the settings of its desk');
 });
 
 test('what is told of a flow while its operation is on its way into the log prepares nothing again', async (context) => {
