@@ -1,7 +1,7 @@
 /** The daemon, put together from parts that only the composition root knows: door, desk, server, metrics, journal. */
 
 import { type Authorisations, createAuthorisations, noting } from './bidding/authorisations.ts';
-import type { BiddingStatus, ClosedCause } from './bidding/bidding-status.ts';
+import type { BiddingStatus } from './bidding/bidding-status.ts';
 import type { Policy } from './bidding/decide.ts';
 import { createDesk, type Desk } from './bidding/desk.ts';
 import type { DeskStatus } from './bidding/desk-world.ts';
@@ -33,6 +33,7 @@ import {
   type SnapshotSettings,
 } from './bidding/snapshots.ts';
 import { createTimeWatch, type TimeWatch } from './bidding/time-watch.ts';
+import { biddingEn } from './cli/bidding-texts-en.ts';
 import type { Config } from './config.ts';
 import type { Chance, Clock } from './domain/clock.ts';
 import type { EpochMs } from './domain/glossary.ts';
@@ -116,24 +117,6 @@ export type Engine = {
 const stallMs = 15_000;
 /** So long a process is not ready after its log has refused a webhook: nothing else may be appended that tells it is well again. */
 const refusalMs = 5_000;
-
-/** What an operator does about each cause. */
-const remedies: Readonly<Record<ClosedCause, string>> = {
-  stopping: 'the process is about to end',
-  'clock-step': "correct this machine's clock; it is followed once the service's time agrees with it",
-  'clock-skew': "compare this machine's clock with a time server",
-  'control-stale': 'the controls cannot be read: see to the store that holds them',
-  paused: 'lance resume --by NAME --reason TEXT goes on',
-  'rule-set-missing': 'see rules in /readyz?verbose; lance rules rollback --by NAME goes back to the set before',
-  'views-incomplete': 'what is used under the caps is being counted again; it ends by itself',
-  'partitions-not-live': 'catching up ends by itself; a closed partition names its record',
-  'log-refused': 'the log takes no records: free space on its disk, or see to the broker',
-  'service-unauthorised':
-    'the service refuses the token: set a new LANCE_ACCESS_TOKEN and restart, or mend the token command',
-  'service-unreachable':
-    'the service does not answer: look at its status page and at the network from here to LANCE_BASE_URL',
-  'service-throttled': 'the service answers 429: lower bidding.sendLimit or ask it for more',
-};
 
 type DeskGauges = Omit<GaugeSample, 'ready' | 'doorInFlight' | 'consumerLag' | 'consumerLagMs' | 'ruleSetRefused'>;
 
@@ -411,7 +394,12 @@ function tellBidding({ status, before }: Extract<DeskEvent, { kind: 'bidding' }>
     return;
   }
   const { cause: code, by, detail } = status;
-  journal.warn('bidding-closed', { code, from, by, text: [detail, remedies[code]].filter(Boolean).join('; ') });
+  journal.warn('bidding-closed', {
+    code,
+    from,
+    by,
+    text: [detail, biddingEn.remedies[code]].filter(Boolean).join('; '),
+  });
 }
 
 function tellTime({ doubt, movedMs }: Extract<DeskEvent, { kind: 'time' }>, journal: Journal): void {
@@ -591,7 +579,7 @@ function readinessChecks(
 function closedText({ cause, since, by, detail }: Extract<BiddingStatus, { kind: 'closed' }>): string {
   const who = by === null ? '' : ` by ${by}`;
   const why = detail === null ? '' : `: ${detail}`;
-  return `bidding is closed: ${cause}${who} since ${new Date(since).toISOString()}${why}; ${remedies[cause]}`;
+  return `bidding is closed: ${cause}${who} since ${new Date(since).toISOString()}${why}; ${biddingEn.remedies[cause]}`;
 }
 
 async function metricsText(

@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { Gate } from './gate.ts';
 import type { DeskObserver } from './observer.ts';
-import type { BidAnswer, QueryAnswer, Service } from './ports.ts';
+import type { BidAnswer, QueryAnswer, Service, ServiceReason } from './ports.ts';
 import type { DeskCode } from './react.ts';
 
 /** The first that holds, in this order, is the cause. All but `stopping` are reason codes as well. */
@@ -208,7 +208,7 @@ function troubleOf(answer: BidAnswer | QueryAnswer): ServiceTrouble | 'none' | n
 }
 
 /** Null: nobody was asked. */
-export function troubleOfReason(reason: string): ServiceTrouble | null {
+export function troubleOfReason(reason: ServiceReason): ServiceTrouble | null {
   switch (reason) {
     case 'unauthorised':
       return 'service-unauthorised';
@@ -219,7 +219,18 @@ export function troubleOfReason(reason: string): ServiceTrouble | null {
     case 'worker-not-identified':
     case 'too-many-queries':
       return null;
+    case 'unreachable':
+    case 'headers-timeout':
+    case 'body-timeout':
+    case 'connection-lost':
+    case 'answer-too-large':
+    case 'answer-too-slow':
+    case 'answer-unreadable':
+    case 'unreadable-success':
+      return 'service-unreachable';
     default:
+      // A status that is neither a success nor a refusal: the service did not do its work.
+      reason satisfies `status-${number}`;
       return 'service-unreachable';
   }
 }

@@ -7,7 +7,7 @@ import type { OriginEntry } from '../domain/audit.ts';
 import type { Reservation, Reserve } from '../domain/cap-book.ts';
 import type { Day, EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Addition, HalfLives, Histogram } from '../domain/histogram.ts';
-import type { BidOutcome, Usage } from '../domain/offer.ts';
+import type { AnswerDoubt, BidOutcome, Usage } from '../domain/offer.ts';
 import type { RecordPlaces } from '../domain/record-places.ts';
 import type { Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
@@ -375,6 +375,23 @@ export type BidAttempt = {
   mayWrite: () => boolean;
 };
 
+/** Bytes were written, and what came back, if anything, is not a whole answer. */
+export type BrokenReason =
+  | 'headers-timeout'
+  | 'body-timeout'
+  | 'connection-lost'
+  | 'answer-too-large'
+  | 'answer-too-slow'
+  | 'answer-unreadable';
+
+type NotLandedReason = 'deadline' | 'stopped' | 'unreachable' | 'unauthorised' | 'throttled';
+
+/** The last two: nobody was asked. */
+type QueryFault = NotLandedReason | BrokenReason | `status-${number}` | 'worker-not-identified' | 'too-many-queries';
+
+/** All that an answer may say of itself, other than what the service said of the bid or the query. */
+export type ServiceReason = QueryFault | AnswerDoubt;
+
 export type BidAnswer =
   | {
       kind: 'answered';
@@ -389,7 +406,7 @@ export type BidAnswer =
   /** Bytes were written and no answer that can be trusted came: the bid may have landed. */
   | {
       kind: 'unknown';
-      reason: string;
+      reason: BrokenReason | AnswerDoubt;
       codes?: readonly string[];
       response: { status: number; body: string } | null;
       firstByteAt: EpochMs;
@@ -397,7 +414,7 @@ export type BidAnswer =
   /** Certainly not landed: nothing was written, or the service turned it away before reading it. */
   | {
       kind: 'not-landed';
-      reason: 'deadline' | 'stopped' | 'unreachable' | 'unauthorised' | 'throttled';
+      reason: NotLandedReason;
       retryAt: EpochMs | null;
     };
 
@@ -416,7 +433,7 @@ export type QueryFailure = QueryRefusal | 'no-links';
 export type QueryAnswer =
   | { kind: 'acknowledged'; requestCode: string | null }
   | { kind: 'refused'; reason: QueryRefusal; response: { status: number; body: string } }
-  | { kind: 'failed'; reason: string }
+  | { kind: 'failed'; reason: QueryFault }
   /** What was asked with does not make a query; nobody was asked. */
   | { kind: 'unwritable'; problem: string };
 

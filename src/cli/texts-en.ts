@@ -1,5 +1,6 @@
 /** The catalogue in English. */
 import { backtestEn } from './backtest-texts-en.ts';
+import { biddingEn } from './bidding-texts-en.ts';
 import { demoEn } from './demo-texts-en.ts';
 import { doctorEn } from './doctor-texts-en.ts';
 import { flowsEn } from './flows-texts-en.ts';
@@ -483,6 +484,7 @@ export const en: Texts = {
       givenUp: 'given up',
     },
   },
+  bidding: biddingEn,
   demo: demoEn,
   doctor: doctorEn,
   quote: quoteEn,

@@ -1,5 +1,6 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
 import { backtestPt } from './backtest-texts-pt.ts';
+import { biddingPt } from './bidding-texts-pt.ts';
 import { demoPt } from './demo-texts-pt.ts';
 import { doctorPt } from './doctor-texts-pt.ts';
 import { flowsPt } from './flows-texts-pt.ts';
@@ -498,6 +499,7 @@ export const pt = {
       givenUp: 'abandonados',
     },
   },
+  bidding: biddingPt,
   demo: demoPt,
   doctor: doctorPt,
   quote: quotePt,

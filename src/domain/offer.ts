@@ -118,6 +118,9 @@ export type BidOutcome =
   | { kind: 'duplicate' }
   | { kind: 'unknown'; reason: string };
 
+/** Why an answer that came whole does not tell whether the bid landed. */
+export type AnswerDoubt = 'unreadable-success' | `status-${number}`;
+
 type RejectionCode = 'request-not-found' | 'request-expired' | 'validity-too-long' | 'unclassified';
 
 /** One bid as published at the end of an auction. */

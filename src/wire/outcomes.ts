@@ -3,7 +3,7 @@
  * table (`config/outcomes.json`). What the table does not know is `rejected(unclassified)`, kept whole and alerted.
  */
 import { z } from 'zod';
-import type { BidOutcome } from '../domain/offer.ts';
+import type { AnswerDoubt, BidOutcome } from '../domain/offer.ts';
 import { withoutAccents } from './accents.ts';
 import { fieldOf } from './casing.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
@@ -106,11 +106,13 @@ function folded(text: string): string {
   return made;
 }
 
+type AnswerOutcome = Exclude<BidOutcome, { kind: 'unknown' }> | { kind: 'unknown'; reason: AnswerDoubt };
+
 /**
  * What an answer means, and every code that it gives: the service tells of the bid under any of them later. `isHarmless`: it
  * says nothing of any person, so it may be stored as it came.
  */
-export type ReadBidAnswer = { outcome: BidOutcome; codes: readonly string[]; isHarmless: boolean };
+export type ReadBidAnswer = { outcome: AnswerOutcome; codes: readonly string[]; isHarmless: boolean };
 
 /**
  * Codes of the call and of the bid. They are equal within an auction and differ outside of it (contract, incluir-lance and
@@ -173,7 +175,7 @@ function isHarmless(table: OutcomeTable, bodyText: string, value: JsonValue): bo
   return isHarmlessObject(value, table, harmlessKeys) && JSON.stringify(value) === bodyText;
 }
 
-function outcomeOf(table: OutcomeTable, status: number, bodyText: string, value: JsonValue): BidOutcome {
+function outcomeOf(table: OutcomeTable, status: number, bodyText: string, value: JsonValue): AnswerOutcome {
   if (status >= 500) return { kind: 'unknown', reason: `status-${status}` };
   if (status < 200 || (status >= 300 && status < 400) || status === 408 || status === 425) {
     return { kind: 'unknown', reason: `status-${status}` };
@@ -197,7 +199,7 @@ function outcomeOf(table: OutcomeTable, status: number, bodyText: string, value:
   return rejection(row?.outcome ?? 'unclassified');
 }
 
-function rejection(outcome: OutcomeName): BidOutcome {
+function rejection(outcome: OutcomeName): AnswerOutcome {
   if (outcome === 'duplicate') return { kind: 'duplicate' };
   return { kind: 'rejected', code: outcome === 'accepted-outside' ? 'unclassified' : outcome };
 }

@@ -33,7 +33,7 @@ const told = (linkKey: string, requestCode: string | null = null, workerKey = 'w
   requestCode,
 });
 const acknowledged: QueryAnswer = { kind: 'acknowledged', requestCode: null };
-const failed: QueryAnswer = { kind: 'failed', reason: 'timeout' };
+const failed: QueryAnswer = { kind: 'failed', reason: 'headers-timeout' };
 const refused: QueryAnswer = { kind: 'refused', reason: 'authorisation-expired', response: { status: 422, body: '' } };
 
 function setUp(answers: readonly QueryAnswer[], always = false) {

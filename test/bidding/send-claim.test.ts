@@ -67,7 +67,7 @@ const lands: Script = (now) => ({
   response,
   firstByteAt: now,
 });
-const lost: Script = (now) => ({ kind: 'unknown', reason: 'reset', response: null, firstByteAt: now });
+const lost: Script = (now) => ({ kind: 'unknown', reason: 'connection-lost', response: null, firstByteAt: now });
 function turnedAway(
   reason: Extract<BidAnswer, { kind: 'not-landed' }>['reason'],
   retryAt: number | null = null,

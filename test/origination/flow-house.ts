@@ -49,7 +49,7 @@ export async function startFlowHouse(
   const world = {
     answerTo: (_prepared: Prepared, _maxAttempts: number): OperationResult<AnswerOf<OperationName>> =>
       ({ kind: 'not-sent', reason: 'unreachable', retryAt: null }) as const,
-    answerToQuery: (): QueryAnswer => ({ kind: 'failed', reason: 'nobody asks here' }),
+    answerToQuery: (): QueryAnswer => ({ kind: 'failed', reason: 'unreachable' }),
     beforeMargins: async (): Promise<void> => {},
     /** Before the desk appends records of these kinds. */
     beforeAppend: async (_kinds: readonly string[]): Promise<void> => {},

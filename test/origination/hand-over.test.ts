@@ -86,8 +86,8 @@ async function open(context: TestContext) {
       authorisations: { mayAsk: () => true },
       service: {
         ...service,
-        askLinkDetail: async () => ({ kind: 'failed', reason: 'nobody asks here' }),
-        listLinks: async () => ({ kind: 'failed', reason: 'nobody asks here' }),
+        askLinkDetail: async () => ({ kind: 'failed', reason: 'unreachable' }),
+        listLinks: async () => ({ kind: 'failed', reason: 'unreachable' }),
       },
       vault: plainVault as never,
       clock,

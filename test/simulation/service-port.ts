@@ -72,7 +72,8 @@ export function createService(world: ServiceWorld, process: Process): Service {
     });
   }
 
-  function unknown(reason: string, firstByteAt: number, response: HouseAnswer | null = null): BidAnswer {
+  type Doubt = Extract<BidAnswer, { kind: 'unknown' }>['reason'];
+  function unknown(reason: Doubt, firstByteAt: number, response: HouseAnswer | null = null): BidAnswer {
     return { kind: 'unknown', reason, response, firstByteAt };
   }
 
@@ -105,14 +106,14 @@ export function createService(world: ServiceWorld, process: Process): Service {
         tell(thereMs + backMs, { kind: 'not-landed', reason: 'unauthorised', retryAt: null });
         return;
       case 'bid-lost-before-landing':
-        tell(timeoutMs, unknown('timeout', firstByteAt));
+        tell(timeoutMs, unknown('headers-timeout', firstByteAt));
         return;
       case 'bid-500-not-landed':
         tell(thereMs + backMs, unknown('status-503', firstByteAt, { status: 503, body: '' }));
         return;
       case 'bid-landed-late':
         time.after(chance.between(200, 6_000), null, () => void land(written));
-        tell(timeoutMs, unknown('timeout', firstByteAt));
+        tell(timeoutMs, unknown('headers-timeout', firstByteAt));
         return;
       default:
     }
@@ -122,7 +123,7 @@ export function createService(world: ServiceWorld, process: Process): Service {
     }
     time.after(thereMs, null, () => {
       const first = land(written);
-      if (fate.kind === 'bid-answer-lost') tell(timeoutMs, unknown('reset', firstByteAt));
+      if (fate.kind === 'bid-answer-lost') tell(timeoutMs, unknown('connection-lost', firstByteAt));
       else if (fate.kind === 'bid-500-landed')
         tell(backMs, unknown('status-500', firstByteAt, { status: 500, body: '' }));
       else if (fate.kind === 'bid-garbage-answer') tell(backMs, answered({ status: 200, body: '<html>' }, firstByteAt));

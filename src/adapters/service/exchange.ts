@@ -3,6 +3,7 @@
  * asked in `onRequestStart`, which undici calls in the same turn in which it writes. Nothing is ever sent twice here.
  */
 import type { Dispatcher } from 'undici';
+import type { BrokenReason } from '../../bidding/ports.ts';
 import type { Clock, Timer } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 
@@ -24,14 +25,6 @@ export type Exchange =
   | { kind: 'broken'; reason: BrokenReason; response: Response | null; writtenAt: EpochMs; elapsedMs: number }
   /** No byte was written. */
   | { kind: 'withheld'; reason: 'deadline' | 'stopped' | 'unreachable' };
-
-type BrokenReason =
-  | 'headers-timeout'
-  | 'body-timeout'
-  | 'connection-lost'
-  | 'answer-too-large'
-  | 'answer-too-slow'
-  | 'answer-unreadable';
 
 export type Post = {
   path: string;

@@ -1,0 +1,35 @@
+/** Why no bids flow, and what an operator does about each cause. `lance run` writes these to its log, whatever the language. */
+import type { Texts } from './texts.ts';
+
+export const biddingEn: Texts['bidding'] = {
+  causes: {
+    stopping: 'the process is stopping',
+    'clock-step': "this machine's clock has jumped",
+    'clock-skew': "this machine's clock and the service's do not agree",
+    'control-stale': 'the controls cannot be read',
+    paused: 'paused',
+    'rule-set-missing': 'there is no rule set to follow',
+    'views-incomplete': 'what is used under the caps is incomplete',
+    'partitions-not-live': 'no partition is caught up',
+    'log-refused': 'the log takes no records',
+    'service-unauthorised': 'the service refuses the token',
+    'service-unreachable': 'the service does not answer',
+    'service-throttled': 'the service answers 429',
+  },
+  remedies: {
+    stopping: 'the process is about to end',
+    'clock-step': "correct this machine's clock; it is followed once the service's time agrees with it",
+    'clock-skew': "compare this machine's clock with a time server",
+    'control-stale': 'the controls cannot be read: see to the store that holds them',
+    paused: 'lance resume --by NAME --reason TEXT goes on',
+    'rule-set-missing': 'see rules in /readyz?verbose; lance rules rollback --by NAME goes back to the set before',
+    'views-incomplete': 'what is used under the caps is being counted again; it ends by itself',
+    'partitions-not-live': 'catching up ends by itself; a closed partition names its record',
+    'log-refused': 'the log takes no records: free space on its disk, or see to the broker',
+    'service-unauthorised':
+      'the service refuses the token: set a new LANCE_ACCESS_TOKEN and restart, or mend the token command',
+    'service-unreachable':
+      'the service does not answer: look at its status page and at the network from here to LANCE_BASE_URL',
+    'service-throttled': 'the service answers 429: lower bidding.sendLimit or ask it for more',
+  },
+};

@@ -1,0 +1,33 @@
+/** Why no bids flow and what an operator does about each cause, in Brazilian Portuguese. */
+
+export const biddingPt = {
+  causes: {
+    stopping: 'o processo está parando',
+    'clock-step': 'o relógio desta máquina deu um salto',
+    'clock-skew': 'o relógio desta máquina e o do serviço não concordam',
+    'control-stale': 'os controles não podem ser lidos',
+    paused: 'em pausa',
+    'rule-set-missing': 'não há conjunto de regras a seguir',
+    'views-incomplete': 'o uso dos tetos está incompleto',
+    'partitions-not-live': 'nenhuma partição está em dia',
+    'log-refused': 'o registro não aceita gravações',
+    'service-unauthorised': 'o serviço recusa o token',
+    'service-unreachable': 'o serviço não responde',
+    'service-throttled': 'o serviço responde 429',
+  },
+  remedies: {
+    stopping: 'o processo está para terminar',
+    'clock-step': 'acerte o relógio desta máquina; ele volta a valer quando a hora do serviço concordar',
+    'clock-skew': 'compare o relógio desta máquina com um servidor de tempo',
+    'control-stale': 'os controles não podem ser lidos: veja o armazenamento que os guarda',
+    paused: 'lance resume --by NOME --reason TEXTO volta a dar lances',
+    'rule-set-missing': 'veja rules em /readyz?verbose; lance rules rollback --by NOME volta ao conjunto anterior',
+    'views-incomplete': 'o uso dos tetos está sendo recontado; termina sozinho',
+    'partitions-not-live': 'pôr em dia termina sozinho; uma partição fechada diz qual é o registro',
+    'log-refused': 'o registro não aceita gravações: libere espaço no disco dele ou veja o broker',
+    'service-unauthorised':
+      'o serviço recusa o token: ponha um LANCE_ACCESS_TOKEN novo e reinicie, ou conserte o comando do token',
+    'service-unreachable': 'o serviço não responde: veja a página de estado dele e a rede daqui até LANCE_BASE_URL',
+    'service-throttled': 'o serviço responde 429: baixe bidding.sendLimit ou peça mais a ele',
+  },
+};
