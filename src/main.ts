@@ -29,7 +29,7 @@ import { registerCommands } from './cli/commands.ts';
 import { type DemoOptions, demoAuction, demoConfig, demoPace, runStream } from './cli/demo.ts';
 import { createFormat } from './cli/format.ts';
 import { createTerminal, writePrintable } from './cli/terminal.ts';
-import { languageOf } from './cli/texts.ts';
+import { languageOf, namesLanguage } from './cli/texts.ts';
 import type { DeskReader, SetBackStore, WholeStore } from './cli/world.ts';
 import { modeForOthers, type StorePlace } from './config/store-place.ts';
 import {
@@ -732,7 +732,9 @@ try {
     writePrintable(process.stderr, `${inspect(fault)}\n`);
     process.exit(1);
   }
-  writePrintable(process.stderr, `lance: ${fault.message}\n`);
+  // The daemon writes English, as its log lines are, unless it is asked for a language.
+  const isDaemon = program.args[0] === 'run' && !namesLanguage(process.argv, process.env);
+  writePrintable(process.stderr, `lance: ${isDaemon ? fault.message : format.texts.fault(fault.message)}\n`);
   // What a start has left open would keep a process alive that has refused to run.
   process.exit(fault.exitCode);
 }

@@ -13,6 +13,7 @@ import { listBids } from './bids-list.ts';
 import { operatorResolutions, resolveBid } from './bids-resolve.ts';
 import { showBid } from './bids-show.ts';
 import { showWorker } from './bids-worker.ts';
+import { codeOption } from './code-option.ts';
 import { capDesk, pauseDesk, resumeDesk } from './control.ts';
 import { runDoctor } from './doctor.ts';
 import { proposeEconomics } from './economics-propose.ts';
@@ -174,7 +175,13 @@ function registerBids(program: Command, world: CommandWorld, add: Add): void {
   const bids = add(program, 'bids', help.bids, 'lance bids list --state lost --limit 20');
   add(bids, 'list', help.list, 'lance bids list --state lost --limit 20')
     .option('--limit <n>', help.limit, read.count, defaultLimit)
-    .addOption(new Option('--state <state>', help.state).choices(phases))
+    .addOption(
+      codeOption('--state <state>', help.state, {
+        codes: phases,
+        meanings: world.format.texts.states,
+        texts: world.format.texts,
+      }),
+    )
     .option('--json', help.json, false)
     .action(async (options: { limit: number; state?: string; json: boolean }) => {
       await listBids(world, { ...options, state: options.state ?? null });

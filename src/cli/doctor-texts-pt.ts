@@ -1,4 +1,5 @@
 /** What the doctor says, in Brazilian Portuguese: each finding, and its remedy where it has one. */
+import { faultPt } from './fault-texts-pt.ts';
 import type { DoctorFigures } from './texts.ts';
 
 export const doctorPt = {
@@ -31,7 +32,7 @@ export const doctorPt = {
     'secrets-in-environment': ({ text }: DoctorFigures) => [
       `segredos no ambiente: ${text}; NOME_FILE lê cada um de um arquivo`,
     ],
-    'configuration-refused': ({ text }: DoctorFigures) => [String(text)],
+    'configuration-refused': ({ text }: DoctorFigures) => [faultPt(String(text))],
     'directory-fits': ({ path }: DoctorFigures) => [String(path)],
     'directory-new': ({ path }: DoctorFigures) => [`${path} ainda não tem dados`, 'lance run o cria'],
     'topics-new': ({ path }: DoctorFigures) => [`${path}: os tópicos ainda não existem`, 'lance run os cria'],

@@ -1,7 +1,8 @@
 /** The commands of contracts, renegotiations, withdrawals, lookups and events: their names, options, help and examples. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { FlowKind } from '../domain/flow-records.ts';
 import { stepsOf } from '../origination/steps.ts';
+import { codeOption } from './code-option.ts';
 import { showExample } from './flow-examples.ts';
 import { showResult } from './flow-results.ts';
 import { listFlows, phasesOf, type StartedKind, showFlow, showHistory, startFlow, takeStep } from './flows.ts';
@@ -70,7 +71,13 @@ function addReading(
   };
   add(parent, 'list', flows.help.list, `lance ${name} list`)
     .option('--limit <n>', help.limit, count, defaultLimit)
-    .addOption(new Option('--phase <phase>', flows.help.phase).choices(phasesOf(flow)))
+    .addOption(
+      codeOption('--phase <phase>', flows.help.phase, {
+        codes: phasesOf(flow),
+        meanings: flows.phases,
+        texts: world.format.texts,
+      }),
+    )
     .option('--json', help.json, false)
     .action((options: { limit: number; phase?: string; json: boolean }) =>
       listFlows(world, flow, { ...options, phase: options.phase ?? null }),

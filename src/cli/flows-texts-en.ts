@@ -75,6 +75,7 @@ export const flowsEn: Texts['flows'] = {
   needsFile: (step, problems) =>
     `${step} needs --file with its fields:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   amendsAsItIs: '{} sends it once more',
+  step: (step: string) => step,
   meant: (command) => `There is: ${command}`,
   said: (text) => text,
   refused: (problems) => `Refused:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,

@@ -1,4 +1,5 @@
 /** O que dizem os comandos de contratos, renegociações e saques, em português. */
+import { phasesPt, stepPt } from './flow-words-pt.ts';
 import { refusalPt } from './refusal-texts-pt.ts';
 
 export const flowsPt = {
@@ -76,6 +77,7 @@ export const flowsPt = {
   needsFile: (step: string, problems: readonly (readonly [string, string])[]) =>
     `${step} precisa de --file com seus campos:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   amendsAsItIs: '{} o envia mais uma vez',
+  step: stepPt,
   meant: (command: string) => `Há: ${command}`,
   said: refusalPt,
   refused: (problems: readonly (readonly [string, string])[]) =>
@@ -121,7 +123,8 @@ export const flowsPt = {
   tooLong: (path: string, bytes: number, limit: number) =>
     `${path} tem ${bytes} bytes, mais que os ${limit} da configuração api.bodyLimitBytes.`,
   unreadable: (path: string, why: string) => `${path} não é um arquivo com JSON. ${why}`.trimEnd(),
-  badStep: (step: string, steps: readonly string[]) => `${step} não é passo deste tipo de fluxo: ${steps.join(', ')}.`,
+  badStep: (step: string, steps: readonly string[]) =>
+    `${step} não é passo deste tipo de fluxo: ${steps.map(stepPt).join(', ')}.`,
   labels: {
     phase: 'Fase',
     begun: 'Início',
@@ -149,30 +152,5 @@ export const flowsPt = {
     next: 'Pode-se fazer em seguida',
   },
   difference: (field: string, ours: string, theirs: string) => `${field}: nosso ${ours}, do serviço ${theirs}`,
-  phases: {
-    'waiting-proposal': 'aguarda a proposta',
-    preparing: 'em preparo',
-    withheld: 'retido por uma regra',
-    generating: 'em geração',
-    unclear: 'geração em dúvida',
-    'awaiting-note': 'aguarda a CCB',
-    refused: 'recusado pelo serviço',
-    'awaiting-signature': 'aguarda a assinatura',
-    signed: 'assinado',
-    endorsing: 'em averbação',
-    'endorsement-unclear': 'averbação em dúvida',
-    'endorsement-refused': 'averbação recusada',
-    endorsed: 'averbado',
-    failed: 'a proposta falhou',
-    cancelled: 'cancelado',
-    renegotiated: 'renegociado',
-    started: 'iniciado',
-    simulated: 'simulado',
-    included: 'incluído',
-    finalised: 'finalizado',
-    'awaiting-answer': 'aguarda a resposta',
-    answered: 'respondido',
-    unclaimed: 'de nenhum fluxo',
-    claimed: 'entregue ao seu fluxo',
-  },
+  phases: phasesPt,
 };

@@ -168,9 +168,10 @@ export function flowText(format: Format, state: FlowState, open: OpenSealed): st
 
 /** The steps that are possible, and how one that was refused is sent as it is. */
 function nextTexts({ texts }: Format, state: FlowState): readonly string[] {
+  const { step: named, amendsAsItIs } = texts.flows;
   const isHalted = state.phase === 'refused' || state.phase === 'withheld';
   return nextSteps(state).map((step) =>
-    step === 'amend' && isHalted ? `${step} (${texts.flows.amendsAsItIs})` : step,
+    step === 'amend' && isHalted ? `${named(step)} (${amendsAsItIs})` : named(step),
   );
 }
 

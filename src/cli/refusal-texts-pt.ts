@@ -1,6 +1,11 @@
 /** Refusals of flows are written in English, for programs read them too; their sentences in Portuguese. What is not known stays as it is. */
 
-type Sentence = readonly [english: RegExp, portuguese: string];
+import { phasePt, stepPt, stepsListPt } from './flow-words-pt.ts';
+import { statePt } from './state-words-pt.ts';
+
+/** What stands for `$1`, `$2` … in Portuguese; where nothing is named, it stays as it is. */
+type Words = readonly (((word: string) => string) | null)[];
+type Sentence = readonly [english: RegExp, portuguese: string, words?: Words];
 
 /** Each stands for a whole text; `$1` and so on are what the English one names. */
 const whole: readonly Sentence[] = [
@@ -173,14 +178,17 @@ const whole: readonly Sentence[] = [
   [
     /^there is such a flow already: (.*), (.*); possible now: (.*); to begin anew, ask for its step cancel and start under a new key$/,
     'já existe esse fluxo: $1, na fase $2; possíveis agora: $3; para começar de novo, peça o passo cancel e inicie com outra chave',
+    [null, phasePt, stepsListPt],
   ],
   [
     /^there is such a flow already: (.*), (.*); possible now: (.*)$/,
     'já existe esse fluxo: $1, na fase $2; possíveis agora: $3',
+    [null, phasePt, stepsListPt],
   ],
   [
     /^there is such a flow already: (.*), (.*); no step is possible now$/,
     'já existe esse fluxo: $1, na fase $2; nenhum passo é possível agora',
+    [null, phasePt],
   ],
   [
     /^no contract made here has this number: send the rate of the contract that was closed$/,
@@ -197,6 +205,7 @@ const whole: readonly Sentence[] = [
   [
     /^the bid of this request is (.*), not contemplated; once you have seen that it is, say so with (.*)$/,
     'o lance desta solicitação está em $1, não contemplado; quando vir que foi, diga com $2',
+    [statePt],
   ],
   [
     /^it is a note of this flow that was replaced; the note of this flow is (.*)$/,
@@ -212,10 +221,12 @@ const whole: readonly Sentence[] = [
   [
     /^(.*) cannot be asked for while the flow is (.*); possible now: (.*)$/,
     '$1 não pode ser pedido na fase $2; possíveis agora: $3',
+    [stepPt, phasePt, stepsListPt],
   ],
   [
     /^(.*) cannot be asked for while the flow is (.*); no step is possible now$/,
     '$1 não pode ser pedido na fase $2; nenhum passo é possível agora',
+    [stepPt, phasePt],
   ],
   [/^send when the worker signed; it is over by now$/, 'envie quando o trabalhador assinou; isso já passou'],
   [/^send the proposal's code$/, 'envie o código da proposta'],
@@ -275,5 +286,11 @@ export function refusalPt(text: string): string {
   const unit = units.find(([english]) => english.test(text));
   if (unit !== undefined) return refusalPt(text.replace(unit[0], '')) + unit[1];
   const known = whole.find(([english]) => english.test(text));
-  return known === undefined ? text : text.replace(...known);
+  if (known === undefined) return text;
+  const [english, portuguese, words = []] = known;
+  const found = english.exec(text)!;
+  return portuguese.replaceAll(/\$(\d)/g, (_, place) => {
+    const word = found[Number(place)] ?? '';
+    return words[Number(place) - 1]?.(word) ?? word;
+  });
 }

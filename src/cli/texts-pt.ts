@@ -3,6 +3,7 @@ import { backtestPt } from './backtest-texts-pt.ts';
 import { biddingPt } from './bidding-texts-pt.ts';
 import { demoPt } from './demo-texts-pt.ts';
 import { doctorPt } from './doctor-texts-pt.ts';
+import { faultPt } from './fault-texts-pt.ts';
 import { flowsPt } from './flows-texts-pt.ts';
 import { impactPt } from './impact-texts-pt.ts';
 import { learnPt } from './learn-texts-pt.ts';
@@ -15,6 +16,7 @@ import { parsingPt } from './parsing-texts-pt.ts';
 import { performancePt } from './performance-texts-pt.ts';
 import { quotePt } from './quote-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
+import { statesPt } from './state-words-pt.ts';
 import type { CapFigures } from './texts.ts';
 import { workerPt } from './worker-texts-pt.ts';
 
@@ -82,6 +84,7 @@ export const pt = {
     settings: 'ajustes do serviço simulado, em JSON',
     exit: 'com --target: encerrar quando o fluxo terminar',
     number: 'escreva um número inteiro de pelo menos 1',
+    oneOf: 'escreva um destes:',
     shiftList: 'escreva dois ou mais números inteiros: 0,-50,40',
     portNumber: 'escreva um número inteiro de 0 a 65535',
     hostName: 'escreva um endereço ou nome, como 127.0.0.1',
@@ -89,6 +92,10 @@ export const pt = {
     name: 'escreva letras, dígitos, hífens ou pontos, no máximo 60',
     reais: 'escreva um valor como 250000 ou 250000,50',
   },
+  /** What keeps a command from working. */
+  fault: faultPt,
+  /** Codes are English words: whether their meaning is said beside them. */
+  codesNeedWords: true as boolean,
   units: { perMonth: 'a.m.', perYear: 'a.a.', months: 'meses', years: 'anos' },
   yes: 'sim',
   no: 'não',
@@ -98,28 +105,7 @@ export const pt = {
     empty: 'Nenhuma solicitação.',
     more: (limit: number) => `… as ${limit} mais recentes; use --limit para ver mais.`,
   },
-  states: {
-    'early-ended': 'encerrado antes de chegar',
-    requested: 'a decidir',
-    claimed: 'lance a caminho',
-    passed: 'sem lance',
-    accepted: 'lance aceito',
-    'accepted-presumed': 'aceito, presumido',
-    'accepted-outside': 'aceito fora do leilão',
-    rejected: 'recusado pelo serviço',
-    'foreign-bid': 'lance alheio em nosso nome',
-    unknown: 'sem resposta',
-    won: 'ganho',
-    lost: 'perdido',
-    ambiguous: 'posição ambígua',
-    'not-landed': 'não chegou',
-    'result-missing': 'sem resultado',
-    contemplated: 'ganho, contemplado',
-    proposed: 'ganho, proposta',
-    'winner-failed': 'ganho, mas falhou',
-    cancelled: 'cancelado',
-    expired: 'vencido',
-  },
+  states: statesPt,
   codes: {
     'amount-missing': 'a solicitação não diz o valor',
     'auction-ended': 'o leilão acabou antes da decisão',

@@ -32,14 +32,21 @@ export function textsIn(language: Language): Texts {
   return catalogue[language];
 }
 
-/** `--lang` before LANCE_LANG before Portuguese. Words that are no language are refused elsewhere, in Portuguese. */
-export function languageOf(
-  words: readonly string[],
-  environment: Readonly<Record<string, string | undefined>>,
-): Language {
+type Variables = Readonly<Record<string, string | undefined>>;
+
+function languageAsked(words: readonly string[], environment: Variables): string | undefined {
   const place = words.findIndex((word) => word === '--lang' || word.startsWith('--lang='));
   const asked = place < 0 ? undefined : (words[place]!.split('=')[1] ?? words[place + 1]);
-  return readLanguage(asked ?? environment.LANCE_LANG ?? 'pt') ?? 'pt';
+  return asked ?? environment.LANCE_LANG;
+}
+
+/** `--lang` before LANCE_LANG before Portuguese. Words that are no language are refused elsewhere, in Portuguese. */
+export function languageOf(words: readonly string[], environment: Variables): Language {
+  return readLanguage(languageAsked(words, environment) ?? 'pt') ?? 'pt';
+}
+
+export function namesLanguage(words: readonly string[], environment: Variables): boolean {
+  return languageAsked(words, environment) !== undefined;
 }
 
 /** `pt`, `pt-BR`, `en`, `en_US.UTF-8` …; null for another one. */

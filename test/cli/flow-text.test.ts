@@ -38,7 +38,10 @@ test('a flow that was refused says how it is sent once more', () => {
   assert.equal(real.state().phase, 'refused');
   const next = /^May be done next +amend \(\{\} sends it once more\), cancel$/m;
   assert.match(flowText(createFormat('en'), real.state(), null), next);
-  assert.match(flowText(createFormat('pt'), real.state(), null), /amend \(\{\} o envia mais uma vez\), cancel$/m);
+  assert.match(
+    flowText(createFormat('pt'), real.state(), null),
+    /amend \(corrigir\) \(\{\} o envia mais uma vez\), cancel \(cancelar\)$/m,
+  );
 });
 
 test('a link query that the service refused is not said to be withheld by a rule (line 3)', () => {

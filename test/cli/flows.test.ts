@@ -83,7 +83,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const inPortuguese = ['withdrawals', 'step', flowId, 'finalisation', '--file', empty, '--by', 'ana', '--lang', 'pt'];
   assert.match(
     (await lance(environment, ...inPortuguese)).stderr,
-    /step: finalisation não pode ser pedido na fase sta/,
+    /step: finalisation \(finalizar\) não pode ser pedido na fase “iniciado”; possíveis agora: cancel \(cancelar\), simulation \(simular\)/,
   );
   const cents = file('cents.json', { amountCents: 10.5, rateHundredths: 'x' });
   const units = ['withdrawals', 'step', flowId, 'simulation', '--file', cents, '--by', 'ana'];

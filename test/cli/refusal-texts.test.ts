@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { stepPt } from '../../src/cli/flow-words-pt.ts';
 import { refusalPt } from '../../src/cli/refusal-texts-pt.ts';
+import { flowSteps } from '../../src/domain/flow-records.ts';
 import { remedyOf } from '../../src/http/api/remedies.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../src/${path}`, import.meta.url), 'utf8');
@@ -42,8 +44,26 @@ test('every refusal of a flow has its sentence in Portuguese', () => {
   );
   for (const rest of ['no step is possible now', 'possible now: sign, cancel']) {
     const text = `amend cannot be asked for while the flow is endorsed; ${rest}`;
-    assert.match(refusalPt(text), /^amend não pode ser pedido na fase endorsed; \S+ .+/);
+    assert.match(refusalPt(text), /^amend \(corrigir\) não pode ser pedido na fase “averbado”; \S+ .+/);
   }
+});
+
+test('phases, states and next steps are said in words, with what is typed (line 18)', () => {
+  assert.equal(
+    refusalPt('inclusion cannot be asked for while the flow is started; possible now: cancel, simulation'),
+    'inclusion (incluir a proposta) não pode ser pedido na fase “iniciado”; possíveis agora: cancel (cancelar), simulation (simular)',
+  );
+  assert.match(
+    refusalPt('there is such a flow already: c-1, awaiting-note; no step is possible now'),
+    /^já existe esse fluxo: c-1, na fase “aguarda a CCB”; nenhum/,
+  );
+  assert.match(
+    refusalPt(
+      'the bid of this request is lost, not contemplated; once you have seen that it is, say so with lance bids resolve 1',
+    ),
+    /está em “perdido”, não contemplado; .+ lance bids resolve 1$/,
+  );
+  for (const step of flowSteps) assert.match(stepPt(step), /^[a-z-]+ \(.+\)$/, step);
 });
 
 test('what a field should hold is said in Portuguese with its unit', () => {

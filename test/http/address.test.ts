@@ -69,7 +69,7 @@ test('two settings for one address are a fault of the configuration', async (con
 
 test('the sandbox names its own options', async (context) => {
   const port = await takenPort(context);
-  const { code, stderr } = await lance({}, 'sandbox', '--port', port);
+  const { code, stderr } = await lance({ LANCE_LANG: 'en' }, 'sandbox', '--port', port);
   assert.equal(code, 73);
   assert.match(stderr, new RegExp(`^lance: --port: 127\\.0\\.0\\.1:${port} is in use: `));
 });

@@ -1,0 +1,119 @@
+/**
+ * What keeps a command from working is written in English, for logs and programs read it too; its sentences in Portuguese, line by
+ * line. What is not known stays as it is: names, places and the words of the system are the same in both.
+ */
+
+type Sentence = readonly [english: RegExp, portuguese: string];
+
+const setting = String.raw`[A-Za-z_][\w.[\]]*(?: \([\w.[\]]+\))?`;
+
+const remedies: readonly Sentence[] = [
+  [/^set a secret of at least 32 characters and keep it$/, 'defina um segredo de pelo menos 32 caracteres e guarde-o'],
+  [
+    /^choose one or several tokens of at least 16 letters and digits, separated by commas$/,
+    'escolha um ou mais tokens de pelo menos 16 letras e dígitos, separados por vírgulas',
+  ],
+  [/^set the root address of the service, like (\S+)$/, 'defina o endereço raiz do serviço, como $1'],
+  [
+    /^set the complete address that workers are shown, like (\S+)$/,
+    'defina o endereço completo que os trabalhadores veem, como $1',
+  ],
+  [
+    /^set it, or set LANCE_TOKEN_COMMAND to a program that prints a token$/,
+    'defina-a, ou ponha em LANCE_TOKEN_COMMAND um programa que imprime um token',
+  ],
+  [/^name the directory that holds the log$/, 'indique o diretório do log'],
+  [/^(.*) is kafka; name brokers as host:port$/, '$1 é kafka; indique os brokers como host:porta'],
+  [
+    /^(.*) is kafka; name the root of the schema registry's API$/,
+    '$1 é kafka; indique a raiz da API do registro de esquemas',
+  ],
+  [/^(.*) is kafka; write it like (\S+)$/, '$1 é kafka; escreva-a como $2'],
+  [/^it signs what the log holds from now on$/, 'ela assina o que o log passa a conter'],
+  [/^did you mean (.*)\?$/, 'seria $1?'],
+  [/^remove it$/, 'retire'],
+  [/^name an existing JSON file$/, 'indique um arquivo JSON que exista'],
+  [/^name a file that holds the secret$/, 'indique um arquivo que contenha o segredo'],
+  [/^write the secret into it$/, 'escreva nele o segredo'],
+  [/^stop the process that listens there, or set another port$/, 'pare o processo que a usa, ou escolha outra porta'],
+  [/^set a port of 1024 or higher$/, 'escolha uma porta a partir de 1024'],
+  [
+    /^set one that is, 127\.0\.0\.1 for this machine alone, or 0\.0\.0\.0 for all its addresses$/,
+    'escolha um que seja: 127.0.0.1 só para esta máquina, ou 0.0.0.0 para todos os seus endereços',
+  ],
+  [/^leave one of them out$/, 'omita uma delas'],
+];
+
+/** `REMEDY` in a sentence is one of the above. */
+const sentences: readonly Sentence[] = [
+  [/^The configuration is refused:$/, 'A configuração foi recusada:'],
+  [new RegExp(`^(${setting}) is missing: (.*)$`), '$1 falta: REMEDY'],
+  [new RegExp(`^(${setting}) is not a setting: (.*)$`), '$1 não é uma configuração: REMEDY'],
+  [new RegExp(`^(${setting}) is not a section of the settings: (.*)$`), '$1 não é uma seção das configurações: REMEDY'],
+  [new RegExp(`^(${setting}) is not one of (.*)$`), '$1 não é um destes: $2'],
+  [/^(\S+) and (\S+) are both set: (.*)$/, '$1 e $2 estão definidas ao mesmo tempo: REMEDY'],
+  [/^(\S+): the file (.*) cannot be read( \(\w+\))?: (.*)$/, '$1: o arquivo $2 não pode ser lido$3: REMEDY'],
+  [/^(\S+): the file (.*) is empty: (.*)$/, '$1: o arquivo $2 está vazio: REMEDY'],
+  [/^(\S+): (\S+) is in use: (.*)\.$/, '$1: $2 já está em uso: REMEDY.'],
+  [/^(\S+): this user may not listen on (\S+): (.*)\.$/, '$1: este usuário não pode escutar em $2: REMEDY.'],
+  [
+    /^(\S+): (\S+) is not an address of this machine \((\w+)\): (.*)\.$/,
+    '$1: $2 não é um endereço desta máquina ($3): REMEDY.',
+  ],
+  // The store
+  [
+    /^There is no desk in (.*): no daemon has run on it yet\. Set LANCE_DATA_DIR to the daemon's directory\.$/,
+    'Não há mesa em $1: ali nenhum processo rodou ainda. Ponha em LANCE_DATA_DIR o diretório da mesa.',
+  ],
+  [
+    /^There is no desk on these brokers: the topic (\S+) does not exist\. Check kafka\.topicPrefix \((.*)\)\.$/,
+    'Não há mesa nestes brokers: o tópico $1 não existe. Confira kafka.topicPrefix ($2).',
+  ],
+  [
+    /^The topic (\S+) does not exist: no desk has run with this kafka\.topicPrefix\. lance run creates it\.$/,
+    'O tópico $1 não existe: nenhuma mesa rodou com este kafka.topicPrefix. lance run o cria.',
+  ],
+  [
+    /^Another daemon runs on the data directory (.*)\. Stop it, or give this one a LANCE_DATA_DIR of its own\.$/,
+    'Outro processo roda no diretório de dados $1. Pare-o, ou dê a este um LANCE_DATA_DIR próprio.',
+  ],
+  [
+    /^The data directory (.*) cannot be used: (.*)\. Give LANCE_DATA_DIR a directory that this user may write\.$/,
+    'O diretório de dados $1 não pode ser usado: $2. Ponha em LANCE_DATA_DIR um diretório em que este usuário possa escrever.',
+  ],
+  [
+    /^A sealed value does not open: (.*)\. Run with the key that sealed it; where that is the one, restore the record\.$/,
+    'Um valor selado não se abre: $1. Use a chave com que foi selado; se for esta, recupere o registro.',
+  ],
+  [
+    /^The rules looked at facts that are sealed\. Set LANCE_PSEUDONYM_KEY to the key of the desk\.$/,
+    'As regras leram fatos que estão selados. Ponha em LANCE_PSEUDONYM_KEY a chave da mesa.',
+  ],
+  [
+    /^The data was written under another LANCE_PSEUDONYM_KEY: workers would get new pseudonyms, and caps would count anew\. Set LANCE_PSEUDONYM_KEY to the key that this desk began with \(look first whether it is mistyped or cut off\); a desk with a new key needs a store of its own\.$/,
+    'Os dados foram gravados com outra LANCE_PSEUDONYM_KEY: os trabalhadores teriam outros pseudônimos e os tetos recomeçariam. Ponha em LANCE_PSEUDONYM_KEY a chave com que esta mesa começou (veja antes se ela foi mal digitada ou cortada); uma mesa com chave nova precisa de dados próprios.',
+  ],
+  [
+    /^Stored as revision (\d+), but not yet obeyed by (.*)\.$/,
+    'Registrado como revisão $1, mas ainda não obedecido por $2.',
+  ],
+];
+
+function sentenceOf(list: readonly Sentence[], text: string): { text: string; remedy: string } | null {
+  const known = list.find(([english]) => english.test(text));
+  if (known === undefined) return null;
+  const [english, portuguese] = known;
+  return { text: text.replace(english, portuguese), remedy: english.exec(text)!.at(-1) ?? '' };
+}
+
+function linePt(line: string): string {
+  const [indent = ''] = /^ */.exec(line)!;
+  const found = sentenceOf(sentences, line.slice(indent.length));
+  if (found === null) return line;
+  const remedy = sentenceOf(remedies, found.remedy)?.text ?? found.remedy;
+  return indent + found.text.replace('REMEDY', () => remedy);
+}
+
+export function faultPt(message: string): string {
+  return message.split('\n').map(linePt).join('\n');
+}

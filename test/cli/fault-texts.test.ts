@@ -1,0 +1,100 @@
+/** What keeps a command from working is said in the language of its texts; the daemon's own start stays English, as its log is. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { faultPt } from '../../src/cli/fault-texts-pt.ts';
+import { readConfig } from '../../src/config.ts';
+import { addressFault } from '../../src/http/address.ts';
+import { lance } from './desk.ts';
+
+const nothing = () => {
+  throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+};
+
+test('every setting that is missing is named in Portuguese, with its remedy', () => {
+  const kafka = { LANCE_BACKEND: 'kafka' };
+  const environments = [
+    {},
+    kafka,
+    { LANCE_DATA_DIRS: './data' },
+    { LANCE_BACKEND: 'other' },
+    { LANCE_PSEUDONYM_KEY_FILE: '/run/none' },
+  ];
+  for (const environment of environments) {
+    const read = readConfig(environment, (path) =>
+      path.endsWith('default.json') ? readFileSync(path, 'utf8') : nothing(),
+    );
+    assert.ok(read.kind === 'refused');
+    const lines = read.faults.filter((text) => /^LANCE_\w+[ :]/.test(text));
+    assert.ok(lines.length > 0);
+    for (const line of lines) {
+      const said = faultPt(line);
+      assert.match(said, / falta: | não é uma configuração: | não é um destes: | não pode ser lido /, line);
+      assert.doesNotMatch(said, /\b(?:is|set|name|choose|the|write|keep)\b/, said);
+    }
+  }
+});
+
+test('what is not known stays as it is, line by line', () => {
+  assert.equal(
+    faultPt('what nobody knows\n  LANCE_X is missing: whatever'),
+    'what nobody knows\n  LANCE_X falta: whatever',
+  );
+});
+
+test('an address that cannot be had is told in Portuguese', () => {
+  const settings = { host: '--host', port: '--port' };
+  const said = (code: string) => {
+    const fault = addressFault({ host: '127.0.0.1', port: 80 }, settings, Object.assign(new Error(code), { code }));
+    return faultPt((fault as Error).message);
+  };
+  assert.equal(
+    said('EADDRINUSE'),
+    '--port: 127.0.0.1:80 já está em uso: pare o processo que a usa, ou escolha outra porta.',
+  );
+  assert.match(said('EACCES'), /^--port: este usuário não pode escutar em 127\.0\.0\.1:80: escolha uma porta/);
+  assert.match(
+    said('EADDRNOTAVAIL'),
+    /^--host: 127\.0\.0\.1 não é um endereço desta máquina \(EADDRNOTAVAIL\): escolha/,
+  );
+});
+
+test('commands say in Portuguese that a port is taken, a key is missing, no desk is there, a state is none', async (context) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  context.after(() => server.close());
+  const { port } = server.address() as { port: number };
+  const taken = await lance({}, 'sandbox', '--port', String(port), '--lang', 'pt');
+  assert.equal(
+    taken.stderr,
+    `lance: --port: 127.0.0.1:${port} já está em uso: pare o processo que a usa, ou escolha outra porta.\n`,
+  );
+  const place = { LANCE_DATA_DIR: join(tmpdir(), 'lance-nowhere-at-all') };
+  for (const words of [
+    ['bids', 'list'],
+    ['withdrawals', 'show', 'w-1'],
+    ['letters', 'list'],
+  ] as const)
+    assert.match(
+      (await lance(place, ...words)).stderr,
+      /^lance: Não há mesa em \S+: ali nenhum processo rodou ainda\./,
+    );
+  const keyless = await lance(place, 'letters', 'replay');
+  assert.equal(
+    keyless.stderr,
+    'lance: LANCE_PSEUDONYM_KEY (pseudonymKey) falta: defina um segredo de pelo menos 32 caracteres e guarde-o\n',
+  );
+  const doctor = await lance({}, 'doctor');
+  assert.match(doctor.stdout, /LANCE_BASE_URL \(service\.baseUrl\) falta: defina o endereço raiz do serviço/);
+  const state = await lance(place, 'bids', 'list', '--state', 'ganho');
+  assert.match(state.stderr, /o valor 'ganho' da opção .* escreva um destes: .*won \(ganho\), lost \(perdido\)/);
+  const phase = await lance(place, 'withdrawals', 'list', '--phase', 'x');
+  assert.match(phase.stderr, /escreva um destes: started \(iniciado\), simulated \(simulado\)/);
+  assert.match((await lance(place, 'bids', 'list', '--state', 'x', '--lang', 'en')).stderr, /one of: .*won, lost/);
+  assert.match((await lance({}, 'run')).stderr, /^lance: The configuration is refused:\n/);
+  assert.match((await lance({}, 'run', '--lang', 'pt')).stderr, /^lance: A configuração foi recusada:\n/);
+});
