@@ -99,6 +99,33 @@ const sentences: readonly Sentence[] = [
   ],
 ];
 
+const jsonFaults: readonly Sentence[] = [
+  [
+    /^a value is missing here; write an object, a list, a "text", a number, true or false\.$/,
+    'falta um valor aqui; escreva um objeto, uma lista, um "texto", um número, true ou false.',
+  ],
+  [
+    /^this string is not closed or holds a character that JSON wants escaped\.$/,
+    'este texto não está fechado ou tem um caractere que em JSON precisa de barra invertida.',
+  ],
+  [/^this number is too large\.$/, 'este número é grande demais.'],
+  [/^write a comma or a (.) here\.$/, 'escreva aqui uma vírgula ou $1.'],
+  [/^write a "key" in double quotes here\.$/, 'escreva aqui uma "chave" entre aspas duplas.'],
+  [/^the key "(.*)" is not allowed; remove it\.$/, 'a chave "$1" não é permitida; retire-a.'],
+  [/^this key is written twice; keep the one that is meant\.$/, 'esta chave aparece duas vezes; deixe só a que vale.'],
+  [/^write a colon after the key\.$/, 'escreva dois-pontos depois da chave.'],
+  [/^nested deeper than (\d+) levels; write it flatter\.$/, 'mais de $1 níveis de profundidade; escreva com menos.'],
+  [/^something follows the end of the value; remove it\.$/, 'há algo depois do fim do valor; retire-o.'],
+];
+
+/** Where a file is no JSON, and why. */
+export function jsonFaultPt(text: string): string {
+  if (text === 'The file holds no JSON value.') return 'O arquivo não contém nenhum valor JSON.';
+  const [, line, column, problem] = /^Line (\d+), column (\d+): (.*)$/s.exec(text) ?? [];
+  if (problem === undefined) return text;
+  return `Linha ${line}, coluna ${column}: ${sentenceOf(jsonFaults, problem)?.text ?? problem}`;
+}
+
 function sentenceOf(list: readonly Sentence[], text: string): { text: string; remedy: string } | null {
   const known = list.find(([english]) => english.test(text));
   if (known === undefined) return null;

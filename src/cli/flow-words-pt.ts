@@ -27,7 +27,11 @@ export const phasesPt = {
   claimed: 'entregue ao seu fluxo',
 } as const;
 
+/** Operations of the service that are no step go by their own names. */
 const stepsPt: Readonly<Record<string, string>> = {
+  contract: 'gerar o contrato',
+  endorsement: 'averbar',
+  renegotiation: 'gerar a renegociação',
   amend: 'corrigir',
   sign: 'entregar a assinatura',
   cancel: 'cancelar',

@@ -1,4 +1,5 @@
 /** O que dizem os comandos de contratos, renegociações e saques, em português. */
+import { jsonFaultPt } from './fault-texts-pt.ts';
 import { phasesPt, stepPt } from './flow-words-pt.ts';
 import { refusalPt } from './refusal-texts-pt.ts';
 
@@ -122,7 +123,7 @@ export const flowsPt = {
     `${path} foi recusado:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   tooLong: (path: string, bytes: number, limit: number) =>
     `${path} tem ${bytes} bytes, mais que os ${limit} da configuração api.bodyLimitBytes.`,
-  unreadable: (path: string, why: string) => `${path} não é um arquivo com JSON. ${why}`.trimEnd(),
+  unreadable: (path: string, why: string) => `${path} não é um arquivo com JSON. ${jsonFaultPt(why)}`.trimEnd(),
   badStep: (step: string, steps: readonly string[]) =>
     `${step} não é passo deste tipo de fluxo: ${steps.map(stepPt).join(', ')}.`,
   labels: {

@@ -127,7 +127,7 @@ export function flowText(format: Format, state: FlowState, open: OpenSealed): st
       operation === null
         ? null
         : [
-            operation.operation,
+            texts.flows.step(operation.operation),
             texts.flows.statuses[operation.status],
             timesText(attemptsOf(operation)),
             operation.reason ?? '',

@@ -1,5 +1,7 @@
 /** O que diz `lance mapping`, em português. */
 
+import { jsonFaultPt } from './fault-texts-pt.ts';
+
 export const mappingPt = {
   help: {
     mapping: 'onde estão os fatos de uma solicitação no webhook',
@@ -7,7 +9,7 @@ export const mappingPt = {
     file: 'arquivo JSON com uma amostra do webhook de novas solicitações',
     own: 'mapeamento a experimentar; sem ele, o de LANCE_MAPPING ou o que vem junto',
   },
-  unreadable: (path: string, why: string) => `${path} não é um arquivo com JSON. ${why}`.trimEnd(),
+  unreadable: (path: string, why: string) => `${path} não é um arquivo com JSON. ${jsonFaultPt(why)}`.trimEnd(),
   labels: { event: 'O que é', understood: 'Entendido', elements: 'Elementos', letter: 'Guardado sem ler' },
   element: (pointer: string) => `Elemento em ${pointer}`,
   noRequest: '(nada nele parece uma solicitação de empréstimo)',

@@ -3,7 +3,7 @@ import { backtestPt } from './backtest-texts-pt.ts';
 import { biddingPt } from './bidding-texts-pt.ts';
 import { demoPt } from './demo-texts-pt.ts';
 import { doctorPt } from './doctor-texts-pt.ts';
-import { faultPt } from './fault-texts-pt.ts';
+import { faultPt, jsonFaultPt } from './fault-texts-pt.ts';
 import { flowsPt } from './flows-texts-pt.ts';
 import { impactPt } from './impact-texts-pt.ts';
 import { learnPt } from './learn-texts-pt.ts';
@@ -470,7 +470,7 @@ export const pt = {
     waiting: (target: string) => `Esperando por ${target} …`,
     unreachable: (target: string) => `Ninguém responde em ${target}; inicie lance run ali ou corrija --target.`,
     badTarget: 'escreva um endereço inteiro, como http://127.0.0.1:8080/webhooks/TOKEN',
-    badSettings: (where: string) => `--settings não é JSON válido. ${where}`.trimEnd(),
+    badSettings: (where: string) => `--settings não é JSON válido. ${jsonFaultPt(where)}`.trimEnd(),
     window: (seconds: number) => `A janela dos leilões é de ${seconds} s; bidding.windowMs da mesa deve ser igual.`,
     finalisation: (settings: string) =>
       `Saques são finalizados, e seus estados entendidos, com isto num arquivo indicado por LANCE_CONFIG:\n  ${settings}`,

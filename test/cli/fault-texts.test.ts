@@ -6,9 +6,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { faultPt } from '../../src/cli/fault-texts-pt.ts';
+import { faultPt, jsonFaultPt } from '../../src/cli/fault-texts-pt.ts';
 import { readConfig } from '../../src/config.ts';
 import { addressFault } from '../../src/http/address.ts';
+import { parseJson } from '../../src/rules/json.ts';
 import { lance } from './desk.ts';
 
 const nothing = () => {
@@ -44,6 +45,16 @@ test('what is not known stays as it is, line by line', () => {
     faultPt('what nobody knows\n  LANCE_X is missing: whatever'),
     'what nobody knows\n  LANCE_X falta: whatever',
   );
+});
+
+test('where a file is no JSON is told in Portuguese, whatever is wrong with it', () => {
+  const broken = ['', '{', '[1', '{"a" 1}', '{"a":1,}', '{"a":1,"a":2}', '{"__proto__":1}', '"x', '1e999', '{} {}'];
+  for (const text of [...broken, `${'['.repeat(200)}`]) {
+    const found = parseJson(text);
+    assert.ok(found.kind === 'malformed', text);
+    assert.match(jsonFaultPt(found.text), /^(?:Linha \d+, coluna \d+: |O arquivo)/, found.text);
+    assert.doesNotMatch(jsonFaultPt(found.text), /\b(?:write|the|this|here|is)\b/, text);
+  }
 });
 
 test('an address that cannot be had is told in Portuguese', () => {
