@@ -662,7 +662,7 @@ async function demo(
 
 function positive(text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('write a whole number of at least 1');
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError(format.texts.help.number);
   return value;
 }
 

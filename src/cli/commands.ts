@@ -210,7 +210,13 @@ function registerBids(program: Command, world: CommandWorld, add: Add): void {
     'lance bids resolve 37400000012 --as lost --by ana --reason "confirmado no portal"',
   )
     .argument('<id>', help.requestId)
-    .addOption(new Option('--as <end>', help.as).choices(operatorResolutions).makeOptionMandatory())
+    .addOption(
+      codeOption('--as <end>', help.as, {
+        codes: operatorResolutions,
+        meanings: world.format.texts.states,
+        texts: world.format.texts,
+      }).makeOptionMandatory(),
+    )
     .requiredOption('--by <name>', help.by, read.said)
     .requiredOption('--reason <text>', help.reason, read.said)
     .action(

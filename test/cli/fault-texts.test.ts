@@ -103,6 +103,10 @@ test('commands say in Portuguese that a port is taken, a key is missing, no desk
   assert.match(doctor.stdout, /LANCE_BASE_URL \(service\.baseUrl\) falta: defina o endereço raiz do serviço/);
   const state = await lance(place, 'bids', 'list', '--state', 'ganho');
   assert.match(state.stderr, /o valor 'ganho' da opção .* escreva um destes: .*won \(ganho\), lost \(perdido\)/);
+  const end = await lance(place, 'bids', 'resolve', '1', '--as', 'x', '--by', 'ana', '--reason', 'x');
+  assert.match(end.stderr, /escreva um destes: won \(ganho\), .*not-landed \(não chegou\)/);
+  const count = await lance(place, 'demo', '--requests', 'x');
+  assert.match(count.stderr, /escreva um número inteiro de pelo menos 1$/m);
   const phase = await lance(place, 'withdrawals', 'list', '--phase', 'x');
   assert.match(phase.stderr, /escreva um destes: started \(iniciado\), simulated \(simulado\)/);
   assert.match((await lance(place, 'bids', 'list', '--state', 'x', '--lang', 'en')).stderr, /one of: .*won, lost/);
