@@ -112,7 +112,7 @@ const variables: Readonly<Record<string, Variable>> = {
 };
 
 /** Known, and read elsewhere. */
-const otherVariables = ['LANCE_CONFIG', 'LANCE_CRASH_AT', 'LANCE_LANG'];
+const otherVariables = ['LANCE_CONFIG', 'LANCE_CRASH_AT', 'LANCE_LANG', 'LANCE_TOKEN', 'LANCE_URL'];
 
 const variableOf = new Map(Object.entries(variables).map(([name, { path }]) => [path, name]));
 const secrets = Object.keys(variables).filter((name) => variables[name]?.secret);
@@ -491,6 +491,20 @@ export function readPricing(
     ? { kind: 'refused', faults }
     : { kind: 'pricing', pricing: read.pricing };
 }
+
+/** Reads only where a process with this environment listens. Throws nothing: faults are listed. */
+export function readListening(
+  environment: Environment,
+  readFile: ReadFile,
+): { kind: 'http'; http: Read<typeof ofListening>['http'] } | { kind: 'refused'; faults: readonly string[] } {
+  const faults: string[] = [];
+  const layers = readLayers(environment, readFile, isOfListening, faults);
+  const { http } = readSettings(ofListening, layers, faults);
+  return http === undefined || faults.length > 0 ? { kind: 'refused', faults } : { kind: 'http', http };
+}
+
+const ofListening = { http: httpOfCommands };
+const isOfListening: IsAsked = (path) => isOf(ofListening)(path) && !tokenPaths.includes(path);
 
 /** Reads only which file maps the webhook of new requests; null: that of the package. Throws nothing: faults are listed. */
 export function readMappingFile(

@@ -37,11 +37,13 @@ import { biddingEn } from './cli/bidding-texts-en.ts';
 import type { Config } from './config.ts';
 import type { Chance, Clock } from './domain/clock.ts';
 import type { EpochMs } from './domain/glossary.ts';
+import type { BidOutcome } from './domain/offer.ts';
 import type { SteadyClock } from './domain/steady-clock.ts';
 import type { Vault } from './domain/vault.ts';
 import { Fault } from './errors.ts';
 import type { Addresses } from './http/address.ts';
 import type { ApiParts } from './http/api/api.ts';
+import type { DaemonStatus } from './http/api/status.ts';
 import { type BodyReader, bodyReader, createDoor, type Door } from './http/door.ts';
 import { createRepeatLimit, type Journal } from './http/journal.ts';
 import { createLagWatch, type LagWatch } from './http/lag.ts';
@@ -146,7 +148,15 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   await claimKey(parts.store.log, parts.vault, parts.instance);
   const restored = await noBidReceivedBefore(parts.store);
   const metrics = createMetrics();
-  const tellers: Tellers = { metrics, journal, limit: createRepeatLimit(() => performance.now()) };
+  const startedAt = parts.clock.now();
+  const lasts: Lasts = { bidAt: null, winAt: null };
+  const tellers: Tellers = {
+    clock: parts.clock,
+    lasts,
+    metrics,
+    journal,
+    limit: createRepeatLimit(() => performance.now()),
+  };
   const lagWatch = createLagWatch();
   const rules = createRuleDesk({
     ...parts,
@@ -169,15 +179,17 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders)),
     ...(door === null ? [] : [webhookCheck(parts, refusals)]),
   ];
+  const status = () => statusOf({ ...parts, desk, rules, checks, lasts, startedAt });
   const server = createServer({
     door,
+    status,
     webhookTokens: config.http.webhookTokens,
     limits: config.http,
     trustedProxies: config.http.trustedProxies,
     monotonicMs: () => performance.now(),
     progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
     checks,
-    api: config.api.tokens.length === 0 ? null : apiOf(parts),
+    api: config.api.tokens.length === 0 ? null : { ...apiOf(parts), status },
     metricsText: () => metricsText({ ...parts, rules, metrics, lagWatch, desk, door, checks }),
     onFault: (text) => journal.error('http-fault', { text }),
     onRefusal: (report) => {
@@ -221,7 +233,14 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
 }
 
 /** Where the server of a daemon with these settings listens. */
-export function addressesOf({ http }: Pick<Config, 'http'>): Addresses {
+export function addressesOf({
+  http,
+}: {
+  http: Pick<
+    Config['http'],
+    'host' | 'port' | 'webhookHost' | 'webhookPort' | 'apiHost' | 'apiPort' | 'metricsHost' | 'metricsPort'
+  >;
+}): Addresses {
   const own = (host: string | null, port: number | null) => (port === null ? null : { host: host ?? http.host, port });
   return {
     common: { host: http.host, port: http.port },
@@ -247,7 +266,16 @@ function createRefusals(monotonicMs: () => number) {
 }
 
 /** Where it is told what happens: all of it is counted, and what is not a repetition is logged. */
-type Tellers = { metrics: Metrics; journal: Journal; limit: ReturnType<typeof createRepeatLimit> };
+type Tellers = {
+  clock: Clock;
+  lasts: Lasts;
+  metrics: Metrics;
+  journal: Journal;
+  limit: ReturnType<typeof createRepeatLimit>;
+};
+
+/** When this process last heard of each. */
+type Lasts = { bidAt: EpochMs | null; winAt: EpochMs | null };
 
 function tellFault({ metrics, journal, limit }: Tellers, { code, message }: { code: string; message: string }): void {
   metrics.countFault(code);
@@ -367,6 +395,7 @@ function observerOf(tellers: Tellers, onStep: (step: Step) => void): DeskObserve
   return (event) => {
     if (event.kind === 'fault') return tellFault(tellers, event);
     metrics.observeDesk(event);
+    noteLasts(event, tellers);
     if (event.kind === 'step') onStep(event.step);
     else if (event.kind === 'alarm')
       journal.error('alarm', { code: event.code, requestId: event.requestId, text: event.text });
@@ -379,6 +408,14 @@ function observerOf(tellers: Tellers, onStep: (step: Step) => void): DeskObserve
     return undefined;
   };
 }
+
+function noteLasts(event: DeskEvent, { lasts, clock }: Tellers): void {
+  if (event.kind === 'attempt' && takenOutcomes.has(event.outcome)) lasts.bidAt = clock.now();
+  if (event.kind === 'folded' && event.to === 'won' && event.from !== 'won') lasts.winAt = clock.now();
+}
+
+/** Outcomes of an attempt after which the service has our bid. */
+const takenOutcomes: ReadonlySet<string> = new Set<BidOutcome['kind']>(['accepted', 'accepted-outside', 'duplicate']);
 
 function doorTimeOf(parts: EngineParts, tellers: Tellers): TimeWatch {
   const { clock, service, store, config } = parts;
@@ -414,7 +451,8 @@ function doubtText({ doubt, movedMs }: NonNullable<DeskStatus['timeDoubt']>): st
   return `this machine's clock is ${moved} the time kept; it is followed when it is back or the service's time agrees with it`;
 }
 
-function apiOf({ store, config, vault, clock, mapping, journal, version, readBody }: EngineParts): ApiParts {
+function apiOf(parts: EngineParts): Omit<ApiParts, 'status'> {
+  const { store, config, vault, clock, mapping, journal, version, readBody } = parts;
   const append = store.appendAtDoor;
   const front = createFlowFront({
     ...{ append, log: store.log, flows: store.flows, views: store.views, margins: store.margins, vault, clock },
@@ -574,6 +612,48 @@ function readinessChecks(
     },
     { name: 'control', role: 'engine', missing: () => null, note: orders.text },
   ];
+}
+
+function statusOf(
+  parts: EngineParts & {
+    desk: Desk | null;
+    rules: RuleDesk;
+    checks: readonly ReadinessCheck[];
+    lasts: Lasts;
+    startedAt: EpochMs;
+  },
+): DaemonStatus {
+  const { instance, version, config, clock, desk, rules, checks, lasts, startedAt } = parts;
+  const status = desk?.status() ?? null;
+  return {
+    ...{ instance, version, roles: [...config.roles], startedAt, at: clock.now() },
+    ready: checks.every(({ missing }) => missing() === null),
+    bidding: status === null ? null : shownBidding(status.bidding),
+    ruleSet: rules.status().hash,
+    partitions: { owned: [...(desk?.partitions() ?? [])], closed: [...(status?.closed ?? [])] },
+    requests:
+      status === null
+        ? null
+        : {
+            ...{
+              open: status.open,
+              queued: status.queued,
+              oldestQueuedAt: status.oldestQueuedAt,
+              parked: status.parked,
+            },
+            ...{ sending: status.sending, sendLimit: Math.floor(status.sendLimit), unknown: status.unknown.count },
+            frozen: status.frozen,
+          },
+    lastBidAt: lasts.bidAt,
+    lastWinAt: lasts.winAt,
+  };
+}
+
+function shownBidding(bidding: BiddingStatus): NonNullable<DaemonStatus['bidding']> {
+  const { kind, since } = bidding;
+  if (kind === 'open') return { kind, cause: null, since, by: null, detail: null, remedy: null };
+  const { cause, by, detail } = bidding;
+  return { kind, cause, since, by, detail, remedy: biddingEn.remedies[cause] };
 }
 
 function closedText({ cause, since, by, detail }: Extract<BiddingStatus, { kind: 'closed' }>): string {

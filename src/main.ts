@@ -26,6 +26,7 @@ import { createVault } from './adapters/vault/vault.ts';
 import { refuseOtherKey } from './bidding/key-check.ts';
 import type { ControlCopies } from './bidding/ports.ts';
 import { registerCommands } from './cli/commands.ts';
+import type { DaemonPlace } from './cli/daemon.ts';
 import { type DemoOptions, demoAuction, demoConfig, demoPace, runStream } from './cli/demo.ts';
 import { createFormat } from './cli/format.ts';
 import { createTerminal, writePrintable } from './cli/terminal.ts';
@@ -38,6 +39,7 @@ import {
   type Model,
   type Place,
   readConfig,
+  readListening,
   readMappingFile,
   readModel,
   readPlace,
@@ -150,6 +152,26 @@ function mapping(environment: Environment): RequestMapping {
   const result = readMappingFile(environment, readRegular);
   if (result.kind === 'file') return mappingFrom(result.mappingFile);
   throw new Fault('configuration-invalid', result.faults.join('\n'));
+}
+
+/** Loopback where it listens everywhere. */
+const reachable: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
+
+/** The address that is set for commands, or that of a process with this environment. */
+function daemonPlace(environment: Environment): DaemonPlace | null {
+  const { LANCE_URL: url, LANCE_TOKEN: token } = environment;
+  if (url !== undefined && url !== '') {
+    if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+      throw new Fault('configuration-invalid', 'LANCE_URL is no address: write it like https://host:port');
+    return { url: url.endsWith('/') ? url : `${url}/`, token: token === '' ? null : (token ?? null), named: true };
+  }
+  const result = readListening(environment, readRegular);
+  if (result.kind === 'refused') throw new Fault('configuration-invalid', result.faults.join('\n'));
+  const { common, metrics } = addressesOf(result);
+  const { host, port } = metrics ?? common;
+  if (port === 0) return null;
+  const name = reachable[host] ?? (host.includes(':') ? `[${host}]` : host);
+  return { url: `http://${name}:${port}/`, token: null, named: false };
 }
 
 function refusedFile(path: string, problems: readonly string[]): Fault {
@@ -715,6 +737,7 @@ registerCommands(program, {
   quickCheck: async (store, timeoutMs) => (store.backend === 'embedded' ? quickCheck(store.dataDir, timeoutMs) : null),
   tooLittleSpace: (store, neededBytes) =>
     store.backend === 'embedded' ? tooLittleSpace(store.dataDir, neededBytes) : null,
+  daemon: () => daemonPlace(process.env),
   readConfig: () => readConfig(process.env, readRegular),
   createVault,
   readRules: readRuleFiles,

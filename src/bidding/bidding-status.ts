@@ -60,37 +60,32 @@ export function createBiddingWatch(options: {
   let refusal: { atMs: number; message: string } | null = null;
   let timer: Timer | null = null;
 
-  function closure(): { cause: ClosedCause; detail: string | null } | null {
+  function closure(): Closure | null {
     const atGate = gate.closedBecause();
-    if (atGate !== null && atGate !== 'service-unauthorised') return { cause: atGate, detail: null };
+    const pause = atGate === 'paused' ? (gate.control()?.pause ?? null) : null;
+    if (pause !== null) return { cause: 'paused', detail: pause.reason, by: pause.by, since: pause.at };
+    if (atGate !== null && atGate !== 'service-unauthorised') return closedBy(atGate, null);
     const partitions = options.partitionsNotLive();
-    if (partitions !== null) return { cause: 'partitions-not-live', detail: partitions };
+    if (partitions !== null) return closedBy('partitions-not-live', partitions);
     if (refusal !== null && clock.monotonicMs() - refusal.atMs < refusalMs)
-      return { cause: 'log-refused', detail: refusal.message };
+      return closedBy('log-refused', refusal.message);
     const trouble = health.trouble();
-    return atGate === null ? trouble : { cause: atGate, detail: null };
+    if (atGate !== null) return closedBy(atGate, null);
+    return trouble === null ? null : closedBy(trouble.cause, trouble.detail);
   }
 
   function status(): BiddingStatus {
     const found = closure();
     const cause = found?.cause ?? null;
     if (told !== null && cause === causeOf(told)) {
-      if (told.kind === 'closed' && found !== null && told.detail !== found.detail)
-        told = { ...told, detail: found.detail };
+      // A pause may be ordered again, by another person and for another reason.
+      if (told.kind === 'closed' && found !== null)
+        told = { kind: 'closed', ...found, since: found.since ?? told.since };
       return told;
     }
     const now = clock.now();
-    const pause = cause === 'paused' ? (gate.control()?.pause ?? null) : null;
     const next: BiddingStatus =
-      found === null
-        ? { kind: 'open', since: now }
-        : {
-            kind: 'closed',
-            ...found,
-            detail: pause?.reason ?? found.detail,
-            since: pause?.at ?? now,
-            by: pause?.by ?? null,
-          };
+      found === null ? { kind: 'open', since: now } : { kind: 'closed', ...found, since: found.since ?? now };
     const before = told;
     told = next;
     observer({ kind: 'bidding', status: next, before });
@@ -115,6 +110,13 @@ export function createBiddingWatch(options: {
       refusal = { atMs: clock.monotonicMs(), message };
     },
   };
+}
+
+/** `since`: null where it counts from when it was first seen. */
+type Closure = { cause: ClosedCause; detail: string | null; by: string | null; since: EpochMs | null };
+
+function closedBy(cause: ClosedCause, detail: string | null): Closure {
+  return { cause, detail, by: null, since: null };
 }
 
 function causeOf(status: BiddingStatus): ClosedCause | null {

@@ -315,6 +315,13 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     .action(async ({ json }: { json: boolean }) => {
       process.exitCode = await runDoctor(world, json);
     });
+  add(program, 'status', format.texts.status.about, 'lance status --json')
+    .option('--json', help.json, false)
+    .action(async ({ json }: { json: boolean }) => {
+      // Loaded here: every other command would start later for it.
+      const { showStatus } = await import('./status.ts');
+      process.exitCode = await showStatus(world, json);
+    });
   add(program, 'learn', help.learn, 'lance learn leiloes.ndjson --json')
     .argument('<file>', help.auctionsFile)
     .option('--draws <n>', help.draws, read.count, defaultDraws)

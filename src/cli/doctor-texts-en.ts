@@ -1,4 +1,6 @@
 /** What the doctor says, in English. */
+import type { ClosedCause } from '../bidding/bidding-status.ts';
+import { biddingEn } from './bidding-texts-en.ts';
 import type { Texts } from './texts.ts';
 
 export const doctorEn: Texts['doctor'] = {
@@ -14,6 +16,7 @@ export const doctorEn: Texts['doctor'] = {
     chain: 'chain of the log',
     views: 'views',
     control: 'controls',
+    bidding: 'bidding',
     key: 'pseudonym key',
     'dead-letters': 'dead letters',
     token: "service's token",
@@ -44,6 +47,15 @@ export const doctorEn: Texts['doctor'] = {
     'daemon-unwritten': () => [
       'a process has the directory and cannot write a sign of life: the disk is full',
       'free space; a restart does not help',
+    ],
+    'bidding-open': ({ since }) => [`open since ${since}`],
+    'bidding-closed': ({ cause, since, text }) => [
+      `closed since ${since}: ${biddingEn.causes[cause as ClosedCause]} (${cause})${text === undefined ? '' : `: ${text}`}`,
+      biddingEn.remedies[cause as ClosedCause],
+    ],
+    'bidding-unasked': ({ url, text }) => [
+      `there is a process, but nobody answers at ${url} (${text}): whether bids flow is not known`,
+      'set LANCE_URL if it is at another address; else see /readyz?verbose and its log',
     ],
     'daemon-silent': () => [
       'the directory is taken, but its process gives no sign',

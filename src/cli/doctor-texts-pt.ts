@@ -1,4 +1,7 @@
 /** What the doctor says, in Brazilian Portuguese: each finding, and its remedy where it has one. */
+
+import type { ClosedCause } from '../bidding/bidding-status.ts';
+import { biddingPt } from './bidding-texts-pt.ts';
 import { faultPt } from './fault-texts-pt.ts';
 import type { DoctorFigures } from './texts.ts';
 
@@ -15,6 +18,7 @@ export const doctorPt = {
     chain: 'cadeia do registro',
     views: 'visões',
     control: 'controles',
+    bidding: 'lances',
     key: 'chave de pseudônimos',
     'dead-letters': 'mensagens mortas',
     token: 'token do serviço',
@@ -48,6 +52,15 @@ export const doctorPt = {
     'daemon-unwritten': () => [
       'um processo tem o diretório e não consegue gravar sinal de vida: o disco está cheio',
       'libere espaço; reiniciar não ajuda',
+    ],
+    'bidding-open': ({ since }: DoctorFigures) => [`abertos desde ${since}`],
+    'bidding-closed': ({ cause, since, text }: DoctorFigures) => [
+      `fechados desde ${since}: ${biddingPt.causes[cause as ClosedCause]} (${cause})${text === undefined ? '' : `: ${text}`}`,
+      biddingPt.remedies[cause as ClosedCause],
+    ],
+    'bidding-unasked': ({ url, text }: DoctorFigures) => [
+      `há um processo, mas ninguém responde em ${url} (${text}): não se sabe se há lances`,
+      'dê LANCE_URL se ele está em outro endereço; senão, veja /readyz?verbose e o diário dele',
     ],
     'daemon-silent': () => [
       'o diretório está tomado, mas o processo não dá sinal',

@@ -190,7 +190,11 @@ async function examineStore(
   try {
     reader = await world.openReader(store);
     const findings = [await checkPlace(reader, store, path), ...(await checkFollowed(reader, place, rulesHash))];
-    findings.push(...(await checkDaemon(world, reader, store)), ...(await checkLog(world, reader, store)));
+    findings.push(
+      ...(await checkDaemon(world, reader, store)),
+      ...(await checkBidding(world, reader, store)),
+      ...(await checkLog(world, reader, store)),
+    );
     if (pseudonymKey !== null) findings.push(await checkKey(reader, world.createVault(pseudonymKey)));
     findings.push(...(await checkStart(world, store)));
     return findings;
@@ -215,10 +219,41 @@ async function checkKey({ log }: DeskReader, vault: Vault): Promise<Finding> {
   return verdict === 'other' ? found('key', 'fail', 'key-other') : found('key', 'ok', 'key-fits');
 }
 
+/** Whether a process runs on this store, as far as can be seen from here. */
+async function isHeld(world: CommandWorld, { control }: DeskReader, store: StorePlace): Promise<boolean> {
+  if (store.backend === 'embedded') return world.isHeld(store.dataDir);
+  return (await control.acknowledged()).some(({ at }) => world.clock.now() - at < lifeMs);
+}
+
+/** Why no bids flow, as the running process says. Nothing where none runs, or where only it knows its port. */
+async function checkBidding(world: CommandWorld, reader: DeskReader, store: StorePlace): Promise<Finding[]> {
+  let place: ReturnType<CommandWorld['daemon']> = null;
+  try {
+    place = world.daemon();
+  } catch (fault) {
+    // Named among the faults of the configuration already.
+    if (!(fault instanceof Fault)) throw fault;
+  }
+  if (place === null || !(place.named || (await isHeld(world, reader, store)))) return [];
+  // Loaded here: every other command would start later for it.
+  const { askStatus } = await import('./daemon.ts');
+  const answer = await askStatus(place);
+  if (answer.kind !== 'answered') {
+    const text = answer.kind === 'silent' ? answer.reason : `HTTP ${answer.httpStatus}`;
+    return [found('bidding', 'warn', 'bidding-unasked', { url: place.url, text })];
+  }
+  const { bidding } = answer.status;
+  if (bidding === null) return [];
+  const since = world.format.minute(bidding.since);
+  if (bidding.cause === null) return [found('bidding', 'ok', 'bidding-open', { since })];
+  const figures = { cause: bidding.cause, since, ...(bidding.detail === null ? {} : { text: bidding.detail }) };
+  return [found('bidding', bidding.cause === 'paused' ? 'warn' : 'fail', 'bidding-closed', figures)];
+}
+
 async function checkDaemon(world: CommandWorld, reader: DeskReader, store: StorePlace): Promise<Finding[]> {
   const now = world.clock.now();
   const live = (await reader.control.acknowledged()).filter(({ at }) => now - at < lifeMs);
-  const held = store.backend === 'embedded' ? world.isHeld(store.dataDir) : live.length > 0;
+  const held = await isHeld(world, reader, store);
   const { pause, revision, changes } = await reader.control.read();
   const late = live.filter((process) => process.revision < revision).length;
   const findings: Finding[] = [];

@@ -48,6 +48,7 @@ const remedies: readonly Sentence[] = [
 const sentences: readonly Sentence[] = [
   [/^The configuration is refused:$/, 'A configuração foi recusada:'],
   [new RegExp(`^(${setting}) is missing: (.*)$`), '$1 falta: REMEDY'],
+  [/^LANCE_URL is no address: write it like (.*)$/, 'LANCE_URL não é um endereço: escreva-o como $1'],
   [new RegExp(`^(${setting}) is not a setting: (.*)$`), '$1 não é uma configuração: REMEDY'],
   [new RegExp(`^(${setting}) is not a section of the settings: (.*)$`), '$1 não é uma seção das configurações: REMEDY'],
   [new RegExp(`^(${setting}) is not one of (.*)$`), '$1 não é um destes: $2'],

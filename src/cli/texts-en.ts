@@ -14,6 +14,7 @@ import { pageEn } from './page-texts-en.ts';
 import { performanceEn } from './performance-texts-en.ts';
 import { quoteEn } from './quote-texts-en.ts';
 import { rulesEn } from './rules-texts-en.ts';
+import { statusEn } from './status-texts-en.ts';
 import type { Texts } from './texts.ts';
 import { workerEn } from './worker-texts-en.ts';
 
@@ -488,6 +489,7 @@ export const en: Texts = {
     },
   },
   bidding: biddingEn,
+  status: statusEn,
   demo: demoEn,
   doctor: doctorEn,
   quote: quoteEn,

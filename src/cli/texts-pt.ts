@@ -17,6 +17,7 @@ import { performancePt } from './performance-texts-pt.ts';
 import { quotePt } from './quote-texts-pt.ts';
 import { rulesPt } from './rules-texts-pt.ts';
 import { statesPt } from './state-words-pt.ts';
+import { statusPt } from './status-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
 import { workerPt } from './worker-texts-pt.ts';
 
@@ -486,6 +487,7 @@ export const pt = {
     },
   },
   bidding: biddingPt,
+  status: statusPt,
   demo: demoPt,
   doctor: doctorPt,
   quote: quotePt,

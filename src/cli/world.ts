@@ -12,6 +12,7 @@ import type { FlowStore } from '../origination/ports.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { RuleFile } from '../rules/rule-set.ts';
 import type { RequestMapping } from '../wire/mapping-table.ts';
+import type { DaemonPlace } from './daemon.ts';
 import type { Format } from './format.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -90,6 +91,8 @@ export type CommandWorld = {
   quickCheck: (store: StorePlace, timeoutMs: number) => Promise<QuickCheck | null>;
   /** Why something of that size would not be stored there; null where nothing is known against it. */
   tooLittleSpace: (store: StorePlace, neededBytes: number) => string | null;
+  /** Where a running process is asked; null: it listens on a port that only it knows. Throws `configuration-invalid`. */
+  daemon: () => DaemonPlace | null;
   readConfig: () => ConfigResult;
   createVault: (secret: string) => Vault;
   /** Throws `rules-refused`. */

@@ -10,6 +10,7 @@ import { type Address, type Addresses, addressFault, addressSettings } from './a
 import { type ApiParts, addApi, apiPrefix } from './api/api.ts';
 import { createGuard, type Guard } from './api/auth.ts';
 import { problem as apiProblem } from './api/problems.ts';
+import type { DaemonStatus } from './api/status.ts';
 import { type Bodies, createBodies, drain } from './bodies.ts';
 import { type Connections, limitConnections, type Proof } from './connections.ts';
 import type { Door } from './door.ts';
@@ -69,6 +70,8 @@ export type ServerParts = {
   progress: () => { alive: boolean; detail: string };
   checks: readonly ReadinessCheck[];
   metricsText: () => Promise<string>;
+  /** Served beside the metrics, to whoever may read those. */
+  status: () => DaemonStatus;
   /** Routes of the operator API; null closes it. */
   api: ApiParts | null;
   /** Hears of failures of our own; the text quotes no input. */
@@ -98,6 +101,7 @@ const timeoutLookMs = 1_000;
 /** Less than the process waits for its end. */
 const closeTimeoutMs = 5_000;
 const webhookRoute = '/webhooks/:token';
+const statusPath = '/status';
 const healthPaths: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 
 /** What all listeners have in common. */
@@ -195,6 +199,7 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
   if (door !== null && serves.has('webhooks')) addWebhooks(app, door, common);
   addHealth(app, common);
   if (serves.has('metrics')) addMetrics(app, common);
+  if (serves.has('metrics')) app.get(statusPath, async () => common.status());
   if (api !== null && guard !== null && serves.has('api')) addApi(app, { ...api, guard, bodies });
   return app;
 }
@@ -244,7 +249,7 @@ function addAdmission(app: FastifyInstance, common: Common, connections: Connect
         'This token has too many connections; use fewer.',
       );
     }
-    if (path !== undefined && (healthPaths.has(path) || path === '/metrics')) return undefined;
+    if (path !== undefined && (healthPaths.has(path) || path === '/metrics' || path === statusPath)) return undefined;
     const address = request.ip;
     if (proof.kind === 'none') {
       const admission = isWrong ? visitors.failed(address) : visitors.came(address);

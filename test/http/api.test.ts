@@ -47,6 +47,11 @@ test('the operator API', async (context) => {
     for (const role of ['viewer', 'risk'] as const)
       assert.equal((await call('POST', '/v1/contracts', { role, ...start })).status, 403);
     for (const role of roles) assert.equal((await call('GET', '/v1/bids', { role })).status, 200);
+    assert.equal((await call('GET', '/v1/status', { role: null })).status, 401);
+    for (const role of roles) {
+      const { status, body } = await call('GET', '/v1/status', { role });
+      assert.deepEqual([status, (body as { bidding: { kind: string } }).bidding.kind], [200, 'open'], role);
+    }
     for (const role of ['viewer', 'risk', 'operator'] as const) {
       const replay = { role, body: { partition: 0, from: 0, count: 1 } };
       assert.equal((await call('POST', '/v1/dead-letters/replay', replay)).status, 403);
@@ -254,7 +259,15 @@ test('the operator API', async (context) => {
     for (const each of cpfsInWebhooks) known.add(each);
     const flows = (await call('GET', '/v1/contracts')).body as { flows: Flow[] };
     const paths = [
-      ...['/v1/bids', '/v1/contracts', '/v1/withdrawals', '/v1/renegotiations', '/v1/events', '/v1/dead-letters'],
+      ...[
+        '/v1/bids',
+        '/v1/contracts',
+        '/v1/withdrawals',
+        '/v1/renegotiations',
+        '/v1/events',
+        '/v1/dead-letters',
+        '/v1/status',
+      ],
       ...flows.flows.flatMap(({ flowId }) => [`/v1/contracts/${flowId}`, `/v1/contracts/${flowId}/history`]),
       ...[`/v1/bids/${requestId}`, `/v1/bids/${requestId}/margin`],
     ];

@@ -6,6 +6,7 @@ import { createJournal } from '../../src/http/journal.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { createServer, type RefusalReport, type ServerParts } from '../../src/http/server.ts';
 import { createTestDoor, limits, plantedCpf, plantedName, requestBody } from './parts.ts';
+import { someStatus } from './statuses.ts';
 
 const serverLimits = {
   bodyLimitBytes: limits.bodyLimitBytes,
@@ -45,6 +46,7 @@ async function start(
     progress: () => ({ alive: true, detail: 'folding' }),
     checks: [],
     metricsText: metrics.text,
+    status: someStatus,
     api: null,
     onFault: (text) => faults.push(text),
     onRefusal: (report) => {
@@ -260,6 +262,7 @@ test('until it is opened it takes nothing in, and says that it starts', async (c
     monotonicMs: () => performance.now(),
     progress: () => ({ alive: false, detail: 'not begun' }),
     metricsText: async () => 'metrics\n',
+    status: someStatus,
     onFault: () => assert.fail(),
     onRefusal: () => assert.fail(),
   });

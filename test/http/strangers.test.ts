@@ -11,6 +11,7 @@ import { createServer, type RefusalReport, type ServerParts } from '../../src/ht
 import { addressKey, createVisitors } from '../../src/http/visitors.ts';
 import { startApi } from './api-house.ts';
 import { createTestDoor, limits, requestBody } from './parts.ts';
+import { someStatus } from './statuses.ts';
 
 const token = 'a-valid-token-0123456789';
 const here = { host: '127.0.0.1', port: 0 };
@@ -35,6 +36,7 @@ async function start(context: { after: (done: () => Promise<void>) => void }, pa
     progress: () => ({ alive: true, detail: 'folding' }),
     checks: [],
     metricsText: async () => 'lance_up 1\n',
+    status: someStatus,
     api: null,
     onFault: (text) => assert.fail(text),
     onRefusal: (report) => refusals.push(report),

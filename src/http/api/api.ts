@@ -28,6 +28,7 @@ import type { Guard } from './auth.ts';
 import { addBidRoutes, type BidRouteParts } from './bid-routes.ts';
 import { addFlowRoutes, type FlowRouteParts } from './flow-routes.ts';
 import { answerError, problem } from './problems.ts';
+import { addStatus, type StatusParts } from './status.ts';
 
 export type ApiApp = FastifyInstance<
   RawServerDefault,
@@ -40,7 +41,8 @@ export type ApiApp = FastifyInstance<
 export const apiPrefix = '/v1';
 
 export type ApiParts = Omit<BidRouteParts, 'guard'> &
-  Omit<FlowRouteParts, 'guard'> & {
+  Omit<FlowRouteParts, 'guard'> &
+  Omit<StatusParts, 'guard'> & {
     tokens: readonly ApiToken[];
     bodyLimitBytes: number;
     version: string;
@@ -124,6 +126,7 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
   });
   const app = scope.withTypeProvider<ZodTypeProvider>();
   app.get('/openapi.json', { schema: { hide: true } }, async () => scope.swagger());
+  addStatus(app, parts);
   addFlowRoutes(app, parts);
   addBidRoutes(app, parts);
 }

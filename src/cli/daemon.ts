@@ -1,0 +1,46 @@
+/** A running process, asked over HTTP for its status: at the address of the settings, or at `LANCE_URL`. */
+import { type DaemonStatus, statusSchema } from '../http/api/status.ts';
+
+/** `token`: for the operator API, which is asked then. `named`: by LANCE_URL, so it may be on another machine. */
+export type DaemonPlace = { url: string; token: string | null; named: boolean };
+
+export type StatusAnswer =
+  | { kind: 'answered'; status: DaemonStatus }
+  /** Somebody answered, and it is no status. */
+  | { kind: 'refused'; httpStatus: number }
+  | { kind: 'silent'; reason: string };
+
+const timeoutMs = 3_000;
+
+export async function askStatus({ url, token }: DaemonPlace): Promise<StatusAnswer> {
+  try {
+    const answer = await fetch(new URL(token === null ? 'status' : 'v1/status', url), {
+      ...(token === null ? {} : { headers: { authorization: `Bearer ${token}` } }),
+      redirect: 'manual',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const text = await answer.text();
+    const read = answer.status === 200 ? statusSchema.safeParse(jsonIn(text)) : null;
+    return read?.success === true
+      ? { kind: 'answered', status: read.data }
+      : { kind: 'refused', httpStatus: answer.status };
+  } catch (fault) {
+    return { kind: 'silent', reason: reasonOf(fault) };
+  }
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** `fetch` hides the cause in its error. */
+function reasonOf(fault: unknown): string {
+  const cause = fault instanceof Error ? (fault.cause ?? fault) : fault;
+  if (!(cause instanceof Error)) return 'unknown';
+  if (cause.name === 'TimeoutError') return `${timeoutMs} ms`;
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.name;
+}

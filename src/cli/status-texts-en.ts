@@ -1,0 +1,43 @@
+/** What `lance status` says, in English. */
+import type { Texts } from './texts.ts';
+
+export const statusEn: Texts['status'] = {
+  about: 'why no bids flow, if they do not, and the essentials of the running process',
+  labels: {
+    bidding: 'bidding',
+    since: 'since',
+    by: 'by',
+    detail: 'detail',
+    remedy: 'remedy',
+    process: 'process',
+    ready: '/readyz',
+    rules: 'rules',
+    partitions: 'partitions',
+    requests: 'requests',
+    queue: 'queue',
+    lastBid: 'last bid',
+    lastWin: 'last win',
+  },
+  open: 'OPEN',
+  closed: (text, cause) => `CLOSED: ${text} (${cause})`,
+  doorOnly: 'this process only takes webhooks',
+  process: (version, roles, since, url) => `version ${version}, ${roles}, since ${since}, at ${url}`,
+  isReady: 'ready',
+  notReady: 'not ready: see /readyz?verbose',
+  partitionClosed: (text) => `closed: ${text}`,
+  requests: ({ open, parked, frozen }) => `${open} open, ${parked} waiting for a margin, ${frozen} frozen`,
+  queue: ({ queued, sending, sendLimit, unknown }) =>
+    `${queued} waiting, ${sending} being sent (up to ${sendLimit}), ${unknown} without a known answer`,
+  notSinceStart: 'none since the process started',
+  silent: (url, reason, named) =>
+    `No process answers at ${url} (${reason}). ${named ? 'See LANCE_URL and the network to it.' : 'If it runs at another address, set LANCE_URL.'}`,
+  noPort:
+    'The port of the process is not known (LANCE_HTTP_PORT=0): set LANCE_URL to the address that the line started says.',
+  tokenRefused: (url, code) => `${url} answered ${code}: set LANCE_TOKEN to one of the tokens of LANCE_API_TOKENS.`,
+  starting: (url) => `The process at ${url} is still starting or waits for its store: see /readyz?verbose.`,
+  noStatus: (url, code) =>
+    `${url} answered ${code}, and that is no status of a desk: see LANCE_URL, LANCE_HTTP_PORT and LANCE_METRICS_PORT.`,
+  noneAlive: 'No process has shown in the store that it lives: start one with lance run.',
+  someAlive: (count) => `In the store, ${count} process(es) have shown just now that they live.`,
+  pausedBy: (by, at, reason) => `Paused by ${by} since ${at}: ${reason}`,
+};

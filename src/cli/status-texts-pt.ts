@@ -1,0 +1,48 @@
+/** What `lance status` says, in Brazilian Portuguese. */
+
+type Requests = { open: number; parked: number; frozen: number };
+type Queue = { queued: number; sending: number; sendLimit: number; unknown: number };
+
+export const statusPt = {
+  about: 'por que não há lances, se não há, e o essencial do processo que está rodando',
+  labels: {
+    bidding: 'lances',
+    since: 'desde',
+    by: 'por',
+    detail: 'detalhe',
+    remedy: 'remédio',
+    process: 'processo',
+    ready: '/readyz',
+    rules: 'regras',
+    partitions: 'partições',
+    requests: 'solicitações',
+    queue: 'fila',
+    lastBid: 'último lance',
+    lastWin: 'última vitória',
+  },
+  open: 'ABERTOS',
+  closed: (text: string, cause: string) => `FECHADOS: ${text} (${cause})`,
+  doorOnly: 'este processo só recebe webhooks',
+  process: (version: string, roles: string, since: string, url: string) =>
+    `versão ${version}, ${roles}, desde ${since}, em ${url}`,
+  isReady: 'pronto',
+  notReady: 'não está pronto: veja /readyz?verbose',
+  partitionClosed: (text: string) => `fechada: ${text}`,
+  requests: ({ open, parked, frozen }: Requests) =>
+    `${open} abertas, ${parked} à espera de margem, ${frozen} congeladas`,
+  queue: ({ queued, sending, sendLimit, unknown }: Queue) =>
+    `${queued} à espera, ${sending} sendo enviadas (até ${sendLimit}), ${unknown} sem resposta conhecida`,
+  notSinceStart: 'nenhum desde o início do processo',
+  silent: (url: string, reason: string, named: boolean) =>
+    `Nenhum processo responde em ${url} (${reason}). ${named ? 'Veja LANCE_URL e a rede até lá.' : 'Se ele roda em outro endereço, dê LANCE_URL.'}`,
+  noPort:
+    'A porta do processo não é conhecida (LANCE_HTTP_PORT=0): dê LANCE_URL, com o endereço que a linha started diz.',
+  tokenRefused: (url: string, code: number) =>
+    `${url} respondeu ${code}: ponha em LANCE_TOKEN um dos tokens de LANCE_API_TOKENS.`,
+  starting: (url: string) => `O processo em ${url} ainda está começando ou espera o armazém: veja /readyz?verbose.`,
+  noStatus: (url: string, code: number) =>
+    `${url} respondeu ${code}, e não é o estado de uma mesa: veja LANCE_URL, LANCE_HTTP_PORT e LANCE_METRICS_PORT.`,
+  noneAlive: 'Nenhum processo deu sinal de vida no armazém: inicie com lance run.',
+  someAlive: (count: number) => `No armazém, ${count} processo(s) deram sinal de vida agora há pouco.`,
+  pausedBy: (by: string, at: string, reason: string) => `Em pausa por ${by} desde ${at}: ${reason}`,
+};

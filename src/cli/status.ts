@@ -1,0 +1,109 @@
+/** `lance status`: why no bids flow, if they do not, and the essentials of a running process, as it says itself. */
+import type { Pause } from '../bidding/ports.ts';
+import type { DaemonStatus } from '../http/api/status.ts';
+import { askStatus, type DaemonPlace, type StatusAnswer } from './daemon.ts';
+import { labelledText } from './terminal.ts';
+import { type CommandWorld, lifeMs, withReader } from './world.ts';
+
+/** As `EX_UNAVAILABLE`: nobody answers. */
+const nobodyCode = 69;
+const screenWidth = 80;
+const hashLength = 12;
+
+/** Resolves to the exit code: 69 when no process answers. */
+export async function showStatus(world: CommandWorld, json: boolean): Promise<number> {
+  const { terminal, format } = world;
+  const place = world.daemon();
+  const answer: StatusAnswer =
+    place === null ? { kind: 'silent', reason: 'LANCE_HTTP_PORT=0' } : await askStatus(place);
+  if (answer.kind === 'answered') {
+    terminal.write(json ? JSON.stringify(answer.status) : statusText(world, place!.url, answer.status));
+    return 0;
+  }
+  const known = place?.named === true ? null : await knownOfStore(world);
+  if (json) {
+    const pause = known?.pause ?? null;
+    const url = place?.url ?? null;
+    terminal.write(JSON.stringify({ ...answer, url, alive: known?.alive ?? null, pause }));
+    return nobodyCode;
+  }
+  const { status } = format.texts;
+  const lines = [whyText(world, place, answer)];
+  if (known !== null) {
+    lines.push(known.alive === 0 ? status.noneAlive : status.someAlive(known.alive));
+    if (known.pause !== null)
+      lines.push(status.pausedBy(known.pause.by, format.minute(known.pause.at), known.pause.reason));
+  }
+  terminal.write(lines.map((line) => wrapped(line, screenWidth)).join('\n'));
+  return nobodyCode;
+}
+
+function whyText({ format }: CommandWorld, place: DaemonPlace | null, answer: StatusAnswer): string {
+  const { status } = format.texts;
+  if (place === null) return status.noPort;
+  if (answer.kind === 'silent') return status.silent(place.url, answer.reason, place.named);
+  const code = answer.kind === 'refused' ? answer.httpStatus : 200;
+  if (code === 401 || code === 403) return status.tokenRefused(place.url, code);
+  return code === 503 ? status.starting(place.url) : status.noStatus(place.url, code);
+}
+
+/** What the store says where nobody answers; null where it cannot be read. */
+async function knownOfStore(world: CommandWorld): Promise<{ alive: number; pause: Pause | null } | null> {
+  try {
+    return await withReader(world, async ({ control }) => {
+      const now = world.clock.now();
+      const alive = (await control.acknowledged()).filter(({ at }) => now - at < lifeMs).length;
+      return { alive, pause: (await control.read()).pause };
+    });
+  } catch {
+    // That nobody answers is the news; what is wrong with the store is for the doctor.
+    return null;
+  }
+}
+
+function statusText({ format }: CommandWorld, url: string, found: DaemonStatus): string {
+  const { status, bidding: texts } = format.texts;
+  const { labels } = status;
+  const { bidding, requests, partitions } = found;
+  const cause = bidding?.cause ?? null;
+  const rows: (readonly [label: string, text: string | null])[] = [
+    [
+      labels.bidding,
+      bidding === null ? status.doorOnly : cause === null ? status.open : status.closed(texts.causes[cause], cause),
+    ],
+    [labels.since, bidding === null ? null : format.minute(bidding.since)],
+    [labels.by, bidding?.by ?? null],
+    [labels.detail, bidding?.detail ?? null],
+    [labels.remedy, cause === null ? null : texts.remedies[cause]],
+    [labels.process, status.process(found.version, found.roles.join(' + '), format.minute(found.startedAt), url)],
+    [labels.ready, found.ready ? status.isReady : status.notReady],
+    [labels.rules, found.ruleSet?.slice(0, hashLength) ?? format.texts.none],
+    [
+      labels.partitions,
+      [partitions.owned.join(', ') || format.texts.none, ...partitions.closed.map(status.partitionClosed)].join('; '),
+    ],
+    [labels.requests, requests === null ? null : status.requests(requests)],
+    [labels.queue, requests === null ? null : status.queue(requests)],
+    [labels.lastBid, requests === null ? null : lastText(found.lastBidAt)],
+    [labels.lastWin, requests === null ? null : lastText(found.lastWinAt)],
+  ];
+  const width = screenWidth - Math.max(...Object.values(labels).map((label) => label.length)) - 2;
+  return labelledText(rows.map(([label, text]) => [label, text === null ? null : wrapped(text, width)]));
+
+  function lastText(at: number | null): string {
+    return at === null ? status.notSinceStart : format.minute(at);
+  }
+}
+
+/** Lines of at most so many characters, broken at blanks; a longer word is broken where it has to be. */
+function wrapped(text: string, width: number): string {
+  const lines = [''];
+  const words = text.split(/\s+/).flatMap((word) => word.match(new RegExp(`.{1,${width}}`, 'gu')) ?? []);
+  for (const word of words) {
+    const last = lines.at(-1)!;
+    if (last === '') lines[lines.length - 1] = word;
+    else if (last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines.join('\n');
+}

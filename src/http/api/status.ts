@@ -1,0 +1,85 @@
+/** Of one process: why no bids flow, if they do not, and what it is about. The same for the API, `lance status` and `doctor`. */
+import { z } from 'zod';
+import { closedCauses } from '../../bidding/bidding-status.ts';
+import type { ApiApp } from './api.ts';
+import type { Guard } from './auth.ts';
+import { answered, answerNamed, measured, said, saidOfParts } from './described.ts';
+import { problemResponses } from './problems.ts';
+
+const time = measured(z.number(), 'epoch ms');
+const count = measured(z.int(), 'a count');
+const exampleTime = 1_772_550_000_000;
+
+const bidding = z.object({
+  kind: said(z.enum(['open', 'closed']), 'Whether bids may flow', 'closed'),
+  cause: said(z.enum(closedCauses).nullable(), 'Why they do not; null: they do', 'service-unauthorised'),
+  since: said(time, 'When the cause was first seen, or the pause was ordered; while open: when it opened', exampleTime),
+  by: said(z.string().nullable(), 'Who paused; null: nobody did', null),
+  detail: said(z.string().nullable(), 'More of it, in words', 'unauthorised'),
+  remedy: said(
+    z.string().nullable(),
+    'What to do about it, in words',
+    'the service refuses the token: set a new LANCE_ACCESS_TOKEN and restart, or mend the token command',
+  ),
+});
+
+const requests = z.object({
+  open: said(count, 'Requests that something is still to happen to', 41),
+  queued: said(count, 'Offers that wait for a free slot', 3),
+  oldestQueuedAt: said(time.nullable(), 'Since when the oldest of them waits', exampleTime),
+  parked: said(count, 'Requests that wait for the margin of a link', 5),
+  sending: said(count, 'Bids on their way', 2),
+  sendLimit: said(count, 'How many may be, as learnt', 8),
+  unknown: said(count, 'Bids sent whose answer is not known', 0),
+  frozen: said(count, 'Requests that wait for somebody to retry or cancel them', 0),
+});
+
+export const statusSchema = answerNamed(
+  z.object({
+    instance: said(z.string(), 'Name of the process, for as long as it runs', '0b6f3c52-7d43-4a41-9a39-5c7f8f1f2b11'),
+    version: said(z.string(), 'Of the program', '0.1.0'),
+    roles: said(z.array(z.string()), 'What the process does: door takes webhooks, desk bids', ['door', 'desk']),
+    startedAt: said(time, 'When it started', exampleTime),
+    at: said(time, 'When it answered', exampleTime),
+    ready: said(z.boolean(), 'What `/readyz` says', false),
+    bidding: saidOfParts(
+      bidding.nullable(),
+      'Why no bids flow, if they do not; null in a process that only takes webhooks',
+    ),
+    ruleSet: said(z.string().nullable(), 'SHA-256 of the rule set that is followed', 'a'.repeat(64)),
+    partitions: saidOfParts(
+      z.object({
+        owned: said(
+          z.array(measured(z.int(), 'a number as it stands, without a unit')),
+          'Partitions that this process is answerable for',
+          [0],
+        ),
+        closed: said(z.array(z.string()), 'Partitions that cannot be read any further, each with its cause', []),
+      }),
+      'Of the log',
+    ),
+    requests: saidOfParts(requests.nullable(), 'What is under way; null in a process that only takes webhooks'),
+    lastBidAt: said(time.nullable(), 'When the service last took a bid of this process', exampleTime),
+    lastWinAt: said(time.nullable(), 'When this process last heard of a win', exampleTime),
+  }),
+  'Status',
+  'One process of the desk, as it is now',
+);
+export type DaemonStatus = z.infer<typeof statusSchema>;
+
+export type StatusParts = { status: () => DaemonStatus; guard: Guard };
+
+export function addStatus(app: ApiApp, { status, guard }: StatusParts): void {
+  app.get(
+    '/status',
+    {
+      onRequest: guard.only(),
+      schema: {
+        tags: ['status'],
+        summary: 'Why no bids flow, since when and what to do, and what the process that answers is about',
+        response: { 200: answered(statusSchema, 'The process that answers'), ...problemResponses },
+      },
+    },
+    async () => status(),
+  );
+}

@@ -1,0 +1,159 @@
+/** `lance status` and the doctor ask the running desk why no bids flow; what they say where nobody answers. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { type AddressInfo, createServer } from 'node:net';
+import { after, before, test } from 'node:test';
+import type { DaemonStatus } from '../../src/http/api/status.ts';
+import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
+
+let played: Played;
+let environment: Record<string, string>;
+let daemon: Daemon;
+let root: string;
+const apiToken = 'a-token-of-the-viewer';
+
+/** A port that was free a moment ago: the commands have to know it. */
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => probe.once('listening', resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+before(async () => {
+  played = await openStage(21);
+  const port = await freePort();
+  const hash = createHash('sha256').update(apiToken).digest('hex');
+  environment = { ...played.environment, LANCE_HTTP_PORT: `${port}`, LANCE_API_TOKENS: `ana:viewer:${hash}` };
+  root = `http://127.0.0.1:${port}`;
+  daemon = await startDaemon(environment);
+  played.sandbox.connect(daemon.url);
+});
+
+after(async () => {
+  await daemon.stop();
+  await played.close();
+});
+
+/** One screen of a terminal. */
+function assertScreen(text: string): void {
+  const lines = text.trimEnd().split('\n');
+  assert.ok(lines.length <= 24, `${lines.length} lines`);
+  for (const line of lines) assert.ok(line.length <= 80, `${line.length}: ${line}`);
+}
+
+async function statusOf(more: Record<string, string> = {}): Promise<DaemonStatus> {
+  const { stdout, stderr, code } = await lance({ ...environment, ...more }, 'status', '--json');
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout);
+}
+
+test('an open desk says what it is about, in one screen', async () => {
+  await played.sandbox.run(40);
+  const status = await statusOf();
+  assert.deepEqual([status.bidding?.kind, status.bidding?.cause, status.ready], ['open', null, true]);
+  assert.deepEqual(status.partitions, { owned: [0], closed: [] });
+  assert.ok(status.lastBidAt !== null && status.lastBidAt > status.startedAt);
+  assert.ok(status.lastWinAt !== null && status.lastWinAt > status.startedAt, 'no win of 40');
+  assert.match(status.ruleSet ?? '', /^[\da-f]{64}$/);
+  assert.ok(status.requests !== null && status.requests.sendLimit > 0);
+  for (const [language, said] of [
+    ['pt', /lances +ABERTOS[\s\S]*último lance +\d\d\/\d\d\/\d{4}/],
+    ['en', /bidding +OPEN[\s\S]*last bid +\d{4}-\d\d-\d\d/],
+  ] as const) {
+    const { stdout } = await lance(environment, 'status', '--lang', language);
+    assert.match(stdout, said);
+    assertScreen(stdout);
+  }
+});
+
+test('a pause is the cause, with who, why and the remedy; the API, /readyz and the doctor say the same', async () => {
+  const reason = `taxas estranhas ${'e um motivo comprido '.repeat(6)}`.trim();
+  assert.equal((await lance(environment, 'pause', '--by', 'ana', '--reason', reason)).code, 0);
+  const own = (await statusOf()).bidding;
+  assert.deepEqual([own?.kind, own?.cause, own?.by, own?.detail], ['closed', 'paused', 'ana', reason]);
+  assert.match(own?.remedy ?? '', /lance resume/);
+  const pt = await lance(environment, 'status');
+  assert.match(pt.stdout, /lances +FECHADOS: em pausa \(paused\)[\s\S]*por +ana[\s\S]*remédio +lance resume --by NOME/);
+  assertScreen(pt.stdout);
+  const en = await lance(environment, 'status', '--lang', 'en');
+  assert.match(en.stdout, /bidding +CLOSED: paused \(paused\)[\s\S]*remedy +lance resume --by NAME/);
+  const asked = await fetch(`${root}/v1/status`, { headers: { authorization: `Bearer ${apiToken}` } });
+  assert.deepEqual(((await asked.json()) as DaemonStatus).bidding, own);
+  assert.equal((await fetch(`${root}/v1/status`)).status, 401);
+  assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /paused by ana/);
+  const doctor = await lance(environment, 'doctor', '--json');
+  const found = jsonLines<{ check: string; level: string; finding: string; cause?: string }>(doctor.stdout);
+  const bidding = found.filter(({ check }) => check === 'bidding');
+  assert.deepEqual(
+    bidding.map(({ level, finding, cause }) => [level, finding, cause]),
+    [['warn', 'bidding-closed', 'paused']],
+  );
+  assert.equal((await lance(environment, 'resume', '--by', 'ana', '--reason', 'visto')).code, 0);
+  assert.equal((await statusOf()).bidding?.kind, 'open');
+});
+
+test('LANCE_URL and LANCE_TOKEN ask the operator API of another machine', async () => {
+  const elsewhere = { LANCE_URL: root, LANCE_TOKEN: apiToken };
+  const status = JSON.parse((await lance(elsewhere, 'status', '--json')).stdout) as DaemonStatus;
+  assert.equal(status.instance, (await statusOf()).instance);
+  const wrong = await lance({ ...elsewhere, LANCE_TOKEN: 'wrong', LANCE_LANG: 'en' }, 'status');
+  assert.equal(wrong.code, 69);
+  assert.match(wrong.stdout, /answered 401: set LANCE_TOKEN/);
+  const path = await lance({ LANCE_URL: `${root}/nothing`, LANCE_LANG: 'en' }, 'status');
+  assert.match(path.stdout, /answered 404, and that is no status/);
+  assertScreen(path.stdout);
+  assert.match((await lance({ LANCE_URL: 'host:80' }, 'status')).stderr, /LANCE_URL não é um endereço: escreva-o como/);
+  const spelt = await lance({ LANCE_URL: 'host:80', LANCE_LANG: 'en' }, 'status');
+  assert.deepEqual([spelt.code, /LANCE_URL is no address/.test(spelt.stderr)], [78, true]);
+});
+
+test('an expired token is the cause everywhere; a fault of the service is no warning of the doctor', async () => {
+  const port = await freePort();
+  const stage = await openStage(22);
+  const settings = { ...stage.environment, LANCE_HTTP_PORT: `${port}`, LANCE_ACCESS_TOKEN: 'expired' };
+  const other = await startDaemon(settings);
+  try {
+    stage.sandbox.connect(other.url);
+    await stage.sandbox.run(10);
+    const { stdout } = await lance({ ...settings, LANCE_LANG: 'en' }, 'status');
+    assert.match(stdout, /CLOSED: the service refuses the token \(service-unauthorised\)/);
+    assert.match(stdout.replaceAll(/\s+/g, ' '), /remedy the service refuses the token: set a new LANCE_ACCESS_TOKEN/);
+    assertScreen(stdout);
+    const doctor = await lance({ ...settings, LANCE_LANG: 'en' }, 'doctor');
+    assert.equal(doctor.code, 1);
+    assert.match(doctor.stdout, /closed since .*the service refuses the token \(service-unauthorised\)/);
+    assert.match(doctor.stdout, /set a new LANCE_ACCESS_TOKEN and restart/);
+  } finally {
+    await other.stop();
+    await stage.close();
+  }
+});
+
+test('where no process answers it is said so, with what the store knows', async () => {
+  const stage = await openStage(23);
+  try {
+    const port = await freePort();
+    const nobody = { ...stage.environment, LANCE_HTTP_PORT: `${port}` };
+    assert.equal((await lance(nobody, 'pause', '--by', 'ana', '--reason', 'teste')).code, 73, 'no store yet');
+    const silent = await lance(nobody, 'status');
+    assert.equal(silent.code, 69);
+    assert.match(silent.stdout, /Nenhum processo responde em http:\/\/127\.0\.0\.1:\d+\/ \(ECONNREFUSED\)/);
+    assertScreen(silent.stdout);
+    const json = JSON.parse((await lance(nobody, 'status', '--json')).stdout);
+    assert.deepEqual([json.kind, json.reason, json.alive, json.pause], ['silent', 'ECONNREFUSED', null, null]);
+    const unknown = await lance({ ...nobody, LANCE_HTTP_PORT: '0', LANCE_LANG: 'en' }, 'status');
+    assert.deepEqual([unknown.code, /set LANCE_URL/.test(unknown.stdout)], [69, true]);
+    // A store that a desk has left behind.
+    const ran = await startDaemon(nobody);
+    assert.equal((await lance(nobody, 'pause', '--by', 'ana', '--reason', 'teste')).code, 0);
+    const live = await lance({ ...nobody, LANCE_HTTP_PORT: `${await freePort()}`, LANCE_LANG: 'en' }, 'status');
+    assert.match(live.stdout, /In the store, 1 process\(es\) have shown just now/);
+    await ran.stop();
+    const left = await lance({ ...nobody, LANCE_LANG: 'en' }, 'status');
+    assert.match(left.stdout.replaceAll('\n', ' '), /Paused by ana since .*: teste/);
+  } finally {
+    await stage.close();
+  }
+});
