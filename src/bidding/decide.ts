@@ -27,7 +27,7 @@ import type { ChoiceInput } from '../pricing/mask.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { RateTables } from '../pricing/terms.ts';
 import type { WinCurve } from '../pricing/win-curve.ts';
-import { evaluateOffer, evaluateRequest, type RequestVerdict } from '../rules/evaluate.ts';
+import { evaluateOffer, evaluateRequest, type OpenRule, type RequestVerdict } from '../rules/evaluate.ts';
 import type { Facts } from '../rules/facts.ts';
 import { factsOf, offerFactsOf } from '../rules/facts-of.ts';
 import type { RuleSet } from '../rules/rule-set.ts';
@@ -76,13 +76,54 @@ export function assess(request: LoanRequest, { link, ledger }: Surroundings, pol
   return { request, link, ledger, marginCents, facts, verdict: evaluateRequest(policy.ruleSet, facts, at), at };
 }
 
-/** Whether the link's detail could still turn this into a bid: something is missing, and nothing certain forbids it. */
-export function wantsLink(assessment: Assessment): boolean {
-  if (assessment.link !== null) return false;
-  const { passes } = assessment.verdict;
-  if (passes.length > 0) return passes.every((reason) => reason.code.startsWith('fact-missing:'));
-  return assessment.marginCents === null;
+/**
+ * What asking for the link's detail is good for. `needed`: without it this is no bid, and nothing that is certain forbids one.
+ * `useful`: it is decided without, but a rule is undecided that the detail may decide: a limit that holds only in case of
+ * doubt, economics or a segment that are left out.
+ */
+export type LinkNeed = 'needed' | 'useful' | 'none';
+
+/** Rules of the offer are asked before there is one, so some count as undecided that the offer would have decided. */
+export function linkNeed({ request, link, marginCents, facts, verdict, at }: Assessment, policy: Policy): LinkNeed {
+  if (link !== null || verdict.refused) return 'none';
+  const { ruleSet } = policy;
+  const open = ruleSet.offerLooksBack
+    ? [...verdict.open, ...evaluateOffer(ruleSet, facts, noOffer, at).open]
+    : verdict.open;
+  const isNeeded = verdict.passes.length > 0 || marginCents === null;
+  if (open.length === 0) return isNeeded ? 'needed' : 'none';
+  const told = factsOf({ request, link: fullLink, marginCents: marginCents ?? fullLink.availableMarginCents, at });
+  const mayDecide = ({ missing }: OpenRule) =>
+    missing.some((fact) => facts[fact] === undefined && told[fact] !== undefined);
+  // Whatever the link says, this rule stays undecided and makes it a pass.
+  if (verdict.open.some((rule) => rule.passes && !mayDecide(rule))) return 'none';
+  if (isNeeded) return 'needed';
+  return open.some(mayDecide) ? 'useful' : 'none';
 }
+
+const noOffer: Facts = {};
+
+/** A detail that says all that one can say: which facts it brings. */
+const fullLink: LinkDetail = {
+  linkKey: '',
+  workerKey: '',
+  receivedAt: 0,
+  eligible: true,
+  ineligibilityCode: 1,
+  availableMarginCents: 100,
+  marginBaseCents: 100,
+  totalEarningsCents: 100,
+  admissionDate: '2000-01-01',
+  terminationDate: null,
+  birthDate: '2000-01-01',
+  workerCategoryCode: 101,
+  politicallyExposed: false,
+  occupationCode: 1,
+  activityCode: 4_711_302,
+  employerStartDate: '2000-01-01',
+  activeLoans: 0,
+  alertCount: 0,
+};
 
 /** What an offer was thought to be worth: with the published bids it can be judged again. */
 export type OfferWorth = {

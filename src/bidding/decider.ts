@@ -21,10 +21,11 @@ import {
   type DraftInput,
   draftOffer,
   isComplete,
+  linkNeed,
   type OfferWorth,
   type Policy,
-  wantsLink,
 } from './decide.ts';
+import { deadlineOf } from './evolve.ts';
 import { readLedgerFacts } from './ledger-facts.ts';
 import type { LinkDesk } from './link-desk.ts';
 import type { WaitingOffer } from './offer-queue.ts';
@@ -161,7 +162,8 @@ async function assessAll(
       assess(requestOf(world, state), { link, ledger: ledgers[index] }, policy, now),
     );
     if (assessment === null) continue;
-    const parked = wantsLink(assessment) ? processed(state, 'its sealed part', () => park(world, state, now)) : null;
+    const need = linkNeed(assessment, policy);
+    const parked = need === 'none' ? null : processed(state, 'its sealed part', () => park(world, state, need, now));
     if (parked === null) cases.push({ state, assessment });
     else decided.push(parked);
   }
@@ -175,14 +177,16 @@ function requestOf({ policy, whole }: DeciderWorld, state: RequestState): LoanRe
 }
 
 /** Null: there is nothing to wait for, so it is decided from what is known. */
-function park(world: DeciderWorld, state: RequestState, now: number): Decided | null {
+function park(world: DeciderWorld, state: RequestState, need: 'needed' | 'useful', now: number): Decided | null {
   const { requestId } = state;
   const since = world.links.waitingSince(requestId) ?? now;
-  const until = since + world.settings.marginWaitMs;
+  const waitedFor = since + world.settings.marginWaitMs;
+  // What is decided without the link as well leaves half of its time to the bid.
+  const until = need === 'needed' ? waitedFor : Math.min(waitedFor, (since + deadlineOf(state, world.settings)) / 2);
   if (now >= until) return null;
-  const refusal = world.links.park(state);
+  const refusal = world.links.park(state, need);
   if (refusal === null) return { kind: 'parked', requestId, until };
-  if (refusal !== 'authorisation-missing') return null;
+  if (refusal !== 'authorisation-missing' || need === 'useful') return null;
   const text = 'the request carries no authorisation number, so its employment link may not be asked for';
   return { kind: 'pass', record: deskPass(requestId, refusal, text, now, null), stored: [] };
 }

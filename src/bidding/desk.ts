@@ -137,7 +137,17 @@ export function createDesk(world: DeskWorld): Desk {
 
   function onQueryRefused(requestIds: readonly RequestId[], reason: QueryFailure): void {
     if (reason === 'no-links') passAll(requestIds, 'margin-missing', 'the worker has no employment link');
-    else passAll(requestIds, reason === 'unclassified' ? 'link-refused' : reason, 'the service refused the link query');
+    else {
+      const code = reason === 'unclassified' ? 'link-refused' : reason;
+      passAll(besidesUseful(requestIds), code, 'the service refused the link query');
+    }
+  }
+
+  /** Those that cannot be decided without their links. The others are, from what is known. */
+  function besidesUseful(requestIds: readonly RequestId[]): readonly RequestId[] {
+    const useful = links.giveUp(requestIds);
+    lookAgain(useful);
+    return useful.length === 0 ? requestIds : requestIds.filter((requestId) => !useful.includes(requestId));
   }
 
   function onUnwritable(requestIds: readonly RequestId[], problem: string): void {
@@ -154,7 +164,9 @@ export function createDesk(world: DeskWorld): Desk {
 
   function onLinks(workerKey: string, list: readonly Link[]): void {
     const text = 'the worker has no single eligible employment link to take the margin from';
-    passAll(links.listArrived(workerKey, list), 'margin-missing', text);
+    const unclear = links.listArrived(workerKey, list);
+    const isAnyEligible = list.some(({ eligible }) => eligible === true);
+    passAll(isAnyEligible ? besidesUseful(unclear) : unclear, 'margin-missing', text);
   }
 
   /** Records read back, in log order. */

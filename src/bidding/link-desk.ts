@@ -12,20 +12,26 @@ import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { Authorisations } from './authorisations.ts';
 import type { DetailTold, FailureTold } from './callbacks.ts';
+import type { LinkNeed } from './decide.ts';
 import type { LinkQuery, QueryAnswer, QueryFailure, Service } from './ports.ts';
 import { sleep } from './sleep.ts';
 import { problemOf } from './unprocessable.ts';
 
 export type LinkDesk = {
-  /** Null: parked and asked for. Otherwise why it cannot be asked for. */
-  park: (state: RequestState) => 'authorisation-missing' | 'margin-missing' | null;
+  /** Null: parked and asked for. Otherwise why it cannot be asked for; `in-vain`: it was, and `giveUp` said that it is of no use. */
+  park: (
+    state: RequestState,
+    need: Exclude<LinkNeed, 'none'>,
+  ) => 'authorisation-missing' | 'margin-missing' | 'in-vain' | null;
+  /** Of those, the requests that are decided without the link as well: they wait no longer, and are not asked for again. */
+  giveUp: (requestIds: readonly RequestId[]) => readonly RequestId[];
   waitingSince: (requestId: RequestId) => EpochMs | null;
   /** The key under which the link's detail will stand in the cache. */
   linkKeyOf: (state: RequestState) => string | null;
   unpark: (requestId: RequestId) => void;
   /** Requests that the detail is for: by its link, or by the code of the query, where the service names the link otherwise. */
   detailArrived: (told: DetailTold) => readonly RequestId[];
-  /** Requests that cannot take a margin from any of the links; the others are asked for. */
+  /** Requests that none of the links is certain to be meant by; the others are asked for. */
   listArrived: (workerKey: string, links: readonly Link[]) => readonly RequestId[];
   /** Whoever waits for the query of this code is told; unknown codes are remembered, for the acknowledgement may come later. */
   failureArrived: (failure: FailureTold) => void;
@@ -33,7 +39,7 @@ export type LinkDesk = {
 };
 
 type ChosenLink = { linkKey: string; identity: WorkerIdentity };
-type Parked = { state: RequestState; since: EpochMs; key: string };
+type Parked = { state: RequestState; need: LinkNeed; since: EpochMs; key: string };
 
 /** Codes remembered at once: the oldest go first. */
 const codesKept = 10_000;
@@ -57,6 +63,7 @@ export function createLinkDesk(options: {
 }): LinkDesk {
   const { service, vault, clock, settings } = options;
   const parked = new Map<RequestId, Parked>();
+  const inVain = new Set<RequestId>();
   const waitingByKey = new Map<string, Set<RequestId>>();
   const asking = new Set<string>();
   /** What the latest queries asked for, by their code, and failures that came before their acknowledgement. */
@@ -73,6 +80,7 @@ export function createLinkDesk(options: {
   }
 
   function unpark(requestId: RequestId): void {
+    inVain.delete(requestId);
     const entry = parked.get(requestId);
     if (entry === undefined) return;
     parked.delete(requestId);
@@ -82,10 +90,11 @@ export function createLinkDesk(options: {
     if (others?.size === 0) waitingByKey.delete(entry.key);
   }
 
-  function wait(state: RequestState, key: string, since: EpochMs): void {
+  function wait(entry: Parked): void {
+    const { state, key } = entry;
     const { requestId } = state;
     unpark(requestId);
-    parked.set(requestId, { state, since, key });
+    parked.set(requestId, entry);
     const others = waitingByKey.get(key) ?? new Set();
     waitingByKey.set(key, others.add(requestId));
   }
@@ -154,19 +163,29 @@ export function createLinkDesk(options: {
     void ask(key, { identity, authorisationNumber, cached: settings.askCached }, service.askLinkDetail);
   }
 
-  function park(state: RequestState): 'authorisation-missing' | 'margin-missing' | null {
+  const park: LinkDesk['park'] = (state, need) => {
     const { request } = state;
+    if (inVain.has(state.requestId)) return 'in-vain';
     if (request === null || request.workerKey === null || state.sealed === null) return 'margin-missing';
     const { authorisationNumber } = request;
     if (!options.authorisations.mayAsk(request.workerKey, authorisationNumber)) return 'authorisation-missing';
     if (parked.has(state.requestId)) return null;
     const key = request.linkKey ?? request.workerKey;
     const identity = identityOf(state);
-    wait(state, key, clock.now());
+    wait({ state, need, since: clock.now(), key });
     if (request.linkKey !== null) askDetail(key, identity, authorisationNumber);
     else void ask(key, { identity, authorisationNumber, cached: settings.askCached }, service.listLinks);
     return null;
-  }
+  };
+
+  const giveUp: LinkDesk['giveUp'] = (requestIds) => {
+    const useful = requestIds.filter((requestId) => parked.get(requestId)?.need === 'useful');
+    for (const requestId of useful) {
+      unpark(requestId);
+      inVain.add(requestId);
+    }
+    return useful;
+  };
 
   /** Null where nothing can be made of what the callback says: the request goes on as without the link. */
   function identityIn(workerKey: string, link: Link): WorkerIdentity | null {
@@ -200,6 +219,7 @@ export function createLinkDesk(options: {
 
   return {
     park,
+    giveUp,
     waitingSince: (requestId) => parked.get(requestId)?.since ?? null,
     linkKeyOf: (state) => chosen.get(state.requestId) ?? state.request?.linkKey ?? null,
     unpark,
@@ -223,7 +243,7 @@ export function createLinkDesk(options: {
           undecidable.push(requestId);
           continue;
         }
-        wait(entry.state, link.linkKey, entry.since);
+        wait({ ...entry, key: link.linkKey });
         chosen.set(requestId, link.linkKey);
         askDetail(link.linkKey, link.identity, entry.state.request?.authorisationNumber ?? null);
       }

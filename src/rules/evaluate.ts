@@ -25,11 +25,18 @@ export type RequestVerdict = {
   untreated: Partial<Economics>;
   /** Names of the rules that had an effect, in order of evaluation. */
   fired: readonly string[];
+  /** Whether it would be a pass whatever the missing facts turn out to be: a rule that is true, or limits of such rules. */
+  refused: boolean;
+  /** Undecided rules that may change something once their missing facts are known. */
+  open: readonly OpenRule[];
 };
+
+/** `passes`: undecided, it is a pass. */
+export type OpenRule = { rule: string; passes: boolean; missing: readonly string[] };
 
 export type Assignment = { name: string; layer: string; arm: 'treated' | 'control' };
 
-export type OfferVerdict = Pick<RequestVerdict, 'passes' | 'caps' | 'fired'>;
+export type OfferVerdict = Pick<RequestVerdict, 'passes' | 'caps' | 'fired' | 'open'>;
 
 const noFacts: Facts = {};
 const optimise: Strategy = { kind: 'optimise' };
@@ -39,6 +46,8 @@ type Draft = {
   undecided: Reason[];
   limits: Limits;
   limitRules: Partial<Record<keyof Limits, string>>;
+  /** Of rules that are true alone; null: no undecided rule limits anything, so they are `limits`. */
+  certainLimits: Limits | null;
   economics: Partial<Economics>;
   segmentKeys: readonly string[] | null;
   strategy: Strategy | null;
@@ -46,12 +55,17 @@ type Draft = {
   experiments: Assignment[];
   treatments: CompiledExperiment[];
   fired: string[];
+  undecidedLimits: CompiledRule[];
+  open: OpenRule[];
 };
 
-function missingReason(rule: CompiledRule): Reason {
+function missingOf(rule: CompiledRule): string[] {
   const missing = new Set<string>();
   rule.collectMissing(missing);
-  const names = [...missing];
+  return [...missing];
+}
+
+function missingReason(rule: CompiledRule, names: readonly string[]): Reason {
   return {
     code: `fact-missing:${names[0]}`,
     rule: rule.name,
@@ -59,10 +73,19 @@ function missingReason(rule: CompiledRule): Reason {
   };
 }
 
-function tighten(draft: Draft, rule: string, limits: readonly CompiledLimit[]): void {
-  for (const { field, value, tightWhenHigh } of limits) {
-    const than = draft.limits[field];
-    if (than !== null && (tightWhenHigh ? value <= than : value >= than)) continue;
+function isTighter({ field, value, tightWhenHigh }: CompiledLimit, limits: Limits): boolean {
+  const than = limits[field];
+  return than === null || (tightWhenHigh ? value > than : value < than);
+}
+
+/** A limit that is undecided holds as well. */
+function tighten(draft: Draft, rule: string, limits: readonly CompiledLimit[], certain: boolean): void {
+  for (const limit of limits) {
+    const { field, value } = limit;
+    if (certain && draft.certainLimits !== null && isTighter(limit, draft.certainLimits)) {
+      draft.certainLimits[field] = value;
+    }
+    if (!isTighter(limit, draft.limits)) continue;
     draft.limits[field] = value;
     draft.limitRules[field] = rule;
   }
@@ -84,6 +107,19 @@ function addCap(caps: CapReservation[], cap: CapReservation): void {
   caps.push(cap);
 }
 
+function leaveOpen(draft: Draft, rule: CompiledRule): OpenRule {
+  const open = { rule: rule.name, passes: rule.event.type === 'pass', missing: missingOf(rule) };
+  draft.open.push(open);
+  return open;
+}
+
+/** Undecided limits that another rule made no matter stay closed. The frame is still loaded. */
+function leaveLimitsOpen(draft: Draft): void {
+  if (draft.undecidedLimits.length === 0) return;
+  const tight = new Set(Object.values(draft.limitRules));
+  for (const rule of draft.undecidedLimits) if (tight.has(rule.name)) leaveOpen(draft, rule);
+}
+
 /** Lets a rule whose condition is not false have its effect; false when it has none. */
 function apply(
   draft: Draft,
@@ -98,28 +134,48 @@ function apply(
     case 'pass':
       if (certain) draft.certain.push({ code: event.code, rule: rule.name, text: event.reason });
       else if (event.ignoresMissing) return false;
-      else draft.undecided.push(missingReason(rule));
+      else draft.undecided.push(missingReason(rule, leaveOpen(draft, rule).missing));
       return true;
     case 'limit':
-      tighten(draft, rule.name, event.limits);
+      if (!certain) {
+        draft.certainLimits ??= { ...draft.limits };
+        draft.undecidedLimits.push(rule);
+      }
+      tighten(draft, rule.name, event.limits, certain);
       return true;
     case 'cap':
+      if (!certain) leaveOpen(draft, rule);
       addCap(draft.caps, event.reserve(facts, offerFacts, at));
       return true;
     case 'economics':
-      if (!certain) return false;
+      if (!certain) {
+        if (event.changes.some(([field]) => draft.economics[field] === undefined)) leaveOpen(draft, rule);
+        return false;
+      }
       for (const [field, value] of event.changes) draft.economics[field] ??= value;
       return true;
     case 'segment':
-      if (!certain || draft.segmentKeys !== null) return false;
+      if (draft.segmentKeys !== null) return false;
+      if (!certain) {
+        leaveOpen(draft, rule);
+        return false;
+      }
       draft.segmentKeys = event.keysOf(facts);
       return true;
     case 'strategy':
-      if (!certain || draft.strategy !== null) return false;
+      if (draft.strategy !== null) return false;
+      if (!certain) {
+        leaveOpen(draft, rule);
+        return false;
+      }
       draft.strategy = event.strategy;
       return true;
     case 'experiment':
-      return certain && assign(draft, event.experiment, facts);
+      if (!certain) {
+        leaveOpen(draft, rule);
+        return false;
+      }
+      return assign(draft, event.experiment, facts);
     default:
       return event satisfies never;
   }
@@ -164,6 +220,7 @@ function run({ rules, frame, places }: StageRules, facts: Facts, offerFacts: Fac
     undecided: [],
     limits: { ...noLimits },
     limitRules: {},
+    certainLimits: null,
     economics: {},
     segmentKeys: null,
     strategy: null,
@@ -171,6 +228,8 @@ function run({ rules, frame, places }: StageRules, facts: Facts, offerFacts: Fac
     experiments: [],
     treatments: [],
     fired: [],
+    undecidedLimits: [],
+    open: [],
   };
   const day = dayOf(at);
   frame.load(facts, offerFacts);
@@ -182,6 +241,7 @@ function run({ rules, frame, places }: StageRules, facts: Facts, offerFacts: Fac
     if (!isValidOn(day, rule)) continue;
     if (apply(draft, rule, truth === isTrue, facts, offerFacts, at)) draft.fired.push(rule.name);
   }
+  leaveLimitsOpen(draft);
   return draft;
 }
 
@@ -192,7 +252,7 @@ const opposites = [
   ['minInstallmentCents', 'maxInstallmentCents'],
 ] as const;
 
-function limitConflicts({ limits, limitRules }: Draft): Reason[] {
+function limitConflicts(limits: Limits, limitRules: Draft['limitRules']): Reason[] {
   const conflicts: Reason[] = [];
   for (const [min, max] of opposites) {
     const least = limits[min];
@@ -207,10 +267,15 @@ function limitConflicts({ limits, limitRules }: Draft): Reason[] {
 /** Rules of the request stage, before pricing. `facts` from `factsOf`; `at` resolves the windows of caps. */
 export function evaluateRequest(ruleSet: RuleSet, facts: Facts, at: EpochMs): RequestVerdict {
   const draft = run(ruleSet.request, facts, noFacts, at);
+  const { certain, certainLimits, limits, limitRules } = draft;
+  const conflicts = limitConflicts(limits, limitRules);
+  const isConflict = certainLimits === null ? conflicts.length > 0 : limitConflicts(certainLimits, {}).length > 0;
   return {
-    passes: [...draft.certain, ...limitConflicts(draft), ...draft.undecided],
-    limits: draft.limits,
-    limitRules: draft.limitRules,
+    passes: [...certain, ...conflicts, ...draft.undecided],
+    refused: certain.length > 0 || isConflict,
+    open: draft.open,
+    limits,
+    limitRules,
     ...(draft.treatments.length === 0
       ? { economics: draft.economics, strategy: draft.strategy ?? optimise }
       : treated(draft)),
@@ -225,5 +290,6 @@ export function evaluateRequest(ruleSet: RuleSet, facts: Facts, at: EpochMs): Re
 /** Rules of the offer stage, once, after pricing. `offerFacts` from `offerFactsOf`. */
 export function evaluateOffer(ruleSet: RuleSet, facts: Facts, offerFacts: Facts, at: EpochMs): OfferVerdict {
   const draft = run(ruleSet.offer, facts, offerFacts, at);
-  return { passes: [...draft.certain, ...draft.undecided], caps: draft.caps, fired: draft.fired };
+  const { certain, undecided, caps, fired, open } = draft;
+  return { passes: [...certain, ...undecided], caps, fired, open };
 }

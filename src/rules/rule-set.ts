@@ -17,6 +17,7 @@ import { isObject, type Place, type RuleFault, refuse, shown } from './place.ts'
 import type { Condition, ExperimentRule, Rule, RuleEvent, Validity } from './rule.ts';
 import { type Known, type PassCode, readCodes, readRuleFile, readTableFile } from './rule-file.ts';
 import { type RuleTest, readTests } from './test-file.ts';
+import { isOfferFact } from './vocabulary.ts';
 
 /** `path` is relative to the folder of rules, with forward slashes. */
 export type RuleFile = { path: string; text: string };
@@ -76,6 +77,8 @@ export type RuleSet = {
   ledgerFacts: readonly LedgerFact[];
   /** Facts sealed beside the request that some rule looks at. */
   sealedGroups: ReadonlySet<SealedGroup>;
+  /** Whether some rule of the offer looks at facts of the request as well. */
+  offerLooksBack: boolean;
   tests: readonly RuleTest[];
   /** Only `evaluate.ts` runs them. */
   request: StageRules;
@@ -271,6 +274,10 @@ function factsUsed({ conditions, event }: Rule): readonly string[] {
   return event.type === 'cap' ? [...own, ...event.cap.keyFacts] : own;
 }
 
+function looksBack({ stage, conditions }: Rule): boolean {
+  return stage === 'offer' && factsIn(conditions).some((fact) => !isOfferFact(fact));
+}
+
 function unusedNames(names: readonly string[]): RuleFault[] {
   return names.map((name) => ({
     file: conditionsPath,
@@ -334,6 +341,7 @@ function compileParsed(
     lists: compiledLists,
     ledgerFacts: ledgerFactsOf(rules),
     sealedGroups: sealedGroupsOf(rules),
+    offerLooksBack: rules.some(looksBack),
     tests,
     request: compileStage(rules, 'request', compiledLists),
     offer: compileStage(rules, 'offer', compiledLists),

@@ -97,7 +97,7 @@ export function createVocabulary(parts: {
   return vocabulary;
 }
 
-function isOfferFact(name: string): boolean {
+export function isOfferFact(name: string): boolean {
   return name.startsWith('offer.');
 }
 

@@ -1,7 +1,7 @@
 /** The decision against the shipped rules and settings: bids, passes, caps, and the same bytes again on replay. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Assessment, assess, checkCaps, type Draft, draftOffer, wantsLink } from '../../src/bidding/decide.ts';
+import { type Assessment, assess, checkCaps, type Draft, draftOffer, linkNeed } from '../../src/bidding/decide.ts';
 import { differencesOf, replayDecision } from '../../src/bidding/explain.ts';
 import type { Usage } from '../../src/domain/offer.ts';
 import type { Claimed } from '../../src/domain/records.ts';
@@ -121,9 +121,70 @@ test('without an amount nothing is bid, whatever the reason is called', () => {
 });
 
 test('a link is wanted only while it could still turn the request into a bid', () => {
-  assert.equal(wantsLink(assessed({ availableMarginCents: null }, null)), true);
-  assert.equal(wantsLink(assessed({ eligible: false, availableMarginCents: null }, null)), false);
-  assert.equal(wantsLink(assessed({ availableMarginCents: null })), false);
+  const need = (change: Partial<LoanRequest>) => linkNeed(assessed(change, null), policy);
+  assert.equal(need({ availableMarginCents: null }), 'needed');
+  assert.equal(need({ eligible: false, availableMarginCents: null }), 'none');
+  assert.equal(linkNeed(assessed({ availableMarginCents: null }), policy), 'none');
+  // The age is no fact without the instalments, which no link tells.
+  assert.equal(need({ availableMarginCents: null, requestedInstallments: null }), 'none');
+});
+
+/** The shipped set with the rule, which looks at facts that `sampleRequest` without a link does not have. */
+function needWith(rules: readonly object[], change: Partial<LoanRequest> = {}) {
+  const texts = rules.map((rule, index) => ({ name: `Own ${index}`, description: 'd', ...rule }));
+  const compiled = compileRuleSet([
+    { path: 'codes.json', text: '{"codes":{"own":"Own."}}' },
+    { path: 'rules.json', text: JSON.stringify({ rules: texts }) },
+  ]);
+  assert(compiled.kind !== 'refused', JSON.stringify(compiled));
+  const own = { ...policy, ruleSet: compiled.ruleSet };
+  return linkNeed(assess({ ...sampleRequest, ...change }, { link: null, ledger: undefined }, own, at), own);
+}
+const earnings = { fact: 'worker.totalEarningsReais', operator: 'lessThan', value: 2_000 };
+const unknownExtra = { fact: 'extra.union', operator: 'equal', value: 'x' };
+const always = { fact: 'desk.always', operator: 'equal', value: true };
+const limit = (params: object, ...all: object[]) => ({ conditions: { all }, event: { type: 'limit', params } });
+const pass = (...all: object[]) => ({
+  conditions: { all },
+  event: { type: 'pass', params: { code: 'own', reason: 'r' } },
+});
+
+test('a link is asked for whenever it may decide a rule that shapes the bid (issue 20, line 1)', () => {
+  const event = (type: string, params: object, ...all: object[]) => ({ conditions: { all }, event: { type, params } });
+  assert.equal(needWith([limit({ maxAmountReais: 500 }, earnings)]), 'useful');
+  assert.equal(needWith([event('economics', { bidCostReais: 1 }, earnings)]), 'useful');
+  assert.equal(needWith([event('segment', { dimensions: ['employer.sector'] }, earnings)]), 'useful');
+  assert.equal(needWith([event('strategy', { fixedRatePercent: 2 }, earnings)]), 'useful');
+  assert.equal(
+    needWith([event('cap', { name: 'c', keyFacts: [], window: 'day', maxAmountReais: 9 }, earnings)]),
+    'useful',
+  );
+  // A rule of the offer that looks at the link as well.
+  const dear = { fact: 'offer.ratePercent', operator: 'greaterThan', value: 1 };
+  assert.equal(needWith([{ ...pass(earnings, dear), stage: 'offer' }]), 'useful');
+  assert.equal(needWith([pass(earnings)]), 'needed');
+  // Undecided rows alone are against each other: either may turn out not to hold.
+  const conflict = [limit({ minAmountReais: 900 }, always), limit({ maxAmountReais: 500 }, earnings)];
+  assert.equal(needWith(conflict), 'needed');
+});
+
+test('a link is not asked for where it changes nothing (issue 20, line 1)', () => {
+  const economics = (params: object, ...all: object[]) => ({
+    conditions: { all },
+    event: { type: 'economics', params },
+  });
+  assert.equal(needWith([limit({ maxAmountReais: 500 }, unknownExtra)]), 'none');
+  // Stays undecided, so it is a pass whatever the link says of the others.
+  assert.equal(needWith([pass(unknownExtra), pass(earnings)]), 'none');
+  // Its false part decides it.
+  assert.equal(needWith([pass(unknownExtra, earnings)]), 'needed');
+  assert.equal(needWith([pass(always), limit({ maxAmountReais: 500 }, earnings)]), 'none');
+  const certain = [limit({ minAmountReais: 900 }, always), limit({ maxAmountReais: 500 }, always)];
+  assert.equal(needWith([...certain, limit({ maxAmountReais: 400 }, earnings)]), 'none');
+  // Another limit is tighter, another rule has said it: the undecided one has no say.
+  assert.equal(needWith([limit({ maxAmountReais: 500 }, always), limit({ maxAmountReais: 600 }, earnings)]), 'none');
+  const first = { ...economics({ bidCostReais: 1 }, always), priority: 9 };
+  assert.equal(needWith([first, economics({ bidCostReais: 2 }, earnings)]), 'none');
 });
 
 test('caps: full by amount or by count is a pass, with what was used in the trace', () => {

@@ -62,9 +62,9 @@ function setUp(answers: readonly QueryAnswer[], always = false) {
 
 test('one query a link, however many requests wait for it', async () => {
   const { clock, asked, desk } = setUp([acknowledged]);
-  assert.equal(desk.park(waiting('1')), null);
-  assert.equal(desk.park(waiting('2')), null);
-  assert.equal(desk.park(waiting('1')), null);
+  assert.equal(desk.park(waiting('1'), 'needed'), null);
+  assert.equal(desk.park(waiting('2'), 'needed'), null);
+  assert.equal(desk.park(waiting('1'), 'needed'), null);
   await clock.advance(10_000);
   assert.equal(asked.length, 1);
   assert.deepEqual(asked[0], { list: false, query: { identity, authorisationNumber: '1', cached: true } });
@@ -77,7 +77,7 @@ test('one query a link, however many requests wait for it', async () => {
 
 test('a query that failed is asked again, as long as somebody waits', async () => {
   const { clock, asked, desk } = setUp([failed]);
-  desk.park(waiting('1'));
+  desk.park(waiting('1'), 'needed');
   await clock.advance(100 + 200 + 400);
   assert.equal(asked.length, 4);
   desk.unpark('1');
@@ -88,20 +88,33 @@ test('a query that failed is asked again, as long as somebody waits', async () =
 
 test('a refused query is told to everybody who waits', async () => {
   const { clock, refusals, desk } = setUp([failed, refused]);
-  desk.park(waiting('1'));
-  desk.park(waiting('2'));
+  desk.park(waiting('1'), 'needed');
+  desk.park(waiting('2'), 'needed');
   await clock.advance(1_000);
   assert.deepEqual(refusals, ['1 authorisation-expired', '2 authorisation-expired']);
 });
 
+test('a request that is decided without its link as well is given up alone, and is not asked for again', async () => {
+  const { clock, asked, desk } = setUp([refused, acknowledged]);
+  desk.park(waiting('1'), 'needed');
+  desk.park(waiting('2'), 'useful');
+  await clock.settle();
+  assert.deepEqual(desk.giveUp(['1', '2']), ['2']);
+  assert.equal(desk.park(waiting('2'), 'useful'), 'in-vain');
+  assert.deepEqual([desk.waitingSince('1') === null, desk.waitingSince('2'), asked.length], [false, null, 1]);
+  // It ended; what comes under its id again is another matter.
+  desk.unpark('2');
+  assert.equal(desk.park(waiting('2'), 'useful'), null);
+});
+
 test('without an authorisation number it is not asked for, unless the setting allows it', async () => {
   const strict = setUp([acknowledged]);
-  assert.equal(strict.desk.park(waiting('1', { authorisationNumber: null })), 'authorisation-missing');
+  assert.equal(strict.desk.park(waiting('1', { authorisationNumber: null }), 'needed'), 'authorisation-missing');
   const lenient = setUp([acknowledged], true);
-  assert.equal(lenient.desk.park(waiting('1', { authorisationNumber: null })), null);
+  assert.equal(lenient.desk.park(waiting('1', { authorisationNumber: null }), 'needed'), null);
   await lenient.clock.settle();
   assert.deepEqual([strict.asked.length, lenient.asked.length], [0, 1]);
-  assert.equal(strict.desk.park(waiting('2', { workerKey: null })), 'margin-missing');
+  assert.equal(strict.desk.park(waiting('2', { workerKey: null }), 'needed'), 'margin-missing');
 });
 
 test('once the service took a query with a number, later ones of the worker need none', async () => {
@@ -110,10 +123,13 @@ test('once the service took a query with a number, later ones of the worker need
   const later = waiting('2', { workerKey, authorisationNumber: null });
   const query = { identity, cached: true };
   authorisations.taken({ ...query, authorisationNumber: null });
-  assert.equal(desk.park(later), 'authorisation-missing');
+  assert.equal(desk.park(later, 'needed'), 'authorisation-missing');
   authorisations.taken({ ...query, authorisationNumber: '1' });
-  assert.equal(desk.park(later), null);
-  assert.equal(desk.park(waiting('3', { workerKey: 'another', authorisationNumber: null })), 'authorisation-missing');
+  assert.equal(desk.park(later, 'needed'), null);
+  assert.equal(
+    desk.park(waiting('3', { workerKey: 'another', authorisationNumber: null }), 'needed'),
+    'authorisation-missing',
+  );
   await clock.settle();
   assert.deepEqual(asked, [{ list: false, query: { ...query, authorisationNumber: null } }]);
 });
@@ -143,7 +159,7 @@ test('a request that names no link: the list is asked, then the one link that fi
     ),
     ...change,
   });
-  for (const requestId of ['1', '2']) desk.park(waiting(requestId, { linkKey: null }));
+  for (const requestId of ['1', '2']) desk.park(waiting(requestId, { linkKey: null }), 'needed');
   await clock.settle();
   assert.deepEqual(
     asked.map(({ list }) => list),
@@ -164,7 +180,7 @@ test('a request that names no link: the list is asked, then the one link that fi
   assert.deepEqual(desk.detailArrived(told('fits')), ['1', '2']);
   assert.deepEqual(desk.detailArrived(told('worker-pseudonym')), []);
   // Several that fit leave it open which margin counts.
-  desk.park(waiting('3', { linkKey: null }));
+  desk.park(waiting('3', { linkKey: null }), 'needed');
   assert.deepEqual(desk.listArrived('worker-pseudonym', [link('one'), link('two')]), ['3']);
 });
 
@@ -190,7 +206,7 @@ test('a full CNPJ in the request and its root in the list are one employer; the 
       JSON.stringify({ identity: { ...identity, registration: null, employerId: requestedId } }),
     );
     const request = { ...sampleRequest, requestId, linkKey: null, employerId: requestedId };
-    desk.park({ ...waiting(requestId), request, sealed });
+    desk.park({ ...waiting(requestId), request, sealed }, 'needed');
     const links = [listed(`link ${requestId}`, listedId, 'M-1'), listed('other', '99888777', 'M-2')];
     assert.deepEqual(desk.listArrived('worker-pseudonym', links), [], requestedId);
     await clock.settle();
@@ -209,7 +225,7 @@ test('of two links at one employer the one with the registration named is asked'
       JSON.stringify({ ...identity, registration }),
     ),
   });
-  desk.park(waiting('1', { linkKey: null }));
+  desk.park(waiting('1', { linkKey: null }), 'needed');
   assert.deepEqual(desk.listArrived('worker-pseudonym', [listed('6'), listed('7')]), []);
   await clock.settle();
   assert.equal(asked.at(-1)!.query.identity.registration, '7');
@@ -222,7 +238,7 @@ const acknowledgedAs = (requestCode: string): QueryAnswer => ({ kind: 'acknowled
 
 test('a query that brings nothing ends the waiting at once, by its code, before its acknowledgement or after', async () => {
   const { clock, refusals, desk } = setUp([acknowledgedAs('q1'), acknowledgedAs('q2'), acknowledgedAs('q3')]);
-  desk.park(waiting('1', { linkKey: null }));
+  desk.park(waiting('1', { linkKey: null }), 'needed');
   await clock.settle();
   desk.failureArrived(failure('unheard-of', ['X']));
   assert.deepEqual(refusals, []);
@@ -230,11 +246,11 @@ test('a query that brings nothing ends the waiting at once, by its code, before 
   assert.deepEqual(refusals, ['1 no-links']);
   desk.unpark('1');
   desk.failureArrived(failure('q2', ['AUTH'], '{"Erros":[{"Mensagem":"NSU ausente"}]}'));
-  desk.park(waiting('2'));
+  desk.park(waiting('2'), 'needed');
   await clock.settle();
   assert.deepEqual(refusals.slice(1), ['2 authorisation-missing']);
   desk.unpark('2');
-  desk.park(waiting('3'));
+  desk.park(waiting('3'), 'needed');
   await clock.settle();
   desk.failureArrived({ ...failure('q3', ['X']), sealed: 'unreadable' });
   assert.deepEqual(refusals.slice(2), ['3 unclassified']);
@@ -242,7 +258,7 @@ test('a query that brings nothing ends the waiting at once, by its code, before 
 
 test('a detail under the code of the query is for who asked, though its link is named otherwise', async () => {
   const { clock, desk } = setUp([acknowledgedAs('q1')]);
-  desk.park(waiting('1'));
+  desk.park(waiting('1'), 'needed');
   await clock.settle();
   assert.deepEqual(desk.detailArrived(told('renamed', 'q1', 'another worker')), []);
   assert.deepEqual(desk.detailArrived(told('renamed', 'q2')), []);

@@ -246,7 +246,12 @@ test('rules of the offer stage see request and offer, and run only then', () => 
     ['too-young'],
   );
   assert.deepEqual(verdict.caps[0]?.keys, ['high|offer.installments=24|2026-11-20']);
-  assert.deepEqual(evaluateOffer(ruleSet, facts, { 'offer.ratePercent': 3 }, at), { passes: [], caps: [], fired: [] });
+  assert.deepEqual(evaluateOffer(ruleSet, facts, { 'offer.ratePercent': 3 }, at), {
+    passes: [],
+    caps: [],
+    fired: [],
+    open: [],
+  });
   assert.deepEqual(
     evaluateOffer(ruleSet, facts, {}, at).passes.map((reason) => reason.code),
     ['fact-missing:offer.ratePercent'],
