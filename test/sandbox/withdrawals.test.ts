@@ -89,8 +89,12 @@ test('from simulation to release, and what is owed', async () => {
     answered(await perform('signers', { dto: { operationCode: 'OP-1' }, signers: [signer] }));
     answered(await perform('account-update', { dto, extra: { conta: '99' } }));
     answered(await perform('finalisation', { dto }));
-    await new Promise((resolve) => setTimeout(resolve, 60));
-    const record = answered(await perform('proposal', { dto: { CodigoProposta: proposalCode } }));
+    const read = async () => answered(await perform('proposal', { dto: { CodigoProposta: proposalCode } }));
+    let record = await read();
+    for (let round = 0; round < 200 && record.situation !== proposalSituations.released; round += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      record = await read();
+    }
     assert.equal(record.situation, proposalSituations.released);
     assert.equal(record.entries?.[0]?.amountCents, 1_000);
     const asOf = `${Number(birthDate.slice(0, 4)) + 200}-01-01`;
