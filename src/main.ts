@@ -61,7 +61,7 @@ import { createWaitingServer, storeUnreachable } from './http/waiting.ts';
 import { readMappingText, shippedMappingFile } from './mapping-file.ts';
 import { prepareCalendar } from './pricing/schedule.ts';
 import type { PricingSettings } from './pricing/settings.ts';
-import { readRegular } from './regular-files.ts';
+import { readStrict } from './regular-files.ts';
 import { createRuleWatch } from './rule-watch.ts';
 import { type MarketName, marketNames } from './sandbox/market-names.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
@@ -78,9 +78,9 @@ const stopTimeoutMs = 9_000;
 const clock = createSystemClock();
 const format = createFormat(languageOf(process.argv, process.env));
 const packageFile = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
-const version: string = JSON.parse(readRegular(packageFile('package.json'))).version;
+const version: string = JSON.parse(readStrict(packageFile('package.json'))).version;
 
-function configuration(environment: Environment, readFile = readRegular): Config {
+function configuration(environment: Environment, readFile = readStrict): Config {
   const result = readConfig(environment, readFile);
   if (result.kind === 'config') return result.config;
   throw new Fault(
@@ -103,31 +103,31 @@ const sharedAdapters = {
 };
 
 function place(environment: Environment): Place {
-  const result = readPlace(environment, readRegular);
+  const result = readPlace(environment, readStrict);
   if (result.kind === 'place') return result.place;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
 function pricing(environment: Environment): PricingSettings {
-  const result = readPricing(environment, readRegular);
+  const result = readPricing(environment, readStrict);
   if (result.kind === 'pricing') return result.pricing;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
 function model(environment: Environment): Model {
-  const result = readModel(environment, readRegular);
+  const result = readModel(environment, readStrict);
   if (result.kind === 'model') return result.model;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
 function pseudonymKey(environment: Environment): string | null {
-  const result = readPseudonymKey(environment, readRegular);
+  const result = readPseudonymKey(environment, readStrict);
   if (result.kind === 'key') return result.key;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
 
 function writing(environment: Environment): Writing {
-  const result = readWriting(environment, readRegular);
+  const result = readWriting(environment, readStrict);
   if (result.kind === 'writing') return result.writing;
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
@@ -137,7 +137,7 @@ function mappingFrom(file: string | null): RequestMapping {
   const named = file ?? shippedMappingFile;
   let text: string;
   try {
-    text = readRegular(file ?? packageFile(shippedMappingFile));
+    text = readStrict(file ?? packageFile(shippedMappingFile));
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
     const remedy = `the mapping ${named} cannot be read${code}: name a JSON file in LANCE_MAPPING, or leave it out`;
@@ -149,7 +149,7 @@ function mappingFrom(file: string | null): RequestMapping {
 }
 
 function mapping(environment: Environment): RequestMapping {
-  const result = readMappingFile(environment, readRegular);
+  const result = readMappingFile(environment, readStrict);
   if (result.kind === 'file') return mappingFrom(result.mappingFile);
   throw new Fault('configuration-invalid', result.faults.join('\n'));
 }
@@ -165,7 +165,7 @@ function daemonPlace(environment: Environment): DaemonPlace | null {
       throw new Fault('configuration-invalid', 'LANCE_URL is no address: write it like https://host:port');
     return { url: url.endsWith('/') ? url : `${url}/`, token: token === '' ? null : (token ?? null), named: true };
   }
-  const result = readListening(environment, readRegular);
+  const result = readListening(environment, readStrict);
   if (result.kind === 'refused') throw new Fault('configuration-invalid', result.faults.join('\n'));
   const { common, metrics } = addressesOf(result);
   const { host, port } = metrics ?? common;
@@ -490,7 +490,7 @@ async function openEngine(parts: {
 }): Promise<{ engine: Engine; store: Store; close: () => Promise<void> }> {
   const { config } = parts;
   const requestMapping = mappingFrom(config.mappingFile);
-  const outcomes = readOutcomeTable(JSON.parse(readRegular(packageFile('config/outcomes.json'))));
+  const outcomes = readOutcomeTable(JSON.parse(readStrict(packageFile('config/outcomes.json'))));
   if (outcomes.kind === 'refused') throw refusedFile('config/outcomes.json', outcomes.problems);
   const vault = createVault(config.pseudonymKey);
   // Counted as soon as there is somebody to count.
@@ -631,7 +631,7 @@ async function demo(
   const token = randomUUID();
   const { seed, market, rivals: file } = options;
   const settings = sandboxSettings({ auction: demoAuction, pace: demoPace, world: worldOf(market) });
-  const recorded = file === undefined ? null : readRecordedRates(readRegular(file), file);
+  const recorded = file === undefined ? null : readRecordedRates(readStrict(file), file);
   const rivals =
     recorded === null
       ? marketRivals(market, settings.world, seed)
@@ -652,7 +652,7 @@ async function demo(
         LANCE_PSEUDONYM_KEY: randomUUID() + randomUUID(),
         LANCE_RULES_DIR: process.env.LANCE_RULES_DIR,
       },
-      (path) => (path === 'demo' ? JSON.stringify(demoConfig(settings.world.economics)) : readRegular(path)),
+      (path) => (path === 'demo' ? JSON.stringify(demoConfig(settings.world.economics)) : readStrict(path)),
     );
     const journal = createJournal(options.json || terminal.interactive ? 'silent' : 'error', process.stderr);
     const onFault = (fault: Fault): never => {
@@ -738,12 +738,12 @@ registerCommands(program, {
   tooLittleSpace: (store, neededBytes) =>
     store.backend === 'embedded' ? tooLittleSpace(store.dataDir, neededBytes) : null,
   daemon: () => daemonPlace(process.env),
-  readConfig: () => readConfig(process.env, readRegular),
+  readConfig: () => readConfig(process.env, readStrict),
   createVault,
   readRules: readRuleFiles,
   isHeld,
-  readPackageFile: (path) => readRegular(packageFile(path)),
-  readText: readRegular,
+  readPackageFile: (path) => readStrict(packageFile(path)),
+  readText: readStrict,
   endSignal,
 });
 

@@ -1,4 +1,6 @@
 /** Opening files by a name that somebody gave: at the other end of a pipe there may be nobody, and opening it would wait for ever. */
+import assert from 'node:assert/strict';
+import { isUtf8 } from 'node:buffer';
 import {
   closeSync,
   constants,
@@ -42,7 +44,41 @@ function notRegular(path: string): Error {
   return Object.assign(new Error(`${path} is ${code}`), { code });
 }
 
-/** Text in UTF-8; throws like `openRegular`. */
+/** Throws like `openRegular`, and with a code that names line and column of the first byte that is not UTF-8. */
+export function readStrict(path: string): string {
+  const file = openRegular(path, 'read');
+  try {
+    const bytes = readFileSync(file);
+    if (isUtf8(bytes)) return bytes.toString('utf8');
+    const { line, column } = firstFault(bytes);
+    const code = `line ${line}, column ${column}: not text in UTF-8; save it as UTF-8`;
+    throw Object.assign(new Error(`${path}: ${code}`), { code });
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** U+FFFD as it is written; whatever else decodes to it is at fault. */
+const replacement = Buffer.from('\uFFFD');
+
+function firstFault(bytes: Buffer): { line: number; column: number } {
+  const text = bytes.toString('utf8');
+  let offset = 0;
+  let from = 0;
+  for (;;) {
+    const at = text.indexOf('\uFFFD', from);
+    assert(at !== -1, 'bytes that are no UTF-8 decode to a replacement');
+    offset += Buffer.byteLength(text.slice(from, at));
+    if (!bytes.subarray(offset, offset + replacement.length).equals(replacement)) {
+      const before = text.slice(0, at).split('\n');
+      return { line: before.length, column: before.at(-1)!.length + 1 };
+    }
+    offset += replacement.length;
+    from = at + 1;
+  }
+}
+
+/** Text in UTF-8, whatever else is in it; throws like `openRegular`. */
 export function readRegular(path: string): string {
   const file = openRegular(path, 'read');
   try {

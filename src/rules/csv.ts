@@ -65,26 +65,55 @@ function bare(): JsonObject {
 }
 
 const numberShape = /^-?\d+(\.\d+)?$/;
+/** Thousands in groups of three, and perhaps a fraction. */
+const grouped = {
+  '.': /^(-?)([1-9]\d{0,2}(?:\.\d{3})+)(?:,(\d+))?$/,
+  ',': /^(-?)([1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d+))?$/,
+};
 
-/** A comma is the decimal point where semicolons separate the cells. */
-function scalarOf(cell: string, separator: string): Json {
+type Refuse = (text: string) => void;
+
+/**
+ * What to write instead of a number that can be read in two ways: `20.000` is twenty to one reader and twenty thousand to another.
+ * Null: it can be read in one. One group behind the decimal sign of the file is a fraction, unless it ends with a zero that
+ * nobody needs.
+ */
+function plainly(cell: string, decimal: '.' | ','): string | null {
+  for (const mark of ['.', ','] as const) {
+    const [, sign, groups, fraction] = grouped[mark].exec(cell) ?? [];
+    if (sign === undefined || groups === undefined) continue;
+    const parts = groups.split(mark);
+    const isFraction = parts.length === 2 && fraction === undefined;
+    if (isFraction && mark === decimal && !cell.endsWith('0')) return null;
+    const whole = sign + parts.join('');
+    if (fraction !== undefined) return `${whole}${decimal}${fraction}`;
+    const small = String(Number(`${sign}${parts.join('.')}`)).replace('.', decimal);
+    return isFraction ? `${whole} or ${small}` : whole;
+  }
+  return null;
+}
+
+/** A comma is the decimal sign where semicolons separate the cells, else a dot is. */
+function scalarOf(cell: string, separator: string, refuse: Refuse): Json {
   if (cell === 'true' || cell === 'false') return cell === 'true';
+  const plain = plainly(cell, separator === ';' ? ',' : '.');
+  if (plain !== null) refuse(`"${cell}" can be read in two ways; write ${plain}, without signs for thousands`);
   const number = separator === ';' ? cell.replace(',', '.') : cell;
   return numberShape.test(number) ? Number(number) : cell;
 }
 
 /** Nothing: any; `a|b`: one of these; `12..36`, `..12`, `36..`: from the first, below the second. */
-function inputOf(cell: string, separator: string): Json {
+function inputOf(cell: string, separator: string, refuse: Refuse): Json {
   if (cell === '') return null;
   const range = /^([^.|]*(?:\.\d+)?)\.\.([^|]*)$/.exec(cell);
   if (range !== null) {
     const bounds = bare();
-    if (range[1] !== '') bounds.from = scalarOf(range[1]!, separator);
-    if (range[2] !== '') bounds.below = scalarOf(range[2]!, separator);
+    if (range[1] !== '') bounds.from = scalarOf(range[1]!, separator, refuse);
+    if (range[2] !== '') bounds.below = scalarOf(range[2]!, separator, refuse);
     return bounds;
   }
-  if (!cell.includes('|')) return scalarOf(cell, separator);
-  return cell.split('|').map((part) => scalarOf(part.trim(), separator));
+  if (!cell.includes('|')) return scalarOf(cell, separator, refuse);
+  return cell.split('|').map((part) => scalarOf(part.trim(), separator, refuse));
 }
 
 export type Imported = {
@@ -117,9 +146,14 @@ export function tableFromCsv(text: string): Imported {
       continue;
     }
     const row = bare();
-    const of = (kind: string) => cells.filter((_, index) => columns[index]?.[1] === kind);
-    row.when = of('when').map((cell) => inputOf(cell, separator));
-    row.set = of('set').map((cell) => (cell === '' ? null : scalarOf(cell, separator)));
+    const of = (kind: string, read: (cell: string, refuse: Refuse) => Json) =>
+      cells.flatMap((cell, index) =>
+        columns[index]?.[1] === kind
+          ? [read(cell, (text) => faults.push({ line, text: `column ${index + 1}: ${text}` }))]
+          : [],
+      );
+    row.when = of('when', (cell, refuse) => inputOf(cell, separator, refuse));
+    row.set = of('set', (cell, refuse) => (cell === '' ? null : scalarOf(cell, separator, refuse)));
     made.push(row);
     lines.push(line);
   }

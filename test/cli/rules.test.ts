@@ -216,4 +216,17 @@ test('a decision table comes from CSV, and its bad lines are told by what the lo
     { when: [['commerce', 'industry'], { below: 12 }], set: [2.5] },
     { when: ['commerce', { from: 12 }], set: [2.2] },
   ]);
+  // A dot for thousands (issue 20, line 2).
+  const thousands = 'when worker.tenureMonths;set maxAmountReais\n..12;20.000\n12..24;20,000\n24..;1.234,56\n';
+  writeFileSync(csv, thousands);
+  const two = await lance(english, ...words);
+  assert.equal(two.code, 65);
+  assert.match(two.stderr, /rates\.csv:2: column 2: "20\.000" can be read in two ways; write 20000 or 20, without/);
+  assert.match(two.stderr, /rates\.csv:3: column 2: "20,000" can be read in two ways; write 20000 or 20, without/);
+  assert.match(two.stderr, /rates\.csv:4: column 2: "1\.234,56" can be read in two ways; write 1234,56, without/);
+  // As a spreadsheet in Windows-1252 writes it.
+  writeFileSync(csv, Buffer.from('when employer.sector;set maxRatePercent\npublic;1\nCar\xeancia;2\n', 'latin1'));
+  const encoded = await lance(english, ...words);
+  assert.equal(encoded.code, 66);
+  assert.match(encoded.stderr, /rates\.csv cannot be read \(line 3, column 4: not text in UTF-8; save it as UTF-8\)/);
 });
