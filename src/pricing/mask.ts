@@ -28,7 +28,7 @@ export type ChoiceInput = {
 };
 
 /** Why pricing does not bid. */
-const priceCodes = [
+export const priceCodes = [
   'installments-out-of-range',
   'amount-out-of-range',
   'limits-conflict',
