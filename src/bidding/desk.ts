@@ -10,6 +10,7 @@ import type { Link } from '../domain/request.ts';
 import { joinRequest } from '../domain/sealed-facts.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
+import { comesWithLink } from '../rules/facts.ts';
 import { createAcceptance } from './acceptance.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
 import { type BidSender, createBidSender } from './bid-sender.ts';
@@ -318,13 +319,14 @@ export function createDesk(world: DeskWorld): Desk {
     }
   }
 
-  /** A margin that the service was asked for in vain is not missing: the service is. */
+  /** A margin or fact that the service was asked for in vain is not missing: the service is. */
   function withTrueCause(decision: Decided, waited: ReadonlySet<RequestId>): Decided {
     if (decision.kind !== 'pass' || !waited.has(decision.record.requestId)) return decision;
     const { requestId, at, code } = decision.record;
     const trouble = health.trouble();
-    if (trouble === null || (code !== 'margin-missing' && !code.startsWith('fact-missing:margin.'))) return decision;
-    const text = `the margin was asked for in vain: ${trouble.detail}`;
+    const fact = /^fact-missing:(.*)$/.exec(code)?.[1];
+    if (trouble === null || (fact === undefined ? code !== 'margin-missing' : !comesWithLink(fact))) return decision;
+    const text = `the detail of the link was asked for in vain: ${trouble.detail}`;
     return { ...decision, record: deskPass(requestId, trouble.cause, text, at, null), stored: [] };
   }
 

@@ -82,6 +82,7 @@ const always = 'always';
 const whenStated = 'when the request says so';
 const whenEither = 'when the request or, failing that, the link detail says so';
 const withLink = 'when the link detail was asked for and says so';
+const withTermination = 'when the link detail was asked for; true when it carries a date of termination';
 const withOffer = 'in rules of the offer stage';
 
 const maxReais = 10_000_000;
@@ -175,7 +176,7 @@ export const catalogue: readonly FactDefinition[] = [
     example: 3100,
     present: withLink,
   }),
-  flag('worker.terminated', 'when the link detail was asked for; true when it carries a date of termination'),
+  flag('worker.terminated', withTermination),
 
   flag('link.present', `${always}; whether the desk has a link detail`),
   flag('link.eligible', withLink),
@@ -285,6 +286,12 @@ export const ledgerFacts = [
 export type LedgerFact = (typeof ledgerFacts)[number];
 
 /** There for every request, so that no test has to take them away. */
+/** Whether the detail of a link may bring the fact. */
+export function comesWithLink(name: string): boolean {
+  const present = factNamed(name)?.present;
+  return present === withLink || present === whenEither || present === withTermination || name.startsWith('margin.');
+}
+
 export function isAlwaysPresent(name: string): boolean {
   return byName.get(name)?.present.startsWith(always) ?? false;
 }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import type { RuleFile } from '../../src/rules/rule-set.ts';
 import { type House, openHouse } from './house.ts';
 
 const windowMs = 6_000;
@@ -42,7 +43,7 @@ async function passCodes({ store }: House, requests: number): Promise<Record<str
 }
 
 async function assertNight(
-  options: { baseUrl?: string; prepare?: (house: House) => void },
+  options: { baseUrl?: string; moreRules?: readonly RuleFile[]; prepare?: (house: House) => void },
   cause: string,
 ): Promise<void> {
   const lines: string[] = [];
@@ -63,6 +64,10 @@ async function assertNight(
     await running;
     const codes = await passCodes(house, requests);
     assert.ok((codes[cause] ?? 0) > 10, JSON.stringify(codes));
+    assert.deepEqual(
+      Object.keys(codes).filter((code) => code.startsWith('fact-missing:')),
+      [],
+    );
     for (const wrong of ['paused', 'overload', 'fact-missing:margin.availableReais', 'margin-missing', 'deadline'])
       assert.equal(codes[wrong], undefined, JSON.stringify(codes));
     const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'bidding-closed');
@@ -81,11 +86,28 @@ test('the token has expired', async () => {
   await assertNight({ prepare: ({ sandbox }) => sandbox.revokeTokens() }, 'service-unauthorised');
 });
 
-test('the service is down', async () => {
+async function closedPort(): Promise<number> {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const address = taken.address();
   assert.ok(typeof address === 'object' && address !== null);
   await new Promise((resolve) => taken.close(resolve));
-  await assertNight({ baseUrl: `http://127.0.0.1:${address.port}` }, 'service-unreachable');
+  return address.port;
+}
+
+test('the service is down', async () => {
+  await assertNight({ baseUrl: `http://127.0.0.1:${await closedPort()}` }, 'service-unreachable');
+});
+
+test('the service is down, and a rule needs what only the link says', async () => {
+  const rule = {
+    name: 'No ineligible links',
+    description: 'The detail of the link names a code.',
+    owner: 'credit-risk',
+    priority: 1_000,
+    conditions: { all: [{ fact: 'link.ineligibilityCode', operator: 'greaterThan', value: 0 }] },
+    event: { type: 'pass', params: { code: 'not-eligible', reason: 'The link is not eligible.' } },
+  };
+  const moreRules = [{ path: 'own.json', text: JSON.stringify({ rules: [rule] }) }];
+  await assertNight({ baseUrl: `http://127.0.0.1:${await closedPort()}`, moreRules }, 'service-unreachable');
 });
