@@ -50,7 +50,7 @@ const schema = z.strictObject({
   scores: z.record(z.string().regex(/^[a-z][A-Za-z0-9]{0,39}$/), names.min(1)).optional(),
   alertCode: names.min(1),
   politicallyExposedCodes: z.strictObject({ exposed: z.array(z.int()), notExposed: z.array(z.int()) }),
-  /** Parts of key names that mark a value as personal: such keys never become `extra` facts. */
+  /** Words of key names that mark a value as personal: such keys never become `extra` facts. */
   personal: names,
 });
 
@@ -207,13 +207,46 @@ export function knownKeys(mapping: RequestMapping): (key: string) => boolean {
 
 const maxPersonalKeys = 2_000;
 
-/** Whether a key's name says that its value is about a person. Marks of two letters must be a word of their own. */
+/** What personal words are written together with: `nomecompleto`, `numeroconta`, `firstname`. */
+const companions = new Set(
+  (
+    'banco bancaria bancario cliente codigo comercial completa completo conjuge contato contrato corrente da das data date de digito do documento dos dt e empregado ' +
+    'empregador endereco filho first full holder id last middle mother nascimento nome num numero number nr pai pessoa pessoal pessoais principal ' +
+    'residencial secundario social sobre tipo titular trabalhador user'
+  ).split(' '),
+);
+
+/** Longer ones are nobody's word: what has a mark anywhere in it counts. */
+const longestWord = 40;
+
+/**
+ * Whether the word is a mark, or is put together of marks and companions alone: `numeroconta` is, `descontado` and `episodio` are
+ * not, though `conta` and `pis` are in them. A plural and a number at the end count with their word.
+ */
+function isPersonalWord(word: string, marks: ReadonlySet<string>): boolean {
+  const bare = word.replace(/\d+$/, '');
+  if (bare.length > longestWord) return [...marks].some((mark) => mark.length > 2 && bare.includes(mark));
+  // Up to each place: whether words end there, and whether a mark is among them.
+  const ends: ({ marked: boolean } | undefined)[] = [{ marked: false }];
+  for (let end = 1; end <= bare.length; end += 1) {
+    for (let start = 0; start < end; start += 1) {
+      const before = ends[start];
+      if (before === undefined) continue;
+      const part = bare.slice(start, end);
+      const isMark = marks.has(part) || (part.endsWith('s') && marks.has(part.slice(0, -1)));
+      if (!isMark && !companions.has(part)) continue;
+      ends[end] = { marked: ends[end]?.marked === true || before.marked || isMark };
+    }
+  }
+  return ends[bare.length]?.marked === true;
+}
+
+/** Whether a key's name says that its value is about a person. */
 export function isPersonalKey(mapping: RequestMapping, key: string): boolean {
   const known = mapping.personalKeys.get(key);
   if (known !== undefined) return known;
-  const bare = bareKey(key);
-  const words = wordsOf(key);
-  const personal = mapping.personal.some((mark) => (mark.length <= 2 ? words.includes(mark) : bare.includes(mark)));
+  const marks = new Set(mapping.personal);
+  const personal = bareKey(key).includes('cpf') || wordsOf(key).some((word) => isPersonalWord(word, marks));
   if (key.length > longestKept) return personal;
   if (mapping.personalKeys.size >= maxPersonalKeys) mapping.personalKeys.clear();
   mapping.personalKeys.set(key, personal);

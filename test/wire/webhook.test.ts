@@ -307,6 +307,20 @@ test('nothing personal becomes an extra fact, and there are at most 100', () => 
   assert.doesNotMatch(JSON.stringify(request), /Beltrana|1190000|9158|915\.8|@/);
 });
 
+test('a key is personal by its words, not by parts of them (issue 20, line 3)', () => {
+  const harmless = {
+    ...{ valorDescontado: 1, descontado: 2, episodio: 3, contagemFaltas: 4, agenciamento: 5, cargo: 6, mailing: 7 },
+    ...{ documentacaoCompleta: 8, apisAtivas: 9, nomenclatura: 10, orgao: 11, pixelado: 12, TOTAL_DESCONTOS: 13 },
+  };
+  const personal = {
+    ...{ conta: 1, contaCorrente: 1, numeroconta: 1, NUMEROCONTA2: 1, agencia: 1, pis: 1, nrPis: 1, chavePix: 1 },
+    ...{ nomecompleto: 'x', nomeDaMae: 'x', firstname: 'x', full_name: 'x', emailPessoal: 'x', telefones: 'x' },
+    ...{ 'dt-nascimento': 'x', RG: 1, numerorg: 1, xcpfx: 1, telefone2: 'x', contas: 1, documento: 'x', 'e-mail': 'x' },
+  };
+  const { extra } = requestOf({ numeroSolicitacao: 1, ...harmless, ...personal });
+  assert.deepEqual(Object.keys(extra).sort(), Object.keys(harmless).sort());
+});
+
 test('planted CPFs and names are nowhere in clear', () => {
   const planted = {
     ...link,
