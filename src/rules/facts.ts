@@ -285,13 +285,13 @@ export const ledgerFacts = [
 ] as const;
 export type LedgerFact = (typeof ledgerFacts)[number];
 
-/** There for every request, so that no test has to take them away. */
 /** Whether the detail of a link may bring the fact. */
 export function comesWithLink(name: string): boolean {
   const present = factNamed(name)?.present;
   return present === withLink || present === whenEither || present === withTermination || name.startsWith('margin.');
 }
 
+/** There for every request, so that no test has to take them away. */
 export function isAlwaysPresent(name: string): boolean {
   return byName.get(name)?.present.startsWith(always) ?? false;
 }

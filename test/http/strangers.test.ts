@@ -347,10 +347,10 @@ suite('strangers', () => {
     const ports = await server.listen({ common: here, webhooks: here, api: null, metrics: here });
     server.open();
     const at = async (port: number, path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
-    assert.deepEqual(
-      await Promise.all([ports.common, ports.metrics, ports.webhooks].map((port) => at(port, '/metrics'))),
-      [404, 200, 404],
-    );
+    for (const path of ['/metrics', '/status']) {
+      const answers = [ports.common, ports.metrics, ports.webhooks].map((port) => at(port, path));
+      assert.deepEqual(await Promise.all(answers), [404, 200, 404], path);
+    }
     assert.deepEqual(
       await Promise.all([ports.common, ports.metrics, ports.webhooks].map((port) => at(port, '/livez'))),
       [200, 200, 200],
