@@ -4,8 +4,8 @@ import { accountRules, type ConditionAccount, nearestClear, type RuleAccount } f
 import { evaluateOffer, evaluateRequest } from '../rules/evaluate.ts';
 import type { FactValue } from '../rules/facts.ts';
 import { linesOf, parseJson } from '../rules/json.ts';
-import { faultText, isObject, type RuleFault } from '../rules/place.ts';
-import { factMaps, readFacts } from '../rules/test-file.ts';
+import { faultText, isObject, type RuleFault, within } from '../rules/place.ts';
+import { factMaps, readAt, readFacts } from '../rules/test-file.ts';
 import type { Format } from './format.ts';
 import { readNamed } from './named-file.ts';
 import { requireRules } from './rules-files.ts';
@@ -41,17 +41,18 @@ export function ruleLines(account: RuleAccount, format: Format): string[] {
   return [head, ...conditionLines(account.condition, format, '    ')];
 }
 
-function readFactsFile(world: CommandWorld, path: string): ReturnType<typeof factMaps> & { at: number | null } {
+function readFactsFile(world: CommandWorld, path: string): ReturnType<typeof factMaps> & { at: number } {
   const text = readNamed(world, path, world.format.texts.rules.help.facts);
   const parsed = parseJson(text);
   if (parsed.kind === 'malformed') throw new Fault('rules-refused', `${path}: ${parsed.text}`);
   const faults: RuleFault[] = [];
   const place = { file: path, pointer: '', faults };
-  const draft = readFacts(
-    place,
-    isObject(parsed.value) && 'facts' in parsed.value ? parsed.value.facts! : parsed.value,
-    null,
-  );
+  const { value } = parsed;
+  const now = world.clock.now();
+  // The facts alone, or beside the time that they were seen at, as in a test.
+  const isWrapped = isObject(value) && 'facts' in value;
+  const draft = isWrapped ? readFacts(within(place, 'facts'), value.facts!, null) : readFacts(place, value, null);
+  const at = isWrapped ? readAt(place, value, now) : now;
   if (faults.length > 0) {
     const lines = linesOf(
       text,
@@ -60,17 +61,16 @@ function readFactsFile(world: CommandWorld, path: string): ReturnType<typeof fac
     const told = faults.map((fault) => `  ${faultText({ ...fault, line: lines.get(fault.pointer) ?? null })}`);
     throw new Fault('rules-refused', told.join('\n'));
   }
-  return { ...factMaps(draft), at: null };
+  return { ...factMaps(draft), at };
 }
 
-/** `lance rules explain FACTS.json`: every rule on these facts, now; and what would let them through. */
+/** `lance rules explain FACTS.json`: every rule on these facts, now or at the time they name; and what would let them through. */
 export function explainRules(world: CommandWorld, directory: string, path: string, json: boolean): void {
-  const { terminal, format, clock } = world;
+  const { terminal, format } = world;
   const { rules } = format.texts;
   const ruleSet = requireRules(world, directory);
-  const { facts, offerFacts } = readFactsFile(world, path);
+  const { facts, offerFacts, at } = readFactsFile(world, path);
   const offer = Object.keys(offerFacts).length > 0 ? offerFacts : null;
-  const at = clock.now();
   const accounts = accountRules(ruleSet, facts, offer, at);
   const verdict = evaluateRequest(ruleSet, facts, at);
   const onOffer = offer === null ? null : evaluateOffer(ruleSet, facts, offer, at);

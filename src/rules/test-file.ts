@@ -180,14 +180,15 @@ function readExpectation(place: Place, value: Json, named: Named, names: Readonl
   return expect;
 }
 
-function readAt(place: Place, object: JsonObject): EpochMs {
-  if (!('at' in object)) return defaultAt;
+/** The time that the facts were seen at. Shared with `lance rules explain`, where it is now unless said. */
+export function readAt(place: Place, object: JsonObject, unsaid: EpochMs): EpochMs {
+  if (!('at' in object)) return unsaid;
   const value = object.at!;
   const shape = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2})$/;
   const at = typeof value === 'string' && shape.test(value) ? Date.parse(value) : Number.NaN;
   if (!Number.isNaN(at)) return at;
   refuse(within(place, 'at'), `"at" is ${shown(value)}; write a time like "2026-11-20T09:00:00-03:00".`);
-  return defaultAt;
+  return unsaid;
 }
 
 const testKeys = { required: ['name', 'expect'], optional: ['facts', 'at', 'stage'] };
@@ -199,7 +200,7 @@ function readTest(place: Place, value: Json, base: Draft, named: Named, names: R
   const name = readText(within(place, 'name'), object.name!, 'The name', 160);
   const change = 'facts' in object ? readFacts(within(place, 'facts'), object.facts!, named.vocabulary) : new Map();
   const expect = readExpectation(within(place, 'expect'), object.expect!, named, names);
-  const at = readAt(place, object);
+  const at = readAt(place, object, defaultAt);
   const maps = factMaps(base, change);
   if ('stage' in object && object.stage !== 'request' && object.stage !== 'offer') {
     refuse(within(place, 'stage'), `The stage is ${shown(object.stage!)}; write "request" or "offer".`);

@@ -99,6 +99,26 @@ test('explain names every condition with the value it saw, and the smallest chan
   assert.deepEqual([bad.code, /:1 \/worker\.age: There is no fact/.test(bad.stderr)], [78, true]);
 });
 
+test('explain takes the time that the facts were seen at, as a test does', async () => {
+  const directory = copyOf();
+  edit(directory, 'eligibility.json', (text) => text.replace('"owner"', '"validUntil": "2026-06-30", "owner"'));
+  const path = join(root, 'facts-at.json');
+  const validAt = async (at: string) => {
+    writeFileSync(path, JSON.stringify({ at, facts: { 'worker.ageYears': 30 } }));
+    const { code, stdout, stderr } = await lance(english, 'rules', 'explain', path, '--dir', directory, '--json');
+    assert.equal(code, 0, stderr);
+    const { rules } = JSON.parse(stdout) as { rules: { valid: boolean }[] };
+    return rules.filter(({ valid }) => !valid).length;
+  };
+  assert.equal(await validAt('2026-06-01T09:00:00-03:00'), 0);
+  assert.equal(await validAt('2026-07-01T09:00:00-03:00'), 1);
+  writeFileSync(path, JSON.stringify({ at: 'yesterday', facts: { 'worker.age': 30 } }, null, 2));
+  const bad = await lance(english, 'rules', 'explain', path, '--dir', directory);
+  assert.equal(bad.code, 78);
+  assert.match(bad.stderr, /:2 \/at: "at" is "yesterday"; write a time like/);
+  assert.match(bad.stderr, /:4 \/facts\/worker\.age: There is no fact/);
+});
+
 test('the schemas and the catalogue that are shipped are those of the code', () => {
   for (const { path, text } of schemaFiles()) {
     assert.equal(
