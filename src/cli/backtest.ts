@@ -1,5 +1,6 @@
 /** `lance backtest`: what the desk would have earned on recorded auctions, or on those that its own log has seen end. */
 import { basename } from 'node:path';
+import { eachBid } from '../bidding/bid-search.ts';
 import { Fault } from '../errors.ts';
 import { type Backtest, runBacktest } from '../impact/backtest.ts';
 import { type BreakEven, leastAuctions } from '../impact/learn.ts';
@@ -7,7 +8,6 @@ import { dimensionsOf, type Replayable, type ReplayedAuction, replayedOf } from 
 import { wholeMarket } from '../rules/keys.ts';
 import { readAuctionsFile } from './auctions-file.ts';
 import { backtestPage, policyName, scoreRows, segmentName, shareText } from './backtest-page.ts';
-import { rowsOf } from './bids-list.ts';
 import { writeHtml } from './html-file.ts';
 import { checkPlace } from './named-file.ts';
 import { createProgress, tableText } from './terminal.ts';
@@ -20,8 +20,7 @@ async function readLog(world: CommandWorld, quiet: boolean): Promise<Replayable>
   const found: { auction: ReplayedAuction; at: number; requestId: string }[] = [];
   const lists = new Map<string, readonly string[]>();
   await withReader(world, async ({ views }) => {
-    for await (const { state } of rowsOf(views, null, Number.POSITIVE_INFINITY)) {
-      const { auction, requestId, segmentKeys: decided, decidedAt } = state;
+    for await (const { auction, requestId, segmentKeys: decided, decidedAt } of eachBid(views, {})) {
       if (auction === null || auction.bestRivalCell === null) continue;
       const { bestRivalCell, bestRivalOffGrid, endedAt } = auction;
       const special = decided.at(-1) ?? wholeMarket;

@@ -1,10 +1,8 @@
 /** `lance bids list`: the ledger, latest first, in short pages beside a running daemon. */
 import { listedBid } from '../bidding/bid-list.ts';
-import { cursorOf, type LedgerRow } from '../bidding/ports.ts';
+import { type BidSearch, eachBid } from '../bidding/bid-search.ts';
 import { tableText } from './terminal.ts';
-import { type CommandWorld, type DeskReader, withReader } from './world.ts';
-
-const pageRows = 200;
+import { type CommandWorld, withReader } from './world.ts';
 
 /** Longer ones are cut to this; a row then fits 120 columns. */
 const longestText = 6;
@@ -14,33 +12,19 @@ function shortText(text: string): string {
   return text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
 }
 
-/** The ledger, latest first. */
-export async function* rowsOf(
-  views: DeskReader['views'],
-  phase: string | null,
-  limit: number,
-): AsyncGenerator<LedgerRow> {
-  let before: string | null = null;
-  for (let left = limit; left > 0; ) {
-    const page: LedgerRow[] = await views.query({ phase, limit: Math.min(pageRows, left), before });
-    yield* page;
-    left -= page.length;
-    if (page.length < pageRows) return;
-    before = cursorOf(page.at(-1)!.state);
-  }
-}
-
 export async function listBids(
   world: CommandWorld,
-  options: { json: boolean; limit: number; state: string | null },
+  { json, limit, ...search }: BidSearch & { json: boolean; limit: number },
 ): Promise<void> {
   const { terminal, format } = world;
   const { texts } = format;
   await withReader(world, async ({ views }) => {
     const lines: string[][] = [];
-    for await (const { state } of rowsOf(views, options.state, options.limit)) {
+    let found = 0;
+    for await (const state of eachBid(views, search)) {
       const row = listedBid(state);
-      if (options.json) terminal.write(JSON.stringify(row));
+      found += 1;
+      if (json) terminal.write(JSON.stringify(row));
       else
         lines.push([
           row.requestId,
@@ -53,10 +37,11 @@ export async function listBids(
           row.position === null ? '' : String(row.position),
           row.decidedAt === null ? texts.none : format.minute(row.decidedAt),
         ]);
+      if (found === limit) break;
     }
-    if (options.json) return;
+    if (json) return;
     if (lines.length === 0) terminal.write(texts.list.empty);
     else terminal.write(tableText(texts.list.header, lines, [4, 5, 6, 7]));
-    if (lines.length === options.limit) terminal.say(texts.list.more(options.limit));
+    if (lines.length === limit) terminal.say(texts.list.more(limit));
   });
 }

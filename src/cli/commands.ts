@@ -1,10 +1,13 @@
 /** The commands that people type beside `run` and `demo`: their names, options, help and examples. */
 import { type Argument, type Command, Help, InvalidArgumentError, Option } from 'commander';
+import type { BidSearch } from '../bidding/bid-search.ts';
+import type { EpochMs } from '../domain/glossary.ts';
 import { phases } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { type BreakEven, breakEvenNames } from '../impact/learn.ts';
 import { marketNames } from '../sandbox/market-names.ts';
 import { withoutCpf } from '../wire/extra-facts.ts';
+import { fromWallClock } from '../wire/local-time.ts';
 import { verifyLog } from './audit.ts';
 import { exportAudit } from './audit-export.ts';
 import { acceptRestore } from './audit-restore.ts';
@@ -51,6 +54,7 @@ function readersOf({
   reais,
   shiftList,
   duration,
+  time,
   midpointAndSlope,
 }: CommandWorld['format']['texts']['help']) {
   const check = (right: boolean, remedy: string) => {
@@ -81,6 +85,14 @@ function readersOf({
     name: (word: string) => {
       check(/^[\p{L}\d.-]{1,60}$/u.test(word) && withoutCpf(word) === word, name);
       return word;
+    },
+    /** A day or a minute on Brasília's wall clock: its first and its last millisecond. */
+    time: (word: string): { first: EpochMs; last: EpochMs } => {
+      const [, day = '', minute] = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d))?$/.exec(word) ?? [];
+      const wallMs = Date.parse(`${day}T${minute ?? '00:00'}:00Z`);
+      check(!Number.isNaN(wallMs) && new Date(wallMs).toISOString().startsWith(day), time);
+      const lengthMs = minute === undefined ? 86_400_000 : 60_000;
+      return { first: fromWallClock(wallMs), last: fromWallClock(wallMs + lengthMs) - 1 };
     },
     /** At least two, in hundredths. */
     shifts: (word: string) => {
@@ -182,10 +194,15 @@ function registerBids(program: Command, world: CommandWorld, add: Add): void {
         texts: world.format.texts,
       }),
     )
+    .option('--code <code>', help.code, read.text)
+    .option('--batch <id>', help.batch, read.text)
+    .option('--segment <key>', help.segment, read.text)
+    .option('--since <time>', help.since, (word: string) => read.time(word).first)
+    .option('--until <time>', help.until, (word: string) => read.time(word).last)
     .option('--json', help.json, false)
-    .action(async (options: { limit: number; state?: string; json: boolean }) => {
-      await listBids(world, { ...options, state: options.state ?? null });
-    });
+    .action(({ batch, ...options }: BidSearch & { limit: number; batch?: string; json: boolean }) =>
+      listBids(world, { ...options, batchId: batch }),
+    );
   add(bids, 'show', help.show, 'lance bids show 37400000012')
     .argument('<id>', help.requestId)
     .option('--json', help.json, false)

@@ -1,10 +1,11 @@
 /** `lance model card`: data, weights, calibration, limits and last change of the price. */
+
+import { eachBid } from '../bidding/bid-search.ts';
 import { lastChanges, type OperatorChange } from '../bidding/ports.ts';
 import type { BiddingSettings } from '../config/sections.ts';
 import { type ModelCard, readModelCard } from '../impact/model-card.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { contentOf } from './bid-report.ts';
-import { rowsOf } from './bids-list.ts';
 import { writeHtml } from './html-file.ts';
 import { modelCardPage } from './model-card-page.ts';
 import { modelCardText } from './model-card-text.ts';
@@ -68,7 +69,7 @@ async function readCard(world: CommandWorld, quiet: boolean): Promise<ShownCard>
     const progress = createProgress(terminal, format.texts.card.progress);
     const startedMs = clock.monotonicMs();
     let shown = false;
-    const card = await readModelCard(rowsOf(views, null, Number.POSITIVE_INFINITY), {
+    const card = await readModelCard(eachBid(views, {}), {
       statistics: views.statistics,
       at,
       halfLifeMs: bidding.halfLifeMs,

@@ -40,6 +40,13 @@ export const pt = {
     list: 'lista as solicitações, da mais recente à mais antiga',
     limit: 'quantas, no máximo',
     state: 'só as que estão neste estado',
+    code: 'só as que têm este código de recusa ou rejeição',
+    batch: 'só as deste lote',
+    segment: 'só as decididas neste segmento ou num segmento dentro dele (bids show mostra qual)',
+    since:
+      'decididas (ou recebidas, se ainda não houve decisão) a partir deste dia (2026-11-23) ou minuto (2026-11-23T14:30), horário de Brasília',
+    until: 'decididas (ou recebidas) até este dia, inclusive, ou minuto',
+    time: 'Escreva um dia (2026-11-23) ou um minuto (2026-11-23T14:30).',
     show: 'explica por inteiro a decisão de uma solicitação',
     requestId: 'numeroSolicitacao',
     resolve: 'encerra à mão uma solicitação que nada mais encerra',

@@ -129,7 +129,7 @@ async function weightsIn(
 }
 
 export async function readModelCard(
-  rows: AsyncIterable<{ state: RequestState }>,
+  states: AsyncIterable<RequestState>,
   options: {
     statistics: Views['statistics'];
     at: EpochMs;
@@ -145,7 +145,7 @@ export async function readModelCard(
   let newestDecision: ModelCard['newestDecision'] = null;
   let [withoutRivals, claims, read] = [0, 0, 0];
   let oldestAt: EpochMs | null = null;
-  for await (const { state } of rows) {
+  for await (const state of states) {
     read += 1;
     options.onRow(read);
     const { auction, claim, decidedAt, segmentKeys } = state;

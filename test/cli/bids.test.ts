@@ -121,6 +121,67 @@ test('the list has every request once, with what became of it', () => {
   }
 });
 
+test('the list is searched by code, batch, segment and time', async () => {
+  const list = async (...words: string[]) => {
+    const { code, stdout, stderr } = await lance(
+      played.environment,
+      ...['bids', 'list', '--json', '--limit', '1000'],
+      ...words,
+    );
+    assert.equal(code, 0, stderr);
+    return jsonLines<Listed>(stdout).map(({ requestId }) => requestId);
+  };
+  const idsOf = (fits: (row: Listed) => boolean) => listed.filter(fits).map(({ requestId }) => requestId);
+  const { code, batchId } = oneOf(['passed']);
+  assert.deepEqual(
+    await list('--code', code!),
+    idsOf((row) => row.code === code),
+  );
+  assert.deepEqual(
+    await list('--batch', batchId),
+    idsOf((row) => row.batchId === batchId),
+  );
+  assert.deepEqual(await list('--code', 'no-such-code'), []);
+
+  // The segments are read from the records, not from the rows that are searched.
+  const segmentsOf = new Map<string, readonly string[]>();
+  const reader = openEmbeddedReader({ directory: played.environment.LANCE_DATA_DIR });
+  for (const { requestId } of listed) {
+    for (const { record } of await reader.log.readKey('auctions', requestId)) {
+      if (record.kind === 'claimed' || record.kind === 'passed')
+        segmentsOf.set(requestId, record.trace?.segmentKeys ?? []);
+    }
+  }
+  reader.close();
+  const special = segmentsOf.get(oneOf(['lost']).requestId)!.at(-1)!;
+  const inSegment = await list('--segment', special);
+  assert.deepEqual(
+    inSegment,
+    idsOf(({ requestId }) => segmentsOf.get(requestId)?.includes(special) ?? false),
+  );
+  assert.ok(inSegment.length < listed.length);
+
+  const minuteOf = (at: number) =>
+    new Date(at).toLocaleString('sv-SE', { timeZone: 'America/Sao_Paulo' }).slice(0, 16).replace(' ', 'T');
+  const times = listed.map(({ decidedAt }) => decidedAt!).sort((one, other) => one - other);
+  const [first, last] = [times[0]!, times.at(-1)!];
+  const minute = minuteOf(times[30]!);
+  assert.deepEqual(
+    await list('--since', minute, '--until', minute),
+    idsOf(({ decidedAt }) => minuteOf(decidedAt!) === minute),
+  );
+  assert.equal(
+    (await list('--since', minuteOf(first).slice(0, 10), '--until', minuteOf(last).slice(0, 10))).length,
+    requests,
+  );
+  assert.deepEqual(await list('--until', minuteOf(first - 86_400_000)), []);
+  for (const word of ['ontem', '2026-02-30', '2026-11-23T25:00']) {
+    const refused = await lance(played.environment, 'bids', 'list', '--since', word);
+    assert.equal(refused.code, 1, word);
+    assert.match(refused.stderr, /Escreva um dia/);
+  }
+});
+
 test('the list is cut and filtered, and reads as people write figures', async () => {
   const lost = oneOf(['lost']);
   const [cut, filtered, table, refused] = await Promise.all([

@@ -478,6 +478,20 @@ test('the operator API', async (context) => {
         (bid) => bid.decidedAt >= early && bid.decidedAt <= late && bid.state === 'passed',
       ],
     ];
+    const segments = new Map<string, readonly string[]>();
+    for (const { requestId } of all) {
+      const { trace } = (await call('GET', `/v1/bids/${requestId}`)).body as {
+        trace: { segmentKeys: string[] } | null;
+      };
+      segments.set(requestId, trace?.segmentKeys ?? []);
+    }
+    for (const segment of new Set([...segments.values()].flat())) {
+      searches.push([
+        `&segment=${encodeURIComponent(segment)}`,
+        ({ requestId }) => segments.get(requestId)!.includes(segment),
+      ]);
+    }
+    assert.ok(new Set([...segments.values()].flat()).size > 1, 'no request was decided in a segment');
     for (const [query, fits] of searches) assert.deepEqual(ids(await search(query)), ids(all.filter(fits)), query);
     const { batchId } = all[0]!;
     const inBatch = ids(all.filter((bid) => bid.batchId === batchId));

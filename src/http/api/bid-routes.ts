@@ -1,5 +1,6 @@
 /** Bids, decisions, margins and dead letters over HTTP. */
 import { listedBid } from '../../bidding/bid-list.ts';
+import { searchBids } from '../../bidding/bid-search.ts';
 import { shownReasons } from '../../bidding/decide.ts';
 import type { EventLog, MarginCache, Views } from '../../bidding/ports.ts';
 import type { DecisionTrace } from '../../domain/offer.ts';
@@ -25,7 +26,6 @@ import {
   workerBody,
   workerSchema,
 } from './schemas.ts';
-import { searchBids } from './search.ts';
 import { marginView } from './views.ts';
 
 export type BidRouteParts = ReplayParts & {
@@ -59,7 +59,8 @@ function addBids(app: ApiApp, { views, log, guard }: BidRouteParts): void {
       },
     },
     async ({ query }) => {
-      const { found, next } = await searchBids(views, query);
+      const { limit, before = null, ...search } = query;
+      const { found, next } = await searchBids(views, search, { limit, before });
       return { bids: found.map(listedBid), next };
     },
   );

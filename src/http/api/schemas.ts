@@ -916,6 +916,11 @@ export const bidQuery = pageQuery.extend({
   state: said(z.enum(phases).optional(), 'Only requests in this state', 'proposed'),
   code: said(short.optional(), 'Only requests with this code of a pass or of a rejection', 'paused'),
   batchId: said(short.optional(), 'Only requests of this batch', 'L-20260303-1', 'CodigoLote'),
+  segment: said(
+    short.optional(),
+    'Only requests decided in this segment or in one below it; a decision shows its `segmentKeys`',
+    'all|group=private',
+  ),
   since: said(moment.optional(), 'Decided, or else received, then or later', exampleTime),
   until: said(moment.optional(), 'Decided, or else received, then or earlier', exampleTime + 60_000),
 });
