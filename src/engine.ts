@@ -177,7 +177,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const door = parts.readBody === null ? null : doorOf(parts, parts.readBody, tellers, refusals);
   const checks = [
     ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders)),
-    ...(door === null ? [] : [webhookCheck(parts, refusals)]),
+    ...(door === null ? [] : [webhookCheck(parts, door, refusals)]),
   ];
   const status = () => statusOf({ ...parts, desk, rules, checks, lasts, startedAt });
   const server = createServer({
@@ -284,8 +284,8 @@ function tellFault({ metrics, journal, limit }: Tellers, { code, message }: { co
 
 type Refusals = ReturnType<typeof createRefusals>;
 
-/** Ready for webhooks means that one would be stored. */
-function webhookCheck({ store, config }: EngineParts, refusals: Refusals): ReadinessCheck {
+/** Ready for webhooks means that one would be stored, and answered soon. */
+function webhookCheck({ store, config }: EngineParts, door: Door, refusals: Refusals): ReadinessCheck {
   return {
     name: 'webhooks',
     role: 'ingress',
@@ -294,7 +294,9 @@ function webhookCheck({ store, config }: EngineParts, refusals: Refusals): Readi
       const why = store.unwritable?.(2 * config.http.bodyLimitBytes) ?? null;
       if (why !== null) return `webhooks are not stored: ${why}`;
       const refused = refusals.recent();
-      return refused === null ? null : `webhooks are not stored: a moment ago one was refused: ${refused}`;
+      if (refused !== null) return `webhooks are not stored: a moment ago one was refused: ${refused}`;
+      const hindrance = door.hindrance();
+      return hindrance === null ? null : `webhooks are not answered: ${hindrance}`;
     },
   };
 }

@@ -55,6 +55,8 @@ export type Door = {
   /** Asked before a body is read, so that a flood is turned away unread. */
   isFull: () => boolean;
   inFlight: () => number;
+  /** Why a webhook that comes now would not be answered soon; null: it would. */
+  hindrance: () => string | null;
 };
 
 /** Bytes to entries: in this thread (`bodyReader`), or in another one. Null: it waited too long and was not read. */
@@ -93,7 +95,16 @@ export function bodyReader(parts: ReadingParts & { vault: Vault }): ReadHere {
 
 export function createDoor(parts: DoorParts): Door {
   const { clock, limits } = parts;
-  let inFlight = 0;
+  /** When each webhook that is not answered yet came, by the monotonic clock; the first is the oldest. */
+  const waiting = new Set<{ sinceMs: number }>();
+  const isFull = (): boolean => waiting.size >= limits.doorQueueLimit;
+
+  function hindrance(): string | null {
+    if (isFull()) return 'too many webhooks are waiting';
+    const [oldest] = waiting;
+    if (oldest === undefined || clock.monotonicMs() - oldest.sinceMs <= limits.appendTimeoutMs) return null;
+    return `a webhook has waited for its answer for more than ${limits.appendTimeoutMs / 1_000} s`;
+  }
 
   async function receive(body: Buffer): Promise<DoorAnswer> {
     const receivedAt = clock.now();
@@ -104,10 +115,10 @@ export function createDoor(parts: DoorParts): Door {
       parts.observer({ ...nothing, ...what, status: answer.status, durationMs });
       return answer;
     };
-    if (inFlight >= limits.doorQueueLimit)
-      return report(refusal('too many webhooks are waiting'), { problem: 'queue-full' });
+    if (isFull()) return report(refusal('too many webhooks are waiting'), { problem: 'queue-full' });
     if (body.length > limits.bodyLimitBytes) return report(tooLarge(limits), { problem: 'too-large' });
-    inFlight += 1;
+    const mine = { sinceMs: receivedAtMs };
+    waiting.add(mine);
     try {
       const reading = await parts.readBody(body, receivedAt);
       if (reading === null) return report(refusal('webhooks are not read fast enough'), { problem: 'log-slow' });
@@ -118,7 +129,7 @@ export function createDoor(parts: DoorParts): Door {
       if (taken !== 'durable') return report(refusal('the log did not take the webhook'), { problem: taken });
       return report(acceptance(reading), reportOf(reading));
     } finally {
-      inFlight -= 1;
+      waiting.delete(mine);
     }
   }
 
@@ -135,7 +146,7 @@ export function createDoor(parts: DoorParts): Door {
     }
   }
 
-  return { receive, isFull: () => inFlight >= limits.doorQueueLimit, inFlight: () => inFlight };
+  return { receive, isFull, inFlight: () => waiting.size, hindrance };
 }
 
 type Readable = Exclude<WebhookReading, { kind: 'malformed' }>;

@@ -20,7 +20,7 @@ export type Element = {
 
 type List = { items: readonly JsonValue[]; pointer: string; wrap: (item: JsonValue) => JsonValue };
 
-/** `emptyBatch`: a list of requests was there and had nothing in it. `tooMany`: there are more than are given. */
+/** `emptyBatch`: a list of requests was there and had nothing in it. `tooMany`: there are more than are given; nothing more was looked for. */
 type Found = { elements: Element[]; emptyBatch: boolean; tooMany: boolean };
 
 export function elementsOf(root: JsonValue, mapping: RequestMapping): Found {
@@ -77,9 +77,10 @@ function withoutLists(container: JsonValue, mapping: RequestMapping): JsonValue 
 }
 
 function visitList(list: List, parent: Scope | null, mapping: RequestMapping, found: Found): void {
-  list.items.forEach((item, index) => {
+  for (const [index, item] of list.items.entries()) {
+    if (found.tooMany) return;
     visit(item, `${list.pointer}/${index}`, parent, list.wrap, mapping, found);
-  });
+  }
 }
 
 function visit(
@@ -165,22 +166,34 @@ export function lowerOf(key: string): string {
   return lower;
 }
 
-/** The first alias that carries a value: the request's own before its wrapper's, and from a wrapper only what it may give. */
-export function findFact(
-  scope: Scope,
-  fact: FactName,
-  mapping: RequestMapping,
-): { alias: Alias; value: JsonValue; isOwn: boolean } | null {
-  for (let level: Scope | null = scope; level !== null; level = level.parent) {
-    if (level !== scope && !mapping.inherited.has(fact)) return null;
-    const isOwn = level === scope;
-    const found = findAlias(level, mapping.facts[fact], isOwn);
-    if (found !== null) return { ...found, isOwn };
-  }
-  return null;
+export type FoundFact = { alias: Alias; value: JsonValue; isOwn: boolean };
+
+/**
+ * The first alias that carries a value: the request's own before its wrapper's, and from a wrapper only what it may give. What a
+ * wrapper gives is one object, the same for all its requests.
+ */
+export function findFact(scope: Scope, fact: FactName, mapping: RequestMapping): FoundFact | null {
+  const own = findAlias(scope, mapping.facts[fact]);
+  if (own !== null) return { ...own, isOwn: true };
+  return scope.parent === null || !mapping.inherited.has(fact) ? null : givenFact(scope.parent, fact, mapping);
 }
 
-/** The first alias that carries a value in the element itself. */
+const givenFacts = new WeakMap<Scope, Map<FactName, FoundFact | null>>();
+
+/** Looked for once for all requests of a list: the keys around them may be as many as they are. */
+function givenFact(scope: Scope, fact: FactName, mapping: RequestMapping): FoundFact | null {
+  const given = givenFacts.get(scope) ?? new Map<FactName, FoundFact | null>();
+  givenFacts.set(scope, given);
+  let found = given.get(fact);
+  if (found !== undefined) return found;
+  const here = findAlias(scope, mapping.facts[fact], false);
+  if (here !== null) found = { ...here, isOwn: false };
+  else found = scope.parent === null ? null : givenFact(scope.parent, fact, mapping);
+  given.set(fact, found);
+  return found;
+}
+
+/** The first alias that carries a value in one element or wrapper, seen alone. */
 export function findAlias(
   scope: Scope,
   aliases: readonly Alias[],

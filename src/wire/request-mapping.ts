@@ -11,7 +11,7 @@ import { linkKeyOf, workerKeyOf } from './identity.ts';
 import { isJsonObject, type JsonValue, kindOf } from './json.ts';
 import { type FactName, factNames, type RequestMapping } from './mapping-table.ts';
 import { shownBatch, shownEmployer } from './plain-ids.ts';
-import { type Element, elementsOf, findAlias, findFact, innerValue } from './request-elements.ts';
+import { type Element, elementsOf, type FoundFact, findAlias, findFact, innerValue } from './request-elements.ts';
 import {
   describeAdjustment,
   type Reading,
@@ -130,6 +130,18 @@ export function factProblem(fact: FactName, value: JsonValue, mapping: RequestMa
   return reading.kind === 'value' && reading.adjusted !== undefined ? describeAdjustment(reading.adjusted) : null;
 }
 
+const givenReadings = new WeakMap<FoundFact, Reading<unknown>>();
+
+/** What a wrapper gives is read once for all its requests: it may be as long as all of them. */
+function readingOf<F extends FactName>(fact: F, found: FoundFact, mapping: RequestMapping): Reading<FactOf<F>> {
+  if (found.isOwn) return readFact(fact, found.value, mapping);
+  const known = givenReadings.get(found);
+  if (known !== undefined) return known as Reading<FactOf<F>>;
+  const reading = readFact(fact, found.value, mapping);
+  givenReadings.set(found, reading);
+  return reading;
+}
+
 type Facts = {
   /** The fact, or null. What is there and cannot be read as it came is a fault. */
   get: <F extends FactName>(fact: F) => FactOf<F> | null;
@@ -143,7 +155,7 @@ function factsOf(element: Element, mapping: RequestMapping): Facts {
     get: (fact) => {
       const found = findFact(element.scope, fact, mapping);
       if (found === null) return null;
-      const reading = readFact(fact, found.value, mapping);
+      const reading = readingOf(fact, found, mapping);
       const pointer = `${element.pointer}/${found.alias.text.replaceAll('.', '/')}`;
       if (reading.kind === 'wrong') faults.push({ pointer, problem: reading.problem });
       if (reading.kind !== 'value') return null;

@@ -70,6 +70,23 @@ test('more webhooks than the queue holds are turned away, and let in again when 
   assert.equal((await door.receive(requestBody(9))).status, 200);
 });
 
+test('a door that does not get to what waits is not ready, until it does (defect line 22)', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { door, clock } = createTestDoor({ append: () => promise });
+  assert.equal(door.hindrance(), null);
+  const first = door.receive(requestBody(1));
+  clock.advance(limits.appendTimeoutMs);
+  const second = door.receive(requestBody(2));
+  assert.equal(door.hindrance(), null);
+  clock.advance(1);
+  assert.match(door.hindrance() ?? '', /waited for its answer for more than 3 s/);
+  const third = door.receive(requestBody(3));
+  assert.match(door.hindrance() ?? '', /too many webhooks are waiting/);
+  resolve();
+  await Promise.all([first, second, third]);
+  assert.equal(door.hindrance(), null);
+});
+
 test('what is understood in part is kept in part', async () => {
   const { door, log, reports } = createTestDoor();
   const body = { CodigoLote: 'L', Solicitacoes: [{ numeroSolicitacao: 1 }, { numeroSolicitacao: 'um' }] };

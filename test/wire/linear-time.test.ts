@@ -8,7 +8,7 @@ import { parseCsv } from '../../src/rules/csv.ts';
 import { linesOf } from '../../src/rules/json.ts';
 import { parseJson } from '../../src/wire/json.ts';
 import { decodeRequestCode } from '../../src/wire/link-queries.ts';
-import { readRequestMapping } from '../../src/wire/mapping-table.ts';
+import { factNames, readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { readBidAnswer, readOutcomeTable } from '../../src/wire/outcomes.ts';
 import { errorsOf } from '../../src/wire/service-errors.ts';
 import { readWebhook } from '../../src/wire/webhook.ts';
@@ -55,6 +55,15 @@ const ruleFile: Subject = {
 const answers = [bidAnswer, queryAnswer, operationAnswer];
 const jsonReaders = [webhook, ...answers, apiBody];
 
+/** As somebody may write a mapping: wrappers give all facts. */
+const givingWebhook: Subject = {
+  name: 'webhook with a mapping that gives all facts',
+  read: (text) => {
+    const fresh = { ...mapping, inherited: new Set(factNames), personalKeys: new Map() };
+    return readWebhook(text, { mapping: fresh, vault, receivedAt: 1e12, now: 1e12 });
+  },
+};
+
 /** Faster than this, growth cannot be told from noise, and nobody is harmed. */
 const unharmfulMs = 60;
 const times = 3;
@@ -93,6 +102,12 @@ const quoted = (text: string) => JSON.stringify(text);
 const request = (field: string, value: string) => `{"numeroSolicitacao":1,"CodigoLote":"7",${quoted(field)}:${value}}`;
 const marks = (size: number) => quoted('\u0301\u0316'.repeat(size));
 const zeros = (size: number) => quoted(`1.${'0'.repeat(size)}1`);
+
+const requests = (size: number) => Array.from({ length: size }, (_, id) => `{"id":${id + 1}}`).join();
+const cased = (word: string, index: number) =>
+  [...word].map((letter, at) => (((index >> at) & 1) === 1 ? letter.toUpperCase() : letter)).join('');
+const containers = (size: number) =>
+  Array.from({ length: size }, (_, index) => `"${cased('solicitacoes', index + 2)}":{"a":1}`).join();
 
 const shapes: readonly (Shape & { subjects: readonly Subject[] })[] = [
   { name: 'escaped quotes', subjects: jsonReaders, size: 50_000, of: (size) => `"${'\\"'.repeat(size)}` },
@@ -138,9 +153,7 @@ const shapes: readonly (Shape & { subjects: readonly Subject[] })[] = [
     subjects: jsonReaders,
     size: 1_000,
     of: (size) => {
-      const cased = (index: number) =>
-        [...'abcdefghijkl'].map((letter, at) => (((index >> at) & 1) === 1 ? letter.toUpperCase() : letter)).join('');
-      const keys = Array.from({ length: size }, (_, index) => `"${cased(index)}":"${'x'.repeat(200)}"`);
+      const keys = Array.from({ length: size }, (_, index) => `"${cased('abcdefghijkl', index)}":"${'x'.repeat(200)}"`);
       return `{"numeroSolicitacao":1,${keys.join(',')}}`;
     },
   },
@@ -149,6 +162,33 @@ const shapes: readonly (Shape & { subjects: readonly Subject[] })[] = [
     subjects: jsonReaders,
     size: 50_000,
     of: (size) => `{"numeroSolicitacao":1,${'"a":1,'.repeat(size)}"b":2}`,
+  },
+  ...['CodigoLote', 'DataHoraFimLeilao', 'observacao'].flatMap((field) =>
+    [' ', 'x', '0'].map((piece) => ({
+      name: `a long ${field} of ${quoted(piece)} above many requests`,
+      subjects: [webhook],
+      size: 1_500,
+      of: (size: number) => `{"${field}":"${piece.repeat(300 * size)}x","Solicitacoes":[${requests(size)}]}`,
+    })),
+  ),
+  {
+    name: 'many containers above many requests',
+    subjects: [webhook],
+    size: 2_000,
+    of: (size) => `{${containers(size)},"Solicitacoes":[${requests(size)}]}`,
+  },
+  {
+    name: 'many keys above many requests, where facts of a wrapper are looked for by their paths',
+    subjects: [givingWebhook],
+    size: 1_000,
+    of: (size) =>
+      `{"garantia":{${Array.from({ length: size * 4 }, (_, index) => `"k${index}":1`)}},"Solicitacoes":[${requests(size)}]}`,
+  },
+  {
+    name: 'a long list of alerts above many requests, given to all',
+    subjects: [givingWebhook],
+    size: 1_000,
+    of: (size) => `{"alertas":[${'"  A  ",'.repeat(size * 4)}{}],"Solicitacoes":[${requests(size)}]}`,
   },
   { name: 'a CSV cell of quotes', subjects: [csvFile], size: 100_000, of: (size) => `a;b\nx${'"'.repeat(size)}` },
   { name: 'many lines', subjects: [ruleFile], size: 4_000, of: (size) => `[${'"x",\n'.repeat(size)}1]` },
