@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type AnchorPlace, anchorFileOf } from './adapters/embedded/anchor.ts';
-import { isHeld, tooLittleSpace } from './adapters/embedded/database.ts';
+import { freeBytes, isHeld, tooLittleSpace } from './adapters/embedded/database.ts';
 import { quickCheck } from './adapters/embedded/quick-check.ts';
 import { openEmbeddedReader } from './adapters/embedded/reader.ts';
 import {
@@ -31,7 +31,7 @@ import { type DemoOptions, demoAuction, demoConfig, demoPace, runStream } from '
 import { createFormat } from './cli/format.ts';
 import { createTerminal, writePrintable } from './cli/terminal.ts';
 import { languageOf, namesLanguage } from './cli/texts.ts';
-import type { DeskReader, SetBackStore, WholeStore } from './cli/world.ts';
+import type { DeskReader, SetBackStore, TokenTrial, WholeStore } from './cli/world.ts';
 import { modeForOthers, type StorePlace } from './config/store-place.ts';
 import {
   type Config,
@@ -65,7 +65,7 @@ import { readStrict } from './regular-files.ts';
 import { createRuleWatch } from './rule-watch.ts';
 import { type MarketName, marketNames } from './sandbox/market-names.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
-import { readOutcomeTable } from './wire/outcomes.ts';
+import { type OutcomeTable, readOutcomeTable } from './wire/outcomes.ts';
 import { keepUnread } from './wire/webhook.ts';
 
 /** A command gives up on a log that does not take a record by then. */
@@ -481,6 +481,30 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
   };
 }
 
+function outcomeTable(): OutcomeTable {
+  const reading = readOutcomeTable(JSON.parse(readStrict(packageFile('config/outcomes.json'))));
+  if (reading.kind === 'refused') throw refusedFile('config/outcomes.json', reading.problems);
+  return reading.table;
+}
+
+/** As a desk with these settings would begin: the token that is given, and after a 401 the one that the command prints. */
+async function tryToken({ service: settings }: Config): Promise<TokenTrial> {
+  let renewalFault: string | null = null;
+  const service = createService(settings, {
+    outcomes: outcomeTable(),
+    clock,
+    observe: (event) => {
+      if (event.kind === 'token-renewal-failed') renewalFault = event.reason;
+    },
+  });
+  try {
+    const answer = await service.askToken();
+    return { answer, renewalFault, skewMs: service.latestSkewMs() };
+  } finally {
+    await service.close();
+  }
+}
+
 /** The desk and everything under it; `close` undoes it in reverse. */
 async function openEngine(parts: {
   config: Config;
@@ -490,8 +514,7 @@ async function openEngine(parts: {
 }): Promise<{ engine: Engine; store: Store; close: () => Promise<void> }> {
   const { config } = parts;
   const requestMapping = mappingFrom(config.mappingFile);
-  const outcomes = readOutcomeTable(JSON.parse(readStrict(packageFile('config/outcomes.json'))));
-  if (outcomes.kind === 'refused') throw refusedFile('config/outcomes.json', outcomes.problems);
+  const outcomes = outcomeTable();
   const vault = createVault(config.pseudonymKey);
   // Counted as soon as there is somebody to count.
   const uncounted: Parameters<Engine['countAlarm']>[0][] = [];
@@ -511,7 +534,7 @@ async function openEngine(parts: {
   const store = await opening;
   const deskClock = createSteadySystemClock();
   const service = createService(config.service, {
-    outcomes: outcomes.table,
+    outcomes,
     clock: deskClock,
     observe: (event) => {
       if (event.kind !== 'exchanged') parts.journal.warn('service', { kind: event.kind });
@@ -737,6 +760,8 @@ registerCommands(program, {
   quickCheck: async (store, timeoutMs) => (store.backend === 'embedded' ? quickCheck(store.dataDir, timeoutMs) : null),
   tooLittleSpace: (store, neededBytes) =>
     store.backend === 'embedded' ? tooLittleSpace(store.dataDir, neededBytes) : null,
+  freeBytes: (store) => (store.backend === 'embedded' ? freeBytes(store.dataDir) : null),
+  tryToken,
   daemon: () => daemonPlace(process.env),
   readConfig: () => readConfig(process.env, readStrict),
   createVault,

@@ -453,6 +453,8 @@ export type Service = {
   skewBelieved: () => boolean;
   /** The same, asked just now by a call that the contract does not know and that counts for nothing; null: nobody answered, or said no time. */
   askSkew: () => Promise<number | null>;
+  /** Whether the token works: a link query that names nobody. `refused` by its status: it was read, so the token was let in. */
+  askToken: () => Promise<QueryAnswer>;
   /** False after a second 401 in a row: sending has stopped until the token works again. */
   ready: () => boolean;
 };

@@ -3,12 +3,21 @@ import type { ClosedCause } from '../bidding/bidding-status.ts';
 import { biddingEn } from './bidding-texts-en.ts';
 import type { Texts } from './texts.ts';
 
+type Figure = string | number | undefined;
+
+/** Who set a cap, when and why, as far as it is known. */
+function capWord(by: Figure, since: Figure, text: Figure): string {
+  const why = text === undefined ? '' : ` (${text})`;
+  return by === undefined ? '' : `; set by ${by} on ${since}${why}`;
+}
+
 export const doctorEn: Texts['doctor'] = {
   levels: { ok: 'ok', warn: 'warn', fail: 'fail' },
   checks: {
     node: 'Node',
     configuration: 'configuration',
     'data-directory': 'data directory',
+    disk: 'disk',
     daemon: 'daemon',
     rules: 'rules',
     mapping: 'request mapping',
@@ -16,8 +25,10 @@ export const doctorEn: Texts['doctor'] = {
     chain: 'chain of the log',
     views: 'views',
     control: 'controls',
+    caps: 'caps by hand',
     bidding: 'bidding',
     key: 'pseudonym key',
+    'audit-key': 'key of the anchors',
     'dead-letters': 'dead letters',
     token: "service's token",
     service: 'service',
@@ -44,6 +55,12 @@ export const doctorEn: Texts['doctor'] = {
     'daemon-live': ({ count }) => [`running (${count})`],
     'daemon-none': () => ['none is running', 'start it by lance run'],
     'disk-full': ({ text }) => [String(text), 'free space there; the desk goes on by itself, without a restart'],
+    'disk-free': ({ megabytes }) => [`${megabytes} MB free`],
+    'disk-low': ({ megabytes }) => [
+      `only ${megabytes} MB free: when it is full, webhooks are refused and nothing is bid`,
+      'free space on the disk of LANCE_DATA_DIR',
+    ],
+    'disk-elsewhere': () => ['the log is on the brokers: their disks are not seen from here'],
     'daemon-unwritten': () => [
       'a process has the directory and cannot write a sign of life: the disk is full',
       'free space; a restart does not help',
@@ -109,6 +126,17 @@ export const doctorEn: Texts['doctor'] = {
       `${count} process(es) do not obey the last change yet`,
       'see their journal; restart them if they hang',
     ],
+    'caps-none': () => ['none is in force'],
+    'caps-of-rules': ({ count }) => [
+      `none is in force; a cap of the rules had no room for ${count} of the last requests of today`,
+    ],
+    'cap-held': ({ name, used, limit, by, since, text }) => [
+      `${name} is in force: ${used} of ${limit} used today${capWord(by, since, text)}`,
+    ],
+    'cap-binds': ({ name, used, limit, by, since, text, count }) => [
+      `${name} keeps bids back: ${used} of ${limit} used today, ${count} of the last requests ended for a cap${capWord(by, since, text)}`,
+      `lance cap ${name} --reais-a-day N raises it, lance cap ${name} --remove takes it away; else it begins anew at midnight`,
+    ],
     'dead-letters-none': () => ['none'],
     'dead-letters-some': ({ count }) => [
       `${count}`,
@@ -123,6 +151,32 @@ export const doctorEn: Texts['doctor'] = {
       'is not the one that the data was written under; the desk does not start',
       'set LANCE_PSEUDONYM_KEY to the key that this desk began with',
     ],
+    'key-new': () => ['nothing is stored under a key yet'],
+    'key-missing': () => [
+      'none is given, so it was not compared with the data',
+      'give the doctor the LANCE_PSEUDONYM_KEY of the desk',
+    ],
+    'audit-key-fits': () => ['signed the anchors that are there'],
+    'audit-key-new': () => ['nothing is anchored yet'],
+    'audit-key-other': () => [
+      'is not the one that signed the anchors; the desk does not start',
+      'set LANCE_AUDIT_KEY (without one LANCE_PSEUDONYM_KEY signs) to the key of before',
+    ],
+    'audit-key-missing': () => [
+      'none is given, so it was not compared with the anchors',
+      'give the doctor the LANCE_AUDIT_KEY or LANCE_PSEUDONYM_KEY of the desk',
+    ],
+    'token-taken': () => ['the service takes it: a query that names nobody was read, and refused as it should be'],
+    'token-refused': () => ['the service refuses it (401)', biddingEn.remedies['service-unauthorised']],
+    'token-unrenewed': ({ text }) => [
+      `there is none that works: ${text}`,
+      'run the program of LANCE_TOKEN_COMMAND as the user of the desk; it gets PATH, HOME and LANCE_TOKEN_COMMAND_VARIABLES only',
+    ],
+    'token-unclear': ({ text }) => [
+      `the service answered ${text}: that tells nothing of the token`,
+      'see the path in LANCE_BASE_URL, and whether the token may ask for links',
+    ],
+    'token-untried': ({ text }) => [`could not be tried: ${text}`, 'see the service; then run the doctor again'],
     'token-given': () => ['given'],
     'token-both': () => ['LANCE_ACCESS_TOKEN counts until the first 401, then LANCE_TOKEN_COMMAND'],
     'token-unusable': ({ path }) => [
@@ -140,6 +194,9 @@ export const doctorEn: Texts['doctor'] = {
     'service-unknown': () => ['LANCE_BASE_URL is of no use', 'set it to the address of the service'],
     'clock-sane': () => ['does not contradict the log'],
     'clock-behind': ({ durationMs }) => [`is ${durationMs} ms behind the last record`, 'set the clock (NTP)'],
+    'clock-agrees': () => ["agrees with the service's"],
+    'clock-slow': ({ durationMs }) => [`is ${durationMs} ms behind the service's`, 'set the clock (NTP)'],
+    'clock-fast': ({ durationMs }) => [`is ${durationMs} ms ahead of the service's`, 'set the clock (NTP)'],
     'clock-wrong': () => ['the year cannot be right', 'set the clock (NTP)'],
   },
 };

@@ -5,12 +5,21 @@ import { biddingPt } from './bidding-texts-pt.ts';
 import { faultPt } from './fault-texts-pt.ts';
 import type { DoctorFigures } from './texts.ts';
 
+type Figure = string | number | undefined;
+
+/** Who set a cap, when and why, as far as it is known. */
+function capWord(by: Figure, since: Figure, text: Figure): string {
+  const why = text === undefined ? '' : ` (${text})`;
+  return by === undefined ? '' : `; posto por ${by} em ${since}${why}`;
+}
+
 export const doctorPt = {
   levels: { ok: 'bem', warn: 'atenção', fail: 'falha' },
   checks: {
     node: 'Node',
     configuration: 'configuração',
     'data-directory': 'diretório de dados',
+    disk: 'disco',
     daemon: 'processo',
     rules: 'regras',
     mapping: 'mapa de solicitações',
@@ -18,8 +27,10 @@ export const doctorPt = {
     chain: 'cadeia do registro',
     views: 'visões',
     control: 'controles',
+    caps: 'tetos à mão',
     bidding: 'lances',
     key: 'chave de pseudônimos',
+    'audit-key': 'chave das âncoras',
     'dead-letters': 'mensagens mortas',
     token: 'token do serviço',
     service: 'serviço',
@@ -49,6 +60,12 @@ export const doctorPt = {
     'daemon-live': ({ count }: DoctorFigures) => [`rodando (${count})`],
     'daemon-none': () => ['nenhum está rodando', 'inicie com lance run'],
     'disk-full': ({ text }: DoctorFigures) => [String(text), 'libere espaço; a mesa segue sozinha, sem reiniciar'],
+    'disk-free': ({ megabytes }: DoctorFigures) => [`${megabytes} MB livres`],
+    'disk-low': ({ megabytes }: DoctorFigures) => [
+      `só ${megabytes} MB livres: com o disco cheio, webhooks são recusados e não há lances`,
+      'libere espaço no disco de LANCE_DATA_DIR',
+    ],
+    'disk-elsewhere': () => ['o registro está nos brokers: os discos deles não são vistos daqui'],
     'daemon-unwritten': () => [
       'um processo tem o diretório e não consegue gravar sinal de vida: o disco está cheio',
       'libere espaço; reiniciar não ajuda',
@@ -120,6 +137,17 @@ export const doctorPt = {
       `${count} processo(s) ainda não obedecem à última mudança`,
       'veja o diário deles; se parados, reinicie',
     ],
+    'caps-none': () => ['nenhum em vigor'],
+    'caps-of-rules': ({ count }: DoctorFigures) => [
+      `nenhum em vigor; um teto das regras não teve lugar para ${count} das últimas solicitações de hoje`,
+    ],
+    'cap-held': ({ name, used, limit, by, since, text }: DoctorFigures) => [
+      `${name} em vigor: ${used} de ${limit} usados hoje${capWord(by, since, text)}`,
+    ],
+    'cap-binds': ({ name, used, limit, by, since, text, count }: DoctorFigures) => [
+      `${name} segura lances: ${used} de ${limit} usados hoje, ${count} das últimas solicitações terminaram por um teto${capWord(by, since, text)}`,
+      `lance cap ${name} --reais-a-day N o aumenta, lance cap ${name} --remove o tira; senão, recomeça à meia-noite`,
+    ],
     'dead-letters-none': () => ['nenhuma'],
     'dead-letters-some': ({ count }: DoctorFigures) => [
       `${count}`,
@@ -133,6 +161,35 @@ export const doctorPt = {
     'key-other': () => [
       'não é a chave com que os dados foram gravados; a mesa não inicia',
       'defina LANCE_PSEUDONYM_KEY com a chave com que esta mesa começou',
+    ],
+    'key-new': () => ['ainda não há dados gravados com chave'],
+    'key-missing': () => [
+      'nenhuma foi dada, e por isso não foi comparada com os dados',
+      'dê ao doctor a LANCE_PSEUDONYM_KEY da mesa',
+    ],
+    'audit-key-fits': () => ['assinou as âncoras que existem'],
+    'audit-key-new': () => ['ainda não há âncora'],
+    'audit-key-other': () => [
+      'não é a que assinou as âncoras; a mesa não inicia',
+      'defina LANCE_AUDIT_KEY (sem ela, LANCE_PSEUDONYM_KEY assina) com a chave de antes',
+    ],
+    'audit-key-missing': () => [
+      'nenhuma foi dada, e por isso não foi comparada com as âncoras',
+      'dê ao doctor a LANCE_AUDIT_KEY ou a LANCE_PSEUDONYM_KEY da mesa',
+    ],
+    'token-taken': () => ['o serviço o aceita: leu uma consulta sem trabalhador e a recusou, como deve'],
+    'token-refused': () => ['o serviço o recusa (401)', biddingPt.remedies['service-unauthorised']],
+    'token-unrenewed': ({ text }: DoctorFigures) => [
+      `nenhum funciona: ${faultPt(String(text))}`,
+      'execute o programa de LANCE_TOKEN_COMMAND com o usuário da mesa; ele recebe só PATH, HOME e LANCE_TOKEN_COMMAND_VARIABLES',
+    ],
+    'token-unclear': ({ text }: DoctorFigures) => [
+      `o serviço respondeu ${text}: isso nada diz do token`,
+      'veja o caminho em LANCE_BASE_URL e se o token pode consultar vínculos',
+    ],
+    'token-untried': ({ text }: DoctorFigures) => [
+      `não pôde ser testado: ${text}`,
+      'veja o serviço; depois rode o doctor de novo',
     ],
     'token-given': () => ['dado'],
     'token-command': () => ['vem de LANCE_TOKEN_COMMAND'],
@@ -152,6 +209,15 @@ export const doctorPt = {
     'clock-sane': () => ['não contradiz o registro'],
     'clock-behind': ({ durationMs }: DoctorFigures) => [
       `está ${durationMs} ms atrás do último registro`,
+      'acerte o relógio (NTP)',
+    ],
+    'clock-agrees': () => ['concorda com o do serviço'],
+    'clock-slow': ({ durationMs }: DoctorFigures) => [
+      `está ${durationMs} ms atrás do relógio do serviço`,
+      'acerte o relógio (NTP)',
+    ],
+    'clock-fast': ({ durationMs }: DoctorFigures) => [
+      `está ${durationMs} ms à frente do relógio do serviço`,
       'acerte o relógio (NTP)',
     ],
     'clock-wrong': () => ['o ano não pode estar certo', 'acerte o relógio (NTP)'],

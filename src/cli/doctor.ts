@@ -7,6 +7,8 @@ import { lastChanges } from '../bidding/ports.ts';
 import { mayFollow, proposalOf } from '../bidding/rule-book.ts';
 import { modeForOthers, type StorePlace } from '../config/store-place.ts';
 import { type Config, type Place, secretsOf } from '../config.ts';
+import type { ChainVerdict } from '../domain/audit.ts';
+import { dayOf } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { countLetters } from '../http/letters.ts';
@@ -15,7 +17,7 @@ import { compileRuleSet } from '../rules/rule-set.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
 import { remedyOf } from './audit.ts';
 import type { DoctorFigures, Texts } from './texts.ts';
-import { type CommandWorld, type DeskReader, lifeMs } from './world.ts';
+import { type CommandWorld, type DeskReader, lifeMs, type TokenTrial } from './world.ts';
 
 type Check = keyof Texts['doctor']['checks'];
 type FindingName = keyof Texts['doctor']['findings'];
@@ -27,6 +29,15 @@ const connectTimeoutMs = 3_000;
 /** Enough for some gigabytes on a disk of today. */
 const quickCheckTimeoutMs = 30_000;
 const hashLength = 12;
+/** With less left, an evening of webhooks may fill the disk. */
+const littleBytes = 1e9;
+/** Requests without a bid that are looked at for a full cap, the latest first. */
+const recentPasses = 200;
+/** Deadlines are kept by the service's time, so a small difference costs nothing; beyond the larger one bidding is closed (`clock-skew`). */
+const noticedSkewMs = 2_000;
+const closingSkewMs = 15 * 60_000;
+/** A body that was read and found wanting: the token came before. */
+const readStatuses: ReadonlySet<number> = new Set([200, 400, 422]);
 /** The setting's default, where the configuration cannot be read. */
 const usualBodyBytes = 5_000_000;
 const databaseFile = 'lance.sqlite';
@@ -117,12 +128,15 @@ async function checkStore(world: CommandWorld, place: Place, rulesHash: string |
     case 'embedded':
       return checkDirectory(world, place, store.dataDir, rulesHash);
     case 'kafka':
-      return examineStore(
-        world,
-        place,
-        rulesHash,
-        `${store.kafka.brokers.join(', ')}; ${new URL(store.redis.url).host}`,
-      );
+      return [
+        ...checkDisk(world, store),
+        ...(await examineStore(
+          world,
+          place,
+          rulesHash,
+          `${store.kafka.brokers.join(', ')}; ${new URL(store.redis.url).host}`,
+        )),
+      ];
     default:
       return store satisfies never;
   }
@@ -143,7 +157,7 @@ async function checkDirectory(
 ): Promise<Finding[]> {
   if (!existsSync(join(directory, databaseFile))) {
     const isNew = found('data-directory', 'warn', 'directory-new', { path: directory });
-    return [isNew, ...(await checkStart(world, place.store))];
+    return [isNew, ...(await checkStart(world, place))];
   }
   try {
     accessSync(directory, constants.W_OK);
@@ -152,9 +166,20 @@ async function checkDirectory(
   }
   const full = fullDisk(world, place.store);
   return [
-    ...(full === null ? [] : [found('data-directory', 'fail', 'disk-full', { text: full })]),
+    ...(full === null ? checkDisk(world, place.store) : [found('data-directory', 'fail', 'disk-full', { text: full })]),
     ...(await checkFilePages(world, place.store)),
     ...(await examineStore(world, place, rulesHash, directory)),
+  ];
+}
+
+function checkDisk(world: CommandWorld, store: StorePlace): Finding[] {
+  const bytes = world.freeBytes(store);
+  if (bytes === null) return [found('disk', 'ok', 'disk-elsewhere')];
+  const megabytes = Math.floor(bytes / 1e6);
+  return [
+    bytes < littleBytes
+      ? found('disk', 'warn', 'disk-low', { megabytes })
+      : found('disk', 'ok', 'disk-free', { megabytes }),
   ];
 }
 
@@ -192,11 +217,12 @@ async function examineStore(
     const findings = [await checkPlace(reader, store, path), ...(await checkFollowed(reader, place, rulesHash))];
     findings.push(
       ...(await checkDaemon(world, reader, store)),
+      ...(await checkCaps(world, reader)),
       ...(await checkBidding(world, reader, store)),
       ...(await checkLog(world, reader, store)),
+      await checkKey(reader, pseudonymKey === null ? null : world.createVault(pseudonymKey)),
+      ...(await checkStart(world, place)),
     );
-    if (pseudonymKey !== null) findings.push(await checkKey(reader, world.createVault(pseudonymKey)));
-    findings.push(...(await checkStart(world, store)));
     return findings;
   } catch (fault) {
     const isNewer = fault instanceof Fault && fault.code === 'store-newer';
@@ -207,16 +233,75 @@ async function examineStore(
 }
 
 /** What the log and its anchors make a start refuse; another pseudonym key is a finding of its own. */
-async function checkStart(world: CommandWorld, store: StorePlace): Promise<Finding[]> {
+async function checkStart(world: CommandWorld, { store, ...place }: Place): Promise<Finding[]> {
+  const hasKey = (place.audit.key ?? place.pseudonymKey) !== null;
   const refusal = await world.startRefusal(store);
-  if (refusal === null || refusal.code === 'pseudonym-key-changed') return [];
-  return [found('chain', 'fail', 'start-refused', { text: refusal.message })];
+  if (refusal?.code === 'pseudonym-key-changed') return [];
+  // Beside a file of its own the chain tells of this key; on Kafka only anchors of another one are refused so.
+  const told: Finding[] = [];
+  if (store.backend === 'kafka' && hasKey) {
+    if (refusal === null) told.push(found('audit-key', 'ok', 'audit-key-fits'));
+    if (refusal?.code === 'configuration-invalid') told.push(found('audit-key', 'fail', 'audit-key-other'));
+  }
+  if (refusal !== null) told.push(found('chain', 'fail', 'start-refused', { text: refusal.message }));
+  return told;
 }
 
 /** Under another key the desk would not start: better found before it is asked to. */
-async function checkKey({ log }: DeskReader, vault: Vault): Promise<Finding> {
+async function checkKey({ log }: DeskReader, vault: Vault | null): Promise<Finding> {
+  if (vault === null) return found('key', 'warn', 'key-missing');
   const verdict = await judgeKey(log, vault);
+  if (verdict === 'new') return found('key', 'ok', 'key-new');
   return verdict === 'other' ? found('key', 'fail', 'key-other') : found('key', 'ok', 'key-fits');
+}
+
+/** The key that signs the anchors, by the anchors that are there. */
+function checkAuditKey({ unverified }: ChainVerdict, anchors: number | null): Finding {
+  const kinds = new Set(unverified.map(({ kind }) => kind));
+  if (kinds.has('other-key')) return found('audit-key', 'fail', 'audit-key-other');
+  if (kinds.has('no-key')) return found('audit-key', 'warn', 'audit-key-missing');
+  return anchors === null || anchors > 0
+    ? found('audit-key', 'ok', 'audit-key-fits')
+    : found('audit-key', 'ok', 'audit-key-new');
+}
+
+/** Caps that somebody set by hand, and whether one of them keeps bids back today. */
+async function checkCaps({ clock, format }: CommandWorld, { control, views }: DeskReader): Promise<Finding[]> {
+  const now = clock.now();
+  const { caps, changes } = await control.read();
+  const today = dayOf(now);
+  const passes = (await views.query({ phase: 'passed', limit: recentPasses, before: null })).filter(
+    ({ state }) => state.pass?.code === 'cap' && dayOf(state.pass.at) === today,
+  );
+  const findings: Finding[] = [];
+  const orders = lastChanges(changes);
+  const keyOf = (name: string) => `operator:${name}|${today}`;
+  const usage = await views.usage(Object.keys(caps).map(keyOf), now);
+  for (const [name, limitCents] of Object.entries(caps)) {
+    const usedCents = usage.get(keyOf(name))?.amountCents ?? 0;
+    const order = orders.find((change) => change.kind === 'cap-set' && change.name === name);
+    const setAt = order?.at ?? 0;
+    const since = passes.filter(({ state }) => state.pass!.at >= setAt).length;
+    const figures = {
+      name,
+      used: format.money(usedCents),
+      limit: format.money(limitCents),
+      ...(order === undefined ? {} : { by: order.by, since: format.minute(order.at) }),
+      ...(order?.reason == null ? {} : { text: order.reason }),
+    };
+    const binds = usedCents >= limitCents || since > 0;
+    findings.push(
+      binds
+        ? found('caps', 'warn', 'cap-binds', { ...figures, count: since })
+        : found('caps', 'ok', 'cap-held', figures),
+    );
+  }
+  if (findings.length > 0) return findings;
+  return [
+    passes.length === 0
+      ? found('caps', 'ok', 'caps-none')
+      : found('caps', 'ok', 'caps-of-rules', { count: passes.length }),
+  ];
 }
 
 /** Whether a process runs on this store, as far as can be seen from here. */
@@ -295,6 +380,8 @@ async function checkLog(world: CommandWorld, reader: DeskReader, store: StorePla
     const { place, line } = verdict;
     findings.push(found('chain', 'fail', 'anchor-broken', { path: place, line, remedy: remedyOf(world, verdict) }));
   }
+  if (verdict !== null && verdict.kind !== 'anchor-broken')
+    findings.push(checkAuditKey(verdict, verdict.kind === 'intact' ? verdict.anchors : null));
   const { letters, replayed } = await countLetters(reader.log);
   const dead = letters - replayed;
   if (dead === 0) findings.push(found('dead-letters', 'ok', 'dead-letters-none'));
@@ -361,8 +448,49 @@ function checkToken(config: Config): Finding {
   return found('token', 'ok', accessToken === null ? 'token-command' : 'token-both');
 }
 
-/** Whether anybody listens there; what it says would need a call that counts. */
-async function checkService(baseUrl: string): Promise<Finding> {
+/** What the service says to the token, and what its answer says of our clock. */
+async function checkService(world: CommandWorld, config: Config): Promise<Finding[]> {
+  const reached = await reachService(config.service.baseUrl);
+  if (reached.level !== 'ok') return [reached, found('token', 'warn', 'token-untried', { text: 'unreachable' })];
+  const [program = ''] = config.service.tokenCommand ?? [];
+  if (config.service.accessToken === null && !isProgram(program)) return [reached];
+  const { answer, renewalFault, skewMs } = await world.tryToken(config);
+  return [reached, tokenFinding(answer, renewalFault), ...clockFinding(skewMs)];
+}
+
+function tokenFinding(answer: TokenTrial['answer'], renewalFault: string | null): Finding {
+  switch (answer.kind) {
+    case 'acknowledged':
+      return found('token', 'ok', 'token-taken');
+    case 'refused': {
+      const { status } = answer.response;
+      return readStatuses.has(status)
+        ? found('token', 'ok', 'token-taken')
+        : found('token', 'warn', 'token-unclear', { text: `HTTP ${status}` });
+    }
+    case 'failed':
+      if (answer.reason !== 'unauthorised') return found('token', 'warn', 'token-untried', { text: answer.reason });
+      return renewalFault === null
+        ? found('token', 'fail', 'token-refused')
+        : found('token', 'fail', 'token-unrenewed', { text: renewalFault });
+    case 'unwritable':
+      return found('token', 'warn', 'token-untried', { text: answer.problem });
+    default:
+      return answer satisfies never;
+  }
+}
+
+/** Its Date is cut to the second. */
+function clockFinding(skewMs: number | null): Finding[] {
+  if (skewMs === null) return [];
+  const durationMs = Math.round(Math.abs(skewMs));
+  if (durationMs <= noticedSkewMs) return [found('clock', 'ok', 'clock-agrees')];
+  const level = durationMs > closingSkewMs ? 'fail' : 'warn';
+  return [found('clock', level, skewMs > 0 ? 'clock-slow' : 'clock-fast', { durationMs })];
+}
+
+/** Whether anybody listens there. */
+async function reachService(baseUrl: string): Promise<Finding> {
   if (!URL.canParse(baseUrl)) return found('service', 'fail', 'service-unknown');
   const { hostname, port, protocol } = new URL(baseUrl);
   const host = `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
@@ -413,7 +541,7 @@ async function examine(world: CommandWorld): Promise<Finding[]> {
     if (!(fault instanceof Fault)) throw fault;
   }
   if (result.kind === 'config') {
-    findings.push(await checkService(result.config.service.baseUrl), ...checkRoots(result.config));
+    findings.push(...(await checkService(world, result.config)), ...checkRoots(result.config));
   }
   return findings;
 }

@@ -94,6 +94,10 @@ const sentences: readonly Sentence[] = [
     /^The data was written under another LANCE_PSEUDONYM_KEY: workers would get new pseudonyms, and caps would count anew\. Set LANCE_PSEUDONYM_KEY to the key that this desk began with \(look first whether it is mistyped or cut off\); a desk with a new key needs a store of its own\.$/,
     'Os dados foram gravados com outra LANCE_PSEUDONYM_KEY: os trabalhadores teriam outros pseudônimos e os tetos recomeçariam. Ponha em LANCE_PSEUDONYM_KEY a chave com que esta mesa começou (veja antes se ela foi mal digitada ou cortada); uma mesa com chave nova precisa de dados próprios.',
   ],
+  // The token command
+  [/^the token command did not end within (\d+) ms$/, 'o programa do token não terminou em $1 ms'],
+  [/^the token command failed \((.*)\)$/, 'o programa do token falhou ($1)'],
+  [/^the token command printed no single token$/, 'o programa do token não imprimiu um token só'],
   [
     /^Stored as revision (\d+), but not yet obeyed by (.*)\.$/,
     'Registrado como revisão $1, mas ainda não obedecido por $2.',

@@ -1,7 +1,16 @@
 /** What the commands need from the composition root, so that none of them knows an adapter. */
-import type { Control, EventLog, House, MarginCache, NewEntry, RuleBook, Views } from '../bidding/ports.ts';
+import type {
+  Control,
+  EventLog,
+  House,
+  MarginCache,
+  NewEntry,
+  QueryAnswer,
+  RuleBook,
+  Views,
+} from '../bidding/ports.ts';
 import type { StorePlace } from '../config/store-place.ts';
-import type { ConfigResult, Model, Place, Writing } from '../config.ts';
+import type { Config, ConfigResult, Model, Place, Writing } from '../config.ts';
 import type { ChainHeads, ChainVerdict } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
@@ -56,6 +65,9 @@ export type SetBackStore = WholeStore & {
   accept: () => Promise<void>;
 };
 
+/** `renewalFault`: why the token command brought none, if it was run. `skewMs`: how far the service's time is ahead; null: not told. */
+export type TokenTrial = { answer: QueryAnswer; renewalFault: string | null; skewMs: number | null };
+
 type QuickCheck = { kind: 'sound' } | { kind: 'damaged'; text: string } | { kind: 'unfinished' };
 
 export type CommandWorld = {
@@ -91,6 +103,10 @@ export type CommandWorld = {
   quickCheck: (store: StorePlace, timeoutMs: number) => Promise<QuickCheck | null>;
   /** Why something of that size would not be stored there; null where nothing is known against it. */
   tooLittleSpace: (store: StorePlace, neededBytes: number) => string | null;
+  /** What the disk of the store has left; null where that cannot be seen from here. */
+  freeBytes: (store: StorePlace) => number | null;
+  /** Shows the service the token that a desk with these settings would use, by a call that changes nothing. */
+  tryToken: (config: Config) => Promise<TokenTrial>;
   /** Where a running process is asked; null: it listens on a port that only it knows. Throws `configuration-invalid`. */
   daemon: () => DaemonPlace | null;
   readConfig: () => ConfigResult;

@@ -19,6 +19,12 @@ export function encodeLinkListQuery(query: LinkQueryContent): string | null {
   return JSON.stringify({ cpfTrabalhador: query.identity.cpf, ...commonFields(query) });
 }
 
+/**
+ * A query that names nobody, and asks the cache only: a service can do nothing but refuse it, and refuses a bad token first. The
+ * contract has no call that only tries the token.
+ */
+export const tokenQuery = JSON.stringify({ consultaCacheada: true });
+
 /** Null when CPF, registration or employer is not known: the query cannot be written. */
 export function encodeLinkDetailQuery(query: LinkQueryContent): string | null {
   const { cpf, registration, employerId, employerIdType } = query.identity;

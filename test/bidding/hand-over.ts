@@ -75,7 +75,7 @@ export async function createHandOver() {
   function deskOf(name: Name): Desk {
     const process: Process = { id: name, alive: true, diedAt: 0, frozenAt: 0, frozenUntil: 0, skewMs: 0, stepMs: 0 };
     const log = createEventLog(logWorld, process);
-    const service: Omit<Service, 'listLinks' | 'askLinkDetail'> = {
+    const service: Omit<Service, 'listLinks' | 'askLinkDetail' | 'askToken'> = {
       placeBid: async ({ body, mayWrite }) => {
         if (!mayWrite()) return { kind: 'not-landed', reason: 'stopped', retryAt: null };
         return new Promise((resolve) => {

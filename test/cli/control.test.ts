@@ -178,7 +178,10 @@ test('the doctor finds a sound desk sound, and names what is not', async () => {
   const checks = ['node', 'configuration', 'token', 'mapping', 'outcomes', 'rules', 'data-directory', 'daemon'];
   assert.deepEqual(
     new Set(findings.map(({ check }) => check)),
-    new Set([...checks, 'control', 'key', 'views', 'chain', 'dead-letters', 'clock', 'service']),
+    new Set([
+      ...[...checks, 'control', 'caps', 'key', 'audit-key', 'views', 'chain', 'dead-letters', 'clock', 'service'],
+      'disk',
+    ]),
   );
   const [away, norules, empty] = await Promise.all([
     lance({ ...played.environment, LANCE_BASE_URL: 'http://127.0.0.1:9' }, 'doctor', '--lang', 'en'),

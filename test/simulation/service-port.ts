@@ -190,6 +190,16 @@ export function createService(world: ServiceWorld, process: Process): Service {
       const toldAt = Math.floor(time.now() / 1_000) * 1_000 + 500;
       return later(delayMs, toldAt - clock.now());
     },
+    askToken: () => {
+      if (!process.alive) return never();
+      const works = time.now() >= unauthorisedUntil;
+      return later(
+        50,
+        works
+          ? { kind: 'refused', reason: 'unclassified', response: { status: 400, body: '{}' } }
+          : { kind: 'failed', reason: 'unauthorised' },
+      );
+    },
     ready: () => time.now() >= unauthorisedUntil,
   };
 }

@@ -168,10 +168,15 @@ export function writeFault(cause: unknown): Fault {
   return new Fault('log-unavailable', `It was not stored, and nothing was changed: ${why}.`, cause);
 }
 
+/** What the file system still has for this user. */
+export function freeBytes(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
+}
+
 /** Why a webhook of that size would not be stored, as far as the file system says; null when nothing is against it. */
 export function tooLittleSpace(directory: string, neededBytes: number): string | null {
-  const { bavail, bsize } = statfsSync(directory);
-  const free = bavail * bsize;
+  const free = freeBytes(directory);
   if (free >= neededBytes) return null;
   return `the disk of ${directory} has ${Math.floor(free / 1e6)} MB left; free some space`;
 }

@@ -7,7 +7,7 @@ import { type Exchange, exchange, type Post } from './exchange.ts';
 import type { ClockSkew, NetworkTime } from './measures.ts';
 import type { Token, TokenEvent, TokenKeeper } from './token.ts';
 
-type Operation = 'bid' | 'link-list' | 'link-detail' | OperationName;
+type Operation = 'bid' | 'link-list' | 'link-detail' | 'token' | OperationName;
 
 export type ServiceEvent =
   | TokenEvent

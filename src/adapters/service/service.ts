@@ -17,6 +17,7 @@ import {
   linkDetailPath,
   linkListPath,
   reportsErrors,
+  tokenQuery,
 } from '../../wire/link-queries.ts';
 import { type OutcomeTable, readBidAnswer } from '../../wire/outcomes.ts';
 import type { Exchange } from './exchange.ts';
@@ -143,7 +144,7 @@ export function createService(
   };
 
   const ask = async (
-    operation: 'link-list' | 'link-detail',
+    operation: 'link-list' | 'link-detail' | 'token',
     path: string,
     write: () => string | null,
   ): Promise<QueryAnswer> => {
@@ -185,6 +186,7 @@ export function createService(
     },
     listLinks: (query) => ask('link-list', linkListPath, () => encodeLinkListQuery(query)),
     askLinkDetail: (query) => ask('link-detail', linkDetailPath, () => encodeLinkDetailQuery(query)),
+    askToken: () => ask('token', linkListPath, () => tokenQuery),
     refusalIn: (text) => reasonIn(text) ?? 'unclassified',
     perform,
     networkP99Ms: network.p99Ms,

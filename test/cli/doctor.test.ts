@@ -1,0 +1,259 @@
+/** What the doctor tries beside a real desk: each thing that may be wrong is made wrong, and found with its remedy in both languages. */
+import assert from 'node:assert/strict';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { bidPath } from '../../src/wire/bid.ts';
+import { noSmallDisk, withSmallDisk } from '../hostile/small-disk.ts';
+import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
+
+type Finding = { check: string; level: string; finding: string } & Record<string, unknown>;
+type Environment = Record<string, string>;
+
+let played: Played;
+let environment: Environment;
+let daemon: Daemon;
+const shippedRules = fileURLToPath(new URL('../../rules', import.meta.url));
+const servers: Server[] = [];
+
+before(async () => {
+  played = await openStage(31);
+  const rules = join(played.directory, 'rules');
+  cpSync(shippedRules, rules, { recursive: true });
+  environment = { ...played.environment, LANCE_RULES_DIR: rules };
+  daemon = await startDaemon(environment);
+  played.sandbox.connect(daemon.url);
+});
+
+after(async () => {
+  await daemon.stop();
+  for (const server of servers) server.close();
+  await played.close();
+});
+
+async function findings(more: Environment = {}): Promise<Finding[]> {
+  return jsonLines<Finding>((await lance({ ...environment, ...more }, 'doctor', '--json')).stdout);
+}
+
+/** The line of each language, with its remedy in the next one if it has one. */
+async function assertSaid(more: Environment, pt: RegExp, en: RegExp): Promise<void> {
+  const [portuguese, english] = await Promise.all([
+    lance({ ...environment, ...more }, 'doctor', '--lang', 'pt'),
+    lance({ ...environment, ...more }, 'doctor', '--lang', 'en'),
+  ]);
+  assert.match(portuguese.stdout, pt);
+  assert.match(english.stdout, en);
+}
+
+function named(found: readonly Finding[], ...checks: string[]): string[] {
+  return found.filter(({ check }) => checks.includes(check)).map(({ level, finding }) => `${level} ${finding}`);
+}
+
+/** A service that answers everything the same way. */
+async function serviceOf(answer: (response: ServerResponse) => void): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on('end', () => answer(response));
+  }).listen(0, '127.0.0.1');
+  servers.push(server);
+  await new Promise((resolve) => server.once('listening', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test('a sound desk: token, caps, folder, mapping, keys, disk and clock are tried and found right', async () => {
+  const found = await findings();
+  assert.deepEqual(named(found, 'token'), ['ok token-given', 'ok token-taken']);
+  assert.deepEqual(named(found, 'caps'), ['ok caps-none']);
+  assert.deepEqual(named(found, 'rules'), ['ok rules-compiled', 'ok rules-followed']);
+  assert.deepEqual(named(found, 'mapping'), ['ok file-read']);
+  assert.deepEqual(named(found, 'key', 'audit-key').sort(), ['ok audit-key-fits', 'ok key-fits']);
+  assert.deepEqual(named(found, 'disk'), ['ok disk-free']);
+  assert.deepEqual(named(found, 'clock'), ['ok clock-sane', 'ok clock-agrees']);
+});
+
+test('the token is tried by a query that names nobody, and never by a bid', async () => {
+  const before = played.sandbox.record.of('call').length;
+  await findings();
+  const calls = played.sandbox.record.of('call').slice(before);
+  assert.deepEqual(
+    calls.map(({ path, body, outcome, authorised }) => ({ path, body, outcome, authorised })),
+    [
+      {
+        path: '/trabalhador/listar-autorizados',
+        body: '{"consultaCacheada":true}',
+        outcome: 'invalid',
+        authorised: true,
+      },
+    ],
+  );
+  assert.ok(!calls.some(({ path }) => path === bidPath));
+});
+
+test('a token that the service refuses', async () => {
+  const expired = { LANCE_ACCESS_TOKEN: 'expired' };
+  const { code, stdout } = await lance({ ...environment, ...expired }, 'doctor', '--json');
+  assert.equal(code, 1);
+  assert.deepEqual(named(jsonLines<Finding>(stdout), 'token'), ['ok token-given', 'fail token-refused']);
+  await assertSaid(
+    expired,
+    /falha +token do serviço +o serviço o recusa \(401\)\n +remédio: .*LANCE_ACCESS_TOKEN novo/,
+    /fail +service's token +the service refuses it \(401\)\n +remedy: .*set a new LANCE_ACCESS_TOKEN/,
+  );
+});
+
+test('a token command is run: one that fails, and one that prints what works', async () => {
+  const program = (name: string, text: string): Environment => {
+    const path = join(played.directory, name);
+    writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+    return { LANCE_ACCESS_TOKEN: '', LANCE_TOKEN_COMMAND: path };
+  };
+  const failing = program('failing', 'exit 3');
+  assert.deepEqual(named(await findings(failing), 'token'), ['ok token-command', 'fail token-unrenewed']);
+  await assertSaid(
+    failing,
+    /nenhum funciona: o programa do token falhou \(3\)\n +remédio: execute o programa/,
+    /none that works: the token command failed \(3\)\n +remedy: run the program of LANCE_TOKEN_COMMAND/,
+  );
+  const working = program('working', `echo ${environment.LANCE_ACCESS_TOKEN}`);
+  assert.deepEqual(named(await findings(working), 'token'), ['ok token-command', 'ok token-taken']);
+  const both = { ...working, LANCE_ACCESS_TOKEN: 'expired' };
+  assert.deepEqual(named(await findings(both), 'token'), ['ok token-both', 'ok token-taken']);
+  const unusable = { LANCE_ACCESS_TOKEN: '', LANCE_TOKEN_COMMAND: '/nowhere/token' };
+  assert.deepEqual(named(await findings(unusable), 'token'), ['fail token-unusable']);
+});
+
+test('answers that tell nothing of the token are said so, and are no failure of it', async () => {
+  const statusOf = (status: number) => serviceOf((response) => response.writeHead(status).end('{}'));
+  for (const [status, finding] of [
+    [404, 'token-unclear'],
+    [403, 'token-unclear'],
+    [429, 'token-untried'],
+    [503, 'token-untried'],
+  ] as const) {
+    const url = await statusOf(status);
+    assert.deepEqual(named(await findings({ LANCE_BASE_URL: url }), 'token'), ['ok token-given', `warn ${finding}`]);
+  }
+  await assertSaid(
+    { LANCE_BASE_URL: await statusOf(404) },
+    /o serviço respondeu HTTP 404: isso nada diz do token\n +remédio: veja o caminho/,
+    /answered HTTP 404: that tells nothing of the token\n +remedy: see the path in LANCE_BASE_URL/,
+  );
+  const away = named(await findings({ LANCE_BASE_URL: 'http://127.0.0.1:9' }), 'token', 'service');
+  const withdrawals = ['ok withdrawals-off', 'ok withdrawals-off'];
+  assert.deepEqual(away.sort(), ['fail service-unreachable', 'ok token-given', ...withdrawals, 'warn token-untried']);
+});
+
+test('a clock that differs from that of the service, slightly and by an hour', async () => {
+  const dated = (aheadMs: number) =>
+    serviceOf((response) => {
+      response.setHeader('date', new Date(Date.now() + aheadMs).toUTCString());
+      response.writeHead(400).end('{}');
+    });
+  for (const [aheadMs, told] of [
+    [10_000, 'warn clock-slow'],
+    [-10_000, 'warn clock-fast'],
+    [3_600_000, 'fail clock-slow'],
+    [-3_600_000, 'fail clock-fast'],
+  ] as const) {
+    const found = await findings({ LANCE_BASE_URL: await dated(aheadMs) });
+    assert.deepEqual(named(found, 'clock'), ['ok clock-sane', told]);
+    const { durationMs } = found.find(({ finding }) => told.endsWith(finding))!;
+    assert.ok(Math.abs(Number(durationMs) - Math.abs(aheadMs)) < 1_500, `${durationMs} for ${aheadMs}`);
+  }
+  await assertSaid(
+    { LANCE_BASE_URL: await dated(3_600_000) },
+    /falha +relógio +está \d+ ms atrás do relógio do serviço\n +remédio: acerte o relógio/,
+    /fail +clock +is \d+ ms behind the service's\n +remedy: set the clock/,
+  );
+});
+
+test('a cap by hand: in force, and keeping bids back', async () => {
+  await played.sandbox.run(20);
+  const order = ['--by', 'ana', '--reason', 'fim do mês'];
+  assert.equal((await lance(environment, 'cap', 'noite', '--reais-a-day', '1000000', ...order)).code, 0);
+  const held = (await findings()).filter(({ check }) => check === 'caps');
+  assert.deepEqual(
+    held.map(({ level, finding, name, by, text }) => ({ level, finding, name, by, text })),
+    [{ level: 'ok', finding: 'cap-held', name: 'noite', by: 'ana', text: 'fim do mês' }],
+  );
+  await assertSaid(
+    {},
+    /bem +tetos à mão +noite em vigor: R\$ .* de R\$ 1\.000\.000,00 usados hoje; posto por ana em .* \(fim do mês\)/,
+    /ok +caps by hand +noite is in force: R\$ .* of R\$ 1,000,000\.00 used today; set by ana on .* \(fim do mês\)/,
+  );
+  assert.equal((await lance(environment, 'cap', 'noite', '--reais-a-day', '0,01', ...order)).code, 0);
+  await played.sandbox.run(20);
+  assert.deepEqual(named(await findings(), 'caps'), ['warn cap-binds']);
+  await assertSaid(
+    {},
+    /atenção +tetos à mão +noite segura lances: .*, \d+ das últimas solicitações.*\n +remédio: lance cap noite --reais-a-day N o aumenta/,
+    /warn +caps by hand +noite keeps bids back: .*, \d+ of the last requests.*\n +remedy: lance cap noite --reais-a-day N raises it/,
+  );
+  assert.equal((await lance(environment, 'cap', 'noite', '--remove', ...order)).code, 0);
+  // What the cap kept back stays among the requests of today.
+  assert.deepEqual(named(await findings(), 'caps'), ['ok caps-of-rules']);
+});
+
+test('the folder against the live set: another folder, and one that is refused', async () => {
+  const other = join(played.directory, 'other-rules');
+  cpSync(shippedRules, other, { recursive: true });
+  const path = join(other, 'limits.json');
+  const good = readFileSync(path, 'utf8');
+  writeFileSync(path, good.replace(/("name": "[^"]+",\s*"description": ")/, '$1Anders: '));
+  assert.notEqual(readFileSync(path, 'utf8'), good);
+  const elsewhere = { LANCE_RULES_DIR: other };
+  assert.deepEqual(named(await findings(elsewhere), 'rules'), ['ok rules-compiled', 'warn rules-new']);
+  writeFileSync(path, good.slice(0, 200));
+  assert.deepEqual(named(await findings(elsewhere), 'rules'), ['fail rules-refused', 'warn rules-kept']);
+  await assertSaid(
+    elsewhere,
+    /falha +regras +.*limits\.json[\s\S]*atenção +regras +o conjunto [\da-f]{12} continua decidindo/,
+    /fail +rules +.*limits\.json[\s\S]*warn +rules +set [\da-f]{12} decides on/,
+  );
+});
+
+test('a mapping that is not there, or is no mapping', async () => {
+  const gone = await findings({ LANCE_MAPPING: join(played.directory, 'gone.json') });
+  assert.deepEqual(named(gone, 'mapping'), ['fail file-refused']);
+  const path = join(played.directory, 'mapping.json');
+  writeFileSync(path, '{"facts": 1}');
+  const wrong = (await findings({ LANCE_MAPPING: path })).filter(({ check }) => check === 'mapping');
+  assert.ok(wrong.length > 0 && wrong.every(({ level }) => level === 'fail'));
+  assert.ok(String(wrong[0]!.text).includes(path));
+});
+
+test('keys that are not those of the data, and keys that are not given', async () => {
+  const audit = await findings({ LANCE_AUDIT_KEY: 'a key that has never signed any anchor of this desk' });
+  assert.deepEqual(named(audit, 'key', 'audit-key').sort(), ['fail audit-key-other', 'ok key-fits']);
+  const other = await findings({ LANCE_PSEUDONYM_KEY: 'quite another key, with which caps would begin anew' });
+  assert.deepEqual(named(other, 'key', 'audit-key').sort(), ['fail audit-key-other', 'fail key-other']);
+  const none = await findings({ LANCE_PSEUDONYM_KEY: '' });
+  assert.deepEqual(named(none, 'key', 'audit-key').sort(), ['warn audit-key-missing', 'warn key-missing']);
+  await assertSaid(
+    { LANCE_AUDIT_KEY: 'a key that has never signed any anchor of this desk' },
+    /falha +chave das âncoras +não é a que assinou as âncoras.*\n +remédio: defina LANCE_AUDIT_KEY/,
+    /fail +key of the anchors +is not the one that signed the anchors.*\n +remedy: set LANCE_AUDIT_KEY/,
+  );
+});
+
+test('a disk with little left', async (t) => {
+  await daemon.stop();
+  const directory = join(played.directory, 'small');
+  const done = await withSmallDisk(directory, 200, async () => {
+    const data = join(directory, 'data');
+    mkdirSync(data, { mode: 0o700 });
+    cpSync(environment.LANCE_DATA_DIR!, data, { recursive: true });
+    const small = { LANCE_DATA_DIR: data };
+    assert.deepEqual(named(await findings(small), 'disk'), ['warn disk-low']);
+    await assertSaid(
+      small,
+      /atenção +disco +só \d+ MB livres.*\n +remédio: libere espaço/,
+      /warn +disk +only \d+ MB free.*\n +remedy: free space/,
+    );
+    return true;
+  });
+  if (done === null) t.skip(noSmallDisk);
+});
