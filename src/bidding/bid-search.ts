@@ -10,7 +10,8 @@ export type BidSearch = {
   state?: string | undefined;
   /** Code of a pass or of a rejection. */
   code?: string | undefined;
-  batchId?: string | undefined;
+  /** Names of one batch: its code, its pseudonym. */
+  batchIds?: readonly string[] | undefined;
   /** Key of a segment; finds the requests of the segments below it as well. */
   segment?: string | undefined;
   /** Time of decision, else of receipt, else of the result. Both are inclusive. */
@@ -28,9 +29,9 @@ export async function searchBids(
   search: BidSearch,
   { limit, before }: { limit: number; before: string | null },
 ): Promise<{ found: RequestState[]; next: string | null }> {
-  const { state: phase = null, code, batchId, segment, since = 0, until } = search;
+  const { state: phase = null, code, batchIds, segment, since = 0, until } = search;
   const found: RequestState[] = [];
-  const looksInside = code !== undefined || batchId !== undefined || segment !== undefined;
+  const looksInside = code !== undefined || batchIds !== undefined || segment !== undefined;
   const size = looksInside ? rowsAtOnce : limit;
   let cursor = until === undefined ? before : earlier(before, cursorAfter(until));
   for (let scanned = 0; scanned < scannedRows; scanned += size) {
@@ -39,7 +40,7 @@ export async function searchBids(
       cursor = cursorOf(state);
       if (cursor < cursorAfter(since - 1)) return { found, next: null };
       if (code !== undefined && listedBid(state).code !== code) continue;
-      if (batchId !== undefined && state.batchId !== batchId) continue;
+      if (batchIds !== undefined && !batchIds.includes(state.batchId ?? '')) continue;
       if (segment !== undefined && !state.segmentKeys.includes(segment)) continue;
       found.push(state);
       if (found.length === limit) return { found, next: cursor };

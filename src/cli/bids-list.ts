@@ -1,6 +1,7 @@
 /** `lance bids list`: the ledger, latest first, in short pages beside a running daemon. */
 import { listedBid } from '../bidding/bid-list.ts';
 import { type BidSearch, eachBid } from '../bidding/bid-search.ts';
+import { namesOfBatch } from '../wire/plain-ids.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
@@ -12,13 +13,19 @@ function shortText(text: string): string {
   return text.length > longestText ? `${text.slice(0, longestText - 1)}…` : text;
 }
 
+/** Without the key a batch whose code is not shown is found by its pseudonym alone. */
+function batchNames(world: CommandWorld, pseudonymKey: string | null, batch: string): readonly string[] {
+  return pseudonymKey === null ? [batch] : namesOfBatch(world.createVault(pseudonymKey), batch);
+}
+
 export async function listBids(
   world: CommandWorld,
-  { json, limit, ...search }: BidSearch & { json: boolean; limit: number },
+  { json, limit, batch, ...rest }: BidSearch & { json: boolean; limit: number; batch?: string | undefined },
 ): Promise<void> {
   const { terminal, format } = world;
   const { texts } = format;
-  await withReader(world, async ({ views }) => {
+  await withReader(world, async ({ views }, { pseudonymKey }) => {
+    const search = batch === undefined ? rest : { ...rest, batchIds: batchNames(world, pseudonymKey, batch) };
     const lines: string[][] = [];
     let found = 0;
     for await (const state of eachBid(views, search)) {

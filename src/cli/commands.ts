@@ -1,4 +1,5 @@
 /** The commands that people type beside `run` and `demo`: their names, options, help and examples. */
+
 import { type Argument, type Command, Help, InvalidArgumentError, Option } from 'commander';
 import type { BidSearch } from '../bidding/bid-search.ts';
 import type { EpochMs } from '../domain/glossary.ts';
@@ -6,7 +7,7 @@ import { phases } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { type BreakEven, breakEvenNames } from '../impact/learn.ts';
 import { marketNames } from '../sandbox/market-names.ts';
-import { withoutCpf } from '../wire/extra-facts.ts';
+import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { fromWallClock } from '../wire/local-time.ts';
 import { verifyLog } from './audit.ts';
 import { exportAudit } from './audit-export.ts';
@@ -201,7 +202,7 @@ function registerBids(program: Command, world: CommandWorld, add: Add): void {
     .option('--until <time>', help.until, (word: string) => read.time(word).last)
     .option('--json', help.json, false)
     .action(({ batch, ...options }: BidSearch & { limit: number; batch?: string; json: boolean }) =>
-      listBids(world, { ...options, batchId: batch }),
+      listBids(world, { ...options, batch }),
     );
   add(bids, 'show', help.show, 'lance bids show 37400000012')
     .argument('<id>', help.requestId)

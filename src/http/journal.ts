@@ -2,10 +2,10 @@
  * The journal: one line of JSON per event, with allow-listed fields only. Redaction by path leaks (a CPF got through in
  * seven places of nine), so it is the other way round: what is not on the list is not written, and each field has a form.
  */
+
 import { type DestinationStream, pino } from 'pino';
 import { printable } from '../domain/printable.ts';
-import { withoutCpf } from '../wire/extra-facts.ts';
-import { withoutBareCpf } from '../wire/plain-ids.ts';
+import { withoutBareCpf, withoutCpf } from '../wire/hidden-cpf.ts';
 
 /** Ids and names of things: no spaces, so no names of people. One may be a CPF: it is blotted out. */
 const word = /^[\w:./@+-]{1,128}$/;

@@ -2,6 +2,7 @@
  * What people and programs ask of flows: begun once, however often it is asked; each step checked against the fold and the
  * contract before it is written. The API and the command line stand on this.
  */
+
 import { createHash } from 'node:crypto';
 import type { EventLog, MarginCache, NewEntry, Views } from '../bidding/ports.ts';
 import { sleep } from '../bidding/sleep.ts';
@@ -14,7 +15,7 @@ import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { validCpf } from '../wire/checks/breach.ts';
-import { withoutCpf } from '../wire/extra-facts.ts';
+import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';

@@ -2,13 +2,14 @@
  * What people see of a flow. Whoever works on flows (`open` is given) sees what the service and colleagues wrote; everybody else
  * sees fields that are known to name nobody, field by field: whatever a record holds beside them is left out.
  */
+
 import type { FlowRecord, FlowResult } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { AmountCents } from '../domain/glossary.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { fieldOf } from '../wire/casing.ts';
-import { withoutCpf } from '../wire/extra-facts.ts';
+import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../wire/json.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import { errorsOf } from '../wire/service-errors.ts';

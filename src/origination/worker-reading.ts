@@ -2,6 +2,7 @@
  * Who stands behind a won bid, and what the service answered about a worker, for those who may know it. The reading is recorded before anything is shown. What the service said
  * of the person is read from the sealed bodies of its callbacks, whole as they came.
  */
+
 import type { EventLog, NewEntry, Views } from '../bidding/ports.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowState } from '../domain/flow-states.ts';
@@ -13,7 +14,7 @@ import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { decodeProposed } from '../wire/events.ts';
-import { withoutCpf } from '../wire/extra-facts.ts';
+import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { type JsonValue, parseJson } from '../wire/json.ts';
 import { decodeLinkDetail, type LinkDetailMessage } from '../wire/links.ts';
 

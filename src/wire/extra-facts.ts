@@ -98,11 +98,3 @@ function looksPersonal(value: ExtraValue): boolean {
   if (typeof value === 'string') return value.length > maxTextLength || value.includes('@') || cpfInText.test(value);
   return typeof value === 'number' && value >= 1e8 && value < 1e11 && readCpf(value).kind === 'value';
 }
-
-/** As people write it. */
-const typedCpf = /(?<!\d)\d{3}[. ]?\d{3}[. ]?\d{3}[-/. ]?\d{2}(?!\d)/g;
-
-/** Free text of the service or of an operator may quote a CPF; what is kept in clear does not. */
-export function withoutCpf(text: string): string {
-  return text.replace(typedCpf, '***');
-}

@@ -2,9 +2,11 @@
  * What a mapping makes of the body of a webhook, for people who write one and for dead letters: where each fact was found, of what
  * kind its value is, and what nobody read. Keys are shown, values never.
  */
+
 import { printable } from '../domain/printable.ts';
 import { recogniseEvent } from './events.ts';
-import { extraFactsOf, withoutCpf } from './extra-facts.ts';
+import { extraFactsOf } from './extra-facts.ts';
+import { withoutCpf } from './hidden-cpf.ts';
 import { isJsonObject, isRawNumber, type JsonValue, kindOf } from './json.ts';
 import { factNames, type RequestMapping } from './mapping-table.ts';
 import { type Element, elementsOf, type Fields, findAlias, findFact, lowerOf, type Scope } from './request-elements.ts';

@@ -2,12 +2,14 @@
  * What the service's answer to a bid means. The contract shows one of six shapes; the others are told by an editable
  * table (`config/outcomes.json`). What the table does not know is `rejected(unclassified)`, kept whole and alerted.
  */
+
 import { z } from 'zod';
 import type { AnswerDoubt, BidOutcome } from '../domain/offer.ts';
 import { withoutAccents } from './accents.ts';
 import { fieldOf } from './casing.ts';
+import { withoutBareCpf } from './hidden-cpf.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
-import { readId, shownId, withoutBareCpf } from './plain-ids.ts';
+import { readId, shownId } from './plain-ids.ts';
 import { reportsError } from './service-errors.ts';
 
 const outcomeNames = [

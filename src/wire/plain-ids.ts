@@ -5,11 +5,10 @@
 import { cnpj as cnpjRules, cpf as cpfRules } from 'cpf-cnpj-validator';
 import { isCode } from '../domain/sealed-facts.ts';
 import type { Vault } from '../domain/vault.ts';
+import { mayHoldCpf } from './hidden-cpf.ts';
 import { type Reading, readText } from './values.ts';
 
 const idPattern = /^[A-Za-z0-9][\w.:/=+-]{0,127}$/;
-/** Eleven digits, also with zeros in front and letters or signs around. */
-const bareCpf = /(?<!\d)0*(\d{11})(?!\d)/g;
 const writtenCpf = /\d{3}\.\d{3}\.\d{3}[-/]?\d{2}|\d{9}-\d{2}/;
 
 export function isId(text: string): boolean {
@@ -26,18 +25,17 @@ export function readId(value: unknown): Reading<string> {
   };
 }
 
-/** For lines of the log: an id in which digits that are a valid CPF are blotted out. */
-export function withoutBareCpf(id: string): string {
-  return id.replace(bareCpf, (digits, cpf: string) => (cpfRules.isValid(cpf, true) ? '***' : digits));
-}
-
 /**
  * A batch by its code; by a pseudonym, where that looks like anything else or may be a CPF. The same code always gives the same.
  * Ids that go back to the service stay as received.
  */
 export function shownBatch(vault: Vault, batchId: string): string {
-  const isShown = withoutBareCpf(batchId) === batchId && isId(batchId);
-  return isShown ? batchId : vault.pseudonym(`batch:${batchId}`);
+  return !mayHoldCpf(batchId) && isId(batchId) ? batchId : vault.pseudonym(`batch:${batchId}`);
+}
+
+/** Under which names the requests of a batch may stand, whether it is asked for by its code or by its pseudonym. */
+export function namesOfBatch(vault: Vault, asked: string): readonly string[] {
+  return [...new Set([asked, shownBatch(vault, asked.trim())])];
 }
 
 /** A CNPJ or its root as people write it: groups of letters and digits. */

@@ -7,6 +7,7 @@ import type { DecisionTrace } from '../../domain/offer.ts';
 import { readWorker } from '../../origination/worker-reading.ts';
 import { linkKeyOf } from '../../wire/identity.ts';
 import type { RequestMapping } from '../../wire/mapping-table.ts';
+import { namesOfBatch } from '../../wire/plain-ids.ts';
 import { listLetters, type ReplayParts, replayLetters } from '../letters.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
@@ -45,7 +46,7 @@ export function addBidRoutes(app: ApiApp, parts: BidRouteParts): void {
   addLetters(app, parts);
 }
 
-function addBids(app: ApiApp, { views, log, guard }: BidRouteParts): void {
+function addBids(app: ApiApp, { views, log, vault, guard }: BidRouteParts): void {
   app.get(
     '/bids',
     {
@@ -59,8 +60,9 @@ function addBids(app: ApiApp, { views, log, guard }: BidRouteParts): void {
       },
     },
     async ({ query }) => {
-      const { limit, before = null, ...search } = query;
-      const { found, next } = await searchBids(views, search, { limit, before });
+      const { limit, before = null, batchId, ...search } = query;
+      const batchIds = batchId === undefined ? undefined : namesOfBatch(vault, batchId);
+      const { found, next } = await searchBids(views, { ...search, batchIds }, { limit, before });
       return { bids: found.map(listedBid), next };
     },
   );

@@ -1,7 +1,8 @@
 /** What a schema has against a value, in words: the field, what is wrong, what to write. Never the value, which may name a worker. */
+
 import type { z } from 'zod';
 import { printable } from '../../domain/printable.ts';
-import { withoutCpf } from '../../wire/extra-facts.ts';
+import { withoutCpf } from '../../wire/hidden-cpf.ts';
 import { type Unit, unitAt } from './described.ts';
 
 const kinds: Readonly<Record<string, string>> = {

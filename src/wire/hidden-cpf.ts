@@ -1,0 +1,95 @@
+/**
+ * CPFs in texts and ids that stand in clear, however their digits are grouped. Eleven digits in a row are a valid CPF by chance once
+ * in a hundred, so what is done about them depends on what it costs to be wrong.
+ */
+import { cpf as cpfRules } from 'cpf-cnpj-validator';
+
+const cpfLength = 11;
+
+/** `digits`: as ASCII writes them, also of full width. */
+type Group = { start: number; end: number; digits: string };
+
+const digitRun = /\p{Nd}+/gu;
+/** What may stand between two groups of one number. */
+const separator = /^[^\p{L}\p{N}]{1,3}$/u;
+
+function groupsIn(text: string): Group[] {
+  const groups: Group[] = [];
+  for (const { 0: run, index } of text.matchAll(digitRun)) {
+    const digits = run.normalize('NFKC');
+    if (/^\d+$/.test(digits)) groups.push({ start: index, end: index + run.length, digits });
+  }
+  return groups;
+}
+
+function areJoined(text: string, one: Group, next: Group): boolean {
+  return next.start - one.end <= 3 && separator.test(text.slice(one.end, next.start));
+}
+
+function isCpf(digits: string): boolean {
+  return cpfRules.isValid(digits, true);
+}
+
+/** Zeros in front of eleven digits are not part of a CPF. */
+function withoutPadding(digits: string): string {
+  const more = digits.length - cpfLength;
+  return more > 0 && /^0+$/.test(digits.slice(0, more)) ? digits.slice(more) : digits;
+}
+
+/** The end of the groups from `first` on that are a valid CPF together, whole; null: they are none. */
+function endOfCpf(text: string, groups: readonly Group[], first: number): number | null {
+  let digits = withoutPadding(groups[first]!.digits);
+  for (let last = first; digits.length <= cpfLength; last += 1) {
+    if (digits.length === cpfLength) return isCpf(digits) ? groups[last]!.end : null;
+    const next = groups[last + 1];
+    if (next === undefined || !areJoined(text, groups[last]!, next)) return null;
+    digits += next.digits;
+  }
+  return null;
+}
+
+const blot = '***';
+
+/**
+ * With each valid CPF blotted out that is made of whole groups of digits: `604-629-148-87`, `60 4629148 87`. A longer number is
+ * left alone, for lines of the log are searched by ids, and the longer they are the more often they would be blotted by chance.
+ */
+export function withoutBareCpf(text: string): string {
+  const groups = groupsIn(text);
+  let kept = '';
+  let done = 0;
+  for (let first = 0; first < groups.length; first += 1) {
+    const { start } = groups[first]!;
+    const end = start < done ? null : endOfCpf(text, groups, first);
+    if (end === null) continue;
+    kept += text.slice(done, start) + blot;
+    done = end;
+  }
+  return done === 0 ? text : kept + text.slice(done);
+}
+
+/** As people write it, right or mistyped. */
+const typedCpf = /(?<!\d)\d{3}[. ]?\d{3}[. ]?\d{3}[-/. ]?\d{2}(?!\d)/g;
+
+/** Free text of the service or of an operator may quote a CPF; what is kept in clear does not. */
+export function withoutCpf(text: string): string {
+  return withoutBareCpf(text.replace(typedCpf, blot));
+}
+
+/**
+ * Whether any eleven digits in a row are a valid CPF, also inside of a longer number and across separators: `1604629148-87`. Only
+ * for what goes by a pseudonym then and is found by the one as by the other, for of ids of 19 digits one in eleven has such a row
+ * by chance.
+ */
+export function mayHoldCpf(id: string): boolean {
+  const groups = groupsIn(id);
+  let row = '';
+  for (const [index, group] of groups.entries()) {
+    row = index > 0 && areJoined(id, groups[index - 1]!, group) ? row.slice(1 - cpfLength) : '';
+    row += group.digits;
+    for (let start = 0; start + cpfLength <= row.length; start += 1) {
+      if (isCpf(row.slice(start, start + cpfLength))) return true;
+    }
+  }
+  return false;
+}
