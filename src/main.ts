@@ -378,6 +378,13 @@ async function openWhole(place: StorePlace, { create }: { create: boolean }): Pr
   };
   if (place.backend === 'embedded') {
     const anchor = anchorAt(place.dataDir, here());
+    // The first start would refuse records that nobody signed for.
+    if (create && anchor === null) {
+      throw new Fault(
+        'configuration-invalid',
+        'LANCE_PSEUDONYM_KEY is missing: it signs what the log holds from now on',
+      );
+    }
     return openEmbeddedStore({ directory: place.dataDir, onFault, anchor, checkKey: keyCheckHere() });
   }
   const journal = createJournal('error', process.stderr);

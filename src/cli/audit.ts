@@ -6,7 +6,7 @@ import { type CommandWorld, withReader } from './world.ts';
 
 /** Nothing differs, but of the anchors too little could be compared to say that nothing was changed. */
 const unverifiableCode = 2;
-const unverifiable: ReadonlySet<Unverified['kind']> = new Set(['no-key', 'other-key', 'no-anchor']);
+const unverifiable: ReadonlySet<Unverified['kind']> = new Set(['no-key', 'other-key', 'no-anchor', 'before-key']);
 
 /** Resolves to the exit code: 1 when a chain is broken, 2 when nothing is and the anchors could not be compared. */
 export async function verifyLog(world: CommandWorld, json: boolean): Promise<number> {
@@ -41,7 +41,7 @@ export async function verifyLog(world: CommandWorld, json: boolean): Promise<num
 /** What helps against it. A part that is missing comes back with a newer copy, a changed one with an older. */
 export function remedyOf(world: CommandWorld, verdict: Exclude<ChainVerdict, { kind: 'intact' }>): string {
   const { remedies } = world.format.texts.audit;
-  if (verdict.kind === 'anchor-broken') return remedies.anchors;
+  if (verdict.kind !== 'broken') return remedies.anchors;
   if (verdict.table === 'control') return remedies.controls;
   if (verdict.what !== 'truncated') return remedies.edited;
   return world.place().store.backend === 'kafka' ? remedies.topicSetBack : remedies.setBack;
@@ -61,6 +61,8 @@ function verdictText({ format }: CommandWorld, verdict: ChainVerdict): string {
     }
     case 'anchor-broken':
       return audit.anchorBroken(verdict.place, verdict.line);
+    case 'anchor-missing':
+      return audit.anchorMissing(verdict.place);
     default:
       return verdict satisfies never;
   }
@@ -79,6 +81,8 @@ function unverifiedText({ format, place }: CommandWorld, each: Unverified): stri
         : notVerified.noAnchor(each.place);
     case 'before-chain':
       return notVerified.beforeChain(each.table, each.until);
+    case 'before-key':
+      return notVerified.beforeKey(each.entries, format.time(each.at));
     case 'lost-part':
       return notVerified.lostPart(each.anchors, format.time(each.at));
     case 'expired':

@@ -102,6 +102,10 @@ export const doctorEn: Texts['doctor'] = {
       `broken at record ${offset} of ${table}: ${text}`,
       String(remedy),
     ],
+    'anchor-missing': ({ path, remedy }) => [
+      `the log was anchored, and its anchor ${path} is missing or not whole`,
+      String(remedy),
+    ],
     'anchor-broken': ({ path, line, remedy }) => [`the anchors ${path} were edited (line ${line})`, String(remedy)],
     'start-refused': ({ text }) => [`the next start would be refused: ${text}`],
     'file-damaged': ({ text }) => [

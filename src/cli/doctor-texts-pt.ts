@@ -110,6 +110,10 @@ export const doctorPt = {
       `quebrada no registro ${offset} de ${table}: ${text}`,
       String(remedy),
     ],
+    'anchor-missing': ({ path, remedy }: DoctorFigures) => [
+      `o registro foi ancorado, e a âncora ${path} falta ou está incompleta`,
+      String(remedy),
+    ],
     'anchor-broken': ({ path, line, remedy }: DoctorFigures) => [
       `as âncoras ${path} foram editadas (linha ${line})`,
       String(remedy),

@@ -376,6 +376,9 @@ async function checkLog(world: CommandWorld, reader: DeskReader, store: StorePla
     const { table, offset, what } = verdict;
     const text = world.format.texts.audit.tampering[what];
     findings.push(found('chain', 'fail', 'chain-broken', { table, offset, text, remedy: remedyOf(world, verdict) }));
+  } else if (verdict.kind === 'anchor-missing') {
+    const { place } = verdict;
+    findings.push(found('chain', 'fail', 'anchor-missing', { path: place, remedy: remedyOf(world, verdict) }));
   } else {
     const { place, line } = verdict;
     findings.push(found('chain', 'fail', 'anchor-broken', { path: place, line, remedy: remedyOf(world, verdict) }));

@@ -438,6 +438,8 @@ export const en: Texts = {
     },
     anchorBroken: (place, line) =>
       `The anchors ${place} were edited${line === 0 ? ' (the mark beside them)' : ` at ${line} (line of the file, or place on the topic)`}: that line is not signed with the key of the log, or one before it is missing. The chains themselves are consistent.`,
+    anchorMissing: (place) =>
+      `The log was anchored, or is of a version that anchors every log, and its anchor ${place} is missing or not whole: nobody can say whether it was written anew. The chains themselves are consistent.`,
     unverified: (text) => `Not verified: ${text}`,
     notVerified: {
       noKey: 'signatures of the anchors; set LANCE_AUDIT_KEY or LANCE_PSEUDONYM_KEY.',
@@ -449,6 +451,8 @@ export const en: Texts = {
         `whether topics are shorter than they were or hold something else: there is no anchor on the topic ${place}; a desk that runs writes one every few minutes.`,
       beforeChain: (table, until) =>
         `${table} one by one before record ${until}: they are from before its chain began, and were checked as a whole.`,
+      beforeKey: (entries, at) =>
+        `whether the ${entries} records from before ${at} were written anew until then: they are of a version that signed nothing, or their signed heads were not there when a restore was accepted. What came later is signed.`,
       lostPart: (count, at) => `${count} anchors of a part that was lost; the restore of ${at} was accepted.`,
       expired: (table, until) => `${table} before record ${until}: the log keeps them no longer.`,
     },

@@ -434,6 +434,8 @@ export const pt = {
     },
     anchorBroken: (place: string, line: number) =>
       `As âncoras ${place} foram editadas${line === 0 ? ' (a marca ao lado delas)' : ` em ${line} (linha do arquivo ou lugar no tópico)`}: essa linha não foi assinada com a chave do registro, ou falta uma anterior. As cadeias em si são coerentes.`,
+    anchorMissing: (place: string) =>
+      `O registro foi ancorado, ou é de uma versão que ancora todo registro, e a âncora ${place} falta ou está incompleta: ninguém pode dizer se ele foi refeito. As cadeias em si são coerentes.`,
     unverified: (text: string) => `Não verificado: ${text}`,
     notVerified: {
       noKey: 'as assinaturas das âncoras; informe LANCE_AUDIT_KEY ou LANCE_PSEUDONYM_KEY.',
@@ -445,6 +447,8 @@ export const pt = {
         `se os tópicos são mais curtos do que eram ou têm outro conteúdo: não há âncora no tópico ${place}; uma mesa em execução grava uma a cada poucos minutos.`,
       beforeChain: (table: string, until: number) =>
         `${table}, um por um, antes do registro ${until}: são anteriores à cadeia da tabela e foram conferidos em conjunto.`,
+      beforeKey: (entries: number, at: string) =>
+        `se os ${entries} registros anteriores a ${at} foram refeitos até então: são de uma versão que não assinava nada, ou suas cabeças assinadas não estavam lá quando uma restauração foi aceita. O que veio depois está assinado.`,
       lostPart: (count: number, at: string) =>
         `${count} âncoras de uma parte perdida; a restauração de ${at} foi aceita.`,
       expired: (table: string, until: number) => `${table} antes do registro ${until}: o registro não os guarda mais.`,

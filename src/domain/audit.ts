@@ -26,6 +26,8 @@ export type Unverified =
   | { kind: 'no-anchor'; place: string }
   /** Records from before the chain of their table began; they are checked as a whole from the upgrade on. */
   | { kind: 'before-chain'; table: string; until: number }
+  /** Records of a version that signed nothing: they are checked from the time on at which they were taken over. */
+  | { kind: 'before-key'; entries: number; at: EpochMs }
   /** Anchors of a part of the store that was lost; a restore without it was accepted. */
   | { kind: 'lost-part'; anchors: number; at: EpochMs }
   /** Records that the log no longer keeps: its first offset is `until`. */
@@ -46,6 +48,8 @@ export type ChainVerdict = { unverified: readonly Unverified[] } & (
   | { kind: 'broken'; table: string; offset: number; what: Tampering; until?: number }
   /** Somebody edited the anchor file or topic: line or record `line` is not signed by us, or one before it is missing. */
   | { kind: 'anchor-broken'; place: string; line: number }
+  /** The store was anchored, or would have been by the version that made it, and its anchor is not there or not whole. */
+  | { kind: 'anchor-missing'; place: string }
 );
 
 /** What happened to the store as a whole, kept with the log. */

@@ -30,7 +30,8 @@ const environmentOf = (dataDir: string) => ({
 
 test('a moved desk carries on the heads of its chains (defect line 18)', async () => {
   const [left, came] = [join(root, 'left'), join(root, 'came')];
-  const store = await openEmbeddedStore({ directory: left, onFault: assert.fail });
+  const anchor = { ...anchorFileOf(left, null), key: createAuditKey(rightKey), everyMs: 300_000 };
+  const store = await openEmbeddedStore({ directory: left, onFault: assert.fail, anchor });
   const entries = Array.from({ length: 5 }, (_, index) => auctionEntry(`${index}`, 'x'));
   await store.log.append(entries);
   await store.views.apply({ partition: 0, first: 0, next: entries.length, changes: [] });

@@ -5,7 +5,9 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { anchorFileOf } from '../../src/adapters/embedded/anchor.ts';
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
+import { createAuditKey } from '../../src/adapters/vault/audit-key.ts';
 import { evolve } from '../../src/bidding/evolve.ts';
 import { callbackPartition, type NewEntry } from '../../src/bidding/ports.ts';
 import type { FlowState } from '../../src/domain/flow-states.ts';
@@ -33,6 +35,7 @@ const newHome = () => ({ ...environment, LANCE_DATA_DIR: file(randomUUID()) });
 const openStore = (place: string): Promise<EmbeddedStore> =>
   openEmbeddedStore({
     directory: place,
+    anchor: { ...anchorFileOf(place, null), key: createAuditKey(pseudonymKey), everyMs: 300_000 },
     onFault: (fault) => {
       throw fault;
     },

@@ -5,6 +5,9 @@ import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Exit, mainFile, startDesk, steadyPort } from '../crash/desk-process.ts';
 
+/** Signs the anchors too. */
+export const hostileKey = 'a key of the hostile runs and of nothing else';
+
 export const webhookToken = 'webhook-token-of-the-hostile-runs';
 export const adminToken = 'admin-token-of-the-hostile-runs';
 
@@ -62,7 +65,7 @@ export async function startDaemon(options: {
     LANCE_BASE_URL: 'http://127.0.0.1:9',
     LANCE_ACCESS_TOKEN: 'not-used',
     LANCE_CONTACT_URL: 'https://parceiro.example/credito',
-    LANCE_PSEUDONYM_KEY: 'a key of the hostile runs and of nothing else',
+    LANCE_PSEUDONYM_KEY: hostileKey,
     ...compiled,
     ...environment,
   };

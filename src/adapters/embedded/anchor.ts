@@ -2,7 +2,8 @@
  * What is known of a store outside of it, so that a store that was set back or rewritten is told from one that was not. Three files
  * beside each other, `FILE` being the setting `audit.anchorFile`:
  *
- * - `FILE`: signed heads of all chains, one line every few minutes and at the stop, synced. For `audit verify`.
+ * - `FILE`: signed heads of all chains, one line every few minutes and at the stop, synced. For `audit verify`. The same heads are
+ *   signed in the log itself (signed-heads.ts), which so says that these files have to be there.
  * - `FILE.mark`: the signed heads after the latest commit, in two slots that are written in turn. Written before the writer
  *   answers, so before the first byte of a bid leaves; synced once a second only. It is to survive the death of the process and
  *   the loss of files, not of power: with power the store itself is synced, and a mark that is a second behind it does no harm.
@@ -29,6 +30,7 @@ import { readSignedLine, type SignedLine, signLine } from '../../domain/signed-l
 import { Fault } from '../../errors.ts';
 import { openRegular, readRegular } from '../../regular-files.ts';
 import { type AnchoredHeads, headsOf, linkAt } from './chain.ts';
+import { addSigned, lastSigned, signedHeads, signingOf } from './signed-heads.ts';
 
 export type AnchorPlace = {
   file: string;
@@ -74,12 +76,14 @@ type Signed = {
   key: string;
   at: number;
   heads: ChainHeads;
-  /** Of the line before in the anchor file: a line that was taken out is missed. */
+  /** Of the line before in the anchor file, of a mark the newest line: a line that was taken out is missed. */
   previous?: string;
   /** Grows with each mark. */
   sequence?: number;
   /** Begins again after a restore: anchors of what was lost count no more. */
   restored?: true;
+  /** What the store held when the restore was accepted. */
+  found?: ChainHeads;
 };
 
 type Read = SignedLine<Signed>;
@@ -118,7 +122,12 @@ function readMark(file: string, key: AuditKey | null): Read | null {
   return slots[0] ?? null;
 }
 
+/** Empty is one that was being made when the process died. */
+const hasMark = (file: string) => readText(markPath(file)) !== '';
+
 export type AnchorReading = {
+  /** Lines and the mark are there. */
+  whole: boolean;
   anchored: AnchoredHeads[];
   unverified: Unverified[];
   /** The line of the anchor file that was edited, from 1; 0 for the mark. */
@@ -127,23 +136,31 @@ export type AnchorReading = {
 
 /** All that the files say, for `audit verify`. */
 export function readAnchors(file: string, key: AuditKey | null): AnchorReading {
+  // Before the lines: a desk that runs writes a line first, and then the mark that knows it.
+  const mark = readMark(file, key);
+  const marked = hasMark(file);
+  const lines = wholeLines(file);
   const unverified: Unverified[] = [];
   let anchored: AnchoredHeads[] = [];
   let foreign = 0;
   let previous: string | undefined;
-  for (const [index, line] of wholeLines(file).entries()) {
+  let latestKnown = mark?.content.previous === undefined;
+  const whole = marked && lines.length > 0;
+  const broken = (line: number) => ({ whole, anchored, unverified, edited: line });
+  for (const [index, line] of lines.entries()) {
     const read = readSigned(line, key);
     const out = read === null || read.signature === 'forged' || read.content.previous !== previous;
-    if (out) return { anchored, unverified, edited: index + 1 };
+    if (out) return broken(index + 1);
     previous = read.mac;
+    latestKnown ||= read.mac === mark?.content.previous;
     if (read.signature === 'other-key') {
       foreign += 1;
       continue;
     }
-    const { at, heads, restored } = read.content;
+    const { at, heads, restored, found = heads } = read.content;
     if (restored === true) {
       const kept = anchored.filter((earlier) =>
-        Object.entries(earlier.heads).every(([name, [count]]) => count <= (heads[name]?.[0] ?? 0)),
+        Object.entries(earlier.heads).every(([name, [count]]) => count <= (found[name]?.[0] ?? 0)),
       );
       const lost = anchored.length - kept.length;
       if (lost > 0) unverified.push({ kind: 'lost-part', anchors: lost, at });
@@ -151,15 +168,15 @@ export function readAnchors(file: string, key: AuditKey | null): AnchorReading {
     }
     anchored.push({ at, heads });
   }
-  const mark = readMark(file, key);
   if (mark !== null && mark.signature !== 'other-key') {
     anchored.push({ at: mark.content.at, heads: mark.content.heads });
-  } else if (mark === null && existsSync(markPath(file))) return { anchored, unverified, edited: 0 };
+  } else if (mark === null && marked) return broken(0);
+  if (lines.length > 0 && !latestKnown) return broken(lines.length + 1);
   if (mark?.signature === 'other-key') foreign += 1;
   if (foreign > 0) unverified.push({ kind: 'other-key', anchors: foreign });
   if (key === null && anchored.length > 0) unverified.push({ kind: 'no-key' });
   if (anchored.length === 0 && foreign === 0 && mark === null) unverified.push({ kind: 'no-anchor', place: file });
-  return { anchored, unverified, edited: null };
+  return { whole, anchored, unverified, edited: null };
 }
 
 export type SetBack =
@@ -169,19 +186,24 @@ export type SetBack =
   | { kind: 'other'; table: string; at: number }
   /** It was anchored, and its anchor is not there. */
   | { kind: 'missing' }
-  /** The anchor is another store's, or signed with another key, or was edited. */
-  | { kind: 'foreign'; why: 'store' | 'key' | 'edited' };
+  /** It holds records, nothing is known of it, and its version signs what it holds. */
+  | { kind: 'unsigned' }
+  /** The anchor is another store's, or signed with another key, or was edited; `log`: the signed heads in the log were. */
+  | { kind: 'foreign'; why: 'store' | 'key' | 'edited' | 'log' };
 
 /** What the files know of the store: the newest mark and the last anchor. Either may be the further one. */
 function knownOf(file: string, key: AuditKey | null): Signed[] | Extract<SetBack, { kind: 'foreign' }> {
   const mark = readMark(file, key);
-  const last = wholeLines(file).at(-1);
+  const lines = wholeLines(file);
+  const last = lines.at(-1);
   const anchor = last === undefined ? null : readSigned(last, key);
   const known = [mark, anchor].filter((read) => read !== null);
   if (known.some(({ signature }) => signature === 'other-key')) return { kind: 'foreign', why: 'key' };
   const edited = known.some(({ signature }) => signature === 'forged');
-  const unread = (mark === null && existsSync(markPath(file))) || (anchor === null && last !== undefined);
-  if (edited || unread) return { kind: 'foreign', why: 'edited' };
+  const unread = (mark === null && hasMark(file)) || (anchor === null && last !== undefined);
+  const latest = mark?.content.previous;
+  const shortened = last !== undefined && latest !== undefined && !lines.some((line) => line.startsWith(`${latest} `));
+  if (edited || unread || shortened) return { kind: 'foreign', why: 'edited' };
   return known.map(({ content }) => content);
 }
 
@@ -192,16 +214,29 @@ function storedAnchor(database: DatabaseSync): string | null {
   return row?.anchor ?? null;
 }
 
+/** Whether the store has an anchor outside, as far as it says so itself. */
+export function isAnchored(database: DatabaseSync): boolean {
+  return storedAnchor(database) !== null || signingOf(database) !== 'none';
+}
+
 /** Compares the store, or null where there is none, with what is known of it. Null: it holds all that it has to. Changes nothing. */
 export function findSetBack(
   database: DatabaseSync | null,
   { file, key }: { file: string; key: AuditKey | null },
 ): SetBack | null {
-  const stored = database === null ? null : storedAnchor(database);
   const known = knownOf(file, key);
   if ('kind' in known) return known;
-  if (known.length === 0) return stored === null ? null : { kind: 'missing' };
-  for (const { anchor, heads, at } of known) {
+  const signed = database === null ? null : lastSigned(database, key);
+  if (signed === 'unreadable') return { kind: 'foreign', why: 'log' };
+  if (signed?.signature === 'other-key') return { kind: 'foreign', why: 'key' };
+  const stored = signed?.content.anchor ?? (database === null ? null : storedAnchor(database));
+  // The mark and a line. Both are written before the store says that it is anchored.
+  if (known.length < 2) {
+    if (stored !== null) return { kind: 'missing' };
+    if (database !== null && signingOf(database) === 'taken') return { kind: 'unsigned' };
+  }
+  const inside = signed === null ? [] : [signed.content];
+  for (const { anchor, heads, at } of [...known, ...inside]) {
     if (stored !== null && stored !== anchor) return { kind: 'foreign', why: 'store' };
     for (const [table, [had, link]] of Object.entries(heads)) {
       if (had === 0) continue;
@@ -258,21 +293,23 @@ export type AnchorWriter = {
 };
 
 /**
- * Goes on with the files, or makes them. `restored`: an accepted restore, after which the files begin with what the store holds.
+ * Goes on with the files, or makes them. `restored`: what the store held when a restore was accepted, after which the files begin
+ * with what it holds now.
  * `onFault` hears when they cannot be written: the store goes on without.
  */
 export function createAnchorWriter(
   database: DatabaseSync,
   place: AnchorPlace,
-  { restored, onFault }: { restored: boolean; onFault: (fault: Error) => void },
+  { restored, onFault }: { restored: ChainHeads | null; onFault: (fault: Error) => void },
 ): AnchorWriter {
   const { file, key, everyMs } = place;
   const known = knownOf(file, key);
   const usable = !('kind' in known);
+  const goesOn = usable && known.length === 2;
   const anchor = (usable ? known[0]?.anchor : undefined) ?? randomUUID();
   const heads: Record<string, ChainHead> = { ...headsOf(database) };
   let sequence = (readMark(file, key)?.content.sequence ?? 0) + 1;
-  if (restored) {
+  if (restored !== null) {
     rmSync(olderClaimsPath(file), { force: true });
     rmSync(claimsPath(file), { force: true });
     // Lines that cannot be read or are of another key would break the chain of lines.
@@ -308,7 +345,8 @@ export function createAnchorWriter(
 
   const writeMark = () => {
     sequence += 1;
-    const { line } = signLine(key, { anchor, at: Date.now(), heads, sequence } satisfies Omit<Signed, 'key'>);
+    const content = { anchor, at: Date.now(), heads, sequence, ...(previous === undefined ? {} : { previous }) };
+    const { line } = signLine(key, content satisfies Omit<Signed, 'key'>);
     writeSync(mark, `${line.padEnd(slotBytes - 1)}\n`, (sequence % 2) * slotBytes);
     unsynced = true;
   };
@@ -324,29 +362,38 @@ export function createAnchorWriter(
     claimsSize += writeSync(claimed, line);
     unsynced = true;
   };
-  const writeAnchor = (again?: true) => {
-    Object.assign(heads, headsOf(database));
-    const now = JSON.stringify(heads);
-    if (now === lastAnchored && again !== true) return;
+  const writeLine = (found: ChainHeads | null) => {
     const content: Omit<Signed, 'key'> = {
       anchor,
       at: Date.now(),
       heads,
       ...(previous === undefined ? {} : { previous }),
-      ...(again === undefined ? {} : { restored: again }),
+      ...(found === null ? {} : { restored: true, found }),
     };
     const { line, mac } = signLine(key, content);
     writeSync(anchorFile, `${line}\n`);
     fsyncSync(anchorFile);
     previous = mac;
-    lastAnchored = now;
+    writeMark();
+  };
+  const writeAnchor = (found: ChainHeads | null = null) => {
+    const { [signedHeads]: _, ...now } = headsOf(database);
+    const stand = JSON.stringify(now);
+    if (stand === lastAnchored && found === null) return;
+    Object.assign(heads, addSigned(database, key, { anchor, anchored: goesOn && found === null }));
+    writeLine(found);
+    lastAnchored = stand;
   };
 
+  // The files come before the first signed heads, which say that there are files.
+  if (!goesOn && restored === null) {
+    writeLine(null);
+    fdatasyncSync(mark);
+  }
   database
     .prepare('INSERT INTO anchoring (id, anchor) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET anchor = excluded.anchor')
     .run(anchor);
-  writeAnchor(restored ? true : undefined);
-  writeMark();
+  writeAnchor(restored);
   if (claimsSize === 0) writeClaims([]);
   fdatasyncSync(mark);
 
@@ -356,7 +403,7 @@ export function createAnchorWriter(
     for (const descriptor of [mark, claimed])
       fdatasync(descriptor, (fault) => fault !== null && guarded(() => raise(fault)));
   }, syncEveryMs);
-  const anchoring = setInterval(() => guarded(writeAnchor), everyMs);
+  const anchoring = setInterval(() => guarded(() => writeAnchor()), everyMs);
 
   return {
     note: (now, claims) => {

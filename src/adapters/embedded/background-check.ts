@@ -3,9 +3,9 @@
  * which takes no time; that a record in the middle was changed is found here, minutes later for a long log.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AnchorPlace, readAnchors } from './anchor.ts';
-import { verifyChains } from './chain.ts';
+import type { AnchorPlace } from './anchor.ts';
 import { databasePath, openReadOnly } from './database.ts';
+import { verifyStore } from './verify.ts';
 
 /** A page takes about a millisecond of the event loop. */
 const pageRows = 100;
@@ -38,15 +38,18 @@ async function check({ directory, anchor, onChanged }: BackgroundCheck, signal: 
   await sleep(firstRestMs, undefined, { signal, ref: false });
   const database = openReadOnly(databasePath(directory));
   try {
-    const { anchored } = readAnchors(anchor.file, anchor.key);
     let workingSince = performance.now();
     const rest = async () => {
       const restMs = Math.max(shortestRestMs, restShare * (performance.now() - workingSince));
       await sleep(restMs, undefined, { signal, ref: false });
       workingSince = performance.now();
     };
-    const verdict = await verifyChains(database, anchored, () => undefined, { rows: pageRows, rest });
-    if (verdict.kind !== 'broken') return;
+    const verdict = await verifyStore(database, anchor, () => undefined, { rows: pageRows, rest });
+    if (verdict.kind === 'intact') return;
+    if (verdict.kind !== 'broken') {
+      onChanged(`the anchor ${verdict.place} is not what was written; see lance audit verify`);
+      return;
+    }
     const { table, offset, until, what } = verdict;
     const place = until === undefined ? `record ${offset}` : `one of the records ${offset} to ${until}`;
     onChanged(`${place} of ${table} is not what was written (${what}); see lance audit verify`);

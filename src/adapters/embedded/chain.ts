@@ -21,7 +21,7 @@ const ofTopic = (name: string): ChainedTable => ({ name, place: 'offset', first:
 const numbered = (name: string): ChainedTable => ({ name, place: 'number', first: 1, keyed: false, content: 'entry' });
 
 const chainedTopics = ['auctions', 'callbacks', 'dead_letters', 'inputs', 'flows'] as const;
-const numberedTables = ['rule_book', 'control_changes', 'origins'] as const;
+const numberedTables = ['rule_book', 'control_changes', 'origins', 'signed_heads'] as const;
 const chainedTables: readonly ChainedTable[] = [...chainedTopics.map(ofTopic), ...numberedTables.map(numbered)];
 
 /** The chain of `auctions` is older than the others and begins with nothing; the others begin with their name. */
@@ -39,7 +39,7 @@ type Row = { place: number; key: string; value: string; chain: string | null };
 const columns = ({ place, keyed, content }: ChainedTable) =>
   `${place} AS place, ${keyed ? 'key' : "''"} AS key, ${content} AS value, chain`;
 
-function hasTable(database: DatabaseSync, name: string): boolean {
+export function hasTable(database: DatabaseSync, name: string): boolean {
   return database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(name) !== undefined;
 }
 
@@ -141,7 +141,7 @@ export type AnchoredHeads = { at: number; heads: ChainHeads };
 const pageRows = 500;
 
 /** How many rows are read at once, and what is waited for after them. */
-type Pace = { rows: number; rest: () => Promise<unknown> };
+export type Pace = { rows: number; rest: () => Promise<unknown> };
 const atOnce: Pace = { rows: pageRows, rest: () => turn() };
 
 type Break = Extract<ChainVerdict, { kind: 'broken' }>;
@@ -156,7 +156,7 @@ export async function verifyChains(
   anchored: readonly AnchoredHeads[],
   onProgress: (verified: number) => void,
   pace: Pace = atOnce,
-): Promise<Exclude<ChainVerdict, { kind: 'anchor-broken' }>> {
+): Promise<Exclude<ChainVerdict, { kind: `anchor-${string}` }>> {
   const unverified: Unverified[] = [];
   const tables: Record<string, { entries: number; head: string }> = {};
   let before = 0;

@@ -7,7 +7,9 @@ import { checkRegular } from '../../regular-files.ts';
 import { beginChains } from './chain.ts';
 import { beginSums } from './view-sums.ts';
 
-const schemaVersion = 6;
+const schemaVersion = 7;
+/** The first one whose logs have signed heads from their first record on. */
+const signedSince = 7;
 const sqliteBusy = 5;
 
 /** `offset` counts from 0 without gaps. Rows of a file that was made before its tables had chains have none (see chain.ts). */
@@ -56,6 +58,8 @@ const schema = `
   CREATE TABLE IF NOT EXISTS rule_book (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
   CREATE TABLE IF NOT EXISTS control_changes (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
   CREATE TABLE IF NOT EXISTS origins (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
+  CREATE TABLE IF NOT EXISTS signed_heads (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
+  CREATE TABLE IF NOT EXISTS unsigned_start (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS anchoring (id INTEGER PRIMARY KEY CHECK (id = 1), anchor TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS house (id INTEGER PRIMARY KEY CHECK (id = 1), mark TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS acknowledgements (instance TEXT PRIMARY KEY, revision INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
@@ -129,9 +133,17 @@ export function openWritable(path: string): DatabaseSync {
       beginChains(database);
       database.exec(schema);
       beginSums(database);
+      // Any command may make the upgrade; the next start takes the log over (signed-heads.ts).
+      if (version > 0) database.prepare('INSERT OR IGNORE INTO unsigned_start VALUES (1, ?)').run(version);
     });
   }
   return database;
+}
+
+/** Whether a version made the file that signed no heads. Also of a file that was not upgraded yet. */
+export function isFromBeforeSigning(database: DatabaseSync): boolean {
+  if (pragma(database, 'user_version') < signedSince) return true;
+  return database.prepare('SELECT 1 FROM unsigned_start').get() !== undefined;
 }
 
 export function openReadOnly(path: string): DatabaseSync {

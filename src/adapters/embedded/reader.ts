@@ -7,7 +7,6 @@ import type { Control, EventLog, House, LedgerRow, NewEntry, RuleBook, Views } f
 import type { AuditKey, ChainVerdict } from '../../domain/audit.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
-import { readAnchors } from './anchor.ts';
 import { verifyChains } from './chain.ts';
 import { createControlRows } from './control-rows.ts';
 import { damageIn, watchDamage } from './damage.ts';
@@ -15,6 +14,7 @@ import { databasePath, inTransaction, openWritable, unusable, writeFault } from 
 import { createFlowReader } from './flow-rows.ts';
 import { readFlows } from './flows.ts';
 import { createLogReader, createLogWriter, encode, noEntries } from './log-rows.ts';
+import { verifyStore } from './verify.ts';
 import { createViewReader } from './view-rows.ts';
 
 export type EmbeddedReader = {
@@ -122,14 +122,8 @@ function createReader(
       encode(entries, encoded);
       stored(() => writer.write(encoded));
     },
-    verifyChain: async (onProgress) => {
-      if (anchor === null) return verifyChains(database, [], onProgress);
-      const { anchored, unverified, edited } = readAnchors(anchor.file, anchor.key);
-      const verdict = await verifyChains(database, anchored, onProgress);
-      const all = { ...verdict, unverified: [...verdict.unverified, ...unverified] };
-      if (verdict.kind === 'broken' || edited === null) return all;
-      return { kind: 'anchor-broken', place: anchor.file, line: edited, unverified: all.unverified };
-    },
+    verifyChain: (onProgress) =>
+      anchor === null ? verifyChains(database, [], onProgress) : verifyStore(database, anchor, onProgress),
     close: () => database.close(),
   };
 }

@@ -27,6 +27,7 @@ import { createFlows } from './flows.ts';
 import { createLog } from './log.ts';
 import { createLogReader, hasLogTables } from './log-rows.ts';
 import { createMargins, createQueryBudget, type MarginReader } from './margins.ts';
+import { signingOf } from './signed-heads.ts';
 import { createViewReader } from './view-rows.ts';
 import { createViews } from './views.ts';
 import { startWriter, type Writer } from './writer.ts';
@@ -59,8 +60,8 @@ export type EmbeddedOptions = {
   onFault: (fault: Fault) => void;
   /** Where the heads of the chains are kept outside of the directory; null: nowhere, and nothing is compared. */
   anchor?: AnchorPlace | null;
-  /** The store was set back and that was accepted: it is not compared, and the anchor begins with what it holds. */
-  restored?: boolean;
+  /** The store was set back and that was accepted with what it held: it is not compared, and the anchor begins with what it holds. */
+  restored?: ChainHeads;
   /** Rejects when the log is of another pseudonym key; asked before a store is refused or accepted by its anchor. */
   checkKey?: KeyCheck | undefined;
   /** The views did not fit their figures or the log, and are made again from the log. */
@@ -239,11 +240,13 @@ export async function openSetBack(options: EmbeddedOptions & { anchor: AnchorPla
     claimed,
     accept: async () => {
       await store.close();
-      await (await openEmbeddedStore({ ...options, restored: true })).close();
+      await (await openEmbeddedStore({ ...options, restored: heads })).close();
     },
   };
 }
 
+const takenOver =
+  'the log is of a version that signed nothing, and is signed from this start on: what stood there before cannot be checked; if there was no upgrade, somebody took its signed heads away';
 const accept = 'accept what is there with: lance audit accept-restore --by NAME --reason TEXT';
 
 function setBackFault(directory: string, file: string, setBack: SetBack): Fault {
@@ -261,15 +264,24 @@ function setBackFault(directory: string, file: string, setBack: SetBack): Fault 
       return set(
         `The log in ${directory} was anchored, and its anchor ${file} is not there, so nobody can say whether the directory was set back. Put the files back or name them in LANCE_AUDIT_ANCHOR (audit.anchorFile); where they are lost, or the directory comes from a backup, ${accept}.`,
       );
+    case 'unsigned':
+      return set(
+        `The log in ${directory} holds records and no signed heads, which this version writes before the first of them: somebody took them away, or wrote the log anew. See lance audit verify. Put back a copy of the whole directory and of its anchor ${file}, or ${accept}.`,
+      );
     case 'foreign':
-      return foreignFault(file, setBack.why);
+      return foreignFault(directory, file, setBack.why);
     default:
       return setBack satisfies never;
   }
 }
 
-function foreignFault(file: string, why: 'store' | 'key' | 'edited'): Fault {
+function foreignFault(directory: string, file: string, why: Extract<SetBack, { kind: 'foreign' }>['why']): Fault {
   switch (why) {
+    case 'log':
+      return new Fault(
+        'store-set-back',
+        `The signed heads in the log of ${directory} were edited or are damaged, so nobody can say whether the log is what it was. See lance audit verify. Put back a copy of the whole directory, or ${accept}.`,
+      );
     case 'store':
       return new Fault(
         'configuration-invalid',
@@ -295,15 +307,21 @@ function foreignFault(file: string, why: 'store' | 'key' | 'edited'): Fault {
  * cannot be made or written, and `store-newer` when a later version wrote it.
  */
 export async function openEmbeddedStore(options: EmbeddedOptions): Promise<EmbeddedStore> {
-  const { directory, anchor = null, restored = false, onFault } = options;
+  const { directory, anchor = null, restored = null, onFault } = options;
   const path = databasePath(directory);
   const lock = lockDirectory(directory);
   let writer: Writer | null = null;
   let database: DatabaseSync | null = null;
   try {
     // Before anything is written: what was lost may still be found and put back.
-    const refusal = anchor === null || restored ? null : await startRefusal(directory, anchor, options.checkKey);
+    const refusal =
+      anchor === null || restored !== null ? null : await startRefusal(directory, anchor, options.checkKey);
     if (refusal !== null) throw refusal;
+    const unsigned =
+      anchor !== null &&
+      restored === null &&
+      (await withFile(directory, async (file) => file !== null && signingOf(file) === 'old')) &&
+      knownHeads(anchor) === null;
     writer = await startWriter(
       { path, anchor: anchor === null ? null : { ...anchor, restored } },
       {
@@ -336,6 +354,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       memoryEntries: options.memoryEntries ?? 8_192,
       pollMs: options.pollMs ?? 100,
     });
+    if (unsigned) onChanged?.(takenOver);
     const looking =
       onChanged === undefined || anchor === null ? null : checkInBackground({ directory, anchor, onChanged });
     return {

@@ -1,6 +1,6 @@
 /** What the main thread and the writer thread say to each other. */
 import type { HouseMark, RuleBookEntry } from '../../bidding/ports.ts';
-import type { OriginEntry } from '../../domain/audit.ts';
+import type { ChainHeads, OriginEntry } from '../../domain/audit.ts';
 import { Fault, type FaultCode } from '../../errors.ts';
 import type { AnchorPlace } from './anchor.ts';
 import type { Acknowledgement, ControlChange } from './control-rows.ts';
@@ -36,7 +36,7 @@ export function storeFaultOf(fault: unknown): StoreFault {
 }
 
 /** What the writer thread is started with. `anchor` null: nothing is written outside of the store. */
-export type WriterOptions = { path: string; anchor: (AnchorPlace & { restored: boolean }) | null };
+export type WriterOptions = { path: string; anchor: (AnchorPlace & { restored: ChainHeads | null }) | null };
 
 type Run<K extends WriterTask['kind'], R> = (task: Extract<WriterTask, { kind: K }>) => R;
 

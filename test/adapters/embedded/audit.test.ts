@@ -12,6 +12,7 @@ import { openEmbeddedStore, openSetBack } from '../../../src/adapters/embedded/s
 import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
 import type { NewEntry } from '../../../src/bidding/ports.ts';
 import type { Tampering } from '../../../src/domain/audit.ts';
+import { signLine } from '../../../src/domain/signed-line.ts';
 import { Fault, type FaultCode } from '../../../src/errors.ts';
 import { auctionEntry } from '../../conformance/samples.ts';
 
@@ -186,13 +187,21 @@ test('a file of the version before goes on: its auctions verify, the other table
       'DROP TABLE chain_starts; DROP TABLE origins; DROP TABLE control_changes; DROP TABLE anchoring; PRAGMA user_version = 4',
     );
   });
-  const store = await open(place);
+  const said: string[] = [];
+  const { directory, file } = place;
+  const onChanged = (text: string) => said.push(text);
+  const store = await openEmbeddedStore({ directory, onFault, anchor: anchor(file), onChanged });
+  assert.match(said.join(), /a version that signed nothing/);
   await store.log.append([auctionEntry('k', '6'), callback(6)]);
   await store.close();
   const verdict = await verify(place);
+  assert.equal(verdict.kind, 'intact');
   assert.deepEqual(
-    [verdict.kind, verdict.unverified],
-    ['intact', [{ kind: 'before-chain', table: 'callbacks', until: 6 }]],
+    verdict.unverified.map((each) => ({ ...each, at: 0 })),
+    [
+      { kind: 'before-chain', table: 'callbacks', until: 6, at: 0 },
+      { kind: 'before-key', entries: 12, at: 0 },
+    ],
   );
   edit(place, (database) => database.exec("UPDATE callbacks SET key = 'x' WHERE offset = 2"));
   const edited = await verify(place);
@@ -268,4 +277,116 @@ test('what was changed in the middle of the log is told after the start, and of 
     [told.get(sound), told.get(changed)],
     [[], ['record 3 of callbacks is not what was written (changed); see lance audit verify']],
   );
+});
+
+/** What somebody does who can write the directory and what is beside it, but does not know the key. */
+const anchorFiles = ({ file }: Place) => ['', '.mark', '.claims'].map((ending) => `${file}${ending}`);
+function rewriteAll(place: Place): void {
+  edit(place, (database) => {
+    database.exec(`UPDATE auctions SET value = replace(value, '"at":', '"at": ') WHERE offset = 45`);
+    rewriteChain(database, 'auctions');
+    database.exec('DELETE FROM anchoring');
+  });
+  for (const file of anchorFiles(place)) rmSync(file);
+}
+
+test('a log rewritten with its anchors taken away is refused, and audit says so before (stranger, issue 15 line 18)', async () => {
+  const place = await lived();
+  rewriteAll(place);
+  const before = await verify(place);
+  assert.notEqual(before.kind, 'intact');
+  await assert.rejects(open(place), isFault('store-set-back', 65, /its anchor .* is not there/));
+  const after = await verify(place);
+  assert.notEqual(after.kind, 'intact');
+});
+
+test('without the signed heads of a log as well it is no new one (stranger, issue 15 line 18)', async () => {
+  const place = await lived();
+  rewriteAll(place);
+  edit(place, (database) => database.exec('DELETE FROM signed_heads'));
+  assert.equal((await verify(place)).kind, 'anchor-missing');
+  await assert.rejects(open(place), isFault('store-set-back', 65, /no signed heads/));
+  // As if it were of a version that signed nothing: taken over, and said for good.
+  edit(place, (database) => database.exec('DROP TABLE signed_heads; PRAGMA user_version = 5'));
+  await (await open(place)).close();
+  const verdict = await verify(place);
+  assert.deepEqual(
+    verdict.unverified.map((each) => (each.kind === 'before-key' ? [each.kind, each.entries] : each)),
+    [['before-key', 126]],
+  );
+});
+
+test('an empty log is a new one, with or without its tables (stranger, issue 15 line 18)', async () => {
+  const place = newPlace();
+  await (await open(place)).close();
+  edit(place, (database) => database.exec('DELETE FROM signed_heads; DELETE FROM anchoring'));
+  for (const file of anchorFiles(place)) rmSync(file);
+  await (await open(place)).close();
+  assert.deepEqual((await verify(place)).unverified, []);
+});
+
+test('the signed heads in the log are its own, of its key, and in their places (stranger, issue 15 line 18)', async () => {
+  const cases: [edit: string, refused: RegExp, table: string, offset: number][] = [
+    [
+      `UPDATE signed_heads SET entry = replace(entry, '"at":1', '"at":2') WHERE number = 6`,
+      /edited/,
+      'signed_heads',
+      6,
+    ],
+    [`UPDATE signed_heads SET entry = 'x' WHERE number = 6`, /edited/, 'signed_heads', 6],
+    ['DELETE FROM signed_heads WHERE number = 6', /signed_heads has 5 records, and had 6/, 'signed_heads', 6],
+  ];
+  for (const [sql, refused, table, offset] of cases) {
+    const place = await lived();
+    edit(place, (database) => {
+      database.exec(sql);
+      let link = 'signed_heads';
+      const update = database.prepare('UPDATE signed_heads SET chain = ? WHERE number = ?');
+      for (const { number, entry } of database
+        .prepare('SELECT number, entry FROM signed_heads ORDER BY number')
+        .all()) {
+        link = nextLink(link, Number(number), '', String(entry));
+        update.run(link, number!);
+      }
+    });
+    await assert.rejects(open(place), isFault('store-set-back', 65, refused));
+    const verdict = await verify(place);
+    assert(verdict.kind === 'broken', verdict.kind);
+    assert.deepEqual([verdict.table, verdict.offset], [table, offset], sql);
+  }
+});
+
+test('an anchor without its mark, or a mark without its lines, is no anchor (stranger, issue 15 line 18)', async () => {
+  const unmarked = await lived();
+  rmSync(`${unmarked.file}.mark`);
+  assert.equal((await verify(unmarked)).kind, 'anchor-missing');
+  await assert.rejects(open(unmarked), isFault('store-set-back', 65, /is not there/));
+  const unlined = await lived();
+  rmSync(unlined.file);
+  assert.notEqual((await verify(unlined)).kind, 'intact');
+  await assert.rejects(open(unlined), isFault('store-set-back', 65, /is not there|edited/));
+  const shortened = await lived();
+  const lines = readFileSync(shortened.file, 'utf8').split('\n');
+  writeFileSync(shortened.file, lines.toSpliced(-2, 1).join('\n'));
+  assert.equal((await verify(shortened)).kind, 'anchor-broken');
+  await assert.rejects(open(shortened), isFault('store-set-back', 65, /edited/));
+});
+
+test('a log anchored by the version before is taken over with its anchors (stranger, issue 15 line 18)', async () => {
+  const place = await lived();
+  const signedBefore = (line: string) => {
+    const { signed_heads: _, ...heads } = JSON.parse(line.slice(line.indexOf(' '))).heads;
+    const { previous: __, key: ___, ...rest } = JSON.parse(line.slice(line.indexOf(' ')));
+    return signLine(key, { ...rest, heads }).line;
+  };
+  const [mark] = readFileSync(`${place.file}.mark`, 'utf8').split('\n');
+  const last = readFileSync(place.file, 'utf8').trimEnd().split('\n').at(-1)!;
+  writeFileSync(place.file, `${signedBefore(last)}\n`);
+  writeFileSync(`${place.file}.mark`, `${signedBefore(mark!.trimEnd()).padEnd(4095)}\n`);
+  edit(place, (database) => database.exec('DROP TABLE signed_heads; PRAGMA user_version = 6'));
+  const beside = openEmbeddedReader({ directory: place.directory });
+  beside.close();
+  await (await open(place)).close();
+  const verdict = await verify(place);
+  assert.deepEqual([verdict.kind, verdict.unverified], ['intact', []]);
 });

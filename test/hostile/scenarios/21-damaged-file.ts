@@ -4,9 +4,10 @@ import { closeSync, cpSync, openSync, rmSync, statSync, truncateSync, writeSync 
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
+import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
 import { auctionEntry } from '../../conformance/samples.ts';
 import { withinTime } from '../../crash/stream.ts';
-import { lanceCommand, startDaemon } from '../daemon.ts';
+import { hostileKey, lanceCommand, startDaemon } from '../daemon.ts';
 import type { Scenario } from '../scenario.ts';
 
 const records = 3_000;
@@ -20,7 +21,8 @@ export const scenario: Scenario = {
   name: 'pages of the file overwritten',
   run: async (directory) => {
     const whole = join(directory, 'whole');
-    const store = await openEmbeddedStore({ directory: whole, onFault: assert.fail });
+    const anchor = { file: `${whole}.anchor`, key: createAuditKey(hostileKey), everyMs: 300_000 };
+    const store = await openEmbeddedStore({ directory: whole, onFault: assert.fail, anchor });
     for (let from = 0; from < records; from += 500) {
       await store.log.append(
         Array.from({ length: 500 }, (_, index) => auctionEntry(`${from + index}`, 'x'.repeat(200))),
@@ -41,11 +43,15 @@ export const scenario: Scenario = {
       ['cut off', (file) => truncateSync(file, Math.floor(statSync(file).size / 2 / pageSize) * pageSize), dataError],
     ];
     const data = join(directory, 'data');
+    const putBack = () => {
+      rmSync(data, { recursive: true, force: true });
+      cpSync(whole, data, { recursive: true });
+      for (const ending of ['', '.mark', '.claims']) cpSync(`${anchor.file}${ending}`, `${data}.anchor${ending}`);
+    };
     let slowestMs = 0;
     let environment: Readonly<Record<string, string>> = {};
     for (const [name, damage, exit] of cases) {
-      rmSync(data, { recursive: true, force: true });
-      cpSync(whole, data, { recursive: true });
+      putBack();
       damage(join(data, 'lance.sqlite'));
       const startedAt = performance.now();
       const daemon = await startDaemon({ directory });
@@ -55,8 +61,7 @@ export const scenario: Scenario = {
       assert.deepEqual(exited, { code: exit, signal: null }, `${name}: ${daemon.output().slice(-500)}`);
       slowestMs = Math.max(slowestMs, performance.now() - startedAt);
     }
-    rmSync(data, { recursive: true });
-    cpSync(whole, data, { recursive: true });
+    putBack();
     overwrite(lastOf('ledger'))(join(data, 'lance.sqlite'));
     const doctor = await lanceCommand(environment, ['doctor', '--json']);
     assert.equal(doctor.code, 1);
