@@ -10,7 +10,7 @@ import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody
 import { flowView } from '../http/api/views.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
-import { flowMeant } from '../origination/orders.ts';
+import { flowMeant, storedKey } from '../origination/orders.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
 import { nextSteps, stepsOf } from '../origination/steps.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
@@ -248,10 +248,11 @@ export async function takeStep(
     const state = await stateOf(flowId);
     if (state?.flow !== flow) throw await notFound(world.format, flows, flow, flowId);
     const asker = askerOf(order);
+    const stepId = storedKey(world.createVault(world.writing().pseudonymKey), asker.key);
     const result = await front.ask(flowId, asker, stepAsked(named, body as never));
     if (result.kind !== 'taken') return result;
-    const ended = await stepEnded(world, () => stateOf(flowId), asker.key);
-    return { kind: 'taken', state: ended ?? result.state, step: { named, stepId: asker.key } };
+    const ended = await stepEnded(world, () => stateOf(flowId), stepId);
+    return { kind: 'taken', state: ended ?? result.state, step: { named, stepId } };
   });
 }
 

@@ -25,12 +25,14 @@ import {
   type Asker,
   type ContractAsked,
   canonical,
+  isSameKey,
   type LookupAsked,
   linkOf,
   type RenegotiationAsked,
   renegotiationId,
   renegotiationTerms,
   type StepAsked,
+  storedKey,
   termsOf,
   type WithdrawalAsked,
 } from './orders.ts';
@@ -140,37 +142,49 @@ export function createFlowFront(world: FrontWorld): FlowFront {
 
   async function start(record: FlowStarted): Promise<FrontResult> {
     const { flowId, key, requestHash } = record;
+    const isKey = (stored: string | null): boolean => isSameKey(vault, stored, key);
     const answer = (state: FlowState, fresh: boolean): FrontResult => {
-      if (state.requestHash === requestHash && state.key === key) return { kind: fresh ? 'taken' : 'known', state };
-      const text = state.key === key ? 'this key was used for another order; use a new one' : existing(state);
-      return refusal('conflict', state.key === key ? 'key-reused' : 'flow-exists', 'Idempotency-Key', text);
+      const isSame = isKey(state.key);
+      if (state.requestHash === requestHash && isSame) return { kind: fresh ? 'taken' : 'known', state };
+      const text = isSame ? 'this key was used for another order; use a new one' : existing(state);
+      return refusal('conflict', isSame ? 'key-reused' : 'flow-exists', 'Idempotency-Key', text);
     };
     const known = await stateOf(flowId);
-    if (known?.earlier?.includes(key)) {
+    if (known?.earlier?.some(isKey)) {
       return refusal('conflict', 'key-reused', 'Idempotency-Key', 'this key began it before; use a new one');
     }
-    const isAgain = known?.phase === 'cancelled' && known.frozen === undefined && known.key !== key;
+    const isAgain = known?.phase === 'cancelled' && known.frozen === undefined && !isKey(known.key);
     if (known !== null && !isAgain) return answer(known, false);
     const written: FlowStarted = isAgain ? { ...record, again: true } : record;
     const breaches = await breachesOf(evolve(known, written, settings)!);
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     await world.append([{ topic: 'flows', key: flowId, record: written }]);
-    const state = await folded(flowId, (next) => next.phase !== 'cancelled' || next.key === key);
+    const state = await folded(flowId, (next) => next.phase !== 'cancelled' || isKey(next.key));
     return state === null ? { kind: 'written', flowId } : answer(state, true);
   }
 
   function begin(
     flow: FlowStarted['flow'],
     flowId: string,
-    { by, key }: Asker,
+    asker: Asker,
     order: { subject: FlowSubject; terms: FlowTerms | null; sealed: object; asked: unknown; proposalCode?: string },
   ): Promise<FrontResult> {
     const { subject, terms, sealed, asked, proposalCode } = order;
+    const { by } = asker;
+    const key = storedKey(vault, asker.key);
     return start({
       ...{ kind: 'started', flowId, at: clock.now(), flow, by, key, requestHash: hashOf(asked), subject, terms },
       ...(proposalCode === undefined ? {} : { proposalCode }),
       sealed: vault.seal(sealedPlaces.flowOrder(flowId), JSON.stringify(sealed)),
     });
+  }
+
+  /** The id of the flow that is begun under a key. */
+  async function idUnderKey(prefix: string, what: string, { key }: Asker): Promise<string> {
+    const asItCame = idOf(prefix, `${what}\n${key}`);
+    const stored = storedKey(vault, key);
+    // Of earlier versions: whoever knows the id could try all CPFs.
+    return stored === key || (await stateOf(asItCame)) !== null ? asItCame : idOf(prefix, `${what}\n${stored}`);
   }
 
   async function startContract(asker: Asker, asked: ContractAsked): Promise<FrontResult> {
@@ -315,7 +329,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       ...(proposalCode === undefined ? {} : { proposalCode }),
     };
     if (proposalCode === undefined) {
-      const own = idOf('w', `withdrawal\n${asker.key}`);
+      const own = await idUnderKey('w', 'withdrawal', asker);
       const live = asked.alongside === true ? null : await liveWithdrawal(subject.workerKey!, own);
       if (live === null) return begin('withdrawal', own, asker, whole);
       const text = `this worker has a withdrawal under way already: ${live}; go on with it or cancel it, or send true for another beside it`;
@@ -349,7 +363,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       ...{ requestId: null, workerKey: workerKeyOf(vault, cpf), linkKey: null },
       ...{ rateLimitHundredths: null, closedContract: null, signerKeys: [] },
     };
-    const flowId = idOf('q', `lookup\n${asker.key}`);
+    const flowId = await idUnderKey('q', 'lookup', asker);
     return begin('lookup', flowId, asker, { subject, terms: null, sealed: order, asked });
   }
 
@@ -371,21 +385,22 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const known = repeated(state, step);
     if (known !== null) return known;
     const next = evolve(state, step, settings)!;
-    const outcome = next.steps.find(({ stepId }) => stepId === asker.key)?.outcome;
+    const isOwn = ({ stepId }: FlowState['steps'][number]): boolean => stepId === step.stepId;
+    const outcome = next.steps.find(isOwn)?.outcome;
     if (outcome === 'ignored') return notAllowed(state, asked.step);
     const breaches = await breachesOf(next);
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     await world.append([{ topic: 'flows', key: flowId, record: step }]);
-    const folds = await folded(flowId, ({ steps }) => steps.some(({ stepId }) => stepId === asker.key));
+    const folds = await folded(flowId, ({ steps }) => steps.some(isOwn));
     if (folds === null) return { kind: 'written', flowId };
     // Somebody else's step may have come in between.
-    const own = folds.steps.find(({ stepId }) => stepId === asker.key)!;
+    const own = folds.steps.find(isOwn)!;
     if (own.requestHash !== step.requestHash) return repeated(folds, step)!;
     return own.outcome === 'ignored' ? notAllowed(folds, asked.step) : { kind: 'taken', state: folds };
   }
 
   function repeated(state: FlowState, record: FlowAsked): FrontResult | null {
-    const known = state.steps.find(({ stepId }) => stepId === record.stepId);
+    const known = state.steps.find(({ stepId }) => isSameKey(vault, stepId, record.stepId));
     if (known === undefined) return null;
     if (known.requestHash === record.requestHash) {
       return known.outcome === 'ignored' ? notAllowed(state, record.step) : { kind: 'known', state };
@@ -395,7 +410,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
 
   function stepRecord(state: FlowState, { by, key }: Asker, asked: StepAsked): FlowAsked | FrontResult {
     const base: FlowAsked = {
-      ...{ kind: 'asked', flowId: state.flowId, at: clock.now(), stepId: key, by, step: asked.step },
+      ...{ kind: 'asked', flowId: state.flowId, at: clock.now(), stepId: storedKey(vault, key), by, step: asked.step },
       ...{
         requestHash: hashOf(asked),
         terms: null,

@@ -3,12 +3,34 @@ import { createHash } from 'node:crypto';
 import type { FlowKind, FlowTerms } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { AmountCents, Day, EpochMs, RateHundredths } from '../domain/glossary.ts';
+import type { Vault } from '../domain/vault.ts';
+import { mayHoldCpf } from '../wire/hidden-cpf.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import type { FlowStore } from './ports.ts';
 import type { LinkAsk, StepRequests } from './preparation.ts';
 
-/** Who asks, and under which idempotency key. */
+/** Who asks, and under which idempotency key: as it came. */
 export type Asker = { by: string; key: string };
+
+/** A key is whatever a caller made of it: a row of digits may be somebody's CPF, an address somebody's. */
+function mayBePersonal(key: string): boolean {
+  return mayHoldCpf(key) || key.includes('@');
+}
+
+/** The key as it stands in records. One that may be personal goes by its pseudonym, which is the same each time. */
+export function storedKey(vault: Vault, key: string): string {
+  return mayBePersonal(key) ? vault.pseudonym(`key:${key}`) : key;
+}
+
+/** Whether a stored key is the one given, which is as `storedKey` gives it; earlier versions stored every key as it came. */
+export function isSameKey(vault: Vault, stored: string | null, given: string): boolean {
+  return stored === given || (stored !== null && storedKey(vault, stored) === given);
+}
+
+/** A stored key for those who may see it: earlier versions stored every key as it came. */
+export function shownKey(stored: string): string {
+  return mayBePersonal(stored) ? '(sealed)' : stored;
+}
 
 export type ContractAsked = {
   contract: ContractRequest;

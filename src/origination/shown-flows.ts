@@ -14,6 +14,7 @@ import { isJsonObject, type JsonValue, parseJson } from '../wire/json.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import { errorsOf } from '../wire/service-errors.ts';
 import { proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
+import { shownKey } from './orders.ts';
 import type { ContractOrder, LookupOrder, RenegotiationOrder, StepRequests, WithdrawalOrder } from './preparation.ts';
 
 export type OpenSealed = Vault['open'] | null;
@@ -89,9 +90,23 @@ export function shownAmount(state: FlowState, open: OpenSealed): AmountCents | n
   return simulated?.find(({ period }) => period !== null && period === asked?.period)?.releasedCents ?? null;
 }
 
+/** The steps that were asked for. Their keys are for those who work on flows: everybody else sees in which order they came. */
+export function shownSteps({ steps }: FlowState, open: OpenSealed) {
+  return steps.map(({ stepId, step, by, at, outcome }, index) => ({
+    stepId: open === null ? `step-${index + 1}` : shownKey(stepId),
+    ...{ step, by, at, outcome },
+  }));
+}
+
 /** For those who read a flow's history. */
 export function shownRecord(record: FlowRecord, open: OpenSealed): Record<string, unknown> {
-  return open === null ? namesNobody(record) : { ...withoutSealed(record), ...whatWasWritten(record, open) };
+  if (open === null) return namesNobody(record);
+  return { ...withoutSealed(record), ...keysIn(record), ...whatWasWritten(record, open) };
+}
+
+function keysIn(record: FlowRecord): Record<string, unknown> {
+  if (record.kind === 'started') return { key: shownKey(record.key) };
+  return record.kind === 'asked' ? { stepId: shownKey(record.stepId) } : {};
 }
 
 function withoutSealed(record: FlowRecord): Record<string, unknown> {

@@ -1,5 +1,6 @@
 /** From a won bid to its contract: whose word it takes that the bid is won. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FlowState } from '../../src/domain/flow-states.ts';
@@ -578,6 +579,47 @@ test('a second withdrawal of a worker beside one under way is refused, unless it
     await reaches(flowId, 'cancelled');
   }
   assert.equal((await start('w7')).kind, 'taken', "those that ended are in nobody's way");
+});
+
+test('a key that may hold a CPF is stored as a pseudonym; one stored as it came is known again (defect line 14)', async (context) => {
+  const { front, append, state } = await startFlowHouse(context);
+  const order = { cpf: '52998224725', birthDate: null, signerCpfs: [], alongside: true };
+  const asItCame = (key: string) => `w-${createHash('sha256').update(`withdrawal\n${key}`).digest('hex').slice(0, 24)}`;
+  const key = 'order-529.982.247-25';
+  const begun = await front.startWithdrawal({ by: 'ana', key }, order);
+  assert(begun.kind === 'taken');
+  const { flowId } = begun.state;
+  assert.equal(begun.state.key, plainVault.pseudonym(`key:${key}`));
+  assert.notEqual(flowId, asItCame(key));
+  assert.equal((await front.startWithdrawal({ by: 'ana', key }, order)).kind, 'known');
+  const cancel = () => front.ask(flowId, { by: 'ana', key }, { step: 'cancel', reason: 'not this one' });
+  const [first, again] = [await cancel(), await cancel()];
+  assert(first.kind === 'taken' && again.kind === 'known', JSON.stringify(again));
+  assert.deepEqual(
+    again.state.steps.map(({ stepId }) => stepId),
+    [plainVault.pseudonym(`key:${key}`)],
+  );
+  const old = 'order-52998224725';
+  const { subject, requestHash, sealed } = begun.state;
+  await append({
+    topic: 'flows',
+    key: asItCame(old),
+    record: {
+      ...{
+        kind: 'started',
+        flowId: asItCame(old),
+        at: Date.now(),
+        flow: 'withdrawal',
+        by: 'ana',
+        key: old,
+        terms: null,
+      },
+      ...{ subject, requestHash: requestHash!, sealed: sealed! },
+    },
+  });
+  await eventually(async () => (await state(asItCame(old)))?.key === old);
+  const known = await front.startWithdrawal({ by: 'ana', key: old }, order);
+  assert(known.kind === 'known' && known.state.flowId === asItCame(old), JSON.stringify(known));
 });
 
 test('an order whose CPF has wrong check digits begins nothing and names the field', async (context) => {

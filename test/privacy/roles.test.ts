@@ -63,6 +63,31 @@ test('who works on flows reads what the service and colleagues wrote (defect lin
   assert.doesNotMatch(JSON.stringify(shownRecord(asked, null)), /desistiu/);
 });
 
+test('the keys of steps and orders are for those who work on flows, and a CPF in them for nobody (defect line 14)', () => {
+  const [asked, started] = [records[1]!, records[4]!];
+  assert.ok(asked.kind === 'asked' && started.kind === 'started');
+  for (const key of ['604-629-148-87', 'order-160462914887', 'zulmira@example.com']) {
+    const begun = evolve(null, { ...started, key }, settings);
+    const state = evolve(begun, { ...asked, stepId: key }, settings)!;
+    for (const open of [null, vault.open]) {
+      const shown = [
+        flowView(state, open),
+        shownRecord({ ...started, key }, open),
+        shownRecord({ ...asked, stepId: key }, open),
+      ];
+      assert.ok(!JSON.stringify(shown).includes(key), key);
+    }
+  }
+  const state = evolve(
+    evolve(null, { ...started, key: 'order-1' }, settings),
+    { ...asked, stepId: 'cancel-1' },
+    settings,
+  )!;
+  assert.equal(flowView(state, vault.open).steps[0]!.stepId, 'cancel-1');
+  assert.equal(flowView(state, null).steps[0]!.stepId, 'step-1');
+  assert.equal(shownRecord({ ...started, key: 'order-1' }, vault.open).key, 'order-1');
+});
+
 test('an event and the errors of a flow are shown by role (defect line 14)', () => {
   const told = { ...records[0]!, flowId: 'event:code' } as FlowRecord;
   const event = evolve(null, told, settings)!;

@@ -34,7 +34,7 @@ const exampleTime = 1_772_550_000_000;
 export const idempotency = z.object({
   'idempotency-key': said(
     z.string().regex(/^[\x21-\x7e]{1,200}$/, 'send 1 to 200 printable ASCII characters without spaces'),
-    'Names this one order or step, in 1 to 200 printable characters without spaces: sent again with the same key it is not done again',
+    'Names this one order or step, in 1 to 200 printable characters without spaces: sent again with the same key it is not done again. Put no personal data into it: a key that may hold a CPF is kept as a keyed hash',
     'order-2026-1',
   ),
 });
@@ -834,7 +834,11 @@ export const flowSchema = answerNamed(
     steps: saidOfParts(
       z.array(
         z.object({
-          stepId: said(z.string(), 'Idempotency key of the step', 'sign-1'),
+          stepId: said(
+            z.string(),
+            'Idempotency key of the step for operator and admin, unless it may hold a CPF or an address; its place for others',
+            'sign-1',
+          ),
           step: said(z.string(), 'Name of the step', 'sign'),
           by: said(z.string(), 'Who asked for it', 'ana'),
           at: said(time, 'When it was asked for', exampleTime + 8_000),

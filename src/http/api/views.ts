@@ -4,7 +4,7 @@ import type { FlowState } from '../../domain/flow-states.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { attemptsOf } from '../../origination/fold-answers.ts';
 import { flowCursor } from '../../origination/ports.ts';
-import { type OpenSealed, shownAmount, shownErrors, shownWorker } from '../../origination/shown-flows.ts';
+import { type OpenSealed, shownAmount, shownErrors, shownSteps, shownWorker } from '../../origination/shown-flows.ts';
 import { nextSteps } from '../../origination/steps.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
 import { shownCode } from '../../wire/plain-ids.ts';
@@ -12,7 +12,7 @@ import type { flowSchema, marginSchema } from './schemas.ts';
 
 /** `open` only for those who work on flows: the worker, errors in the service's words, and why an operation stands. */
 export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flowSchema> {
-  const { operation, subject, note, steps, results } = state;
+  const { operation, subject, note, results } = state;
   return {
     flowId: state.flowId,
     flow: state.flow,
@@ -45,7 +45,7 @@ export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flo
     noteAccepted: state.noteAccepted ?? null,
     breaches: [...state.breaches],
     errors: [...shownErrors(state, open)],
-    steps: steps.map(({ stepId, step, by, at, outcome }) => ({ stepId, step, by, at, outcome })),
+    steps: shownSteps(state, open),
     results: Object.fromEntries(
       Object.entries(results).flatMap(([name, kept]) => (kept?.sealedAnswer ? [[name, kept.at]] : [])),
     ),
