@@ -6,6 +6,7 @@
 
 import type { Clock, Timer } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import type { Hindrance } from '../domain/records.ts';
 import type { Gate } from './gate.ts';
 import type { DeskObserver } from './observer.ts';
 import type { BidAnswer, QueryAnswer, Service, ServiceReason } from './ports.ts';
@@ -41,9 +42,13 @@ export type BiddingWatch = {
   /** The reason code of a request that ends now: the cause while bidding is closed, else what it waited for. */
   endCode: (otherwise: DeskCode) => DeskCode;
   logRefused: (message: string) => void;
+  /** When bidding was closed between these times, and why: what a request of that time waited for. */
+  closures: (from: EpochMs, until: EpochMs) => Hindrance[];
 };
 
 const lookMs = 250;
+/** Closures that are kept: an auction is shorter than so many changes of the cause. */
+const keptClosures = 64;
 /** The outbox tries again sooner than this, so a log that still refuses is heard of again in time. */
 const refusalMs = 5_000;
 
@@ -59,6 +64,8 @@ export function createBiddingWatch(options: {
   let told: BiddingStatus | null = null;
   let refusal: { atMs: number; message: string } | null = null;
   let timer: Timer | null = null;
+  /** Those that are over, the oldest first. */
+  const past: { cause: ClosedCause; from: EpochMs; until: EpochMs }[] = [];
 
   function closure(): Closure | null {
     const atGate = gate.closedBecause();
@@ -88,6 +95,8 @@ export function createBiddingWatch(options: {
       found === null ? { kind: 'open', since: now } : { kind: 'closed', ...found, since: found.since ?? now };
     const before = told;
     told = next;
+    if (before?.kind === 'closed') past.push({ cause: before.cause, from: before.since, until: now });
+    if (past.length > keptClosures) past.shift();
     observer({ kind: 'bidding', status: next, before });
     if (cause === 'service-unauthorised') observer({ kind: 'alarm', code: cause, requestId: null });
     return next;
@@ -105,6 +114,14 @@ export function createBiddingWatch(options: {
     endCode: (otherwise) => {
       const cause = causeOf(status());
       return cause === null || cause === 'stopping' ? otherwise : cause;
+    },
+    closures: (from, until) => {
+      const now = status();
+      const all = now.kind === 'open' ? past : [...past, { cause: now.cause, from: now.since, until }];
+      return all
+        .map((each) => ({ ...each, from: Math.max(from, each.from), until: Math.min(until, each.until) }))
+        .filter((each) => each.cause !== 'stopping' && each.from < each.until)
+        .map((each) => ({ kind: 'wait', count: 1, ...each }));
     },
     logRefused: (message) => {
       refusal = { atMs: clock.monotonicMs(), message };

@@ -5,7 +5,7 @@
  */
 
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import type { AuctionRecord } from '../domain/records.ts';
+import type { AuctionRecord, Hindrance } from '../domain/records.ts';
 import type { Link } from '../domain/request.ts';
 import { joinRequest } from '../domain/sealed-facts.ts';
 import { sealedPlaces } from '../domain/vault.ts';
@@ -24,6 +24,7 @@ import type { DeskStatus, DeskWorld } from './desk-world.ts';
 import { deadlineOf } from './evolve.ts';
 import { createFoldTeller } from './fold-events.ts';
 import { createGate, type Gate } from './gate.ts';
+import { hindered } from './hindrances.ts';
 import { createIntake, type Intake } from './intake.ts';
 import { createLedger, type Fold, type Ledger } from './ledger.ts';
 import { createLinkDesk, type LinkDesk } from './link-desk.ts';
@@ -285,8 +286,11 @@ export function createDesk(world: DeskWorld): Desk {
     }
     for (const { requestId } of states) deciding.add(requestId);
     storePolicy(policy);
-    const waited = new Set(
-      states.flatMap(({ requestId }) => (links.waitingSince(requestId) === null ? [] : [requestId])),
+    // A decision ends the wait.
+    const waited = new Map(
+      states
+        .filter(({ requestId }) => links.waitingSince(requestId) !== null)
+        .map(({ requestId }) => [requestId, links.story(requestId, now)]),
     );
     const decided = await decideBatch(
       {
@@ -320,14 +324,27 @@ export function createDesk(world: DeskWorld): Desk {
   }
 
   /** A margin or fact that the service was asked for in vain is not missing: the service is. */
-  function withTrueCause(decision: Decided, waited: ReadonlySet<RequestId>): Decided {
-    if (decision.kind !== 'pass' || !waited.has(decision.record.requestId)) return decision;
+  function withTrueCause(decision: Decided, waited: ReadonlyMap<RequestId, readonly Hindrance[]>): Decided {
+    const story = decision.kind === 'pass' ? waited.get(decision.record.requestId) : undefined;
+    if (decision.kind !== 'pass' || story === undefined) return decision;
     const { requestId, at, code } = decision.record;
     const trouble = health.trouble();
     const fact = /^fact-missing:(.*)$/.exec(code)?.[1];
     if (trouble === null || (fact === undefined ? code !== 'margin-missing' : !comesWithLink(fact))) return decision;
     const text = `the detail of the link was asked for in vain: ${trouble.detail}`;
-    return { ...decision, record: deskPass(requestId, trouble.cause, text, at, null), stored: [] };
+    const record = deskPass(requestId, trouble.cause, text, at, null);
+    return { ...decision, record: hindered(record, [...waitsOf(record), ...story]), stored: [] };
+  }
+
+  /** With what it waited for. What a rule decided is no end of waiting. */
+  function withWaits(record: AuctionRecord): AuctionRecord {
+    if (record.kind !== 'answered' && (record.kind !== 'passed' || record.trace !== null)) return record;
+    return hindered(record, waitsOf(record));
+  }
+
+  function waitsOf({ requestId, at }: AuctionRecord): readonly Hindrance[] {
+    const receivedAt = ledger.get(requestId)?.state.request?.receivedAt;
+    return receivedAt === undefined ? [] : [...bidding.closures(receivedAt, at), ...links.story(requestId, at)];
   }
 
   /** What decisions refer to by hash is in the log before they are. */
@@ -397,7 +414,7 @@ export function createDesk(world: DeskWorld): Desk {
   async function endDurably(record: AuctionRecord): Promise<void> {
     ending.add(record.requestId);
     queue.remove(record.requestId);
-    await outbox.keep([{ topic: 'auctions', key: record.requestId, record }]);
+    await outbox.keep([{ topic: 'auctions', key: record.requestId, record: withWaits(record) }]);
     if (record.kind === 'passed') observer({ kind: 'step', step: 'pass-appended' });
     if (record.kind === 'answered') observer({ kind: 'step', step: 'answer-appended' });
   }
@@ -409,8 +426,9 @@ export function createDesk(world: DeskWorld): Desk {
   function passAll(requestIds: readonly RequestId[], code: DeskCode, text: string): void {
     for (const requestId of requestIds) {
       if (ledger.get(requestId)?.state.phase !== 'requested') continue;
-      links.unpark(requestId);
+      // First, for its end tells what it waited for.
       end(deskPass(requestId, code, text, clock.now(), null));
+      links.unpark(requestId);
     }
   }
 

@@ -7,12 +7,14 @@ import type { BiddingSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
 import { employerKeyOf } from '../domain/employer.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { Hindrance } from '../domain/records.ts';
 import type { Link, WorkerIdentity } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { Authorisations } from './authorisations.ts';
 import type { DetailTold, FailureTold } from './callbacks.ts';
 import type { LinkNeed } from './decide.ts';
+import { noteHindrance } from './hindrances.ts';
 import type { LinkQuery, QueryAnswer, QueryFailure, Service } from './ports.ts';
 import { sleep } from './sleep.ts';
 import { problemOf } from './unprocessable.ts';
@@ -26,6 +28,8 @@ export type LinkDesk = {
   /** Of those, the requests that are decided without the link as well: they wait no longer, and are not asked for again. */
   giveUp: (requestIds: readonly RequestId[]) => readonly RequestId[];
   waitingSince: (requestId: RequestId) => EpochMs | null;
+  /** Of a request that waits: since when, and the queries that came to nothing meanwhile. */
+  story: (requestId: RequestId, until: EpochMs) => readonly Hindrance[];
   /** The key under which the link's detail will stand in the cache. */
   linkKeyOf: (state: RequestState) => string | null;
   unpark: (requestId: RequestId) => void;
@@ -39,7 +43,8 @@ export type LinkDesk = {
 };
 
 type ChosenLink = { linkKey: string; identity: WorkerIdentity };
-type Parked = { state: RequestState; need: LinkNeed; since: EpochMs; key: string };
+/** `queries`: those in vain; it grows. */
+type Parked = { state: RequestState; need: LinkNeed; since: EpochMs; key: string; queries: Hindrance[] };
 
 /** Codes remembered at once: the oldest go first. */
 const codesKept = 10_000;
@@ -106,7 +111,9 @@ export function createLinkDesk(options: {
     let pauseMs = settings.retryFirstMs;
     try {
       while (waitingByKey.has(key) && !options.stopping()) {
+        const from = clock.now();
         const answer = await send(query);
+        noteQuery(key, answer, from);
         if (answer.kind === 'acknowledged') {
           acknowledge(answer.requestCode, key);
           return;
@@ -125,6 +132,13 @@ export function createLinkDesk(options: {
     } finally {
       asking.delete(key);
     }
+  }
+
+  function noteQuery(key: string, answer: QueryAnswer, from: EpochMs): void {
+    if (answer.kind !== 'refused' && answer.kind !== 'failed') return;
+    const cause = answer.kind === 'failed' ? answer.reason : `status-${answer.response.status}`;
+    for (const requestId of waitingByKey.get(key) ?? [])
+      noteHindrance(parked.get(requestId)!.queries, { kind: 'query', cause, count: 1, from, until: clock.now() });
   }
 
   function acknowledge(requestCode: string | null, key: string): void {
@@ -172,7 +186,7 @@ export function createLinkDesk(options: {
     if (parked.has(state.requestId)) return null;
     const key = request.linkKey ?? request.workerKey;
     const identity = identityOf(state);
-    wait({ state, need, since: clock.now(), key });
+    wait({ state, need, since: clock.now(), key, queries: [] });
     if (request.linkKey !== null) askDetail(key, identity, authorisationNumber);
     else void ask(key, { identity, authorisationNumber, cached: settings.askCached }, service.listLinks);
     return null;
@@ -221,6 +235,11 @@ export function createLinkDesk(options: {
     park,
     giveUp,
     waitingSince: (requestId) => parked.get(requestId)?.since ?? null,
+    story: (requestId, until) => {
+      const entry = parked.get(requestId);
+      if (entry === undefined) return [];
+      return [{ kind: 'wait', cause: 'link', count: 1, from: entry.since, until }, ...entry.queries];
+    },
     linkKeyOf: (state) => chosen.get(state.requestId) ?? state.request?.linkKey ?? null,
     unpark,
     detailArrived: ({ detail: { linkKey, workerKey }, requestCode }) => {

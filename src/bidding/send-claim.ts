@@ -3,10 +3,11 @@
 import type { BiddingSettings } from '../config/sections.ts';
 import type { Chance, Clock } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import type { Answered, Passed } from '../domain/records.ts';
+import type { Answered, Hindrance, Passed } from '../domain/records.ts';
 import type { Claim } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { troubleOfReason } from './bidding-status.ts';
+import { noteHindrance } from './hindrances.ts';
 import type { DeskObserver } from './observer.ts';
 import type { BidAnswer, Service } from './ports.ts';
 import { type DeskCode, deskPass } from './react.ts';
@@ -85,6 +86,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   let landingPossible = job.inherited;
   let firstByteAt: EpochMs | null = null;
   const codes = new Set<string>();
+  const hindrances: Hindrance[] = [];
   let pauseMs = settings.retryFirstMs;
   let held: DeskCode = 'deadline';
   for (;;) {
@@ -106,9 +108,18 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       await sleep(clock, Math.min(heldUntilMs - startedAtMs, cutoffAt - clock.now()));
       continue;
     }
+    const startedAt = clock.now();
     const answer = await service.placeBid({ body: job.claim.body, deadlineAt: cutoffAt, mayWrite: world.gateOpen });
     observe(answer, startedAtMs);
     if (answer.kind === 'answered') return answered(answer);
+    if (answer.reason !== 'stopped' && answer.reason !== 'deadline')
+      noteHindrance(hindrances, {
+        kind: 'attempt',
+        cause: answer.reason,
+        count: 1,
+        from: startedAt,
+        until: clock.now(),
+      });
     if (answer.kind === 'unknown') landingPossible = true;
     else held = troubleOfReason(answer.reason) ?? held;
     await sleep(clock, Math.min(pauseAfter(answer), Math.max(0, cutoffAt - clock.now())));
@@ -151,7 +162,12 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       earlierAttemptPossible: landingPossible || world.othersMaySend(),
       firstByteAt,
       response: storedResponse(answer),
+      ...toldHindrances(),
     };
+  }
+
+  function toldHindrances(): { hindrances?: readonly Hindrance[] } {
+    return hindrances.length === 0 ? {} : { hindrances };
   }
 
   /** What the service writes may name the worker. */
@@ -174,7 +190,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     const code = held === 'deadline' ? world.endCode('deadline') : held;
     const why = code === 'deadline' ? '' : ` (${code})`;
     const text = `claimed, and never written before the deadline${why}`;
-    return deskPass(job.requestId, code, text, clock.now(), job.claim.claimId);
+    return { ...deskPass(job.requestId, code, text, clock.now(), job.claim.claimId), ...toldHindrances() };
   }
 
   function unknown(): Answered {
@@ -189,6 +205,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       earlierAttemptPossible: true,
       firstByteAt,
       response: null,
+      ...toldHindrances(),
     };
   }
 }

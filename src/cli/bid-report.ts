@@ -8,6 +8,7 @@ import {
   type Replay,
   replayDecision,
 } from '../bidding/explain.ts';
+import { hindrancesIn } from '../bidding/hindrances.ts';
 import { type NearestBid, nearestBids } from '../bidding/nearest-bids.ts';
 import type { Reservation } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
@@ -266,6 +267,7 @@ export function reportJson(report: BidReport): object {
     })),
     winner: winner === null ? null : { ...winner, errors: report.winnerErrors },
     resolution,
+    hindrances: hindrancesIn(report.history),
     history: report.history.map(({ kind, at }) => ({ kind, at })),
     rulesSealed: report.rulesSealed,
     replay: replay === null ? null : { same: report.differences.length === 0, differences: report.differences },

@@ -1,8 +1,9 @@
 /** The report on one request in words that a risk analyst reads, why it ended so first. */
 import { listedBid } from '../bidding/bid-list.ts';
+import { hindrancesIn } from '../bidding/hindrances.ts';
 import { usageUnder } from '../domain/cap-book.ts';
 import type { Limits } from '../domain/policy.ts';
-import type { AuctionRecord } from '../domain/records.ts';
+import type { AuctionRecord, Hindrance } from '../domain/records.ts';
 import type { FactValue } from '../rules/facts.ts';
 import { auctionSection, resultSection, sendingSection } from './bid-outcome-text.ts';
 import { type BidReport, shownFacts } from './bid-report.ts';
@@ -38,7 +39,7 @@ export function reportText(report: BidReport, format: Format): string {
   sendingSection(page, report, format);
   auctionSection(page, report, format);
   page.section(texts.show.history);
-  for (const record of report.history) page.field(format.time(record.at), historyText(record, format));
+  historySection(page, report, format);
   replaySection(page, report, format);
   return page.text();
 }
@@ -248,6 +249,25 @@ function capsSection(page: Page, { decision }: BidReport, format: Format): void 
 /** Pseudonyms say nothing to a reader, and an employer that is a person goes by the link's. */
 function withoutPseudonym(key: string): string {
   return key.replace(/=[A-Za-z0-9_-]{43}(?=\||$)/g, '=…');
+}
+
+/** Records, and what kept the request from its end between them. */
+function historySection(page: Page, { history }: BidReport, format: Format): void {
+  const lines = history.map((record) => ({ at: record.at, text: historyText(record, format) }));
+  for (const hindrance of hindrancesIn(history)) {
+    const line = { at: hindrance.from, text: hindranceText(hindrance, format) };
+    const place = lines.findIndex(({ at }) => at > line.at);
+    lines.splice(place < 0 ? lines.length : place, 0, line);
+  }
+  page.section(format.texts.show.history);
+  for (const { at, text } of lines) page.field(format.time(at), text);
+}
+
+function hindranceText({ kind, cause, count, from, until }: Hindrance, format: Format): string {
+  const { show, bidding } = format.texts;
+  if (kind !== 'wait') return show.attemptInVain(kind, cause, count, format.time(until));
+  const words = Object.hasOwn(bidding.causes, cause) ? bidding.causes[cause as keyof typeof bidding.causes] : null;
+  return show.waitedFor(format.number((until - from) / 1_000, 1), words, cause);
 }
 
 function historyText(record: AuctionRecord, format: Format): string {

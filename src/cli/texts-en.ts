@@ -327,6 +327,12 @@ export const en: Texts = {
     ours: '◄ ours',
     maybeOurs: '◄ ours, perhaps',
     history: 'History',
+    attemptInVain: (kind, cause, count, until) =>
+      `${kind === 'query' ? 'query of the link' : 'attempt'} in vain: ${cause}${count === 1 ? '' : ` (${count} times, until ${until})`}`,
+    waitedFor: (seconds, words, cause) =>
+      cause === 'link'
+        ? `waited ${seconds} s for the detail of the link`
+        : `waited ${seconds} s, bidding was closed: ${words ?? cause} (${cause})`,
     replay: 'Replay',
     replaySame: 'The decision, made again from its stored inputs, gives the same bytes.',
     replaySamePass: 'The decision, made again from its stored inputs, gives the same pass.',

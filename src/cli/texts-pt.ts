@@ -315,6 +315,12 @@ export const pt = {
     ours: '◄ nosso',
     maybeOurs: '◄ talvez nosso',
     history: 'História',
+    attemptInVain: (kind: 'attempt' | 'query', cause: string, count: number, until: string) =>
+      `${kind === 'query' ? 'consulta do vínculo' : 'tentativa'} em vão: ${cause}${count === 1 ? '' : ` (${count} vezes, até ${until})`}`,
+    waitedFor: (seconds: string, words: string | null, cause: string) =>
+      cause === 'link'
+        ? `esperou ${seconds} s pelo detalhe do vínculo`
+        : `esperou ${seconds} s com os lances fechados: ${words ?? cause} (${cause})`,
     replay: 'Repetição',
     replaySame: 'A decisão, refeita das entradas guardadas, dá os mesmos bytes.',
     replaySamePass: 'A decisão, refeita das entradas guardadas, dá a mesma recusa.',

@@ -252,6 +252,10 @@ const proposal = { proposalCode: nullable(text), proposalNumber: nullable(text),
 const ofRequest = { requestId: id, at: time };
 const thaw = { action: oneOf('retry', 'cancel'), by: text, reason: text };
 
+const hindrances = added(
+  list(object({ kind: oneOf('attempt', 'query', 'wait'), cause: id, count, from: time, until: time })),
+);
+
 const auctionRecord = byName('kind', {
   requested: object({ ...ofRequest, request: loanRequest, windowMs: added(duration), sealed: text, rawHash: text }),
   claimed: object({ ...ofRequest, claimId: id, instance: id, body: id, offer, trace, terms: added(claimTerms) }),
@@ -262,6 +266,7 @@ const auctionRecord = byName('kind', {
     maybeSent: added(isTrue),
     reasons,
     trace: nullable(trace),
+    hindrances,
   }),
   answered: object({
     ...ofRequest,
@@ -272,6 +277,7 @@ const auctionRecord = byName('kind', {
     earlierAttemptPossible: flag,
     firstByteAt: nullable(time),
     response: nullable(object({ status: whole, body: nullable(text), sealedBody: added(nullable(text)) })),
+    hindrances,
   }),
   ended: object({
     ...{ ...ofRequest, batchId: text, startedAt: nullable(time), endedAt: nullable(time), bids },

@@ -49,6 +49,21 @@ export type Claimed = OfRequest & {
   terms?: ClaimTerms;
 };
 
+/** A part of what kept a request from its end. */
+export type Hindrance = {
+  /** `attempt`: to place the bid; `query`: of the worker's link. */
+  kind: 'attempt' | 'query' | 'wait';
+  /**
+   * Why it came to nothing: `unauthorised`, `throttled`, `unreachable`, `status-503` …; of a wait, for what: a cause of closed
+   * bidding, or `link` for the detail of the worker's link.
+   */
+  cause: string;
+  /** Attempts or queries in a row that ended alike; 1 of a wait. */
+  count: number;
+  from: EpochMs;
+  until: EpochMs;
+};
+
 export type Passed = OfRequest & {
   kind: 'passed';
   code: string;
@@ -59,6 +74,8 @@ export type Passed = OfRequest & {
   reasons: readonly Reason[];
   /** Null when the request ended without being decided (too late, overload, unusable). */
   trace: DecisionTrace | null;
+  /** Absent: nothing kept it, or an earlier version wrote the record. */
+  hindrances?: readonly Hindrance[];
 };
 
 export type Answered = OfRequest & {
@@ -79,6 +96,8 @@ export type Answered = OfRequest & {
     /** Absent in records of earlier versions. */
     sealedBody?: string | null;
   } | null;
+  /** Before this answer. Absent: nothing, or an earlier version wrote the record. */
+  hindrances?: readonly Hindrance[];
 };
 
 export type Ended = OfRequest & {

@@ -282,3 +282,41 @@ test('an answer that is known to be harmless is stored as it came', async () => 
   await clock.settle();
   assert.deepEqual(asAnswered(ended()).response, response);
 });
+
+test('attempts in vain are told with the end, those in a row that ended alike as one', async () => {
+  const { clock, ended } = setUp([
+    turnedAway('throttled'),
+    turnedAway('throttled'),
+    turnedAway('unauthorised'),
+    turnedAway('stopped'),
+    lost,
+    lands,
+  ]);
+  await clock.advance(5_000);
+  const { hindrances } = asAnswered(ended());
+  assert.deepEqual(
+    hindrances?.map(({ kind, cause, count }) => [kind, cause, count]),
+    [
+      ['attempt', 'throttled', 2],
+      ['attempt', 'unauthorised', 1],
+      ['attempt', 'connection-lost', 1],
+    ],
+  );
+  for (const { from, until } of hindrances!) assert.ok(from >= at + 10 && until >= from && until < deadlineAt);
+});
+
+test('a claim that nothing kept from its answer has no such story', async () => {
+  const { clock, ended } = setUp([lands]);
+  await clock.settle();
+  assert.equal('hindrances' in asAnswered(ended()), false);
+});
+
+test('a claim that was turned away until the deadline says how often', async () => {
+  const { clock, ended } = setUp([turnedAway('unauthorised')]);
+  await clock.advance(deadlineAt - at);
+  const record = ended();
+  assert.ok(record?.kind === 'passed');
+  assert.equal(record.code, 'service-unauthorised');
+  assert.equal(record.hindrances?.length, 1);
+  assert.ok(record.hindrances[0]!.count > 2);
+});

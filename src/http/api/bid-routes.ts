@@ -2,6 +2,7 @@
 import { listedBid } from '../../bidding/bid-list.ts';
 import { searchBids } from '../../bidding/bid-search.ts';
 import { shownReasons } from '../../bidding/decide.ts';
+import { hindrancesIn } from '../../bidding/hindrances.ts';
 import type { EventLog, MarginCache, Views } from '../../bidding/ports.ts';
 import type { DecisionTrace } from '../../domain/offer.ts';
 import { readWorker } from '../../origination/worker-reading.ts';
@@ -91,6 +92,7 @@ function addBids(app: ApiApp, { views, log, vault, guard }: BidRouteParts): void
         offer: state.claim === null ? null : { ...state.claim.offer },
         reasons: shownReasons(trace?.reasons ?? state.pass?.reasons ?? []),
         trace: trace === null ? null : plainTrace(trace),
+        hindrances: hindrancesIn(records).map((hindrance) => ({ ...hindrance })),
         auction: state.auction === null ? null : { ...state.auction, candidates: [...state.auction.candidates] },
       };
     },

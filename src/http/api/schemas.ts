@@ -1016,6 +1016,22 @@ export const decisionSchema = answerNamed(
       'All that it was decided from, for risk, operator and admin; null for a viewer',
       { ruleSetHash: '5f3c', decidedAt: exampleTime },
     ),
+    hindrances: saidOfParts(
+      z.array(
+        z.object({
+          kind: said(z.enum(['attempt', 'query', 'wait']), 'An attempt to bid, a query of the link, or a wait', 'wait'),
+          cause: said(
+            z.string(),
+            'Why an attempt or a query came to nothing, such as `unauthorised`, `throttled` or `status-422`; of a wait a cause of closed bidding, or `link`',
+            'service-unauthorised',
+          ),
+          count: said(wholeCount, 'Attempts or queries in a row that ended alike; 1 of a wait', 1),
+          from: said(time, 'When it began', exampleTime),
+          until: said(time, 'When it ended', exampleTime + 4_000),
+        }),
+      ),
+      'Attempts and queries that came to nothing, and what the request waited for, by time; none for a viewer',
+    ),
     auction: saidOfParts(auctionSchema.nullable(), 'How the auction ended; null: it has not, or nobody told'),
   }),
   'Decision',
