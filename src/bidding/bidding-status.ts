@@ -55,7 +55,7 @@ const refusalMs = 5_000;
 export function createBiddingWatch(options: {
   clock: Clock;
   gate: Pick<Gate, 'closedBecause' | 'control'>;
-  health: Pick<ServiceHealth, 'trouble'>;
+  health: Pick<ServiceHealth, 'trouble' | 'lookAgain'>;
   /** Partitions that are not bid for, in words; null when some are. */
   partitionsNotLive: () => string | null;
   observer: DeskObserver;
@@ -103,6 +103,7 @@ export function createBiddingWatch(options: {
   }
 
   function look(): void {
+    health.lookAgain();
     status();
     timer = clock.after(lookMs, look);
   }
@@ -144,6 +145,8 @@ export type ServiceHealth = {
   /** The service, heard by this. */
   heard: (service: Service) => Service;
   trouble: () => { cause: ServiceTrouble; detail: string } | null;
+  /** After a refusal of the token: shows it again as soon as it may be used, so that recovery is seen without traffic. Never by a bid. */
+  lookAgain: () => void;
 };
 
 type ServiceTrouble = Extract<ClosedCause, `service-${string}`>;
@@ -154,8 +157,14 @@ const leastFailingMs = 2_000;
 /** What nobody has tried for so long is not known any more. */
 const forgottenMs = 60_000;
 
+/** Between two probes of one token that nobody has refused or taken meanwhile; a refused one waits for `service.ready`. */
+const probeEveryMs = 2_000;
+
 /** What the answers to bids and link queries say of the service, whoever asks. */
 export function createServiceHealth(clock: Clock): ServiceHealth {
+  let service: Service | null = null;
+  let probing = false;
+  let probedAtMs = Number.NEGATIVE_INFINITY;
   /** Failures in a row of one kind; times on the monotonic clock. */
   let run: { cause: ServiceTrouble; reason: string; count: number; sinceMs: number; lastMs: number } | null = null;
 
@@ -174,25 +183,46 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     run.lastMs = nowMs;
   }
 
+  /** What says nothing of the token leaves it refused. */
+  async function probe(asked: Service): Promise<void> {
+    probing = true;
+    probedAtMs = clock.monotonicMs();
+    const answer = await asked.askToken();
+    probing = false;
+    const cause = troubleOf(answer);
+    if (cause === 'none' || cause === 'service-unauthorised') hear(answer);
+    else if (run?.cause === 'service-unauthorised') run.lastMs = clock.monotonicMs();
+  }
+
   return {
-    heard: (service) => ({
-      ...service,
-      placeBid: async (attempt) => {
-        const answer = await service.placeBid(attempt);
-        hear(answer);
-        return answer;
-      },
-      listLinks: async (query) => {
-        const answer = await service.listLinks(query);
-        hear(answer);
-        return answer;
-      },
-      askLinkDetail: async (query) => {
-        const answer = await service.askLinkDetail(query);
-        hear(answer);
-        return answer;
-      },
-    }),
+    heard: (asked) => {
+      service = asked;
+      return {
+        ...asked,
+        placeBid: async (attempt) => {
+          const answer = await asked.placeBid(attempt);
+          hear(answer);
+          return answer;
+        },
+        listLinks: async (query) => {
+          const answer = await asked.listLinks(query);
+          hear(answer);
+          return answer;
+        },
+        askLinkDetail: async (query) => {
+          const answer = await asked.askLinkDetail(query);
+          hear(answer);
+          return answer;
+        },
+      };
+    },
+    lookAgain: () => {
+      if (service === null || run?.cause !== 'service-unauthorised' || probing || !service.ready()) return;
+      const nowMs = clock.monotonicMs();
+      // Those whose bids and queries are on their way are heard anyway.
+      if (nowMs - Math.max(probedAtMs, run.lastMs) < probeEveryMs) return;
+      void probe(service);
+    },
     trouble: () => {
       if (run === null) return null;
       const nowMs = clock.monotonicMs();

@@ -98,7 +98,9 @@ const service = section({
     'Names of variables that the token command gets beside PATH and HOME.',
   ),
   tokenCommandTimeoutMs: wholeNumber('ms', 100, 2 * minuteMs),
-  tokenRetryMs: wholeNumber('ms', 100, hourMs).describe('Between two runs of a token command that failed.'),
+  tokenRetryMs: wholeNumber('ms', 100, hourMs).describe(
+    'Between two runs of the token command, or two uses of a fixed token, while the service refuses the token.',
+  ),
   connectTimeoutMs: wholeNumber('ms', 50, minuteMs),
   headersTimeoutMs: wholeNumber('ms', 50, 5 * minuteMs),
   bodyTimeoutMs: wholeNumber('ms', 50, 5 * minuteMs),

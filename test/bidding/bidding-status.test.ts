@@ -1,10 +1,16 @@
 /** What an answer's reason says of the service, and that every cause has its words in both languages. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { closedCauses, createBiddingWatch, troubleOfReason } from '../../src/bidding/bidding-status.ts';
-import type { ServiceReason } from '../../src/bidding/ports.ts';
+import {
+  closedCauses,
+  createBiddingWatch,
+  createServiceHealth,
+  troubleOfReason,
+} from '../../src/bidding/bidding-status.ts';
+import type { QueryAnswer, Service, ServiceReason } from '../../src/bidding/ports.ts';
 import { languages, textsIn } from '../../src/cli/texts.ts';
 import { manualClock } from '../sandbox/clocks.ts';
+import { createManualClock } from './manual-clock.ts';
 
 test('every reason of an answer says one thing of the service', () => {
   const said = {
@@ -36,7 +42,7 @@ test('a pause keeps its reason however often it is asked for, and one ordered ag
       closedBecause: () => 'paused',
       control: () => ({ revision: 1, pause, caps: {}, ruleOrders: [], changes: [] }),
     },
-    health: { trouble: () => null },
+    health: { trouble: () => null, lookAgain: () => undefined },
     partitionsNotLive: () => null,
     observer: () => undefined,
   });
@@ -55,4 +61,47 @@ test('every cause is named, with its remedy, in both languages', () => {
   }
   const [pt, en] = languages.map((language) => textsIn(language).bidding);
   for (const cause of closedCauses) assert.notEqual(pt!.remedies[cause], en!.remedies[cause]);
+});
+
+test('a refused token is tried again without traffic, by no bid, no more often than it may be, until it is taken', async () => {
+  const clock = createManualClock(1_000_000);
+  let ready = true;
+  let answer: QueryAnswer = { kind: 'failed', reason: 'unauthorised' };
+  let asked = 0;
+  const health = createServiceHealth(clock);
+  const heard = health.heard({
+    placeBid: async () => ({ kind: 'not-landed', reason: 'unauthorised', retryAt: null }),
+    askToken: async () => {
+      asked += 1;
+      return answer;
+    },
+    ready: () => ready,
+  } as unknown as Service);
+  const looks = async (forMs: number) => {
+    for (let passed = 0; passed < forMs; passed += 250) {
+      health.lookAgain();
+      await clock.advance(250);
+    }
+  };
+  await looks(5_000);
+  assert.equal(asked, 0, 'nothing was refused yet');
+  await heard.placeBid({ body: '{}', deadlineAt: 2_000_000, mayWrite: () => true });
+  assert.equal(health.trouble()?.cause, 'service-unauthorised');
+  await looks(10_000);
+  assert.equal(asked, 4, 'one in two seconds, and none while a bid has just been heard');
+  ready = false;
+  await looks(90_000);
+  assert.equal(asked, 4, 'nobody is asked while the token is not to be used');
+  ready = true;
+  answer = { kind: 'failed', reason: 'status-503' };
+  // Forgotten after a minute without an answer, as before.
+  assert.equal(health.trouble(), null);
+  await looks(2_000);
+  assert.equal(health.trouble()?.cause, 'service-unauthorised', 'what says nothing of the token leaves it refused');
+  answer = { kind: 'refused', reason: 'unclassified', response: { status: 400, body: '{}' } };
+  await looks(3_000);
+  assert.equal(health.trouble(), null);
+  const before = asked;
+  await looks(60_000);
+  assert.equal(asked, before, 'a token that works is not tried again');
 });

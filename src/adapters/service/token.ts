@@ -6,6 +6,9 @@ import { execFile } from 'node:child_process';
 import type { Clock, Timer } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 
+/** A token that was refused is shown again after pauses that double up to this, however often the program prints it. */
+const longestSamePauseMs = 60_000;
+
 /** Gets a new token. Rejects when there is none; the reason never holds the token. */
 export type RenewToken = () => Promise<string>;
 
@@ -82,12 +85,13 @@ export function createTokenKeeper(options: {
   let renewing: Promise<Token | null> | null = null;
   let retry: Timer | null = null;
   let closed = false;
+  /** For how long the token that was refused last is not shown again; since when, on the monotonic clock. */
+  let samePauseMs = 0;
+  let refusedAtMs = Number.NEGATIVE_INFINITY;
 
-  const block = (): void => {
-    if (blockedUntil !== null || closed) return;
-    blockedUntil = clock.now() + retryMs;
-    observe({ kind: 'token-refused', retryAt: blockedUntil });
-    retry = clock.after(retryMs, () => {
+  const tryLater = (pauseMs: number): void => {
+    blockedUntil = clock.now() + pauseMs;
+    retry = clock.after(pauseMs, () => {
       if (renew !== null) void renewOnce();
       else {
         blockedUntil = null;
@@ -96,9 +100,23 @@ export function createTokenKeeper(options: {
     });
   };
 
+  const block = (): void => {
+    if (blockedUntil !== null || closed) return;
+    refusedAtMs = clock.monotonicMs();
+    samePauseMs = Math.min(Math.max(retryMs, longestSamePauseMs), samePauseMs === 0 ? retryMs : 2 * samePauseMs);
+    // A program is cheap to ask; the service is not shown what it has just refused.
+    tryLater(renew === null ? samePauseMs : retryMs);
+    observe({ kind: 'token-refused', retryAt: blockedUntil! });
+  };
+
   const renewNow = async (run: RenewToken): Promise<Token | null> => {
     try {
       const text = await run();
+      const pausesFor = refusedAtMs + samePauseMs - clock.monotonicMs();
+      if (blockedUntil !== null && text === token?.bare && pausesFor > 0 && !closed) {
+        tryLater(Math.min(retryMs, pausesFor));
+        return null;
+      }
       // Fetched for the first time, or after a 401: only then does the next 401 in a row block.
       if (token !== null) firstRefusal = false;
       token = tokenOf(text, (token?.generation ?? 0) + 1);
@@ -142,7 +160,9 @@ export function createTokenKeeper(options: {
       return null;
     },
     confirmed: (used) => {
-      if (used.generation === token?.generation) firstRefusal = true;
+      if (used.generation !== token?.generation) return;
+      firstRefusal = true;
+      samePauseMs = 0;
     },
     blockedUntil: () => blockedUntil,
     close: () => {

@@ -154,3 +154,51 @@ test('a token that has expired by the words of a 400 is renewed once, and other 
   assert.deepEqual(refused.outcome, { kind: 'rejected', code: 'unclassified' });
   assert.equal(service.ready(), true);
 });
+
+test('a program that prints the refused token again: it is run often, and the token is shown ever more seldom', async (t) => {
+  const { command, runs } = tokenProgram(t, [...Array.from({ length: 40 }, () => 'stale')]);
+  let good = 'nothing';
+  const { baseUrl, received } = await serverThatAccepts(t, () => good);
+  const { service } = startClient(t, baseUrl, { accessToken: 'stale', tokenCommand: command, tokenRetryMs: 150 });
+  const untilMs = Date.now() + 3_000;
+  while (Date.now() < untilMs) {
+    if (service.ready()) await service.askToken();
+    await pause(10);
+  }
+  // Pauses of 150, 300, 600, 1200 ms, each a run of the program or more.
+  assert.ok(received.length >= 3 && received.length <= 7, `${received.length} calls`);
+  assert.ok(runs() > received.length, `${runs()} runs`);
+  good = 'stale';
+  const freeMs = Date.now() + 5_000;
+  while (!service.ready() && Date.now() < freeMs) await pause(10);
+  assert.equal((await service.askToken()).kind, 'acknowledged');
+});
+
+test('a new token is shown as soon as the program prints it, however long the old one is refused', async (t) => {
+  const { command } = tokenProgram(t, [...Array.from({ length: 8 }, () => 'stale'), 'new', 'new', 'new']);
+  const { baseUrl, received } = await serverThatAccepts(t, () => 'new');
+  const { service } = startClient(t, baseUrl, { accessToken: 'stale', tokenCommand: command, tokenRetryMs: 100 });
+  const untilMs = Date.now() + 6_000;
+  let kind = '';
+  while (kind !== 'acknowledged' && Date.now() < untilMs) {
+    if (service.ready()) ({ kind } = await service.askToken());
+    await pause(10);
+  }
+  assert.equal(kind, 'acknowledged');
+  assert.ok(received.every(({ body }) => body === '{"consultaCacheada":true}'));
+});
+
+test('the token is asked for by a query that names nobody: what the service says to it', async (t) => {
+  const answers = new Map<number, string>([
+    [400, 'refused'],
+    [401, 'failed unauthorised'],
+    [429, 'failed throttled'],
+    [503, 'failed status-503'],
+  ]);
+  for (const [status, told] of answers) {
+    const { baseUrl } = await startHttp(t, (response) => response.writeHead(status).end('{}'));
+    const { service } = startClient(t, baseUrl);
+    const answer = await service.askToken();
+    assert.equal(answer.kind === 'failed' ? `failed ${answer.reason}` : answer.kind, told);
+  }
+});

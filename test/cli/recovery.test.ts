@@ -1,0 +1,64 @@
+/** A token that was refused is seen to work again without any traffic, within seconds and by no bid. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { bidPath } from '../../src/wire/bid.ts';
+import { type Daemon, openStage, type Played, startDaemon } from './desk.ts';
+
+let played: Played;
+let daemon: Daemon;
+let token: string;
+
+before(async () => {
+  played = await openStage(51, 2_000);
+  const { LANCE_ACCESS_TOKEN: first = '', ...environment } = played.environment as Record<string, string>;
+  token = join(played.directory, 'token');
+  writeFileSync(token, first);
+  daemon = await startDaemon({ ...environment, LANCE_TOKEN_COMMAND: `cat ${token}` });
+  played.sandbox.connect(daemon.url);
+});
+
+after(async () => {
+  await daemon.stop();
+  await played.close();
+});
+
+async function causeShown(): Promise<string | null> {
+  const answer = await fetch(new URL('/status', daemon.url));
+  return ((await answer.json()) as { bidding: { cause: string | null } }).bidding.cause;
+}
+
+async function until(cause: string | null, timeoutMs: number): Promise<number> {
+  const startedAt = Date.now();
+  while ((await causeShown()) !== cause) {
+    assert.ok(Date.now() - startedAt < timeoutMs, `${await causeShown()} after ${timeoutMs} ms`);
+    await setTimeout(100);
+  }
+  return Date.now() - startedAt;
+}
+
+test('bidding opens within seconds of a new token, with no traffic and no bid', async (t) => {
+  await played.sandbox.run(10);
+  played.sandbox.revokeTokens();
+  await played.sandbox.run(10);
+  await until('service-unauthorised', 10_000);
+  // Every auction is over: from here on nobody asks the service for anything of its own.
+  await setTimeout(3_000);
+  const before = played.sandbox.record.of('call').length;
+  assert.equal(await causeShown(), 'service-unauthorised');
+  const issued = (await (await fetch(`${played.environment.LANCE_BASE_URL}/sandbox/token`)).json()) as {
+    token: string;
+  };
+  writeFileSync(token, issued.token);
+  const tookMs = await until(null, 15_000);
+  t.diagnostic(`figure: open ${tookMs} ms after the new token`);
+  assert.ok(tookMs < 8_000, `${tookMs} ms`);
+  const calls = played.sandbox.record.of('call').slice(before);
+  assert.ok(calls.length > 0 && calls.length <= 5, `${calls.length} calls`);
+  assert.ok(calls.every(({ path }) => path !== bidPath));
+  const told = () => daemon.lines.some(({ msg, from }) => msg === 'bidding-open' && from === 'service-unauthorised');
+  for (let looks = 0; looks < 50 && !told(); looks += 1) await setTimeout(100);
+  assert.ok(told(), 'the recovery is logged');
+});
