@@ -182,7 +182,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   const status = () => statusOf({ ...parts, desk, rules, checks, lasts, startedAt });
   const server = createServer({
     door,
-    status,
+    status: () => withoutPerson(status()),
     webhookTokens: config.http.webhookTokens,
     limits: config.http,
     trustedProxies: config.http.trustedProxies,
@@ -649,6 +649,12 @@ function statusOf(
     lastBidAt: lasts.bidAt,
     lastWinAt: lasts.winAt,
   };
+}
+
+/** For readers without a token: who paused, and what that person wrote, is for those with a role. */
+function withoutPerson(status: DaemonStatus): DaemonStatus {
+  const { bidding } = status;
+  return bidding?.cause === 'paused' ? { ...status, bidding: { ...bidding, by: null, detail: null } } : status;
 }
 
 function shownBidding(bidding: BiddingStatus): NonNullable<DaemonStatus['bidding']> {

@@ -331,7 +331,9 @@ async function checkBidding(world: CommandWorld, reader: DeskReader, store: Stor
   if (bidding === null) return [];
   const since = world.format.minute(bidding.since);
   if (bidding.cause === null) return [found('bidding', 'ok', 'bidding-open', { since })];
-  const figures = { cause: bidding.cause, since, ...(bidding.detail === null ? {} : { text: bidding.detail }) };
+  // Why somebody paused is told by the process only to those with a token.
+  const detail = bidding.detail ?? (bidding.cause === 'paused' ? (await reader.control.read()).pause?.reason : null);
+  const figures = { cause: bidding.cause, since, ...(detail == null ? {} : { text: detail }) };
   return [found('bidding', bidding.cause === 'paused' ? 'warn' : 'fail', 'bidding-closed', figures)];
 }
 

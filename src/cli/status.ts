@@ -17,7 +17,8 @@ export async function showStatus(world: CommandWorld, json: boolean): Promise<nu
   const answer: StatusAnswer =
     place === null ? { kind: 'silent', reason: 'LANCE_HTTP_PORT=0' } : await askStatus(place);
   if (answer.kind === 'answered') {
-    terminal.write(json ? JSON.stringify(answer.status) : statusText(world, place!.url, answer.status));
+    const found = await withPerson(world, place!, answer.status);
+    terminal.write(json ? JSON.stringify(found) : statusText(world, place!.url, found));
     return 0;
   }
   const known = place?.named === true ? null : await knownOfStore(world);
@@ -45,6 +46,14 @@ function whyText({ format }: CommandWorld, place: DaemonPlace | null, answer: St
   const code = answer.kind === 'refused' ? answer.httpStatus : 200;
   if (code === 401 || code === 403) return status.tokenRefused(place.url, code);
   return code === 503 ? status.starting(place.url) : status.noStatus(place.url, code);
+}
+
+/** A process tells who paused, and why, only to those with a token; whoever has its store may read it there. */
+async function withPerson(world: CommandWorld, { named }: DaemonPlace, found: DaemonStatus): Promise<DaemonStatus> {
+  const { bidding } = found;
+  if (named || bidding?.cause !== 'paused' || bidding.by !== null) return found;
+  const pause = (await knownOfStore(world))?.pause ?? null;
+  return pause === null ? found : { ...found, bidding: { ...bidding, by: pause.by, detail: pause.reason } };
 }
 
 /** What the store says where nobody answers; null where it cannot be read. */

@@ -70,7 +70,7 @@ export type ServerParts = {
   progress: () => { alive: boolean; detail: string };
   checks: readonly ReadinessCheck[];
   metricsText: () => Promise<string>;
-  /** Served beside the metrics, to whoever may read those. */
+  /** Served beside the metrics, to whoever may read those: it names nobody. */
   status: () => DaemonStatus;
   /** Routes of the operator API; null closes it. */
   api: ApiParts | null;

@@ -82,6 +82,14 @@ test('a pause is the cause, with who, why and the remedy; the API, /readyz and t
   const asked = await fetch(`${root}/v1/status`, { headers: { authorization: `Bearer ${apiToken}` } });
   assert.deepEqual(((await asked.json()) as DaemonStatus).bidding, own);
   assert.equal((await fetch(`${root}/v1/status`)).status, 401);
+  // Without a token: the cause, and nobody's name or words.
+  const open = await (await fetch(`${root}/status`)).text();
+  assert.doesNotMatch(open, /ana|estranhas/);
+  assert.deepEqual((JSON.parse(open) as DaemonStatus).bidding, { ...own, by: null, detail: null });
+  const elsewhere = await statusOf({ LANCE_URL: root });
+  assert.deepEqual([elsewhere.bidding?.cause, elsewhere.bidding?.by], ['paused', null]);
+  const known = await statusOf({ LANCE_URL: root, LANCE_TOKEN: apiToken });
+  assert.deepEqual([known.bidding?.by, known.bidding?.detail], ['ana', reason]);
   assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /paused by ana/);
   const doctor = await lance(environment, 'doctor', '--json');
   const found = jsonLines<{ check: string; level: string; finding: string; cause?: string }>(doctor.stdout);
