@@ -11,7 +11,7 @@ import { nearestName, optional, readSetting } from './config/kinds.ts';
 import { type BiddingSettings, httpOfCommands, type Read, type Sections, sections } from './config/sections.ts';
 import { type PlaceSections, type StorePlace, storePlaceOf } from './config/store-place.ts';
 import { iofShare } from './pricing/iof.ts';
-import { parseJson } from './rules/json.ts';
+import { byteOrderMark, parseJson } from './rules/json.ts';
 import { type Contact, checkContacts } from './wire/bid.ts';
 
 export type Config = Omit<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir' | 'service' | 'contacts'> & {
@@ -160,20 +160,24 @@ function readLayer(name: string, path: string, readFile: ReadFile, faults: strin
     faults.push(`${name}: the file ${path} cannot be read${codeOf(error)}: name an existing JSON file`);
     return {};
   }
-  try {
-    const parsed: unknown = JSON.parse(content);
-    if (isPlain(parsed)) {
-      delete parsed.$schema;
-      return parsed;
-    }
-    faults.push(`${name}: the file ${path} holds no JSON object: write { … } around the sections`);
-  } catch {
-    // The parser's own message quotes the text, which may hold a secret.
-    const found = parseJson(content);
-    const where = found.kind === 'malformed' ? found.text : 'look for a missing comma, quote or bracket';
-    faults.push(`${name}: the file ${path} is not valid JSON: ${where}`);
+  // Strict: of a key that stands twice nobody knows which value is meant. Its faults quote no value, which may be a secret.
+  const found = parseJson(withoutMark(content));
+  if (found.kind === 'malformed') {
+    const at = found.pointer === '' ? '' : ` (${found.pointer.slice(1).replaceAll('/', '.')})`;
+    faults.push(`${name}: the file ${path} is not valid JSON: ${found.text}${at}`);
+    return {};
   }
+  const { value } = found;
+  if (isPlain(value)) {
+    const { $schema: _, ...settings } = value;
+    return settings;
+  }
+  faults.push(`${name}: the file ${path} holds no JSON object: write { … } around the sections`);
   return {};
+}
+
+function withoutMark(content: string): string {
+  return content.startsWith(byteOrderMark) ? content.slice(1) : content;
 }
 
 /** The text of a secret's file without the line ends after it; null with what is wrong in `faults`. */
@@ -187,7 +191,7 @@ function readSecret(name: string, path: string, readFile: ReadFile, faults: stri
   }
   let end = content.length;
   while (end > 0 && (content[end - 1] === '\n' || content[end - 1] === '\r')) end -= 1;
-  const secret = content.slice(0, end);
+  const secret = withoutMark(content.slice(0, end));
   if (secret === '') faults.push(`${name}: the file ${path} is empty: write the secret into it`);
   else if (secret.includes('\ufffd')) {
     faults.push(`${name}: the file ${path} holds bytes that are no text: write the secret as text, such as base64`);
@@ -294,9 +298,31 @@ function addressFaults(http: Sections['http']): string[] {
   });
 }
 
+/** A token is one caller with one role, and a name is told in records: it says who it was. */
+function apiTokenFaults(tokens: Sections['api']['tokens']): string[] {
+  return tokens.flatMap(({ name, sha256 }, index) => {
+    const earlier = (is: (other: (typeof tokens)[number]) => boolean) => tokens.slice(0, index).findIndex(is);
+    const clash = (at: number, what: string, remedy: string) =>
+      at < 0 ? [] : [`${nameOf(`api.tokens[${index}]`)} has the same ${what} as api.tokens[${at}]: ${remedy}`];
+    return [
+      ...clash(
+        earlier((other) => other.sha256 === sha256),
+        'sha256',
+        'one token would be two callers; make a token for each, or leave one of the entries out',
+      ),
+      ...clash(
+        earlier((other) => other.name === name),
+        'name',
+        'records would not tell them apart; give each a name of its own, such as ana-2 while a token is replaced',
+      ),
+    ];
+  });
+}
+
 /** What only several settings together can get wrong, of the sections that are right in themselves. */
-function crossFaults({ backend, roles, http, service, contacts, bidding, pricing }: Partial<Sections>): string[] {
+function crossFaults({ backend, roles, http, api, service, contacts, bidding, pricing }: Partial<Sections>): string[] {
   const faults: string[] = [];
+  if (api !== undefined) faults.push(...apiTokenFaults(api.tokens));
   if (backend === 'embedded' && roles !== undefined && !(roles.includes('door') && roles.includes('desk'))) {
     faults.push(
       `${nameOf('roles')} names one role: on the embedded backend one process has both; leave it out, or set LANCE_BACKEND to kafka`,

@@ -113,6 +113,10 @@ const jsonFaults: readonly Sentence[] = [
     /^this string is not closed or holds a character that JSON wants escaped\.$/,
     'este texto não está fechado ou tem um caractere que em JSON precisa de barra invertida.',
   ],
+  [
+    /^a byte order mark stands here; save the file as UTF-8 without one\.$/,
+    'há aqui uma marca de ordem de bytes (BOM); salve o arquivo em UTF-8 sem ela.',
+  ],
   [/^this number is too large\.$/, 'este número é grande demais.'],
   [/^write a comma or a (.) here\.$/, 'escreva aqui uma vírgula ou $1.'],
   [/^write a "key" in double quotes here\.$/, 'escreva aqui uma "chave" entre aspas duplas.'],

@@ -1,4 +1,6 @@
 /** Where a process listens, and what to say when it cannot. */
+import dns from 'node:dns/promises';
+import { isIPv4 } from 'node:net';
 import { Fault } from '../errors.ts';
 
 export type Address = { host: string; port: number };
@@ -15,6 +17,26 @@ export const addressSettings: Readonly<Record<keyof Addresses, AddressSettings>>
   api: { host: 'LANCE_API_HOST', port: 'LANCE_API_PORT' },
   metrics: { host: 'LANCE_METRICS_HOST', port: 'LANCE_METRICS_PORT' },
 };
+
+/** As fastify wants them: it knows no network of all addresses, which is the two halves of one. */
+export function trustedNetworks(proxies: readonly string[]): string[] {
+  return proxies.flatMap((proxy) => {
+    const [address = '', bits] = proxy.split('/');
+    if (bits === undefined || Number(bits) !== 0) return [proxy];
+    return isIPv4(address) ? ['0.0.0.0/1', '128.0.0.0/1'] : ['::/1', '8000::/1'];
+  });
+}
+
+/**
+ * The addresses of a host, the first of which has to be had. `localhost` is two of them on most machines; a server listens on one,
+ * so each gets a server of its own, with limits of its own.
+ */
+export async function hostAddresses(host: string): Promise<[string, ...string[]]> {
+  if (host !== 'localhost') return [host];
+  const found = await dns.lookup(host, { all: true }).catch(() => []);
+  const [first = host, ...others] = new Set(found.map(({ address }) => address));
+  return [first, ...others];
+}
 
 /** What to throw for the error of a listener: a fault with the setting and the remedy where the system refused the address. */
 export function addressFault({ host, port }: Address, settings: AddressSettings, error: unknown): unknown {

@@ -4,9 +4,17 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { printable } from '../domain/printable.ts';
-import { type Address, type Addresses, addressFault, addressSettings } from './address.ts';
+import {
+  type Address,
+  type Addresses,
+  addressFault,
+  addressSettings,
+  hostAddresses,
+  trustedNetworks,
+} from './address.ts';
 import { type ApiParts, addApi, apiPrefix } from './api/api.ts';
 import { createGuard, type Guard } from './api/auth.ts';
 import { problem as apiProblem } from './api/problems.ts';
@@ -129,15 +137,19 @@ export function createServer(parts: ServerParts): Server {
   const apps: FastifyInstance[] = [];
 
   async function listenAt(name: keyof Addresses, { host, port }: Address, serves: readonly Purpose[]): Promise<number> {
-    const app = createApp(common, new Set(serves));
-    apps.push(app);
-    try {
-      await app.listen({ host, port });
-    } catch (error) {
+    const [first, ...others] = await hostAddresses(host);
+    const listening = async (address: string, wanted: number): Promise<number> => {
+      const app = createApp(common, new Set(serves));
+      apps.push(app);
+      await app.listen({ host: address, port: wanted });
+      return (app.server.address() as AddressInfo).port;
+    };
+    const own = await listening(first, port).catch((error: unknown) => {
       throw addressFault({ host, port }, addressSettings[name], error);
-    }
-    const address = app.server.address();
-    return typeof address === 'object' && address !== null ? address.port : port;
+    });
+    // A name of this machine may stand for addresses that it does not have.
+    await Promise.allSettled(others.map((address) => listening(address, own)));
+    return own;
   }
 
   return {
@@ -173,7 +185,7 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
     requestTimeout: requestTimeoutMs,
     // Node takes the longer of the two times for the whole request, and its own default for the head is a minute.
     http: { connectionsCheckingInterval: timeoutLookMs, headersTimeout: requestTimeoutMs },
-    trustProxy: trustedProxies.length === 0 ? false : [...trustedProxies],
+    trustProxy: trustedProxies.length === 0 ? false : trustedNetworks(trustedProxies),
     routerOptions: { maxParamLength: 500 },
     // A path that cannot be decoded is like one that does not exist.
     frameworkErrors: (_error, request, reply) => {
@@ -184,6 +196,8 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
   const connections = limitConnections(app.server, limits.connectionLimit, monotonicMs, () =>
     onRefusal({ problem: 'connection-limit', at: null, address: null, isNews: false }),
   );
+  // Node answers an expectation that it does not know by itself, past every check and limit. It may be left aside (RFC 9110, 10.1.1).
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   addStarting(app, common);
   addAdmission(app, common, connections);
   app.addHook('onSend', (request, _reply, _payload, done) => {

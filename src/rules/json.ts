@@ -12,6 +12,8 @@ export type ParsedJson =
   | { kind: 'malformed'; pointer: string; line: number; text: string };
 
 const maxDepth = 32;
+/** Some editors begin a file with it; JSON does not know it. */
+export const byteOrderMark = '\ufeff';
 
 type Cursor = {
   text: string;
@@ -128,6 +130,8 @@ function readObject(cursor: Cursor, pointer: string, depth: number): Json | unde
 
 function readValue(cursor: Cursor, pointer: string, depth: number): Json | undefined {
   const first = skipBlank(cursor);
+  if (first === byteOrderMark)
+    return fail(cursor, pointer, 'a byte order mark stands here; save the file as UTF-8 without one.');
   cursor.onValue?.(pointer, cursor.index);
   if (first === '"') return readString(cursor, pointer);
   if (first !== '{' && first !== '[') return readScalar(cursor, pointer);

@@ -48,7 +48,19 @@ test('what is not known stays as it is, line by line', () => {
 });
 
 test('where a file is no JSON is told in Portuguese, whatever is wrong with it', () => {
-  const broken = ['', '{', '[1', '{"a" 1}', '{"a":1,}', '{"a":1,"a":2}', '{"__proto__":1}', '"x', '1e999', '{} {}'];
+  const broken = [
+    '',
+    '{',
+    '[1',
+    '{"a" 1}',
+    '{"a":1,}',
+    '{"a":1,"a":2}',
+    '{"__proto__":1}',
+    '"x',
+    '1e999',
+    '{} {}',
+    '\ufeff{}',
+  ];
   for (const text of [...broken, `${'['.repeat(200)}`]) {
     const found = parseJson(text);
     assert.ok(found.kind === 'malformed', text);

@@ -258,8 +258,14 @@ test('a file that is absent, broken or no object is one clear fault', () => {
     /Line 3, column 3: write a comma/,
   );
   assertOneFault(faultsOf(complete, '[1]'), /holds no JSON object/);
-  assertOneFault(faultsOf(complete, '{"__proto__": {"polluted": true}}'), /^__proto__ is not a section/);
-  assertOneFault(faultsOf(complete, '{"http": {"__proto__": {"port": 1}}}'), /http\.__proto__ is not a setting/);
+  assertOneFault(
+    faultsOf(complete, '{"__proto__": {"polluted": true}}'),
+    /the key "__proto__" is not allowed; remove it/,
+  );
+  assertOneFault(
+    faultsOf(complete, '{"http": {"__proto__": {"port": 1}}}'),
+    /the key "__proto__" is not allowed; remove it/,
+  );
 });
 
 test('a token command is split into words without a shell', () => {
@@ -323,6 +329,42 @@ test('addresses of their own and trusted proxies come from the environment (defe
     const faults = faultsOf({ ...complete, LANCE_TRUSTED_PROXIES: wrong });
     assertOneFault(faults, /LANCE_TRUSTED_PROXIES \(http\.trustedProxies\[0\]\) is not an address or a network/);
   }
+});
+
+test('a network of all addresses may be trusted (defect line 7)', () => {
+  for (const all of ['0.0.0.0/0', '::/0', '10.1.2.3/0'])
+    assert.deepEqual(configOf({ ...complete, LANCE_TRUSTED_PROXIES: all }).http.trustedProxies, [all]);
+});
+
+test('one token under two names, and one name for two tokens, are refused without telling either (defect line 7)', () => {
+  const [one, other] = ['a'.repeat(64), 'b'.repeat(64)];
+  const faultsOfTokens = (tokens: string) => faultsOf({ ...complete, LANCE_API_TOKENS: tokens });
+  assert.deepEqual(faultsOfTokens(`ana:viewer:${one},bia:admin:${other}`), []);
+  const twoNames = faultsOfTokens(`eva:admin:${other},ana:viewer:${one},bia:admin:${one}`);
+  assertOneFault(
+    twoNames,
+    /LANCE_API_TOKENS \(api\.tokens\[2\]\) has the same sha256 as api\.tokens\[1\]: .*make a token for each/,
+  );
+  const oneName = faultsOfTokens(`ana:viewer:${one},ana:admin:${other}`);
+  assertOneFault(oneName, /LANCE_API_TOKENS \(api\.tokens\[1\]\) has the same name as api\.tokens\[0\]: .*ana-2/);
+  assert.doesNotMatch([...twoNames, ...oneName].join(), /aaaa|bbbb/);
+});
+
+test('a key that stands twice in the file is refused with its place, and a byte order mark is read over (defect line 19)', () => {
+  const twice = '{\n  "http": { "port": 1 },\n  "bidding": { "windowMs": 1 },\n  "http": { "port": 2 }\n}';
+  assertOneFault(
+    faultsOf(complete, twice),
+    /LANCE_CONFIG: the file file\.json .*Line 4, column 9: this key is written twice.*\(http\)/,
+  );
+  const inside = '{"service":{"accessToken":"top-secret-1","accessToken":"top-secret-2"}}';
+  assertOneFault(faultsOf(complete, inside), /this key is written twice.*\(service\.accessToken\)/);
+  assert.doesNotMatch(faultsOf(complete, inside).join(), /top-secret/);
+  assert.equal(configOf(complete, '\ufeff{"http":{"port":7001}}').http.port, 7_001);
+  const secret = readConfig(
+    { ...complete, LANCE_PSEUDONYM_KEY: '', LANCE_PSEUDONYM_KEY_FILE: 'file.json' },
+    readingOf(`\ufeff${'s'.repeat(40)}\n`),
+  );
+  assert(secret.kind === 'config' && secret.config.pseudonymKey === 's'.repeat(40));
 });
 
 /** Reads the real defaults and these files. */

@@ -1,5 +1,7 @@
 /** Who has no valid token costs little: answered before the body is read, seldom, and never at the cost of those who have one. */
 import assert from 'node:assert/strict';
+import dns from 'node:dns/promises';
+import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -16,7 +18,11 @@ import { someStatus } from './statuses.ts';
 const token = 'a-valid-token-0123456789';
 const here = { host: '127.0.0.1', port: 0 };
 
-async function start(context: { after: (done: () => Promise<void>) => void }, parts: Partial<ServerParts> = {}) {
+async function start(
+  context: { after: (done: () => Promise<void>) => void },
+  parts: Partial<ServerParts> = {},
+  common = here,
+) {
   const refusals: RefusalReport[] = [];
   const { door, log } = createTestDoor();
   const { limits: given, ...others } = parts;
@@ -42,7 +48,7 @@ async function start(context: { after: (done: () => Promise<void>) => void }, pa
     onRefusal: (report) => refusals.push(report),
     ...others,
   });
-  const ports = await server.listen({ common: here, webhooks: null, api: null, metrics: null });
+  const ports = await server.listen({ common, webhooks: null, api: null, metrics: null });
   server.open();
   context.after(() => server.close());
   return { root: `http://127.0.0.1:${ports.common}`, port: ports.common, refusals, log, server };
@@ -78,6 +84,44 @@ suite('strangers', () => {
     assert.equal(await answerToHead(port, '/webhooks/wrong-token'), 'HTTP/1.1 404 Not Found');
     assert.equal(await answerToHead(port, '/v1/nothing'), 'HTTP/1.1 404 Not Found');
     assert.equal(await answerToHead(port, `/webhooks/${token}`), 'nothing');
+  });
+
+  test('an expectation that nobody knows is left aside, with every check and limit (defect line 7)', async (context) => {
+    const { port, log, refusals } = await start(context);
+    const ask = async (path: string, body: Buffer): Promise<string> => {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\nexpect: foo\r\ncontent-length: ${body.length}\r\n\r\n`);
+      socket.write(body);
+      const [bytes] = (await once(socket, 'data')) as [Buffer];
+      socket.destroy();
+      return bytes.toString().split(' ')[1]!;
+    };
+    assert.equal(await ask(`/webhooks/${token}`, requestBody(1)), '200');
+    assert.equal(log.entries.length, 1);
+    const seen: string[] = [];
+    for (let turn = 0; turn < 7; turn += 1) seen.push(await ask(`/webhooks/wrong-${turn}`, requestBody(2)));
+    assert.deepEqual(seen, ['404', '404', '404', '429', '429', '429', '429']);
+    assert.equal(refusals.length, 7);
+    assert.equal(log.entries.length, 1);
+  });
+
+  test('localhost has the same limits at each of its addresses (defect line 7)', async (context) => {
+    const found = [
+      { address: '127.0.0.1', family: 4 },
+      { address: '127.0.0.2', family: 4 },
+    ];
+    context.mock.method(dns, 'lookup', async () => found);
+    const { port, server } = await start(context, {}, { host: 'localhost', port: 0 });
+    for (const host of ['127.0.0.1', '127.0.0.2']) {
+      const sockets = Array.from({ length: 12 }, () => connect(port, host).on('error', () => undefined));
+      let closed = 0;
+      for (const socket of sockets) socket.on('close', () => (closed += 1));
+      await soon(() => closed >= 2);
+      assert.equal(closed, 2, host);
+      for (const socket of sockets) socket.destroy();
+    }
+    await server.close();
+    await assert.rejects(once(connect(port, '127.0.0.2'), 'connect'));
   });
 
   test('a sender that goes on with its body after the answer is cut off (defect line 7)', async (context) => {
@@ -145,6 +189,9 @@ suite('strangers', () => {
       [[], '127.0.0.1'],
       [['127.0.0.0/8'], '203.0.113.9'],
       [['10.0.0.1'], '127.0.0.1'],
+      [['0.0.0.0/0'], '203.0.113.9'],
+      [['::/0'], '127.0.0.1'],
+      [['::/0', '0.0.0.0/0'], '203.0.113.9'],
     ] as const) {
       const { root, refusals } = await start(context, { trustedProxies });
       await webhook(root, 1, stranger, 'wrong-token');
