@@ -70,6 +70,8 @@ export type Store = {
   ruleBook: RuleBook;
   /** Why something of that size would not be stored now; null when nothing is known to be against it. */
   unwritable?: (neededBytes: number) => string | null;
+  /** Why nothing at all can be stored just now, asked before each write to the service. */
+  trouble?: () => string | null;
   /** Views that a server may lose, and where copies of them are kept; null for views that end with the log. */
   copies: { views: ViewCopies; snapshots: Snapshots } | null;
 };
@@ -355,6 +357,7 @@ function deskOf(
   const desk = createDesk({
     ...parts,
     ...store,
+    ...(store.trouble === undefined ? {} : { logTrouble: store.trouble }),
     settings: config.bidding,
     noBidReceivedBefore: restored,
     policy: rules.policy,

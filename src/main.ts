@@ -186,6 +186,8 @@ type StoreWatchers = {
   onAnchorFault: (text: string) => void;
   /** A record in the middle of the log is not what was written. */
   onChanged: (text: string) => void;
+  /** Files of the store were removed, moved or replaced under this process; null: they are back. */
+  onLostFiles: (text: string | null) => void;
   /** The views of an embedded log were found wrong, and are made again. */
   onUnfitViews: (text: string) => void;
 };
@@ -201,6 +203,7 @@ async function openStore(config: Config, watchers: StoreWatchers): Promise<OpenS
         anchor: anchorOf(config.store.dataDir, config, watchers.journal),
         onAnchorFault: watchers.onAnchorFault,
         onChanged: watchers.onChanged,
+        onLostFiles: watchers.onLostFiles,
         checkKey: (log) => refuseOtherKey(log, watchers.vault),
         onUnfitViews: watchers.onUnfitViews,
       });
@@ -526,7 +529,7 @@ async function openEngine(parts: {
   // Counted as soon as there is somebody to count.
   const uncounted: Parameters<Engine['countAlarm']>[0][] = [];
   let countAlarm: Engine['countAlarm'] = (code) => uncounted.push(code);
-  const alarm = (code: 'anchor-unwritten' | 'views-unfit' | 'log-changed') => (text: string) => {
+  const alarm = (code: Parameters<Engine['countAlarm']>[0]) => (text: string) => {
     parts.journal.error('alarm', { code, text });
     countAlarm(code);
   };
@@ -535,6 +538,10 @@ async function openEngine(parts: {
     onAnchorFault: alarm('anchor-unwritten'),
     onUnfitViews: alarm('views-unfit'),
     onChanged: alarm('log-changed'),
+    onLostFiles: (text) => {
+      if (text === null) parts.journal.info('store-files-back', {});
+      else alarm('store-files-lost')(text);
+    },
   });
   // Holidays take as long to read as the store's thread or servers to answer.
   prepareCalendar(dayOf(clock.now()), config.pricing.maxInstallments, config.pricing.payrollCalendar);

@@ -56,6 +56,8 @@ export function createBiddingWatch(options: {
   clock: Clock;
   gate: Pick<Gate, 'closedBecause' | 'control'>;
   health: Pick<ServiceHealth, 'trouble' | 'lookAgain'>;
+  /** Why the log takes nothing at all just now. */
+  logTrouble?: () => string | null;
   /** Partitions that are not bid for, in words; null when some are. */
   partitionsNotLive: () => string | null;
   observer: DeskObserver;
@@ -71,6 +73,7 @@ export function createBiddingWatch(options: {
     const atGate = gate.closedBecause();
     const pause = atGate === 'paused' ? (gate.control()?.pause ?? null) : null;
     if (pause !== null) return { cause: 'paused', detail: pause.reason, by: pause.by, since: pause.at };
+    if (atGate === 'log-refused') return closedBy(atGate, options.logTrouble?.() ?? null);
     if (atGate !== null && atGate !== 'service-unauthorised') return closedBy(atGate, null);
     const partitions = options.partitionsNotLive();
     if (partitions !== null) return closedBy('partitions-not-live', partitions);

@@ -23,6 +23,8 @@ export type DeskWorld = {
   /** True where the backend lets in one process at a time. */
   soleOwner: boolean;
   log: EventLog;
+  /** Why the log takes nothing at all just now; null: nothing is known against it. */
+  logTrouble?: () => string | null;
   views: Views;
   margins: MarginCache;
   control: Control;

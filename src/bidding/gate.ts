@@ -33,6 +33,8 @@ export function createGate(options: {
   timeDoubt: () => TimeDoubt | null;
   /** Nothing that was promised is missing from the views. */
   viewsWhole: () => boolean;
+  /** Why the log takes nothing at all just now; null: it does. */
+  logTrouble?: () => string | null;
   onOpen: () => void;
 }): Gate {
   const { control, clock, settings } = options;
@@ -80,6 +82,7 @@ export function createGate(options: {
     if (known.state.pause !== null) return 'paused';
     if (options.policy(clock.now()) === null) return 'rule-set-missing';
     if (!options.viewsWhole()) return 'views-incomplete';
+    if ((options.logTrouble?.() ?? null) !== null) return 'log-refused';
     return options.service.ready() ? null : 'service-unauthorised';
   }
 

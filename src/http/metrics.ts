@@ -34,7 +34,13 @@ export type GaugeSample = {
 };
 
 /** Alarms of neither desk: of the door, and of the store. */
-export const furtherAlarms = ['webhook-failed', 'anchor-unwritten', 'log-changed', 'views-unfit'] as const;
+export const furtherAlarms = [
+  'webhook-failed',
+  'anchor-unwritten',
+  'log-changed',
+  'views-unfit',
+  'store-files-lost',
+] as const;
 
 export type Metrics = {
   observeDesk: (event: DeskEvent) => void;

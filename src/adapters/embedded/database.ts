@@ -2,12 +2,13 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '../../errors.ts';
 import { checkRegular } from '../../regular-files.ts';
 import { beginChains } from './chain.ts';
 import { beginSums } from './view-sums.ts';
 
-const schemaVersion = 7;
+const schemaVersion = 8;
 /** The first one whose logs have signed heads from their first record on. */
 const signedSince = 7;
 const sqliteBusy = 5;
@@ -61,6 +62,7 @@ const schema = `
   CREATE TABLE IF NOT EXISTS signed_heads (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
   CREATE TABLE IF NOT EXISTS unsigned_start (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS anchoring (id INTEGER PRIMARY KEY CHECK (id = 1), anchor TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS lock_file (id INTEGER PRIMARY KEY CHECK (id = 1), identity TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS house (id INTEGER PRIMARY KEY CHECK (id = 1), mark TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS acknowledgements (instance TEXT PRIMARY KEY, revision INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
   PRAGMA user_version = ${schemaVersion};`;
@@ -134,7 +136,8 @@ export function openWritable(path: string): DatabaseSync {
       database.exec(schema);
       beginSums(database);
       // Any command may make the upgrade; the next start takes the log over (signed-heads.ts).
-      if (version > 0) database.prepare('INSERT OR IGNORE INTO unsigned_start VALUES (1, ?)').run(version);
+      if (version > 0 && version < signedSince)
+        database.prepare('INSERT OR IGNORE INTO unsigned_start VALUES (1, ?)').run(version);
     });
   }
   return database;
@@ -213,7 +216,7 @@ function makeDirectory(directory: string): void {
  * Makes the directory and takes it for this process. The lock is an open exclusive transaction on a file of its own, so
  * it ends with the process, however that ends, and readers of `lance.sqlite` do not meet it.
  */
-export function lockDirectory(directory: string): { release: () => void } {
+export function lockDirectory(directory: string): { path: string; release: () => void } {
   let database: DatabaseSync | null = null;
   try {
     makeDirectory(resolve(directory));
@@ -233,7 +236,36 @@ export function lockDirectory(directory: string): { release: () => void } {
     throw unusable(directory, cause);
   }
   const held = database;
-  return { release: () => held.close() };
+  return { path: join(directory, lockFile), release: () => held.close() };
+}
+
+/** Longer than a daemon goes without showing life in `acknowledgements`. */
+const lifeMs = 2_200;
+const lifeLookMs = 100;
+
+/**
+ * Rejects with `data-directory-in-use` where the lock is not the file that the last daemon locked and somebody shows life: a lock file
+ * that was removed under a running daemon keeps nobody out. `identity` is that of the lock that this process holds.
+ */
+export async function refuseLiving(directory: string, database: DatabaseSync, identity: string | null): Promise<void> {
+  const has = (table: string) =>
+    database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(table) !== undefined;
+  if (!has('lock_file') || !has('acknowledgements')) return;
+  const locked = database.prepare('SELECT identity FROM lock_file WHERE id = 1').get() as
+    | { identity: string }
+    | undefined;
+  if (locked === undefined || locked.identity === identity) return;
+  const signs = () => JSON.stringify(database.prepare('SELECT * FROM acknowledgements ORDER BY instance').all());
+  const before = signs();
+  for (let waitedMs = 0; waitedMs < lifeMs; waitedMs += lifeLookMs) {
+    await sleep(lifeLookMs);
+    if (signs() !== before) {
+      throw new Fault(
+        'data-directory-in-use',
+        `Another daemon runs on the data directory ${directory}, though its lock file ${lockFile} was removed or replaced. Stop it, then start again.`,
+      );
+    }
+  }
 }
 
 /** Whether a process holds the directory just now. Asks for a shared lock for the length of one read. */

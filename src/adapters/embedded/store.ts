@@ -21,7 +21,8 @@ import { checkInBackground } from './background-check.ts';
 import { headsOf } from './chain.ts';
 import { type ControlRows, createControlRows } from './control-rows.ts';
 import { damageIn, watchDamage } from './damage.ts';
-import { databasePath, lockDirectory, openReadOnly, tooLittleSpace, unusable } from './database.ts';
+import { databasePath, lockDirectory, openReadOnly, refuseLiving, tooLittleSpace, unusable } from './database.ts';
+import { type FileWatch, identityOf, watchFiles } from './file-watch.ts';
 import { createFlowReader } from './flow-rows.ts';
 import { createFlows } from './flows.ts';
 import { createLog } from './log.ts';
@@ -50,6 +51,8 @@ export type EmbeddedStore = {
   /** Transactions committed since the start, for the metrics. */
   commits: () => number;
   unwritable: (neededBytes: number) => string | null;
+  /** Why nothing at all can be stored just now; null: nothing is against it. As of a second ago at most. */
+  trouble: () => string | null;
   /** Stops consumers after the batch in hand, stores what is in memory, gives the directory back. */
   close: () => Promise<void>;
 };
@@ -70,6 +73,8 @@ export type EmbeddedOptions = {
   onChanged?: (text: string) => void;
   /** The anchor cannot be written just now. */
   onAnchorFault?: (message: string) => void;
+  /** Files of the store or its anchor are not where they were opened; null: they are again. Nothing is stored meanwhile. */
+  onLostFiles?: (text: string | null) => void;
   memoryEntries?: number;
   memoryRows?: number;
   pollMs?: number;
@@ -312,24 +317,41 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
   const lock = lockDirectory(directory);
   let writer: Writer | null = null;
   let database: DatabaseSync | null = null;
+  let files: FileWatch | null = null;
   try {
     // Before anything is written: what was lost may still be found and put back.
     const refusal =
       anchor === null || restored !== null ? null : await startRefusal(directory, anchor, options.checkKey);
     if (refusal !== null) throw refusal;
+    const lockIdentity = identityOf(lock.path);
+    await withFile(directory, async (file) => (file === null ? null : refuseLiving(directory, file, lockIdentity)));
     const unsigned =
       anchor !== null &&
       restored === null &&
       (await withFile(directory, async (file) => file !== null && signingOf(file) === 'old')) &&
       knownHeads(anchor) === null;
     writer = await startWriter(
-      { path, anchor: anchor === null ? null : { ...anchor, restored } },
+      { path, anchor: anchor === null ? null : { ...anchor, restored }, lockIdentity },
       {
         onDeath: onFault,
         onAnchorFault: options.onAnchorFault ?? (() => undefined),
         onUnfitViews: options.onUnfitViews ?? (() => undefined),
       },
     );
+    const opening = writer;
+    const besides = anchor === null ? [] : [anchor.file, `${anchor.file}.mark`];
+    files = watchFiles([path, `${path}-wal`, `${path}-shm`, lock.path, ...besides], (lost) =>
+      options.onLostFiles?.(lost),
+    );
+    const { lost } = files;
+    writer = {
+      ...opening,
+      // Signs of life go on: they keep another daemon from beginning here.
+      submit: (task) => {
+        const why = task.kind === 'append' ? lost() : null;
+        return why === null ? opening.submit(task) : Promise.reject(new Error(why));
+      },
+    };
     const opened = watchDamage(openReadOnly(path), path, onFault);
     database = opened;
     const memoryRows = options.memoryRows ?? 16_384;
@@ -370,8 +392,10 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       ruleBook: createRuleBook(rows, writer),
       chainHeads: () => headsOf(opened),
       commits: running.commits,
-      unwritable: (neededBytes) => running.failure() ?? tooLittleSpace(directory, neededBytes),
+      unwritable: (neededBytes) => lost() ?? running.failure() ?? tooLittleSpace(directory, neededBytes),
+      trouble: () => lost() ?? running.failure(),
       close: async () => {
+        files?.stop();
         await looking?.stop();
         await log.close();
         await views.close();
@@ -382,6 +406,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       },
     };
   } catch (cause) {
+    files?.stop();
     database?.close();
     await writer?.close();
     lock.release();

@@ -36,7 +36,12 @@ export function storeFaultOf(fault: unknown): StoreFault {
 }
 
 /** What the writer thread is started with. `anchor` null: nothing is written outside of the store. */
-export type WriterOptions = { path: string; anchor: (AnchorPlace & { restored: ChainHeads | null }) | null };
+export type WriterOptions = {
+  path: string;
+  anchor: (AnchorPlace & { restored: ChainHeads | null }) | null;
+  /** Which file the lock is that this process holds. */
+  lockIdentity: string | null;
+};
 
 type Run<K extends WriterTask['kind'], R> = (task: Extract<WriterTask, { kind: K }>) => R;
 

@@ -26,7 +26,7 @@ const groupLimit = 256;
 
 class AnchorUnusable extends Error {}
 
-function serve(port: MessagePort, { path, anchor: place }: WriterOptions): void {
+function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterOptions): void {
   const reply = (message: WriterReply) => port.postMessage(message);
   const database = openWritable(path);
   let anchor: AnchorWriter | null = null;
@@ -41,6 +41,7 @@ function serve(port: MessagePort, { path, anchor: place }: WriterOptions): void 
     database.close();
     throw cause instanceof Error && 'syscall' in cause ? new AnchorUnusable(cause.message, { cause }) : cause;
   }
+  database.prepare('INSERT OR REPLACE INTO lock_file (id, identity) VALUES (1, ?)').run(lockIdentity ?? '');
   const unfitViews = inTransaction(database, () => emptyUnfit(database));
   const log = createLogWriter(database);
   const writeViews = createViewWriter(database);

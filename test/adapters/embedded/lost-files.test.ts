@@ -1,0 +1,107 @@
+/** Files of a store that are removed, moved or replaced under the process that has it open (strangers, issue 15 lines 11 and 21). */
+import assert from 'node:assert/strict';
+import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { anchorFileOf } from '../../../src/adapters/embedded/anchor.ts';
+import { type EmbeddedStore, openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
+import { createAuditKey } from '../../../src/adapters/vault/audit-key.ts';
+import { Fault } from '../../../src/errors.ts';
+import { auctionEntry } from '../../conformance/samples.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'lance-lost-files-'));
+after(() => rmSync(root, { recursive: true, force: true }));
+const key = createAuditKey('a key of the tests of lost files and of nothing else');
+
+async function opened(): Promise<{ store: EmbeddedStore; directory: string; file: string; said: (string | null)[] }> {
+  const directory = join(mkdtempSync(join(root, 'desk-')), 'data');
+  const { file } = anchorFileOf(directory, null);
+  const said: (string | null)[] = [];
+  const store = await openEmbeddedStore({
+    directory,
+    onFault: assert.fail,
+    anchor: { file, key, everyMs: 3_600_000 },
+    onLostFiles: (text) => said.push(text),
+  });
+  await store.log.append([auctionEntry('k', '1')]);
+  return { store, directory, file, said };
+}
+
+async function until(what: string, holds: () => boolean): Promise<void> {
+  for (let look = 0; look < 100 && !holds(); look += 1) await sleep(50);
+  assert.ok(holds(), what);
+}
+
+const fileIn = (directory: string, name: string) => join(directory, name);
+
+test('a store whose file, log, lock or anchor is gone takes nothing more and says so, within seconds', async () => {
+  for (const name of [
+    'lance.sqlite',
+    'lance.sqlite-wal',
+    'lance.sqlite-shm',
+    'lance.lock',
+    '.anchor',
+    '.anchor.mark',
+  ]) {
+    const { store, directory, said } = await opened();
+    const path = name.startsWith('.') ? `${directory}${name}` : fileIn(directory, name);
+    assert.ok(existsSync(path), path);
+    assert.equal(store.trouble(), null);
+    renameSync(path, `${path}.moved`);
+    await until(`${name}: nobody noticed`, () => store.trouble() !== null);
+    assert.ok(store.trouble()!.includes(path), store.trouble()!);
+    assert.equal(store.unwritable(0), store.trouble());
+    await assert.rejects(
+      store.log.append([auctionEntry('k', '2')]),
+      (fault) => fault instanceof Fault && fault.code === 'log-unavailable' && fault.message.includes(path),
+    );
+    assert.equal(said.length, 1, name);
+    renameSync(`${path}.moved`, path);
+    await until(`${name}: put back in vain`, () => store.trouble() === null);
+    await store.log.append([auctionEntry('k', '3')]);
+    assert.deepEqual(said.slice(1), [null]);
+    await store.close();
+  }
+});
+
+test('a file put in the place of the one that is open is not it', async () => {
+  const { store, directory } = await opened();
+  const path = fileIn(directory, 'lance.sqlite');
+  copyFileSync(path, `${path}.copy`);
+  renameSync(`${path}.copy`, path);
+  await until('nobody noticed', () => store.trouble() !== null);
+  assert.match(store.trouble()!, /another file/);
+  await store.close();
+});
+
+test('a directory that was moved away is told, and where it was stays without a new one', async () => {
+  const { store, directory } = await opened();
+  renameSync(directory, `${directory}.moved`);
+  await until('nobody noticed', () => store.trouble() !== null);
+  renameSync(`${directory}.moved`, directory);
+  await until('put back in vain', () => store.trouble() === null);
+  await store.close();
+});
+
+test('without its lock file a directory is still in use while a desk shows life on it', async () => {
+  const { store, directory, file } = await opened();
+  let living = true;
+  const acknowledging = (async () => {
+    for (let revision = 0; living; revision += 1) {
+      await store.control.acknowledge('first', revision, Date.now());
+      await sleep(250);
+    }
+  })();
+  rmSync(fileIn(directory, 'lance.lock'));
+  const second = () =>
+    openEmbeddedStore({ directory, onFault: assert.fail, anchor: { file, key, everyMs: 3_600_000 } });
+  await assert.rejects(second(), (fault) => fault instanceof Fault && fault.code === 'data-directory-in-use');
+  // The second one has made a lock file: the first one has to notice that it is not its own.
+  await until('nobody noticed', () => store.trouble() !== null);
+  living = false;
+  await acknowledging;
+  await store.close();
+  await (await second()).close();
+});
