@@ -67,6 +67,26 @@ test('the operator API', async (context) => {
     assert.match(info.description, /at most 2000000 bytes/);
   });
 
+  await context.test('a parameter that is not known is refused with the nearest one that is', async () => {
+    const wrong = await call('GET', '/v1/bids?stat=won&limit=5');
+    assert.equal(wrong.status, 400);
+    assert.deepEqual(problemOf(wrong).errors, [
+      {
+        field: 'querystring.stat',
+        rule: 'unrecognized_keys',
+        detail:
+          'is no parameter of this; did you mean state? write one of limit, before, state, code, batchId, segment, since, until',
+      },
+    ]);
+    const far = await call('GET', '/v1/contracts?52998224725=1&__proto__=2');
+    assert.equal(far.status, 400);
+    assert.ok(!far.text.includes('52998224725') && far.text.includes('phase'));
+    assert.match((await call('GET', `/v1/bids/${requestId}?reveal=1`)).text, /takes no parameters/);
+    assert.equal((await call('GET', '/v1/bids?stat=won', { role: null })).status, 401);
+    assert.equal((await call('GET', '/v1/bids?state=won&limit=5')).status, 200);
+    assert.equal((await call('GET', '/v1/docs/?any=1', { role: null })).status, 200);
+  });
+
   await context.test('problems name field and rule and quote nothing', async () => {
     const secret = 'Zq9-secret';
     const wrong = await call('POST', '/v1/contracts', { key: 'p1', body: { ...order, agentCpf: secret } });

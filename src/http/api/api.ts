@@ -21,6 +21,8 @@ import {
   validatorCompiler,
   type ZodTypeProvider,
 } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { nearestWord } from '../../domain/nearest-word.ts';
 import type { ApiToken } from '../../domain/roles.ts';
 import { parseJson } from '../../wire/json.ts';
 import type { Bodies } from '../bodies.ts';
@@ -28,6 +30,7 @@ import type { Guard } from './auth.ts';
 import { addBidRoutes, type BidRouteParts } from './bid-routes.ts';
 import { addFlowRoutes, type FlowRouteParts } from './flow-routes.ts';
 import { answerError, problem } from './problems.ts';
+import { keyText, longestKey } from './remedies.ts';
 import { addStatus, type StatusParts } from './status.ts';
 
 export type ApiApp = FastifyInstance<
@@ -98,6 +101,12 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
   scope.setErrorHandler((error: FastifyError, request, reply) =>
     answerError(error, reply, { ...parts, schemas: { ...request.routeOptions.schema } }),
   );
+  scope.addHook('preParsing', async (request, reply) => {
+    const errors = unknownParameters(request);
+    return errors.length === 0
+      ? undefined
+      : problem(reply, 'malformed', `${errors[0]!.field}: ${errors[0]!.detail}.`, errors);
+  });
   scope.setNotFoundHandler((_request, reply) => problem(reply, 'not-found', 'There is nothing here.'));
   await scope.register(swagger, {
     openapi: {
@@ -129,6 +138,22 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
   addStatus(app, parts);
   addFlowRoutes(app, parts);
   addBidRoutes(app, parts);
+}
+
+const mostParameters = 10;
+
+/** A search whose condition is misspelt would find everything. What has no schema is the documentation, with files of its own. */
+function unknownParameters(request: FastifyRequest): { field: string; rule: string; detail: string }[] {
+  const schema = request.routeOptions.schema as { querystring?: unknown; hide?: boolean } | undefined;
+  if (request.is404 || schema === undefined || schema.hide) return [];
+  const known = schema.querystring instanceof z.ZodObject ? Object.keys(schema.querystring.shape) : [];
+  const unknown = Object.keys(request.query as object).filter((name) => !known.includes(name));
+  const all = known.length === 0 ? 'take it out, this takes no parameters' : `write one of ${known.join(', ')}`;
+  return unknown.slice(0, mostParameters).map((name) => {
+    const meant = nearestWord(name.slice(0, longestKey), known);
+    const detail = `is no parameter of this; ${meant === null ? '' : `did you mean ${meant}? `}${all}`;
+    return { field: `querystring.${keyText(name)}`, rule: 'unrecognized_keys', detail };
+  });
 }
 
 /** Undefined: no JSON, or nested deeper than anything that is meant. Functions that call themselves write it again. */

@@ -25,12 +25,16 @@ function sizeOf(origin: string, bound: number | bigint, which: 'least' | 'most')
   return `write at ${which} ${bound}${unit}`;
 }
 
-const longestKey = 60;
+export const longestKey = 60;
 const mostKeys = 10;
 
-/** Keys are the sender's own: some of them, shortened, and never a CPF. */
+/** Keys are the sender's own: shortened, and never a CPF. */
+export function keyText(key: string): string {
+  return withoutCpf(printable(key.slice(0, longestKey)));
+}
+
 function keysText(keys: readonly string[]): string {
-  const shown = keys.slice(0, mostKeys).map((key) => withoutCpf(printable(key.slice(0, longestKey))));
+  const shown = keys.slice(0, mostKeys).map(keyText);
   return keys.length > mostKeys ? `${shown.join(', ')} and ${keys.length - mostKeys} more` : shown.join(', ');
 }
 
