@@ -4,6 +4,7 @@ import { Fault } from '../../errors.ts';
 import type { StoreFault } from './writer-messages.ts';
 
 /** The low byte of an extended code. */
+const sqliteError = 1;
 const sqliteCorrupt = 11;
 const sqliteNotADatabase = 26;
 const codeMask = 0xff;
@@ -19,11 +20,12 @@ export function damageIn(path: string, cause: unknown): Fault | null {
   if (!(cause instanceof Error)) return null;
   if (cause instanceof Fault && cause.code === 'store-damaged') return cause;
   const code = 'errcode' in cause ? Number(cause.errcode) & codeMask : null;
-  if (code !== sqliteCorrupt && code !== sqliteNotADatabase) {
+  const lacksTable = code === sqliteError && /^no such table/.test(cause.message);
+  if (code !== sqliteCorrupt && code !== sqliteNotADatabase && !lacksTable) {
     return cause.cause === undefined ? null : damageIn(path, cause.cause);
   }
   return new Fault(
-    code === sqliteCorrupt ? 'store-damaged' : 'data-directory-unusable',
+    code === sqliteNotADatabase ? 'data-directory-unusable' : 'store-damaged',
     `The file ${path} is damaged (${cause.message}). Keep a copy of the directory, put back a backup of all its files, and accept it with: lance audit accept-restore --by NAME --reason TEXT.`,
     cause,
   );

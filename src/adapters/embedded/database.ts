@@ -17,15 +17,10 @@ const sqliteBusy = 5;
 const logTable = (name: string) => `
   CREATE TABLE IF NOT EXISTS ${name} (
     offset INTEGER PRIMARY KEY, key TEXT NOT NULL, value TEXT NOT NULL, chain TEXT
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS ${name}_key ON ${name} (key);`;
+  ) STRICT;`;
 
-const schema = `
-  ${logTable('auctions')}
-  ${logTable('callbacks')}
-  ${logTable('dead_letters')}
-  ${logTable('inputs')}
-  ${logTable('flows')}
+/** What can be made again: from the log, or because it is not missed. Made whenever some of it is gone. */
+const remade = `
   CREATE TABLE IF NOT EXISTS applied (partition INTEGER PRIMARY KEY, next INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS ledger (
     request_id TEXT PRIMARY KEY, phase TEXT NOT NULL, open INTEGER NOT NULL, cursor TEXT NOT NULL, state TEXT NOT NULL
@@ -41,7 +36,6 @@ const schema = `
   CREATE TABLE IF NOT EXISTS statistics (
     key TEXT PRIMARY KEY, landmark_at INTEGER NOT NULL, landmark_count INTEGER NOT NULL, count INTEGER NOT NULL, cells BLOB NOT NULL
   ) STRICT;
-  CREATE TABLE IF NOT EXISTS view_sums (name TEXT PRIMARY KEY, sums TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS margins (link_key TEXT PRIMARY KEY, received_at INTEGER NOT NULL, detail TEXT NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS margins_age ON margins (received_at);
   CREATE TABLE IF NOT EXISTS direct_queries (day TEXT PRIMARY KEY, taken INTEGER NOT NULL) STRICT;
@@ -52,6 +46,21 @@ const schema = `
   CREATE INDEX IF NOT EXISTS flow_states_open ON flow_states (flow_id) WHERE open = 1;
   CREATE INDEX IF NOT EXISTS flow_states_cursor ON flow_states (cursor);
   CREATE TABLE IF NOT EXISTS flow_codes (code TEXT NOT NULL, flow_id TEXT NOT NULL, PRIMARY KEY (code, flow_id)) STRICT;
+  CREATE TABLE IF NOT EXISTS acknowledgements (instance TEXT PRIMARY KEY, revision INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
+  CREATE INDEX IF NOT EXISTS auctions_key ON auctions (key);
+  CREATE INDEX IF NOT EXISTS callbacks_key ON callbacks (key);
+  CREATE INDEX IF NOT EXISTS dead_letters_key ON dead_letters (key);
+  CREATE INDEX IF NOT EXISTS inputs_key ON inputs (key);
+  CREATE INDEX IF NOT EXISTS flows_key ON flows (key);`;
+const remadeNames = [...remade.matchAll(/ IF NOT EXISTS (\w+)/g)].map(([, name]) => name!);
+
+const schema = `
+  ${logTable('auctions')}
+  ${logTable('callbacks')}
+  ${logTable('dead_letters')}
+  ${logTable('inputs')}
+  ${logTable('flows')}
+  CREATE TABLE IF NOT EXISTS view_sums (name TEXT PRIMARY KEY, sums TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS control (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL, pause TEXT, caps TEXT NOT NULL) STRICT;
   INSERT OR IGNORE INTO control VALUES (1, 0, NULL, '{}');
   CREATE TABLE IF NOT EXISTS operator_changes (id INTEGER PRIMARY KEY CHECK (id = 1), changes TEXT NOT NULL) STRICT;
@@ -64,7 +73,7 @@ const schema = `
   CREATE TABLE IF NOT EXISTS anchoring (id INTEGER PRIMARY KEY CHECK (id = 1), anchor TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS lock_file (id INTEGER PRIMARY KEY CHECK (id = 1), identity TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS house (id INTEGER PRIMARY KEY CHECK (id = 1), mark TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS acknowledgements (instance TEXT PRIMARY KEY, revision INTEGER NOT NULL, at INTEGER NOT NULL) STRICT;
+  ${remade}
   PRAGMA user_version = ${schemaVersion};`;
 
 /** Where the chain of a table began with rows already in it: the first place that is chained, and the link of all before. */
@@ -140,7 +149,15 @@ export function openWritable(path: string): DatabaseSync {
         database.prepare('INSERT OR IGNORE INTO unsigned_start VALUES (1, ?)').run(version);
     });
   }
+  const lacking = pragma(database, 'user_version') === schemaVersion && missesSome(database);
+  if (lacking) inTransaction(database, () => database.exec(remade));
   return database;
+}
+
+function missesSome(database: DatabaseSync): boolean {
+  const names = database.prepare('SELECT name FROM sqlite_master').all() as { name: string }[];
+  const there = new Set(names.map(({ name }) => name));
+  return remadeNames.some((name) => !there.has(name));
 }
 
 /** Whether a version made the file that signed no heads. Also of a file that was not upgraded yet. */
@@ -242,6 +259,8 @@ export function lockDirectory(directory: string): { path: string; release: () =>
 /** Longer than a daemon goes without showing life in `acknowledgements`. */
 const lifeMs = 2_200;
 const lifeLookMs = 100;
+/** Longer than two clocks may differ. */
+const longDeadMs = 3_600_000;
 
 /**
  * Rejects with `data-directory-in-use` where the lock is not the file that the last daemon locked and somebody shows life: a lock file
@@ -255,6 +274,8 @@ export async function refuseLiving(directory: string, database: DatabaseSync, id
     | { identity: string }
     | undefined;
   if (locked === undefined || locked.identity === identity) return;
+  const { at } = database.prepare('SELECT max(at) AS at FROM acknowledgements').get() as { at: number | null };
+  if (at === null || Math.abs(Date.now() - at) > longDeadMs) return;
   const signs = () => JSON.stringify(database.prepare('SELECT * FROM acknowledgements ORDER BY instance').all());
   const before = signs();
   for (let waitedMs = 0; waitedMs < lifeMs; waitedMs += lifeLookMs) {

@@ -127,6 +127,31 @@ test('flows that lost a row are emptied at the start', async () => {
   assert.match((await opened(directory)).problems.join(), /flow_applied of partition 0 is 7/);
 });
 
+test('an index or a table of the views that was dropped is made again (stranger, issue 15 line 21)', async () => {
+  for (const index of ['ledger_cursor', 'ledger_open', 'auctions_key', 'flow_states_cursor', 'exposure_live']) {
+    const { problems, applied } = await opened(altered(`DROP INDEX ${index}`));
+    assert.deepEqual([problems, applied], [[], records], index);
+  }
+  for (const table of ['ledger', 'bid_index', 'exposure', 'statistics', 'applied']) {
+    const { problems, applied } = await opened(altered(`DROP TABLE ${table}`));
+    assert.deepEqual([problems.length, applied], [1, 0], table);
+  }
+  for (const table of ['margins', 'direct_queries']) {
+    assert.deepEqual((await opened(altered(`DROP TABLE ${table}`))).problems, [], table);
+  }
+});
+
+test('a table of the log that was dropped is damage, with its remedy (stranger, issue 15 line 21)', async () => {
+  for (const table of ['auctions', 'callbacks', 'rule_book', 'control']) {
+    await assert.rejects(opened(altered(`DROP TABLE ${table}`)), (fault) => {
+      assert(fault instanceof Fault, String(fault));
+      assert.deepEqual([fault.code, fault.exitCode], ['store-damaged', 65], table);
+      assert.match(fault.message, new RegExp(`no such table: (main\\.)?${table}.*put back a backup`));
+      return true;
+    });
+  }
+});
+
 test('a file of the version before begins with what it holds, unless its position is past the log', async () => {
   const before = 'DROP TABLE view_sums; PRAGMA user_version = 5;';
   assert.deepEqual((await opened(altered(before))).problems, []);
