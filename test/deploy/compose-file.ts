@@ -11,6 +11,7 @@ export type ComposeService = {
   depends_on?: Record<string, { condition: string }>;
   healthcheck: Record<string, unknown>;
   volumes?: string[];
+  configs?: { source: string; target: string }[];
   ports?: string[];
   deploy: { resources: { limits: { memory: string } } };
 };
@@ -22,6 +23,7 @@ export const yamlOf = (text: string) => parse(text, { merge: true, strict: true,
 export const composeText = textOf('docker-compose.yml');
 export const compose = yamlOf(composeText) as {
   services: Record<string, ComposeService>;
+  configs: Record<string, { content: string }>;
   volumes: Record<string, null>;
 };
 

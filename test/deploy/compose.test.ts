@@ -23,10 +23,11 @@ const services = Object.entries(compose.services);
 const desks = services.filter(([name]) => name.startsWith('lance-'));
 
 /** The keys of the compose specification that are used; one that is misspelt is refused by Docker, or means nothing. */
-const topKeys = ['name', 'services', 'volumes', 'x-service', 'x-desk'];
+const topKeys = ['name', 'services', 'configs', 'volumes', 'x-service', 'x-desk'];
 const serviceKeys = [
   ...['image', 'build', 'user', 'command', 'environment', 'depends_on', 'healthcheck', 'volumes', 'ports', 'deploy'],
   ...['restart', 'init', 'cap_drop', 'security_opt', 'logging', 'read_only', 'tmpfs', 'profiles', 'stop_grace_period'],
+  'configs',
 ];
 
 /** The environment as Docker would have it, with something plain for what .env holds. */
@@ -75,6 +76,8 @@ test('what services refer to exists', () => {
     }
   }
   assert.deepEqual([...used].sort(), Object.keys(compose.volumes).sort());
+  const sources = services.flatMap(([, { configs = [] }]) => configs.map(({ source }) => source));
+  assert.deepEqual(sources.sort(), Object.keys(compose.configs).sort());
   const ports = services.flatMap(([, service]) => service.ports ?? []);
   assert.equal(new Set(ports.map((port) => port.split(':')[1])).size, ports.length, 'no port is published twice');
 });
@@ -163,6 +166,8 @@ test('Prometheus scrapes the desks, and Grafana asks that Prometheus', () => {
     scrape.scrape_configs[0].static_configs[0].targets,
     desks.map(([name, desk]) => `${name}:${desk.environment!.LANCE_HTTP_PORT}`),
   );
+  const [manager] = scrape.alerting.alertmanagers[0].static_configs[0].targets;
+  assert.equal(manager, `alertmanager:${compose.services.alertmanager!.ports![0]!.split(':').at(-1)}`);
   const { datasources } = yamlOf(textOf('config/grafana/provisioning/datasources/prometheus.yml'));
   assert.ok(compose.services[new URL(datasources[0].url).hostname]);
   const dashboard = JSON.parse(textOf('config/grafana/dashboards/desk.json'));

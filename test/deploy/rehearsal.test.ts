@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
@@ -23,7 +25,27 @@ const written: Readonly<Record<string, string>> = {
   SANDBOX_REQUESTS: '40',
 };
 
-const environment: Readonly<Record<string, string>> = { ...Object.fromEntries(envExample), ...written };
+/** Who is called when the alert that always fires no longer comes. */
+const heartbeats: string[] = [];
+const listener = createServer((request, response) => {
+  let body = '';
+  request.on('data', (chunk: Buffer) => {
+    body += chunk.toString();
+  });
+  request.on('end', () => {
+    heartbeats.push(body);
+    response.end();
+  });
+});
+await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+listener.unref();
+const { port: heartbeatPort } = listener.address() as AddressInfo;
+
+const environment: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(envExample),
+  ...written,
+  ALERT_HEARTBEAT_URL: `http://127.0.0.1:${heartbeatPort}/heartbeat`,
+};
 
 test('each service is started, or listed with the reason why not; each key is carried out, or needs Docker', () => {
   for (const [name, service] of Object.entries(compose.services)) {
@@ -54,7 +76,10 @@ function describeRehearsal(): void {
   before(async () => {
     rehearsal = await rehearse(environment);
   });
-  after(() => rehearsal?.stop());
+  after(async () => {
+    await rehearsal?.stop();
+    listener.close();
+  });
 
   test('both desks become ready (defect line 1)', async () => {
     for (const name of desks) {
@@ -103,6 +128,17 @@ function describeRehearsal(): void {
     assert.deepEqual(
       rules.filter(({ health }) => health === 'err'),
       [],
+    );
+  });
+
+  test('the alert that always fires comes through Prometheus and Alertmanager', {
+    skip: notStarted.alertmanager,
+  }, async () => {
+    await eventually('the heartbeat comes', 150_000, async () => heartbeats.length > 0);
+    const { alerts } = JSON.parse(heartbeats[0]!) as { alerts: { labels: Record<string, string> }[] };
+    assert.deepEqual(
+      alerts.map(({ labels }) => labels.alertname),
+      ['LanceWatchdog'],
     );
   });
 

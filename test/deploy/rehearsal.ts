@@ -2,7 +2,7 @@
  * Runs docker-compose.yml without Docker: every service for which there is a local program is started with the command, the
  * environment and the order of the file. Only host names, ports and paths are translated.
  */
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -20,8 +20,16 @@ import { type ComposeService, compose, interpolate, projectFile, textOf } from '
 const run = promisify(execFile);
 const host = '127.0.0.1';
 
+/** As Prometheus' own packages call it, and as Debian's does. */
+const alertPrograms = ['alertmanager', 'prometheus-alertmanager'];
+/** Null: it is not on this machine. */
+export const alertProgram = alertPrograms.find((name) => spawnSync(name, ['--version']).error === undefined) ?? null;
+const noAlertmanager =
+  'alertmanager is not installed (Debian: prometheus-alertmanager); its file is filled in and read.';
+
 /** Services that have no program on a test machine, and why. */
 export const notStarted: Readonly<Record<string, string>> = {
+  ...(alertProgram === null ? { alertmanager: noAlertmanager } : {}),
   grafana: 'There is no package of Grafana to start; compose.test.ts and test/monitoring read its files.',
 };
 
@@ -44,7 +52,7 @@ export const needsDocker: Readonly<Record<string, string>> = {
 };
 
 /** Keys that are carried out. */
-export const rehearsed = ['command', 'environment', 'depends_on', 'volumes', 'profiles'];
+export const rehearsed = ['command', 'environment', 'depends_on', 'volumes', 'configs', 'profiles'];
 
 /** What an image runs, told from its documentation or its Dockerfile. */
 type Image = {
@@ -159,6 +167,11 @@ export async function rehearse(userEnvironment: Readonly<Record<string, string>>
         }
       } else await mkdir(outside);
       paths.push([inside, outside]);
+    }
+    for (const { source, target } of service.configs ?? []) {
+      const outside = join(own, target.replaceAll('/', '_'));
+      await writeFile(outside, filled(compose.configs[source]!.content));
+      paths.push([target, outside]);
     }
     const local = (text: string): string => {
       const inside = listening(name, translated(filled(text)));
@@ -302,6 +315,12 @@ function imagesOf(places: {
       program: 'prometheus',
       entry: [],
       added: { args: [`--web.listen-address=${host}:${portOf('prometheus', 9090)}`] },
+      isHealthy: answersHttp,
+    },
+    alertmanager: {
+      program: alertProgram ?? '',
+      entry: [],
+      added: { args: [`--web.listen-address=${host}:${portOf('alertmanager', 9093)}`] },
       isHealthy: answersHttp,
     },
   };
