@@ -219,23 +219,39 @@ const companions = new Set(
 /** Longer ones are nobody's word: what has a mark anywhere in it counts. */
 const longestWord = 40;
 
+/** Marks and companions by their first letter. */
+type Lexicon = ReadonlyMap<string, readonly { part: string; isMark: boolean }[]>;
+const lexicons = new WeakMap<readonly string[], Lexicon>();
+
+function lexiconOf(personal: readonly string[]): Lexicon {
+  const known = lexicons.get(personal);
+  if (known !== undefined) return known;
+  const marks = new Set(personal.filter((mark) => mark !== ''));
+  const parts = [...new Set([...marks, ...companions])].map((part) => ({ part, isMark: marks.has(part) }));
+  const made = Map.groupBy(parts, ({ part }) => part[0]!);
+  lexicons.set(personal, made);
+  return made;
+}
+
 /**
  * Whether the word is a mark, or is put together of marks and companions alone: `numeroconta` is, `descontado` and `episodio` are
  * not, though `conta` and `pis` are in them. A plural and a number at the end count with their word.
  */
-function isPersonalWord(word: string, marks: ReadonlySet<string>): boolean {
+function isPersonalWord(word: string, personal: readonly string[]): boolean {
   const bare = word.replace(/\d+$/, '');
-  if (bare.length > longestWord) return [...marks].some((mark) => mark.length > 2 && bare.includes(mark));
+  if (bare.length > longestWord) return personal.some((mark) => mark.length > 2 && bare.includes(mark));
+  const lexicon = lexiconOf(personal);
   // Up to each place: whether words end there, and whether a mark is among them.
   const ends: ({ marked: boolean } | undefined)[] = [{ marked: false }];
-  for (let end = 1; end <= bare.length; end += 1) {
-    for (let start = 0; start < end; start += 1) {
-      const before = ends[start];
-      if (before === undefined) continue;
-      const part = bare.slice(start, end);
-      const isMark = marks.has(part) || (part.endsWith('s') && marks.has(part.slice(0, -1)));
-      if (!isMark && !companions.has(part)) continue;
-      ends[end] = { marked: ends[end]?.marked === true || before.marked || isMark };
+  for (let start = 0; start < bare.length; start += 1) {
+    const before = ends[start];
+    if (before === undefined) continue;
+    for (const { part, isMark } of lexicon.get(bare[start]!) ?? []) {
+      if (!bare.startsWith(part, start)) continue;
+      const end = start + part.length;
+      const marked = before.marked || isMark;
+      ends[end] = { marked: ends[end]?.marked === true || marked };
+      if (isMark && bare[end] === 's') ends[end + 1] = { marked: true };
     }
   }
   return ends[bare.length]?.marked === true;
@@ -245,8 +261,7 @@ function isPersonalWord(word: string, marks: ReadonlySet<string>): boolean {
 export function isPersonalKey(mapping: RequestMapping, key: string): boolean {
   const known = mapping.personalKeys.get(key);
   if (known !== undefined) return known;
-  const marks = new Set(mapping.personal);
-  const personal = bareKey(key).includes('cpf') || wordsOf(key).some((word) => isPersonalWord(word, marks));
+  const personal = bareKey(key).includes('cpf') || wordsOf(key).some((word) => isPersonalWord(word, mapping.personal));
   if (key.length > longestKept) return personal;
   if (mapping.personalKeys.size >= maxPersonalKeys) mapping.personalKeys.clear();
   mapping.personalKeys.set(key, personal);
