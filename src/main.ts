@@ -17,6 +17,7 @@ import {
   openSetBack as openEmbeddedSetBack,
   openEmbeddedStore,
 } from './adapters/embedded/store.ts';
+import { giveUpViews } from './adapters/embedded/view-scratch.ts';
 import type { KafkaAnchors } from './adapters/kafka/anchors.ts';
 import { createService } from './adapters/service/service.ts';
 import { createSteadySystemClock, createSystemClock } from './adapters/system/clock.ts';
@@ -484,6 +485,7 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
       const audit = openAnchors(settings, auditKeyOf(here()), () => undefined);
       return audit.verify(onProgress).finally(audit.close);
     },
+    scratchViews: null,
     close: async () => {
       await records.close();
       await close();
@@ -771,6 +773,7 @@ registerCommands(program, {
   openWhole,
   openSetBack,
   startRefusal,
+  giveUpViews,
   quickCheck: async (store, timeoutMs) => (store.backend === 'embedded' ? quickCheck(store.dataDir, timeoutMs) : null),
   tooLittleSpace: (store, neededBytes) =>
     store.backend === 'embedded' ? tooLittleSpace(store.dataDir, neededBytes) : null,

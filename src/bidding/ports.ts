@@ -167,6 +167,15 @@ export type Views = {
   query: (query: LedgerQuery) => Promise<LedgerRow[]>;
 };
 
+/** A row of the views that is not what the log gives: it lacks, is one too many, or says something else. */
+export type ViewDifference = {
+  table: string;
+  key: string;
+  what: 'changed' | 'missing' | 'extra';
+  /** What is stored and what the fold gives; null: not for everybody's eyes. */
+  columns: readonly { name: string; stored: string | null; folded: string | null }[];
+};
+
 // --- Copies of the views --------------------------------------------------------------------------------------------
 
 /** The views of one partition as they stood when `applied` was the next record to fold in, as opaque pieces. */

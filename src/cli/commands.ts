@@ -33,6 +33,7 @@ import { showModelCard } from './model-card.ts';
 import { importPerformance } from './performance.ts';
 import { folderOf, registerRules } from './rules-commands.ts';
 import { languages, readLanguage } from './texts.ts';
+import { rebuildViews, verifyViews } from './views.ts';
 import type { CommandWorld } from './world.ts';
 
 const defaultLimit = 50;
@@ -360,6 +361,16 @@ function registerCare(program: Command, world: CommandWorld, add: Add): void {
     });
   registerBacktest(program, world, add);
   registerModel(program, world, add);
+  const { views } = format.texts;
+  const viewed = add(program, 'views', views.help.views, 'lance views verify');
+  add(viewed, 'verify', views.help.verify, 'lance views verify')
+    .option('--json', help.json, false)
+    .action(async ({ json }: { json: boolean }) => {
+      process.exitCode = await verifyViews(world, json);
+    });
+  add(viewed, 'rebuild', views.help.rebuild, 'lance views rebuild')
+    .option('--json', help.json, false)
+    .action(({ json }: { json: boolean }) => rebuildViews(world, json));
   const audit = add(program, 'audit', help.audit, 'lance audit verify');
   add(audit, 'verify', help.verify, 'lance audit verify')
     .option('--json', help.json, false)

@@ -414,6 +414,27 @@ export const en: Texts = {
   card: modelCardEn,
   page: pageEn,
   performance: performanceEn,
+  views: {
+    help: {
+      views: 'what was folded from the log: states, exposure, statistics',
+      verify: 'fold all of it once more from the log, and compare it row by row with what is stored',
+      rebuild: 'while the desk is stopped: at its next start all of it is folded anew from the log',
+    },
+    none: 'This is for the embedded store only. On Kafka stop the desks and empty Redis: the views are made again from the copy and the log.',
+    folding: 'log',
+    logEnds: (position, end) =>
+      `The log ends at ${position}, and the views are folded up to ${end}. See lance audit verify.`,
+    beingMade: 'The views are being made again just now; run this again when lance doctor says that they are current.',
+    same: (applied, rows) =>
+      `The views are what the log gives: ${applied} records folded once more, ${rows} rows compared.`,
+    differ: (table, changed, missing, extra) =>
+      `${table}: ${changed} rows differ, ${missing} are missing, ${extra} are too many.`,
+    what: { changed: 'differs', missing: 'is missing', extra: 'is one too many' },
+    value: (name, stored, folded) => `${name} is ${stored} and should be ${folded}`,
+    remedy:
+      'Remedy: lance pause, stop the desk, lance views rebuild, start it. Look first with lance audit verify whether the log itself was changed.',
+    givenUp: 'At the next start the views are made again from the log; until then no bids go out, and nothing is lost.',
+  },
   audit: {
     progress: 'chain',
     none: 'The log of this backend keeps no hash chain; its servers hold it.',

@@ -410,6 +410,27 @@ export const pt = {
   card: modelCardPt,
   page: pagePt,
   performance: performancePt,
+  views: {
+    help: {
+      views: 'o que foi derivado do registro: estados, exposição, estatísticas',
+      verify: 'deriva tudo de novo do registro e compara linha por linha com o que está gravado',
+      rebuild: 'com a mesa parada: na próxima partida tudo é derivado de novo do registro',
+    },
+    none: 'Isto existe só para o banco embutido. Com Kafka, pare as mesas e esvazie o Redis: as visões são refeitas da cópia e do registro.',
+    folding: 'registro',
+    logEnds: (position: number, end: number) =>
+      `O registro acaba em ${position}, e as visões estão em ${end}. Veja lance audit verify.`,
+    beingMade: 'As visões estão sendo refeitas agora; execute de novo quando lance doctor as disser em dia.',
+    same: (applied: number, rows: number) =>
+      `As visões são o que o registro dá: ${applied} registros derivados de novo, ${rows} linhas comparadas.`,
+    differ: (table: string, changed: number, missing: number, extra: number) =>
+      `${table}: ${changed} linhas diferem, ${missing} faltam, ${extra} sobram.`,
+    what: { changed: 'difere', missing: 'falta', extra: 'sobra' },
+    value: (name: string, stored: string, folded: string) => `${name} é ${stored}, deveria ser ${folded}`,
+    remedy:
+      'Solução: lance pause, pare a mesa, lance views rebuild, inicie. Antes, veja com lance audit verify se o próprio registro foi alterado.',
+    givenUp: 'Na próxima partida as visões são refeitas do registro; até lá não há lances, e nada se perde.',
+  },
   audit: {
     progress: 'cadeia',
     none: 'O registro deste tipo não tem cadeia de hashes; seus servidores o guardam.',

@@ -7,6 +7,7 @@ import type {
   NewEntry,
   QueryAnswer,
   RuleBook,
+  ViewDifference,
   Views,
 } from '../bidding/ports.ts';
 import type { StorePlace } from '../config/store-place.ts';
@@ -37,7 +38,18 @@ export type DeskReader = {
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
   /** Checks every chain of the log, and the heads anchored outside of it. Null where none is kept. */
   verifyChain: ((onProgress: (verified: number) => void) => Promise<ChainVerdict>) | null;
+  /** Empty views to fold the log into, and to be compared with the stored ones; null where several processes keep them. */
+  scratchViews: (() => ScratchViews) | null;
   close: () => void | Promise<void>;
+};
+
+type ScratchViews = {
+  views: Views;
+  /** From here on the store is read as it is now. Returns how far its views are folded. */
+  pin: () => number;
+  /** `onRows` hears how many stored rows were looked at. */
+  compare: (onRows: (count: number) => void) => AsyncIterable<ViewDifference>;
+  close: () => Promise<void>;
 };
 
 /** The store of a desk as a move needs it: everything, and no daemon beside it where the backend can hold one off. */
@@ -99,6 +111,8 @@ export type CommandWorld = {
   openSetBack: (store: StorePlace) => Promise<SetBackStore | null>;
   /** Why the store's log and anchors would make a start refuse; null where they would not. Reads only. */
   startRefusal: (store: StorePlace) => Promise<Fault | null>;
+  /** The next start makes the views of an embedded store again. Throws `data-directory-in-use`. */
+  giveUpViews: (dataDir: string) => void;
   /** Whether the pages of the store's file fit together; null where there is no file. Gives up after `timeoutMs`. */
   quickCheck: (store: StorePlace, timeoutMs: number) => Promise<QuickCheck | null>;
   /** Why something of that size would not be stored there; null where nothing is known against it. */

@@ -16,6 +16,7 @@ import { readFlows } from './flows.ts';
 import { createLogReader, createLogWriter, encode, noEntries } from './log-rows.ts';
 import { verifyStore } from './verify.ts';
 import { createViewReader } from './view-rows.ts';
+import { openScratch, type ViewScratch } from './view-scratch.ts';
 
 export type EmbeddedReader = {
   log: Pick<EventLog, 'read' | 'readKey' | 'ends'>;
@@ -30,6 +31,8 @@ export type EmbeddedReader = {
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
   /** Checks the hash chains, and the heads that were anchored; `onProgress` hears how many records fit so far. */
   verifyChain: (onProgress: (verified: number) => void) => Promise<ChainVerdict>;
+  /** Views to fold the log into and compare with these. While they are open, nothing else of this reader but the log is used. */
+  scratchViews: () => ViewScratch;
   close: () => void;
 };
 
@@ -124,6 +127,7 @@ function createReader(
     },
     verifyChain: (onProgress) =>
       anchor === null ? verifyChains(database, [], onProgress) : verifyStore(database, anchor, onProgress),
+    scratchViews: () => openScratch(database),
     close: () => database.close(),
   };
 }
