@@ -630,11 +630,13 @@ function statusOf(
 ): DaemonStatus {
   const { instance, version, config, clock, desk, rules, checks, lasts, startedAt } = parts;
   const status = desk?.status() ?? null;
+  const { hash, refusal, notFollowed } = rules.status();
   return {
     ...{ instance, version, roles: [...config.roles], startedAt, at: clock.now() },
     ready: checks.every(({ missing }) => missing() === null),
     bidding: status === null ? null : shownBidding(status.bidding),
-    ruleSet: rules.status().hash,
+    ruleSet: hash,
+    rulesFolder: { refusal, notFollowed },
     partitions: { owned: [...(desk?.partitions() ?? [])], closed: [...(status?.closed ?? [])] },
     requests:
       status === null

@@ -12,6 +12,7 @@ export const statusEn: Texts['status'] = {
     process: 'process',
     ready: '/readyz',
     rules: 'rules',
+    folder: 'folder',
     partitions: 'partitions',
     requests: 'requests',
     queue: 'queue',
@@ -25,6 +26,9 @@ export const statusEn: Texts['status'] = {
   isReady: 'ready',
   notReady: 'not ready: see /readyz?verbose',
   partitionClosed: (text) => `closed: ${text}`,
+  folderRefused: (text) => `REFUSED, the set above decides on: ${text} (lance rules check names all; mend the file)`,
+  folderNotFollowed: (hash) =>
+    `holds ${hash}, which is not followed: see lance rules history, and lance doctor for what to do`,
   requests: ({ open, parked, frozen }) => `${open} open, ${parked} waiting for a margin, ${frozen} frozen`,
   queue: ({ queued, sending, sendLimit, unknown }) =>
     `${queued} waiting, ${sending} being sent (up to ${sendLimit}), ${unknown} without a known answer`,

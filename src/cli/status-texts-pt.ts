@@ -14,6 +14,7 @@ export const statusPt = {
     process: 'processo',
     ready: '/readyz',
     rules: 'regras',
+    folder: 'pasta',
     partitions: 'partições',
     requests: 'solicitações',
     queue: 'fila',
@@ -28,6 +29,10 @@ export const statusPt = {
   isReady: 'pronto',
   notReady: 'não está pronto: veja /readyz?verbose',
   partitionClosed: (text: string) => `fechada: ${text}`,
+  folderRefused: (text: string) =>
+    `RECUSADA, o conjunto acima continua decidindo: ${text} (lance rules check mostra tudo; corrija o arquivo)`,
+  folderNotFollowed: (hash: string) =>
+    `tem ${hash}, que não é seguido: veja lance rules history; o que fazer diz lance doctor`,
   requests: ({ open, parked, frozen }: Requests) =>
     `${open} abertas, ${parked} à espera de margem, ${frozen} congeladas`,
   queue: ({ queued, sending, sendLimit, unknown }: Queue) =>

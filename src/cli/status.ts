@@ -9,6 +9,7 @@ import { type CommandWorld, lifeMs, withReader } from './world.ts';
 const nobodyCode = 69;
 const screenWidth = 80;
 const hashLength = 12;
+const longestRefusal = 240;
 
 /** Resolves to the exit code: 69 when no process answers. */
 export async function showStatus(world: CommandWorld, json: boolean): Promise<number> {
@@ -87,6 +88,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.process, status.process(found.version, found.roles.join(' + '), format.minute(found.startedAt), url)],
     [labels.ready, found.ready ? status.isReady : status.notReady],
     [labels.rules, found.ruleSet?.slice(0, hashLength) ?? format.texts.none],
+    [labels.folder, folderText(found)],
     [
       labels.partitions,
       [partitions.owned.join(', ') || format.texts.none, ...partitions.closed.map(status.partitionClosed)].join('; '),
@@ -98,6 +100,12 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   ];
   const width = screenWidth - Math.max(...Object.values(labels).map((label) => label.length)) - 2;
   return labelledText(rows.map(([label, text]) => [label, text === null ? null : wrapped(text, width)]));
+
+  /** Of many problems the first: `rules check` names all. */
+  function folderText({ rulesFolder: { refusal, notFollowed } }: DaemonStatus): string | null {
+    if (refusal !== null) return status.folderRefused(refusal.split('\n')[0]!.slice(0, longestRefusal));
+    return notFollowed === null ? null : status.folderNotFollowed(notFollowed.slice(0, hashLength));
+  }
 
   function lastText(at: number | null): string {
     return at === null ? status.notSinceStart : format.minute(at);

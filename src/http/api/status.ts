@@ -47,6 +47,21 @@ export const statusSchema = answerNamed(
       'Why no bids flow, if they do not; null in a process that only takes webhooks',
     ),
     ruleSet: said(z.string().nullable(), 'SHA-256 of the rule set that is followed', 'a'.repeat(64)),
+    rulesFolder: saidOfParts(
+      z.object({
+        refusal: said(
+          z.string().nullable(),
+          'Why the rule files in the folder are refused, each problem on a line; null: they are not',
+          null,
+        ),
+        notFollowed: said(
+          z.string().nullable(),
+          'SHA-256 of the set in the folder where another one is followed',
+          null,
+        ),
+      }),
+      'The folder of the rules against the set that is followed',
+    ),
     partitions: saidOfParts(
       z.object({
         owned: said(
