@@ -5,6 +5,7 @@ import { Fault } from '../errors.ts';
 import { exampleOf } from '../http/api/described.ts';
 import { issueTexts } from '../http/api/remedies.ts';
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
+import { noteIndex } from '../origination/ledger.ts';
 import { stepsOf } from '../origination/steps.ts';
 import type { StartedKind } from './flows.ts';
 import { type CommandWorld, withReader } from './world.ts';
@@ -36,7 +37,9 @@ export async function showExample(
   const terms = flow === 'contract' && step === null ? await termsOfBid(world, requestId) : {};
   const example: Fields = { ...(structuredClone(exampleOf(schema)) as Fields), ...terms };
   signedNow(example, new Date(world.clock.now()).toISOString());
+  if (step === 'sign' && requestId !== null) await nameNote(world, example, requestId);
   for (const each of set) setField(world, example, each);
+  if (flow === 'renegotiation' && step === null && hasStore(world)) await leaveOutOwnRate(world, example);
   const read = schema.safeParse(example);
   if (!read.success) {
     const problems = issueTexts(read.error, example, schema).map(([field, text]) => `${field}: ${texts.said(text)}`);
@@ -84,6 +87,25 @@ async function termsOfBid(world: CommandWorld, requestId: string | null): Promis
 function termsIn(requestId: string, { offer }: NonNullable<RequestState['claim']>): Fields {
   const { amountCents, installments, rateHundredths } = offer;
   return { requestId, amountCents, installments, rateHundredths };
+}
+
+/** `id`: of the flow, or of the request that it is of. */
+async function nameNote(world: CommandWorld, example: Fields, id: string): Promise<void> {
+  const { flows: texts } = world.format.texts;
+  await withReader(world, async ({ flows }) => {
+    const flowId = id.startsWith('c-') ? id : `c-${id}`;
+    const noteNumber = (await flows.read([flowId])).get(flowId)?.note?.noteNumber ?? null;
+    if (noteNumber === null) throw new Fault('not-found', texts.noNote(flowId));
+    (example.content as Fields).numeroContrato = noteNumber;
+  });
+}
+
+/** The rate of a contract that was made here is known, and is not said again. */
+async function leaveOutOwnRate(world: CommandWorld, example: Fields): Promise<void> {
+  await withReader(world, async ({ flows }) => {
+    const code = noteIndex(String(example.closedContract));
+    if ((await flows.findByCode([code])).has(code)) delete example.originalRateHundredths;
+  });
 }
 
 function hasStore(world: CommandWorld): boolean {

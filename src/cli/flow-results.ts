@@ -5,6 +5,7 @@ import { Fault } from '../errors.ts';
 import { linkFactsIn, readResult } from '../origination/worker-reading.ts';
 import { isJsonObject, type JsonValue } from '../wire/json.ts';
 import { decodeLinkList } from '../wire/links.ts';
+import { errorsOf } from '../wire/service-errors.ts';
 import { installmentsAnswer, proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
 import { linkText } from './bids-worker.ts';
 import { notFound } from './flows.ts';
@@ -31,10 +32,20 @@ export async function showResult(
     const { at, refused, answer } = result;
     if (json) terminal.write(JSON.stringify(result));
     else {
-      const shown = resultText(format, answer, { what, at, situations: settings.situations });
+      const shown = refused
+        ? refusalText(answer)
+        : resultText(format, answer, { what, at, situations: settings.situations });
       terminal.write(`${texts.answeredAt(format.time(at), refused)}\n\n${shown}`);
     }
   });
+}
+
+/** What the service said against it; an answer in no form that is known is shown as it came. */
+function refusalText(answer: JsonValue): string {
+  const lines = errorsOf(answer).map(({ code, field, text }) =>
+    [code, field, text].filter((part) => part !== null).join(': '),
+  );
+  return lines.every((line) => line === '') ? JSON.stringify(answer, null, 2) : lines.join('\n');
 }
 
 /** What was asked, when it was answered (epoch ms), and what the settings know of the service's numbers for states. */

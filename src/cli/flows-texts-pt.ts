@@ -117,6 +117,7 @@ export const flowsPt = {
   notFound: (flowId: string) => `Não há fluxo ${flowId} deste tipo.`,
   exampleOf: (requestId: string) => `Da solicitação ${requestId}, a última com proposta.`,
   madeUp: 'Não há lance com proposta aqui: o exemplo é inventado, troque requestId e condições.',
+  noNote: (flowId: string) => `O fluxo ${flowId} ainda não tem CCB; veja lance contracts show ${flowId}.`,
   noBid: (requestId: string) => `Não há lance da solicitação ${requestId}.`,
   badField: (given: string) => `${given} não é campo=valor que caiba aqui, como account.branch=0002.`,
   badFile: (path: string, problems: readonly (readonly [string, string])[]) =>

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import type { EventLog, MarginCache, NewEntry, Views } from '../bidding/ports.ts';
 import { sleep } from '../bidding/sleep.ts';
 import type { FlowSettings } from '../config/sections.ts';
-import type { Clock } from '../domain/clock.ts';
+import { type Clock, dayOf } from '../domain/clock.ts';
 import type { FlowAsked, FlowBreach, FlowStarted, FlowStep, FlowSubject, FlowTerms } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
@@ -48,7 +48,7 @@ import {
   type WithdrawalOrder,
 } from './preparation.ts';
 import { react } from './react.ts';
-import { nextSteps } from './steps.ts';
+import { isBusy, nextSteps } from './steps.ts';
 import { isFinished } from './transitions.ts';
 
 export type FrontResult =
@@ -83,6 +83,14 @@ type FrontWorld = {
   /** Null: this process does not know; the desk refuses then. */
   addresses: Addresses | null;
 };
+
+/** The field of an order that says which flow it begins. */
+const namingField = {
+  contract: 'requestId',
+  renegotiation: 'closedContract',
+  withdrawal: 'proposalCode',
+  lookup: 'Idempotency-Key',
+} as const satisfies Record<FlowStarted['flow'], string>;
 
 const foldTimeoutMs = 3_000;
 const pollMs = 15;
@@ -147,7 +155,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const isSame = isKey(state.key);
       if (state.requestHash === requestHash && isSame) return { kind: fresh ? 'taken' : 'known', state };
       const text = isSame ? 'this key was used for another order; use a new one' : existing(state);
-      return refusal('conflict', isSame ? 'key-reused' : 'flow-exists', 'Idempotency-Key', text);
+      if (isSame) return refusal('conflict', 'key-reused', 'Idempotency-Key', text);
+      return refusal('conflict', 'flow-exists', namingField[record.flow], text);
     };
     const known = await stateOf(flowId);
     if (known?.earlier?.some(isKey)) {
@@ -245,11 +254,18 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const { renegotiation, authorisationNumber } = asked;
     const { cpf, closedContract } = renegotiation;
     const { closedByTermination, openInstallments, pendingCharges, linkValid } = asked;
+    const wrong = wrongCpfs([
+      ['cpf', cpf],
+      ['agentCpf', renegotiation.agentCpf],
+    ]);
+    if (wrong !== null) return wrong;
     const workerKey = workerKeyOf(vault, cpf);
     const own = await ownContract(closedContract);
     const owner = own?.subject.workerKey ?? workerKey;
-    if (owner !== workerKey)
-      return refusal('breach', 'contract-of-worker', 'closedContract', 'name a contract of this worker');
+    if (owner !== workerKey) {
+      const text = 'this contract was made here for another worker: correct cpf, or name a contract of this worker';
+      return refusal('breach', 'contract-of-worker', 'closedContract', text);
+    }
     const ownRate = own?.terms?.rateHundredths ?? null;
     const rate = ownRate ?? asked.originalRateHundredths;
     if (rate === null) {
@@ -306,6 +322,9 @@ export function createFlowFront(world: FrontWorld): FlowFront {
 
   async function startWithdrawal(asker: Asker, asked: WithdrawalAsked): Promise<FrontResult> {
     const { cpf, birthDate, signerCpfs } = asked;
+    if (birthDate !== null && birthDate > dayOf(clock.now())) {
+      return refusal('breach', 'birth-date-past', 'birthDate', "send the worker's day of birth; it is not to come");
+    }
     const missing = addressMissing('simulation', addresses);
     if (missing !== null) return { kind: 'refused', problem: 'breach', breaches: [missing] };
     const signers = signerCpfs.map((signer, index) => [`signerCpfs.${index}`, signer] as const);
@@ -555,6 +574,11 @@ function existing(state: FlowState): string {
 
 function notAllowed(state: FlowState, step: FlowStep): FrontResult {
   const possible = nextSteps(state);
+  const { operation } = state;
+  if (operation !== null && isBusy(state) && operation.status !== 'unclear') {
+    const text = `${operation.operation} is under way in this flow; ask for ${step} again when it has ended`;
+    return refusal('not-allowed', 'step-allowed', 'step', text);
+  }
   const now = possible.length === 0 ? 'no step is possible now' : `possible now: ${possible.join(', ')}`;
   const text = `${step} cannot be asked for while the flow is ${state.phase}; ${now}`;
   return refusal('not-allowed', 'step-allowed', 'step', text);

@@ -45,9 +45,14 @@ function wordsIn(open: Vault['open'], ...sealed: Parameters<Vault['open']>): rea
   });
 }
 
-/** What keeps the flow from going on, as the service said it. */
-export function shownErrors({ errors, errorsIn }: FlowState, open: OpenSealed): readonly string[] {
+/** What keeps the flow from going on, or what the service had against its last query, as the service said it. */
+export function shownErrors(state: FlowState, open: OpenSealed): readonly string[] {
+  const { flowId, errors, errorsIn, operation, results } = state;
   if (open === null) return errors.map(shownError);
+  const refused = operation?.status === 'rejected' ? results[operation.operation] : undefined;
+  if (errors.length === 0 && refused?.refused === true && refused.sealedAnswer !== null) {
+    return wordsIn(open, sealedPlaces.flowAnswer(flowId), refused.sealedAnswer);
+  }
   if (errors.length === 0 || !errorsIn) return errors;
   const said = wordsIn(open, errorsIn.place, errorsIn.sealed);
   return said.length > 0 ? said : errors;

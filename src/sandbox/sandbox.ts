@@ -114,7 +114,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     contracts: stage.contracts,
     withdrawals: stage.withdrawals,
     people: (count, planned) =>
-      Array.from({ length: Math.min(count, planned) }, (_, index) => testPerson(settings.world, seed, index, planned)),
+      Array.from({ length: Math.min(count, planned) }, (_, index) =>
+        testPerson(settings.world, seed, index, { planned, now: clock.now() }),
+      ),
     takers: () => {
       const indexOf = new Map(record.of('request').map(({ requestId, index }) => [requestId, index]));
       const taken = record
@@ -122,7 +124,9 @@ export function createSandbox(options: SandboxOptions): Sandbox {
         .filter(({ errors, choice }) => errors.length === 0 && (choice.accepted || settings.contracts.acceptAll));
       // Regimes change with the length of the stream; people do not.
       return taken
-        .map(({ requestId }) => testPerson(settings.world, seed, indexOf.get(requestId)!, indexOf.size))
+        .map(({ requestId }) =>
+          testPerson(settings.world, seed, indexOf.get(requestId)!, { planned: indexOf.size, now: clock.now() }),
+        )
         .reverse();
     },
     issueToken: tokens.issue,

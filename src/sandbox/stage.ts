@@ -5,6 +5,7 @@ import { chanceOf } from './chance.ts';
 import { type Contracts, createContracts } from './contracts.ts';
 import type { Message } from './deliveries.ts';
 import { createLinks, type Links } from './links.ts';
+import { birthDateAt } from './people.ts';
 import { requestAt } from './population.ts';
 import type { SandboxRecord } from './record.ts';
 import type { Rivals } from './rivals.ts';
@@ -63,9 +64,14 @@ export function createStage(options: {
     chance: chanceOf(seed, 'contracts'),
     tell: ({ kind, requestCode, body }) => send({ what: kind, requestIds: [], batchId: null, requestCode, body }),
   });
+  const ages = new Map<string, number>();
   const withdrawals = createWithdrawals({
-    ...{ settings: settings.withdrawals, seed, clock, record },
+    ...{ settings: settings.withdrawals, seed, clock, record, loans: contracts.loans },
     chance: chanceOf(seed, 'withdrawals'),
+    birthDateOf: (cpf) => {
+      const ageDays = ages.get(cpf);
+      return ageDays === undefined ? null : birthDateAt(ageDays, clock.now());
+    },
   });
 
   return {
@@ -78,7 +84,10 @@ export function createStage(options: {
       const places = Array.from({ length: count }, (_, place) => nextIndex + place);
       nextIndex += count;
       const requests = places.map((index) => requestAt(settings.world, seed, index, planned));
-      for (const { worker } of requests) links.learn(worker);
+      for (const { worker } of requests) {
+        links.learn(worker);
+        ages.set(worker.cpf, worker.ageDays);
+      }
       house.open(requests, (request) => rivals.bidsOn(request.index, request.segment, request.regime));
     },
     ended: () => (unfinished === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),

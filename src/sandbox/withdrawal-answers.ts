@@ -1,6 +1,7 @@
 /** Answers of the withdrawal-backed loan: the envelope in the casing of its family, and what each operation adds. */
 import type { Day } from '../domain/glossary.ts';
 import type { JsonObject } from '../wire/json.ts';
+import type { PlayedLoan } from './credit-arithmetic.ts';
 import { type Denial, type PlayedProposal, proposalSituations } from './played-proposal.ts';
 import type { WithdrawalPath } from './withdrawal-shapes.ts';
 import { owedOn, type Simulation, type Transfer } from './withdrawal-world.ts';
@@ -146,6 +147,30 @@ export function proposalAnswer(proposal: PlayedProposal): JsonObject {
     StatusProtocoloFED: 'RESERVADO',
     PropostaLancamentos: proposal.splits.map(entryOf),
     CancelamentoFGTS: null,
+  };
+}
+
+/** The proposal of a contract or a renegotiation: what its credit note says. */
+export function loanAnswer({ proposalCode, noteNumber, figures, generatedAt, endorsedAt }: PlayedLoan): JsonObject {
+  return {
+    ...fgtsDone,
+    Codigo: proposalCode,
+    DtInclusao: new Date(generatedAt - 3 * 3_600_000).toISOString().slice(0, 19),
+    Situacao: proposalSituations[endorsedAt === null ? 'approved' : 'released'],
+    VlrFinanciado: reais(figures.financedCents),
+    VlrTAC: 0,
+    VlrSeguro: reais(figures.insuranceCents),
+    VlrIOF: reais(figures.iofCents),
+    VlrOutrasDespesas: 0,
+    VlrOutrosServicos: 0,
+    VlrTotalCredito: reais(figures.releasedCents),
+    PercCETMensal: figures.cetMonthlyPercent,
+    PercCETAnual: figures.cetAnnualPercent,
+    PercJurosMensal: figures.rateMonthlyPercent,
+    PercJurosAnual: figures.rateAnnualPercent,
+    CodigoProposta: proposalCode,
+    NumeroCCB: noteNumber,
+    PropostaLancamentos: null,
   };
 }
 

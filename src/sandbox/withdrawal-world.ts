@@ -6,12 +6,14 @@ import { chanceOf, integerIn } from './chance.ts';
 export type Holder = { cpf: string; birthDate: Day; balanceCents: AmountCents };
 
 /** Every CPF is somebody: drawn from the seed and the number alone. */
-export function holderOf(seed: string, cpf: string): Holder {
+/** `birthDate`: where it is known already. */
+export function holderOf(seed: string, cpf: string, birthDate: Day | null = null): Holder {
   const chance = chanceOf(seed, 'holder', cpf);
   const two = (value: number) => String(value).padStart(2, '0');
+  const madeUp: Day = `${integerIn(chance, 1962, 2004)}-${two(integerIn(chance, 1, 12))}-${two(integerIn(chance, 1, 28))}`;
   return {
     cpf,
-    birthDate: `${integerIn(chance, 1962, 2004)}-${two(integerIn(chance, 1, 12))}-${two(integerIn(chance, 1, 28))}`,
+    birthDate: birthDate ?? madeUp,
     balanceCents: integerIn(chance, 80_000, 3_000_000),
   };
 }

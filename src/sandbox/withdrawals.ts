@@ -4,12 +4,20 @@ import { type Chance, type Clock, dayOf } from '../domain/clock.ts';
 import type { Day, EpochMs } from '../domain/glossary.ts';
 import type { JsonObject, JsonValue } from '../wire/json.ts';
 import { integerIn, uuidOf } from './chance.ts';
+import type { PlayedLoan } from './credit-arithmetic.ts';
 import { isCpf } from './identities.ts';
 import { type Deed, type Denial, deny, type PlayedProposal, type WithdrawalSettings } from './played-proposal.ts';
 import { createProposalDesk } from './proposal-desk.ts';
 import type { SandboxRecord } from './record.ts';
 import { centsAt, isGiven, listAt, numberAt, objectAt, readStrictly, textAt } from './strict.ts';
-import { denied, fgtsDone, installmentsAnswer, proposalAnswer, simulationAnswer } from './withdrawal-answers.ts';
+import {
+  denied,
+  fgtsDone,
+  installmentsAnswer,
+  loanAnswer,
+  proposalAnswer,
+  simulationAnswer,
+} from './withdrawal-answers.ts';
 import { shapes, type WithdrawalPath } from './withdrawal-shapes.ts';
 import { type Holder, holderOf, type Simulation, simulate, type Transfer, transfersOf } from './withdrawal-world.ts';
 
@@ -27,6 +35,10 @@ type WithdrawalParts = {
   clock: Clock;
   chance: Chance;
   record: SandboxRecord;
+  /** Loans of contracts and renegotiations, whose proposals can be asked for as well. */
+  loans: () => readonly PlayedLoan[];
+  /** Of a worker of the requests; null: a stranger, whose day of birth is made up here. */
+  birthDateOf: (cpf: string) => Day | null;
 };
 
 type Simulated = { ratePercent: number; transfers: readonly Transfer[]; simulations: readonly Simulation[] };
@@ -45,6 +57,7 @@ export function createWithdrawals(parts: WithdrawalParts): Withdrawals {
     [...state.proposals.values()].find((one) =>
       values.some((value) => value === one.code || value === one.operationCode || value === one.number),
     );
+  const holder = (cpf: string) => holderOf(seed, cpf, parts.birthDateOf(cpf));
   const desk = createProposalDesk({ settings, clock, find });
 
   const deeds: Readonly<Record<WithdrawalPath, (body: JsonObject, hash: string) => Deed>> = {
@@ -52,8 +65,10 @@ export function createWithdrawals(parts: WithdrawalParts): Withdrawals {
     '/FGTS/IncluirProposta': (body, hash) => include(objectAt(body, 'dto'), hash),
     '/FGTS/ConsultaProposta': (body) => {
       const proposal = find(Object.values(objectAt(body, 'dto')));
-      if (proposal === undefined) return unknownProposal;
-      return { kind: 'done', answer: proposalAnswer(proposal), subject: null };
+      if (proposal !== undefined) return { kind: 'done', answer: proposalAnswer(proposal), subject: null };
+      const named = Object.values(objectAt(body, 'dto'));
+      const loan = parts.loans().find(({ proposalCode }) => named.includes(proposalCode));
+      return loan === undefined ? unknownProposal : { kind: 'done', answer: loanAnswer(loan), subject: null };
     },
     '/FGTS/ConsultarParcelas': (body) => {
       const dto = objectAt(body, 'Dto');
@@ -101,7 +116,7 @@ export function createWithdrawals(parts: WithdrawalParts): Withdrawals {
 
   return {
     perform,
-    holder: (cpf) => holderOf(seed, cpf),
+    holder,
     proposals: () => [...state.proposals.values()],
     cancel: (code) => {
       const proposal = state.proposals.get(code);
@@ -110,7 +125,7 @@ export function createWithdrawals(parts: WithdrawalParts): Withdrawals {
   };
 
   function include(dto: JsonObject, hash: string): Deed {
-    const deed = inclusionOf(state, dto, holderOf(seed, textAt(dto, 'CpfTrabalhador')));
+    const deed = inclusionOf(state, dto, holder(textAt(dto, 'CpfTrabalhador')));
     if ('kind' in deed) return deed;
     const proposal: PlayedProposal = {
       ...deed,
@@ -143,11 +158,15 @@ function birthdayProblem(dto: JsonObject, holder: Holder): Deed | null {
   return deny('MES_ANIVERSARIO_INVALIDO', 'Mês de aniversário incorreto', 'DtAniversario');
 }
 
-function simulateAll({ settings, seed, clock, chance }: WithdrawalParts, state: State, dto: JsonObject): Deed {
+function simulateAll(
+  { settings, seed, birthDateOf, clock, chance }: WithdrawalParts,
+  state: State,
+  dto: JsonObject,
+): Deed {
   const cpf = textAt(dto, 'CpfTrabalhador');
   if (cpf !== '' && !isCpf(cpf)) return deny('CPF_INVALIDO', 'CPF inválido', 'CpfTrabalhador');
   if (cpf === '' && !isGiven(dto, 'Saldo')) return deny('SALDO_AUSENTE', 'Informe saldo ou CPF', 'Saldo');
-  const holder = cpf === '' ? null : holderOf(seed, cpf);
+  const holder = cpf === '' ? null : holderOf(seed, cpf, birthDateOf(cpf));
   const problem = holder === null ? null : birthdayProblem(dto, holder);
   if (problem !== null) return problem;
   const now = clock.now();

@@ -184,6 +184,32 @@ export function membersIn(value: JsonValue): number {
   return count;
 }
 
+/** The first key that an object of a text says twice; null: none does. `json` is well-formed. */
+export function repeatedKey(json: string): string | null {
+  /** Of each object that is open its keys, of each list null. */
+  const open: (Set<string> | null)[] = [];
+  let mayBeKey = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const character = json[at];
+    if (character === '{' || character === '[') {
+      open.push(character === '{' ? new Set() : null);
+      mayBeKey = true;
+    } else if (character === '}' || character === ']') open.pop();
+    else if (character === ',') mayBeKey = true;
+    else if (character === ':') mayBeKey = false;
+    else if (character === '"') {
+      const from = at;
+      for (at += 1; json[at] !== '"'; at += 1) if (json[at] === '\\') at += 1;
+      const keys = open.at(-1);
+      if (!mayBeKey || keys == null) continue;
+      const key = JSON.parse(json.slice(from, at + 1)) as string;
+      if (keys.has(key)) return key;
+      keys.add(key);
+    }
+  }
+  return null;
+}
+
 /** Texts, trimmed, and numbers of at most `longest` characters, with their dotted places; the first `most` of them. */
 export function scalarsIn(
   value: JsonValue,

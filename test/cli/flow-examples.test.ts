@@ -1,6 +1,6 @@
 /** The orders that `lance … example` prints, carried out against the played service: a contract, its renegotiation, a withdrawal. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -60,8 +60,33 @@ test('what example prints works against the sandbox, without a change (line 17)'
   const { flowId } = await ask('contracts', 'start', '--file', order.path);
   assert.equal(flowId, `c-${person.requestId}`);
   const { note } = await until('contracts', flowId, 'awaiting-signature');
-  const sign = ['--step', 'sign', '--set', `content.numeroContrato=${note!.noteNumber}`];
-  const signature = await exampleFile('sign', 'contracts', 'example', ...sign);
+  // The number of the note is that of the flow, which is named by its own id or by that of the request.
+  for (const id of [flowId, person.requestId]) {
+    const { said: _, path } = await exampleFile('sign', 'contracts', 'example', id, '--step', 'sign');
+    assert.equal(JSON.parse(readFileSync(path, 'utf8')).content.numeroContrato, note!.noteNumber);
+  }
+  const signature = { path: join(directory, 'sign.json') };
+  const ofContract = await exampleFile('proposal-of-contract', 'contracts', 'example', '--step', 'proposal');
+  await ask('contracts', 'step', flowId, 'proposal', '--file', ofContract.path);
+  const answered = ['contracts', 'results', flowId, 'proposal', '--by', 'ana', '--reason', 'teste'];
+  assert.match((await lance(environment, ...answered)).stdout, new RegExp(note!.noteNumber));
+  const nowhere = { path: join(directory, 'nowhere.json') };
+  writeFileSync(nowhere.path, JSON.stringify({ dto: { CodigoProposta: 'of-nobody' } }));
+  const denied = await lance(
+    environment,
+    'contracts',
+    'step',
+    flowId,
+    'proposal',
+    '--file',
+    nowhere.path,
+    '--by',
+    'ana',
+  );
+  assert.equal(denied.code, 1, denied.stderr);
+  // What the service has against a query is shown where the query is.
+  for (const words of [answered, ['contracts', 'show', flowId]])
+    assert.match((await lance(environment, ...words)).stdout, /Proposta não encontrada/, words.join(' '));
   await ask('contracts', 'step', flowId, 'sign', '--file', signature.path);
   await until('contracts', flowId, 'endorsed');
   const latest = await exampleFile('latest', 'contracts', 'example');
@@ -69,6 +94,9 @@ test('what example prints works against the sandbox, without a change (line 17)'
 
   const ended = await fetch(`${url}/sandbox/terminations/${note!.noteNumber}`, { method: 'POST' });
   assert.equal(ended.status, 200);
+  const elsewhere = await exampleFile('elsewhere', 'renegotiations', 'example');
+  const { flowId: ofAnotherLender } = await ask('renegotiations', 'start', '--file', elsewhere.path);
+  assert.match(ofAnotherLender, /^r-/);
   const again = await exampleFile(
     'renegotiation',
     ...['renegotiations', 'example', '--set', `closedContract=${note!.noteNumber}`, '--set', `cpf=${person.cpf}`],

@@ -165,7 +165,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const begins = await lance(environment, 'withdrawals', 'show', flowId.slice(0, 8));
   assert.match(begins.stderr, new RegExp(`There is: lance withdrawals show ${flowId}`));
   const newKey = await lance(environment, 'renegotiations', 'start', ...words.slice(0, 4), '--key', 'r2');
-  assert.match(newKey.stderr, /^ +--key: there is such a flow already: r-9001, \w+; possible now: /m);
+  assert.match(newKey.stderr, /^ +closedContract: there is such a flow already: r-9001, \w+; possible now: /m);
   const cancel = ['renegotiations', 'step', 'r-9001', 'cancel', '--by', 'ana'];
   const unreasoned = await lance(environment, ...cancel);
   assert.equal(unreasoned.code, 65);

@@ -26,7 +26,14 @@ export async function startApi(context: TestContext) {
   const call = async (
     method: string,
     path: string,
-    options: { role?: Role | null; token?: string; key?: string; body?: unknown; raw?: string; type?: string } = {},
+    options: {
+      role?: Role | null;
+      token?: string;
+      key?: string;
+      body?: unknown;
+      raw?: string | Buffer<ArrayBuffer>;
+      type?: string;
+    } = {},
   ): Promise<Reply> => {
     const { role = 'admin', key, body, raw, type = 'application/json' } = options;
     const token = options.token ?? (role === null ? null : tokenOf(role));

@@ -106,11 +106,25 @@ test('the operator API', async (context) => {
     assert.equal(problemOf(insured).errors[0]?.rule, 'policy-with-insurance');
     const unknown = await call('POST', '/v1/contracts', { key: 'p5', body: { ...order, requestId: '1' } });
     assert.deepEqual([unknown.status, problemOf(unknown).errors[0]?.rule], [404, 'request-known']);
-    for (const raw of ['{', ''])
-      assert.match(
-        (await call('POST', '/v1/contracts', { key: 'p6', raw })).text,
-        /"status":400,"detail":"[^"]+one JSON object/,
-      );
+    for (const [raw, detail] of [
+      ['{', /"status":400,"detail":"[^"]+one JSON object/],
+      ['', /"status":400,"detail":"[^"]+one JSON object/],
+      // Which of two values is meant nobody knows.
+      [JSON.stringify(order).replace('"installments":', '"installments":7,"installments":'), /says a key twice/],
+      [JSON.stringify(order).replace('"account":{', '"account":{"branch":"2","br\\u0061nch":"3",'), /says a key twice/],
+      [Buffer.from(JSON.stringify({ ...order, account: { ...account, account: '1\u00e9' } }), 'latin1'), /UTF-8/],
+    ] as const) {
+      const refused = await call('POST', '/v1/contracts', { key: 'p6', raw });
+      assert.equal(refused.status, 400, refused.text);
+      assert.match(refused.text, detail);
+    }
+    const future = await call('POST', '/v1/withdrawals', { key: 'p7', body: { cpf, birthDate: '2090-02-20' } });
+    assert.deepEqual([future.status, problemOf(future).errors[0]?.field], [422, 'birthDate']);
+    const mistyped = await call('POST', '/v1/contracts', { key: 'p8', body: { ...order, account: undefined } });
+    assert.match(mistyped.text, /"body.account","rule":"invalid_type","detail":"is missing/);
+    const typeless = { ...account, accountType: undefined };
+    const halfway = await call('POST', '/v1/contracts', { key: 'p9', body: { ...order, account: typeless } });
+    assert.match(halfway.text, /accountType","rule":"[^"]+","detail":"is missing/);
     assert.equal((await call('POST', '/v1/contracts', { key: 'p6', raw: 'x', type: 'text/plain' })).status, 415);
     assert.equal((await call('GET', '/v1/nowhere')).status, 404);
   });
@@ -122,6 +136,7 @@ test('the operator API', async (context) => {
     assert.deepEqual([again.status, flowOf(again).flowId], [200, flowOf(begun).flowId]);
     const other = await call('POST', '/v1/contracts', { key: 'c2', body: order });
     assert.deepEqual([other.status, problemOf(other).errors[0]?.rule], [409, 'flow-exists']);
+    assert.equal(problemOf(other).errors[0]?.field, 'requestId');
     const reused = await call('POST', '/v1/contracts', {
       key: 'c1',
       body: { ...order, installments: installments + 1 },
@@ -177,6 +192,9 @@ test('the operator API', async (context) => {
       call('POST', '/v1/renegotiations', { key, body: { ...renegotiation, cpf: worker, ...change } });
     const stranger = await start('r1', cpf);
     assert.deepEqual([stranger.status, problemOf(stranger).errors[0]?.rule], [422, 'contract-of-worker']);
+    assert.match(stranger.text, /another worker/);
+    const wrong = await start('r1a', '52998224726');
+    assert.deepEqual([wrong.status, problemOf(wrong).errors[0]?.field], [422, 'cpf']);
     const typed = await start('r1b', loan.cpf);
     assert.deepEqual([typed.status, problemOf(typed).errors[0]?.rule], [422, 'original-rate']);
     assert.match(typed.text, new RegExp(`it was made here at ${rateHundredths}: leave this out`));

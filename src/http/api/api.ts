@@ -24,12 +24,12 @@ import {
 import { z } from 'zod';
 import { nearestWord } from '../../domain/nearest-word.ts';
 import type { ApiToken } from '../../domain/roles.ts';
-import { parseJson } from '../../wire/json.ts';
+import { membersIn, parseJson, repeatedKey } from '../../wire/json.ts';
 import type { Bodies } from '../bodies.ts';
 import type { Guard } from './auth.ts';
 import { addBidRoutes, type BidRouteParts } from './bid-routes.ts';
 import { addFlowRoutes, type FlowRouteParts } from './flow-routes.ts';
-import { answerError, problem } from './problems.ts';
+import { answerError, problem, unreadable } from './problems.ts';
 import { keyText, longestKey } from './remedies.ts';
 import { addStatus, type StatusParts } from './status.ts';
 
@@ -92,9 +92,7 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
       name: parts.guard.callerOf(request).name,
     });
     parts.bodies.release(request.raw);
-    const value = readJson(body.toString());
-    if (value === undefined) throw Object.assign(new Error('no JSON'), { statusCode: 400 });
-    return value;
+    return readJson(body);
   });
   scope.setValidatorCompiler(validatorCompiler);
   scope.setSerializerCompiler(serializerCompiler);
@@ -156,10 +154,13 @@ function unknownParameters(request: FastifyRequest): { field: string; rule: stri
   });
 }
 
-/** Undefined: no JSON, or nested deeper than anything that is meant. Functions that call themselves write it again. */
-function readJson(text: string): unknown {
-  const read = parseJson(text);
-  return read.kind === 'parsed' ? read.value : undefined;
+/** Nested no deeper than anything that is meant: functions that call themselves write it again. */
+function readJson(body: Buffer): unknown {
+  const read = parseJson(body);
+  if (read.kind === 'malformed') throw unreadable(read.text);
+  if (membersIn(read.value) === read.members) return read.value;
+  const key = keyText(repeatedKey(body.toString()) ?? '');
+  throw unreadable(`an object in the body says a key twice, and which value is meant nobody knows; send ${key} once`);
 }
 
 type Components = { components?: { schemas?: Record<string, unknown> } };

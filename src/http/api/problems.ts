@@ -83,12 +83,23 @@ export const problemResponses = Object.fromEntries(
   ]),
 );
 
+/** A body that cannot be read; `why` quotes no value of it. */
+export function unreadable(why: string): Error {
+  return Object.assign(new Error('the body cannot be read'), { statusCode: 400, why });
+}
+
 type ErrorWorld = {
   onFault: (text: string) => void;
   bodyLimitBytes: number;
   /** What the route takes: its `body`, `querystring`, `params` and `headers`. */
   schemas: Readonly<Record<string, unknown>>;
 };
+
+function isMissing(sent: unknown, path: readonly string[]): boolean {
+  let at = sent;
+  for (const part of path) at = (at as Record<string, unknown> | null | undefined)?.[part];
+  return at === undefined;
+}
 
 /** What became of an error that nobody answered. `onFault` hears of our own; the text quotes no input. */
 export function answerError(
@@ -99,6 +110,8 @@ export function answerError(
   if (hasZodFastifySchemaValidationErrors(error)) {
     const context = error.validationContext ?? 'body';
     const schema = schemas[context];
+    const { body, headers, params, query: querystring } = reply.request;
+    const sent: Readonly<Record<string, unknown>> = { body, headers, params, querystring };
     const errors = error.validation.map(({ keyword, instancePath, params, message = '' }) => {
       const path = instancePath.split('/').filter((part) => part !== '');
       const issue = { ...params, code: keyword, message } as unknown as z.core.$ZodIssue;
@@ -106,7 +119,7 @@ export function answerError(
       return {
         field: [context, ...path].join('.'),
         rule: keyword,
-        detail: `${message.endsWith('received undefined') ? 'is missing; ' : ''}${remedy}`,
+        detail: `${isMissing(sent[context], path) ? 'is missing; ' : ''}${remedy}`,
       };
     });
     const [first] = errors;
@@ -120,8 +133,11 @@ export function answerError(
   if (status === 413)
     return problem(reply, 'too-large', `A body has at most ${bodyLimitBytes} bytes: the setting api.bodyLimitBytes.`);
   if (status === 415) return problem(reply, 'unsupported', 'Send JSON, as application/json.');
-  if (status >= 400 && status < 500)
-    return problem(reply, 'malformed', 'The request could not be read: send one JSON object.');
+  if (status >= 400 && status < 500) {
+    const { why } = error as { why?: string };
+    const about = why === undefined ? '' : ` (${why})`;
+    return problem(reply, 'malformed', `The request could not be read: send one JSON object${about}.`);
+  }
   onFault(`an API request failed: ${error.name}`);
   return problem(reply, 'internal', 'It was written down; nothing was done by halves.');
 }

@@ -216,7 +216,7 @@ export const renegotiationBody = order(
   {
     ...{ closedContract: exampleNote, cpf: exampleCpf, registration: 'M-77', employerIdType: 1 },
     ...{ employerId: '12345678000195', agentCpf: exampleAgent, contractType: '1' },
-    ...{ installments: 12, rateHundredths: 150 },
+    ...{ installments: 12, rateHundredths: 150, originalRateHundredths: 180 },
   },
 );
 
@@ -771,8 +771,8 @@ export const flowSchema = answerNamed(
       '***.982.247-**',
     ),
     amountCents: said(
-      figure.nullable(),
-      'What the loan comes to, in cents: as ordered, else as the credit note says. Of a withdrawal, for operators and admins: as the service said last, else as included or simulated; null before',
+      amount.nullable(),
+      'What the loan comes to: as ordered, else as the credit note says. Of a withdrawal, for operators and admins: as the service said last, else as included or simulated; null before',
       1_000_000,
     ),
     terms: saidOfParts(flowTerms.nullable(), 'What is asked for; null of a withdrawal'),

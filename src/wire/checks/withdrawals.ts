@@ -42,7 +42,12 @@ export function prepareSimulation(
 
 function birthMonth(asked: Day | null | undefined, known: Day | null): Check {
   if (asked === null || asked === undefined || known === null || asked.slice(5, 7) === known.slice(5, 7)) return null;
-  return breach('birth-month', 'birthDate', "send a day in the worker's month of birth");
+  const month = known.slice(5, 7);
+  return breach(
+    'birth-month',
+    'birthDate',
+    `the order says month ${month}: send a day of birth in it; if the order is wrong, cancel this flow and start one with the right birthDate`,
+  );
 }
 
 /** One withdrawal a year may be made; more of them than this nobody pledges. */
@@ -316,7 +321,11 @@ export function prepareAccountUpdate(
     ...breaches,
     allowed.includes(facts.state)
       ? null
-      : breach('account-update-state', 'dto', `change the account in these states only: ${allowed.join(', ')}`),
+      : breach(
+          'account-update-state',
+          'step',
+          `the proposal is ${facts.state}: the account can be changed while it is ${allowed.join(', ')}; the step proposal asks the service for its state`,
+        ),
   ]);
 }
 
