@@ -39,7 +39,7 @@ const tables = [
 ] as const;
 
 const pageRows = 1_000;
-const memoryRows = 16_384;
+const memoryRows = 4_096;
 
 type Found = { id: string; other: string | null } & Record<string, SQLInputValue>;
 
