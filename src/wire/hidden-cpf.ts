@@ -13,8 +13,19 @@ const digitRun = /\p{Nd}+/gu;
 /** What may stand between two groups of one number. */
 const separator = /^[^\p{L}\p{N}]{1,3}$/u;
 
+/** Most texts have too few digits for a CPF; what is not ASCII may be one. */
+function hasDigitsEnough(text: string): boolean {
+  let digits = 0;
+  for (let index = 0; index < text.length && digits < cpfLength; index += 1) {
+    const code = text.charCodeAt(index);
+    if ((code >= 0x30 && code <= 0x39) || code > 0x7f) digits += 1;
+  }
+  return digits >= cpfLength;
+}
+
 function groupsIn(text: string): Group[] {
   const groups: Group[] = [];
+  if (!hasDigitsEnough(text)) return groups;
   for (const { 0: run, index } of text.matchAll(digitRun)) {
     const digits = run.normalize('NFKC');
     if (/^\d+$/.test(digits)) groups.push({ start: index, end: index + run.length, digits });

@@ -70,7 +70,8 @@ export function mapRequests(value: JsonValue, mapping: RequestMapping, context: 
     const reason = `the fields around the requests are too long to be given to all ${elements.length} of them; send fewer at once`;
     return { kind: 'not-understood', reason, pointer: '' };
   }
-  return { kind: 'requests', items: elements.map((element) => readElement(element, mapping, context)) };
+  const own = { ...context, batches: new Map<string, string>() };
+  return { kind: 'requests', items: elements.map((element) => readElement(element, mapping, own)) };
 }
 
 /** Characters of facts that wrappers give to all their requests together: each gets a copy. */
@@ -166,7 +167,16 @@ function factsOf(element: Element, mapping: RequestMapping): Facts {
   };
 }
 
-function readElement(element: Element, mapping: RequestMapping, context: MappingContext): MappedItem {
+/** `batches`: how those of this webhook are shown, each worked out once. */
+type ElementContext = MappingContext & { batches: Map<string, string> };
+
+function batchOf(batchId: string, { vault, batches }: ElementContext): string {
+  const shown = batches.get(batchId) ?? shownBatch(vault, batchId);
+  batches.set(batchId, shown);
+  return shown;
+}
+
+function readElement(element: Element, mapping: RequestMapping, context: ElementContext): MappedItem {
   const facts = factsOf(element, mapping);
   const requestId = facts.get('requestId');
   const closesAt = facts.get('closesAt');
@@ -189,7 +199,7 @@ function readElement(element: Element, mapping: RequestMapping, context: Mapping
   const batchId = facts.get('batchId');
   const request: LoanRequest = {
     requestId,
-    batchId: batchId === null ? null : shownBatch(context.vault, batchId),
+    batchId: batchId === null ? null : batchOf(batchId, context),
     receivedAt: context.receivedAt,
     closesAt,
     expiresAt,
