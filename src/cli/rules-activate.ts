@@ -31,7 +31,7 @@ const timeoutMs = lifeMs + 1_000;
 const short = (hash: string): string => hash.slice(0, shownHash);
 
 /** The one set in the store whose hash begins like this. */
-function hashNamed(world: CommandWorld, entries: Entries, word: string): string {
+export function hashNamed(world: CommandWorld, entries: Entries, word: string): string {
   const { activation } = world.format.texts.rules;
   const known = new Set(entries.filter((entry) => entry.kind === 'proposed').map(({ hash }) => hash));
   const found = word.length < leastHash ? [] : [...known].filter((hash) => hash.startsWith(word.toLowerCase()));
@@ -40,7 +40,7 @@ function hashNamed(world: CommandWorld, entries: Entries, word: string): string 
   return found[0]!;
 }
 
-async function followedHash({ control }: DeskReader): Promise<string | null> {
+export async function followedHash({ control }: DeskReader): Promise<string | null> {
   return (await control.read()).ruleOrders.at(-1)?.hash ?? null;
 }
 

@@ -18,6 +18,7 @@ import {
 } from './rules-activate.ts';
 import { checkRules, type TestOptions } from './rules-check.ts';
 import { importRules } from './rules-import.ts';
+import { checkoutRules, diffRules } from './rules-sets.ts';
 import { tryRule } from './rules-try.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -107,6 +108,7 @@ export function registerRules(program: Command, world: CommandWorld, add: Add, s
   add(rules, 'schema', texts.help.schema, 'lance rules schema')
     .argument('[dir]', texts.help.dir)
     .action((dir: string | undefined) => writeSchema(world, folderOf(dir)));
+  registerSets(rules, world, add);
   registerImport(rules, world, add, whole);
   registerActivation(rules, world, add, said);
   registerImpact(rules, world, add, { whole, folderOf });
@@ -137,6 +139,21 @@ function registerActivation(rules: Command, world: CommandWorld, add: Add, said:
   add(rules, 'history', activation.history, 'lance rules history')
     .option('--json', help.json, false)
     .action(({ json }: { json: boolean }) => tellRuleHistory(world, json));
+}
+
+function registerSets(rules: Command, world: CommandWorld, add: Add): void {
+  const { help, rules: texts } = world.format.texts;
+  add(rules, 'diff', texts.help.diff, 'lance rules diff 3f9c2a71b04e rules')
+    .argument('[before]', texts.help.set, 'live')
+    .argument('[after]', texts.help.setElse)
+    .option('--json', help.json, false)
+    .action((before: string, after: string | undefined, { json }: { json: boolean }) =>
+      diffRules(world, before, folderOf(after), json),
+    );
+  add(rules, 'checkout', texts.help.checkout, 'lance rules checkout live rules-of-now')
+    .argument('<set>', texts.help.set)
+    .argument('<dir>', texts.help.emptyDir)
+    .action((word: string, directory: string) => checkoutRules(world, word, directory));
 }
 
 function registerImport(rules: Command, world: CommandWorld, add: Add, whole: (word: string) => number): void {

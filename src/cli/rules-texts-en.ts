@@ -8,6 +8,11 @@ export const rulesEn: Texts['rules'] = {
     test: 'runs the tests beside the rules and says what they do not show',
     try: 'shows what one rule would hit among the latest requests',
     explain: 'each condition of each rule with the value it saw in these facts',
+    diff: 'what one set says otherwise than another, value by value: before → after',
+    checkout: 'writes the files of a kept set into a folder',
+    set: "live, the beginning of a kept set's hash, or a folder",
+    setElse: 'the same; else LANCE_RULES_DIR or the folder shipped',
+    emptyDir: 'folder that is empty or not there yet',
     schema: 'writes the JSON Schemas and the catalogue of facts into schema/',
     import: 'makes a list or a decision table of a CSV; points out every bad line',
     dir: 'folder of the rules; else LANCE_RULES_DIR or the one shipped',
@@ -70,6 +75,13 @@ export const rulesEn: Texts['rules'] = {
   importWhat: 'Give --list NAME with --fact FACT, or --table NAME with --event EVENT.',
   importRefused: (count) => `${count} fault(s); nothing was written.`,
   imported: (path, count) => `${path}: ${count} line(s).`,
+  sets: {
+    between: (before, after) => `From ${before} to ${after}:`,
+    nothing: 'nothing',
+    notEmpty: (directory) => `${directory} is not empty: name a folder that is, or one that is not there yet.`,
+    written: (hash, count, directory) =>
+      `Set ${hash}, ${count} files, is in ${directory}. The desk follows its own folder: LANCE_RULES_DIR.`,
+  },
   activation: {
     header: ['when', 'set', 'what', 'who', 'changes'],
     kinds: {

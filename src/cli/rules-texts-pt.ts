@@ -7,6 +7,11 @@ export const rulesPt = {
     test: 'roda os testes ao lado das regras e diz o que eles não mostram',
     try: 'mostra o que uma regra pegaria entre as últimas solicitações',
     explain: 'cada condição de cada regra com o valor que viu nestes fatos',
+    diff: 'o que um conjunto diz diferente de outro, valor a valor: antes → depois',
+    checkout: 'escreve os arquivos de um conjunto guardado em uma pasta',
+    set: 'live (o que decide), o começo do hash de um conjunto guardado, ou uma pasta',
+    setElse: 'o mesmo; senão LANCE_RULES_DIR ou a pasta que acompanha',
+    emptyDir: 'pasta vazia, ou que ainda não existe',
     schema: 'escreve em schema/ os esquemas JSON e o catálogo de fatos',
     import: 'faz de um CSV uma lista ou uma tabela de decisão; aponta cada linha ruim',
     dir: 'pasta das regras; sem ela, LANCE_RULES_DIR ou a que vem junto',
@@ -70,6 +75,13 @@ export const rulesPt = {
   importWhat: 'Diga --list NOME com --fact FATO, ou --table NOME com --event EVENTO.',
   importRefused: (count: number) => `${count} falta(s); nada foi escrito.`,
   imported: (path: string, count: number) => `${path}: ${count} linha(s).`,
+  sets: {
+    between: (before: string, after: string) => `De ${before} para ${after}:`,
+    nothing: 'nada',
+    notEmpty: (directory: string) => `${directory} não está vazia: indique uma pasta vazia, ou que ainda não exista.`,
+    written: (hash: string, count: number, directory: string) =>
+      `O conjunto ${hash}, ${count} arquivos, está em ${directory}. A mesa segue a pasta dela: LANCE_RULES_DIR.`,
+  },
   activation: {
     header: ['quando', 'conjunto', 'o quê', 'quem', 'mudanças'],
     kinds: {

@@ -44,7 +44,7 @@ function partsOf(path: string, value: Json): Part[] {
 }
 
 /** `source` as `RuleSet.source` has it. */
-function contentsOf(source: string): Map<string, Part> {
+export function contentsOf(source: string): Map<string, Part> {
   const files = JSON.parse(source) as { path: string; value: Json }[];
   const parts = files.flatMap(({ path, value }) => partsOf(path, value));
   return new Map(parts.map((part) => [`${part.what} ${part.name}`, part]));

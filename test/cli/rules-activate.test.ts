@@ -99,6 +99,46 @@ test('a bad folder: told by check, refused by the daemon, which serves the last 
   await eventually(async () => (await rulesLine()).endsWith('is followed'), 10_000);
 });
 
+test('diff says what a set says otherwise, value by value; checkout gives a kept set back as files of the same hash', async () => {
+  const path = join(folder, 'limits.json');
+  const good = readFileSync(path, 'utf8');
+  const same = await lance(environment, 'rules', 'diff');
+  assert.equal(same.code, 0, same.stderr);
+  const live = (await history()).find(({ followed }) => followed)!.hash;
+  const apart = join(played.directory, 'apart');
+  cpSync(folder, apart, { recursive: true });
+  const rules = JSON.parse(good) as { rules: { name: string; description: string }[] };
+  const [rule] = rules.rules;
+  const before = rule!.description;
+  rule!.description = 'Outra coisa.';
+  writeFileSync(join(apart, 'limits.json'), JSON.stringify(rules));
+  const told = await lance(environment, 'rules', 'diff', live.slice(0, 8), apart);
+  assert.equal(told.code, 0, told.stderr);
+  assert.ok(
+    told.stdout.includes(`changed rule "${rule!.name}"\n  description: "${before}" → "Outra coisa."\n`),
+    told.stdout,
+  );
+  const pt = await lance({ ...environment, LANCE_LANG: 'pt' }, 'rules', 'diff', 'live', apart);
+  assert.match(pt.stdout, /^De [\da-f]{12} para [\da-f]{12}:/);
+  const json = JSON.parse((await lance(environment, 'rules', 'diff', 'live', apart, '--json')).stdout);
+  assert.equal(json.before, live);
+  assert.deepEqual(json.differences, [
+    {
+      ...{ what: 'rule', name: rule!.name, change: 'changed' },
+      values: [{ at: 'description', before, after: 'Outra coisa.' }],
+    },
+  ]);
+  const out = join(played.directory, 'checked-out');
+  const written = await lance(environment, 'rules', 'checkout', live.slice(0, 12), out);
+  assert.equal(written.code, 0, written.stderr);
+  const back = JSON.parse((await lance(environment, 'rules', 'diff', 'live', out, '--json')).stdout);
+  assert.deepEqual([back.before, back.after, back.differences], [live, live, []]);
+  const again = await lance(environment, 'rules', 'checkout', 'live', out);
+  assert.deepEqual([again.code, /is not empty/.test(again.stderr)], [65, true]);
+  assert.equal((await lance(environment, 'rules', 'diff', 'ffffffff')).code, 66);
+  assert.equal((await lance(environment, 'rules', 'diff', 'live', join(played.directory, 'nowhere'))).code, 78);
+});
+
 test('with approval a set waits for a second person, bound to its hash', async () => {
   await daemon.stop();
   const config = JSON.parse(readFileSync(environment.LANCE_CONFIG!, 'utf8'));

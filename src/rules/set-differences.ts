@@ -1,0 +1,47 @@
+/** What one rule set says otherwise than another, value by value. */
+import type { Json } from './json.ts';
+import { isObject } from './place.ts';
+import { changesBetween, contentsOf } from './set-changes.ts';
+
+/** `at`: where it stands, as `conditions.all[0].value`; null: it stands there in one of the two alone. */
+type ValueDifference = { at: string; before: Json | null; after: Json | null };
+export type SetDifference = ReturnType<typeof changesBetween>[number] & { values: readonly ValueDifference[] };
+
+/** Both as `RuleSet.source`. Of what was added or removed as a whole no value is told. */
+export function differencesBetween(before: string, after: string): SetDifference[] {
+  const [old, now] = [contentsOf(before), contentsOf(after)];
+  return changesBetween(before, after).map((change) => {
+    const key = `${change.what} ${change.name}`;
+    const [was, is] = [old.get(key), now.get(key)];
+    return {
+      ...change,
+      values: was === undefined || is === undefined ? [] : [...differing(was.content, is.content, '')],
+    };
+  });
+}
+
+function isScalar(value: Json | undefined): boolean {
+  return value === undefined || value === null || typeof value !== 'object';
+}
+
+function* differing(before: Json | undefined, after: Json | undefined, at: string): Generator<ValueDifference> {
+  if (JSON.stringify(before) === JSON.stringify(after)) return;
+  if (Array.isArray(before) && Array.isArray(after)) {
+    // Entries of a list have no places: what left and what came.
+    if ([...before, ...after].every(isScalar)) {
+      const [had, has] = [new Set(before), new Set(after)];
+      for (const value of had) if (!has.has(value)) yield { at, before: value, after: null };
+      for (const value of has) if (!had.has(value)) yield { at, before: null, after: value };
+      return;
+    }
+    for (let place = 0; place < Math.max(before.length, after.length); place += 1)
+      yield* differing(before[place], after[place], `${at}[${place}]`);
+    return;
+  }
+  if (isObject(before) && isObject(after)) {
+    for (const name of new Set([...Object.keys(before), ...Object.keys(after)]))
+      yield* differing(before[name], after[name], at === '' ? name : `${at}.${name}`);
+    return;
+  }
+  yield { at, before: before ?? null, after: after ?? null };
+}
