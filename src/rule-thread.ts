@@ -29,7 +29,7 @@ function read(directory: string): Reading {
 
 function judge(reading: Reading, leastCoveragePercent: number): RuleReport {
   if (reading.kind === 'unreadable') return { kind: 'refused', text: reading.text };
-  const verdict = judgeRules(reading.files, leastCoveragePercent);
+  const verdict = judgeRules(reading.files, leastCoveragePercent, Date.now());
   if (verdict.kind === 'good') return { kind: 'good', hash: verdict.ruleSet.hash, source: verdict.ruleSet.source };
   const reasons = reasonsAgainst(verdict).slice(0, shownReasons);
   return { kind: 'refused', text: reasons.map((reason) => `  ${reason}`).join('\n') };

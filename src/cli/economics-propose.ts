@@ -91,7 +91,7 @@ export async function proposeEconomics(
   }
   const folder = outsideRules(world, to, directory);
   for (const { path, text } of own) writeBelow(world, folder, join(folder, path), text);
-  const failed = runTests(candidate.ruleSet).results.filter(({ failures }) => failures.length > 0);
+  const failed = runTests(candidate.ruleSet, null).results.filter(({ failures }) => failures.length > 0);
   const paths = own.map(({ path }) => join(to, path));
   const changed = failed.map(({ test }) => ({ file: test.file, name: test.name }));
   if (json) {

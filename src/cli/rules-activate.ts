@@ -78,7 +78,7 @@ export async function proposeRules(world: CommandWorld, directory: string, by: s
   const { terminal, format } = world;
   const { activation, refused, bad } = format.texts.rules;
   return withReader(world, async (reader, { rules }) => {
-    const verdict = judgeRules(world.readRules(directory), rules.leastCoveragePercent);
+    const verdict = judgeRules(world.readRules(directory), rules.leastCoveragePercent, world.clock.now());
     if (verdict.kind !== 'good') {
       terminal.say(verdict.kind === 'refused' ? refused(verdict.faults.length) : bad);
       for (const reason of reasonsAgainst(verdict)) terminal.say(`  ${reason}`);

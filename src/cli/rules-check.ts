@@ -32,7 +32,7 @@ function reportTests(world: CommandWorld, report: TestReport, least: number): vo
 export function checkRules(world: CommandWorld, directory: string, options: TestOptions): number {
   const { terminal, format } = world;
   const { rules } = format.texts;
-  const verdict = judgeRules(world.readRules(directory), options.coverage);
+  const verdict = judgeRules(world.readRules(directory), options.coverage, world.clock.now());
   if (verdict.kind === 'refused') {
     if (options.json) terminal.write(JSON.stringify({ kind: 'refused', faults: verdict.faults }));
     else tellFaults(world, rules.refused(verdict.faults.length), verdict.faults);

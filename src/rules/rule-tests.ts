@@ -1,11 +1,14 @@
 /**
  * Runs the tests beside the rules, and says what they have not shown: of each rule and each of its conditions, whether it
- * was ever true, false and unknown. What every request has cannot be unknown, so nothing has to show that.
+ * was ever true, false and unknown. What every request has cannot be unknown, and what no value of a fact can make false cannot
+ * be false, so nothing has to show that; nor has a rule whose last day is over to show anything.
  */
+import { dayOf } from '../domain/clock.ts';
+import type { EpochMs } from '../domain/glossary.ts';
 import type { Economics, Limits } from '../domain/policy.ts';
 import { createFrame, isFalse, isTrue, type Truth } from './compile.ts';
 import { evaluateOffer, evaluateRequest, type OfferVerdict, type RequestVerdict } from './evaluate.ts';
-import { comparisonsOf, factsIn } from './extents.ts';
+import { comparisonsOf, factsIn, neverHolds } from './extents.ts';
 import { isAlwaysPresent } from './facts.ts';
 import type { Comparison, Condition } from './rule.ts';
 import type { RuleSet, RuleSummary } from './rule-set.ts';
@@ -84,7 +87,9 @@ function comparisonText({ fact, written, value, valueFact }: Comparison): string
 function possible(condition: Condition): readonly TruthName[] {
   const facts = factsIn(condition);
   if (facts.every((fact) => fact === 'desk.always')) return ['true'];
-  return facts.every(isAlwaysPresent) ? ['true', 'false'] : truths;
+  const cannotBeFalse = neverHolds({ kind: 'not', part: condition });
+  const cannotBeUnknown = facts.every(isAlwaysPresent);
+  return truths.filter((truth) => !(truth === 'false' && cannotBeFalse) && !(truth === 'unknown' && cannotBeUnknown));
 }
 
 function nameOf(truth: Truth): TruthName {
@@ -92,22 +97,32 @@ function nameOf(truth: Truth): TruthName {
   return truth === isFalse ? 'false' : 'unknown';
 }
 
-type Observed = { rule: string; condition: Comparison | null; of: Condition; test: () => Truth; seen: Set<TruthName> };
+type Observed = {
+  rule: string;
+  condition: Comparison | null;
+  possible: readonly TruthName[];
+  test: () => Truth;
+  seen: Set<TruthName>;
+};
+
+function isOver({ validity }: RuleSummary, at: EpochMs | null): boolean {
+  return at !== null && validity.until !== null && validity.until < dayOf(at);
+}
 
 /** Tests of the request stage say nothing of rules after pricing. */
-function observe(ruleSet: RuleSet, tests: readonly RuleTest[], stage: RuleSummary['stage']): Observed[] {
-  const rules = ruleSet.rules.filter((rule) => rule.stage === stage);
+function observe(ruleSet: RuleSet, stage: RuleSummary['stage'], at: EpochMs | null): Observed[] {
+  const rules = ruleSet.rules.filter((rule) => rule.stage === stage && !isOver(rule, at));
   const frame = createFrame(
     ruleSet.lists,
     rules.map((rule) => rule.conditions),
   );
   const observed = rules.flatMap((rule): Observed[] => {
     const own = (of: Condition, condition: Comparison | null): Observed => {
-      return { rule: rule.name, condition, of, test: frame.condition(of).test, seen: new Set() };
+      return { rule: rule.name, condition, possible: possible(of), test: frame.condition(of).test, seen: new Set() };
     };
     return [own(rule.conditions, null), ...comparisonsOf(rule.conditions).map((leaf) => own(leaf, leaf))];
   });
-  for (const test of tests) {
+  for (const test of ruleSet.tests) {
     if (stage === 'offer' && test.stage !== 'offer') continue;
     frame.load(test.facts, test.offerFacts);
     for (const one of observed) one.seen.add(nameOf(one.test()));
@@ -115,19 +130,16 @@ function observe(ruleSet: RuleSet, tests: readonly RuleTest[], stage: RuleSummar
   return observed;
 }
 
-function missingOf({ of, seen }: Observed): readonly TruthName[] {
-  return possible(of).filter((truth) => !seen.has(truth));
-}
-
-export function runTests(ruleSet: RuleSet): TestReport {
+/** `at`: the time as of which rules that are over have nothing to show; null: none is over. */
+export function runTests(ruleSet: RuleSet, at: EpochMs | null): TestReport {
   const results = ruleSet.tests.map((test) => runTest(ruleSet, test));
-  const observed = (['request', 'offer'] as const).flatMap((stage) => observe(ruleSet, ruleSet.tests, stage));
+  const observed = (['request', 'offer'] as const).flatMap((stage) => observe(ruleSet, stage, at));
   let all = 0;
   let lacking = 0;
   const uncovered: Uncovered[] = [];
   for (const one of observed) {
-    const missing = missingOf(one);
-    all += possible(one.of).length;
+    const missing = one.possible.filter((truth) => !one.seen.has(truth));
+    all += one.possible.length;
     lacking += missing.length;
     if (missing.length === 0) continue;
     uncovered.push({ rule: one.rule, condition: one.condition && comparisonText(one.condition), missing });

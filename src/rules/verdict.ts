@@ -1,4 +1,5 @@
 /** The check of a folder of rules, the same for `lance rules check` and for activation: compiled, tested, tested enough. */
+import type { EpochMs } from '../domain/glossary.ts';
 import { faultText, type RuleFault } from './place.ts';
 import { compileRuleSet, type RuleFile, type RuleSet } from './rule-set.ts';
 import { runTests, type TestReport } from './rule-tests.ts';
@@ -12,11 +13,16 @@ export type RuleVerdict =
       report: TestReport;
     };
 
-export function judgeRules(files: readonly RuleFile[], leastCoveragePercent: number): RuleVerdict {
+/** `at`: now; rules whose last day is over by then need no tests. Null: every rule does. */
+export function judgeRules(
+  files: readonly RuleFile[],
+  leastCoveragePercent: number,
+  at: EpochMs | null = null,
+): RuleVerdict {
   const compiled = compileRuleSet(files);
   if (compiled.kind === 'refused') return compiled;
   const { ruleSet, warnings } = compiled;
-  const report = runTests(ruleSet);
+  const report = runTests(ruleSet, at);
   const good = report.failed === 0 && report.coverage * 100 >= leastCoveragePercent;
   return { kind: good ? 'good' : 'tests-failed', ruleSet, warnings, report };
 }
