@@ -1,4 +1,7 @@
 /** The catalogue in Brazilian Portuguese, which is the default; its shape is the catalogue's. */
+import type { DeskCode } from '../bidding/react.ts';
+import type { RejectionCode } from '../domain/offer.ts';
+import type { PriceCode } from '../pricing/mask.ts';
 import { backtestPt } from './backtest-texts-pt.ts';
 import { biddingPt } from './bidding-texts-pt.ts';
 import { demoPt } from './demo-texts-pt.ts';
@@ -20,6 +23,11 @@ import { statesPt } from './state-words-pt.ts';
 import { statusPt } from './status-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
 import { workerPt } from './worker-texts-pt.ts';
+
+/** A code without a text does not compile; the other languages have the shape of this catalogue. */
+type CodeTexts = Record<DeskCode | PriceCode | RejectionCode | 'rule', string> & {
+  factMissing: (fact: string) => string;
+};
 
 export const pt = {
   help: {
@@ -151,7 +159,7 @@ export const pt = {
     unclassified: 'resposta do serviço que ninguém classificou',
     factMissing: (fact: string) => `falta o fato ${fact}, de que uma regra precisa`,
     rule: 'uma regra da área de risco recusou',
-  },
+  } satisfies CodeTexts,
   limits: {
     minRateHundredths: 'taxa mínima',
     maxRateHundredths: 'taxa máxima',

@@ -121,7 +121,7 @@ export type BidOutcome =
 /** Why an answer that came whole does not tell whether the bid landed. */
 export type AnswerDoubt = 'unreadable-success' | `status-${number}`;
 
-type RejectionCode = 'request-not-found' | 'request-expired' | 'validity-too-long' | 'unclassified';
+export type RejectionCode = 'request-not-found' | 'request-expired' | 'validity-too-long' | 'unclassified';
 
 /** One bid as published at the end of an auction. */
 export type PublishedBid = {
