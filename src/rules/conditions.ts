@@ -176,6 +176,12 @@ function readWithValue(place: Place, left: LeftSide, operator: OperatorName, val
   return { kind: 'comparison', fact: name, ...operator, types: sides, value: read, valueFact: null };
 }
 
+/** What follows a comma only explains. Earlier versions compared first words, so sets in the store may have R$ and R$ a month. */
+function fitTogether(left: string | null | undefined, right: string | null | undefined, stored: boolean): boolean {
+  const unitOf = (written: string) => written.split(stored ? /[ ,]/ : ',')[0]!;
+  return left == null || right == null || unitOf(left) === unitOf(right);
+}
+
 /** `"value": {"fact": …}`: the right side is looked up like the left one. */
 function readWithFact(
   place: Place,
@@ -205,8 +211,7 @@ function readWithFact(
     const types = `"${left.name}" (${left.definition?.type ?? 'any'}) and "${right.name}" (${right.definition?.type ?? 'any'})`;
     return refuse(at, `"${written}" does not compare ${types}; name a fact of a type that fits.`);
   }
-  const units = [left.definition?.unit, right.definition?.unit].map((unit) => unit?.split(' ')[0]);
-  if (units[0] !== undefined && units[1] !== undefined && units[0] !== units[1]) {
+  if (!fitTogether(left.definition?.unit, right.definition?.unit, scope.vocabulary.stored)) {
     const text = `"${left.name}" is in ${left.definition?.unit}, "${right.name}" in ${right.definition?.unit}`;
     return refuse(at, `${text}; name a fact of the same unit.`);
   }
@@ -292,8 +297,13 @@ export function readConditions(place: Place, value: Json, scope: Scope): Conditi
 }
 
 /** `conditions.json` and the lists, as rules may refer to them. A named condition may look at facts of both stages. */
-export function readVocabulary(place: Place, value: Json | undefined, lists: ReadonlyMap<string, string>): Vocabulary {
+export function readVocabulary(
+  place: Place,
+  value: Json | undefined,
+  lists: ReadonlyMap<string, string>,
+  stored: boolean,
+): Vocabulary {
   const read = (at: Place, condition: Json, vocabulary: Vocabulary) =>
     readConditions(at, condition, { stage: 'offer', vocabulary });
-  return createVocabulary({ place, value, lists, readCondition: read });
+  return createVocabulary({ place, value, lists, stored, readCondition: read });
 }

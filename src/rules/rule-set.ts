@@ -292,10 +292,14 @@ function unusedNames(names: readonly string[]): RuleFault[] {
  * with file, JSON pointer and what to write instead. A set without any rule is refused, since it would limit nothing.
  */
 export function compileRuleSet(files: readonly RuleFile[]): CompiledRuleSet {
+  return compileFiles(files, false);
+}
+
+function compileFiles(files: readonly RuleFile[], stored: boolean): CompiledRuleSet {
   const faults: RuleFault[] = [];
   refuseSizes(files, faults);
   const parsed = faults.length > 0 ? [] : parseFiles(files, faults);
-  return compileParsed(parsed, files, faults, null);
+  return compileParsed(parsed, files, faults, null, stored);
 }
 
 /**
@@ -307,6 +311,7 @@ function compileParsed(
   files: readonly RuleFile[],
   faults: RuleFault[],
   checkedSource: string | null,
+  stored: boolean,
 ): CompiledRuleSet {
   const refused = (): CompiledRuleSet => ({ kind: 'refused', faults: withLines(faults, files) });
   if (parsed.length === 0 && faults.length > 0) return refused();
@@ -319,7 +324,7 @@ function compileParsed(
   const codes = codesValue === undefined ? [] : readCodes(placeIn(codesPath, faults), codesValue);
   const lists = readLists(parsed, faults, checked);
   const keyFacts = new Map(lists.map((list) => [list.name, list.fact]));
-  const vocabulary = readVocabulary(placeIn(conditionsPath, faults), contentOf(conditionsPath), keyFacts);
+  const vocabulary = readVocabulary(placeIn(conditionsPath, faults), contentOf(conditionsPath), keyFacts, stored);
   const declared = new Set(codes.map((code) => code.code));
   const { rules, tables } = readRules(parsed, { codes: declared, vocabulary }, faults);
   if (!checked) refuseConflicts(rules, tables);
@@ -366,8 +371,9 @@ export function openRuleSet(source: string, checked = false): CompiledRuleSet {
   }
   if (!Array.isArray(result)) refuse(place, 'The stored rule set is not a list of files.');
   if (faults.length > 0) return { kind: 'refused', faults };
-  if (checked) return compileParsed(parsed, [], faults, source);
-  return compileRuleSet(parsed.map(({ path, value }) => ({ path, text: JSON.stringify(value) })));
+  if (checked) return compileParsed(parsed, [], faults, source, true);
+  const files = parsed.map(({ path, value }) => ({ path, text: JSON.stringify(value) }));
+  return compileFiles(files, true);
 }
 
 /** Written by us and up to two levels deeper than a file may be. */

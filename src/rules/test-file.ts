@@ -107,7 +107,7 @@ export function readFacts(place: Place, value: Json, vocabulary: Vocabulary | nu
   return facts;
 }
 
-const noVocabulary: Vocabulary = { lists: new Map(), named: () => null, unused: () => [] };
+const noVocabulary: Vocabulary = { lists: new Map(), stored: false, named: () => null, unused: () => [] };
 
 /** The two maps that rules are evaluated with. What every request has is there unless it is taken away. */
 export function factMaps(...drafts: readonly Draft[]): { facts: Facts; offerFacts: Facts } {

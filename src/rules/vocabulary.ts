@@ -8,6 +8,8 @@ import type { Condition } from './rule.ts';
 export type Vocabulary = {
   /** Lists by name, with the fact that each looks up. */
   lists: ReadonlyMap<string, string>;
+  /** The set comes from the store: what was refused only after it was taken must not keep it from deciding again. */
+  stored: boolean;
   /** The condition of that name, or null when it was refused, here or where it stands. */
   named: (name: string, stage: Stage, place: Place) => Condition | null;
   /** Names that no rule has asked for. */
@@ -54,6 +56,7 @@ export function createVocabulary(parts: {
   place: Place;
   value: Json | undefined;
   lists: ReadonlyMap<string, string>;
+  stored: boolean;
   readCondition: ReadCondition;
 }): Vocabulary {
   const entries = parts.value === undefined ? new Map<string, Entry>() : readEntries(parts.place, parts.value);
@@ -75,6 +78,7 @@ export function createVocabulary(parts: {
 
   const vocabulary: Vocabulary = {
     lists: parts.lists,
+    stored: parts.stored,
     named: (name, stage, place) => {
       const entry = entries.get(name);
       if (entry === undefined) {

@@ -38,10 +38,10 @@ test('decorated operators look at each member of a list', () => {
 });
 
 test('a fact as value is looked up, and named when it is the one that is missing', () => {
-  const set = compiled([on('request.amountReais', 'greaterThan', { fact: 'margin.availableReais' })]);
-  assert.equal(truthOf(set, { 'request.amountReais': 10, 'margin.availableReais': 9 }), 'true');
-  assert.equal(truthOf(set, { 'request.amountReais': 9, 'margin.availableReais': 9 }), 'false');
-  const [reason] = evaluateRequest(set, { 'request.amountReais': 9 }, at).passes;
+  const set = compiled([on('worker.totalEarningsReais', 'greaterThan', { fact: 'margin.availableReais' })]);
+  assert.equal(truthOf(set, { 'worker.totalEarningsReais': 10, 'margin.availableReais': 9 }), 'true');
+  assert.equal(truthOf(set, { 'worker.totalEarningsReais': 9, 'margin.availableReais': 9 }), 'false');
+  const [reason] = evaluateRequest(set, { 'worker.totalEarningsReais': 9 }, at).passes;
   assert.equal(reason?.code, 'fact-missing:margin.availableReais');
   const byPath = compiled([on('score.bureau', 'lessThan', { fact: 'extra', path: '$.floor' })]);
   assert.equal(truthOf(byPath, { 'score.bureau': 5, 'extra.floor': 6 }), 'true');

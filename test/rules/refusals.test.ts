@@ -147,6 +147,21 @@ refused(
   /R\$.*years; name a fact of the same unit/,
 );
 refused(
+  'reais as value of reais a month',
+  [test1('request.amountReais', 'lessThan', { fact: 'margin.availableReais' })],
+  `${inCondition}/value`,
+  /is in R\$, "margin\.availableReais" in R\$ a month; name a fact of the same unit/,
+);
+refused(
+  'a rate a year as value of a rate a month',
+  [test1('offer.ratePercent', 'lessThan', { fact: 'offer.cetAnnualPercent' }, {})].map((rule) => ({
+    ...rule,
+    stage: 'offer',
+  })),
+  `${inCondition}/value`,
+  /name a fact of the same unit/,
+);
+refused(
   'a fact of another type as value',
   [test1('request.amountReais', 'lessThan', { fact: 'employer.sector' })],
   `${inCondition}/value`,

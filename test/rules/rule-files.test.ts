@@ -101,6 +101,18 @@ test('the hash names the content, not its layout, and the source compiles again'
     assert.equal(openRuleSet(broken).kind, 'refused');
 });
 
+test('facts of one unit are compared whatever explains it; a set of the store is opened as it was taken', () => {
+  const profit = (fact: string) => {
+    const conditions = { all: [{ fact: 'offer.expectedProfitReais', operator: 'lessThan', value: { fact } }] };
+    return ruleOf({ conditions, stage: 'offer' });
+  };
+  const fits = compiled([profit('offer.amountReais')]);
+  const text = JSON.stringify({ rules: [profit('offer.installmentReais')] });
+  assert.equal(compileRuleSet([{ path: 'rules.json', text }, codesFile]).kind, 'refused');
+  const older = fits.source.replaceAll('offer.amountReais', 'offer.installmentReais');
+  for (const checked of [true, false]) assert.equal(openRuleSet(older, checked).kind, 'compiled');
+});
+
 test('a file may hold one rule, a list, or an object with rules', () => {
   const one = { ...ruleOf(), $schema: './rules.schema.json' };
   for (const content of [one, [ruleOf()], { $schema: 'x', rules: [ruleOf()] }]) {
