@@ -17,6 +17,26 @@ const whole: readonly Sentence[] = [
   [/^send the 11 digits of a valid CPF$/, 'envie os 11 dígitos de um CPF válido'],
   [/^send a day in the worker's month of birth$/, 'envie um dia do mês de nascimento do trabalhador'],
   [
+    /^send the worker's day of birth; it is not to come$/,
+    'envie o dia de nascimento do trabalhador; ele não pode estar no futuro',
+  ],
+  [
+    /^the order says month (.*): send a day of birth in it; if the order is wrong, cancel this flow and start one with the right birthDate$/,
+    'o pedido diz mês $1: envie um dia de nascimento nesse mês; se o pedido está errado, cancele este fluxo e comece outro com o birthDate certo',
+  ],
+  [
+    /^the proposal is (.*): the account can be changed while it is (.*); the step proposal asks the service for its state$/,
+    'a proposta está em $1: a conta pode ser alterada enquanto ela está em $2; a etapa proposal consulta o estado dela no serviço',
+  ],
+  [
+    /^this contract was made here for another worker: correct cpf, or name a contract of this worker$/,
+    'este contrato foi feito aqui para outro trabalhador: corrija cpf, ou indique um contrato deste trabalhador',
+  ],
+  [
+    /^(.*) is under way in this flow; ask for (.*) again when it has ended$/,
+    '$1 está em andamento neste fluxo; peça $2 de novo quando terminar',
+  ],
+  [
     /^send at least 2000 cents \(R\$ 20\.00\): amounts are in cents$/,
     'envie ao menos 2000 centavos (R$ 20,00): os valores são em centavos',
   ],
