@@ -265,10 +265,36 @@ export function lastChanges(changes: readonly OperatorChange[]): readonly Operat
 
 /** The changes with more of them, in the order of their times. */
 export function withChanges(known: readonly OperatorChange[], more: readonly OperatorChange[]): OperatorChange[] {
-  const all = new Map([...known, ...more].map((change) => [`${change.revision}|${change.at}|${change.by}`, change]));
-  return [...all.values()]
-    .sort((left, right) => left.at - right.at || left.revision - right.revision)
-    .slice(-keptChanges);
+  const all = new Map([...known, ...more].map((change) => [changeKey(change), change]));
+  return [...all.values()].sort(byTime).slice(-keptChanges);
+}
+
+function changeKey({ revision, at, by }: OperatorChange): string {
+  return `${revision}|${at}|${by}`;
+}
+
+function byTime(left: OperatorChange, right: OperatorChange): number {
+  return left.at - right.at || left.revision - right.revision;
+}
+
+/** Every change and every order of rules that the log keeps, oldest first: more than the few that `Control.read` gives. */
+export type ControlHistory = Pick<ControlState, 'changes' | 'ruleOrders'>;
+
+/** For whoever looks back; the desk itself goes by `Control.read`. */
+export type ControlArchive = { history: () => Promise<ControlHistory> };
+
+/** One history of several states of the controls, in any order; each change and each order stands in it once. */
+export function historyOf(states: Iterable<ControlHistory>): ControlHistory {
+  const changes = new Map<string, OperatorChange>();
+  const orders = new Map<string, RuleOrder>();
+  for (const state of states) {
+    for (const change of state.changes) changes.set(changeKey(change), change);
+    for (const order of state.ruleOrders) orders.set(`${order.liveAt}|${order.hash}`, order);
+  }
+  return {
+    changes: [...changes.values()].sort(byTime),
+    ruleOrders: [...orders.values()].sort((left, right) => left.liveAt - right.liveAt),
+  };
 }
 
 /** From `liveAt` on, on every instance, the rule set of this hash decides. */

@@ -19,6 +19,7 @@ import { showBid } from './bids-show.ts';
 import { showWorker } from './bids-worker.ts';
 import { codeOption } from './code-option.ts';
 import { capDesk, pauseDesk, resumeDesk } from './control.ts';
+import { tellControlHistory } from './controls-history.ts';
 import { runDoctor } from './doctor.ts';
 import { proposeEconomics } from './economics-propose.ts';
 import { exportDesk, undoExport } from './export.ts';
@@ -272,6 +273,11 @@ function registerControl(program: Command, world: CommandWorld, add: Add): void 
         { reaisADay, remove, ...word }: { reaisADay?: number; remove: boolean; by?: string; reason?: string },
       ) => capDesk(world, name, remove ? null : reaisADay, word),
     );
+  const controls = add(program, 'controls', help.controls, 'lance controls history');
+  add(controls, 'history', help.controlHistory, 'lance controls history --limit 20')
+    .option('--limit <n>', help.controlLimit, read.count, defaultLimit)
+    .option('--json', help.json, false)
+    .action((options: { limit: number; json: boolean }) => tellControlHistory(world, options));
 }
 
 function registerMove(program: Command, world: CommandWorld, add: Add): void {

@@ -1,6 +1,7 @@
 /** What the commands need from the composition root, so that none of them knows an adapter. */
 import type {
   Control,
+  ControlArchive,
   EventLog,
   House,
   MarginCache,
@@ -31,7 +32,7 @@ export type DeskReader = {
   log: Pick<EventLog, 'read' | 'readKey' | 'ends'>;
   views: Omit<Views, 'apply' | 'readAt' | 'areWhole' | 'wholeUsage'>;
   flows: Omit<FlowStore, 'apply'>;
-  control: Control;
+  control: Control & ControlArchive;
   house: Pick<House, 'read' | 'origins'>;
   ruleBook: RuleBook;
   partitionOf: (topic: Topic, key: string) => Promise<number>;

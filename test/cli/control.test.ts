@@ -27,6 +27,39 @@ function bidsSent(): number {
   return played.sandbox.record.of('call').filter(({ path }) => path === bidPath).length;
 }
 
+type Ordered = { kind: string; by: string | null; reason: string | null; at: number; name?: string; hash?: string };
+
+test('who ordered what, when and why is listed beside the live process, in both languages and 80 columns', async () => {
+  const long = `${'limite do comitê de crédito '.repeat(6)}${'x'.repeat(20)}`;
+  for (const words of [
+    ['cap', 'historic', '--reais-a-day', '1000', '--by', 'bia', '--reason', long],
+    ['cap', 'historic', '--remove', '--by', `${'n'.repeat(150)}`],
+  ]) {
+    const { code, stderr } = await lance(played.environment, ...words);
+    assert.equal(code, 0, stderr);
+  }
+  const told = await lance(played.environment, 'controls', 'history', '--json', '--limit', '3');
+  assert.equal(told.code, 0, told.stderr);
+  const [removed, set, rules] = jsonLines<Ordered>(told.stdout);
+  assert.deepEqual([removed?.kind, removed?.name, removed?.reason], ['cap-removed', 'historic', null]);
+  assert.deepEqual([set?.kind, set?.by, set?.reason], ['cap-set', 'bia', long]);
+  assert.deepEqual([rules?.kind, rules?.by, rules?.hash?.length], ['rules-ordered', null, 64]);
+  assert.ok(Math.abs((set?.at ?? 0) - Date.now()) < 60_000);
+  for (const [lang, expected] of [
+    ['en', /cap historic: R\$ 1,000\.00 a day[\s\S]*rules [0-9a-f]{12}, from/],
+    ['pt', /teto historic: R\$ 1\.000,00 por dia[\s\S]*regras [0-9a-f]{12}, a partir de/],
+  ] as const) {
+    const { stdout, stderr } = await lance(played.environment, 'controls', 'history', '--lang', lang);
+    assert.match(stdout, expected, stderr);
+    for (const line of stdout.split('\n')) assert.ok(line.length <= 80, line);
+    const last = await lance(played.environment, 'controls', 'history', '--lang', lang, '--limit', '1');
+    assert.match(last.stderr, /--limit/);
+    assert.doesNotMatch(last.stdout, /1.000/);
+  }
+  const help = await lance(played.environment, 'controls', '--help', '--lang', 'en');
+  assert.match(help.stdout, /history/);
+});
+
 test('pause is obeyed by the live process within a second, nothing is sent meanwhile, resume opens again', async () => {
   await played.sandbox.run(20);
   assert.ok(bidsSent() > 0, 'the desk bids before it is paused');
@@ -34,7 +67,7 @@ test('pause is obeyed by the live process within a second, nothing is sent meanw
   const paused = await lance(played.environment, 'pause', ...by);
   const tookMs = Date.now() - startedAt;
   assert.equal(paused.code, 0, paused.stderr);
-  assert.match(paused.stdout, /Em pausa \(revisão 2\), obedecida por 1 processo/);
+  assert.match(paused.stdout, /Em pausa \(revisão 4\), obedecida por 1 processo/);
   // Starting a process is most of it: on this machine about half a second beside other work.
   const idle = await timed(() => lance(played.environment, 'bids', 'list', '--limit', '1'));
   assert.ok(tookMs - idle < 1_000, `${tookMs} ms, of which ${idle} to start a process`);
@@ -47,7 +80,7 @@ test('pause is obeyed by the live process within a second, nothing is sent meanw
   assert.deepEqual([state?.finding, state?.by], ['control-paused', 'ana']);
   const resumed = await lance(played.environment, 'resume', ...by, '--lang', 'en');
   assert.equal(resumed.code, 0, resumed.stderr);
-  assert.match(resumed.stdout, /Bidding again \(revision 3\), by 1 process/);
+  assert.match(resumed.stdout, /Bidding again \(revision 5\), by 1 process/);
   await played.sandbox.run(20);
   assert.ok(bidsSent() > before, 'the desk bids again');
 });

@@ -82,5 +82,19 @@ await describeOnStack('controls that Redis has lost', (stack) => {
     daemon = await startDaemon(environment);
     assert(!(await isPaused()));
     assert.match(await told(['cap', 'daily']), /of R\$ 1,000\.00/);
+
+    // Who ordered it and why is known beside the desk, and without one on a Redis that lost everything.
+    const orders = async () =>
+      jsonLines<{ kind: string; by: string; reason: string }>(await told(['controls', 'history', '--json']));
+    const beside = await orders();
+    const byHand = beside.filter(({ kind }) => kind !== 'rules-ordered');
+    assert.deepEqual(
+      byHand.map(({ kind, by, reason }) => [kind, by, reason]),
+      ['resumed', 'paused', 'cap-set'].map((kind) => [kind, 'ana', 'strange rates']),
+    );
+    assert.ok(beside.some(({ kind }) => kind === 'rules-ordered'));
+    await daemon.stop();
+    assert(await loseKeys());
+    assert.deepEqual(await orders(), beside);
   });
 });

@@ -3,7 +3,16 @@
  * keys), as text, so that a child process can open it too.
  */
 import assert from 'node:assert/strict';
-import type { Control, EventLog, MarginCache, NewEntry, QueryBudget, RowsAt, Views } from '../../src/bidding/ports.ts';
+import type {
+  Control,
+  ControlArchive,
+  EventLog,
+  MarginCache,
+  NewEntry,
+  QueryBudget,
+  RowsAt,
+  Views,
+} from '../../src/bidding/ports.ts';
 import type { FlowStore } from '../../src/origination/ports.ts';
 
 export type LogBackend = {
@@ -24,7 +33,8 @@ export type Backend = LogBackend & {
 /** Another process of the same desk: a second instance, or the command line. */
 export type Beside = {
   append: (entries: readonly NewEntry[]) => Promise<void>;
-  control: Control;
+  /** As the command line has it. */
+  control: Control & ControlArchive;
   close: () => Promise<void>;
 };
 

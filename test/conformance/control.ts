@@ -124,6 +124,40 @@ export function testControl(kind: StoreKind): void {
       }
     }));
 
+  test(`${kind.name}: who looks back finds every order with author, reason and time, beside a process that runs`, () =>
+    withBackend(kind, async ({ control }, place) => {
+      const beside = await kind.beside(place);
+      try {
+        assert.deepEqual(await beside.control.history(), { changes: [], ruleOrders: [] });
+        const resumed = { by: 'bia', reason: 'visto', at: pause.at + 1 };
+        const word = { by: 'ana', reason: null, at: pause.at + 2 };
+        const order = { hash: 'a', liveAt: pause.at + 5 };
+        const revisions = [
+          await control.setPause(pause),
+          await control.resume(resumed),
+          await beside.control.setCap('daily', 7, word),
+          await control.announceRules(order),
+        ];
+        await eventually(async () => (await control.read()).revision === revisions[3]);
+        // More than every state of the controls carries with it.
+        const capped = Array.from({ length: 40 }, (_, index) => ({ ...word, at: word.at + 1 + index }));
+        for (const later of capped) revisions.push(await control.setCap('daily', 8, later));
+        assert.deepEqual(await beside.control.history(), {
+          changes: [
+            { ...pause, revision: revisions[0], kind: 'paused' },
+            { ...resumed, revision: revisions[1], kind: 'resumed' },
+            { ...word, revision: revisions[2], kind: 'cap-set', name: 'daily', limitCents: 7 },
+            ...capped.map((later, index) => ({
+              ...{ ...later, revision: revisions[4 + index], kind: 'cap-set', name: 'daily', limitCents: 8 },
+            })),
+          ],
+          ruleOrders: [order],
+        });
+      } finally {
+        await beside.close();
+      }
+    }));
+
   test(`${kind.name}: a pause outlives a restart`, async () => {
     const place = await kind.createPlace();
     const before = await kind.open(place);

@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { ControlHistory } from '../../bidding/ports.ts';
 import type { ChainHead, ChainHeads, ChainVerdict, Tampering, Unverified } from '../../domain/audit.ts';
 
 type ChainedTable = {
@@ -300,4 +301,10 @@ export function controlEntry(
   changes: string,
 ): string {
   return JSON.stringify({ revision: row.revision, pause: row.pause, caps: row.caps, orders, changes });
+}
+
+/** What operators and rule sets had come to with this entry. */
+export function readControlEntry(entry: string): ControlHistory {
+  const { orders, changes } = JSON.parse(entry) as { orders: string; changes: string };
+  return { ruleOrders: JSON.parse(orders), changes: JSON.parse(changes) };
 }

@@ -1,8 +1,10 @@
 /** Operators' controls, what became of rule sets, and where the desk lives, as rows: changed by the daemon's writer thread or by the command line's own short transaction. */
 import type { DatabaseSync } from 'node:sqlite';
 import {
+  type ControlHistory,
   type ControlState,
   type HouseMark,
+  historyOf,
   type OperatorChange,
   type OperatorWord,
   type Pause,
@@ -13,7 +15,7 @@ import {
 } from '../../bidding/ports.ts';
 import type { OriginEntry } from '../../domain/audit.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
-import { controlEntry, createChain } from './chain.ts';
+import { controlEntry, createChain, readControlEntry } from './chain.ts';
 
 export type ControlChange =
   | { kind: 'pause'; pause: Pause }
@@ -47,6 +49,8 @@ const forgottenAfterMs = 86_400_000;
 
 export type ControlRows = {
   read: () => ControlState;
+  /** One entry after the other: each holds a state. */
+  history: () => ControlHistory;
   acknowledged: () => Acknowledgement[];
   /** Inside the caller's transaction; returns the new revision. */
   change: (change: ControlChange) => number;
@@ -78,6 +82,7 @@ export function createControlRows(database: DatabaseSync): ControlRows {
   const upsertOrders = database.prepare('INSERT OR REPLACE INTO rule_orders (id, orders) VALUES (1, ?)');
   const selectChanges = database.prepare('SELECT changes FROM operator_changes WHERE id = 1');
   const upsertChanges = database.prepare('INSERT OR REPLACE INTO operator_changes (id, changes) VALUES (1, ?)');
+  const selectStates = database.prepare('SELECT entry FROM control_changes ORDER BY number');
   const selectBook = database.prepare('SELECT entry FROM rule_book ORDER BY number');
   const selectNext = database.prepare('SELECT number, entry FROM rule_book WHERE number > ? ORDER BY number LIMIT 1');
   const selectOrigins = database.prepare('SELECT entry FROM origins ORDER BY number');
@@ -107,8 +112,14 @@ export function createControlRows(database: DatabaseSync): ControlRows {
       changes: changes === undefined ? [] : JSON.parse(changes.changes),
     };
   };
+  function* states(): Generator<ControlHistory> {
+    for (const { entry } of selectStates.iterate() as Iterable<{ entry: string }>) yield readControlEntry(entry);
+    // A store of an earlier version had no entries until its first change.
+    yield read();
+  }
   return {
     read,
+    history: () => historyOf(states()),
     acknowledged: () =>
       (selectAll.all() as Acknowledgement[]).map(({ instance, revision, at }) => ({ instance, revision, at })),
     change: (change) => {

@@ -3,7 +3,16 @@
  * daemon or without one. It does not take the daemon's lock.
  */
 import { existsSync } from 'node:fs';
-import type { Control, EventLog, House, LedgerRow, NewEntry, RuleBook, Views } from '../../bidding/ports.ts';
+import type {
+  Control,
+  ControlArchive,
+  EventLog,
+  House,
+  LedgerRow,
+  NewEntry,
+  RuleBook,
+  Views,
+} from '../../bidding/ports.ts';
 import type { AuditKey, ChainVerdict } from '../../domain/audit.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
@@ -23,7 +32,7 @@ export type EmbeddedReader = {
   /** What the daemon has stored: at most some hundred ms behind what it knows. */
   views: Omit<Views, 'apply' | 'readAt' | 'areWhole' | 'wholeUsage'>;
   flows: Omit<FlowStore, 'apply'>;
-  control: Control;
+  control: Control & ControlArchive;
   house: Pick<House, 'read' | 'origins'>;
   ruleBook: RuleBook;
   partitionOf: () => Promise<number>;
@@ -107,6 +116,7 @@ function createReader(
     flows: readFlows(createFlowReader(database)),
     control: {
       read: async () => control.read(),
+      history: async () => control.history(),
       setPause: async (pause) => stored(() => control.change({ kind: 'pause', pause })),
       resume: async (word) => stored(() => control.change({ kind: 'resume', word })),
       setCap: async (name, limitCents, word) => stored(() => control.change({ kind: 'cap', name, limitCents, word })),

@@ -4,8 +4,10 @@
  */
 import {
   type Control,
+  type ControlArchive,
   type ControlCopies,
   type ControlState,
+  historyOf,
   type OperatorChange,
   type Pause,
   type RuleOrder,
@@ -36,6 +38,11 @@ type Said = {
 
 const nothing: Said = { era: '', revision: 0, pause: null, caps: [], ruleOrders: [], changes: [] };
 
+/** What an earlier version did not say yet is nothing. */
+function saidIn(text: string): Said {
+  return { ...nothing, ...JSON.parse(text) };
+}
+
 /** Both have a claim to be obeyed: the more careful word wins. */
 function merged(found: Said, known: Said): Said {
   const caps = new Map(found.caps);
@@ -65,7 +72,7 @@ function isKept(found: Said, known: Said): boolean {
 function lastOf(copies: readonly string[]): Said {
   let last = nothing;
   for (const copy of copies) {
-    const said: Said = { ...nothing, ...JSON.parse(copy) };
+    const said = saidIn(copy);
     if (said.era !== last.era || said.revision >= last.revision) last = said;
   }
   return last;
@@ -84,7 +91,7 @@ function createWord(connection: Connection, key: string, copies: ControlCopies |
   };
   const load = async (): Promise<Said> => {
     const said = await connection.command<string | null>('HGET', key, 'said');
-    return said === null ? nothing : { ...nothing, ...JSON.parse(said) };
+    return said === null ? nothing : saidIn(said);
   };
   /** False where another change came first. */
   const store = async (before: Said, said: Said): Promise<boolean> => {
@@ -112,12 +119,16 @@ function createWord(connection: Connection, key: string, copies: ControlCopies |
     }
     throw new Fault('views-unavailable', 'The controls are being changed by too many at once.');
   };
+  const isCopied = (said: Said): boolean =>
+    copies === null || said.revision === 0 || (said.era === copied.era && said.revision <= copied.revision);
   /** Adds a copy where none says the same. */
   const keep = async (said: Said): Promise<void> => {
-    if (copies === null || said.revision === 0 || (said.era === copied.era && said.revision <= copied.revision)) return;
+    if (copies === null || isCopied(said)) return;
     await copies.add(JSON.stringify(said));
     copied = said;
   };
+  /** A copy of what others said is being looked for, and added where it is missing. */
+  let isLooking = false;
   return {
     settle,
     keep,
@@ -126,10 +137,32 @@ function createWord(connection: Connection, key: string, copies: ControlCopies |
       mayRepeat = true;
       if (known !== null) await keep(known);
     },
+    /**
+     * By a process that obeys: a command may have died, or not have reached the log, after Redis had its order. Nobody waits for
+     * it, and what fails is tried again with the next sign of life.
+     */
+    keepOfOthers: () => {
+      const said = known;
+      if (isLooking || said === null || isCopied(said)) return;
+      isLooking = true;
+      const look = async (): Promise<void> => {
+        await recall();
+        await keep(said);
+      };
+      look()
+        .catch(() => undefined)
+        .finally(() => {
+          isLooking = false;
+        });
+    },
   };
 }
 
-export function createControl(connection: Connection, prefix: string, copies: ControlCopies | null): Control {
+export function createControl(
+  connection: Connection,
+  prefix: string,
+  copies: ControlCopies | null,
+): Control & ControlArchive {
   const word = createWord(connection, `${prefix}control`, copies);
   const acknowledgements = `${prefix}acknowledgements`;
   let cleared = false;
@@ -168,6 +201,11 @@ export function createControl(connection: Connection, prefix: string, copies: Co
       const { revision, pause, caps, ruleOrders, changes } = await word.settle(() => null);
       return { revision, pause, caps: Object.fromEntries(caps), ruleOrders, changes };
     },
+    // A change that Redis knows and the log does not yet is one all the same.
+    history: async () => {
+      const kept = copies === null ? [] : await copies.read();
+      return historyOf([...kept.map(saidIn), await word.settle(() => null)]);
+    },
     setPause: (pause) =>
       change(({ revision, changes }) => ({
         pause,
@@ -196,7 +234,10 @@ export function createControl(connection: Connection, prefix: string, copies: Co
       }),
     acknowledge: async (instance, revision, at) => {
       await connection.command('HSET', acknowledgements, instance, `${revision}|${at}`);
-      if (cleared) return;
+      if (cleared) {
+        word.keepOfOthers();
+        return;
+      }
       // Each process does this once; whoever only reads the list changes nothing.
       await word.obey();
       cleared = true;

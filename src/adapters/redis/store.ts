@@ -1,5 +1,13 @@
 /** The shared half of the distributed backend: views, margins and controls of one desk on one Redis. */
-import type { Control, ControlCopies, MarginCache, QueryBudget, ViewCopies, Views } from '../../bidding/ports.ts';
+import type {
+  Control,
+  ControlArchive,
+  ControlCopies,
+  MarginCache,
+  QueryBudget,
+  ViewCopies,
+  Views,
+} from '../../bidding/ports.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { type Connection, connect, type RedisSettings, redisDefaults } from './connection.ts';
 import { createControl } from './control.ts';
@@ -14,7 +22,7 @@ export type RedisStore = {
   margins: MarginCache;
   queryBudget: QueryBudget;
   flows: FlowStore;
-  control: Control;
+  control: Control & ControlArchive;
   /** Waits for answers under way, at most one command's time. */
   close: () => Promise<void>;
 };

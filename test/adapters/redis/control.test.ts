@@ -1,6 +1,7 @@
 /** What operators said outlives a loss as long as one process lives that had heard it, and reaches every instance at once. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { connect, redisDefaults } from '../../../src/adapters/redis/connection.ts';
 import { openRedisStore, type RedisStore } from '../../../src/adapters/redis/store.ts';
 import { createSystemClock } from '../../../src/adapters/system/clock.ts';
 import { createGate } from '../../../src/bidding/gate.ts';
@@ -73,6 +74,42 @@ await describeOnRedis('redis control', (redis) => {
         assert.deepEqual({ pause: found, caps }, expected);
       }
     }));
+
+  test('an order whose command died before the log had it is kept by a process that obeys it', async () => {
+    const kept: string[] = [];
+    let logIsUp = false;
+    const open = () =>
+      openRedisStore(
+        { url: redis.url, keyPrefix: '{unkept}:', reconnectFirstMs: 10 },
+        {
+          read: async () => kept,
+          add: async (copy) => {
+            if (!logIsUp) throw new Error('the log is away');
+            kept.push(copy);
+          },
+        },
+      );
+    const [obeying, command] = await Promise.all([open(), open()]);
+    await obeying.control.acknowledge('i', (await obeying.control.read()).revision, 1);
+    await assert.rejects(command.control.setPause(pause), /the log did not keep it/);
+    await command.close();
+    logIsUp = true;
+    await obeying.control.acknowledge('i', (await obeying.control.read()).revision, 2);
+    await eventually(() => kept.length > 0);
+    await obeying.control.acknowledge('i', (await obeying.control.read()).revision, 3);
+    await obeying.close();
+    assert.equal(kept.length, 1, 'one copy of one order');
+    // Redis is emptied while no process runs.
+    const server = await connect({ ...redisDefaults, url: redis.url });
+    assert.equal(await server.command('DEL', '{unkept}:control'), 1);
+    await server.close();
+    const next = await open();
+    try {
+      assert.deepEqual((await next.control.read()).pause, pause);
+    } finally {
+      await next.close();
+    }
+  });
 
   test('a pause closes the gate of every instance within a second', () =>
     withThree('gates', async (a, b, desk) => {

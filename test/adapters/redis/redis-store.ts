@@ -5,7 +5,14 @@ import type { StoreKind } from '../../conformance/backend.ts';
 
 export function redisKind(url: string): StoreKind {
   let places = 0;
-  const open = (place: string) => openRedisStore({ url, keyPrefix: place });
+  /** By place: what the log keeps of the controls. */
+  const logs = new Map<string, string[]>();
+  const open = (place: string) => {
+    const kept = logs.get(place) ?? [];
+    logs.set(place, kept);
+    const copies = { read: async () => kept, add: async (copy: string) => void kept.push(copy) };
+    return openRedisStore({ url, keyPrefix: place }, copies);
+  };
   return {
     name: 'redis',
     createPlace: async () => {
