@@ -49,9 +49,16 @@ export const doctorEn: Texts['doctor'] = {
     'directory-fits': ({ path }) => [String(path)],
     'directory-new': ({ path }) => [`${path} has no data yet`, 'lance run makes it'],
     'topics-new': ({ path }) => [`${path}: the topics do not exist yet`, 'lance run creates them'],
-    'directory-unwritable': ({ path }) => [`${path} cannot be written`, 'mend LANCE_DATA_DIR or the permissions'],
+    'directory-unwritable': ({ path }) => [
+      `${path} is no directory that this user can write`,
+      'mend LANCE_DATA_DIR or the permissions',
+    ],
     'store-newer': ({ text }) => [String(text)],
     'store-unreadable': ({ text }) => [String(text), 'see whether the file was changed and go back to a copy'],
+    'store-unread': () => [
+      'the store cannot be opened while its disk is full; nothing says that it is damaged',
+      'free space first, then look again; do not put a backup back for this',
+    ],
     'daemon-live': ({ count }) => [`running (${count})`],
     'daemon-none': () => ['none is running', 'start it by lance run'],
     'disk-full': ({ text }) => [String(text), 'free space there; the desk goes on by itself, without a restart'],

@@ -52,11 +52,15 @@ export const doctorPt = {
     'directory-new': ({ path }: DoctorFigures) => [`${path} ainda não tem dados`, 'lance run o cria'],
     'topics-new': ({ path }: DoctorFigures) => [`${path}: os tópicos ainda não existem`, 'lance run os cria'],
     'directory-unwritable': ({ path }: DoctorFigures) => [
-      `${path} não pode ser escrito`,
+      `${path} não é um diretório em que este usuário possa escrever`,
       'corrija LANCE_DATA_DIR ou as permissões',
     ],
     'store-newer': ({ text }: DoctorFigures) => [String(text)],
     'store-unreadable': ({ text }: DoctorFigures) => [String(text), 'veja se o arquivo foi mudado e volte a uma cópia'],
+    'store-unread': () => [
+      'os dados não podem ser abertos enquanto o disco estiver cheio; nada indica que estejam danificados',
+      'libere espaço antes e examine de novo; não volte uma cópia por causa disso',
+    ],
     'daemon-live': ({ count }: DoctorFigures) => [`rodando (${count})`],
     'daemon-none': () => ['nenhum está rodando', 'inicie com lance run'],
     'disk-full': ({ text }: DoctorFigures) => [String(text), 'libere espaço; a mesa segue sozinha, sem reiniciar'],

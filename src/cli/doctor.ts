@@ -1,7 +1,7 @@
 /** `lance doctor`: everything that keeps a desk from bidding, found before it matters, each with its remedy. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { judgeKey } from '../bidding/key-check.ts';
 import { lastChanges } from '../bidding/ports.ts';
 import { mayFollow, proposalOf } from '../bidding/rule-book.ts';
@@ -155,21 +155,34 @@ async function checkDirectory(
   directory: string,
   rulesHash: string | null,
 ): Promise<Finding[]> {
+  if (!isUsable(directory)) return [found('data-directory', 'fail', 'directory-unwritable', { path: directory })];
   if (!existsSync(join(directory, databaseFile))) {
     const isNew = found('data-directory', 'warn', 'directory-new', { path: directory });
     return [isNew, ...(await checkStart(world, place))];
   }
-  try {
-    accessSync(directory, constants.W_OK);
-  } catch {
-    return [found('data-directory', 'fail', 'directory-unwritable', { path: directory })];
-  }
   const full = fullDisk(world, place.store);
+  const examined = await examineStore(world, place, rulesHash, directory);
+  if (full === null) {
+    return [...checkDisk(world, place.store), ...(await checkFilePages(world, place.store)), ...examined];
+  }
+  // Without room SQLite cannot open a sound file either, so what it says is no reason to replace the file.
+  const unread = found('data-directory', 'warn', 'store-unread');
   return [
-    ...(full === null ? checkDisk(world, place.store) : [found('data-directory', 'fail', 'disk-full', { text: full })]),
-    ...(await checkFilePages(world, place.store)),
-    ...(await examineStore(world, place, rulesHash, directory)),
+    found('data-directory', 'fail', 'disk-full', { text: full }),
+    ...examined.map((each) => (each.finding === 'store-unreadable' ? unread : each)),
   ];
+}
+
+/** Whether a desk can keep its files there, or make the directory. */
+function isUsable(directory: string): boolean {
+  try {
+    let there = resolve(directory);
+    while (!existsSync(there) && dirname(there) !== there) there = dirname(there);
+    accessSync(there, constants.W_OK | constants.X_OK);
+    return statSync(there).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 function checkDisk(world: CommandWorld, store: StorePlace): Finding[] {

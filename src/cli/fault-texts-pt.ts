@@ -79,6 +79,10 @@ const sentences: readonly Sentence[] = [
     'Outro processo roda no diretório de dados $1. Pare-o, ou dê a este um LANCE_DATA_DIR próprio.',
   ],
   [
+    /^The disk of (.*) is full, so the store in it cannot be opened\. Free some space and start again: nothing says that the store is damaged\.$/,
+    'O disco de $1 está cheio, por isso os dados nele não podem ser abertos. Libere espaço e comece de novo: nada indica que estejam danificados.',
+  ],
+  [
     /^The data directory (.*) cannot be used: (.*)\. Give LANCE_DATA_DIR a directory that this user may write\.$/,
     'O diretório de dados $1 não pode ser usado: $2. Ponha em LANCE_DATA_DIR um diretório em que este usuário possa escrever.',
   ],

@@ -257,3 +257,50 @@ test('a disk with little left', async (t) => {
   });
   if (done === null) t.skip(noSmallDisk);
 });
+
+test('a full disk is called full, never a damaged store, by the doctor and by a start', async (t) => {
+  const directory = join(played.directory, 'full-disk');
+  const done = await withSmallDisk(directory, 60, async (disk) => {
+    const data = join(directory, 'data');
+    const full = { LANCE_DATA_DIR: data };
+    const desk = await startDaemon({ ...environment, ...full });
+    await desk.stop();
+    disk.fill();
+    const found = await findings(full);
+    assert.ok(named(found, 'data-directory').includes('fail disk-full'), JSON.stringify(found));
+    assert.deepEqual(
+      found.filter(({ finding }) => finding === 'file-damaged' || finding === 'store-unreadable'),
+      [],
+    );
+    for (const [lang, words] of [
+      ['en', /The disk of \S+ is full/],
+      ['pt', /O disco de \S+ está cheio/],
+    ] as const) {
+      const paused = await lance({ ...environment, ...full }, 'pause', '--by', 'ana', '--reason', 'x', '--lang', lang);
+      assert.notEqual(paused.code, 0);
+      assert.match(paused.stderr, words);
+      assert.doesNotMatch(paused.stderr, /backup|LANCE_DATA_DIR/);
+    }
+    const start = await lance({ ...environment, ...full }, 'run');
+    assert.equal(start.code, 73);
+    assert.match(start.stderr + start.stdout, /The disk of \S+ is full/);
+    disk.free();
+    assert.ok(!named(await findings(full), 'data-directory').some((each) => each.startsWith('fail')));
+    return true;
+  });
+  if (done === null) t.skip(noSmallDisk);
+});
+
+test('a place where no desk can keep its files is no new directory', async () => {
+  const file = join(played.directory, 'a-file');
+  writeFileSync(file, 'x');
+  for (const LANCE_DATA_DIR of [file, join(file, 'below')]) {
+    const found = await findings({ LANCE_DATA_DIR });
+    assert.ok(
+      named(found, 'data-directory').includes('fail directory-unwritable'),
+      `${LANCE_DATA_DIR}: ${JSON.stringify(found)}`,
+    );
+  }
+  const fresh = await findings({ LANCE_DATA_DIR: join(played.directory, 'not', 'yet', 'there') });
+  assert.ok(named(fresh, 'data-directory').includes('warn directory-new'));
+});

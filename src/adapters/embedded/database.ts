@@ -213,7 +213,19 @@ export function tooLittleSpace(directory: string, neededBytes: number): string |
   return `the disk of ${directory} has ${Math.floor(free / 1e6)} MB left; free some space`;
 }
 
+/** Less than this, and SQLite cannot open a store: it needs room for the shared memory beside the WAL. */
+const openingBytes = 1_000_000;
+
 export function unusable(directory: string, cause: unknown): Fault {
+  const code = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & 0xff : null;
+  const free = code === sqliteFull || code === sqliteIoError ? freeBytes(directory) : openingBytes;
+  if (free < openingBytes) {
+    return new Fault(
+      'data-directory-unusable',
+      `The disk of ${directory} is full, so the store in it cannot be opened. Free some space and start again: nothing says that the store is damaged.`,
+      cause,
+    );
+  }
   const why = cause instanceof Error ? cause.message : String(cause);
   return new Fault(
     'data-directory-unusable',
