@@ -100,7 +100,7 @@ export const doctorEn: Texts['doctor'] = {
       `set ${hash} decides; the set of ${path}, ${folder}, does not: no desk has taken it from there yet`,
       'a desk that runs with this folder does; see LANCE_RULES_DIR',
     ],
-    'rules-refused': ({ text }) => [String(text), 'mend the file that is named'],
+    'rules-refused': ({ text }) => [String(text), 'mend the file that is named; lance rules check says more'],
     'file-read': () => ['read without faults'],
     'file-refused': ({ text }) => [String(text), 'mend the file that is named'],
     'chain-none': () => ['not looked at here: lance audit verify reads the log on Kafka'],

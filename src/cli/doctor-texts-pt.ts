@@ -105,7 +105,10 @@ export const doctorPt = {
       `o conjunto ${hash} decide; o de ${path}, ${folder}, não: nenhuma mesa o leu dali ainda`,
       'uma mesa que rode com esta pasta o lê; veja LANCE_RULES_DIR',
     ],
-    'rules-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o arquivo nomeado'],
+    'rules-refused': ({ text }: DoctorFigures) => [
+      String(text),
+      'corrija o arquivo nomeado; lance rules check diz mais',
+    ],
     'file-read': () => ['lido sem faltas'],
     'file-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o arquivo nomeado'],
     'chain-none': () => ['não visto aqui: lance audit verify lê o registro no Kafka'],

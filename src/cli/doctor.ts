@@ -12,8 +12,7 @@ import { dayOf } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { countLetters } from '../http/letters.ts';
-import { faultText as ruleFaultText } from '../rules/place.ts';
-import { compileRuleSet } from '../rules/rule-set.ts';
+import { judgeRules, reasonsAgainst } from '../rules/verdict.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
 import { remedyOf } from './audit.ts';
 import type { DoctorFigures, Texts } from './texts.ts';
@@ -27,6 +26,9 @@ type Finding = { check: Check; level: Level; finding: FindingName; figures: Doct
 const leastNode: readonly [major: number, minor: number] = [24, 12];
 const connectTimeoutMs = 3_000;
 /** Enough for some gigabytes on a disk of today. */
+/** Reasons against a folder of rules; `lance rules check` has them all. */
+const shownReasons = 5;
+
 const quickCheckTimeoutMs = 30_000;
 const hashLength = 12;
 /** With less left, an evening of webhooks may fill the disk. */
@@ -59,20 +61,24 @@ function checkNode(): Finding {
   return fits ? found('node', 'ok', 'node-fits', { version }) : found('node', 'fail', 'node-old', { version });
 }
 
-/** `hash`: of the set in the folder; null: it is refused. */
-function checkRules(world: CommandWorld, directory: string): { findings: Finding[]; hash: string | null } {
+/** The same check as that of a desk, tests included. `hash`: of the set in the folder; null: it is refused. */
+function checkRules(
+  world: CommandWorld,
+  directory: string,
+  leastCoveragePercent: number,
+): { findings: Finding[]; hash: string | null } {
   const refused = (texts: string[]) => ({
     findings: texts.map((text) => found('rules', 'fail', 'rules-refused', { text })),
     hash: null,
   });
   try {
-    const compiled = compileRuleSet(world.readRules(directory));
-    if (compiled.kind === 'compiled') {
-      const { rules, hash } = compiled.ruleSet;
+    const verdict = judgeRules(world.readRules(directory), leastCoveragePercent, world.clock.now());
+    if (verdict.kind === 'good') {
+      const { rules, hash } = verdict.ruleSet;
       const figures = { count: rules.length, hash: hash.slice(0, hashLength), path: directory };
       return { findings: [found('rules', 'ok', 'rules-compiled', figures)], hash };
     }
-    return refused(compiled.faults.map(ruleFaultText));
+    return refused(reasonsAgainst(verdict).slice(0, shownReasons));
   } catch (fault) {
     return refused([faultText(fault)]);
   }
@@ -552,7 +558,7 @@ async function examine(world: CommandWorld): Promise<Finding[]> {
   );
   try {
     const place = world.place();
-    const { findings: rules, hash } = checkRules(world, place.rulesDir);
+    const { findings: rules, hash } = checkRules(world, place.rulesDir, place.rules.leastCoveragePercent);
     findings.push(...rules, ...(await checkStore(world, place, hash)));
   } catch (fault) {
     // Named among the faults of the configuration already.

@@ -304,3 +304,17 @@ test('a place where no desk can keep its files is no new directory', async () =>
   const fresh = await findings({ LANCE_DATA_DIR: join(played.directory, 'not', 'yet', 'there') });
   assert.ok(named(fresh, 'data-directory').includes('warn directory-new'));
 });
+
+test('a folder whose tests fail is refused by the doctor as by the desk, and the test is named', async () => {
+  const folder = join(played.directory, 'failing-rules');
+  cpSync(shippedRules, folder, { recursive: true });
+  const file = join(folder, 'limits.json');
+  const text = readFileSync(file, 'utf8');
+  const changed = text.replace(/"maxAmountReais": ?\d+/, '"maxAmountReais": 59000');
+  assert.notEqual(changed, text);
+  writeFileSync(file, changed);
+  const found = await findings({ LANCE_RULES_DIR: folder });
+  const refused = found.filter(({ finding }) => finding === 'rules-refused');
+  assert.ok(refused.length > 0 && refused.every(({ level }) => level === 'fail'), JSON.stringify(found));
+  assert.match(String(refused[0]!.text), /limits\.test\.json.*: expected .*, got /);
+});
