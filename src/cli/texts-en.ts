@@ -502,7 +502,7 @@ export const en: Texts = {
     restored: (at, by, reason) => `Restore accepted on ${at} by ${by}: ${reason}`,
     imported: (at, source, hash) => `Imported on ${at} from ${source}, SHA-256 of the file's records ${hash}`,
     nothingToAccept:
-      'Nothing to accept: the log is what its anchors say. Nothing was written, and bidding is as it was. If the anchors were put back together with a backup, move them away and run this again.',
+      'Nothing to accept: the log is as long as its anchors say. Whether its records were edited, lance audit verify says. Nothing was written, and bidding is as it was. If the anchors were put back together with a backup, move them away and run this again.',
     pauseReason: (reason) => `restore accepted: ${reason}`,
     accepted: (count, until) =>
       `Accepted, and recorded. ${count} requests that were bid for in the lost part end as passed (restored) and are not bid for again.${until === null ? '' : ` Which others there were is not known: nothing is bid for that was received before ${until}.`} Bidding is paused, for what was promised in the lost part counts under no cap: compare with the service, set caps (lance cap), then lance resume.`,

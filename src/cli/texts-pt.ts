@@ -508,7 +508,7 @@ export const pt = {
     imported: (at: string, source: string, hash: string) =>
       `Importado em ${at} de ${source}, SHA-256 dos registros do arquivo ${hash}`,
     nothingToAccept:
-      'Nada a aceitar: o registro é o que as âncoras dizem. Nada foi gravado, e os lances seguem como estavam. Se as âncoras voltaram junto com uma cópia, tire-as do lugar e execute de novo.',
+      'Nada a aceitar: o registro é tão longo quanto dizem suas âncoras. Se algum registro foi editado, lance audit verify diz. Nada foi gravado, e os lances seguem como estavam. Se as âncoras voltaram junto com uma cópia, tire-as do lugar e execute de novo.',
     pauseReason: (reason: string) => `restauração aceita: ${reason}`,
     accepted: (count: number, until: string | null) =>
       `Aceito e registrado. ${count} solicitações que receberam lance na parte perdida terminam como passadas (restored) e não recebem outro lance.${until === null ? '' : ` Não se sabe se houve outras: nada do que for recebido antes de ${until} recebe lance.`} Os lances estão em pausa, pois o que foi prometido na parte perdida não conta em nenhum teto: compare com o serviço, ajuste os tetos (lance cap) e depois lance resume.`,

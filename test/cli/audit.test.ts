@@ -110,6 +110,32 @@ test('accept-restore takes a log that was set back, and pauses', async () => {
 });
 
 const verifying = ['audit', 'verify', '--lang', 'en'];
+
+test('after an older copy a newer one is put back, and the log is whole again', async () => {
+  const directory = join(root, 'twice');
+  const putBack = (copy: string) => {
+    rmSync(directory, { recursive: true });
+    cpSync(copy, directory, { recursive: true });
+  };
+  await live(directory, 2);
+  cpSync(directory, `${directory}.a`, { recursive: true });
+  await live(directory, 6);
+  cpSync(directory, `${directory}.c`, { recursive: true });
+  putBack(`${directory}.a`);
+  assert.equal((await lanceCommand(environmentOf(directory), accepting)).code, 0);
+  await live(directory, 3);
+  const first = await lanceCommand(environmentOf(directory), verifying);
+  assert.equal(first.code, 0, first.said);
+  putBack(`${directory}.c`);
+  const again = await lanceCommand(environmentOf(directory), accepting);
+  assert.match(again.said, /^Accepted, and recorded/);
+  for (let start = 0; start < 2; start += 1) {
+    const verified = await lanceCommand(environmentOf(directory), verifying);
+    assert.equal(verified.code, 0, verified.said);
+    await live(directory, 1);
+  }
+});
+
 const changeOne = (directory: string) => {
   const database = new DatabaseSync(join(directory, 'lance.sqlite'));
   database.exec(`UPDATE auctions SET value = replace(value, '"at":', '"at": ') WHERE offset = 1`);
