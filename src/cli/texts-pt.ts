@@ -528,7 +528,8 @@ export const pt = {
     known: 'Pessoas fictícias das primeiras solicitações (para cada uma pode-se pedir um saque-aniversário):',
     people: ['Solicitação', 'CPF', 'Nome', 'Matrícula', 'Empregador (1 CNPJ, 2 CPF)', 'Nascimento', 'Saldo FGTS'],
     takers: 'Ganhas e aceitas pelo trabalhador; pode-se pedir o contrato de',
-    noTakers: 'Nenhum lance foi ganho e aceito pelo trabalhador: envie mais solicitações ou veja os lances da mesa.',
+    noTakers:
+      'Nenhum lance foi ganho e aceito pelo trabalhador: envie mais solicitações ou veja os lances da mesa. Um serviço simulado que recomeça envia as mesmas solicitações, que a mesa já conhece: --seed 2 envia outras.',
     stays: (url: string) => `O serviço continua em ${url} para as etapas depois do lance ganho.`,
     waiting: (target: string) => `Esperando por ${target} …`,
     unreachable: (target: string) => `Ninguém responde em ${target}; inicie lance run ali ou corrija --target.`,
