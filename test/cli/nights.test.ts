@@ -187,7 +187,10 @@ async function codesOf({ environment }: Night): Promise<Record<string, number>> 
 /** The same cause in all places, while bidding is closed. */
 async function assertShown(night: Night, cause: ClosedCause, ingress = 200): Promise<void> {
   const { daemon, root, environment } = night;
-  const told = daemon.lines.filter(({ msg, code }) => msg === 'bidding-closed' && code === cause);
+  const linesOf = () => daemon.lines.filter(({ msg, code }) => msg === 'bidding-closed' && code === cause);
+  // The API may say it a moment before the line is written and has come through the pipe.
+  for (let looks = 0; looks < 40 && linesOf().length === 0; looks += 1) await sleep(50);
+  const told = linesOf();
   assert.ok(told.length > 0, `no line of ${cause}`);
   assert.ok(String(told[0]!.text).includes(biddingEn.remedies[cause]), String(told[0]!.text));
   const ready = await fetch(`${root}/readyz?verbose`);
