@@ -9,6 +9,11 @@ const sqliteCorrupt = 11;
 const sqliteNotADatabase = 26;
 const codeMask = 0xff;
 
+/** What SQLite says of an error, without its extension; null: it is none of SQLite's. */
+export function sqliteCode(cause: unknown): number | null {
+  return cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & codeMask : null;
+}
+
 /** An error as SQLite throws it, or a fault of ours, from what another thread told of one. */
 export function storeError({ message, errcode, code }: StoreFault): Error {
   if (code !== null) return new Fault(code, message);
@@ -19,7 +24,7 @@ export function storeError({ message, errcode, code }: StoreFault): Error {
 export function damageIn(path: string, cause: unknown): Fault | null {
   if (!(cause instanceof Error)) return null;
   if (cause instanceof Fault && cause.code === 'store-damaged') return cause;
-  const code = 'errcode' in cause ? Number(cause.errcode) & codeMask : null;
+  const code = sqliteCode(cause);
   const lacksTable = code === sqliteError && /^no such table/.test(cause.message);
   if (code !== sqliteCorrupt && code !== sqliteNotADatabase && !lacksTable) {
     return cause.cause === undefined ? null : damageIn(path, cause.cause);

@@ -5,7 +5,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '../../errors.ts';
 import { checkRegular } from '../../regular-files.ts';
-import { beginChains } from './chain.ts';
+import { beginChains, hasTable } from './chain.ts';
+import { sqliteCode } from './damage.ts';
 import { beginSums } from './view-sums.ts';
 
 const schemaVersion = 8;
@@ -190,13 +191,16 @@ export function inTransaction<R>(database: DatabaseSync, work: () => R): R {
 const sqliteFull = 13;
 const sqliteIoError = 10;
 
+function isRefusedByDisk(cause: unknown): boolean {
+  const code = sqliteCode(cause);
+  return code === sqliteFull || code === sqliteIoError;
+}
+
 /** What to say of a write that failed. */
 export function writeFault(cause: unknown): Fault {
-  const code = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & 0xff : null;
-  const why =
-    code === sqliteFull || code === sqliteIoError
-      ? 'the disk is full or does not write; free some space and try again'
-      : 'another process is writing, or the file cannot be written; try again';
+  const why = isRefusedByDisk(cause)
+    ? 'the disk is full or does not write; free some space and try again'
+    : 'another process is writing, or the file cannot be written; try again';
   return new Fault('log-unavailable', `It was not stored, and nothing was changed: ${why}.`, cause);
 }
 
@@ -217,9 +221,7 @@ export function tooLittleSpace(directory: string, neededBytes: number): string |
 const openingBytes = 1_000_000;
 
 export function unusable(directory: string, cause: unknown): Fault {
-  const code = cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & 0xff : null;
-  const free = code === sqliteFull || code === sqliteIoError ? freeBytes(directory) : openingBytes;
-  if (free < openingBytes) {
+  if (isRefusedByDisk(cause) && freeBytes(directory) < openingBytes) {
     return new Fault(
       'data-directory-unusable',
       `The disk of ${directory} is full, so the store in it cannot be opened. Free some space and start again: nothing says that the store is damaged.`,
@@ -255,7 +257,7 @@ export function lockDirectory(directory: string): { path: string; release: () =>
     database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');
   } catch (cause) {
     database?.close();
-    if (cause instanceof Error && 'errcode' in cause && (Number(cause.errcode) & 0xff) === sqliteBusy) {
+    if (sqliteCode(cause) === sqliteBusy) {
       throw new Fault(
         'data-directory-in-use',
         `Another daemon runs on the data directory ${directory}. Stop it, or give this one a LANCE_DATA_DIR of its own.`,
@@ -279,9 +281,7 @@ const longDeadMs = 3_600_000;
  * that was removed under a running daemon keeps nobody out. `identity` is that of the lock that this process holds.
  */
 export async function refuseLiving(directory: string, database: DatabaseSync, identity: string | null): Promise<void> {
-  const has = (table: string) =>
-    database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(table) !== undefined;
-  if (!has('lock_file') || !has('acknowledgements')) return;
+  if (!hasTable(database, 'lock_file') || !hasTable(database, 'acknowledgements')) return;
   const locked = database.prepare('SELECT identity FROM lock_file WHERE id = 1').get() as
     | { identity: string }
     | undefined;

@@ -51,7 +51,7 @@ export function openScratch(database: DatabaseSync): ViewScratch {
   // Worth nothing after a crash.
   own.exec('PRAGMA synchronous = OFF');
   const write = createViewWriter(own);
-  const store: Pick<Writer, 'submit'>['submit'] = async (task) => {
+  const store: Writer['submit'] = async (task) => {
     if (task.kind !== 'views') throw new Error('only views are kept here');
     inTransaction(own, () => write(task.flush));
     return 0 as never;
