@@ -2,10 +2,10 @@
 import type { FlowSettings } from '../config/sections.ts';
 import type { FlowKind } from '../domain/flow-records.ts';
 import { Fault } from '../errors.ts';
+import { errorLines } from '../origination/shown-flows.ts';
 import { linkFactsIn, readResult } from '../origination/worker-reading.ts';
 import { isJsonObject, type JsonValue } from '../wire/json.ts';
 import { decodeLinkList } from '../wire/links.ts';
-import { errorsOf } from '../wire/service-errors.ts';
 import { installmentsAnswer, proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
 import { linkText } from './bids-worker.ts';
 import { notFound } from './flows.ts';
@@ -42,10 +42,8 @@ export async function showResult(
 
 /** What the service said against it; an answer in no form that is known is shown as it came. */
 function refusalText(answer: JsonValue): string {
-  const lines = errorsOf(answer).map(({ code, field, text }) =>
-    [code, field, text].filter((part) => part !== null).join(': '),
-  );
-  return lines.every((line) => line === '') ? JSON.stringify(answer, null, 2) : lines.join('\n');
+  const lines = errorLines(answer);
+  return lines.length === 0 ? JSON.stringify(answer, null, 2) : lines.join('\n');
 }
 
 /** What was asked, when it was answered (epoch ms), and what the settings know of the service's numbers for states. */

@@ -36,12 +36,17 @@ const longestLine = 300;
 /** What the service said against it, one line for each error; whole answers are read one by one. */
 function wordsIn(open: Vault['open'], ...sealed: Parameters<Vault['open']>): readonly string[] {
   const body = opened(open, ...sealed) as JsonValue;
+  return errorLines(body).map((line) => withoutCpf(line.slice(0, longestLine)));
+}
+
+/** The errors in an answer of the service, a line for each. It may name the worker. */
+export function errorLines(body: JsonValue): string[] {
   return errorsOf(body).map(({ code, field, text, whole }) => {
     const context = isJsonObject(whole) ? fieldOf(whole, 'Context') : null;
     const said = [code, typeof context === 'string' && context !== '' ? context : null, field, text];
     const told = said.filter((part) => part !== null).join(': ');
     // In no form that is known: all that came, rather than nothing.
-    return withoutCpf((told === '' ? JSON.stringify(whole ?? body) : told).slice(0, longestLine));
+    return told === '' ? JSON.stringify(whole ?? body) : told;
   });
 }
 

@@ -4,7 +4,7 @@ import { hasZodFastifySchemaValidationErrors, isResponseSerializationError } fro
 import { z } from 'zod';
 import { Fault } from '../../errors.ts';
 import { answerNamed, measured, said, saidOfParts, unitAt } from './described.ts';
-import { remedyOf } from './remedies.ts';
+import { isMissing, remedyOf } from './remedies.ts';
 
 const titles = {
   malformed: [400, 'The request cannot be read'],
@@ -94,12 +94,6 @@ type ErrorWorld = {
   /** What the route takes: its `body`, `querystring`, `params` and `headers`. */
   schemas: Readonly<Record<string, unknown>>;
 };
-
-function isMissing(sent: unknown, path: readonly string[]): boolean {
-  let at = sent;
-  for (const part of path) at = (at as Record<string, unknown> | null | undefined)?.[part];
-  return at === undefined;
-}
 
 /** What became of an error that nobody answered. `onFault` hears of our own; the text quotes no input. */
 export function answerError(

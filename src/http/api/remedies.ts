@@ -72,6 +72,13 @@ export function remedyOf(issue: z.core.$ZodIssue, unit: Unit | null): string {
   }
 }
 
+/** Whether nothing was sent at a place. */
+export function isMissing(sent: unknown, path: readonly PropertyKey[]): boolean {
+  let at = sent;
+  for (const part of path) at = (at as Record<PropertyKey, unknown> | null | undefined)?.[part];
+  return at === undefined;
+}
+
 /** In place of a field, where all of a file is meant. */
 export const wholeFile = 'the file';
 
@@ -79,8 +86,9 @@ export const wholeFile = 'the file';
 export function issueTexts(error: z.ZodError, value: unknown, schema: z.ZodType): [field: string, text: string][] {
   return error.issues.map((issue) => {
     const field = issue.path.length === 0 ? wholeFile : issue.path.join('.');
-    let at: unknown = value;
-    for (const part of issue.path) at = (at as Record<PropertyKey, unknown> | null | undefined)?.[part];
-    return [field, `${at === undefined ? 'is missing; ' : ''}${remedyOf(issue, unitAt(schema, issue.path))}`];
+    return [
+      field,
+      `${isMissing(value, issue.path) ? 'is missing; ' : ''}${remedyOf(issue, unitAt(schema, issue.path))}`,
+    ];
   });
 }
