@@ -203,9 +203,7 @@ function registerBids(program: Command, world: CommandWorld, add: Add): void {
     .option('--since <time>', help.since, (word: string) => read.time(word).first)
     .option('--until <time>', help.until, (word: string) => read.time(word).last)
     .option('--json', help.json, false)
-    .action(({ batch, ...options }: BidSearch & { limit: number; batch?: string; json: boolean }) =>
-      listBids(world, { ...options, batch }),
-    );
+    .action((options: BidSearch & { limit: number; batch?: string; json: boolean }) => listBids(world, options));
   add(bids, 'show', help.show, 'lance bids show 37400000012')
     .argument('<id>', help.requestId)
     .option('--json', help.json, false)

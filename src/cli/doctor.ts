@@ -25,10 +25,9 @@ type Finding = { check: Check; level: Level; finding: FindingName; figures: Doct
 
 const leastNode: readonly [major: number, minor: number] = [24, 12];
 const connectTimeoutMs = 3_000;
-/** Enough for some gigabytes on a disk of today. */
 /** Reasons against a folder of rules; `lance rules check` has them all. */
 const shownReasons = 5;
-
+/** Enough for some gigabytes on a disk of today. */
 const quickCheckTimeoutMs = 30_000;
 const hashLength = 12;
 /** With less left, an evening of webhooks may fill the disk. */

@@ -48,7 +48,7 @@ import {
   type WithdrawalOrder,
 } from './preparation.ts';
 import { react } from './react.ts';
-import { isBusy, nextSteps } from './steps.ts';
+import { nextSteps } from './steps.ts';
 import { isFinished } from './transitions.ts';
 
 export type FrontResult =
@@ -323,7 +323,12 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   async function startWithdrawal(asker: Asker, asked: WithdrawalAsked): Promise<FrontResult> {
     const { cpf, birthDate, signerCpfs } = asked;
     if (birthDate !== null && birthDate > dayOf(clock.now())) {
-      return refusal('breach', 'birth-date-past', 'birthDate', "send the worker's day of birth; it is not to come");
+      return refusal(
+        'breach',
+        'birth-date-past',
+        'birthDate',
+        "send the worker's day of birth: this day is in the future",
+      );
     }
     const missing = addressMissing('simulation', addresses);
     if (missing !== null) return { kind: 'refused', problem: 'breach', breaches: [missing] };
@@ -575,7 +580,7 @@ function existing(state: FlowState): string {
 function notAllowed(state: FlowState, step: FlowStep): FrontResult {
   const possible = nextSteps(state);
   const { operation } = state;
-  if (operation !== null && isBusy(state) && operation.status !== 'unclear') {
+  if (operation?.status === 'asked' || operation?.status === 'intended') {
     const text = `${operation.operation} is under way in this flow; ask for ${step} again when it has ended`;
     return refusal('not-allowed', 'step-allowed', 'step', text);
   }

@@ -4,7 +4,7 @@ import type { FlowState } from '../domain/flow-states.ts';
 import { isOperation, transitions } from './transitions.ts';
 
 /** An operation is under way: nothing else may be begun before it has ended. */
-export function isBusy(state: FlowState): boolean {
+function isBusy(state: FlowState): boolean {
   const status = state.operation?.status;
   return status === 'asked' || status === 'intended' || status === 'unclear';
 }

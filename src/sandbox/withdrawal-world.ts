@@ -5,8 +5,7 @@ import { chanceOf, integerIn } from './chance.ts';
 
 export type Holder = { cpf: string; birthDate: Day; balanceCents: AmountCents };
 
-/** Every CPF is somebody: drawn from the seed and the number alone. */
-/** `birthDate`: where it is known already. */
+/** Every CPF is somebody: drawn from the seed and the number alone, but for a day of birth that is known already. */
 export function holderOf(seed: string, cpf: string, birthDate: Day | null = null): Holder {
   const chance = chanceOf(seed, 'holder', cpf);
   const two = (value: number) => String(value).padStart(2, '0');

@@ -61,12 +61,12 @@ export function createWithdrawals(parts: WithdrawalParts): Withdrawals {
   const desk = createProposalDesk({ settings, clock, find });
 
   const deeds: Readonly<Record<WithdrawalPath, (body: JsonObject, hash: string) => Deed>> = {
-    '/FGTS/BuscarSimulacaoMultiPeriodo': (body) => simulateAll(parts, state, objectAt(body, 'dto')),
+    '/FGTS/BuscarSimulacaoMultiPeriodo': (body) => simulateAll(parts, holder, state, objectAt(body, 'dto')),
     '/FGTS/IncluirProposta': (body, hash) => include(objectAt(body, 'dto'), hash),
     '/FGTS/ConsultaProposta': (body) => {
-      const proposal = find(Object.values(objectAt(body, 'dto')));
-      if (proposal !== undefined) return { kind: 'done', answer: proposalAnswer(proposal), subject: null };
       const named = Object.values(objectAt(body, 'dto'));
+      const proposal = find(named);
+      if (proposal !== undefined) return { kind: 'done', answer: proposalAnswer(proposal), subject: null };
       const loan = parts.loans().find(({ proposalCode }) => named.includes(proposalCode));
       return loan === undefined ? unknownProposal : { kind: 'done', answer: loanAnswer(loan), subject: null };
     },
@@ -159,14 +159,15 @@ function birthdayProblem(dto: JsonObject, holder: Holder): Deed | null {
 }
 
 function simulateAll(
-  { settings, seed, birthDateOf, clock, chance }: WithdrawalParts,
+  { settings, clock, chance }: WithdrawalParts,
+  holderOfCpf: (cpf: string) => Holder,
   state: State,
   dto: JsonObject,
 ): Deed {
   const cpf = textAt(dto, 'CpfTrabalhador');
   if (cpf !== '' && !isCpf(cpf)) return deny('CPF_INVALIDO', 'CPF inválido', 'CpfTrabalhador');
   if (cpf === '' && !isGiven(dto, 'Saldo')) return deny('SALDO_AUSENTE', 'Informe saldo ou CPF', 'Saldo');
-  const holder = cpf === '' ? null : holderOf(seed, cpf, birthDateOf(cpf));
+  const holder = cpf === '' ? null : holderOfCpf(cpf);
   const problem = holder === null ? null : birthdayProblem(dto, holder);
   if (problem !== null) return problem;
   const now = clock.now();
