@@ -17,8 +17,8 @@ const whole: readonly Sentence[] = [
   [/^send the 11 digits of a valid CPF$/, 'envie os 11 dígitos de um CPF válido'],
   [/^send a day in the worker's month of birth$/, 'envie um dia do mês de nascimento do trabalhador'],
   [
-    /^send the worker's day of birth; it is not to come$/,
-    'envie o dia de nascimento do trabalhador; ele não pode estar no futuro',
+    /^send the worker's day of birth: this day is in the future$/,
+    'envie o dia de nascimento do trabalhador: este dia está no futuro',
   ],
   [
     /^the order says month (.*): send a day of birth in it; if the order is wrong, cancel this flow and start one with the right birthDate$/,
