@@ -235,7 +235,12 @@ describe('the package, installed elsewhere (defect line 3)', () => {
       LANCE_CONTACT_URL: 'https://parceiro.example/credito',
       LANCE_PSEUDONYM_KEY: 'a key that only the test of the package uses',
     };
-    const daemon = spawn(process.execPath, [join(installed, 'dist/lance.js'), 'run'], {
+    // The command that the README gives for a service manager, as it stands there.
+    const readme = readFileSync(join(installed, 'README.md'), 'utf8');
+    const command = /where the package is installed, `(\S+ run)`/.exec(readme)?.[1] ?? assert.fail('no command');
+    const [program = '', ...words] = command.split(' ');
+    const daemon = spawn(join(consumer, program), words, {
+      cwd: consumer,
       env: settings,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
