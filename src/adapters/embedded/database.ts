@@ -287,7 +287,7 @@ export async function refuseLiving(directory: string, database: DatabaseSync, id
     | undefined;
   if (locked === undefined || locked.identity === identity) return;
   const { at } = database.prepare('SELECT max(at) AS at FROM acknowledgements').get() as { at: number | null };
-  if (at === null || Math.abs(Date.now() - at) > longDeadMs) return;
+  if (at !== null && Math.abs(Date.now() - at) > longDeadMs) return;
   const signs = () => JSON.stringify(database.prepare('SELECT * FROM acknowledgements ORDER BY instance').all());
   const before = signs();
   for (let waitedMs = 0; waitedMs < lifeMs; waitedMs += lifeLookMs) {

@@ -88,20 +88,41 @@ test('a directory that was moved away is told, and where it was stays without a 
 test('without its lock file a directory is still in use while a desk shows life on it', async () => {
   const { store, directory, file } = await opened();
   let living = true;
+  await store.control.acknowledge('first', 0, Date.now());
   const acknowledging = (async () => {
-    for (let revision = 0; living; revision += 1) {
-      await store.control.acknowledge('first', revision, Date.now());
+    for (let revision = 1; living; revision += 1) {
       await sleep(250);
+      await store.control.acknowledge('first', revision, Date.now());
     }
   })();
-  rmSync(fileIn(directory, 'lance.lock'));
   const second = () =>
     openEmbeddedStore({ directory, onFault: assert.fail, anchor: { file, key, everyMs: 3_600_000 } });
-  await assert.rejects(second(), (fault) => fault instanceof Fault && fault.code === 'data-directory-in-use');
-  // The second one has made a lock file: the first one has to notice that it is not its own.
-  await until('nobody noticed', () => store.trouble() !== null);
-  living = false;
-  await acknowledging;
-  await store.close();
+  try {
+    rmSync(fileIn(directory, 'lance.lock'));
+    await assert.rejects(second(), (fault) => fault instanceof Fault && fault.code === 'data-directory-in-use');
+    // The second one has made a lock file: the first one has to notice that it is not its own.
+    await until('nobody noticed', () => store.trouble() !== null);
+  } finally {
+    living = false;
+    await acknowledging;
+    await store.close();
+  }
   await (await second()).close();
+});
+
+test('a desk that has not shown life yet is looked for as well', async () => {
+  const { store, directory, file } = await opened();
+  const acknowledging = sleep(500).then(() => store.control.acknowledge('first', 0, Date.now()));
+  try {
+    rmSync(fileIn(directory, 'lance.lock'));
+    await assert.rejects(
+      openEmbeddedStore({ directory, onFault: assert.fail, anchor: { file, key, everyMs: 3_600_000 } }).then((second) =>
+        second.close(),
+      ),
+      (fault) => fault instanceof Fault && fault.code === 'data-directory-in-use',
+    );
+  } finally {
+    await acknowledging;
+    await store.close();
+  }
 });
