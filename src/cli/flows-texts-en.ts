@@ -70,11 +70,19 @@ export const flowsEn: Texts['flows'] = {
     unclear: 'unclear',
     'not-sent': 'not sent',
   },
-  queryRefused: 'stopped: the service did not take the query of the link; correct link or NSU (step amend)',
+  queryRefused: {
+    short: 'link query refused',
+    whole: 'stopped: the service did not take the query of the link; correct link or NSU (step amend)',
+  },
   fileOrReason: 'Write --file or --reason, not both.',
   needsFile: (step, problems) =>
     `${step} needs --file with its fields:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
+  unseen: {
+    short: 'code not seen yet',
+    whole: 'taken up by its code; no answer of the service has shown that proposal yet',
+  },
   amendsAsItIs: '{} sends it once more',
+  denied: { sent: 'it is then sent again at once', asked: 'the step may then be asked for again' },
   step: (step: string) => step,
   meant: (command) => `There is: ${command}`,
   said: (text) => text,

@@ -73,11 +73,19 @@ export const flowsPt = {
     unclear: 'em dúvida',
     'not-sent': 'não enviado',
   },
-  queryRefused: 'parado: o serviço não aceitou a consulta do vínculo; corrija vínculo ou NSU (passo amend)',
+  queryRefused: {
+    short: 'consulta recusada',
+    whole: 'parado: o serviço não aceitou a consulta do vínculo; corrija vínculo ou NSU (passo amend)',
+  },
   fileOrReason: 'Escreva --file ou --reason, não os dois.',
   needsFile: (step: string, problems: readonly (readonly [string, string])[]) =>
     `${step} precisa de --file com seus campos:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
+  unseen: {
+    short: 'código ainda não visto',
+    whole: 'assumido pelo código; nenhuma resposta do serviço mostrou essa proposta ainda',
+  },
   amendsAsItIs: '{} o envia mais uma vez',
+  denied: { sent: 'em seguida é enviado de novo', asked: 'o passo pode então ser pedido de novo' },
   step: stepPt,
   meant: (command: string) => `Há: ${command}`,
   said: refusalPt,

@@ -12,7 +12,7 @@ import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { flowMeant, storedKey } from '../origination/orders.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
-import { nextSteps, stepsOf } from '../origination/steps.ts';
+import { isUnseen, nextSteps, stepsOf } from '../origination/steps.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { parseJson } from '../wire/json.ts';
 import type { Format } from './format.ts';
@@ -60,7 +60,7 @@ function columnsOf(flow: FlowKind): readonly Column[] {
 function lineOf({ format }: CommandWorld, state: FlowState, open: OpenSealed): string[] {
   const { requestId, closedContract } = state.subject;
   const { none } = format.texts;
-  const phase = format.texts.flows.phases[state.phase];
+  const phase = phaseText(format.texts.flows, state, 'short');
   const amountCents = shownAmount(state, open);
   const cells: Readonly<Record<Column, string>> = {
     flow: state.flowId,
@@ -74,10 +74,12 @@ function lineOf({ format }: CommandWorld, state: FlowState, open: OpenSealed): s
   return columnsOf(state.flow).map((column) => cells[column]);
 }
 
-/** Where it stands. A query of the link that the service refused breaks no rule of ours. */
-function phaseText({ phases, queryRefused }: Format['texts']['flows'], { phase, breaches, errors }: FlowState): string {
-  const isRefused = phase === 'withheld' && breaches.length === 0 && errors.length > 0;
-  return isRefused ? queryRefused : phases[phase];
+/** Where it stands. A query of the link that the service refused breaks no rule of ours; of a code alone nothing is known. */
+function phaseText(texts: Format['texts']['flows'], state: FlowState, length: 'short' | 'whole' = 'whole'): string {
+  const { phases, queryRefused, unseen } = texts;
+  const { phase, breaches, errors } = state;
+  if (phase === 'withheld' && breaches.length === 0 && errors.length > 0) return queryRefused[length];
+  return isUnseen(state) ? unseen[length] : phases[phase];
 }
 
 export function phasesOf(flow: FlowKind): readonly string[] {
@@ -168,11 +170,13 @@ export function flowText(format: Format, state: FlowState, open: OpenSealed): st
 
 /** The steps that are possible, and how one that was refused is sent as it is. */
 function nextTexts({ texts }: Format, state: FlowState): readonly string[] {
-  const { step: named, amendsAsItIs } = texts.flows;
+  const { step: named, amendsAsItIs, denied } = texts.flows;
+  const deniedSends = ({ flow }: FlowState) => (flow === 'withdrawal' ? denied.asked : denied.sent);
   const isHalted = state.phase === 'refused' || state.phase === 'withheld';
-  return nextSteps(state).map((step) =>
-    step === 'amend' && isHalted ? `${named(step)} (${amendsAsItIs})` : named(step),
-  );
+  return nextSteps(state).map((step) => {
+    if (step === 'amend' && isHalted) return `${named(step)} (${amendsAsItIs})`;
+    return step === 'deny' ? `${named(step)} (${deniedSends(state)})` : named(step);
+  });
 }
 
 function joined(lines: readonly string[], by = '\n'): string | null {

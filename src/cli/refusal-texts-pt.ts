@@ -25,6 +25,10 @@ const whole: readonly Sentence[] = [
     'o pedido diz mês $1: envie um dia de nascimento nesse mês; se o pedido está errado, cancele este fluxo e comece outro com o birthDate certo',
   ],
   [
+    /^the order says another day: send that one; if the order is wrong, cancel this flow and start one with the right birthDate$/,
+    'o pedido diz outro dia: envie esse; se o pedido está errado, cancele este fluxo e comece outro com o birthDate certo',
+  ],
+  [
     /^the proposal is (.*): the account can be changed while it is (.*); the step proposal asks the service for its state$/,
     'a proposta está em $1: a conta pode ser alterada enquanto ela está em $2; a etapa proposal consulta o estado dela no serviço',
   ],
@@ -187,6 +191,10 @@ const whole: readonly Sentence[] = [
   [
     /^nobody was asked: the first query about a worker needs the NSU of the authorisation; amend the flow with authorisationNumber$/,
     'ninguém foi consultado: a primeira consulta sobre um trabalhador precisa do NSU da autorização; corrija o fluxo (amend) com authorisationNumber',
+  ],
+  [
+    /^nobody was asked: the first query about a worker needs the NSU of the authorisation; start another lookup with authorisationNumber$/,
+    'ninguém foi consultado: a primeira consulta sobre um trabalhador precisa do NSU da autorização; inicie outra consulta com authorisationNumber',
   ],
   [
     /^nobody was asked: the request names no link of the worker; amend the flow with link$/,

@@ -142,7 +142,7 @@ function fold(state: FlowState, record: FlowLifeRecord, earlier: FlowFoldTerms):
       const refused = move(state, 'margin-refused');
       return refused === null
         ? { ...state, marginAsks }
-        : { ...refused, marginAsks, ...refusalOf(record, record.refusal) };
+        : { ...refused, marginAsks, ...refusalOf(state.flow, record, record.refusal) };
     }
     case 'turned':
       return turn(state);
@@ -159,6 +159,7 @@ function fold(state: FlowState, record: FlowLifeRecord, earlier: FlowFoldTerms):
 
 /** Why the link was not asked about. Where we did not ask, a rule of ours says what to do; the service has words of its own. */
 function refusalOf(
+  flow: FlowKind,
   { flowId, sealedAnswer }: Extract<FlowRecord, { kind: 'margin-asked' }>,
   refusal: string,
 ): Pick<FlowState, 'errors' | 'errorsIn' | 'breaches'> {
@@ -166,8 +167,19 @@ function refusalOf(
     const errorsIn = { place: sealedPlaces.flowAnswer(flowId), sealed: sealedAnswer };
     return { errors: [refusal], errorsIn, breaches: [] };
   }
-  return { errors: [refusal], errorsIn: null, breaches: unasked[refusal] ?? [] };
+  const breaches = flow === 'lookup' && refusal === 'authorisation-missing' ? lookupUnasked : unasked[refusal];
+  return { errors: [refusal], errorsIn: null, breaches: breaches ?? [] };
 }
+
+/** A lookup is not amended: it has no more to it than its order. */
+const lookupUnasked: FlowState['breaches'] = [
+  {
+    rule: 'authorisation-given',
+    field: 'authorisationNumber',
+    problem:
+      'nobody was asked: the first query about a worker needs the NSU of the authorisation; start another lookup with authorisationNumber',
+  },
+];
 
 const unasked: Readonly<Record<string, FlowState['breaches']>> = {
   'authorisation-missing': [

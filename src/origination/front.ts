@@ -48,7 +48,7 @@ import {
   type WithdrawalOrder,
 } from './preparation.ts';
 import { react } from './react.ts';
-import { nextSteps } from './steps.ts';
+import { isUnseen, nextSteps } from './steps.ts';
 import { isFinished } from './transitions.ts';
 
 export type FrontResult =
@@ -367,12 +367,12 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return begin('withdrawal', flowId, asker, whole);
   }
 
-  /** The id of one that has not ended; null: there is none, or the flow asked about is there already. */
+  /** The id of one that has not ended, and is more than a code; null: there is none, or the flow asked about is there already. */
   async function liveWithdrawal(workerKey: string, own: string): Promise<string | null> {
     const around = { phase: null, code: workerIndex(workerKey), limit: mostOfWorker, before: null };
     const known = await flows.query({ flow: 'withdrawal', ...around });
     if (known.some(({ flowId }) => flowId === own)) return null;
-    return known.find(({ phase }) => !isFinished(phase))?.flowId ?? null;
+    return known.find((state) => !isFinished(state.phase) && !isUnseen(state))?.flowId ?? null;
   }
 
   /** Of one worker: all links, or the one that is named. */

@@ -230,7 +230,7 @@ function withdrawal(
     }
     case 'account-update': {
       const proposalState = proposalStateOf(state, facts.settings);
-      return prepareAccountUpdate(operationId, { ...read(operation), dto }, { state: proposalState });
+      return prepareAccountUpdate(operationId, { ...read(operation), dto }, { state: proposalState, cpf });
     }
     default:
       return operation satisfies never;

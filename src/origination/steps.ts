@@ -30,3 +30,9 @@ export function stepsOf(flow: keyof typeof transitions): readonly FlowStep[] {
   const hasOperations = flow !== 'lookup';
   return flowSteps.filter((step) => named.has(step) || (hasOperations && (step === 'confirm' || step === 'deny')));
 }
+
+/** A proposal made elsewhere that was taken up by a code, and that no answer of the service has shown to exist. */
+export function isUnseen({ flow, proposalCode, results }: FlowState): boolean {
+  const answered = Object.values(results).some((kept) => kept !== undefined && kept.refused !== true);
+  return flow === 'withdrawal' && proposalCode !== null && !answered;
+}

@@ -62,6 +62,16 @@ test('one link is asked for by its own query; what is refused is said; without a
   assert.deepEqual(nextSteps((await state(other.state.flowId))!), ['cancel']);
 });
 
+test('a lookup without the NSU that the first query needs says how to ask again (clerk, issue 16)', async (context) => {
+  const { front, reaches, state } = await startFlowHouse(context);
+  const begun = await front.startLookup({ by: 'ana', key: 'n1' }, { ...asked, authorisationNumber: null });
+  assert.ok(begun.kind === 'taken');
+  await reaches(begun.state.flowId, 'refused');
+  const [breach] = (await state(begun.state.flowId))!.breaches;
+  assert.match(breach!.problem, /start another lookup with authorisationNumber$/);
+  assert.equal(breach!.field, 'authorisationNumber');
+});
+
 test('a proposal made elsewhere is taken up by its code once: its state, instalments, splits and account (line 15)', async (context) => {
   const { front, sent, state } = await startFlowHouse(context);
   const order = { cpf, birthDate: null, signerCpfs: [], proposalCode: 'e3b0c442-98fc-4c14-9afb-f4c8996fb924' };

@@ -581,6 +581,14 @@ test('a second withdrawal of a worker beside one under way is refused, unless it
   assert.equal((await start('w7')).kind, 'taken', "those that ended are in nobody's way");
 });
 
+test("a proposal that was taken up by a code that nobody has seen is in no withdrawal's way (clerk, issue 16)", async (context) => {
+  const { front } = await startFlowHouse(context);
+  const order = { cpf: '52998224725', birthDate: null, signerCpfs: [] };
+  const invented = await front.startWithdrawal({ by: 'ana', key: 'p' }, { ...order, proposalCode: 'invented-1' });
+  assert(invented.kind === 'taken');
+  assert.equal((await front.startWithdrawal({ by: 'ana', key: 'w' }, order)).kind, 'taken');
+});
+
 test('a key that may hold a CPF is stored as a pseudonym; one stored as it came is known again (defect line 14)', async (context) => {
   const { front, append, state } = await startFlowHouse(context);
   const order = { cpf: '52998224725', birthDate: null, signerCpfs: [], alongside: true };

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { cnpj as cnpjRules, cpf as cpfRules } from 'cpf-cnpj-validator';
 import { dayOf } from '../../domain/clock.ts';
 import type { Day, EpochMs } from '../../domain/glossary.ts';
-import { isJsonObject } from '../json.ts';
+import { isJsonObject, scalarsIn } from '../json.ts';
 import {
   type AccountUpdateRequest,
   type FinalisationRequest,
@@ -31,7 +31,7 @@ export function prepareSimulation(
       ? null
       : breach('balance-or-worker', 'cpf', 'send the CPF, whose balance is asked for, or a balance to reckon with'),
     hasWorker ? validCpf('cpf', request.cpf) : null,
-    birthMonth(request.birthDay, facts.birthDate),
+    bornAsOrdered(request.birthDay, facts.birthDate),
     notNegative('balanceCents', request.balanceCents),
     leastCents('amount', 'amountCents', request.amountCents),
     notNegative('rateHundredths', request.rateHundredths),
@@ -40,9 +40,17 @@ export function prepareSimulation(
   ]);
 }
 
-function birthMonth(asked: Day | null | undefined, known: Day | null): Check {
-  if (asked === null || asked === undefined || known === null || asked.slice(5, 7) === known.slice(5, 7)) return null;
+/** The service looks at the month alone; another day than the order's is still a person's mistake in one of the two. */
+function bornAsOrdered(asked: Day | null | undefined, known: Day | null): Check {
+  if (asked === null || asked === undefined || known === null || asked === known) return null;
   const month = known.slice(5, 7);
+  if (asked.slice(5, 7) === month) {
+    return breach(
+      'birth-date',
+      'birthDate',
+      'the order says another day: send that one; if the order is wrong, cancel this flow and start one with the right birthDate',
+    );
+  }
   return breach(
     'birth-month',
     'birthDate',
@@ -98,7 +106,7 @@ export function prepareInclusion(
     pixKeyFormed('pix.key', request.pix?.key),
     ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),
-    birthMonth(request.birthDay, facts.birthDate),
+    bornAsOrdered(request.birthDay, facts.birthDate),
     account !== null && account !== undefined && holder !== cpf
       ? breach('holder-is-worker', 'account.holderCpf', "send an account of the worker's own, with its holder's CPF")
       : null,
@@ -307,7 +315,8 @@ export function prepareFinalisation(
 /** States in which the account may be changed (contract, States). */
 export const accountUpdateStates = ['approved', 'finalized', 'released', 'pending-payment'] as const;
 
-export type AccountUpdateFacts = { state: string };
+/** `cpf`: the worker's. */
+export type AccountUpdateFacts = { state: string; cpf: string };
 
 export function prepareAccountUpdate(
   operationId: string,
@@ -319,6 +328,7 @@ export function prepareAccountUpdate(
   return prepared('account-update', operationId, whole, [
     located(request.dto),
     ...breaches,
+    ...holdersOwn(request.extra, facts.cpf),
     allowed.includes(facts.state)
       ? null
       : breach(
@@ -327,6 +337,19 @@ export function prepareAccountUpdate(
           `the proposal is ${facts.state}: the account can be changed while it is ${allowed.join(', ')}; the step proposal asks the service for its state`,
         ),
   ]);
+}
+
+const mayBeHolder = { longest: 20, most: 1_000 };
+const holderField = /cpf|cnpj|documento|titular|holder/i;
+
+/** What is called a holder's document and reads as a CPF or CNPJ is the worker's own: the account that is paid is the worker's. */
+function holdersOwn(fields: AccountUpdateRequest['extra'], cpf: string): Check[] {
+  return scalarsIn(fields ?? {}, mayBeHolder).flatMap(({ path, text }) => {
+    const digits = text.replaceAll(/[ ./-]/g, '');
+    const isDocument = /^(?:\d{11}|[\dA-Z]{12}\d{2})$/.test(digits) && holderField.test(path.split('.').at(-1)!);
+    if (!isDocument || digits === cpf) return [];
+    return [breach('holder-is-worker', `fields.${path}`, "send an account of the worker's own, with its holder's CPF")];
+  });
 }
 
 /**

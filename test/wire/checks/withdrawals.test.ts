@@ -21,7 +21,7 @@ const birthDate = '1990-05-17';
 const dto = { proposalCode: 'P-1' };
 const signer = { document: cpf, signedAt: now, ip: '203.0.113.7' };
 const signing = { now, includedAt: now - 60_000, isOfOrder: (document: string) => document === cpf };
-const inclusion = { cpf, period: 3, birthDay: '1990-05-01', account: { holderCpf: cpf, accountType: 1 } };
+const inclusion = { cpf, period: 3, birthDay: birthDate, account: { holderCpf: cpf, accountType: 1 } };
 const included = { now, birthDate, simulatedCpf: cpf, periods: [1, 2, 3] };
 const unborn = { now, birthDate: null };
 const ready = { signersRegistered: true, unsigned: 0, enabled: true };
@@ -34,6 +34,7 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'simulation balance-or-worker': () => [prepareSimulation('op', { amountCents: 10_000 }, unborn)],
   'simulation cpf-valid': () => [prepareSimulation('op', { cpf: '1' }, unborn)],
   'simulation birth-month': () => [prepareSimulation('op', { cpf, birthDay: '1990-06-17' }, { now, birthDate })],
+  'simulation birth-date': () => [prepareSimulation('op', { cpf, birthDay: '1990-05-18' }, { now, birthDate })],
   'simulation not-negative': () => [
     prepareSimulation('op', { balanceCents: -1 }, unborn),
     prepareSimulation('op', { cpf, rateHundredths: -1 }, unborn),
@@ -57,6 +58,7 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
     prepareInclusion('op', { cpf: '1', period: 3, pix: { key: cpf } }, { ...included, simulatedCpf: '1' }),
   ],
   'inclusion birth-month': () => [prepareInclusion('op', { ...inclusion, birthDay: '1990-04-30' }, included)],
+  'inclusion birth-date': () => [prepareInclusion('op', { ...inclusion, birthDay: '1991-05-17' }, included)],
   'inclusion holder-is-worker': () => [
     prepareInclusion('op', { ...inclusion, account: { holderCpf: '39053344705' } }, included),
     prepareInclusion('op', { ...inclusion, account: {} }, included),
@@ -73,7 +75,7 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   ],
   'inclusion period-given': () => [
     prepareInclusion('op', { ...inclusion, period: null }, included),
-    prepareInclusion('op', { cpf, birthDay: '1990-05-01', pix: { key: cpf } }, included),
+    prepareInclusion('op', { cpf, birthDay: birthDate, pix: { key: cpf } }, included),
   ],
   'inclusion payee-given': () => [
     prepareInclusion('op', { cpf, period: 3 }, included),
@@ -130,22 +132,29 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'finalisation signers-registered': () => [prepareFinalisation('op', { dto }, { ...ready, signersRegistered: false })],
   'finalisation all-signed': () => [prepareFinalisation('op', { dto }, { ...ready, unsigned: 1 })],
   'finalisation finalisation-enabled': () => [prepareFinalisation('op', { dto }, { ...ready, enabled: false })],
-  'account-update located': () => [prepareAccountUpdate('op', { dto: {} }, { state: 'approved' })],
+  'account-update located': () => [prepareAccountUpdate('op', { dto: {} }, { cpf, state: 'approved' })],
+  'account-update holder-is-worker': () =>
+    [
+      { cpfTitular: '39053344705' },
+      { conta: { titular: { CPF: '390.533.447-05' } } },
+      { documentoTitular: '11.222.333/0001-81' },
+      { dto: { contas: [{ documento: 39053344705 }] } },
+    ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' })),
   'account-update locator-kept': () => [
     prepareAccountUpdate(
       'op',
       { dto, extra: { dto: { CODIGOPROPOSTA: 'another', conta: '1' } } },
-      { state: 'approved' },
+      { cpf, state: 'approved' },
     ),
-    prepareAccountUpdate('op', { dto, extra: { Dto: { numeroProposta: 7 } } }, { state: 'approved' }),
+    prepareAccountUpdate('op', { dto, extra: { Dto: { numeroProposta: 7 } } }, { cpf, state: 'approved' }),
   ],
   'account-update dto-object': () => [
-    prepareAccountUpdate('op', { dto, extra: { dto: 'another' } }, { state: 'approved' }),
-    prepareAccountUpdate('op', { dto, extra: { dto: {}, DTO: {} } }, { state: 'approved' }),
+    prepareAccountUpdate('op', { dto, extra: { dto: 'another' } }, { cpf, state: 'approved' }),
+    prepareAccountUpdate('op', { dto, extra: { dto: {}, DTO: {} } }, { cpf, state: 'approved' }),
   ],
   'account-update account-update-state': () => [
-    prepareAccountUpdate('op', { dto }, { state: 'analysing' }),
-    prepareAccountUpdate('op', { dto }, { state: 'cancelled' }),
+    prepareAccountUpdate('op', { dto }, { cpf, state: 'analysing' }),
+    prepareAccountUpdate('op', { dto }, { cpf, state: 'cancelled' }),
   ],
 };
 
@@ -163,7 +172,7 @@ for (const [name, results] of Object.entries(cases)) {
 
 test('what keeps the rules is prepared, each with a key of its own', () => {
   const results = [
-    prepareSimulation('op', { cpf, birthDay: '1990-05-01', cached: false }, { now, birthDate }),
+    prepareSimulation('op', { cpf, birthDay: birthDate, cached: false }, { now, birthDate }),
     prepareSimulation('op', { balanceCents: 0 }, unborn),
     prepareSimulation('op', { cpf, amountCents: 2_000, transfers: transfersOn(['2026-11-10', '2027-05-01']) }, unborn),
     prepareInclusion('op', { ...inclusion, period: 4 }, { ...included, periods: null }),
@@ -175,7 +184,7 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareSplits('op', { dto: { proposalNumber: '12' }, splits: [{ amountCents: 1 }, {}] }),
     prepareSigners('op', { dto: { operationCode: 'O' }, signers: [signer, { ...signer, ip: '2001:db8::7' }] }, signing),
     prepareFinalisation('op', { dto }, ready),
-    ...accountUpdateStates.map((state) => prepareAccountUpdate('op', { dto, extra: { conta: '1' } }, { state })),
+    ...accountUpdateStates.map((state) => prepareAccountUpdate('op', { dto, extra: { conta: '1' } }, { cpf, state })),
   ];
   assert.deepEqual(accountUpdateStates, ['approved', 'finalized', 'released', 'pending-payment']);
   for (const result of results) {
@@ -205,7 +214,7 @@ test("fields of the partner's own dto are written beside the locator", () => {
   const result = prepareAccountUpdate(
     'op',
     { dto: { proposalCode: 'P-1' }, extra: { dto: { conta: numberOfDigits('12345678901234567890') }, canal: 'x' } },
-    { state: 'approved' },
+    { cpf, state: 'approved' },
   );
   assert.ok(result.kind === 'prepared', JSON.stringify(result));
   assert.equal(result.prepared.body, '{"dto":{"codigoProposta":"P-1","conta":12345678901234567890},"canal":"x"}');
