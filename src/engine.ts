@@ -461,6 +461,7 @@ function apiOf(parts: EngineParts): Omit<ApiParts, 'status'> {
   const append = store.appendAtDoor;
   const front = createFlowFront({
     ...{ append, log: store.log, flows: store.flows, views: store.views, margins: store.margins, vault, clock },
+    unfolded: null,
     settings: config.flows,
     pricing: config.pricing,
     addresses: loanAddressesOf(config),

@@ -165,8 +165,10 @@ export const flowsEn: Texts['flows'] = {
     breaches: 'Rules in the way',
     errors: 'The service said',
     steps: 'Steps taken',
+    waiting: 'Not taken up yet',
     next: 'May be done next',
   },
+  begins: 'begins',
   difference: (field, ours, theirs) => `${field}: ours ${ours}, the service's ${theirs}`,
   phases: {
     'waiting-proposal': 'waits for the proposal',

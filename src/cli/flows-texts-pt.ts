@@ -159,8 +159,10 @@ export const flowsPt = {
     breaches: 'Regras que impedem',
     errors: 'O serviço disse',
     steps: 'Passos dados',
+    waiting: 'Ainda não lido pela mesa',
     next: 'Pode-se fazer em seguida',
   },
+  begins: 'inicia',
   difference: (field: string, ours: string, theirs: string) => `${field}: nosso ${ours}, do serviço ${theirs}`,
   phases: phasesPt,
 };

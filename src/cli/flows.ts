@@ -1,7 +1,7 @@
 /** `lance contracts|renegotiations|withdrawals …`: flows as the API has them, beside a running daemon. */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import type { FlowKind, FlowStep } from '../domain/flow-records.ts';
+import type { FlowKind, FlowRecord, FlowStep } from '../domain/flow-records.ts';
 import { type FlowState, flowPhases } from '../domain/flow-states.ts';
 import { Fault } from '../errors.ts';
 import { issueTexts, wholeFile } from '../http/api/remedies.ts';
@@ -13,6 +13,7 @@ import { createFlowFront, type FlowFront, type FrontResult } from '../originatio
 import { flowMeant, storedKey } from '../origination/orders.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
 import { isUnseen, nextSteps, stepsOf } from '../origination/steps.ts';
+import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { parseJson } from '../wire/json.ts';
 import type { Format } from './format.ts';
@@ -30,9 +31,13 @@ export async function listFlows(
 ): Promise<void> {
   const { terminal, format } = world;
   const { texts } = format;
-  await withReader(world, async ({ flows }, place) => {
+  await withReader(world, async ({ flows, log }, place) => {
     const open = openWith(world, place);
-    const states = await flows.query({ flow, phase: options.phase, code: null, limit: options.limit, before: null });
+    const { phase, limit } = options;
+    const begun = (await (await readUnfolded({ flows, log })).begun()).filter(
+      (state) => state.flow === flow && (phase === null || state.phase === phase),
+    );
+    const states = [...begun, ...(await flows.query({ flow, phase, code: null, limit, before: null }))].slice(0, limit);
     if (options.json) {
       for (const state of states) terminal.write(JSON.stringify(flowView(state, open)));
       return;
@@ -89,11 +94,18 @@ export function phasesOf(flow: FlowKind): readonly string[] {
 /** Throws `not-found`. */
 export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: string, json: boolean): Promise<void> {
   const { terminal, format } = world;
-  await withReader(world, async ({ flows }, place) => {
+  await withReader(world, async ({ flows, log }, place) => {
     const open = openWith(world, place);
-    const state = (await flows.read([flowId])).get(flowId);
+    const unfolded = await readUnfolded({ flows, log });
+    const whole = await unfolded.stateOf(flowId);
+    const state = (await flows.read([flowId])).get(flowId) ?? whole;
     if (state?.flow !== flow) throw await notFound(format, flows, flow, flowId);
-    terminal.write(json ? JSON.stringify(flowView(state, open)) : flowText(format, state, open));
+    if (json) {
+      terminal.write(JSON.stringify(flowView(state, open)));
+      return;
+    }
+    const records = await unfolded.recordsOf(flowId);
+    terminal.write(flowText(format, state, open, { records, state: whole ?? state }));
   });
 }
 
@@ -102,7 +114,15 @@ function openWith(world: CommandWorld, { pseudonymKey }: { pseudonymKey: string 
   return pseudonymKey === null ? null : world.createVault(pseudonymKey).open;
 }
 
-export function flowText(format: Format, state: FlowState, open: OpenSealed): string {
+/** Records that no desk has taken up, and where the flow stands when one has. */
+type Ahead = { records: readonly FlowRecord[]; state: FlowState };
+
+export function flowText(
+  format: Format,
+  state: FlowState,
+  open: OpenSealed,
+  ahead: Ahead = { records: [], state },
+): string {
   const { texts } = format;
   const { labels, difference } = texts.flows;
   const money = (cents: number | null | undefined) => (cents == null ? null : format.money(cents));
@@ -164,8 +184,24 @@ export function flowText(format: Format, state: FlowState, open: OpenSealed): st
         ),
       ),
     ],
-    [labels.next, joined(nextTexts(format, state), ', ')],
+    [labels.waiting, joined(ahead.records.flatMap((record) => waitingText(format, record)))],
+    [labels.next, joined(nextTexts(format, ahead.state), ', ')],
   ]);
+}
+
+/** What people asked for; what else waits is none of theirs. */
+function waitingText({ texts, minute }: Format, record: FlowRecord): string[] {
+  const { step, begins } = texts.flows;
+  switch (record.kind) {
+    case 'started':
+      return [`${minute(record.at)} ${begins} (${record.by})`];
+    case 'asked':
+      return [`${minute(record.at)} ${step(record.step)} (${record.by})`];
+    case 'unfrozen':
+      return [`${minute(record.at)} ${record.action} (${record.by})`];
+    default:
+      return [];
+  }
 }
 
 /** The steps that are possible, and how one that was refused is sent as it is. */
@@ -247,9 +283,9 @@ export async function takeStep(
   const named = steps.find((each) => each === step);
   if (named === undefined) throw new Fault('not-allowed', texts.badStep(step, steps));
   const body = readStep(world, named, order);
-  await withFront(world, order, async (front, flows) => {
+  await withFront(world, order, async (front, { flows, unfolded }) => {
     const stateOf = async (id: string) => (await flows.read([id])).get(id) ?? null;
-    const state = await stateOf(flowId);
+    const state = await unfolded.stateOf(flowId);
     if (state?.flow !== flow) throw await notFound(world.format, flows, flow, flowId);
     const asker = askerOf(order);
     const stepId = storedKey(world.createVault(world.writing().pseudonymKey), asker.key);
@@ -392,6 +428,8 @@ function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown
   );
 }
 
+type KnownFlows = { flows: DeskReader['flows']; unfolded: UnfoldedFlows };
+
 /**
  * Rejects with `not-allowed` or `not-found` as the front refuses, and with `not-acknowledged` where a process runs and does not
  * take it up. Where none runs, what is stored is done later.
@@ -399,19 +437,20 @@ function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown
 async function withFront(
   world: CommandWorld,
   { json }: Order,
-  work: (front: FlowFront, flows: DeskReader['flows']) => Promise<FrontResult & { step?: StepTaken }>,
+  work: (front: FlowFront, known: KnownFlows) => Promise<FrontResult & { step?: StepTaken }>,
 ): Promise<void> {
   const { terminal, format, clock } = world;
   const { flows: texts } = format.texts;
   const { pseudonymKey, flows: settings, pricing, addresses } = world.writing();
   const vault = world.createVault(pseudonymKey);
   await withReader(world, async ({ log, flows, views, control, appendBeside }) => {
+    const unfolded = await readUnfolded({ flows, log });
     const front = createFlowFront({
-      ...{ append: appendBeside, log, flows, views, margins: null, clock },
+      ...{ append: appendBeside, log, flows, views, margins: null, clock, unfolded },
       ...{ vault, settings, pricing, addresses },
     });
     const askedAt = clock.now();
-    const result = await work(front, flows);
+    const result = await work(front, { flows, unfolded });
     if (result.kind === 'written') {
       const { flowId } = result;
       if (await livesSince(control, askedAt)) throw new Fault('not-acknowledged', texts.late(flowId));

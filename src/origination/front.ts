@@ -50,6 +50,7 @@ import {
 import { react } from './react.ts';
 import { isUnseen, nextSteps } from './steps.ts';
 import { isFinished } from './transitions.ts';
+import type { UnfoldedFlows } from './unfolded.ts';
 
 export type FrontResult =
   /** `known`: it had been asked before, under the same key. */
@@ -78,6 +79,8 @@ type FrontWorld = {
   margins: Pick<MarginCache, 'read'> | null;
   vault: Vault;
   clock: Clock;
+  /** What no row holds yet, where no desk may be running. Null: a desk runs, and rows follow at once. */
+  unfolded: Pick<UnfoldedFlows, 'stateOf' | 'begun'> | null;
   settings: FlowSettings;
   pricing: PricingSettings;
   /** Null: this process does not know; the desk refuses then. */
@@ -120,12 +123,13 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   const { vault, clock, flows, settings, pricing, addresses } = world;
 
   const hashOf = (asked: unknown): string => vault.pseudonym(`order:${canonical(asked)}`);
-  const stateOf = async (flowId: string) => (await flows.read([flowId])).get(flowId) ?? null;
+  const rowOf = async (flowId: string) => (await flows.read([flowId])).get(flowId) ?? null;
+  const stateOf = world.unfolded?.stateOf ?? rowOf;
 
   /** Where the record has led, as soon as it is folded. */
   async function folded(flowId: string, is: (state: FlowState) => boolean): Promise<FlowState | null> {
     for (const untilMs = clock.monotonicMs() + foldTimeoutMs; ; ) {
-      const state = await stateOf(flowId);
+      const state = await rowOf(flowId);
       if (state !== null && is(state)) return state;
       if (clock.monotonicMs() >= untilMs) return null;
       await sleep(clock, pollMs);
@@ -370,7 +374,9 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   /** The id of one that has not ended, and is more than a code; null: there is none, or the flow asked about is there already. */
   async function liveWithdrawal(workerKey: string, own: string): Promise<string | null> {
     const around = { phase: null, code: workerIndex(workerKey), limit: mostOfWorker, before: null };
-    const known = await flows.query({ flow: 'withdrawal', ...around });
+    const begun = (await world.unfolded?.begun()) ?? [];
+    const ofWorker = begun.filter(({ flow, subject }) => flow === 'withdrawal' && subject.workerKey === workerKey);
+    const known = [...(await flows.query({ flow: 'withdrawal', ...around })), ...ofWorker];
     if (known.some(({ flowId }) => flowId === own)) return null;
     return known.find((state) => !isFinished(state.phase) && !isUnseen(state))?.flowId ?? null;
   }

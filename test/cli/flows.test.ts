@@ -123,7 +123,11 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.match(none.stderr, /has no answer to proposal\. There is: simulation\./);
   const elsewhere = file('elsewhere.json', { cpf, proposalCode: 'e3b0c442-98fc-4c14-9afb-f4c8996fb924' });
   const takenUp = await lance(environment, 'withdrawals', 'start', '--file', elsewhere, '--by', 'ana');
-  assert.match(takenUp.stdout, /^w-\w+: taken\. Now: included\.\n$/, takenUp.stderr);
+  assert.match(
+    takenUp.stdout,
+    /^w-\w+: taken\. Now: taken up by its code; no answer of the service has/,
+    takenUp.stderr,
+  );
   const lookup = file('lookup.json', { cpf, authorisationNumber: '880011', reason: 'cliente pediu' });
   const lookedUp = await lance(environment, 'lookups', 'start', '--file', lookup, '--by', 'ana');
   assert.match(lookedUp.stdout, /^q-\w+: taken\. Now: /, lookedUp.stderr);
@@ -223,6 +227,24 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const storedStart = await lance(environment, ...begunLater);
   assert.equal(storedStart.code, 0, storedStart.stderr);
   assert.match(storedStart.stdout, /^w-\w+: registrado\. Nenhum processo está rodando/);
+  // What no desk has taken up is shown, and what is asked for after it is judged by it (clerk, issue 16).
+  const waiting = await lance(environment, 'withdrawals', 'show', flowId);
+  assert.match(waiting.stdout, /^Not taken up yet +\S+ \S+ \S+ simulation \(ana\)$/m, waiting.stderr);
+  const busy = await lance(environment, ...later.slice(0, -1), 's3');
+  assert.equal(busy.code, 65);
+  assert.match(busy.stderr, /simulation is under way in this flow; ask for simulation again when it has ended/);
+  const [laterId] = /^w-\w+/.exec(storedStart.stdout)!;
+  assert.match((await lance(environment, 'withdrawals', 'list')).stdout, new RegExp(`^${laterId} `, 'm'));
+  assert.match(
+    (await lance(environment, 'withdrawals', 'show', laterId)).stdout,
+    /Not taken up yet +\S+ \S+ \S+ begins \(ana/,
+  );
+  const third = file('third.json', { cpf: '39053344705', birthDate });
+  const thirdStart = ['withdrawals', 'start', '--file', third, '--by', 'ana', '--key'];
+  assert.equal((await lance(environment, ...thirdStart, 'w3')).code, 0);
+  const fourth = await lance(environment, ...thirdStart, 'w4');
+  assert.equal(fourth.code, 65);
+  assert.match(fourth.stderr, /this worker has a withdrawal under way already: w-/);
   const back = await startDaemon(ofDesk);
   context.after(() => back.stop());
   let ran = '';

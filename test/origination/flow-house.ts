@@ -124,7 +124,7 @@ export async function startFlowHouse(
   });
   const append = async (...entries: Parameters<typeof store.log.append>[0]) => void (await store.log.append(entries));
   const front = createFlowFront({
-    ...{ ...parts, settings: own, addresses: addresses.front, log: store.log },
+    ...{ ...parts, settings: own, addresses: addresses.front, log: store.log, unfolded: null },
     append: (entries) => append(...entries),
   });
   const state = async (flowId: string) => (await store.flows.read([flowId])).get(flowId);

@@ -1,0 +1,73 @@
+/** Flows as the log has them: what was asked for while no desk ran stands in no row yet. */
+import type { EventLog, LogEntry } from '../bidding/ports.ts';
+import type { FlowFoldTerms, FlowRecord } from '../domain/flow-records.ts';
+import type { FlowState } from '../domain/flow-states.ts';
+import { evolveOrFreeze } from './evolve.ts';
+import type { FlowStore } from './ports.ts';
+
+export type UnfoldedFlows = {
+  /** After the records that no row holds; null: there is no such flow. */
+  stateOf: (flowId: string) => Promise<FlowState | null>;
+  /** Of one flow, those that its row does not hold, in log order. */
+  recordsOf: (flowId: string) => Promise<readonly FlowRecord[]>;
+  /** Flows that stand in no row at all, in the order of their first records. */
+  begun: () => Promise<readonly FlowState[]>;
+};
+
+const pageEntries = 1_000;
+/** More than people ask for while a desk is away: so many mean that rows are being made again. */
+const mostRecords = 20_000;
+
+/** Of records that tell no terms, which versions wrote that left none of them unfolded. */
+const earlier: FlowFoldTerms = { stepsKept: 100, keyedAttempts: 1, retryMs: 60_000, retryMaxMs: 60_000 };
+
+type Reader = { flows: Pick<FlowStore, 'applied' | 'read' | 'readAt'>; log: Pick<EventLog, 'read' | 'ends'> };
+type Waiting = { partition: number; entries: LogEntry<FlowRecord>[] };
+
+/** Reads what stands in the log past the rows; where that is more than people leave behind, the rows alone count. */
+export async function readUnfolded({ flows, log }: Reader): Promise<UnfoldedFlows> {
+  const waiting = new Map<string, Waiting>();
+  const ends = await log.ends('flows');
+  const ranges = await Promise.all(
+    [...ends].map(async ([part, end]) => [part, await flows.applied(part), end] as const),
+  );
+  const behind = ranges.reduce((sum, [, applied, end]) => sum + Math.max(0, end - applied), 0);
+  for (const [partition, applied, end] of behind > mostRecords ? [] : ranges) {
+    for (let position = applied; position < end; ) {
+      const entries = await log.read('flows', partition, position, Math.min(pageEntries, end - position));
+      const last = entries.at(-1);
+      if (last === undefined) break;
+      for (const entry of entries) {
+        const { flowId } = entry.record;
+        const known = waiting.get(flowId);
+        if (known === undefined) waiting.set(flowId, { partition, entries: [entry] });
+        else known.entries.push(entry);
+      }
+      position = last.offset + 1;
+    }
+  }
+
+  /** The row, and those records that it does not hold: a desk may have taken some up since they were read. */
+  async function ahead(flowId: string): Promise<{ row: FlowState | null; records: readonly FlowRecord[] }> {
+    const known = waiting.get(flowId);
+    if (known === undefined) return { row: (await flows.read([flowId])).get(flowId) ?? null, records: [] };
+    const [page] = await flows.readAt(known.partition, [flowId]);
+    const records = known.entries.filter(({ offset }) => offset >= (page?.applied ?? 0)).map(({ record }) => record);
+    return { row: page?.rows[0] ?? null, records };
+  }
+
+  async function stateOf(flowId: string): Promise<FlowState | null> {
+    const { row, records } = await ahead(flowId);
+    return records.reduce((state, record) => evolveOrFreeze(state, record, earlier), row);
+  }
+
+  return {
+    stateOf,
+    recordsOf: async (flowId) => (await ahead(flowId)).records,
+    begun: async () => {
+      const rows = await flows.read([...waiting.keys()]);
+      const states = await Promise.all([...waiting.keys()].filter((flowId) => !rows.has(flowId)).map(stateOf));
+      return states.filter((state) => state !== null);
+    },
+  };
+}
