@@ -11,11 +11,13 @@ import {
 import { hindrancesIn } from '../bidding/hindrances.ts';
 import { type NearestBid, nearestBids } from '../bidding/nearest-bids.ts';
 import type { Reservation } from '../domain/cap-book.ts';
+import type { FlowPhase } from '../domain/flow-states.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { DecisionTrace, Reason } from '../domain/offer.ts';
 import type { Answered, AuctionRecord, Claimed, Contemplated, Ended, Passed, StoredInput } from '../domain/records.ts';
 import type { Phase, RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
+import { contractId } from '../origination/orders.ts';
 import type { Explanation } from '../pricing/choose.ts';
 import { accountRules, type ConditionAccount, type RuleAccount } from '../rules/account.ts';
 import type { Facts } from '../rules/facts.ts';
@@ -52,6 +54,8 @@ export type BidReport = {
   learnt: number;
   /** What the service said against the winner that counts. */
   winnerErrors: readonly string[];
+  /** The contract that was ordered for it; null: none was. */
+  contract: { flowId: string; phase: FlowPhase } | null;
   scrubber: Scrubber;
 };
 
@@ -129,6 +133,7 @@ export async function readBidReport(
   const special = state.segmentKeys.at(-1);
   const statistics = special === undefined ? new Map() : await reader.views.statistics([special]);
   const { claim, auction } = state;
+  const contract = (await reader.flows.read([contractId(requestId)])).get(contractId(requestId));
   const judged = price !== null && claim !== null && auction !== null && auction.position !== null;
   return {
     state,
@@ -147,6 +152,7 @@ export async function readBidReport(
     ended: history.find((record) => record.kind === 'ended') ?? null,
     learnt: statistics.get(special ?? '')?.count ?? 0,
     winnerErrors: winnerErrorsOf(state, history, scrubber),
+    contract: contract === undefined ? null : { flowId: contract.flowId, phase: contract.phase },
     scrubber,
   };
 }
@@ -266,6 +272,7 @@ export function reportJson(report: BidReport): object {
       fact: typeof near.fact === 'string' ? near.fact : near.fact.catalogue,
     })),
     winner: winner === null ? null : { ...winner, errors: report.winnerErrors },
+    contract: report.contract,
     resolution,
     hindrances: hindrancesIn(report.history),
     history: report.history.map(({ kind, at }) => ({ kind, at })),

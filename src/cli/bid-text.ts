@@ -26,7 +26,9 @@ export function reportText(report: BidReport, format: Format): string {
   page.field(texts.show.batch, state.batchId ?? texts.none);
   page.field(texts.show.state, `${texts.states[state.phase]} (${state.phase})`);
   if (state.frozen !== undefined) page.field(texts.freeze.mark, state.frozen.problem);
-  if (listedBid(state).next !== null) page.wrapped(texts.show.contractNext(state.requestId));
+  const { contract } = report;
+  if (contract !== null) page.field(texts.show.contract, contractText(contract, format));
+  else if (listedBid(state).next !== null) page.wrapped(texts.show.contractNext(state.requestId));
   page.field(texts.show.exposure, texts.show.exposures[report.reservation === 'refused' ? 'refused' : state.exposure]);
   resultSection(page, report, format);
   nearestSection(page, report, format);
@@ -42,6 +44,10 @@ export function reportText(report: BidReport, format: Format): string {
   historySection(page, report, format);
   replaySection(page, report, format);
   return page.text();
+}
+
+function contractText({ flowId, phase }: NonNullable<BidReport['contract']>, { texts }: Format): string {
+  return `${flowId}: ${texts.flows.phases[phase]} (lance contracts show ${flowId})`;
 }
 
 function nearestSection(page: Page, { decision, nearest }: BidReport, format: Format): void {

@@ -6,6 +6,7 @@ import { exampleOf } from '../http/api/described.ts';
 import { issueTexts } from '../http/api/remedies.ts';
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { noteIndex } from '../origination/ledger.ts';
+import { contractId } from '../origination/orders.ts';
 import { stepsOf } from '../origination/steps.ts';
 import type { StartedKind } from './flows.ts';
 import { type CommandWorld, withReader } from './world.ts';
@@ -93,7 +94,7 @@ function termsIn(requestId: string, { offer }: NonNullable<RequestState['claim']
 async function nameNote(world: CommandWorld, example: Fields, id: string): Promise<void> {
   const { flows: texts } = world.format.texts;
   await withReader(world, async ({ flows }) => {
-    const flowId = id.startsWith('c-') ? id : `c-${id}`;
+    const flowId = id.startsWith('c-') ? id : contractId(id);
     const noteNumber = (await flows.read([flowId])).get(flowId)?.note?.noteNumber ?? null;
     if (noteNumber === null) throw new Fault('not-found', texts.noNote(flowId));
     (example.content as Fields).numeroContrato = noteNumber;

@@ -165,10 +165,15 @@ export const flowsEn: Texts['flows'] = {
     breaches: 'Rules in the way',
     errors: 'The service said',
     steps: 'Steps taken',
+    answers: 'Answers of the service',
+    situation: "Situation (the service's number)",
     waiting: 'Not taken up yet',
     next: 'May be done next',
   },
   begins: 'begins',
+  againAt: (time) => `(again from ${time})`,
+  readThem: (command, flowId) =>
+    `What the service answered: lance ${command} results ${flowId} OPERATION --by NAME --reason TEXT; the reading is recorded.`,
   difference: (field, ours, theirs) => `${field}: ours ${ours}, the service's ${theirs}`,
   phases: {
     'waiting-proposal': 'waits for the proposal',

@@ -159,10 +159,15 @@ export const flowsPt = {
     breaches: 'Regras que impedem',
     errors: 'O serviço disse',
     steps: 'Passos dados',
+    answers: 'Respostas do serviço',
+    situation: 'Situação (número do serviço)',
     waiting: 'Ainda não lido pela mesa',
     next: 'Pode-se fazer em seguida',
   },
   begins: 'inicia',
+  againAt: (time: string) => `(de novo a partir de ${time})`,
+  readThem: (command: string, flowId: string) =>
+    `O que o serviço respondeu: lance ${command} results ${flowId} OPERAÇÃO --by NOME --reason TEXTO; a leitura fica registrada.`,
   difference: (field: string, ours: string, theirs: string) => `${field}: nosso ${ours}, do serviço ${theirs}`,
   phases: phasesPt,
 };

@@ -1,6 +1,7 @@
 /** `lance contracts|renegotiations|withdrawals …`: flows as the API has them, beside a running daemon. */
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
+import type { FlowSettings } from '../config/sections.ts';
 import type { FlowKind, FlowRecord, FlowStep } from '../domain/flow-records.ts';
 import { type FlowState, flowPhases } from '../domain/flow-states.ts';
 import { Fault } from '../errors.ts';
@@ -105,7 +106,10 @@ export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: stri
       return;
     }
     const records = await unfolded.recordsOf(flowId);
-    terminal.write(flowText(format, state, open, { records, state: whole ?? state }));
+    const situations = open === null ? [] : world.writing().flows.situations;
+    terminal.write(flowText(format, state, open, { waiting: { records, state: whole ?? state }, situations }));
+    if (flow !== 'event' && Object.values(state.results).some((kept) => kept?.sealedAnswer))
+      terminal.say(format.texts.flows.readThem(commandOf[flow], flowId));
   });
 }
 
@@ -114,14 +118,17 @@ function openWith(world: CommandWorld, { pseudonymKey }: { pseudonymKey: string 
   return pseudonymKey === null ? null : world.createVault(pseudonymKey).open;
 }
 
-/** Records that no desk has taken up, and where the flow stands when one has. */
-type Ahead = { records: readonly FlowRecord[]; state: FlowState };
+/** Records that no desk has taken up, and where the flow stands when one has; what the settings know of the service's numbers. */
+type Beside = {
+  waiting?: { records: readonly FlowRecord[]; state: FlowState };
+  situations?: FlowSettings['situations'];
+};
 
 export function flowText(
   format: Format,
   state: FlowState,
   open: OpenSealed,
-  ahead: Ahead = { records: [], state },
+  { waiting = { records: [], state }, situations = [] }: Beside = {},
 ): string {
   const { texts } = format;
   const { labels, difference } = texts.flows;
@@ -153,10 +160,12 @@ export function flowText(
             texts.flows.statuses[operation.status],
             timesText(attemptsOf(operation)),
             operation.reason ?? '',
+            operation.retryAt === null ? '' : texts.flows.againAt(format.time(operation.retryAt)),
           ]
             .filter((part) => part !== '')
             .join(' '),
     ],
+    [labels.situation, situationText(state, situations)],
     [labels.code, view.requestCode],
     [labels.note, note === null ? null : note.noteNumber],
     [labels.noteLoan, money(note?.loanCents)],
@@ -184,9 +193,20 @@ export function flowText(
         ),
       ),
     ],
-    [labels.waiting, joined(ahead.records.flatMap((record) => waitingText(format, record)))],
-    [labels.next, joined(nextTexts(format, ahead.state), ', ')],
+    [
+      labels.answers,
+      joined(Object.entries(view.results).map(([operation, at]) => `${operation} (${format.minute(at)})`)),
+    ],
+    [labels.waiting, joined(waiting.records.flatMap((record) => waitingText(format, record)))],
+    [labels.next, joined(nextTexts(format, waiting.state), ', ')],
   ]);
+}
+
+/** What the service said last of where a proposal stands. */
+function situationText({ situation }: FlowState, situations: FlowSettings['situations']): string | null {
+  if (situation === null) return null;
+  const known = situations.find(({ code }) => code === situation)?.state;
+  return known === undefined ? String(situation) : `${situation} (${known})`;
 }
 
 /** What people asked for; what else waits is none of theirs. */

@@ -227,6 +227,7 @@ export const en: Texts = {
     title: (id) => `Request ${id}`,
     batch: 'batch',
     state: 'state',
+    contract: 'contract',
     contractNext: (requestId) =>
       `Next: once the worker has taken the proposal in the work-card app, order the contract: lance contracts example ${requestId}, then start. No event tells that it was taken, and before it the service refuses the order.`,
     exposure: 'exposure',

@@ -221,6 +221,7 @@ export const pt = {
     title: (id: string) => `Solicitação ${id}`,
     batch: 'lote',
     state: 'estado',
+    contract: 'contrato',
     contractNext: (requestId: string) =>
       `Em seguida: quando o trabalhador tiver aceitado a proposta no aplicativo, peça o contrato: lance contracts example ${requestId}, depois start. Nenhum evento avisa do aceite, e antes dele o serviço recusa o pedido.`,
     exposure: 'exposição',

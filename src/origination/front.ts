@@ -25,6 +25,7 @@ import {
   type Asker,
   type ContractAsked,
   canonical,
+  contractId,
   isSameKey,
   type LookupAsked,
   linkOf,
@@ -235,7 +236,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       closedContract: null,
       signerKeys: [],
     };
-    return begin('contract', `c-${requestId}`, asker, { subject, terms: termsOf(contract), sealed: order, asked });
+    return begin('contract', contractId(requestId), asker, { subject, terms: termsOf(contract), sealed: order, asked });
   }
 
   /** Who the worker is, is sealed in the request's first record. */

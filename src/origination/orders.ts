@@ -92,6 +92,11 @@ export function linkOf({ cpf, registration, employerId, employerIdType, authoris
   return { identity: { cpf, name: null, registration, employerId, employerIdType }, authorisationNumber };
 }
 
+/** There is one contract of a won bid. */
+export function contractId(requestId: string): string {
+  return `c-${requestId}`;
+}
+
 export function renegotiationId(closedContract: string): string {
   const plain = /^[\w.-]{1,60}$/.test(closedContract);
   return plain ? `r-${closedContract}` : `r-${createHash('sha256').update(closedContract).digest('hex').slice(0, 24)}`;
@@ -99,7 +104,7 @@ export function renegotiationId(closedContract: string): string {
 
 /** The id of the flow about a request or a closed contract; null where ids say nothing of what the flow is about. */
 function idAbout(flow: FlowKind, subject: string): string | null {
-  if (flow === 'contract') return `c-${subject}`;
+  if (flow === 'contract') return contractId(subject);
   return flow === 'renegotiation' ? renegotiationId(subject) : null;
 }
 

@@ -44,6 +44,28 @@ test('a flow that was refused says how it is sent once more', () => {
   );
 });
 
+test('a flow says which answers it keeps, when it is tried again and what the service said of the proposal (clerk, issue 16)', () => {
+  const real = createFlowWorld(started('withdrawal'));
+  const state = {
+    ...real.state(),
+    situation: 3,
+    results: { proposal: { at: 0, sealedAnswer: 'x' } },
+    operation: { ...operationOf('proposal'), status: 'unclear', unknowns: 2, retryAt: 0, reason: 'timeout' },
+  } as const;
+  const beside = { situations: [{ code: 3, state: 'finalized' }] } as const;
+  const english = flowText(createFormat('en'), state, null, beside);
+  for (const line of [
+    /^Operation +proposal unclear 2× timeout \(again from 1969-12-31 21:00:00\.000 -03\)$/m,
+    /^Situation .+ 3 \(finalized\)$/m,
+    /^Answers of the service +proposal \(1969-12-31 21:00 -03\)$/m,
+    /^May be done next .*deny \(the step may then be asked for again\)/m,
+  ])
+    assert.match(english, line);
+  const portuguese = flowText(createFormat('pt'), state, null, beside);
+  assert.match(portuguese, /\(de novo a partir de 31\/12\/1969,? 21:00:00/);
+  assert.match(portuguese, /^Respostas do serviço +proposal/m);
+});
+
 test('a link query that the service refused is not said to be withheld by a rule (line 3)', () => {
   const real = createFlowWorld(started('contract'));
   const { flowId } = real.state();
@@ -56,6 +78,10 @@ test('a link query that the service refused is not said to be withheld by a rule
     /^Phase +stopped: the service did not take the query/m,
   );
   assert.match(flowText(createFormat('pt'), real.state(), null), /^Fase +parado: o serviço não aceitou a consulta/m);
+});
+
+const operationOf = (operation: 'proposal') => ({
+  ...{ operation, slot: '', stepId: null, sealedRequest: null, personKeys: [], intent: null },
 });
 
 const situations = [{ code: 3, state: 'finalized' }] as const;
