@@ -198,8 +198,9 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
   );
   // Node answers an expectation that it does not know by itself, past every check and limit. It may be left aside (RFC 9110, 10.1.1).
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  const methodsAt = collectMethods(app);
   addStarting(app, common);
-  addAdmission(app, common, connections);
+  addAdmission(app, common, { connections, methodsAt });
   app.addHook('onSend', (request, _reply, _payload, done) => {
     drain(request.raw);
     done();
@@ -233,7 +234,11 @@ function addStarting(app: FastifyInstance, { isOpen }: Common): void {
  * Before anything of the body is read: who has a valid token goes on, from whatever address, for behind a proxy an attacker has
  * the address of everybody. All others are counted by their address, and what does not exist is answered at once.
  */
-function addAdmission(app: FastifyInstance, common: Common, connections: Connections): void {
+function addAdmission(
+  app: FastifyInstance,
+  common: Common,
+  { connections, methodsAt }: { connections: Connections; methodsAt: (url: string) => readonly string[] },
+): void {
   const { visitors, isWebhookToken, guard, onRefusal } = common;
 
   type Login = { proof: Proof; at: RefusalReport['at']; isWrong: boolean };
@@ -275,7 +280,7 @@ function addAdmission(app: FastifyInstance, common: Common, connections: Connect
       }
       if (isWrong) onRefusal({ problem: 'failed-login', at, address, isNews });
     }
-    if (request.is404) return isOfApi(request) ? undefinedOfApi(reply) : notFound(reply);
+    if (request.is404) return isOfApi(request) ? undefinedOfApi(reply, methodsAt(request.url)) : notFound(reply);
     if (at === 'webhooks' && proof.kind === 'none') return notFound(reply);
     return undefined;
   });
@@ -286,8 +291,28 @@ function isOfApi(request: FastifyRequest): boolean {
   return path === apiPrefix || path.startsWith(`${apiPrefix}/`);
 }
 
-function undefinedOfApi(reply: FastifyReply): FastifyReply {
-  return apiProblem(reply, 'not-found', 'There is nothing here.');
+/** `methods`: those that are defined there. */
+function undefinedOfApi(reply: FastifyReply, methods: readonly string[]): FastifyReply {
+  if (methods.length === 0) return apiProblem(reply, 'not-found', 'There is nothing here.');
+  const allowed = methods.join(', ');
+  return apiProblem(reply.header('allow', allowed), 'method-not-allowed', `Send one of ${allowed} here.`);
+}
+
+/** The methods of all routes that are added from now on, by path. */
+function collectMethods(app: FastifyInstance): (url: string) => readonly string[] {
+  const routes: { parts: readonly string[]; methods: readonly string[] }[] = [];
+  app.addHook('onRoute', ({ url, method }) => {
+    routes.push({ parts: url.split('/'), methods: [method].flat() });
+  });
+  return (url) => {
+    const asked = url.split('?', 1)[0]!.split('/');
+    const fitting = routes.filter(
+      ({ parts }) =>
+        parts.length === asked.length &&
+        parts.every((part, place) => part === asked[place] || (part.startsWith(':') && asked[place] !== '')),
+    );
+    return [...new Set(fitting.flatMap(({ methods }) => methods))];
+  };
 }
 
 function tooMany(request: FastifyRequest, reply: FastifyReply): FastifyReply {

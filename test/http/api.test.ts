@@ -127,6 +127,11 @@ test('the operator API', async (context) => {
     assert.match(halfway.text, /accountType","rule":"[^"]+","detail":"is missing/);
     assert.equal((await call('POST', '/v1/contracts', { key: 'p6', raw: 'x', type: 'text/plain' })).status, 415);
     assert.equal((await call('GET', '/v1/nowhere')).status, 404);
+    const deleted = await call('DELETE', '/v1/contracts/c-1?x=1');
+    assert.deepEqual([deleted.status, problemOf(deleted).type], [405, 'urn:problem:lance:method-not-allowed']);
+    assert.match(deleted.text, /Send one of GET, HEAD here\./);
+    assert.match((await call('PUT', '/v1/contracts')).text, /GET, HEAD, POST|POST, GET, HEAD/);
+    assert.equal((await call('DELETE', '/v1/contracts//')).status, 404);
   });
 
   await context.test('a contract from its start to its endorsement, each thing asked twice and done once', async () => {

@@ -11,6 +11,7 @@ const titles = {
   unauthorised: [401, 'A valid token is needed'],
   forbidden: [403, 'The role of this token may not do this'],
   'not-found': [404, 'There is no such thing'],
+  'method-not-allowed': [405, 'This path takes other methods'],
   conflict: [409, 'It conflicts with what was asked before'],
   'not-allowed': [409, 'It is not possible where things stand'],
   'too-large': [413, 'The body is too large'],
@@ -69,18 +70,23 @@ export function problem(
     .send({ type: `urn:problem:lance:${name}`, title, status, detail, errors });
 }
 
+/** Answered where there is no route. */
+const routeless: ProblemName = 'method-not-allowed';
+
 /** Every answer that a route may give besides its own. */
 export const problemResponses = Object.fromEntries(
-  [...new Set(Object.values(titles).map(([status]) => status))].map((status) => [
-    status,
-    {
-      description: Object.entries(titles)
-        .filter(([, [of]]) => of === status)
-        .map(([name, [, title]]) => `\`${name}\`: ${title}`)
-        .join('; '),
-      content: { [problemType]: { schema: problemSchema } },
-    },
-  ]),
+  [...new Set(Object.values(titles).map(([status]) => status))]
+    .filter((status) => status !== titles[routeless][0])
+    .map((status) => [
+      status,
+      {
+        description: Object.entries(titles)
+          .filter(([, [of]]) => of === status)
+          .map(([name, [, title]]) => `\`${name}\`: ${title}`)
+          .join('; '),
+        content: { [problemType]: { schema: problemSchema } },
+      },
+    ]),
 );
 
 /** A body that cannot be read; `why` quotes no value of it. */
