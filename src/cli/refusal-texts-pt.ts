@@ -256,6 +256,10 @@ const whole: readonly Sentence[] = [
     '$1 não pode ser pedido na fase $2; nenhum passo é possível agora',
     [stepPt, phasePt],
   ],
+  [
+    /^send what changes: terms, link or authorisationNumber; as it is the flow goes on by itself$/,
+    'envie o que muda: condições, link ou authorisationNumber; como está, o fluxo segue sozinho',
+  ],
   [/^send when the worker signed; it is over by now$/, 'envie quando o trabalhador assinou; isso já passou'],
   [/^send the proposal's code$/, 'envie o código da proposta'],
   [/^send the request code that the service gave it$/, 'envie o código da requisição que o serviço deu'],

@@ -49,7 +49,7 @@ import {
   type WithdrawalOrder,
 } from './preparation.ts';
 import { react } from './react.ts';
-import { isUnseen, nextSteps } from './steps.ts';
+import { allowsStep, isUnseen, nextSteps } from './steps.ts';
 import { isFinished } from './transitions.ts';
 import type { UnfoldedFlows } from './unfolded.ts';
 
@@ -504,6 +504,14 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     asked: Extract<StepAsked, { step: 'amend' }>,
   ): FlowAsked | FrontResult {
     const { authorisationNumber } = asked;
+    const isEmpty = [asked.link, authorisationNumber, asked.contract, asked.renegotiation].every(
+      (part) => part === undefined,
+    );
+    const sendsAgain = state.phase === 'refused' || state.phase === 'withheld';
+    if (isEmpty && !sendsAgain && allowsStep(state, 'amend')) {
+      const text = 'send what changes: terms, link or authorisationNumber; as it is the flow goes on by itself';
+      return refusal('breach', 'amends-something', 'step', text);
+    }
     const place = sealedPlaces.flowOrder(state.flowId);
     const stored = readStored(vault.open(place, state.sealed!)) as ContractOrder & RenegotiationOrder;
     const named = asked.link ?? linkNamed(stored.link);

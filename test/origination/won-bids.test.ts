@@ -174,6 +174,15 @@ test('a link named without a number goes with the number of its request', async 
   assert.equal(queries[0]!.authorisationNumber, '77');
 });
 
+test('an amendment that changes nothing is refused where nothing stands in the way (clerk, issue 16)', async (context) => {
+  const { front, won } = await startFlowHouse(context);
+  won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated()));
+  const begun = await front.startContract({ by: 'ana', key: 'k1' }, orderOf(requestId));
+  assert(begun.kind === 'taken' && begun.state.phase === 'waiting-proposal', JSON.stringify(begun));
+  const empty = await front.ask(begun.state.flowId, { by: 'ana', key: 'e' }, { step: 'amend' });
+  assert(empty.kind === 'refused' && empty.breaches[0]!.rule === 'amends-something', JSON.stringify(empty));
+});
+
 test('a corrected link and a new NSU are asked with; a link of another worker is refused (line 13)', async (context) => {
   const { front, world, won, queries, state, reaches, history } = await startFlowHouse(context);
   world.answerToQuery = () => ({
