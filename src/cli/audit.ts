@@ -1,7 +1,7 @@
 /** `lance audit verify`: walks the hash chains of the log, and compares them with the heads anchored outside of it. */
 import type { ChainVerdict, Unverified } from '../domain/audit.ts';
 import { Fault } from '../errors.ts';
-import { createProgress } from './terminal.ts';
+import { createProgress, proseText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
 /** Nothing differs, but of the anchors too little could be compared to say that nothing was changed. */
@@ -24,13 +24,14 @@ export async function verifyLog(world: CommandWorld, json: boolean): Promise<num
     if (!json) progress.end();
     if (json) terminal.write(JSON.stringify({ ...verdict, origins }));
     else {
-      terminal.write(verdictText(world, verdict));
-      if (verdict.kind !== 'intact') terminal.write(texts.audit.remedy(remedyOf(world, verdict)));
-      for (const each of verdict.unverified) terminal.write(texts.audit.unverified(unverifiedText(world, each)));
+      terminal.write(proseText(verdictText(world, verdict)));
+      if (verdict.kind !== 'intact') terminal.write(proseText(texts.audit.remedy(remedyOf(world, verdict))));
+      for (const each of verdict.unverified)
+        terminal.write(proseText(texts.audit.unverified(unverifiedText(world, each))));
       for (const origin of origins) {
         const at = format.time(origin.at);
-        if (origin.kind === 'restored') terminal.write(texts.audit.restored(at, origin.by, origin.reason));
-        else terminal.write(texts.audit.imported(at, origin.source, origin.hash));
+        if (origin.kind === 'restored') terminal.write(proseText(texts.audit.restored(at, origin.by, origin.reason)));
+        else terminal.write(proseText(texts.audit.imported(at, origin.source, origin.hash)));
       }
     }
     if (verdict.kind !== 'intact') return 1;

@@ -104,10 +104,10 @@ function reportText({ format }: CommandWorld, found: Backtest): string {
     shareText(format, weight),
   ]);
   return [
-    tableText(backtest.header, policies, [1, 2, 3]),
+    tableText(backtest.header, policies, { right: [1, 2, 3] }),
     '',
-    tableText(backtest.segmentHeader, segments, [1, 2]),
+    tableText(backtest.segmentHeader, segments, { right: [1, 2] }),
     '',
-    tableText(backtest.scoreHeader, scoreRows(format, found), [1, 2, 3]),
+    tableText(backtest.scoreHeader, scoreRows(format, found), { right: [1, 2, 3] }),
   ].join('\n');
 }

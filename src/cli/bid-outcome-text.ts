@@ -3,7 +3,6 @@ import type { Reason } from '../domain/offer.ts';
 import { type BidReport, isWon } from './bid-report.ts';
 import type { Format } from './format.ts';
 import type { Page } from './page.ts';
-import { tableText } from './terminal.ts';
 
 /** A code in words; a rule's own codes are the risk team's, and the reason says the rest. */
 function codeText(code: string, format: Format): string {
@@ -101,5 +100,5 @@ export function auctionSection(page: Page, { state, ended }: BidReport, format: 
       format.time(bid.placedAt),
       own.has(bid.bidId) ? mark : '',
     ]);
-  page.block(tableText(show.publishedHeader, rows, [0, 1, 2, 3]));
+  page.table(show.publishedHeader, rows, [0, 1, 2, 3]);
 }

@@ -7,10 +7,10 @@ import type { AuctionRecord, Hindrance } from '../domain/records.ts';
 import type { FactValue } from '../rules/facts.ts';
 import { auctionSection, resultSection, sendingSection } from './bid-outcome-text.ts';
 import { type BidReport, shownFacts } from './bid-report.ts';
+import { reasonText } from './flows.ts';
 import type { Format } from './format.ts';
 import { createPage, type Page } from './page.ts';
 import { ruleLines } from './rules-account.ts';
-import { tableText } from './terminal.ts';
 import { plotText } from './value-plot.ts';
 
 const around = [-40, -20, -10, -5, 0, 5, 10, 20, 40];
@@ -188,7 +188,7 @@ function statisticsSection(page: Page, { decision, replay, price, learnt }: BidR
       ],
     ];
   });
-  page.block(tableText(show.aroundHeader, rows, [0, 1, 2, 3, 4, 5, 6, 7]));
+  page.table(show.aroundHeader, rows, [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
 type Rates = NonNullable<BidReport['price']>['rates'];
@@ -236,7 +236,7 @@ function offerSection(page: Page, { price }: BidReport, format: Format): void {
     .filter(({ rateHundredths: x }) => x >= shown[0]!.rateHundredths && x <= shown.at(-1)!.rateHundredths)
     .map((rate) => ({ x: rate.rateHundredths, y: rate.expectedValueCents, forbidden: rate.forbidden !== null }));
   const options = { width: plotWidth, height: plotHeight, mark: offer.rateHundredths };
-  for (const line of plotText(points, { ...options, label: format.rate, top: format.money })) page.line(line);
+  page.drawn(plotText(points, { ...options, label: format.rate, top: format.money }));
 }
 
 function capsSection(page: Page, { decision }: BidReport, format: Format): void {
@@ -285,8 +285,12 @@ function historyText(record: AuctionRecord, format: Format): string {
       return `${word}: ${format.rate(record.offer.rateHundredths)} (${record.claimId})`;
     case 'passed':
       return `${word}: ${record.code}`;
-    case 'answered':
-      return `${word}: ${record.outcome.kind}${record.outcome.kind === 'unknown' ? ` (${record.outcome.reason})` : ''}`;
+    case 'answered': {
+      const { factValues } = format.texts.flows;
+      const { outcome } = record;
+      const why = outcome.kind === 'unknown' ? ` (${reasonText(format.texts.flows, outcome.reason)})` : '';
+      return `${word}: ${factValues[outcome.kind] ?? outcome.kind}${why}`;
+    }
     case 'ended':
       return `${word}: ${record.bids.length}`;
     case 'contemplated':

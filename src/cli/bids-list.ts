@@ -5,7 +5,7 @@ import { namesOfBatch } from '../wire/plain-ids.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
-/** Longer ones are cut to this; a row then fits 120 columns. */
+/** Longer ones are cut to this; a row then fits 120 columns. Batch and terms go where there are fewer. */
 const longestText = 6;
 
 /** Batch codes are UUIDs: their beginning is enough to tell batches apart; `--json` has them whole. */
@@ -48,7 +48,7 @@ export async function listBids(
     }
     if (json) return;
     if (lines.length === 0) terminal.write(texts.list.empty);
-    else terminal.write(tableText(texts.list.header, lines, [4, 5, 6, 7]));
+    else terminal.write(tableText(texts.list.header, lines, { right: [4, 5, 6, 7], whole: [0], spare: [1, 6] }));
     if (lines.length === limit) terminal.say(texts.list.more(limit));
   });
 }

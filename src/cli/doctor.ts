@@ -15,6 +15,7 @@ import { countLetters } from '../http/letters.ts';
 import { judgeRules, reasonsAgainst } from '../rules/verdict.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
 import { remedyOf } from './audit.ts';
+import { labelledText } from './terminal.ts';
 import type { DoctorFigures, Texts } from './texts.ts';
 import { type CommandWorld, type DeskReader, lifeMs, type TokenTrial } from './world.ts';
 
@@ -583,9 +584,9 @@ export async function runDoctor(world: CommandWorld, json: boolean): Promise<num
       continue;
     }
     const [text, remedy] = doctor.findings[finding](figures);
-    const indent = ' '.repeat(levelWidth + nameWidth + 4);
-    terminal.write(`${doctor.levels[level].padEnd(levelWidth)}  ${doctor.checks[check].padEnd(nameWidth)}  ${text}`);
-    if (remedy !== undefined) terminal.write(`${indent}${doctor.remedy}: ${remedy}`);
+    const label = `${doctor.levels[level].padEnd(levelWidth)}  ${doctor.checks[check].padEnd(nameWidth)}`;
+    const said = remedy === undefined ? (text ?? null) : `${text}\n${doctor.remedy}: ${remedy}`;
+    terminal.write(labelledText([[label, said]]));
   }
   const fails = count('fail');
   const warns = count('warn');

@@ -71,11 +71,12 @@ function textOf(format: Format, answer: JsonValue, { what, at, situations }: Ask
 }
 
 /** Figures that were not said have an empty cell. */
-function figures({ money, number }: Format) {
+function figures({ money, number, day: dayText }: Format) {
   const cents = (value: number | null) => (value === null ? '' : money(value));
   const percent = (value: number | null) => (value === null ? '' : `${number(value, 2)} %`);
   const plain = (value: number | string | null) => (value === null ? '' : String(value));
-  return { cents, percent, plain };
+  const day = (value: string | null) => (value === null ? '' : dayText(value));
+  return { cents, percent, plain, day };
 }
 
 function simulationText(format: Format, answer: JsonValue): string | null {
@@ -83,9 +84,9 @@ function simulationText(format: Format, answer: JsonValue): string | null {
   if (decoded.kind === 'refused') return null;
   const { simulations, failures } = decoded.value;
   if (simulations === null && failures === null) return null;
-  const { cents, percent, plain } = figures(format);
+  const { cents, percent, plain, day } = figures(format);
   const rows = (simulations ?? []).map((each) => [
-    ...[plain(each.period), plain(each.startsOn), plain(each.endsOn), cents(each.releasedCents)],
+    ...[plain(each.period), day(each.startsOn), day(each.endsOn), cents(each.releasedCents)],
     ...[cents(each.operationCents), cents(each.iofCents), cents(each.additionalIofCents), cents(each.feeCents)],
     ...[percent(each.rateMonthlyPercent), percent(each.cetAnnualPercent)],
   ]);
@@ -94,16 +95,17 @@ function simulationText(format: Format, answer: JsonValue): string | null {
     const said = [text, ...(messages ?? []).map(({ description }) => description)].filter((each) => each !== null);
     return periodFailed(plain(period), said.join('; '));
   });
-  return [...(rows.length === 0 ? [] : [tableText(simulationHeader, rows, [0, 3, 4, 5, 6, 7, 8, 9])]), ...failed].join(
-    '\n',
-  );
+  return [
+    ...(rows.length === 0 ? [] : [tableText(simulationHeader, rows, { right: [0, 3, 4, 5, 6, 7, 8, 9] })]),
+    ...failed,
+  ].join('\n');
 }
 
 function proposalText(format: Format, answer: JsonValue, situations: Asked['situations']): string | null {
   const decoded = proposalRecord.decode(answer);
   if (decoded.kind === 'refused') return null;
   const { value } = decoded;
-  const { cents, percent, plain } = figures(format);
+  const { cents, percent, plain, day } = figures(format);
   const state = situations.find(({ code }) => code === value.situation)?.state;
   const { proposal: labels, entriesHeader } = format.texts.flows.results;
   const said = labelledText(
@@ -130,22 +132,22 @@ function proposalText(format: Format, answer: JsonValue, situations: Asked['situ
     ).map(([label, text]) => [label, text === '' ? null : text] as const),
   );
   const entries = (value.entries ?? []).map((entry) => [
-    ...[plain(entry.fieldText ?? entry.fieldId), cents(entry.amountCents), plain(entry.dueOn), plain(entry.paidOn)],
+    ...[plain(entry.fieldText ?? entry.fieldId), cents(entry.amountCents), day(entry.dueOn), day(entry.paidOn)],
     ...[plain(entry.payeeName), plain(entry.bankNumber), plain(entry.branch), plain(entry.account)],
   ]);
-  return entries.length === 0 ? said : `${said}\n\n${tableText(entriesHeader, entries, [1])}`;
+  return entries.length === 0 ? said : `${said}\n\n${tableText(entriesHeader, entries, { right: [1] })}`;
 }
 
 function installmentsText(format: Format, answer: JsonValue): string | null {
   const decoded = installmentsAnswer.decode(answer);
   if (decoded.kind === 'refused' || decoded.value.installments === null) return null;
-  const { cents, plain } = figures(format);
+  const { cents, plain, day } = figures(format);
   const rows = decoded.value.installments.map(({ number, dueOn, computed }) => [
-    ...[plain(number), plain(dueOn), cents(computed?.fineCents ?? null), cents(computed?.lateInterestCents ?? null)],
+    ...[plain(number), day(dueOn), cents(computed?.fineCents ?? null), cents(computed?.lateInterestCents ?? null)],
     ...[cents(computed?.contractInterestCents ?? null), cents(computed?.chargesCents ?? null)],
     ...[cents(computed?.rebateCents ?? null), cents(computed?.balanceCents ?? null)],
   ]);
-  return tableText(format.texts.flows.results.installmentsHeader, rows, [0, 2, 3, 4, 5, 6, 7]);
+  return tableText(format.texts.flows.results.installmentsHeader, rows, { right: [0, 2, 3, 4, 5, 6, 7] });
 }
 
 function linksText(format: Format, answer: JsonValue, at: number): string | null {

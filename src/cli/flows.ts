@@ -49,7 +49,7 @@ export async function listFlows(
         tableText(
           columnsOf(flow).map((column) => texts.flows.columns[column]),
           states.map((state) => lineOf(world, state, open)),
-          [],
+          { whole: [0, columnsOf(flow).indexOf('worker')], spare: [columnsOf(flow).indexOf('about'), 3] },
         ),
       );
   });
@@ -159,7 +159,7 @@ export function flowText(
             texts.flows.step(operation.operation),
             texts.flows.statuses[operation.status],
             timesText(attemptsOf(operation)),
-            operation.reason ?? '',
+            operation.reason === null ? '' : reasonText(texts.flows, operation.reason),
             operation.retryAt === null ? '' : texts.flows.againAt(format.time(operation.retryAt)),
           ]
             .filter((part) => part !== '')
@@ -200,6 +200,12 @@ export function flowText(
     [labels.waiting, joined(waiting.records.flatMap((record) => waitingText(format, record)))],
     [labels.next, joined(nextTexts(format, waiting.state), ', ')],
   ]);
+}
+
+/** A code of the service itself stays as it is. */
+export function reasonText({ reasons, answeredStatus }: Format['texts']['flows'], reason: string): string {
+  const [, status] = /^status-(\d{3})$/.exec(reason) ?? [];
+  return status === undefined ? (reasons[reason] ?? reason) : answeredStatus(status);
 }
 
 /** What the service said last of where a proposal stands. */
@@ -251,21 +257,56 @@ export async function showHistory(world: CommandWorld, flow: FlowKind, flowId: s
       for (const record of records) terminal.write(JSON.stringify(record));
       return;
     }
+    const { records: kinds } = format.texts.flows;
     const rows = records.map(({ kind, flowId: _id, at, ...facts }) => [
-      ...[format.time(Number(at)), String(kind), factsText(facts)],
+      ...[format.time(Number(at)), kinds[kind as FlowRecord['kind']], factsText(format, facts)],
     ]);
     terminal.write(tableText(format.texts.flows.historyHeader, rows));
   });
 }
 
-const factsWidth = 160;
+/** Of machines: `--json` has them. */
+const unsaid = new Set([
+  ...[
+    'key',
+    'stepId',
+    'requestHash',
+    'workerKey',
+    'linkKey',
+    'signerKeys',
+    'personKeys',
+    'intentId',
+    'instance',
+    'slot',
+  ],
+  ...['path', 'idempotencyKey', 'retry', 'stepsKept', 'places', 'earlierAttemptPossible', 'firstByteAt', 'again'],
+]);
+const longestFact = 200;
 
-function factsText(facts: Readonly<Record<string, unknown>>): string {
-  const said = Object.entries(facts).filter(([, value]) => value !== null && value !== '');
-  const text = said
-    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+/** What a record says to people: names of fields in words where there are some, money in reais, times in the zone. */
+function factsText(format: Format, facts: Readonly<Record<string, unknown>>): string {
+  const { facts: names, factValues, step } = format.texts.flows;
+  const sayOf = (name: string, value: unknown): string[] => {
+    if (value === null || value === '' || unsaid.has(name) || (Array.isArray(value) && value.length === 0)) return [];
+    if (typeof value === 'object' && !Array.isArray(value))
+      return Object.entries(value).flatMap(([inner, each]) => sayOf(inner, each));
+    const label = names[name] ?? name;
+    return [`${label} ${shownValue(name, value)}`.slice(0, longestFact)];
+  };
+  const shownValue = (name: string, value: unknown): string => {
+    if (typeof value === 'number') {
+      if (name.endsWith('Cents')) return format.money(value);
+      if (name.endsWith('Hundredths')) return /Annual/.test(name) ? format.annualRate(value) : format.rate(value);
+      if (name.endsWith('Percent')) return format.number(value, 2);
+      return /(?:At|Until)$/.test(name) ? format.time(value) : String(value);
+    }
+    if (typeof value !== 'string') return JSON.stringify(value);
+    if (name === 'step' || name === 'operation') return step(value);
+    return name === 'reason' ? reasonText(format.texts.flows, value) : (factValues[value] ?? value);
+  };
+  return Object.entries(facts)
+    .flatMap(([name, value]) => sayOf(name, value))
     .join('; ');
-  return text.length > factsWidth ? `${text.slice(0, factsWidth)}…` : text;
 }
 
 const starts = {

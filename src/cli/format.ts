@@ -19,6 +19,8 @@ export type Format = {
   time: (at: number | null) => string;
   /** The same to the minute, for tables. */
   minute: (at: number) => string;
+  /** A day that the service wrote as YYYY-MM-DD, and what follows it. */
+  day: (text: string) => string;
 };
 
 export function createFormat(language: Language): Format {
@@ -52,5 +54,6 @@ export function createFormat(language: Language): Format {
     number,
     time: (at) => (at === null ? texts.none : time(at, false)),
     minute: (at) => time(at, true),
+    day: (text) => (language === 'pt' ? text.replace(/^(\d{4})-(\d\d)-(\d\d)/, '$3/$2/$1') : text),
   };
 }

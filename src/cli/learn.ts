@@ -46,7 +46,7 @@ function regimesText({ format }: CommandWorld, { shiftsHundredths, orders, break
     format.number(live, 4),
     format.number(histogramLive, 4),
   ]);
-  return `${learn.shifted(shiftsHundredths, orders)}\n\n${tableText(learn.regimesHeader, rows, [1, 2])}`;
+  return `${learn.shifted(shiftsHundredths, orders)}\n\n${tableText(learn.regimesHeader, rows, { right: [1, 2] })}`;
 }
 
 function reportText({ format }: CommandWorld, report: LearnReport): string {
@@ -72,8 +72,8 @@ function reportText({ format }: CommandWorld, report: LearnReport): string {
   return [
     learn.about(report.auctions),
     '',
-    tableText(learn.header, samples, [1, 2, 3, 4, 5]),
+    tableText(learn.header, samples, { right: [1, 2, 3, 4, 5] }),
     '',
-    tableText(learn.liveHeader, lives, [1, 2, 3, 4]),
+    tableText(learn.liveHeader, lives, { right: [1, 2, 3, 4] }),
   ].join('\n');
 }

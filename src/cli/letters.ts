@@ -53,7 +53,7 @@ async function showLetters(world: CommandWorld, options: Options): Promise<void>
       shortened(seen.keys?.join(', ') ?? none),
       shortened(seen.unreadable.flatMap(({ fact }) => fact ?? []).join(', ') || none),
     ]);
-    terminal.write(tableText(texts.header, rows, [0, 1]));
+    terminal.write(tableText(texts.header, rows, { right: [0, 1] }));
     if (more !== undefined) terminal.say(texts.morePartitions(more));
     else if (next < end) terminal.say(texts.more(next, end));
   });

@@ -187,7 +187,7 @@ function quoteText(quote: QuoteJson, format: Format): string {
     money(row.iofDailyCents),
     money(row.iofAdditionalCents),
   ]);
-  return `${page.text()}\n\n${tableText(words.header, rows, [0, 2, 3, 4, 5, 6, 7, 8])}`;
+  return `${page.text()}\n\n${tableText(words.header, rows, { right: [0, 2, 3, 4, 5, 6, 7, 8] })}`;
 }
 
 /** Throws `not-allowed` for options that do not go together, `configuration-invalid` for settings that cannot be read. */

@@ -149,20 +149,22 @@ export function modelCardText(format: Format, shown: ShownCard): string {
   const weights = [
     [headers.reading, shown.weights.readings] as const,
     [headers.part, shown.weights.parts] as const,
-  ].flatMap(([header, rows]) => (rows.length === 0 ? [] : [tableText(header, weightRows(rows, format), [1, 2])]));
+  ].flatMap(([header, rows]) =>
+    rows.length === 0 ? [] : [tableText(header, weightRows(rows, format), { right: [1, 2] })],
+  );
   return [
     card.title,
     `── ${sections.data}`,
-    tableText(headers.fact, dataRows(shown, format), [1]),
+    tableText(headers.fact, dataRows(shown, format), { right: [1] }),
     `── ${sections.weights}`,
     ...(weights.length === 0 ? [wrapped(card.nothingLearnt)] : weights),
     `── ${sections.calibration}`,
     wrapped(card.calibration),
-    tableText(headers.segment, segmentRows(shown, format), [1, 2, 3, 4, 5]),
-    tableText(headers.bin, binRows(shown, format), [1, 2, 3, 4]),
+    tableText(headers.segment, segmentRows(shown, format), { right: [1, 2, 3, 4, 5] }),
+    tableText(headers.bin, binRows(shown, format), { right: [1, 2, 3, 4] }),
     `── ${sections.limits}`,
     ...card.limits.map((text) => wrapped(`· ${text}`)),
-    tableText(headers.setting, settingRows(shown, format), [1]),
+    tableText(headers.setting, settingRows(shown, format), { right: [1] }),
     `── ${sections.changes}`,
     tableText(headers.fact, changeRows(shown, format)),
   ].join('\n\n');

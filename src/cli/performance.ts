@@ -94,22 +94,22 @@ export async function importPerformance(world: CommandWorld, file: string, json:
       tableText(
         [performance.vintage, ...performance.columns],
         named([total, ...vintages], (key) => (key === 'all' ? format.texts.impact.all : key)),
-        right,
+        { right },
       ),
       tableText(
         [performance.gap, ...performance.columns],
         named(gaps, (key) => gapText(key, format)),
-        right,
+        { right },
       ),
       tableText(
         [performance.segment, ...performance.columns],
         named(segments, (key) => segmentText(key, format)),
-        right,
+        { right },
       ),
       tableText(
         [performance.segment, ...performance.estimates],
         [economics.book, ...economics.segments].map((row) => estimatesText(row, format)),
-        [1, 2, 3, 4, 5],
+        { right: [1, 2, 3, 4, 5] },
       ),
       performance.about,
     ];

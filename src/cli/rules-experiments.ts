@@ -109,5 +109,5 @@ function experimentText(report: ExperimentReport, format: Format): string {
     ];
   });
   const title = impact.experiment(report.name, report.layer);
-  return [title, tableText(impact.experimentHeader, [...counts, ...rows], [1, 2, 3, 4])].join('\n');
+  return [title, tableText(impact.experimentHeader, [...counts, ...rows], { right: [1, 2, 3, 4] })].join('\n');
 }

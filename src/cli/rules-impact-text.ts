@@ -126,26 +126,27 @@ export function impactText(report: ImpactReport, format: Format): string {
   const { impact } = format.texts;
   const [total, ...segments] = report.segments;
   const parts = [leadLines(report, format).join('\n')];
-  parts.push(tableText(impact.totalHeader, totalRows(total!, format), [1, 2, 3, 4]));
+  parts.push(tableText(impact.totalHeader, totalRows(total!, format), { right: [1, 2, 3, 4] }));
   const causes = causeRows(report, format);
-  if (causes.length > 0) parts.push(tableText(impact.causeHeader, causes.slice(0, mostCauses), [4]));
+  if (causes.length > 0) parts.push(tableText(impact.causeHeader, causes.slice(0, mostCauses), { right: [4] }));
   else if (total!.otherBid === 0) parts.push(impact.same);
   if (causes.length > mostCauses) parts.push(impact.shown(format.number(mostCauses), format.number(causes.length)));
-  parts.push(tableText(impact.passHeader, passRows(total!, format), [1, 2]));
+  parts.push(tableText(impact.passHeader, passRows(total!, format), { right: [1, 2] }));
   const shown = segments.slice(0, mostSegments);
-  const figures = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+  const right = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
   if (shown.length > 0)
     parts.push(
       tableText(
         impact.segmentHeader,
         shown.map((one) => segmentRow(one, format)),
-        figures,
+        { right },
       ),
     );
   if (segments.length > shown.length) {
     parts.push(impact.shown(format.number(shown.length), format.number(segments.length)));
   }
-  if (report.caps.length > 0) parts.push(tableText(impact.capHeader, capRowsText(report, format), [1, 2, 3, 4]));
+  if (report.caps.length > 0)
+    parts.push(tableText(impact.capHeader, capRowsText(report, format), { right: [1, 2, 3, 4] }));
   parts.push(caveats(report, format).join('\n'));
   return parts.join('\n\n');
 }

@@ -141,7 +141,7 @@ function peopleText(world: CommandWorld, people: readonly TestPerson[]): string 
     person.birthDate,
     format.money(person.balanceCents),
   ]);
-  return tableText(format.texts.sandbox.people, rows, [6]);
+  return tableText(format.texts.sandbox.people, rows, { right: [6] });
 }
 
 /** Says what to set and type so that a desk bids here. */
@@ -207,7 +207,10 @@ function summaryText(world: CommandWorld, summary: SandboxSummary): string {
       count > 0 ? [[fault, String(count)]] : [],
     ),
   ];
-  return tableText(['', ''], rows, [1]).split('\n').slice(2).join('\n');
+  return tableText(['', ''], rows, { right: [1] })
+    .split('\n')
+    .slice(2)
+    .join('\n');
 }
 
 async function stream(

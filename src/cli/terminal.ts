@@ -22,36 +22,162 @@ export function createTerminal(): Terminal {
   });
   return {
     write: (text) => writePrintable(process.stdout, `${text}\n`),
-    say: (text) => writePrintable(process.stderr, `${text}\n`),
+    say: (text) => {
+      const width = process.stderr.isTTY ? outputWidth() : Number.POSITIVE_INFINITY;
+      writePrintable(process.stderr, `${proseText(text, width)}\n`);
+    },
     interactive: process.stderr.isTTY === true,
   };
 }
 
-/** Columns as wide as their widest cell, left-aligned but for those in `right`. */
+/** Columns of the terminal that results go to; a pipe or a file has no end of the line. */
+export function outputWidth(): number {
+  return process.stdout.isTTY ? Math.max(narrowest, process.stdout.columns) : Number.POSITIVE_INFINITY;
+}
+
+const narrowest = 40;
+
+/** Lines of at most `width` characters, broken between words; a word that is longer by itself is broken where it has to be. */
+export function wrapText(text: string, width: number): string[] {
+  if (text.length <= width) return [text];
+  const lines: string[] = [];
+  let current = '';
+  for (const word of text.split(/\s+/).filter((each) => each !== '')) {
+    if (current !== '' && current.length + 1 + word.length <= width) {
+      current = `${current} ${word}`;
+      continue;
+    }
+    if (current !== '') lines.push(current);
+    current = word;
+    for (; current.length > width; current = current.slice(lines.at(-1)!.length)) {
+      const hyphen = current.lastIndexOf('-', width - 1);
+      lines.push(current.slice(0, hyphen > 0 ? hyphen + 1 : width));
+    }
+  }
+  if (current !== '') lines.push(current);
+  return lines;
+}
+
+/** Sentences, each line broken between words where it is too long; the further lines stand as the first one does. */
+export function proseText(text: string, width: number = outputWidth()): string {
+  const broken = (line: string): string[] => {
+    const indent = line.slice(0, line.length - line.trimStart().length);
+    return wrapText(line.trimStart(), Math.max(leastColumn, width - indent.length)).map((part) => `${indent}${part}`);
+  };
+  return text.split('\n').flatMap(broken).join('\n');
+}
+
+const gaps = ['  ', ' '];
+const leastColumn = 8;
+
+export type TableOptions = {
+  /** Columns of figures, which stand at their right edge and are never broken. */
+  right?: readonly number[];
+  /** Columns of ids, which are never broken either. */
+  whole?: readonly number[];
+  /** Columns that are left out, in this order, where there is no room for them. */
+  spare?: readonly number[];
+  width?: number;
+};
+
+/**
+ * Columns as wide as their widest cell. Where that is wider than `width`, texts are broken within their columns; where that does
+ * not do, spare columns go, then space between columns; where that does not do either, each row is a paragraph of its own.
+ */
 export function tableText(
   header: readonly string[],
   rows: readonly (readonly string[])[],
-  right: readonly number[] = [],
+  { right = [], whole = [], spare = [], width = outputWidth() }: TableOptions = {},
 ): string {
   // Within a cell the end of a line would begin a row that nobody wrote.
-  const shown = rows.map((row) => row.map((cell) => printable(cell).replaceAll('\n', '\\n')));
-  const widths = header.map((name, column) => Math.max(name.length, ...shown.map((row) => (row[column] ?? '').length)));
+  const shown = rows.map((row) => header.map((_, column) => printable(row[column] ?? '').replaceAll('\n', '\\n')));
+  const all = header.map((_, column) => column);
+  for (const gap of gaps) {
+    for (let gone = 0; gone <= spare.length; gone += 1) {
+      const columns = all.filter((column) => !spare.slice(0, gone).includes(column));
+      const table = { lines: [header, ...shown], columns, right, whole };
+      const widths = fittedWidths(table, width - gap.length * (columns.length - 1));
+      if (widths !== null) return drawnTable(table, widths, gap);
+    }
+  }
+  const paragraphs = shown.map((row) =>
+    labelledText(
+      header.map((name, column) => [name, row[column] || null]),
+      width,
+    ),
+  );
+  return paragraphs.join('\n\n');
+}
+
+/** `columns`: those that are shown. */
+type Table = { lines: readonly (readonly string[])[]; columns: readonly number[] } & Required<
+  Pick<TableOptions, 'right' | 'whole'>
+>;
+
+/** The widest columns of text give way first, down to their longest words. Null: that is not enough. */
+function fittedWidths({ lines, columns, right, whole }: Table, room: number): ReadonlyMap<number, number> | null {
+  const longest = (column: number, partsOf: (cell: string) => readonly string[]) =>
+    Math.max(0, ...lines.flatMap((line) => partsOf(line[column]!).map((part) => part.length)));
+  const widths = new Map(columns.map((column) => [column, longest(column, (cell) => [cell])]));
+  const least = new Map(
+    columns.map((column) => {
+      const words = Math.max(
+        leastColumn,
+        longest(column, (cell) => cell.split(' ').flatMap((word) => word.split(/(?<=-)/))),
+      );
+      return [
+        column,
+        right.includes(column) || whole.includes(column) ? widths.get(column)! : Math.min(widths.get(column)!, words),
+      ];
+    }),
+  );
+  for (let total = sum([...widths.values()]); total > room; total -= 1) {
+    const widest = columns
+      .filter((column) => widths.get(column)! > least.get(column)!)
+      .reduce<number | null>(
+        (best, column) => (best === null || widths.get(column)! > widths.get(best)! ? column : best),
+        null,
+      );
+    if (widest === null) return null;
+    widths.set(widest, widths.get(widest)! - 1);
+  }
+  return widths;
+}
+
+function drawnTable({ lines, columns, right }: Table, widths: ReadonlyMap<number, number>, gap: string): string {
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, column) =>
-        right.includes(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
-      )
-      .join('  ')
+      .map((cell, at) => {
+        const width = widths.get(columns[at]!)!;
+        return right.includes(columns[at]!) ? cell.padStart(width) : cell.padEnd(width);
+      })
+      .join(gap)
       .trimEnd();
-  return [line(header), line(widths.map((width) => '─'.repeat(width))), ...shown.map(line)].join('\n');
+  const wrapped = (cells: readonly string[]): string[] => {
+    const parts = columns.map((column) => wrapText(cells[column]!, widths.get(column)!));
+    const height = Math.max(...parts.map((each) => each.length));
+    return Array.from({ length: height }, (_, at) => line(parts.map((each) => each[at] ?? '')));
+  };
+  const rule = line(columns.map((column) => '─'.repeat(widths.get(column)!)));
+  const [header, ...rows] = lines;
+  return [...wrapped(header!), rule, ...rows.flatMap(wrapped)].join('\n');
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }
 
 /** Labels and what they label, in two columns; rows without a text are left out. */
-export function labelledText(rows: readonly (readonly [label: string, text: string | null])[]): string {
+export function labelledText(
+  rows: readonly (readonly [label: string, text: string | null])[],
+  width: number = outputWidth(),
+): string {
   const said = rows.flatMap(([label, text]) => (text === null ? [] : [[label, text] as const]));
-  const width = Math.max(0, ...said.map(([label]) => label.length));
+  const column = Math.max(0, ...said.map(([label]) => label.length)) + 2;
+  const lines = (text: string) =>
+    text.split('\n').flatMap((line) => wrapText(line, Math.max(leastColumn, width - column)));
   return said
-    .map(([label, text]) => `${label.padEnd(width)}  ${text.replaceAll('\n', `\n${' '.repeat(width + 2)}`)}`)
+    .map(([label, text]) => `${label.padEnd(column)}${lines(text).join(`\n${' '.repeat(column)}`)}`)
     .join('\n');
 }
 

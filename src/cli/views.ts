@@ -2,7 +2,7 @@
 import { createLedger } from '../bidding/ledger.ts';
 import type { ViewDifference } from '../bidding/ports.ts';
 import { Fault } from '../errors.ts';
-import { createProgress } from './terminal.ts';
+import { createProgress, proseText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
 
 const pageEntries = 1_000;
@@ -53,13 +53,13 @@ export async function verifyViews(world: CommandWorld, json: boolean): Promise<n
       }
       if (json)
         terminal.write(JSON.stringify({ kind: found.length === 0 ? 'same' : 'differ', applied, rows, counts, found }));
-      else if (found.length === 0) terminal.write(texts.views.same(applied, rows));
+      else if (found.length === 0) terminal.write(proseText(texts.views.same(applied, rows)));
       else {
         for (const [table, { changed, missing, extra }] of Object.entries(counts)) {
-          terminal.write(texts.views.differ(table, changed, missing, extra));
+          terminal.write(proseText(texts.views.differ(table, changed, missing, extra)));
         }
-        for (const difference of found) terminal.write(`  ${lineOf(world, difference)}`);
-        terminal.write(texts.views.remedy);
+        for (const difference of found) terminal.write(proseText(`  ${lineOf(world, difference)}`));
+        terminal.write(proseText(texts.views.remedy));
       }
       return found.length === 0 ? 0 : 1;
     } finally {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import { createSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { sandboxSettings } from '../../src/sandbox/settings.ts';
 import { runningClock } from '../sandbox/clocks.ts';
@@ -32,6 +33,27 @@ export async function lance(environment: Environment, ...words: string[]): Promi
   });
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, stdout, stderr };
+}
+
+/** The same in a terminal of that many columns, without its control sequences. Needs `script` of util-linux. */
+export async function linesInTerminal(
+  environment: Environment,
+  columns: number,
+  ...words: string[]
+): Promise<readonly string[]> {
+  const command = [process.execPath, mainFile, ...words].map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['-qec', `stty cols ${columns} rows 40; ${command}`, '/dev/null'], {
+    env: { PATH: process.env.PATH, SHELL: '/bin/sh', TERM: 'xterm', ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let said = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  await once(child, 'close');
+  // A line that is written over counts as it stands at the end.
+  const lines = stripVTControlCharacters(said).split('\n');
+  return lines.map((line) => line.replace(/\r$/, '').split('\r').at(-1)!);
 }
 
 export type LogLine = { msg: string } & Readonly<Record<string, unknown>>;

@@ -8,7 +8,7 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { steadyPort } from '../crash/desk-process.ts';
 import { flowsEnvironment, flowsSandbox, noRivals, webhookToken } from '../flows/world.ts';
 import { runningClock } from '../sandbox/clocks.ts';
-import { lance, startDaemon } from './desk.ts';
+import { lance, linesInTerminal, startDaemon } from './desk.ts';
 
 const cpf = '52998224725';
 
@@ -132,8 +132,11 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const lookedUp = await lance(environment, 'lookups', 'start', '--file', lookup, '--by', 'ana');
   assert.match(lookedUp.stdout, /^q-\w+: taken\. Now: /, lookedUp.stderr);
   const history = await lance(environment, 'withdrawals', 'history', flowId);
-  assert.match(history.stdout, /shown +by ana; what simulation/);
-  assert.match(history.stdout, /started[\s\S]+asked[\s\S]+step simulation[\s\S]+intended[\s\S]+answered/);
+  assert.match(history.stdout, /shown to somebody +by ana; what simulation/);
+  assert.match(history.stdout, /begun[\s\S]+step asked for[\s\S]+step simulation[\s\S]+being sent[\s\S]+answered/);
+  const historia = await lance({ ...environment, LANCE_LANG: 'pt' }, 'withdrawals', 'history', flowId);
+  assert.match(historia.stdout, /passo pedido +por ana; passo simulation \(simular\)/);
+  assert.match(historia.stdout, /mostrado a alguém +por ana; o quê simulation; motivo ligação 12/);
   assert.ok(!history.stdout.includes(cpf));
   const portuguese = await lance({ ...environment, LANCE_LANG: 'pt' }, 'withdrawals', 'list');
   assert.match(portuguese.stdout, /simulado/);
@@ -216,6 +219,26 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   );
   assert.match(rejected.stdout, /^w-\w+: simulation: refused by the service/, rejected.stderr);
   assert.equal(rejected.code, 1, 'a script has to be able to tell');
+
+  // In a terminal of 80 columns no line is broken by the terminal (clerk, issue 16).
+  const commands = [
+    ...[['withdrawals', 'list'], ['renegotiations', 'list'], ['lookups', 'list'], ['letters', 'list'], ['status']],
+    ...[
+      ['withdrawals', 'show', flowId],
+      ['withdrawals', 'history', flowId],
+      ['withdrawals', 'results', flowId, 'simulation', ...why],
+      ['renegotiations', 'show', 'r-9001'],
+      ['renegotiations', 'history', 'r-9001'],
+      ['doctor'],
+    ],
+  ];
+  for (const lang of ['pt', 'en']) {
+    for (const command of commands) {
+      const lines = await linesInTerminal({ ...environment, LANCE_LANG: lang }, 80, ...command);
+      assert.ok(lines.length > 1, command.join(' '));
+      assert.deepEqual([command, lines.filter((line) => line.length > 80)], [command, []]);
+    }
+  }
 
   await daemon.stop();
   const later = ['withdrawals', 'step', flowId, 'simulation', '--file', simulation, '--by', 'ana', '--key', 's2'];

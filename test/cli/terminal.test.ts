@@ -1,0 +1,60 @@
+/** Tables that do not fit: what gives way, in which order, and that nothing of a cell is lost. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { labelledText, tableText, wrapText } from '../../src/cli/terminal.ts';
+
+const header = ['Id', 'State', 'Code', 'Amount', 'Batch'];
+const rows = [
+  ['82000000099', 'won, with a proposal', 'politically-exposed', 'R$ 1,840.00', 'e4e1d1a7'],
+  ['8209000000000000065', 'lost', '', 'R$ 10.00', 'e4e1d1a7'],
+];
+const options = { right: [3], whole: [0], spare: [4] };
+const widest = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
+
+test('a table with room is as wide as its cells, one line for each row', () => {
+  const text = tableText(header, rows, options);
+  assert.equal(text.split('\n').length, 4);
+  assert.match(text, /^82000000099 {10}won, with a proposal {2}politically-exposed {2}R\$ 1,840\.00 {2}e4e1d1a7$/m);
+});
+
+test('texts are broken between words and after hyphens, ids and figures never; spare columns go first', () => {
+  const narrow = tableText(header, rows, { ...options, width: 64 });
+  assert.ok(widest(narrow) <= 64, narrow);
+  assert.doesNotMatch(narrow, /Batch|e4e1d/);
+  assert.match(narrow, /^8209000000000000065 {2}lost +R\$ 10\.00$/m);
+  assert.match(narrow, /politically-( |$)/m);
+  assert.equal(narrow.replaceAll(/[\s─]/g, '').includes('8209000000000000065'), true);
+});
+
+test('a table that fits in no way is written as paragraphs, without empty fields', () => {
+  const text = tableText(header, rows, { ...options, width: 44 });
+  assert.ok(widest(text) <= 44, text);
+  assert.match(text, /^Id +82000000099\nState +won, with a proposal\n/);
+  assert.match(text, /\n\nId +8209000000000000065\nState +lost\nAmount/);
+});
+
+test('a column may be empty, its header too', () => {
+  assert.equal(tableText(['', 'A'], [['', 'x']], { width: 40 }), '  A\n  ─\n  x');
+});
+
+test('the end of a line within a cell begins no row', () => {
+  assert.match(tableText(['A'], [['one\ntwo']]), /^one\\ntwo$/m);
+});
+
+test('a text is wrapped to its width, a longer word broken where it has to be', () => {
+  assert.deepEqual(wrapText('one two three', 7), ['one two', 'three']);
+  assert.deepEqual(wrapText('abcdefghij', 4), ['abcd', 'efgh', 'ij']);
+  assert.deepEqual(wrapText('a 25205048-ac80-4af7', 10), ['a', '25205048-', 'ac80-4af7']);
+  assert.deepEqual(wrapText('', 10), ['']);
+});
+
+test('what labels say is wrapped beside them', () => {
+  assert.equal(labelledText([['Next', 'sign, cancel, regenerate']], 20), 'Next  sign, cancel,\n      regenerate');
+  assert.equal(
+    labelledText([
+      ['A', 'one\ntwo'],
+      ['Long', null],
+    ]),
+    'A  one\n   two',
+  );
+});
