@@ -53,7 +53,7 @@ function isPlain(value: unknown): value is Plain {
 }
 
 function numberOf(value: string): unknown {
-  return /^-?\d+$/.test(value) ? Number(value) : value;
+  return /^-?\d+(?:\.\d+)?$/.test(value) ? Number(value) : value;
 }
 
 function listOf(value: string): unknown {
@@ -67,7 +67,7 @@ function listOf(value: string): unknown {
 function apiTokensIn(value: string): unknown {
   return (listOf(value) as string[]).map((entry) => {
     const [name, role, sha256] = entry.split(':');
-    return { name, role, sha256 };
+    return { name, role, sha256: sha256?.toLowerCase() };
   });
 }
 
@@ -129,10 +129,15 @@ function nameOf(path: string, environment: Environment = {}): string {
   return `${isFile ? fileVariable(variable) : variable} (${path})`;
 }
 
+type GivenSecrets = { files: readonly { name: string; path: string }[]; variables: readonly string[] };
+
 /** Which secrets are given, by the names of their variables: in files, and in the environment itself. */
-export function secretsOf(environment: Environment): { files: readonly string[]; variables: readonly string[] } {
+export function secretsOf(environment: Environment): GivenSecrets {
   return {
-    files: secrets.map(fileVariable).filter((name) => isSet(environment, name)),
+    files: secrets
+      .map(fileVariable)
+      .filter((name) => isSet(environment, name))
+      .map((name) => ({ name, path: environment[name]! })),
     variables: secrets.filter((name) => isSet(environment, name)),
   };
 }
@@ -306,7 +311,7 @@ function apiTokenFaults(tokens: Sections['api']['tokens']): string[] {
       at < 0 ? [] : [`${nameOf(`api.tokens[${index}]`)} has the same ${what} as api.tokens[${at}]: ${remedy}`];
     return [
       ...clash(
-        earlier((other) => other.sha256 === sha256),
+        earlier((other) => other.sha256.toLowerCase() === sha256.toLowerCase()),
         'sha256',
         'one token would be two callers; make a token for each, or leave one of the entries out',
       ),

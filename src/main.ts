@@ -47,6 +47,7 @@ import {
   readPricing,
   readPseudonymKey,
   readWriting,
+  secretsOf,
   type Writing,
 } from './config.ts';
 import { crashAt } from './crash-step.ts';
@@ -629,6 +630,13 @@ async function run(options: { learning: boolean }): Promise<void> {
   if (wide !== null) {
     const text = `others may look into the data directory (mode ${wide}); chmod 700 it`;
     journal.warn('data-directory-wide', { text });
+  }
+  for (const { name, path } of secretsOf(process.env).files) {
+    const mode = modeForOthers(path);
+    if (mode === null) continue;
+    journal.warn('secret-file-wide', {
+      text: `others may use the file that ${name} names (mode ${mode}); chmod 600 it`,
+    });
   }
   const asked = endSignal();
   const opening = openEngine({

@@ -42,6 +42,10 @@ export const doctorEn: Texts['doctor'] = {
     'node-old': ({ version }) => [`version ${version}`, 'use Node 24.12 or later; npm ci brings one'],
     'configuration-read': () => ['read without faults'],
     'secrets-in-files': ({ text }) => [`secrets from files: ${text}`],
+    'secret-file-wide': ({ name, path, text }) => [
+      `${path} (${name}) has the mode ${text}: others of this machine may use it`,
+      `chmod 600 ${path}; where a mount sets the mode, see who has accounts on the machine`,
+    ],
     'secrets-in-environment': ({ text }) => [
       `secrets in the environment: ${text}; NAME_FILE takes each from a file instead`,
     ],

@@ -44,6 +44,10 @@ export const doctorPt = {
     'node-old': ({ version }: DoctorFigures) => [`versão ${version}`, 'use Node 24.12 ou mais novo; npm ci traz um'],
     'configuration-read': () => ['lida sem faltas'],
     'secrets-in-files': ({ text }: DoctorFigures) => [`segredos lidos de arquivos: ${text}`],
+    'secret-file-wide': ({ name, path, text }: DoctorFigures) => [
+      `${path} (${name}) tem o modo ${text}: outros desta máquina podem usá-lo`,
+      `chmod 600 ${path}; onde uma montagem define o modo, veja quem tem conta na máquina`,
+    ],
     'secrets-in-environment': ({ text }: DoctorFigures) => [
       `segredos no ambiente: ${text}; NOME_FILE lê cada um de um arquivo`,
     ],

@@ -457,7 +457,13 @@ function isProgram(name: string): boolean {
 function checkSecrets(): Finding[] {
   const { files, variables } = secretsOf(process.env);
   return [
-    ...(files.length === 0 ? [] : [found('configuration', 'ok', 'secrets-in-files', { text: files.join(', ') })]),
+    ...(files.length === 0
+      ? []
+      : [found('configuration', 'ok', 'secrets-in-files', { text: files.map(({ name }) => name).join(', ') })]),
+    ...files.flatMap(({ name, path }) => {
+      const mode = modeForOthers(path);
+      return mode === null ? [] : [found('configuration', 'warn', 'secret-file-wide', { name, path, text: mode })];
+    }),
     ...(variables.length === 0
       ? []
       : [found('configuration', 'ok', 'secrets-in-environment', { text: variables.join(', ') })]),

@@ -332,7 +332,7 @@ const api = section({
       name: form(/^[\p{L}\d._-]{1,60}$/u, 'has more than letters, digits, . _ and -'),
       role: choice(...apiRoles),
       sha256: form(
-        /^[0-9a-f]{64}$/,
+        /^[0-9a-fA-F]{64}$/,
         'is no SHA-256 in hex: write the 64 characters of the hash, never the token itself (sha256sum gives them)',
       ).describe("Of the token's bytes; the token itself is nowhere."),
     }),

@@ -12,9 +12,9 @@ export type StorePlace =
   | { backend: 'embedded'; dataDir: string }
   | { backend: 'kafka'; kafka: KafkaPlace; redis: RedisPlace };
 
-/** The mode of a directory that others than its owner may look into, in octal digits; null where nobody else may, or it is not there. */
-export function modeForOthers(directory: string): string | null {
-  const mode = statSync(directory, { throwIfNoEntry: false })?.mode;
+/** The mode of a directory or file that others than its owner may use, in octal digits; null where nobody else may, or it is not there. */
+export function modeForOthers(path: string): string | null {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode;
   return mode === undefined || (mode & 0o077) === 0 ? null : (mode & 0o777).toString(8).padStart(4, '0');
 }
 

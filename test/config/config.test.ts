@@ -121,6 +121,19 @@ test('faults of file, environment and combinations come together', () => {
   assert.match(all, /^biding is not a section of the settings: did you mean bidding\?$/m);
 });
 
+test('a port with a fraction is a number, only none that fits; a hash may be in capitals (stranger, issue 15)', () => {
+  const result = readConfig({ ...complete, LANCE_HTTP_PORT: '80.5' }, readingOf());
+  assert.ok(result.kind === 'refused');
+  assert.deepEqual(result.faults, ['LANCE_HTTP_PORT (http.port) is 80.5: a whole number from 0 to 65535 is needed']);
+  const hash = 'AB'.repeat(32);
+  assert.equal(configOf({ ...complete, LANCE_API_TOKENS: `ana:operator:${hash}` }).api.tokens[0]!.name, 'ana');
+  const twice = readConfig(
+    { ...complete, LANCE_API_TOKENS: `ana:operator:${hash},bia:viewer:${hash.toLowerCase()}` },
+    readingOf(),
+  );
+  assert.ok(twice.kind === 'refused' && /has the same sha256 as/.test(twice.faults.join()));
+});
+
 test('the environment wins over the file, the file over the defaults', () => {
   const config = configOf(
     { ...complete, LANCE_HTTP_PORT: '9000' },
@@ -407,7 +420,10 @@ test('every secret can come from a file, and one line end after it is not part o
   );
   const byFiles = readConfig(environment, (path) => files.get(path) ?? readFileSync(path, 'utf8'));
   assert.deepEqual(byFiles, { kind: 'config', config: byVariables });
-  assert.deepEqual(secretsOf(environment), { files: secretVariables.map((name) => `${name}_FILE`), variables: [] });
+  assert.deepEqual(secretsOf(environment), {
+    files: secretVariables.map((name) => ({ name: `${name}_FILE`, path: `/run/${name}` })),
+    variables: [],
+  });
   assert.deepEqual(secretsOf(given), { files: [], variables: secretVariables });
 });
 

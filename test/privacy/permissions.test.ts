@@ -49,6 +49,33 @@ test("in a directory that others may read, files are the owner's alone, and the 
   }
 });
 
+test("a secret's file that others may use is told by doctor (stranger, issue 15)", async () => {
+  const path = join(directory, 'pseudonym.key');
+  writeFileSync(path, 'a key that only this test of file modes uses, and no other');
+  for (const [mode, isWide] of [
+    [0o644, true],
+    [0o600, false],
+  ] as const) {
+    chmodSync(path, mode);
+    const { stdout } = await lance(
+      {
+        ...{
+          LANCE_PSEUDONYM_KEY_FILE: path,
+          LANCE_DATA_DIR: join(directory, 'none'),
+          LANCE_ACCESS_TOKEN: 'token-of-the-test',
+        },
+        ...{
+          LANCE_WEBHOOK_TOKENS: 'token-of-the-tests',
+          LANCE_BASE_URL: 'http://127.0.0.1:9',
+          LANCE_CONTACT_URL: 'https://a.example/x',
+        },
+      },
+      ...['doctor', '--json'],
+    );
+    assert.equal(/"level":"warn","finding":"secret-file-wide"/.test(stdout), isWide, stdout);
+  }
+});
+
 test('a token command gets PATH, HOME and what the setting names, none of our secrets (defect line 19)', async () => {
   process.env.LANCE_PSEUDONYM_KEY = 'a-secret-of-the-desk';
   process.env.FOR_THE_PROGRAM = 'named';
