@@ -597,9 +597,12 @@ function readinessChecks(
         if (timeDoubt !== null) return `bidding is closed: ${timeDoubt.doubt}: ${doubtText(timeDoubt)}`;
         return bidding.kind === 'open' || bidding.cause === 'paused' ? null : closedText(bidding);
       },
-      note: () => {
+      note: (names) => {
         const { bidding } = desk.status();
-        return bidding.kind === 'open' ? `open since ${new Date(bidding.since).toISOString()}` : closedText(bidding);
+        if (bidding.kind === 'open') return `open since ${new Date(bidding.since).toISOString()}`;
+        return names || bidding.cause !== 'paused'
+          ? closedText(bidding)
+          : closedText({ ...bidding, by: null, detail: null });
       },
     },
     {
@@ -616,7 +619,12 @@ function readinessChecks(
         return notFollowed === null ? followed : `${followed}; ${notFollowed.slice(0, shownHash)} in the folder is not`;
       },
     },
-    { name: 'control', role: 'engine', missing: () => null, note: orders.text },
+    {
+      name: 'control',
+      role: 'engine',
+      missing: () => null,
+      note: (names) => (names ? orders.text() : 'said to whoever asks from this machine'),
+    },
   ];
 }
 

@@ -34,8 +34,8 @@ export type ReadinessCheck = {
   role: ReadinessRole;
   /** What is missing, in words for an operator; null when nothing is. */
   missing: () => string | null;
-  /** Said when nothing is missing. */
-  note?: () => string;
+  /** Said when nothing is missing; `names`: who asks may read colleagues' names and what they wrote. */
+  note?: (names: boolean) => string;
 };
 
 type ServerLimits = VisitorLimits & {
@@ -364,6 +364,11 @@ function tokenCheck(tokens: readonly string[]): (token: string) => boolean {
   };
 }
 
+/** Of the address after trusted proxies. */
+function isLoopback(address: string): boolean {
+  return address === '::1' || /^(?:::ffff:)?127\./.test(address);
+}
+
 function addHealth(app: FastifyInstance, parts: ServerParts): void {
   app.get('/livez', async (_request, reply) => {
     const { alive, detail } = parts.progress();
@@ -382,7 +387,7 @@ function addHealth(app: FastifyInstance, parts: ServerParts): void {
       'verbose' in query
         ? results.map(({ name, missing, note }) => {
             if (missing !== null) return `[-] ${name}: ${missing}\n`;
-            return `[+] ${name}${note === undefined ? '' : `: ${note()}`}\n`;
+            return `[+] ${name}${note === undefined ? '' : `: ${note(isLoopback(request.ip))}`}\n`;
           })
         : [];
     return plain(reply, ready ? 200 : 503, `${lines.join('')}${ready ? 'ready' : 'not ready'}\n`);

@@ -218,6 +218,19 @@ test('livez is progress; readyz names what is missing', async (context) => {
   assert.match(await wrong.text(), /role is one of ingress, engine/);
 });
 
+test('who ordered what is said to this machine alone (stranger, issue 15)', async (context) => {
+  const note = (names: boolean) => (names ? 'pause by ana (fraude)' : 'said to whoever asks from this machine');
+  const { root } = await start(context, {
+    trustedProxies: ['127.0.0.1'],
+    checks: [{ name: 'control', role: 'engine', missing: () => null, note }],
+  });
+  const asked = async (forwarded: Record<string, string>) =>
+    (await fetch(`${root}/readyz?verbose`, { headers: forwarded })).text();
+  assert.match(await asked({}), /pause by ana/);
+  const elsewhere = await asked({ 'x-forwarded-for': '203.0.113.7' });
+  assert.equal(elsewhere, '[+] control: said to whoever asks from this machine\nready\n');
+});
+
 test('a failure of our own is 500, told by name, and says nothing of what was sent', async (context) => {
   const { root, faults } = await start(context, {
     metricsText: () => Promise.reject(new TypeError(`secret ${plantedCpf}`)),
