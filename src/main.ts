@@ -566,7 +566,7 @@ async function openEngine(parts: {
         keep: (body, receivedAt, code) => keepUnread(body, code, { vault, receivedAt, now: receivedAt }),
       })
     : null;
-  const ruleWatch = createRuleWatch({ directory: config.rulesDir, ...config.rules });
+  const ruleWatch = createRuleWatch({ directory: config.rulesDir, ...config.rules, mapping: requestMapping });
   const starting = startEngine({
     ...parts,
     instance: randomUUID(),

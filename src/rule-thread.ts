@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { whyAbsentIn } from './absent-facts.ts';
 import { readRuleFiles } from './adapters/system/rule-files.ts';
 import type { RuleReport } from './bidding/ports.ts';
 import { Fault } from './errors.ts';
@@ -27,9 +28,9 @@ function read(directory: string): Reading {
   }
 }
 
-function judge(reading: Reading, leastCoveragePercent: number): RuleReport {
+function judge(reading: Reading, { leastCoveragePercent, mapping }: RuleThreadData): RuleReport {
   if (reading.kind === 'unreadable') return { kind: 'refused', text: reading.text };
-  const verdict = judgeRules(reading.files, leastCoveragePercent, Date.now());
+  const verdict = judgeRules(reading.files, leastCoveragePercent, Date.now(), whyAbsentIn(mapping));
   if (verdict.kind === 'good') return { kind: 'good', hash: verdict.ruleSet.hash, source: verdict.ruleSet.source };
   const reasons = reasonsAgainst(verdict).slice(0, shownReasons);
   return { kind: 'refused', text: reasons.map((reason) => `  ${reason}`).join('\n') };
@@ -42,14 +43,14 @@ function check(source: string): RuleReport {
 }
 
 async function watch(tell: (word: RuleWord) => void, data: RuleThreadData): Promise<never> {
-  const { directory, restMs, leastCoveragePercent } = data;
+  const { directory, restMs } = data;
   let told: string | null = null;
   let seen: string | null = null;
   for (;;) {
     const reading = read(directory);
     const text = JSON.stringify(reading);
     if (text === seen && text !== told) {
-      tell({ kind: 'folder', report: judge(reading, leastCoveragePercent) });
+      tell({ kind: 'folder', report: judge(reading, data) });
       told = text;
     }
     seen = text;

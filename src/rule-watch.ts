@@ -3,12 +3,15 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { RuleReport, RuleWatch } from './bidding/ports.ts';
 import { Fault } from './errors.ts';
+import type { RequestMapping } from './wire/mapping-table.ts';
 
 export type RuleThreadData = {
   directory: string;
   /** A change counts when the folder has stayed as it is for so long. */
   restMs: number;
   leastCoveragePercent: number;
+  /** What requests are read by: a rule on a fact that it never brings is refused. */
+  mapping: RequestMapping;
 };
 
 export type RuleQuestion = { id: number; source: string };

@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, dirname, join, resolve } from 'node:path';
+import { whyAbsentIn } from '../absent-facts.ts';
 import { judgeKey } from '../bidding/key-check.ts';
 import { lastChanges } from '../bidding/ports.ts';
 import { mayFollow, proposalOf } from '../bidding/rule-book.ts';
@@ -72,7 +73,12 @@ function checkRules(
     hash: null,
   });
   try {
-    const verdict = judgeRules(world.readRules(directory), leastCoveragePercent, world.clock.now());
+    const verdict = judgeRules(
+      world.readRules(directory),
+      leastCoveragePercent,
+      world.clock.now(),
+      whyAbsentIn(world.mapping(null)),
+    );
     if (verdict.kind === 'good') {
       const { rules, hash } = verdict.ruleSet;
       const figures = { count: rules.length, hash: hash.slice(0, hashLength), path: directory };

@@ -1,4 +1,6 @@
 /** `lance rules propose | approve | activate | rollback | history`: which set decides, said straight into the store, beside running desks. */
+
+import { whyAbsentIn } from '../absent-facts.ts';
 import type { RuleBookEntry, RuleSetChange } from '../bidding/ports.ts';
 import {
   activations,
@@ -78,7 +80,12 @@ export async function proposeRules(world: CommandWorld, directory: string, by: s
   const { terminal, format } = world;
   const { activation, refused, bad } = format.texts.rules;
   return withReader(world, async (reader, { rules }) => {
-    const verdict = judgeRules(world.readRules(directory), rules.leastCoveragePercent, world.clock.now());
+    const verdict = judgeRules(
+      world.readRules(directory),
+      rules.leastCoveragePercent,
+      world.clock.now(),
+      whyAbsentIn(world.mapping(null)),
+    );
     if (verdict.kind !== 'good') {
       terminal.say(verdict.kind === 'refused' ? refused(verdict.faults.length) : bad);
       for (const reason of reasonsAgainst(verdict)) terminal.say(`  ${reason}`);

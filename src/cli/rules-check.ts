@@ -1,4 +1,6 @@
 /** `lance rules check` and `lance rules test`: what activation does with a folder of rules, without activating it. */
+
+import { whyAbsentIn } from '../absent-facts.ts';
 import type { TestReport } from '../rules/rule-tests.ts';
 import { junitOf } from '../rules/rule-tests.ts';
 import { judgeRules } from '../rules/verdict.ts';
@@ -32,7 +34,12 @@ function reportTests(world: CommandWorld, report: TestReport, least: number): vo
 export function checkRules(world: CommandWorld, directory: string, options: TestOptions): number {
   const { terminal, format } = world;
   const { rules } = format.texts;
-  const verdict = judgeRules(world.readRules(directory), options.coverage, world.clock.now());
+  const verdict = judgeRules(
+    world.readRules(directory),
+    options.coverage,
+    world.clock.now(),
+    whyAbsentIn(world.mapping(null)),
+  );
   if (verdict.kind === 'refused') {
     if (options.json) terminal.write(JSON.stringify({ kind: 'refused', faults: verdict.faults }));
     else tellFaults(world, rules.refused(verdict.faults.length), verdict.faults);

@@ -9,7 +9,7 @@ import { type CompiledCondition, type CompiledList, compileLists, createFrame, t
 import { readVocabulary } from './conditions.ts';
 import { refuseConflicts, shadowedRules } from './conflicts.ts';
 import { factsIn } from './extents.ts';
-import { extraPrefix, type Facts, type LedgerFact, ledgerFacts, type Stage } from './facts.ts';
+import { extraPrefix, type Facts, type LedgerFact, ledgerFacts, listPrefix, type Stage } from './facts.ts';
 import { canonicalJson, type Json, linesOf, parseJson } from './json.ts';
 import { type CompiledCap, compileCap, compileSegment } from './keys.ts';
 import { listNameOf, type RuleList, readList } from './lists.ts';
@@ -291,15 +291,30 @@ function unusedNames(names: readonly string[]): RuleFault[] {
  * Reads, checks and compiles a rule set. Never throws: whatever is wrong comes back as faults, up to 100 of them, each
  * with file, JSON pointer and what to write instead. A set without any rule is refused, since it would limit nothing.
  */
-export function compileRuleSet(files: readonly RuleFile[]): CompiledRuleSet {
-  return compileFiles(files, false);
+export function compileRuleSet(files: readonly RuleFile[], whyAbsent: WhyAbsent = () => null): CompiledRuleSet {
+  return compileFiles(files, whyAbsent);
 }
 
-function compileFiles(files: readonly RuleFile[], stored: boolean): CompiledRuleSet {
+/** Why a fact can never have a value where the rules are to run, and what to write instead; null: it can have one. */
+export type WhyAbsent = (fact: string) => string | null;
+
+/** `whyAbsent` null: the set comes from the store. */
+function compileFiles(files: readonly RuleFile[], whyAbsent: WhyAbsent | null): CompiledRuleSet {
   const faults: RuleFault[] = [];
   refuseSizes(files, faults);
   const parsed = faults.length > 0 ? [] : parseFiles(files, faults);
-  return compileParsed(parsed, files, faults, null, stored);
+  return compileParsed(parsed, files, faults, null, whyAbsent);
+}
+
+/** A pass rule on such a fact would pass every request, a limit would hold for every one. */
+function refuseAbsent(rules: readonly Rule[], keyFacts: ReadonlyMap<string, string>, whyAbsent: WhyAbsent): void {
+  for (const rule of rules) {
+    for (const named of new Set(factsUsed(rule))) {
+      const fact = named.startsWith(listPrefix) ? (keyFacts.get(named.slice(listPrefix.length)) ?? named) : named;
+      const why = whyAbsent(fact);
+      if (why !== null) refuse(rule.place, `"${rule.name}" asks for "${fact}", which can never come: ${why}`);
+    }
+  }
 }
 
 /**
@@ -311,7 +326,7 @@ function compileParsed(
   files: readonly RuleFile[],
   faults: RuleFault[],
   checkedSource: string | null,
-  stored: boolean,
+  whyAbsent: WhyAbsent | null,
 ): CompiledRuleSet {
   const refused = (): CompiledRuleSet => ({ kind: 'refused', faults: withLines(faults, files) });
   if (parsed.length === 0 && faults.length > 0) return refused();
@@ -324,10 +339,16 @@ function compileParsed(
   const codes = codesValue === undefined ? [] : readCodes(placeIn(codesPath, faults), codesValue);
   const lists = readLists(parsed, faults, checked);
   const keyFacts = new Map(lists.map((list) => [list.name, list.fact]));
-  const vocabulary = readVocabulary(placeIn(conditionsPath, faults), contentOf(conditionsPath), keyFacts, stored);
+  const vocabulary = readVocabulary(
+    placeIn(conditionsPath, faults),
+    contentOf(conditionsPath),
+    keyFacts,
+    whyAbsent === null,
+  );
   const declared = new Set(codes.map((code) => code.code));
   const { rules, tables } = readRules(parsed, { codes: declared, vocabulary }, faults);
   if (!checked) refuseConflicts(rules, tables);
+  if (whyAbsent !== null) refuseAbsent(rules, keyFacts, whyAbsent);
   if (rules.length === 0 && faults.length === 0) refuse(placeIn('', faults), 'There is no rule at all; add one.');
   if (faults.length > 0) return refused();
   // Tests name rules, so they are read once those are right.
@@ -371,9 +392,9 @@ export function openRuleSet(source: string, checked = false): CompiledRuleSet {
   }
   if (!Array.isArray(result)) refuse(place, 'The stored rule set is not a list of files.');
   if (faults.length > 0) return { kind: 'refused', faults };
-  if (checked) return compileParsed(parsed, [], faults, source, true);
+  if (checked) return compileParsed(parsed, [], faults, source, null);
   const files = parsed.map(({ path, value }) => ({ path, text: JSON.stringify(value) }));
-  return compileFiles(files, true);
+  return compileFiles(files, null);
 }
 
 /** Written by us and up to two levels deeper than a file may be. */

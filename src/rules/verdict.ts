@@ -1,7 +1,7 @@
 /** The check of a folder of rules, the same for `lance rules check` and for activation: compiled, tested, tested enough. */
 import type { EpochMs } from '../domain/glossary.ts';
 import { faultText, type RuleFault } from './place.ts';
-import { compileRuleSet, type RuleFile, type RuleSet } from './rule-set.ts';
+import { compileRuleSet, type RuleFile, type RuleSet, type WhyAbsent } from './rule-set.ts';
 import { runTests, type TestReport } from './rule-tests.ts';
 
 export type RuleVerdict =
@@ -13,13 +13,14 @@ export type RuleVerdict =
       report: TestReport;
     };
 
-/** `at`: now; rules whose last day is over by then need no tests. Null: every rule does. */
+/** `at`: now; rules whose last day is over by then need no tests. Null: every rule does. `whyAbsent`: as for `compileRuleSet`. */
 export function judgeRules(
   files: readonly RuleFile[],
   leastCoveragePercent: number,
   at: EpochMs | null = null,
+  whyAbsent?: WhyAbsent,
 ): RuleVerdict {
-  const compiled = compileRuleSet(files);
+  const compiled = compileRuleSet(files, whyAbsent);
   if (compiled.kind === 'refused') return compiled;
   const { ruleSet, warnings } = compiled;
   const report = runTests(ruleSet, at);

@@ -1,11 +1,13 @@
 /** What the tests of activation share: small rule sets told apart by one rule, their folders, and a policy that only names its set. */
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Policy } from '../../src/bidding/decide.ts';
 import type { RuleReport, RuleWatch } from '../../src/bidding/ports.ts';
 import { createRuleWatch } from '../../src/rule-watch.ts';
 import { compileRuleSet, type RuleFile, type RuleSet } from '../../src/rules/rule-set.ts';
+import { readRequestMapping } from '../../src/wire/mapping-table.ts';
 import { always, codesFile, ruleOf } from '../rules/sample-request.ts';
 
 /** A set whose rule `Marker NAME` always fires; the tests beside it show all of it. */
@@ -49,6 +51,14 @@ export function createFolder(files: readonly RuleFile[]): Folder {
   return { path, put, remove: () => rmSync(path, { recursive: true, force: true }) };
 }
 
+function shippedMapping() {
+  const read = readRequestMapping(
+    JSON.parse(readFileSync(new URL('../../config/request-mapping.json', import.meta.url), 'utf8')),
+  );
+  assert(read.kind === 'read');
+  return read.mapping;
+}
+
 /** So that tests are soon over; whoever writes slowly needs more. */
 export const shortRestMs = 120;
 
@@ -58,7 +68,7 @@ export function watchFolder(
   restMs = shortRestMs,
   leastCoveragePercent = 100,
 ): RuleWatch & { reports: RuleReport[] } {
-  const watch = createRuleWatch({ directory: path, restMs, leastCoveragePercent });
+  const watch = createRuleWatch({ directory: path, restMs, leastCoveragePercent, mapping: shippedMapping() });
   const reports: RuleReport[] = [];
   return {
     ...watch,

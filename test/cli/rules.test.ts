@@ -55,6 +55,14 @@ test('check refuses with file, line, pointer and remedy, and ends with 65', asyn
   );
 });
 
+test('check refuses a rule on a fact that no request brings (issue 20 line 3)', async () => {
+  const directory = copyOf();
+  edit(directory, 'limits.json', (text) => text.replace('"fact": "worker.tenureMonths"', '"fact": "score.bureua"'));
+  const { code, stderr } = await lance(english, 'rules', 'check', directory);
+  assert.equal(code, 65, stderr);
+  assert.match(stderr, /limits\.json:\d+ \/rules\/\d+: .*"score\.bureua", which can never come: .*maps no score/);
+});
+
 test('a rule that changed its meaning fails its tests, which JUnit reads', async () => {
   const directory = copyOf();
   edit(directory, 'eligibility.json', (text) => text.replace('"value": 21', '"value": 20'));
