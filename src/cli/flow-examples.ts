@@ -36,7 +36,8 @@ export async function showExample(
   const { flows: texts } = world.format.texts;
   const schema = step === null ? orders[flow] : stepSchema(world, flow, step);
   const terms = flow === 'contract' && step === null ? await termsOfBid(world, requestId) : {};
-  const example: Fields = { ...(structuredClone(exampleOf(schema)) as Fields), ...terms };
+  const made = termsToAmend(flow, step) ?? (structuredClone(exampleOf(schema)) as Fields);
+  const example: Fields = { ...made, ...terms };
   signedNow(example, new Date(world.clock.now()).toISOString());
   if (step === 'sign' && requestId !== null) await nameNote(world, example, requestId);
   for (const each of set) setField(world, example, each);
@@ -47,6 +48,12 @@ export async function showExample(
     throw new Fault('not-allowed', problems.join('\n'));
   }
   world.terminal.write(JSON.stringify(example, null, 2));
+}
+
+/** Other terms of a renegotiation, which is what most often has to change; null: it is no amendment of one. */
+function termsToAmend(flow: StartedKind, step: string | null): Fields | null {
+  if (step !== 'amend' || flow !== 'renegotiation') return null;
+  return { renegotiation: structuredClone(exampleOf(stepBodies.amend.shape.renegotiation)) };
 }
 
 /** Whatever says when it was signed: a made-up time would lie before the flow. */

@@ -7,6 +7,10 @@ import { statePt } from './state-words-pt.ts';
 type Words = readonly (((word: string) => string) | null)[];
 type Sentence = readonly [english: RegExp, portuguese: string, words?: Words];
 
+function orPt(words: string): string {
+  return words.replaceAll(' or ', ' ou ');
+}
+
 /** Each stands for a whole text; `$1` and so on are what the English one names. */
 const whole: readonly Sentence[] = [
   // Withdrawal-backed loans
@@ -280,7 +284,21 @@ const whole: readonly Sentence[] = [
     /^send the code of the proposal, 1 to 60 letters, digits and hyphens$/,
     'envie o código da proposta, de 1 a 60 letras, dígitos e hifens',
   ],
-  [/^take out what is not known here: (.*?)(?: and (\d+) more)?$/, 'retire o que não é conhecido aqui: $1'],
+  [
+    /^take out what is not known here: (.*?)(?: and \d+ more)?; known are (.*); did you mean (.*)\?$/,
+    'retire o que não é conhecido aqui: $1; são conhecidos $2; quis dizer $3?',
+    [null, null, orPt],
+  ],
+  [
+    /^take out what is not known here: (.*?)(?: and \d+ more)?; did you mean (.*)\?$/,
+    'retire o que não é conhecido aqui: $1; quis dizer $2?',
+    [null, orPt],
+  ],
+  [
+    /^take out what is not known here: (.*?)(?: and \d+ more)?; known are (.*)$/,
+    'retire o que não é conhecido aqui: $1; são conhecidos $2',
+  ],
+  [/^take out what is not known here: (.*?)(?: and \d+ more)?$/, 'retire o que não é conhecido aqui: $1'],
   [/^write one of (.*)$/, 'escreva um destes: $1'],
   [/^this is none of the forms that it may have$/, 'não tem nenhuma das formas possíveis'],
   [/^write a day such as (.*)$/, 'escreva um dia como $1'],

@@ -140,6 +140,9 @@ test('what example prints works against the sandbox, without a change (line 17)'
     assert.ok(row?.includes(figure), listed.stdout);
   }
 
+  const amended = await lance(environment, 'renegotiations', 'example', '--step', 'amend');
+  assert.deepEqual(JSON.parse(amended.stdout), { renegotiation: { installments: 12, rateHundredths: 150 } });
+
   for (const [words, problem] of [
     [['contracts', 'example', '1'], /There is no bid of request 1/],
     [['withdrawals', 'example', '--step', 'sign'], /sign is no step/],

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { stepPt } from '../../src/cli/flow-words-pt.ts';
 import { refusalPt } from '../../src/cli/refusal-texts-pt.ts';
 import { flowSteps } from '../../src/domain/flow-records.ts';
-import { remedyOf } from '../../src/http/api/remedies.ts';
+import { issueTexts, remedyOf } from '../../src/http/api/remedies.ts';
+import { stepBodies } from '../../src/http/api/schemas.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../src/${path}`, import.meta.url), 'utf8');
 const literals = /'((?:\\.|[^'\\\n])*)'|"((?:\\.|[^"\\\n])*)"|`([^`]*)`/g;
@@ -75,4 +76,18 @@ test('what a field should hold is said in Portuguese with its unit', () => {
   const count = remedyOf(issue({ code: 'invalid_type', expected: 'int' }), 'a count');
   assert.equal(refusalPt(count), 'escreva um número inteiro');
   assert.equal(refusalPt('what nobody knows'), 'what nobody knows');
+  const said = (body: object) => issueTexts(stepBodies.amend.safeParse(body).error!, body, stepBodies.amend)[0]![1];
+  assert.match(
+    said({ installments: 48 }),
+    /known are contract, .*; did you mean contract\.installments or renegotiation\.installments\?$/,
+  );
+  assert.match(
+    refusalPt(said({ installments: 48 })),
+    /^retire .*: installments; são conhecidos .*; quis dizer contract\.installments ou renegotiation\.installments\?$/,
+  );
+  assert.match(
+    refusalPt(said({ zzzzzzzz: 48 })),
+    /^retire .*: zzzzzzzz; são conhecidos contract, renegotiation, link, auth\w+$/,
+  );
+  assert.match(said({ authorizationNumber: '1' }), /did you mean authorisationNumber\?$/);
 });

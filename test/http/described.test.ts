@@ -246,7 +246,7 @@ test('the description of the API', async (context) => {
       'body.workerAccepted': 'write true or false',
       'body.account.accountType': 'write one of 1, 2',
       'body.account.branch': 'is missing; write a text',
-      body: 'take out what is not known here: amountCent, cpf ***',
+      body: 'take out what is not known here: amountCent, cpf ***; did you mean amountCents?',
     });
     const list = await call('GET', '/v1/bids?state=winning&limit=201');
     assert.match(list.text, /write at most 200".*write one of early-ended, requested, claimed,/);

@@ -36,15 +36,43 @@ function unitOf(schema: z.ZodType): Unit | null {
   return units.get(schema) ?? (inner === null ? null : unitOf(inner));
 }
 
-/** The unit of a part of a value, by its path; null: it has none, or there is no such part. */
-export function unitAt(schema: z.ZodType, path: readonly PropertyKey[]): Unit | null {
+type Shape = Readonly<Record<PropertyKey, z.ZodType>>;
+
+/** The schema of a part of a value, by its path; null: there is no such part. */
+function partAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | null {
   let at: z.ZodType | undefined = schema;
   for (const part of path) {
-    while (at !== undefined && !(at instanceof z.ZodObject || at instanceof z.ZodArray)) at = innerOf(at) ?? undefined;
-    at = at instanceof z.ZodArray ? (at.element as z.ZodType) : (at?.shape as Record<PropertyKey, z.ZodType>)?.[part];
+    const plain = plainOf(at);
+    at = plain instanceof z.ZodArray ? (plain.element as z.ZodType) : (plain?.shape as Shape | undefined)?.[part];
   }
-  if (at === undefined) return null;
-  return (z.globalRegistry.get(at)?.['x-unit'] as Unit | undefined) ?? unitOf(at);
+  return at ?? null;
+}
+
+/** What stands within all that says when a part may be left out. */
+function plainOf(schema: z.ZodType | undefined): z.ZodObject | z.ZodArray | undefined {
+  let at = schema;
+  while (at !== undefined && !(at instanceof z.ZodObject || at instanceof z.ZodArray)) at = innerOf(at) ?? undefined;
+  return at;
+}
+
+/** The unit of a part of a value, by its path; null: it has none, or there is no such part. */
+export function unitAt(schema: z.ZodType, path: readonly PropertyKey[]): Unit | null {
+  const at = partAt(schema, path);
+  return at === null ? null : ((z.globalRegistry.get(at)?.['x-unit'] as Unit | undefined) ?? unitOf(at));
+}
+
+/** The names of the fields of a part that is an object, each with those of its own fields; null: it is none. */
+export function fieldsAt(
+  schema: z.ZodType,
+  path: readonly PropertyKey[],
+): ReadonlyMap<string, readonly string[]> | null {
+  const object = plainOf(partAt(schema, path) ?? undefined);
+  if (!(object instanceof z.ZodObject)) return null;
+  const own = (field: z.ZodType) => {
+    const inner = plainOf(field);
+    return inner instanceof z.ZodObject ? Object.keys(inner.shape) : [];
+  };
+  return new Map(Object.entries(object.shape as Record<string, z.ZodType>).map(([name, field]) => [name, own(field)]));
 }
 
 /**

@@ -3,7 +3,7 @@ import type { FastifyError, FastifyReply } from 'fastify';
 import { hasZodFastifySchemaValidationErrors, isResponseSerializationError } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { Fault } from '../../errors.ts';
-import { answerNamed, measured, said, saidOfParts, unitAt } from './described.ts';
+import { answerNamed, fieldsAt, measured, said, saidOfParts, unitAt } from './described.ts';
 import { isMissing, remedyOf } from './remedies.ts';
 
 const titles = {
@@ -115,7 +115,10 @@ export function answerError(
     const errors = error.validation.map(({ keyword, instancePath, params, message = '' }) => {
       const path = instancePath.split('/').filter((part) => part !== '');
       const issue = { ...params, code: keyword, message } as unknown as z.core.$ZodIssue;
-      const remedy = remedyOf(issue, schema instanceof z.ZodType ? unitAt(schema, path) : null);
+      const remedy =
+        schema instanceof z.ZodType
+          ? remedyOf(issue, unitAt(schema, path), fieldsAt(schema, path))
+          : remedyOf(issue, null);
       return {
         field: [context, ...path].join('.'),
         rule: keyword,

@@ -1,9 +1,10 @@
 /** What a schema has against a value, in words: the field, what is wrong, what to write. Never the value, which may name a worker. */
 
 import type { z } from 'zod';
+import { nearestWord } from '../../domain/nearest-word.ts';
 import { printable } from '../../domain/printable.ts';
 import { withoutCpf } from '../../wire/hidden-cpf.ts';
-import { type Unit, unitAt } from './described.ts';
+import { fieldsAt, type Unit, unitAt } from './described.ts';
 
 const kinds: Readonly<Record<string, string>> = {
   string: 'a text',
@@ -43,8 +44,22 @@ const ownWords = /^(?:Invalid |Too (?:big|small)|Unrecognized )/;
 
 const unitless: readonly Unit[] = ['a count', 'a probability from 0 to 1', 'a number as it stands, without a unit'];
 
-/** What to write instead: the kind, the allowed values, or the limit, in the unit of the field. */
-export function remedyOf(issue: z.core.$ZodIssue, unit: Unit | null): string {
+/** Keys that are not known, and what the first one was probably meant to be: a field, or a field of one of the fields. */
+function unknownText(keys: readonly string[], fields: Fields | null): string {
+  const text = `take out what is not known here: ${keysText(keys)}`;
+  const [key] = keys;
+  if (fields === null || key === undefined) return text;
+  const within = [...fields].filter(([, inner]) => inner.includes(key)).map(([holder]) => `${holder}.${key}`);
+  const meant = within.length === 0 ? nearestWord(key.slice(0, longestKey), [...fields.keys()]) : within.join(' or ');
+  const isShort = fields.size > 0 && fields.size <= mostKeys;
+  const known = isShort ? `; known are ${[...fields.keys()].join(', ')}` : '';
+  return `${text}${known}${meant === null ? '' : `; did you mean ${meant}?`}`;
+}
+
+type Fields = ReadonlyMap<string, readonly string[]>;
+
+/** What to write instead: the kind, the allowed values, or the limit, in the unit of the field. `fields`: of the part that it is about. */
+export function remedyOf(issue: z.core.$ZodIssue, unit: Unit | null, fields: Fields | null = null): string {
   if (!ownWords.test(issue.message)) return issue.message;
   const inUnit = unit === null || unitless.includes(unit) ? '' : `, in ${unit}`;
   switch (issue.code) {
@@ -60,7 +75,7 @@ export function remedyOf(issue: z.core.$ZodIssue, unit: Unit | null): string {
     case 'too_big':
       return sizeOf(issue.origin, issue.maximum, 'most') + inUnit;
     case 'unrecognized_keys':
-      return `take out what is not known here: ${keysText(issue.keys)}`;
+      return unknownText(issue.keys, fields);
     case 'invalid_value':
       return `write one of ${issue.values.join(', ')}`;
     case 'invalid_union': {
@@ -88,7 +103,7 @@ export function issueTexts(error: z.ZodError, value: unknown, schema: z.ZodType)
     const field = issue.path.length === 0 ? wholeFile : issue.path.join('.');
     return [
       field,
-      `${isMissing(value, issue.path) ? 'is missing; ' : ''}${remedyOf(issue, unitAt(schema, issue.path))}`,
+      `${isMissing(value, issue.path) ? 'is missing; ' : ''}${remedyOf(issue, unitAt(schema, issue.path), fieldsAt(schema, issue.path))}`,
     ];
   });
 }
