@@ -82,7 +82,7 @@ export function createClaimDesk(world: {
       }
       if (now >= cutoffOf(waiting.deadlineAt, world.service, settings)) {
         world.end(
-          deskPass(requestId, world.endCode('overload'), 'no send slot was free before the deadline', now, null),
+          deskPass(requestId, world.endCode('no-send-slot'), 'no send slot was free before the deadline', now, null),
         );
         continue;
       }

@@ -402,7 +402,7 @@ export function createDesk(world: DeskWorld): Desk {
     let code: DeskCode = endCode('deadline');
     if (code !== 'deadline') return deskPass(requestId, code, `${record.reasons[0]!.text} (${code})`, at, null);
     if (links.waitingSince(requestId) !== null) code = 'margin-missing';
-    else if (queue.has(requestId)) code = 'overload';
+    else if (queue.has(requestId)) code = 'no-send-slot';
     return code === 'deadline' ? record : deskPass(requestId, code, `${record.reasons[0]!.text} (${code})`, at, null);
   }
 

@@ -22,6 +22,7 @@ export const deskCodes = [
   'internal-error',
   'link-refused',
   'margin-missing',
+  'no-send-slot',
   'overload',
   'request-unusable',
   'restored',

@@ -141,6 +141,7 @@ export const en: Texts = {
     'internal-error': 'the decision failed; see the journal and the dead letters',
     'link-refused': 'the service refused the query of the employment link',
     'margin-missing': 'neither the request nor the link names a margin',
+    'no-send-slot': 'no place to send it was free before the deadline; offers of more value went first',
     overload: 'the queue was full; the offers of most value stayed',
     paused: 'the desk was paused until the deadline',
     'clock-step': "this machine's clock had moved, and the time was not believed until the deadline",

@@ -135,6 +135,7 @@ export const pt = {
     'internal-error': 'a decisão falhou; veja o diário e as mensagens mortas',
     'link-refused': 'o serviço recusou a consulta do vínculo',
     'margin-missing': 'nem a solicitação nem o vínculo dizem a margem',
+    'no-send-slot': 'nenhuma vaga de envio antes do prazo; foram antes ofertas de maior valor',
     overload: 'a fila estava cheia; ficaram as ofertas de maior valor',
     paused: 'a mesa estava em pausa até o prazo',
     'clock-step': 'o relógio desta máquina tinha mudado, e a hora não era confiável até o prazo',

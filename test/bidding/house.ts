@@ -95,8 +95,8 @@ export async function openHouse(options: {
   bidding: Partial<BiddingSettings>;
   more?: object;
   rivals?: Rivals;
-  /** Of the service, where it is not the sandbox's. */
-  baseUrl?: string;
+  /** Of the service, where it is not the sandbox's own address. */
+  baseUrl?: (sandboxUrl: string) => string;
   /** Hears each line of the journal. */
   onLine?: (line: string) => void;
   /** Else the shipped rules, which stay as they are. */
@@ -115,7 +115,7 @@ export async function openHouse(options: {
   const { url } = await sandbox.listen(0);
   const { accessToken } = settings.tokens;
   const { bidding, more = {} } = options;
-  const config = configOf({ baseUrl: options.baseUrl ?? url, dataDir: directory, accessToken, bidding, more });
+  const config = configOf({ baseUrl: options.baseUrl?.(url) ?? url, dataDir: directory, accessToken, bidding, more });
   const policy = shippedPolicy(config);
   const mapping = readRequestMapping(mappingFile);
   const outcomes = readOutcomeTable(outcomesFile);

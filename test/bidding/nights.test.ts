@@ -1,8 +1,9 @@
 /** Nights on which no bid flows, played against a whole desk: the same cause in readiness, metric, log and reason codes. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import { test } from 'node:test';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import type { RuleFile } from '../../src/rules/rule-set.ts';
 import { type House, openHouse } from './house.ts';
@@ -43,7 +44,7 @@ async function passCodes({ store }: House, requests: number): Promise<Record<str
 }
 
 async function assertNight(
-  options: { baseUrl?: string; moreRules?: readonly RuleFile[]; prepare?: (house: House) => void },
+  options: { baseUrl?: () => string; moreRules?: readonly RuleFile[]; prepare?: (house: House) => void },
   cause: string,
 ): Promise<void> {
   const lines: string[] = [];
@@ -68,7 +69,14 @@ async function assertNight(
       Object.keys(codes).filter((code) => code.startsWith('fact-missing:')),
       [],
     );
-    for (const wrong of ['paused', 'overload', 'fact-missing:margin.availableReais', 'margin-missing', 'deadline'])
+    for (const wrong of [
+      'paused',
+      'overload',
+      'no-send-slot',
+      'fact-missing:margin.availableReais',
+      'margin-missing',
+      'deadline',
+    ])
       assert.equal(codes[wrong], undefined, JSON.stringify(codes));
     const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'bidding-closed');
     assert.ok(
@@ -96,7 +104,8 @@ async function closedPort(): Promise<number> {
 }
 
 test('the service is down', async () => {
-  await assertNight({ baseUrl: `http://127.0.0.1:${await closedPort()}` }, 'service-unreachable');
+  const port = await closedPort();
+  await assertNight({ baseUrl: () => `http://127.0.0.1:${port}` }, 'service-unreachable');
 });
 
 test('the service is down, and a rule needs what only the link says', async () => {
@@ -109,5 +118,58 @@ test('the service is down, and a rule needs what only the link says', async () =
     event: { type: 'pass', params: { code: 'not-eligible', reason: 'The link is not eligible.' } },
   };
   const moreRules = [{ path: 'own.json', text: JSON.stringify({ rules: [rule] }) }];
-  await assertNight({ baseUrl: `http://127.0.0.1:${await closedPort()}`, moreRules }, 'service-unreachable');
+  const port = await closedPort();
+  await assertNight({ baseUrl: () => `http://127.0.0.1:${port}`, moreRules }, 'service-unreachable');
+});
+
+/** The service behind a line that holds every request back. */
+async function slowService(context: TestContext, holdMs: number): Promise<{ behind: (serviceUrl: string) => string }> {
+  let target = '';
+  const server = createHttpServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    await setTimeout(holdMs);
+    const { authorization = '', 'idempotency-key': key } = request.headers;
+    const answer = await fetch(new URL(request.url!, target), {
+      method: request.method!,
+      headers: {
+        authorization,
+        'content-type': 'application/json',
+        ...(key === undefined ? {} : { 'idempotency-key': String(key) }),
+      },
+      ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
+    });
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  context.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  return {
+    behind: (serviceUrl) => {
+      target = serviceUrl;
+      return `http://127.0.0.1:${port}`;
+    },
+  };
+}
+
+test('overload is said only where the queue was full, else that no slot was free (issue 20, line 5)', async (context) => {
+  for (const [queueLimit, code, other] of [
+    [1_000, 'no-send-slot', 'overload'],
+    [1, 'overload', null],
+  ] as const) {
+    const slow = await slowService(context, 1_200);
+    const house = await openHouse({
+      ...night,
+      baseUrl: slow.behind,
+      bidding: { ...bidding, sendLimit: 1, queueLimit },
+    });
+    try {
+      await house.sandbox.run(40);
+      const codes = await passCodes(house, 30);
+      assert.ok((codes[code] ?? 0) > 5, `${queueLimit}: ${JSON.stringify(codes)}`);
+      if (other !== null) assert.equal(codes[other], undefined, JSON.stringify(codes));
+    } finally {
+      await house.close();
+    }
+  }
 });

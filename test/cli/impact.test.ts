@@ -90,7 +90,7 @@ test('what is exported gives the same impact as the log, byte for byte', async (
 
 test('the current set decides as the desk did', async () => {
   const { current } = (await impactOf('impact', rules, '--last', String(requests))).segments[0]!;
-  const waited = ['margin-missing', 'authorisation-missing', 'deadline', 'overload', ...closedCauses];
+  const waited = ['margin-missing', 'authorisation-missing', 'deadline', 'no-send-slot', 'overload', ...closedCauses];
   const bids = states.filter(({ state }) => state !== 'passed').length;
   const left = states.filter(({ code }) => code !== null && waited.includes(code)).length;
   assert.ok(bids > 20);

@@ -231,7 +231,9 @@ async function assertCodes(night: Night, cause: ClosedCause, least = 4): Promise
     codes = await codesOf(night);
   }
   assert.ok((codes[cause] ?? 0) >= least, JSON.stringify(codes));
-  for (const wrong of ['paused', 'overload', 'deadline', 'margin-missing'].filter((code) => code !== cause))
+  for (const wrong of ['paused', 'overload', 'no-send-slot', 'deadline', 'margin-missing'].filter(
+    (code) => code !== cause,
+  ))
     assert.equal(codes[wrong], undefined, JSON.stringify(codes));
 }
 

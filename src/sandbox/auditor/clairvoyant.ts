@@ -47,6 +47,7 @@ export const defaultClairvoyant: Omit<ClairvoyantSettings, 'limitsOf'> = {
     'margin-too-small',
     'no-admissible-rate',
     'no-profit',
+    'no-send-slot',
     'overload',
     'partitions-not-live',
     'rule-set-missing',

@@ -340,7 +340,7 @@ export function prepareAccountUpdate(
 }
 
 const mayBeHolder = { longest: 20, most: 1_000 };
-const holderField = /cpf|cnpj|documento|titular|holder/i;
+const holderField = /cpf|documento|titular|holder/i;
 
 /** What is called a holder's document and reads as a CPF or CNPJ is the worker's own: the account that is paid is the worker's. */
 function holdersOwn(fields: AccountUpdateRequest['extra'], cpf: string): Check[] {
