@@ -8,7 +8,7 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { parseJson } from '../wire/json.ts';
 import { knownKeys, type RequestMapping } from '../wire/mapping-table.ts';
-import { keysIn, maskedKey, tryMapping } from '../wire/mapping-trial.ts';
+import { beginningOf, keysIn, maskedKey, tryMapping } from '../wire/mapping-trial.ts';
 import type { BodyReader } from './door.ts';
 
 type LetterLog = Pick<EventLog, 'read' | 'ends'>;
@@ -116,9 +116,8 @@ export async function listLetters(
     for (const entry of page.entries) {
       const { partition, offset, record } = entry;
       const { receivedAt, reason, pointer } = record;
-      const seen = look === null ? nothingSeen : contentOf(entry, look, known);
+      const seen = look === null ? nothingSeen : await contentOf(entry, look, known);
       letters.push({ partition, offset, receivedAt, reason, pointer, replayedAt: null, ...seen });
-      // Opening and reading one may take as long as a webhook is allowed to.
       if (look !== null) await nextTurn();
     }
   }
@@ -129,11 +128,12 @@ export async function listLetters(
 
 const nothingSeen = { keys: null, unreadable: [] } as const;
 
-function contentOf(
+/** A letter may be as long as a webhook: others get their turn between the steps. */
+async function contentOf(
   { key, record }: LetterEntry,
   { vault, mapping }: LetterLook,
   known: (key: string) => boolean,
-): Pick<Letter, 'keys' | 'unreadable'> {
+): Promise<Pick<Letter, 'keys' | 'unreadable'>> {
   let text: string;
   try {
     text = vault.open(sealedPlaces.letter(key), record.sealedPayload);
@@ -141,9 +141,12 @@ function contentOf(
     if (fault instanceof Fault && fault.code === 'sealed-unreadable') return nothingSeen;
     throw fault;
   }
+  await nextTurn();
   const parsed = parseJson(text, { maxBytes: Number.MAX_SAFE_INTEGER, maxDepth: deepest });
+  await nextTurn();
   if (parsed.kind === 'malformed') return nothingSeen;
-  const { elements } = tryMapping(parsed.value, mapping);
+  const body = beginningOf(parsed.value);
+  const { elements } = tryMapping(body, mapping);
   const masked = (path: string) =>
     path
       .split('/')
@@ -156,7 +159,7 @@ function contentOf(
   );
   // Of an event the letter itself says which field it was.
   const ofEvent = elements.length === 0 ? [{ fact: null, pointer: record.pointer, problem: record.reason }] : [];
-  return { keys: keysIn(parsed.value, known), unreadable: [...facts, ...ofEvent] };
+  return { keys: keysIn(body, known), unreadable: [...facts, ...ofEvent] };
 }
 
 const placeOf = ({ partition, offset }: { partition: number; offset: number }) => `${partition}/${offset}`;

@@ -142,6 +142,35 @@ export function tryMapping(value: JsonValue, mapping: RequestMapping): MappingTr
   return { elements: shown, moreElements: elements.length - shown.length, around: [...around.values()] };
 }
 
+const mostItems = 100;
+/** Deeper than wrappers and their requests are. */
+const deepestKept = 16;
+const mostValues = 10_000;
+
+/** The body with the first items of its lists alone, and no more values than people look at: what is shown of a letter is in it. */
+export function beginningOf(value: JsonValue): JsonValue {
+  let left = mostValues;
+  const cut = (inner: JsonValue, depth: number): JsonValue => {
+    left -= 1;
+    if (Array.isArray(inner)) {
+      if (depth > deepestKept) return [];
+      const items: JsonValue[] = [];
+      for (let index = 0; index < Math.min(mostItems, inner.length) && left > 0; index += 1)
+        items.push(cut(inner[index]!, depth + 1));
+      return items;
+    }
+    if (!isJsonObject(inner) || isRawNumber(inner)) return inner;
+    const fields: Record<string, JsonValue> = Object.create(null);
+    if (depth > deepestKept) return fields;
+    for (const key in inner) {
+      if (left <= 0) break;
+      if (Object.hasOwn(inner, key)) fields[key] = cut(inner[key]!, depth + 1);
+    }
+    return fields;
+  };
+  return cut(value, 0);
+}
+
 /** A key that may be somebody's name is not shown, nor where it stands in a pointer. */
 export function maskedKey(key: string, known: (key: string) => boolean): string {
   return /^\d{1,6}$/.test(key) || known(key) ? shownKey(key) : '***';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
 import { readRequestMapping } from '../../src/wire/mapping-table.ts';
-import { tryMapping } from '../../src/wire/mapping-trial.ts';
+import { beginningOf, keysIn, tryMapping } from '../../src/wire/mapping-trial.ts';
 
 function mappingWith(change: object = {}) {
   const read = readRequestMapping({ ...mappingFile, ...change });
@@ -95,4 +95,16 @@ test('a mapping that is wrong is refused with its place, the nearest word and wh
   assert.equal(faults['/facts/birthDate'], 'is missing; write a list [ … ] of texts');
   assert.equal(faults['/facts/name'], 'write a list [ … ] of texts');
   assert.equal(faults['/politicallyExposedCodes/exposed/0'], 'write a whole number');
+});
+
+test('of a long body the beginning is looked at, whole where it is short', () => {
+  const short = { a: [1, { b: 'x', c: [[2]] }], __proto__x: null };
+  assert.deepEqual(JSON.parse(JSON.stringify(beginningOf(short))), short);
+  const long = { lista: Array.from({ length: 60_000 }, (_, index) => ({ numero: index })), depois: 1 };
+  const cut = beginningOf(long) as typeof long;
+  assert.deepEqual([cut.lista.length, cut.depois], [100, 1]);
+  const wide = Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`k${index}`, index]));
+  assert.ok(Object.keys(beginningOf(wide) as object).length <= 10_000);
+  const known = () => true;
+  assert.deepEqual(keysIn(cut, known), ['lista.numero', 'depois']);
 });

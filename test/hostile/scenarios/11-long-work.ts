@@ -13,8 +13,10 @@ const smallCharacters = 40_000;
 /** Each nearly as long as a webhook may be. */
 const large = 4;
 const largeCharacters = 4_500_000;
+/** Elements of one more, which makes it as long. */
+const crowd = 60_000;
 const requests = 2_500;
-const letters = small + large;
+const letters = small + large + 1;
 const listValues = 50_000;
 /** CPU time of the main thread in one turn: what others wait, but for what else the machine does. */
 const longestTurnMs = 120;
@@ -77,6 +79,8 @@ async function fill(daemon: Daemon): Promise<void> {
   await Promise.all(Array.from({ length: 16 }, sender));
   const long = JSON.stringify({ estranho: 'x'.repeat(largeCharacters) });
   for (let index = 0; index < large; index += 1) assert.equal(await post(daemon, long), 202);
+  const elements = Array.from({ length: crowd }, (_, index) => ({ numero: index, nome: 'x'.repeat(40), ok: true }));
+  assert.equal(await post(daemon, JSON.stringify({ estranhos: elements })), 202);
 }
 
 function addLists(folder: string, count: number): void {
