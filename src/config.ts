@@ -67,7 +67,7 @@ function listOf(value: string): unknown {
 function apiTokensIn(value: string): unknown {
   return (listOf(value) as string[]).map((entry) => {
     const [name, role, sha256] = entry.split(':');
-    return { name, role, sha256: sha256?.toLowerCase() };
+    return { name, role, sha256 };
   });
 }
 

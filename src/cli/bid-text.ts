@@ -7,7 +7,7 @@ import type { AuctionRecord, Hindrance } from '../domain/records.ts';
 import type { FactValue } from '../rules/facts.ts';
 import { auctionSection, resultSection, sendingSection } from './bid-outcome-text.ts';
 import { type BidReport, shownFacts } from './bid-report.ts';
-import { reasonText } from './flows.ts';
+import { reasonText, wordOf } from './flows.ts';
 import type { Format } from './format.ts';
 import { createPage, type Page } from './page.ts';
 import { ruleLines } from './rules-account.ts';
@@ -289,7 +289,7 @@ function historyText(record: AuctionRecord, format: Format): string {
       const { factValues } = format.texts.flows;
       const { outcome } = record;
       const why = outcome.kind === 'unknown' ? ` (${reasonText(format.texts.flows, outcome.reason)})` : '';
-      return `${word}: ${factValues[outcome.kind] ?? outcome.kind}${why}`;
+      return `${word}: ${wordOf(factValues, outcome.kind)}${why}`;
     }
     case 'ended':
       return `${word}: ${record.bids.length}`;

@@ -8,7 +8,7 @@ import { isJsonObject, type JsonValue } from '../wire/json.ts';
 import { decodeLinkList } from '../wire/links.ts';
 import { installmentsAnswer, proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
 import { linkText } from './bids-worker.ts';
-import { notFound } from './flows.ts';
+import { notFound, situationText } from './flows.ts';
 import type { Format } from './format.ts';
 import { labelledText, tableText } from './terminal.ts';
 import { type CommandWorld, withReader } from './world.ts';
@@ -106,13 +106,12 @@ function proposalText(format: Format, answer: JsonValue, situations: Asked['situ
   if (decoded.kind === 'refused') return null;
   const { value } = decoded;
   const { cents, percent, plain, day } = figures(format);
-  const state = situations.find(({ code }) => code === value.situation)?.state;
   const { proposal: labels, entriesHeader } = format.texts.flows.results;
   const said = labelledText(
     (
       [
         [labels.code, plain(value.proposalCode ?? value.code)],
-        [labels.situation, state === undefined ? plain(value.situation) : `${value.situation} (${state})`],
+        [labels.situation, situationText(value.situation, situations) ?? ''],
         [labels.included, value.includedAt === null ? '' : format.time(value.includedAt)],
         [labels.note, plain(value.noteNumber)],
         [labels.financed, cents(value.financedCents)],

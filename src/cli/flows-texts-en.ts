@@ -103,7 +103,7 @@ export const flowsEn: Texts['flows'] = {
   reasons: {
     'headers-timeout': 'no answer came in time',
     'body-timeout': 'the answer broke off in the middle',
-    'answer-unreadable': 'the answer is no HTTP',
+    'answer-unreadable': 'the answer is not HTTP',
     'connection-lost': 'the connection broke before the answer',
     'unreadable-success': 'a success that does not read as one',
     'incomplete-success': 'a success that leaves out what it should say',
@@ -116,8 +116,6 @@ export const flowsEn: Texts['flows'] = {
     'no-address': 'this root of the service has no address here',
     busy: 'too many operations are under way',
     'competence-turned': 'the month turned before it was sent',
-    'the process that was about to send it has gone; it may have been sent':
-      'the process that was about to send it has gone; it may have been sent',
   },
   answeredStatus: (status) => `the service answered HTTP ${status}`,
   empty: 'No such flow.',

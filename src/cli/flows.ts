@@ -97,17 +97,15 @@ export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: stri
   const { terminal, format } = world;
   await withReader(world, async ({ flows, log }, place) => {
     const open = openWith(world, place);
-    const unfolded = await readUnfolded({ flows, log });
-    const whole = await unfolded.stateOf(flowId);
-    const state = (await flows.read([flowId])).get(flowId) ?? whole;
+    const { row, records, state: ahead } = await (await readUnfolded({ flows, log })).read(flowId);
+    const state = row ?? ahead;
     if (state?.flow !== flow) throw await notFound(format, flows, flow, flowId);
     if (json) {
       terminal.write(JSON.stringify(flowView(state, open)));
       return;
     }
-    const records = await unfolded.recordsOf(flowId);
     const situations = open === null ? [] : world.writing().flows.situations;
-    terminal.write(flowText(format, state, open, { waiting: { records, state: whole ?? state }, situations }));
+    terminal.write(flowText(format, state, open, { waiting: { records, state: ahead ?? state }, situations }));
     if (flow !== 'event' && Object.values(state.results).some((kept) => kept?.sealedAnswer))
       terminal.say(format.texts.flows.readThem(commandOf[flow], flowId));
   });
@@ -165,7 +163,7 @@ export function flowText(
             .filter((part) => part !== '')
             .join(' '),
     ],
-    [labels.situation, situationText(state, situations)],
+    [labels.situation, situationText(state.situation, situations)],
     [labels.code, view.requestCode],
     [labels.note, note === null ? null : note.noteNumber],
     [labels.noteLoan, money(note?.loanCents)],
@@ -202,14 +200,19 @@ export function flowText(
   ]);
 }
 
+/** What has no word stays as it is. */
+export function wordOf(words: Readonly<Record<string, string>>, name: string): string {
+  return Object.hasOwn(words, name) ? words[name]! : name;
+}
+
 /** A code of the service itself stays as it is. */
 export function reasonText({ reasons, answeredStatus }: Format['texts']['flows'], reason: string): string {
   const [, status] = /^status-(\d{3})$/.exec(reason) ?? [];
-  return status === undefined ? (reasons[reason] ?? reason) : answeredStatus(status);
+  return status === undefined ? wordOf(reasons, reason) : answeredStatus(status);
 }
 
 /** What the service said last of where a proposal stands. */
-function situationText({ situation }: FlowState, situations: FlowSettings['situations']): string | null {
+export function situationText(situation: number | null, situations: FlowSettings['situations']): string | null {
   if (situation === null) return null;
   const known = situations.find(({ code }) => code === situation)?.state;
   return known === undefined ? String(situation) : `${situation} (${known})`;
@@ -282,16 +285,20 @@ const unsaid = new Set([
   ...['path', 'idempotencyKey', 'retry', 'stepsKept', 'places', 'earlierAttemptPossible', 'firstByteAt', 'again'],
 ]);
 const longestFact = 200;
+/** Fields whose values are words of ours; what people and the service wrote stays as it is. */
+const worded = new Set(['kind', 'flow', 'of', 'what', 'action']);
 
 /** What a record says to people: names of fields in words where there are some, money in reais, times in the zone. */
-function factsText(format: Format, facts: Readonly<Record<string, unknown>>): string {
+export function factsText(format: Format, facts: Readonly<Record<string, unknown>>): string {
   const { facts: names, factValues, step } = format.texts.flows;
-  const sayOf = (name: string, value: unknown): string[] => {
+  const sayOf = (name: string, value: unknown, within: string | null = null): string[] => {
     if (value === null || value === '' || unsaid.has(name) || (Array.isArray(value) && value.length === 0)) return [];
     if (typeof value === 'object' && !Array.isArray(value))
-      return Object.entries(value).flatMap(([inner, each]) => sayOf(inner, each));
-    const label = names[name] ?? name;
-    return [`${label} ${shownValue(name, value)}`.slice(0, longestFact)];
+      return Object.entries(value).flatMap(([inner, each]) => sayOf(inner, each, name));
+    const label = wordOf(names, name);
+    const isCode = within === 'result' && name === 'reason' && typeof value === 'string';
+    const said = isCode ? reasonText(format.texts.flows, value) : shownValue(name, value);
+    return [`${label} ${said}`.slice(0, longestFact)];
   };
   const shownValue = (name: string, value: unknown): string => {
     if (typeof value === 'number') {
@@ -302,7 +309,7 @@ function factsText(format: Format, facts: Readonly<Record<string, unknown>>): st
     }
     if (typeof value !== 'string') return JSON.stringify(value);
     if (name === 'step' || name === 'operation') return step(value);
-    return name === 'reason' ? reasonText(format.texts.flows, value) : (factValues[value] ?? value);
+    return worded.has(name) ? wordOf(factValues, value) : value;
   };
   return Object.entries(facts)
     .flatMap(([name, value]) => sayOf(name, value))
@@ -346,7 +353,7 @@ export async function takeStep(
   const body = readStep(world, named, order);
   await withFront(world, order, async (front, { flows, unfolded }) => {
     const stateOf = async (id: string) => (await flows.read([id])).get(id) ?? null;
-    const state = await unfolded.stateOf(flowId);
+    const { state } = await unfolded.read(flowId);
     if (state?.flow !== flow) throw await notFound(world.format, flows, flow, flowId);
     const asker = askerOf(order);
     const stepId = storedKey(world.createVault(world.writing().pseudonymKey), asker.key);

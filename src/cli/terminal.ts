@@ -116,19 +116,16 @@ type Table = { lines: readonly (readonly string[])[]; columns: readonly number[]
 
 /** The widest columns of text give way first, down to their longest words. Null: that is not enough. */
 function fittedWidths({ lines, columns, right, whole }: Table, room: number): ReadonlyMap<number, number> | null {
-  const longest = (column: number, partsOf: (cell: string) => readonly string[]) =>
-    Math.max(0, ...lines.flatMap((line) => partsOf(line[column]!).map((part) => part.length)));
-  const widths = new Map(columns.map((column) => [column, longest(column, (cell) => [cell])]));
+  // A table may have more cells than a call takes arguments.
+  const longest = (column: number, lengthOf: (cell: string) => number) =>
+    lines.reduce((most, line) => Math.max(most, lengthOf(line[column]!)), 0);
+  const widths = new Map(columns.map((column) => [column, longest(column, (cell) => cell.length)]));
+  if (sum([...widths.values()]) <= room) return widths;
   const least = new Map(
     columns.map((column) => {
-      const words = Math.max(
-        leastColumn,
-        longest(column, (cell) => cell.split(' ').flatMap((word) => word.split(/(?<=-)/))),
-      );
-      return [
-        column,
-        right.includes(column) || whole.includes(column) ? widths.get(column)! : Math.min(widths.get(column)!, words),
-      ];
+      const width = widths.get(column)!;
+      if (right.includes(column) || whole.includes(column)) return [column, width];
+      return [column, Math.min(width, Math.max(leastColumn, longest(column, longestWord)))];
     }),
   );
   for (let total = sum([...widths.values()]); total > room; total -= 1) {
@@ -142,6 +139,11 @@ function fittedWidths({ lines, columns, right, whole }: Table, room: number): Re
     widths.set(widest, widths.get(widest)! - 1);
   }
   return widths;
+}
+
+/** A word ends at a space or after a hyphen. */
+function longestWord(cell: string): number {
+  return cell.split(/ |(?<=-)/).reduce((most, word) => Math.max(most, word.length), 0);
 }
 
 function drawnTable({ lines, columns, right }: Table, widths: ReadonlyMap<number, number>, gap: string): string {

@@ -81,7 +81,7 @@ type FrontWorld = {
   vault: Vault;
   clock: Clock;
   /** What no row holds yet, where no desk may be running. Null: a desk runs, and rows follow at once. */
-  unfolded: Pick<UnfoldedFlows, 'stateOf' | 'begun'> | null;
+  unfolded: UnfoldedFlows | null;
   settings: FlowSettings;
   pricing: PricingSettings;
   /** Null: this process does not know; the desk refuses then. */
@@ -125,7 +125,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
 
   const hashOf = (asked: unknown): string => vault.pseudonym(`order:${canonical(asked)}`);
   const rowOf = async (flowId: string) => (await flows.read([flowId])).get(flowId) ?? null;
-  const stateOf = world.unfolded?.stateOf ?? rowOf;
+  const stateOf = async (flowId: string) =>
+    world.unfolded === null ? rowOf(flowId) : (await world.unfolded.read(flowId)).state;
 
   /** Where the record has led, as soon as it is folded. */
   async function folded(flowId: string, is: (state: FlowState) => boolean): Promise<FlowState | null> {
@@ -375,7 +376,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   /** The id of one that has not ended, and is more than a code; null: there is none, or the flow asked about is there already. */
   async function liveWithdrawal(workerKey: string, own: string): Promise<string | null> {
     const around = { phase: null, code: workerIndex(workerKey), limit: mostOfWorker, before: null };
-    const begun = (await world.unfolded?.begun()) ?? [];
+    const begun = world.unfolded === null ? [] : await world.unfolded.begun();
     const ofWorker = begun.filter(({ flow, subject }) => flow === 'withdrawal' && subject.workerKey === workerKey);
     const known = [...(await flows.query({ flow: 'withdrawal', ...around })), ...ofWorker];
     if (known.some(({ flowId }) => flowId === own)) return null;

@@ -6,10 +6,8 @@ import { evolveOrFreeze } from './evolve.ts';
 import type { FlowStore } from './ports.ts';
 
 export type UnfoldedFlows = {
-  /** After the records that no row holds; null: there is no such flow. */
-  stateOf: (flowId: string) => Promise<FlowState | null>;
-  /** Of one flow, those that its row does not hold, in log order. */
-  recordsOf: (flowId: string) => Promise<readonly FlowRecord[]>;
+  /** Its row, the records that the row does not hold, in log order, and the state after them; null: there is none. */
+  read: (flowId: string) => Promise<{ row: FlowState | null; records: readonly FlowRecord[]; state: FlowState | null }>;
   /** Flows that stand in no row at all, in the order of their first records. */
   begun: () => Promise<readonly FlowState[]>;
 };
@@ -47,27 +45,26 @@ export async function readUnfolded({ flows, log }: Reader): Promise<UnfoldedFlow
     }
   }
 
-  /** The row, and those records that it does not hold: a desk may have taken some up since they were read. */
-  async function ahead(flowId: string): Promise<{ row: FlowState | null; records: readonly FlowRecord[] }> {
+  /** A desk may have taken some records up since they were read. */
+  const read: UnfoldedFlows['read'] = async (flowId) => {
     const known = waiting.get(flowId);
-    if (known === undefined) return { row: (await flows.read([flowId])).get(flowId) ?? null, records: [] };
+    if (known === undefined) {
+      const row = (await flows.read([flowId])).get(flowId) ?? null;
+      return { row, records: [], state: row };
+    }
     const [page] = await flows.readAt(known.partition, [flowId]);
+    const row = page?.rows[0] ?? null;
     const records = known.entries.filter(({ offset }) => offset >= (page?.applied ?? 0)).map(({ record }) => record);
-    return { row: page?.rows[0] ?? null, records };
-  }
-
-  async function stateOf(flowId: string): Promise<FlowState | null> {
-    const { row, records } = await ahead(flowId);
-    return records.reduce((state, record) => evolveOrFreeze(state, record, earlier), row);
-  }
+    const state = records.reduce((before, record) => evolveOrFreeze(before, record, earlier), row);
+    return { row, records, state };
+  };
 
   return {
-    stateOf,
-    recordsOf: async (flowId) => (await ahead(flowId)).records,
+    read,
     begun: async () => {
       const rows = await flows.read([...waiting.keys()]);
-      const states = await Promise.all([...waiting.keys()].filter((flowId) => !rows.has(flowId)).map(stateOf));
-      return states.filter((state) => state !== null);
+      const begun = await Promise.all([...waiting.keys()].filter((flowId) => !rows.has(flowId)).map(read));
+      return begun.map(({ state }) => state).filter((state) => state !== null);
     },
   };
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resultText } from '../../src/cli/flow-results.ts';
-import { flowText } from '../../src/cli/flows.ts';
+import { factsText, flowText } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import { createFlowWorld } from '../origination/flow-world.ts';
 import { started } from '../origination/orders.ts';
@@ -64,6 +64,14 @@ test('a flow says which answers it keeps, when it is tried again and what the se
   const portuguese = flowText(createFormat('pt'), state, null, beside);
   assert.match(portuguese, /\(de novo a partir de 31\/12\/1969,? 21:00:00/);
   assert.match(portuguese, /^Respostas do serviço +proposal/m);
+});
+
+test('what a person wrote is shown as it was written, though it is also a code', () => {
+  const asked = { by: 'cancel', step: 'deny', reason: 'busy', constructor: 'constructor' };
+  assert.equal(factsText(createFormat('pt'), asked).includes('por cancel; passo deny'), true);
+  assert.match(factsText(createFormat('pt'), asked), /motivo busy; constructor constructor$/);
+  const answered = { result: { kind: 'unknown', reason: 'busy' }, status: null };
+  assert.equal(factsText(createFormat('pt'), answered), 'resultado desconhecido; motivo operações demais em andamento');
 });
 
 test('a link query that the service refused is not said to be withheld by a rule (line 3)', () => {

@@ -37,6 +37,18 @@ test('a column may be empty, its header too', () => {
   assert.equal(tableText(['', 'A'], [['', 'x']], { width: 40 }), '  A\n  ─\n  x');
 });
 
+test('a table of more words than a call takes arguments is drawn all the same', () => {
+  const many = Array.from({ length: 400 }, () => ['x', 'a-'.repeat(1_000), 'yes', 'R$ 1', 'b']);
+  assert.equal(tableText(header, many).split('\n').length, 402);
+  assert.ok(widest(tableText(header, many, { ...options, width: 64 })) <= 64);
+  assert.ok(
+    tableText(
+      ['A'],
+      Array.from({ length: 300_000 }, () => ['x']),
+    ).endsWith('x'),
+  );
+});
+
 test('the end of a line within a cell begins no row', () => {
   assert.match(tableText(['A'], [['one\ntwo']]), /^one\\ntwo$/m);
 });
