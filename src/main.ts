@@ -26,6 +26,7 @@ import { createAuditKey } from './adapters/vault/audit-key.ts';
 import { createVault } from './adapters/vault/vault.ts';
 import { refuseOtherKey } from './bidding/key-check.ts';
 import type { ControlCopies } from './bidding/ports.ts';
+import { refuseViewsAhead } from './bidding/views-ahead.ts';
 import { registerCommands } from './cli/commands.ts';
 import type { DaemonPlace } from './cli/daemon.ts';
 import { type DemoOptions, demoAuction, demoConfig, demoPace, runStream } from './cli/demo.ts';
@@ -290,10 +291,14 @@ async function whenThere(
   }
 }
 
-/** Why the anchors refuse the log; null where it fits. */
-async function refusalBy({ refuseSetBack }: KafkaAnchors): Promise<Fault | null> {
+/** Why the anchors refuse the log, or the views know more than it holds; null where it fits. */
+async function refusalBy(
+  { refuseSetBack }: KafkaAnchors,
+  store: Parameters<typeof refuseViewsAhead>[0],
+): Promise<Fault | null> {
   try {
     await refuseSetBack();
+    await refuseViewsAhead(store, clock);
     return null;
   } catch (fault) {
     if (fault instanceof Fault && !fault.retryable) return fault;
@@ -338,7 +343,7 @@ async function openSharedStore(
     const onLine = (level: 'info' | 'warn' | 'error', text: string) => journal[level]('kafka', { text });
     const audit = anchors === null ? null : openAnchors({ ...kafka, appendTimeoutMs }, anchors.key, onLine);
     try {
-      const refusal = audit === null ? null : await refusalBy(audit);
+      const refusal = audit === null ? null : await refusalBy(audit, { log: records.log, ...shared });
       if (refusal !== null) {
         // With another pseudonym key the anchors seem to be another's too.
         await refuseOtherKey(records.log, vault);
@@ -421,7 +426,7 @@ async function openSetBack(place: StorePlace): Promise<SetBackStore | null> {
   };
   try {
     await keyCheckHere()?.(store.log);
-    if ((await refusalBy(audit)) === null) {
+    if ((await refusalBy(audit, store)) === null) {
       await close();
       return null;
     }
@@ -437,6 +442,9 @@ async function openSetBack(place: StorePlace): Promise<SetBackStore | null> {
     // No process knows what others have claimed in the part that was lost.
     claimed: { requestIds: [], complete: false },
     accept: async () => {
+      // They may hold what the log does not. The anchors come last: until then the log is refused.
+      await store.copies?.snapshots.discardAll();
+      await store.copies?.views.removeAll();
       await audit.restart();
       await close();
     },
@@ -453,7 +461,16 @@ async function startRefusal(place: StorePlace): Promise<Fault | null> {
   }
   const { openAnchors } = await sharedAdapters.anchors();
   const audit = openAnchors({ ...place.kafka, appendTimeoutMs: commandTimeoutMs }, key, () => undefined);
-  return refusalBy(audit).finally(audit.close);
+  try {
+    const reader = await openReader(place);
+    try {
+      return await refusalBy(audit, reader);
+    } finally {
+      await reader.close();
+    }
+  } finally {
+    await audit.close();
+  }
 }
 
 /** For commands beside running desks. */

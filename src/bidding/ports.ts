@@ -198,6 +198,8 @@ export type ViewCopies = {
   restore: (partition: number, copy: ViewCopy, onPut: (entries: number) => void) => Promise<RestoreResult>;
   /** Removes what was left of replaced views and abandoned restores. */
   sweep: () => Promise<void>;
+  /** Removes the views of every partition, those of flows too: they are folded anew from the log. For a desk that is stopped. */
+  removeAll: () => Promise<void>;
 };
 
 /** Where copies of the views are kept. */
@@ -209,6 +211,8 @@ export type Snapshots = {
   write: (partition: number, copy: ViewCopy & { takenAt: EpochMs }) => Promise<void>;
   /** Null when there is none. The pieces come in the order they were written in. */
   readLatest: (partition: number) => Promise<(ViewCopy & { takenAt: EpochMs }) | null>;
+  /** From now on there is none, of any partition. */
+  discardAll: () => Promise<void>;
 };
 
 // --- MarginCache ----------------------------------------------------------------------------------------------------

@@ -44,6 +44,8 @@ await describeOnStack('a log on Kafka spoiled from outside', (stack) => {
     await stage.close();
   });
 
+  const sent = () => stage.sandbox.record.of('request').map(({ requestId }) => requestId);
+
   async function plant(): Promise<{ requests: string[]; flows: string[] }> {
     const { encode } = await registerSchemas(settings);
     const unknownSchema = Buffer.alloc(20);
@@ -139,6 +141,24 @@ await describeOnStack('a log on Kafka spoiled from outside', (stack) => {
       [['restored', 'ana']],
     );
     daemon = await startDaemon(environment);
-    assert.equal((await fetch(new URL('/readyz', daemon.url))).status, 503, 'it is paused until somebody has looked');
+    const ready = await fetch(new URL('/readyz?verbose', daemon.url));
+    const checks = await ready.text();
+    assert.equal(ready.status, 200, checks);
+    assert.match(checks, /gate: .*paused/, 'it is paused until somebody has looked');
+
+    stage.sandbox.connect(daemon.url);
+    const sentBefore = new Set(sent());
+    await stage.sandbox.run(10);
+    const since = sent().filter((requestId) => !sentBefore.has(requestId));
+    assert.ok(since.length > 0);
+    const unread = new Set(since);
+    for (const end = performance.now() + patienceMs; unread.size > 0 && performance.now() < end; await sleep(100)) {
+      for (const requestId of unread) {
+        const { code } = await lance(environment, 'bids', 'show', requestId, '--json');
+        if (code === 0) unread.delete(requestId);
+      }
+    }
+    assert.deepEqual([...unread], [], 'what is stored after the acceptance is folded, wherever the views had been');
+    await daemon.stop();
   });
 });

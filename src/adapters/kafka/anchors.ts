@@ -11,6 +11,7 @@ import { Fault } from '../../errors.ts';
 import { calmed, createClient, type LogLine, unavailable } from './client.ts';
 import { createPartitionReader, extentOf, type RawRecord, recordsOf } from './partitions.ts';
 import { type KafkaSettings, topicNameOf } from './settings.ts';
+import { retentionOf } from './topics.ts';
 
 const anchoredTopics = ['auctions', 'callbacks', 'flows', 'dead-letters', 'rules'] as const;
 type AnchoredTopic = (typeof anchoredTopics)[number];
@@ -26,6 +27,9 @@ type Anchor = { at: number; parts: Readonly<Record<string, Part>>; whole?: true;
 type AnchorReading = { anchors: Anchor[]; foreign: number; forged: number | null };
 
 const anchorPartition = 0;
+/** On the topic `house`: that there are anchors. A topic of them that was lost would look like one that nobody has written to yet. */
+const anchoredKey = 'anchored';
+const housePartition = 0;
 const allReplicas = -1;
 const writeAttempts = 3;
 const retryMs = 500;
@@ -57,6 +61,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     calmed(onLine, () => performance.now()),
   );
   const topic = `${settings.topicPrefix}anchors`;
+  const house = topicNameOf(settings, 'house');
   const reader = createPartitionReader(kafka);
   const unnamed = new Set<AnchoredTopic>(anchoredTopics);
   let timers: NodeJS.Timeout[] = [];
@@ -64,6 +69,7 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
   let closing = false;
   let writing: Promise<void> | null = null;
   let faulty = false;
+  let isSaid = false;
   let onFault: (text: string) => void = () => undefined;
 
   /**
@@ -76,6 +82,21 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
     const latest = await read(Math.max(first, end - latestAnchors), end);
     // Earlier versions made none whole.
     return latest.anchors.some(isWhole) ? latest : read(first, end);
+  }
+
+  async function saysAnchored(): Promise<boolean> {
+    if (isSaid || !(await reader.exists(house))) return isSaid;
+    const { first, end } = await extentOf(reader, house, housePartition);
+    const stretchOfHouse = { topic: house, partition: housePartition, from: first, to: end };
+    for await (const { key: said, value } of recordsOf(reader, stretchOfHouse, retentionOf('house'))) {
+      if (said === anchoredKey) isSaid = value !== null;
+    }
+    return isSaid;
+  }
+
+  /** Nothing is left of what was anchored. */
+  async function isLost({ anchors, foreign, forged }: AnchorReading): Promise<boolean> {
+    return anchors.length === 0 && foreign === 0 && forged === null && (await saysAnchored());
   }
 
   /** Fewer records than there are would have another hash. */
@@ -100,7 +121,9 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
 
   async function write(restored?: true): Promise<void> {
     if (key === null) throw new Error('anchors are written with a key only');
-    const { anchors } = await readAnchors('latest');
+    const reading = await readAnchors('latest');
+    if (restored === undefined && (await isLost(reading))) throw setBack(lostAnchors(topic));
+    const { anchors } = reading;
     const known = restored === true ? {} : furthest(anchors);
     const now = Date.now();
     // Written by another process, so a time of day; one that is ahead is of a clock that is wrong, or was.
@@ -126,6 +149,11 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
       await producer.connect();
       const message = { partition: anchorPartition, key: 'anchor', value: line };
       await producer.send({ topic, acks: allReplicas, messages: [message] });
+      if (!(await saysAnchored())) {
+        const said = { partition: housePartition, key: anchoredKey, value: JSON.stringify({ since: now }) };
+        await producer.send({ topic: house, acks: allReplicas, messages: [said] });
+        isSaid = true;
+      }
     } catch (cause) {
       throw unavailable(cause);
     } finally {
@@ -170,8 +198,10 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
   }
 
   async function compare(): Promise<void> {
-    const { anchors, foreign, forged } = await readAnchors('latest');
+    const reading = await readAnchors('latest');
+    const { anchors, foreign, forged } = reading;
     noteNames(furthest(anchors));
+    if (await isLost(reading)) throw setBack(lostAnchors(topic));
     if (forged !== null) throw setBack(`the anchor ${topic}/${forged} is not signed with the key of this desk`);
     if (anchors.length === 0 && foreign > 0) {
       throw new Fault(
@@ -247,8 +277,10 @@ export function openAnchors(settings: KafkaSettings, key: AuditKey | null, onLin
   };
 
   async function verify(onProgress: (verified: number) => void): Promise<ChainVerdict> {
-    const { anchors, foreign, forged } = await readAnchors('all');
+    const reading = await readAnchors('all');
+    const { anchors, foreign, forged } = reading;
     const unverified: Unverified[] = [];
+    if (await isLost(reading)) return { kind: 'anchor-missing', place: topic, unverified };
     if (foreign > 0) unverified.push({ kind: 'other-key', anchors: foreign });
     if (forged !== null) return { kind: 'anchor-broken', place: topic, line: forged, unverified };
     if (anchors.length === 0 && foreign === 0) unverified.push({ kind: 'no-anchor', place: topic });
@@ -311,6 +343,10 @@ function setBack(what: string): Fault {
     'store-set-back',
     `The log on Kafka is not the one that was anchored: ${what}. A bid that was sent since would be sent again with other bytes. Put the topics back, or accept what is there with: lance audit accept-restore --by NAME --reason TEXT.`,
   );
+}
+
+function lostAnchors(topic: string): string {
+  return `the topic ${topic} holds no anchors any more, and had some`;
 }
 
 /** The latest part of each partition, since the last restore. */

@@ -8,6 +8,10 @@ import { createHash } from 'node:crypto';
 import { Fault } from '../../errors.ts';
 import { extentOf, type PartitionReader, type RawRecord, recordsOf } from './partitions.ts';
 
+/** A broker that has just become the leader of a partition may not know at once how far it reaches. */
+const looks = 10;
+const lookAgainMs = 500;
+
 /** `topic`: its name on the broker. */
 export type LogIdentity = {
   /** The record was read there. */
@@ -17,7 +21,8 @@ export type LogIdentity = {
   /** Was appended at `offset`, when `reached` had given `before` as the send began. */
   appended: (topic: string, partition: number, offset: number, before: number) => void;
   /**
-   * Reads what is known of the partition once more. Where nothing is, takes the record before `position` for it, and resolves to false.
+   * Reads what is known of the partition once more. Where nothing is, takes the record before `position` for it, which has to be there,
+   * and resolves to false.
    */
   check: (
     reader: Pick<PartitionReader, 'fetch' | 'offsets'>,
@@ -71,12 +76,16 @@ export function createIdentity(onReplaced: (fault: Fault) => void): LogIdentity 
       const isKnown = mark !== undefined;
       const offset = mark?.offset ?? position - 1;
       if (offset < 0) return isKnown;
-      const { first, end } = await extentOf(reader, topic, partition);
+      let { first, end } = await extentOf(reader, topic, partition);
+      for (let look = 1; mark === undefined && end < position && look < looks; look += 1) {
+        await new Promise((resolve) => setTimeout(resolve, lookAgainMs));
+        ({ first, end } = await extentOf(reader, topic, partition));
+      }
       // Older records were deleted as the topic's retention says.
       if (offset < first) return isKnown;
       if (offset >= end) {
-        // A position of views without a record that was read: whether it fits is for whoever reads on from there.
-        if (mark !== undefined) replace(topic, `partition ${partition} ends at ${end}, and had a record at ${offset}`);
+        const known = mark === undefined ? `was read up to ${position}` : `had a record at ${offset}`;
+        replace(topic, `partition ${partition} ends at ${end}, and ${known}`);
         return isKnown;
       }
       const stretch = { topic, partition, from: offset, to: offset + 1 };

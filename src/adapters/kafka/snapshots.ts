@@ -18,6 +18,8 @@ const unsqueeze = promisify(zstdDecompress);
 
 /** How pieces are written. A copy written otherwise is no copy: the log is folded from its beginning. */
 const format = 3;
+/** Of a manifest that says that there is no copy: compaction may leave an older one beside a record without a value. */
+const noFormat = 0;
 
 type Place = 'a' | 'b';
 type Manifest = {
@@ -141,6 +143,12 @@ export async function createSnapshots(
       if (manifest === null) return null;
       const { applied, takenAt } = manifest;
       return { applied, takenAt, pieces: piecesOf(partition, manifest) };
+    },
+    discardAll: async () => {
+      for (const partition of (await reader.offsets(topic, 'next')).keys()) {
+        if ((await manifestOf(partition)) === null) continue;
+        await put(partition, manifestKey, Buffer.from(JSON.stringify({ format: noFormat })));
+      }
     },
   };
   return {

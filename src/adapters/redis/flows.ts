@@ -5,12 +5,13 @@ import { type FlowState, flowPhases } from '../../domain/flow-states.ts';
 import { type FlowQuery, type FlowStore, flowCursor } from '../../origination/ports.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
+import { keysOf } from './view-text.ts';
 
 const rowsAtOnce = 500;
 const cursorTimeLength = 15;
 
 export function createFlows(connection: Connection, prefix: string): FlowStore {
-  const applied = `${prefix}f:applied`;
+  const { flowsApplied: applied } = keysOf(prefix);
   const statesKey = `${prefix}f:states`;
   const command = connection.command;
 

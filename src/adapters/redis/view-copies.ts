@@ -203,23 +203,27 @@ export function createViewCopies(connection: Connection, prefix: string): ViewCo
       if (restorer === left.slice(at + 1)) continue;
       // A restore that ended since the list was read is no garbage; what is garbage still when nobody restores it stays so.
       if ((await connection.command<number>('SISMEMBER', keys.garbage, left)) === 0) continue;
-      const pattern = `${`${prefix}v:${left}:`.replace(/[\\*?[\]]/g, '\\$&')}*`;
-      for (let cursor = '0'; ; ) {
-        const [next, found] = await connection.command<[string, string[]]>(
-          'SCAN',
-          cursor,
-          'MATCH',
-          pattern,
-          'COUNT',
-          '1000',
-        );
-        if (found.length > 0) await connection.command('UNLINK', ...found);
-        cursor = next;
-        if (cursor === '0') break;
-      }
+      await removeUnder(`${prefix}v:${left}:`);
       await connection.command('SREM', keys.garbage, left);
     }
   }
 
-  return { take, restore, sweep };
+  async function removeUnder(start: string): Promise<void> {
+    const pattern = `${start.replace(/[\\*?[\]]/g, '\\$&')}*`;
+    for (let cursor = '0'; ; ) {
+      const page = ['MATCH', pattern, 'COUNT', '1000'];
+      const [next, found] = await connection.command<[string, string[]]>('SCAN', cursor, ...page);
+      if (found.length > 0) await connection.command('UNLINK', ...found);
+      cursor = next;
+      if (cursor === '0') return;
+    }
+  }
+
+  async function removeAll(): Promise<void> {
+    // The positions first: without them the views count as gone, whatever is left of them.
+    await connection.command('DEL', keys.applied, keys.flowsApplied, keys.generations, keys.garbage, keys.whole);
+    for (const kind of ['v:', 'f:', 'taking:', 'restoring:']) await removeUnder(`${prefix}${kind}`);
+  }
+
+  return { take, restore, sweep, removeAll };
 }

@@ -9,11 +9,14 @@ import type { RequestState } from '../../domain/states.ts';
 
 export type Keys = {
   applied: string;
+  flowsApplied: string;
   generations: string;
   taking: (partition: number) => string;
   restoring: (partition: number) => string;
   /** Replaced or unfinished views, `partition:generation`. */
   garbage: string;
+  /** Of lua/whole.lua. */
+  whole: string;
   /** Of one partition's generation: `rows`, `pages` and the others of lua/rows.lua. */
   part: (partition: number, generation: string, name: string) => string;
 };
@@ -21,10 +24,12 @@ export type Keys = {
 export function keysOf(prefix: string): Keys {
   return {
     applied: `${prefix}applied`,
+    flowsApplied: `${prefix}f:applied`,
     generations: `${prefix}generations`,
     taking: (partition) => `${prefix}taking:${partition}`,
     restoring: (partition) => `${prefix}restoring:${partition}`,
     garbage: `${prefix}garbage`,
+    whole: `${prefix}whole`,
     part: (partition, generation, name) => `${prefix}v:${partition}:${generation}:${name}`,
   };
 }

@@ -215,7 +215,9 @@ await describeOnStack('anchors on kafka', (stack) => {
     const settings = { ...settingsOn(stack, `${stack.prefix}both.`), partitions: 1 };
     await live(settings, 0, 10);
     const [first] = await readAnchors(stack, settings);
+    // As one that began when the first one had not written yet.
     await deleteTopic(stack, `${settings.topicPrefix}anchors`);
+    await deleteTopic(stack, topicNameOf(settings, 'house'));
     await live(settings, 10, 10);
     await live(settings, 20, 10);
     const [longer, next] = await readAnchors(stack, settings);
@@ -256,6 +258,30 @@ await describeOnStack('anchors on kafka', (stack) => {
       await accepting.close();
       assert.equal((await verify(settings)).kind, 'intact');
     }
+  });
+
+  test('anchors that are lost are missed at the start, by who writes on, and by the verification, until that is accepted (defect line 18)', async () => {
+    const settings = { ...settingsOn(stack, `${stack.prefix}gone.`), partitions: 1 };
+    const anchorsTopic = `${settings.topicPrefix}anchors`;
+    await live(settings, 0, 10);
+    await deleteTopic(stack, anchorsTopic);
+    assert.match(await refusal(settings), /anchors holds no anchors any more, and had some/);
+    await createTopic(stack, anchorsTopic);
+    assert.match(await refusal(settings), /anchors holds no anchors any more, and had some/);
+    const verdict = await verify(settings);
+    assert.deepEqual([verdict.kind, 'place' in verdict && verdict.place], ['anchor-missing', anchorsTopic]);
+    const faults: string[] = [];
+    const writer = openAnchors(settings, key, quiet);
+    writer.start(longMs, (text) => faults.push(text));
+    await writer.close();
+    assert.match(faults.join(), /the anchor of the log was not written: .*had some/);
+    assert.deepEqual(await readAnchors(stack, settings), []);
+
+    const accepting = openAnchors(settings, key, quiet);
+    await accepting.restart();
+    await accepting.refuseSetBack();
+    await accepting.close();
+    assert.equal((await verify(settings)).kind, 'intact');
   });
 
   test('a topic that is lost before the first anchor was due is missed all the same (defect lines 18 and 21)', async () => {

@@ -117,6 +117,19 @@ function testReplaced(stack: SuiteStack): void {
     await assert.rejects(desk.appendAtDoor(entries(100, 1)));
   });
 
+  test('a position behind the end of the log, as of views that are ahead of it, is not read on from', async (context) => {
+    const settings = settingsOn(stack, `${stack.prefix}ahead.`);
+    const desk = await openDesk(settings);
+    context.after(() => desk.close());
+    await desk.log.append(entries(0, 60));
+    const ends = await desk.log.ends('auctions');
+    await desk.consume(new Map([...ends].map(([partition, end]) => [partition, partition === 1 ? end + 1 : end])));
+    await eventually(() => desk.closed.size === 3, 30_000);
+    assert.match(desk.unwritable() ?? '', /partition 1 ends at \d+, and was read up to \d+/);
+    await assert.rejects(desk.appendAtDoor(entries(100, 1)));
+    assert.deepEqual(desk.read, []);
+  });
+
   test('an append that gets an offset below what was known tells that the topic was created again', async (context) => {
     const settings = settingsOn(stack, `${stack.prefix}append.`);
     const desk = await openDesk(settings);

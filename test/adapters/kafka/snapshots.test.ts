@@ -52,6 +52,11 @@ await describeOnStack('kafka snapshots', (stack) => {
         assert.deepEqual(await latestOf(snapshots, 1), { applied, takenAt: applied + 1, pieces: hashesOf(pieces) });
       }
       assert.equal(await snapshots.readLatest(0), null, 'of this partition alone');
+      await snapshots.discardAll();
+      assert.equal(await snapshots.readLatest(1), null, 'given up, with what stands before it');
+      const later = { applied: 5, takenAt: 6 };
+      await snapshots.write(1, { ...later, pieces: piecesOf(somePieces(1)) });
+      assert.equal((await snapshots.readLatest(1))?.applied, 5);
     } finally {
       await close();
     }

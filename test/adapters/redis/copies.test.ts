@@ -7,7 +7,7 @@ import { type Connection, connect, redisDefaults } from '../../../src/adapters/r
 import { openRedisStore, type RedisStore } from '../../../src/adapters/redis/store.ts';
 import { createViewCopies } from '../../../src/adapters/redis/view-copies.ts';
 import { createViews } from '../../../src/adapters/redis/views.ts';
-import type { ViewChange, Views } from '../../../src/bidding/ports.ts';
+import { callbackPartition, type ViewChange, type Views } from '../../../src/bidding/ports.ts';
 import type { Phase } from '../../../src/domain/states.ts';
 import { eventually } from '../../conformance/backend.ts';
 import { stateOf } from '../../conformance/samples.ts';
@@ -352,5 +352,24 @@ await describeOnRedis('redis copies of views', (redis) => {
       await sweeping;
       await connection.close();
       assert.deepEqual(await pictureOf(views), then);
+    }));
+
+  test('views that are given up leave nothing of them behind, and what else a desk keeps there stays', () =>
+    withStore('removed', async ({ views, flows, copies, control }, admin) => {
+      const paused = await control.setPause({ by: 'ana', reason: 'restore', at });
+      const kept = await admin.keys('{removed}:*');
+      await foldRound(views, 0, 0, 300);
+      await views.apply({ partition: callbackPartition(0), first: 0, next: 7, changes: [] });
+      await flows.apply({ partition: 0, first: 0, next: 3, rows: [] });
+      await views.areWhole(async () => new Map([[0, 300]]));
+      await (await copies.take(0, everything))!.pieces[Symbol.asyncIterator]().next();
+      assert.ok((await admin.keys('{removed}:*')).length > kept.length + 5);
+      await copies.removeAll();
+      assert.deepEqual((await admin.keys('{removed}:*')).sort(), kept.sort());
+      assert.deepEqual(
+        [await views.applied(0), await views.applied(callbackPartition(0)), await flows.applied(0)],
+        [0, 0, 0],
+      );
+      assert.deepEqual((await control.read()).pause?.reason, 'restore', String(paused));
     }));
 });

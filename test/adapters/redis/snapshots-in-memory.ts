@@ -18,5 +18,6 @@ export function createSnapshotsInMemory(): Snapshots {
       const kept = latest.get(partition);
       return kept === undefined ? null : { ...kept, pieces: given(kept.pieces) };
     },
+    discardAll: async () => latest.clear(),
   };
 }
