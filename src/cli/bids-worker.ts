@@ -3,7 +3,7 @@ import { Fault } from '../errors.ts';
 import { type LinkFacts, readWorker, type WorkerShown } from '../origination/worker-reading.ts';
 import type { Format } from './format.ts';
 import { labelledText } from './terminal.ts';
-import { type CommandWorld, withReader } from './world.ts';
+import { type CommandWorld, vaultOf, withReader } from './world.ts';
 
 /** Throws `not-found`, and `not-allowed` where the bid is not won. */
 export async function showWorker(
@@ -13,8 +13,8 @@ export async function showWorker(
   const { terminal, format, clock } = world;
   const { show, worker: texts, states } = format.texts;
   const { requestId } = asked;
-  const vault = world.createVault(world.writing().pseudonymKey);
   await withReader(world, async ({ log, views, appendBeside }) => {
+    const vault = await vaultOf(world, { log });
     const reading = await readWorker({ log, views, append: appendBeside, vault, clock }, asked);
     switch (reading.kind) {
       case 'shown':

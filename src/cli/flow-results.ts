@@ -11,7 +11,7 @@ import { linkText } from './bids-worker.ts';
 import { notFound, situationText } from './flows.ts';
 import type { Format } from './format.ts';
 import { labelledText, tableText } from './terminal.ts';
-import { type CommandWorld, withReader } from './world.ts';
+import { type CommandWorld, vaultOf, withReader } from './world.ts';
 
 /** Throws `not-found` where there is no such flow, or no answer to the operation. */
 export async function showResult(
@@ -21,9 +21,9 @@ export async function showResult(
 ): Promise<void> {
   const { terminal, format, clock } = world;
   const { flows: texts } = format.texts;
-  const { pseudonymKey, flows: settings } = world.writing();
-  const vault = world.createVault(pseudonymKey);
-  await withReader(world, async ({ flows, appendBeside }) => {
+  const { flows: settings } = world.writing();
+  await withReader(world, async ({ log, flows, appendBeside }) => {
+    const vault = await vaultOf(world, { log });
     const state = (await flows.read([flowId])).get(flowId);
     if (state?.flow !== flow) throw await notFound(format, flows, flow, flowId);
     const result = await readResult({ append: appendBeside, vault, clock }, state, { what, by, reason });

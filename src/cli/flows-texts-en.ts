@@ -243,6 +243,7 @@ export const flowsEn: Texts['flows'] = {
     noteInsurance: 'Note: insurance',
     noteInstallment: 'Note: instalment',
     differences: 'Not as we reckon',
+    unsaid: 'Not in the note',
     breaches: 'Rules in the way',
     errors: 'The service said',
     steps: 'Steps taken',
@@ -255,6 +256,15 @@ export const flowsEn: Texts['flows'] = {
   againAt: (time) => `(again from ${time})`,
   readThem: (command, flowId) =>
     `What the service answered: lance ${command} results ${flowId} OPERATION --by NAME --reason TEXT; the reading is recorded.`,
+  figures: {
+    rateHundredths: 'rate',
+    loanCents: 'loan',
+    iofCents: 'IOF',
+    installmentCents: 'instalment',
+    insuranceCents: 'insurance',
+    cetAnnualHundredths: 'CET a year',
+    cetMonthlyHundredths: 'CET a month',
+  },
   difference: (field, ours, theirs) => `${field}: ours ${ours}, the service's ${theirs}`,
   phases: {
     'waiting-proposal': 'waits for the proposal',

@@ -250,6 +250,7 @@ export const flowsPt = {
     noteInsurance: 'CCB: seguro',
     noteInstallment: 'CCB: parcela',
     differences: 'Difere do nosso cálculo',
+    unsaid: 'Não consta da CCB',
     breaches: 'Regras que impedem',
     errors: 'O serviço disse',
     steps: 'Passos dados',
@@ -262,6 +263,15 @@ export const flowsPt = {
   againAt: (time: string) => `(de novo a partir de ${time})`,
   readThem: (command: string, flowId: string) =>
     `O que o serviço respondeu: lance ${command} results ${flowId} OPERAÇÃO --by NOME --reason TEXTO; a leitura fica registrada.`,
+  figures: {
+    rateHundredths: 'taxa',
+    loanCents: 'empréstimo',
+    iofCents: 'IOF',
+    installmentCents: 'parcela',
+    insuranceCents: 'seguro',
+    cetAnnualHundredths: 'CET ao ano',
+    cetMonthlyHundredths: 'CET ao mês',
+  },
   difference: (field: string, ours: string, theirs: string) => `${field}: nosso ${ours}, do serviço ${theirs}`,
   phases: phasesPt,
 };

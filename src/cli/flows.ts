@@ -9,6 +9,7 @@ import { issueTexts, wholeFile } from '../http/api/remedies.ts';
 import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAsked } from '../http/api/requests.ts';
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { flowView } from '../http/api/views.ts';
+import { unsaidIn } from '../origination/differences.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
 import { flowMeant, storedKey } from '../origination/orders.ts';
@@ -19,7 +20,7 @@ import { parseJson as locateFault } from '../rules/json.ts';
 import { parseJson } from '../wire/json.ts';
 import type { Format } from './format.ts';
 import { labelledText, tableText } from './terminal.ts';
-import { type CommandWorld, type DeskReader, livesSince, wait, withReader } from './world.ts';
+import { type CommandWorld, type DeskReader, livesSince, vaultOf, wait, withReader } from './world.ts';
 
 type Order = { key?: string; by: string; json: boolean };
 /** Where the fields stand; a step that needs nothing but a reason takes that alone. */
@@ -129,7 +130,7 @@ export function flowText(
   { waiting = { records: [], state }, situations = [] }: Beside = {},
 ): string {
   const { texts } = format;
-  const { labels, difference } = texts.flows;
+  const { labels, difference, figures } = texts.flows;
   const money = (cents: number | null | undefined) => (cents == null ? null : format.money(cents));
   const figure = (field: string, value: number) =>
     field.endsWith('Cents') ? format.money(value) : `${format.number(value / 100, 2)} %`;
@@ -173,11 +174,12 @@ export function flowText(
     [
       labels.differences,
       joined(
-        view.differences.map(({ field, ours, theirs }) =>
-          difference(field, figure(field, ours), figure(field, theirs)),
+        state.differences.map(({ field, ours, theirs }) =>
+          difference(figures[field], figure(field, ours), figure(field, theirs)),
         ),
       ),
     ],
+    [labels.unsaid, joined(unsaidIn(state).map((field) => figures[field]))],
     [
       labels.breaches,
       joined(state.breaches.map(({ field, rule, problem }) => `${field} (${rule}): ${texts.flows.said(problem)}`)),
@@ -509,9 +511,9 @@ async function withFront(
 ): Promise<void> {
   const { terminal, format, clock } = world;
   const { flows: texts } = format.texts;
-  const { pseudonymKey, flows: settings, pricing, addresses } = world.writing();
-  const vault = world.createVault(pseudonymKey);
+  const { flows: settings, pricing, addresses } = world.writing();
   await withReader(world, async ({ log, flows, views, control, appendBeside }) => {
+    const vault = await vaultOf(world, { log });
     const unfolded = await readUnfolded({ flows, log });
     const front = createFlowFront({
       ...{ append: appendBeside, log, flows, views, margins: null, clock, unfolded },

@@ -4,7 +4,7 @@ import { Fault } from '../errors.ts';
 import { bodyReader } from '../http/door.ts';
 import { type LetterRange, listLetters, replayLetters } from '../http/letters.ts';
 import { tableText } from './terminal.ts';
-import { type CommandWorld, withReader } from './world.ts';
+import { type CommandWorld, vaultOf, withReader } from './world.ts';
 
 type Add = (parent: Command, usage: string, description: string, example: string) => Command;
 type Options = LetterRange & { json: boolean };
@@ -69,12 +69,12 @@ function shortened(text: string): string {
 async function replay(world: CommandWorld, options: Options): Promise<void> {
   const { terminal, format, clock } = world;
   const { letters: texts } = format.texts;
-  const { pseudonymKey, http, api, bidding } = world.writing();
+  const { http, api, bidding } = world.writing();
   const { replayLimit } = api;
   if (options.count > replayLimit) throw new Fault('not-allowed', texts.tooMany(options.count, replayLimit));
   const mapping = world.mapping(null);
   await withReader(world, async ({ log, appendBeside }) => {
-    const vault = world.createVault(pseudonymKey);
+    const vault = await vaultOf(world, { log });
     const readBody = bodyReader({ vault, mapping, limits: http, terms: bidding });
     const parts = { log, append: appendBeside, vault, clock, readBody };
     const result = await replayLetters(parts, options);

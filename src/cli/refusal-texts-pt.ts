@@ -87,10 +87,75 @@ const whole: readonly Sentence[] = [
     'envie uma conta do próprio trabalhador, com o CPF do titular',
   ],
   [
-    /^simulate for this worker before including a proposal$/,
-    'simule para este trabalhador antes de incluir a proposta',
+    /^simulate the worker's own balance before including a proposal: by the CPF, without balanceCents$/,
+    'simule o saldo do próprio trabalhador antes de incluir a proposta: pelo CPF, sem balanceCents',
   ],
   [/^send the three digits of the bank, such as 341$/, 'envie os três dígitos do banco, como 341'],
+  [
+    /^send the 1 to 6 digits of the branch, without its check digit$/,
+    'envie os 1 a 6 dígitos da agência, sem o dígito verificador',
+  ],
+  [
+    /^send the check digit of the branch alone: a digit or a letter$/,
+    'envie só o dígito verificador da agência: um dígito ou uma letra',
+  ],
+  [/^send the digits of the account, without blanks and points$/, 'envie os dígitos da conta, sem espaços nem pontos'],
+  [
+    /^send the check digit of the account alone: a digit or a letter$/,
+    'envie só o dígito verificador da conta: um dígito ou uma letra',
+  ],
+  [
+    /^send the CNPJ of the employer or its root, without points, or employerIdType 2 for a CPF$/,
+    'envie o CNPJ do empregador ou sua raiz, sem pontos, ou employerIdType 2 para um CPF',
+  ],
+  [
+    /^send the CPF of the employer, digits alone, or employerIdType 1 for a CNPJ$/,
+    'envie o CPF do empregador, só os dígitos, ou employerIdType 1 para um CNPJ',
+  ],
+  [
+    /^send the registration as the link shows it: without control characters$/,
+    'envie a matrícula como está no vínculo: sem caracteres de controle',
+  ],
+  [
+    /^send from 1 to (.*), in hundredths of a percent a month \(180 is 1\.80 %\), or leave it out$/,
+    'envie de 1 a $1, em centésimos de por cento ao mês (180 são 1,80 %), ou omita',
+  ],
+  [/^send feeCents or feePercent, not both$/, 'envie feeCents ou feePercent, não os dois'],
+  [
+    /^send at most what was simulated for this period, (.*) cents, or simulate the amount first$/,
+    'envie no máximo o que foi simulado para este prazo, $1 centavos, ou simule antes o valor',
+  ],
+  [
+    /^send less than the loan, from zero: amounts are in cents$/,
+    'envie menos que o empréstimo, a partir de zero: os valores são em centavos',
+  ],
+  [
+    /^send the valid CNPJ or CPF of the partner, digits alone$/,
+    'envie o CNPJ ou CPF válido do parceiro, só os dígitos',
+  ],
+  [/^send it: nobody can be paid without it$/, 'envie este campo: sem ele não se paga a ninguém'],
+  [
+    /^send a Pix key of the worker's own: this one is another holder's document$/,
+    'envie uma chave Pix do próprio trabalhador: esta é o documento de outro titular',
+  ],
+  [
+    /^say who is paid: pixKey, emv, paymentLine, or an account with its bank, branch and number$/,
+    'diga quem recebe: pixKey, emv, paymentLine, ou uma conta com banco, agência e número',
+  ],
+  [
+    /^send splits that together are at most the loan, (.*) cents$/,
+    'envie lançamentos que somem no máximo o empréstimo, $1 centavos',
+  ],
+  [
+    /^leave dto out, or name the proposal of this flow in it by its code$/,
+    'retire dto, ou indique nele a proposta deste fluxo pelo seu código',
+  ],
+  [/^send at least one split$/, 'envie ao menos um lançamento'],
+  [/^send each signer once$/, 'envie cada signatário uma vez'],
+  [
+    /^send the fields of the new account, as the service names them$/,
+    'envie os campos da conta nova, com os nomes do serviço',
+  ],
   [/^send 1 for savings or 2 for checking$/, 'envie 1 para poupança ou 2 para conta corrente'],
   [/^name the proposal$/, 'indique a proposta'],
   [/^name the proposal by its code$/, 'indique a proposta pelo código'],
@@ -99,7 +164,10 @@ const whole: readonly Sentence[] = [
     'indique a proposta pelo código, pela operação ou pelo número',
   ],
   [/^send at least one signer$/, 'envie ao menos um assinante'],
-  [/^send when the signature was given; it is over by now$/, 'envie quando a assinatura foi feita; ela já passou'],
+  [
+    /^send when the signature was given: a time that is over by now$/,
+    'envie quando a assinatura foi feita: um momento que já passou',
+  ],
   [/^send the IP address that the signature came from$/, 'envie o endereço IP de onde veio a assinatura'],
   [
     /^send the CPF of a signer of this order: one of its signerCpfs, or the worker where it named none$/,
@@ -134,8 +202,8 @@ const whole: readonly Sentence[] = [
   [/^send a rate greater than 0\.01 % a month$/, 'envie uma taxa maior que 0,01 % ao mês'],
   [/^send a rate less than 4\.98 % a month$/, 'envie uma taxa menor que 4,98 % ao mês'],
   [/^send a rate of at most 4\.98 % a month$/, 'envie uma taxa de no máximo 4,98 % ao mês'],
-  [/^send at most the rate of the bid$/, 'envie no máximo a taxa do lance'],
-  [/^send at most the rate of the original contract$/, 'envie no máximo a taxa do contrato original'],
+  [/^send at most the rate of the bid, (.*)$/, 'envie no máximo a taxa do lance, $1'],
+  [/^send at most the rate of the original contract, (.*)$/, 'envie no máximo a taxa do contrato original, $1'],
   [/^send a whole number of instalments from 1$/, 'envie um número inteiro de parcelas, a partir de 1'],
   [/^send the policy number where there is insurance$/, 'envie o número da apólice quando há seguro'],
   [/^send it; the contract requires it$/, 'envie este campo; o contrato o exige'],
@@ -167,8 +235,8 @@ const whole: readonly Sentence[] = [
   [/^send the signature in the fields that the service asks for$/, 'envie a assinatura nos campos que o serviço pede'],
   [/^wait for the credit note: nothing can be signed before it$/, 'aguarde a CCB: nada pode ser assinado antes dela'],
   [
-    /^send when the worker signed this note: it was generated later than that$/,
-    'envie quando o trabalhador assinou esta CCB: ela foi gerada depois disso',
+    /^send when the worker signed this note: it was generated at (.*)$/,
+    'envie quando o trabalhador assinou esta CCB: ela foi gerada em $1',
   ],
   [/^let the worker sign with facial biometrics first$/, 'o trabalhador precisa antes assinar com biometria facial'],
   [
@@ -226,7 +294,11 @@ const whole: readonly Sentence[] = [
     /^no contract made here has this number: send the rate of the contract that was closed$/,
     'nenhum contrato feito aqui tem este número: envie a taxa do contrato encerrado',
   ],
-  [/^it was made here at (.*): leave this out, or send that$/, 'foi feito aqui a $1: omita este campo ou envie isso'],
+  [
+    /^it was made here at (.*) \((.*) a month\): leave this out, or send that$/,
+    'foi feito aqui a $1 ($2 ao mês): omita este campo ou envie isso',
+    [null, (percent) => percent.replace('.', ',')],
+  ],
   [
     /^this worker has a withdrawal under way already: (.*); go on with it or cancel it, or send true for another beside it$/,
     'este trabalhador já tem um saque em andamento: $1; prossiga com ele ou cancele-o, ou envie true para outro ao lado',
@@ -235,8 +307,8 @@ const whole: readonly Sentence[] = [
   [/^no request has this id$/, 'nenhuma solicitação tem este código'],
   [/^no flow has this id$/, 'nenhum fluxo tem este código'],
   [
-    /^the bid of this request is (.*), not contemplated; once you have seen that it is, say so with (.*)$/,
-    'o lance desta solicitação está em $1, não contemplado; quando vir que foi, diga com $2',
+    /^the bid of this request is (.*), not contemplated; once you have seen that it is, say so on the machine of the desk: (.*)$/,
+    'o lance desta solicitação está em $1, não contemplado; quando vir que foi, diga na máquina da mesa: $2',
     [statePt],
   ],
   [
@@ -246,6 +318,38 @@ const whole: readonly Sentence[] = [
   [/^it is a note of this flow that was replaced$/, 'é uma CCB deste fluxo que já foi substituída'],
   [/^it is the note of the flow (.*); the note of this flow is (.*)$/, 'é a CCB do fluxo $1; a CCB deste fluxo é $2'],
   [/^it is the note of the flow (.*)$/, 'é a CCB do fluxo $1'],
+  [
+    /^it is not the note of this flow; the note of this flow is (.*)$/,
+    'não é a CCB deste fluxo; a CCB deste fluxo é $1',
+  ],
+  [/^it is not the note of this flow$/, 'não é a CCB deste fluxo'],
+  [
+    /^it is the proposal of the flow (.*): ask there, or leave it out$/,
+    'é a proposta do fluxo $1: peça nele, ou retire este campo',
+  ],
+  [/^its note has the number (.*): send it as the note does$/, 'a CCB dele tem o número $1: envie-o como na CCB'],
+  [
+    /^no contract made here has this number: correct it, or, where the contract was made elsewhere, send its rate too \(originalRateHundredths\)$/,
+    'nenhum contrato feito aqui tem este número: corrija-o ou, se o contrato foi feito em outro lugar, envie também a taxa dele (originalRateHundredths)',
+  ],
+  [
+    /^send the code of the proposal as the service gave it: letters and digits without blanks, and not the CPF$/,
+    'envie o código da proposta como o serviço o deu: letras e dígitos sem espaços, e não o CPF',
+  ],
+  [/^this flow is a (.*): send (.*) instead$/, 'este fluxo é do tipo $1: envie $2 em vez disso'],
+  [/^the bid was (.*): send at most that$/, 'o lance foi de $1: envie no máximo isso'],
+  [
+    /^the bid was (.*): so little was typed in another unit$/,
+    'o lance foi de $1: tão pouco foi digitado em outra unidade',
+  ],
+  [
+    /^the note is not as ordered \((.*)\): take it as it is with the step accept and a reason, or have it generated again with the step regenerate$/,
+    'a CCB não está como pedida ($1): aceite-a como está com a etapa accept e um motivo, ou gere-a de novo com a etapa regenerate',
+  ],
+  [
+    /^send the number of the closed contract as its note has it: letters and digits without blanks, and not the CPF$/,
+    'envie o número do contrato encerrado como está na CCB: letras e dígitos sem espaços, e não o CPF',
+  ],
   [
     /^a record of it cannot be processed; retry or cancel it with the lance command of its kind$/,
     'um registro dele não pode ser processado; use retry ou cancel do comando lance deste tipo',
@@ -264,7 +368,10 @@ const whole: readonly Sentence[] = [
     /^send what changes: terms, link or authorisationNumber; as it is the flow goes on by itself$/,
     'envie o que muda: condições, link ou authorisationNumber; como está, o fluxo segue sozinho',
   ],
-  [/^send when the worker signed; it is over by now$/, 'envie quando o trabalhador assinou; isso já passou'],
+  [
+    /^send when the worker signed: this time is in the future$/,
+    'envie quando o trabalhador assinou: este momento está no futuro',
+  ],
   [/^send the proposal's code$/, 'envie o código da proposta'],
   [/^send the request code that the service gave it$/, 'envie o código da requisição que o serviço deu'],
   [

@@ -1,4 +1,6 @@
 /** What the commands need from the composition root, so that none of them knows an adapter. */
+
+import { refuseOtherKey } from '../bidding/key-check.ts';
 import type {
   Control,
   ControlArchive,
@@ -151,6 +153,16 @@ export async function withReader<R>(
   } finally {
     await reader.close();
   }
+}
+
+/** For what is written beside a desk. Rejects with `pseudonym-key-changed` where the data stands under another key. */
+export async function vaultOf(
+  world: Pick<CommandWorld, 'createVault' | 'writing'>,
+  { log }: Pick<DeskReader, 'log'>,
+): Promise<Vault> {
+  const vault = world.createVault(world.writing().pseudonymKey);
+  await refuseOtherKey(log, vault);
+  return vault;
 }
 
 /**

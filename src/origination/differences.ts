@@ -1,7 +1,8 @@
 /** Our own arithmetic of a contract, and where the service's credit note says otherwise. Pure. */
+import type { FlowSettings } from '../config/sections.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { ExpectedLoan, FlowTerms, LoanFigure } from '../domain/flow-records.ts';
-import type { NoteDifference } from '../domain/flow-states.ts';
+import type { FlowState, NoteDifference } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CreditNote } from '../domain/records.ts';
 import { type LoanTerms, quoteInstallment, quoteReleased } from '../pricing/loan.ts';
@@ -52,6 +53,26 @@ export function differencesOf(expected: ExpectedLoan | null, note: CreditNote | 
     const theirs = told[field];
     return ours === undefined || theirs === null || theirs === ours ? [] : [{ field, ours, theirs }];
   });
+}
+
+/** Figures without which nobody can tell what would be signed, and that the note leaves out or writes unreadably. */
+const needed = ['loanCents', 'installmentCents', 'rateHundredths'] as const satisfies readonly LoanFigure[];
+
+export function unsaidIn({ expected, note }: Pick<FlowState, 'expected' | 'note'>): readonly LoanFigure[] {
+  if (expected === null || note === null) return [];
+  const told = { ...note, rateHundredths: note.rateMonthlyPercent };
+  return needed.filter((field) => expected[field] !== undefined && told[field] === null);
+}
+
+/** Figures of the note that somebody has to look at before it is signed: ours is another, or the note does not say. */
+export function doubtsOf(
+  state: Pick<FlowState, 'expected' | 'note' | 'differences'>,
+  { noteTolerance }: Pick<FlowSettings, 'noteTolerance'>,
+): readonly LoanFigure[] {
+  const beyond = state.differences.filter(
+    ({ field, ours, theirs }) => Math.abs(ours - theirs) > (field === 'rateHundredths' ? 0 : noteTolerance),
+  );
+  return [...beyond.map(({ field }) => field), ...unsaidIn(state)];
 }
 
 function hundredths(percent: number | null): number | null {

@@ -10,14 +10,17 @@ import type { FlowSettings } from '../config/sections.ts';
 import { type Clock, dayOf } from '../domain/clock.ts';
 import type { FlowAsked, FlowBreach, FlowStarted, FlowStep, FlowSubject, FlowTerms } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
+import type { RateHundredths } from '../domain/glossary.ts';
+import type { Offer } from '../domain/offer.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
-import { validCpf } from '../wire/checks/breach.ts';
+import { employerFormed, registrationFormed, validCpf } from '../wire/checks/breach.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
+import { isId } from '../wire/plain-ids.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
 import { evolve, proposalIndex } from './evolve.ts';
 import { noteIndex, workerIndex } from './ledger.ts';
@@ -102,8 +105,12 @@ const pollMs = 15;
 /** Of the flows of one worker, the latest that are looked at. */
 const mostOfWorker = 50;
 
+/** What a field is called that names the contract to be endorsed, with its number. */
+const noteField = /^num(?:ero)?_?(?:contrato|ccb)$/i;
+
 /** A note's number is shorter than any biometrics. */
 const mayBeNote = { longest: 60, most: 1_000 };
+const mayBeProposal = { longest: 128, most: 1_000 };
 
 function refusal(
   problem: Extract<FrontResult, { kind: 'refused' }>['problem'],
@@ -117,6 +124,20 @@ function refusal(
 /** These orders identify a person by the CPF alone, so a mistyped one could be somebody else's. */
 function wrongCpfs(named: readonly (readonly [field: string, cpf: string])[]): FrontResult | null {
   const breaches = named.map(([field, cpf]) => validCpf(field, cpf)).filter((check) => check !== null);
+  return breaches.length === 0 ? null : { kind: 'refused', problem: 'breach', breaches };
+}
+
+/** A mistyped link costs a query that the service may charge. */
+function linkUnformed(
+  link: { registration: string; employerId: string; employerIdType: number } | null,
+  parent: string,
+): FrontResult | null {
+  if (link === null) return null;
+  const { registration, employerId, employerIdType } = link;
+  const breaches = [
+    registrationFormed(`${parent}registration`, registration),
+    employerFormed(`${parent}employerId`, employerId, employerIdType),
+  ].filter((check) => check !== null);
   return breaches.length === 0 ? null : { kind: 'refused', problem: 'breach', breaches };
 }
 
@@ -154,7 +175,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return preparation.kind === 'withheld' ? preparation.breaches : [];
   }
 
-  async function start(record: FlowStarted): Promise<FrontResult> {
+  async function start(record: FlowStarted, ofOrder: readonly FlowBreach[]): Promise<FrontResult> {
     const { flowId, key, requestHash } = record;
     const isKey = (stored: string | null): boolean => isSameKey(vault, stored, key);
     const answer = (state: FlowState, fresh: boolean): FrontResult => {
@@ -171,7 +192,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const isAgain = known?.phase === 'cancelled' && known.frozen === undefined && !isKey(known.key);
     if (known !== null && !isAgain) return answer(known, false);
     const written: FlowStarted = isAgain ? { ...record, again: true } : record;
-    const breaches = await breachesOf(evolve(known, written, settings)!);
+    const breaches = [...(await breachesOf(evolve(known, written, settings)!)), ...ofOrder];
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     await world.append([{ topic: 'flows', key: flowId, record: written }]);
     const state = await folded(flowId, (next) => next.phase !== 'cancelled' || isKey(next.key));
@@ -182,16 +203,25 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     flow: FlowStarted['flow'],
     flowId: string,
     asker: Asker,
-    order: { subject: FlowSubject; terms: FlowTerms | null; sealed: object; asked: unknown; proposalCode?: string },
+    order: {
+      subject: FlowSubject;
+      terms: FlowTerms | null;
+      sealed: object;
+      asked: unknown;
+      proposalCode?: string;
+      /** Of rules that only the order can break. */
+      breaches?: readonly FlowBreach[];
+    },
   ): Promise<FrontResult> {
-    const { subject, terms, sealed, asked, proposalCode } = order;
+    const { subject, terms, sealed, asked, proposalCode, breaches = [] } = order;
     const { by } = asker;
     const key = storedKey(vault, asker.key);
-    return start({
+    const record: FlowStarted = {
       ...{ kind: 'started', flowId, at: clock.now(), flow, by, key, requestHash: hashOf(asked), subject, terms },
       ...(proposalCode === undefined ? {} : { proposalCode }),
       sealed: vault.seal(sealedPlaces.flowOrder(flowId), JSON.stringify(sealed)),
-    });
+    };
+    return start(record, breaches);
   }
 
   /** The id of the flow that is begun under a key. */
@@ -213,15 +243,18 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         'not-allowed',
         'bid-won',
         'requestId',
-        `the bid of this request is ${won.phase}, not contemplated; once you have seen that it is, say so with lance bids resolve ${requestId} --as contemplated`,
+        `the bid of this request is ${won.phase}, not contemplated; once you have seen that it is, say so on the machine of the desk: lance bids resolve ${requestId} --as contemplated --by NAME --reason TEXT`,
       );
     }
+    const breaches = beyondBid(contract, won.claim.offer);
     const ofRequest = won.request?.authorisationNumber ?? null;
     const named = asked.link;
     const link =
       named === null
         ? await linkInLog(won, ofRequest)
         : linkOf({ ...named, authorisationNumber: named.authorisationNumber ?? ofRequest });
+    const unformed = linkUnformed(named, 'link.');
+    if (unformed !== null) return unformed;
     const linkWorker = link?.identity.cpf ? workerKeyOf(vault, link.identity.cpf) : null;
     const requestWorker = won.request?.workerKey ?? linkWorker;
     if (linkWorker !== null && linkWorker !== requestWorker) {
@@ -237,7 +270,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       closedContract: null,
       signerKeys: [],
     };
-    return begin('contract', contractId(requestId), asker, { subject, terms: termsOf(contract), sealed: order, asked });
+    const terms = termsOf(contract);
+    return begin('contract', contractId(requestId), asker, { subject, terms, sealed: order, asked, breaches });
   }
 
   /** Who the worker is, is sealed in the request's first record. */
@@ -266,20 +300,26 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     ]);
     if (wrong !== null) return wrong;
     const workerKey = workerKeyOf(vault, cpf);
-    const own = await ownContract(closedContract);
+    const own = await ownContract(closedContract, workerKey);
     const owner = own?.subject.workerKey ?? workerKey;
     if (owner !== workerKey) {
       const text = 'this contract was made here for another worker: correct cpf, or name a contract of this worker';
       return refusal('breach', 'contract-of-worker', 'closedContract', text);
     }
+    const noteNumber = own?.note?.noteNumber ?? closedContract;
+    if (noteNumber !== closedContract) {
+      const text = `its note has the number ${noteNumber}: send it as the note does`;
+      return refusal('breach', 'contract-number', 'closedContract', text);
+    }
     const ownRate = own?.terms?.rateHundredths ?? null;
     const rate = ownRate ?? asked.originalRateHundredths;
     if (rate === null) {
-      const text = 'no contract made here has this number: send the rate of the contract that was closed';
-      return refusal('breach', 'original-rate-given', 'originalRateHundredths', text);
+      const text =
+        'no contract made here has this number: correct it, or, where the contract was made elsewhere, send its rate too (originalRateHundredths)';
+      return refusal('breach', 'original-rate-given', 'closedContract', text);
     }
     if (asked.originalRateHundredths !== null && asked.originalRateHundredths !== rate) {
-      const text = `it was made here at ${rate}: leave this out, or send that`;
+      const text = `it was made here at ${rate} (${inPercent(rate)} a month): leave this out, or send that`;
       return refusal('breach', 'original-rate', 'originalRateHundredths', text);
     }
     const link = linkOf({ ...renegotiation, authorisationNumber });
@@ -310,20 +350,45 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const found = await flows.findByCode([...new Set(named.map(({ text }) => noteIndex(text)))]);
     for (const { path, text } of named) {
       const owner = found.get(noteIndex(text));
-      if (owner === undefined || (owner === flowId && text === note?.noteNumber)) continue;
+      if (text === note?.noteNumber) continue;
+      if (owner === undefined && !noteField.test(path.split('.').at(-1)!)) continue;
       const why =
-        owner === flowId ? 'it is a note of this flow that was replaced' : `it is the note of the flow ${owner}`;
+        owner === undefined
+          ? 'it is not the note of this flow'
+          : owner === flowId
+            ? 'it is a note of this flow that was replaced'
+            : `it is the note of the flow ${owner}`;
       const own = note === null ? '' : `; the note of this flow is ${note.noteNumber}`;
       return refusal('breach', 'note-of-this-flow', `content.${path}`, why + own);
     }
     return null;
   }
 
+  /** The fields are the partner's: a proposal of another flow would be shown, or changed, in the name of this one. */
+  async function otherProposal(
+    { flowId }: FlowState,
+    content: JsonObject,
+    parent: string,
+  ): Promise<FrontResult | null> {
+    const named = scalarsIn(content, mayBeProposal);
+    const found = await flows.findByCode([...new Set(named.map(({ text }) => proposalIndex(text)))]);
+    const other = named.find(({ text }) => (found.get(proposalIndex(text)) ?? flowId) !== flowId);
+    if (other === undefined) return null;
+    const text = `it is the proposal of the flow ${found.get(proposalIndex(other.text))}: ask there, or leave it out`;
+    return refusal('breach', 'locator-kept', `${parent}.${other.path}`, text);
+  }
+
   /** Where the contract was made here we know whose it is and what it cost; of others only the service knows. */
-  async function ownContract(noteNumber: string): Promise<FlowState | null> {
-    const code = noteIndex(noteNumber);
-    const flowId = (await flows.findByCode([code])).get(code);
-    return flowId === undefined ? null : stateOf(flowId);
+  async function ownContract(noteNumber: string, workerKey: string): Promise<FlowState | null> {
+    // A number that somebody wrote with zeros before it is of the same note.
+    const numbers = [...new Set([noteNumber, noteNumber.replace(/^0+(?=\d)/, '')])];
+    const found = await flows.findByCode(numbers.map(noteIndex));
+    const flowId = numbers.map((number) => found.get(noteIndex(number))).find((id) => id !== undefined);
+    if (flowId !== undefined) return stateOf(flowId);
+    // The notes of renegotiations are not found by their number.
+    const around = { phase: null, code: workerIndex(workerKey), limit: mostOfWorker, before: null };
+    const renegotiated = await flows.query({ flow: 'renegotiation', ...around });
+    return renegotiated.find(({ note }) => note !== null && numbers.includes(note.noteNumber)) ?? null;
   }
 
   async function startWithdrawal(asker: Asker, asked: WithdrawalAsked): Promise<FrontResult> {
@@ -365,6 +430,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const text = `this worker has a withdrawal under way already: ${live}; go on with it or cancel it, or send true for another beside it`;
       return refusal('conflict', 'withdrawal-live', 'alongside', text);
     }
+    if (!isId(proposalCode) || proposalCode === cpf) {
+      const text =
+        'send the code of the proposal as the service gave it: letters and digits without blanks, and not the CPF';
+      return refusal('breach', 'proposal-code', 'proposalCode', text);
+    }
     const flowId = idOf('w', `proposal\n${proposalCode}`);
     const index = proposalIndex(proposalCode);
     const known = (await flows.findByCode([index])).get(index) ?? flowId;
@@ -388,6 +458,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const { cpf, authorisationNumber, cached, reason } = asked;
     const wrong = wrongCpfs([['cpf', cpf]]);
     if (wrong !== null) return wrong;
+    const unformed = linkUnformed(asked.link, 'link.');
+    if (unformed !== null) return unformed;
     const named = asked.link ?? { registration: null, employerId: null, employerIdType: null };
     const link: LinkAsk = { identity: { cpf, name: null, ...named }, authorisationNumber };
     const order: LookupOrder = { link, cached, reason: withoutCpf(reason) };
@@ -410,6 +482,20 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (asked.step === 'sign') {
       const other = await otherNote(state, asked.content as JsonObject);
       if (other !== null) return other;
+    }
+    if (asked.step === 'proposal' || asked.step === 'account-update') {
+      const content = asked.step === 'proposal' ? asked.request.dto : (asked.request.extra ?? {});
+      const parent = asked.step === 'proposal' ? 'dto' : 'fields';
+      const other = await otherProposal(state, content, parent);
+      if (other !== null) return other;
+    }
+    if (asked.step === 'confirm' && !allowsStep(state, 'confirm')) return notAllowed(state, 'confirm');
+    if (asked.step === 'amend' && asked.contract !== undefined && state.subject.requestId !== null) {
+      const { requestId } = state.subject;
+      const claim = (await world.views.read([requestId])).get(requestId)?.state.claim ?? null;
+      const beyond = claim === null ? [] : beyondBid(asked.contract, claim.offer);
+      const breaches = beyond.map((each) => ({ ...each, field: `contract.${each.field}` }));
+      if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     }
     const record = stepRecord(state, asker, asked);
     if ('kind' in record && record.kind === 'refused') return record;
@@ -462,7 +548,12 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         return amendment(state, base, asked);
       case 'sign':
         if (asked.signedAt > clock.now())
-          return refusal('breach', 'signature-time', 'signedAt', 'send when the worker signed; it is over by now');
+          return refusal(
+            'breach',
+            'signature-time',
+            'signedAt',
+            'send when the worker signed: this time is in the future',
+          );
         return { ...base, signedAt: asked.signedAt, sealed: seal(asked.content) };
       case 'cancel':
       case 'deny':
@@ -480,7 +571,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         return { ...base, sealedReason: sealReason(asked.reason), requestCode: asked.requestCode };
       }
       case 'simulation': {
-        const personKeys = asked.request.cpf === null ? [] : [state.subject.workerKey!];
+        // By a balance that is given the service does not look at the worker's own (contract, BuscarSimulacaoMultiPeriodo, rule 1).
+        const { cpf, balanceCents } = asked.request;
+        const isOwn = cpf !== null && (balanceCents === null || balanceCents === undefined);
+        const personKeys = isOwn ? [state.subject.workerKey!] : [];
         return { ...base, personKeys, sealed: seal(asked.request) };
       }
       case 'signers': {
@@ -513,6 +607,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const text = 'send what changes: terms, link or authorisationNumber; as it is the flow goes on by itself';
       return refusal('breach', 'amends-something', 'step', text);
     }
+    const foreign = state.flow === 'contract' ? asked.renegotiation : asked.contract;
+    if (foreign !== undefined) {
+      const field = state.flow === 'contract' ? 'renegotiation' : 'contract';
+      return refusal('breach', 'amends-own-kind', field, `this flow is a ${state.flow}: send ${state.flow} instead`);
+    }
     const place = sealedPlaces.flowOrder(state.flowId);
     const stored = readStored(vault.open(place, state.sealed!)) as ContractOrder & RenegotiationOrder;
     const named = asked.link ?? linkNamed(stored.link);
@@ -528,6 +627,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         'the link belongs to another worker; name one of the same worker',
       );
     }
+    const unformed = linkUnformed(asked.link ?? null, 'link.');
+    if (unformed !== null) return unformed;
     if (named !== null && (asked.link !== undefined || authorisationNumber !== undefined)) {
       const known = stored.link?.authorisationNumber ?? null;
       const link = linkOf({ ...named, authorisationNumber: authorisationNumber ?? known });
@@ -562,6 +663,36 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   return { startContract, startRenegotiation, startWithdrawal, startLookup, ask };
 }
 
+/** Below this part of what was bid a value was typed in another unit: reais for cents, a rate with its comma. */
+const leastShareOfBid = 0.1;
+
+/**
+ * The worker took a proposal of this amount and term, and limits and caps were kept for them: the contract goes not beyond. The rate
+ * has a rule of its own.
+ */
+function beyondBid(
+  { amountCents, installmentCents, installments, rateHundredths }: Omit<ContractRequest, 'requestId'>,
+  bid: Pick<Offer, 'amountCents' | 'installmentCents' | 'installments' | 'rateHundredths'>,
+): FlowBreach[] {
+  const bounds = [
+    ['amountCents', amountCents, bid.amountCents],
+    ['installmentCents', installmentCents, bid.installmentCents],
+    ['rateHundredths', rateHundredths, bid.rateHundredths],
+  ] as const;
+  const wrong = bounds.flatMap(([field, value, ofBid]): FlowBreach[] => {
+    if (value === null || value === undefined) return [];
+    const isBeyond = field !== 'rateHundredths' && value > ofBid;
+    if (!isBeyond && value >= ofBid * leastShareOfBid) return [];
+    const problem = isBeyond
+      ? `the bid was ${ofBid}: send at most that`
+      : `the bid was ${ofBid}: so little was typed in another unit`;
+    return [{ rule: 'as-bid', field, problem }];
+  });
+  if (installments <= bid.installments) return wrong;
+  const problem = `the bid was ${bid.installments}: send at most that`;
+  return [...wrong, { rule: 'as-bid', field: 'installments', problem }];
+}
+
 function idOf(prefix: string, text: string): string {
   return `${prefix}-${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
 }
@@ -582,6 +713,10 @@ function withLink<T extends ContractOrder & RenegotiationOrder>(order: T, link: 
   const named = linkNamed(link)!;
   if (order.renegotiation === undefined) return { ...order, link };
   return { ...order, link, linkValid: null, renegotiation: { ...order.renegotiation, ...named } };
+}
+
+function inPercent(rateHundredths: RateHundredths): string {
+  return `${(rateHundredths / 100).toFixed(2)} %`;
 }
 
 /** What to do about a flow that is there already depends on where it stands. */

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import type { FlowSettings } from '../config/sections.ts';
 import type { ExpectedLoan, FlowBreach, FlowOperation } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
-import type { Day, EpochMs } from '../domain/glossary.ts';
+import type { AmountCents, Day, EpochMs } from '../domain/glossary.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
@@ -46,8 +46,9 @@ import {
   simulationAnswer,
 } from '../wire/withdrawals.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
-import { expectedLoan } from './differences.ts';
+import { doubtsOf, expectedLoan } from './differences.ts';
 import type { Addresses } from './ports.ts';
+import { shownAmount } from './shown-flows.ts';
 
 /** How the link is asked for its margin. */
 export type LinkAsk = { identity: WorkerIdentity; authorisationNumber: string | null };
@@ -176,6 +177,7 @@ function endorsement(state: FlowState, operationId: string, facts: PreparationFa
     noteReceived: note !== null,
     signedAt: signature?.signedAt ?? null,
     cutoffDay: facts.settings.cutoffDay,
+    doubts: state.noteAccepted ? [] : doubtsOf(state, facts.settings),
   });
 }
 
@@ -195,30 +197,30 @@ function withdrawal(
       return prepareSimulation(operationId, { cpf, ...read(operation) }, { now: facts.now, birthDate });
     case 'inclusion': {
       const simulatedCpf = state.simulatedKey === facts.pseudonym(cpf) ? cpf : null;
-      const periods = periodsSimulated(state, facts.open);
+      const simulated = valuesSimulated(state, facts.open);
       return prepareInclusion(
         operationId,
         { cpf, ...read(operation) },
-        { now: facts.now, birthDate, simulatedCpf, periods },
+        { now: facts.now, birthDate, simulatedCpf, simulated },
       );
     }
     case 'proposal': {
       const asked = read(operation);
       const proposalCode = state.proposalCode ?? state.note?.proposalCode ?? state.proposal?.code ?? null;
       const named = Object.keys(asked.dto).length > 0 || proposalCode === null;
-      return prepareProposalQuery(operationId, named ? asked : proposalQueryOf(proposalCode));
+      return prepareProposalQuery(operationId, named ? asked : proposalQueryOf(proposalCode), { proposalCode });
     }
     case 'installments':
       return prepareInstallments(operationId, { ...read(operation), proposalCode: state.proposalCode });
     case 'splits':
-      return prepareSplits(operationId, { ...read(operation), dto });
+      return prepareSplits(operationId, { ...read(operation), dto }, { loanCents: shownAmount(state, facts.open) });
     case 'signers':
       return prepareSigners(
         operationId,
         { ...read(operation), dto },
         {
           now: facts.now,
-          includedAt: state.simulatedKey === null ? null : state.startedAt,
+          includedAt: state.results.inclusion?.at ?? (state.simulatedKey === null ? null : state.startedAt),
           isOfOrder: (document) => state.subject.signerKeys.includes(facts.pseudonym(document)),
         },
       );
@@ -237,14 +239,24 @@ function withdrawal(
   }
 }
 
-/** Null: the last simulation does not say; whether it was of this worker is another rule's. */
-function periodsSimulated({ flowId, results }: FlowState, open: Vault['open']): readonly number[] | null {
+/** By period what would be released. Null: the last simulation does not say; whether it was of this worker is another rule's. */
+function valuesSimulated(
+  { flowId, results }: FlowState,
+  open: Vault['open'],
+): ReadonlyMap<number, AmountCents | null> | null {
   const sealed = results.simulation?.sealedAnswer;
   if (sealed == null || results.simulation?.refused === true) return null;
   const decoded = simulationAnswer.decode(readStored(open(sealedPlaces.flowAnswer(flowId), sealed)) as JsonValue);
   if (decoded.kind === 'refused') return null;
-  const periods = (decoded.value.simulations ?? []).map(({ period }) => period).filter((period) => period !== null);
-  return periods.length === 0 ? null : periods;
+  const values = (decoded.value.simulations ?? []).flatMap(({ period, releasedCents, customerLoanCents }) =>
+    period === null ? [] : [[period, mostOf(releasedCents, customerLoanCents)] as const],
+  );
+  return values.length === 0 ? null : new Map(values);
+}
+
+/** The contract does not say which of the two an inclusion asks for. */
+function mostOf(one: AmountCents | null, other: AmountCents | null): AmountCents | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
 /** As the service last said it in a number that the settings explain; else what this flow has done itself. */

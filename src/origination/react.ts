@@ -8,6 +8,7 @@ import type { FlowOperation, FlowRecord, FlowResult } from '../domain/flow-recor
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { competenceOf, type MarginFact, marginValidityMs } from '../wire/checks/worker-credit.ts';
+import { doubtsOf } from './differences.ts';
 import { nextSlot } from './evolve.ts';
 
 export const flowAlarms = [
@@ -216,18 +217,11 @@ function reactToEvent(state: FlowState, { now }: Surroundings, settings: FlowSet
 }
 
 /** Alarms of one step, raised once by whoever folds it. */
-export function alarmsOf(
-  before: FlowState | null,
-  after: FlowState,
-  { noteTolerance }: FlowSettings,
-): readonly FlowAlarm[] {
+export function alarmsOf(before: FlowState | null, after: FlowState, settings: FlowSettings): readonly FlowAlarm[] {
   const alarms: FlowAlarm[] = [];
   if (after.operation?.status === 'unclear' && before?.operation?.status !== 'unclear')
     alarms.push('operation-unclear');
-  const differs = after.differences.some(({ field, ours, theirs }) => {
-    return Math.abs(ours - theirs) > (field === 'rateHundredths' ? 0 : noteTolerance);
-  });
-  if (after.note !== null && before?.note === null && differs) alarms.push('note-differs');
+  if (after.note !== null && before?.note === null && doubtsOf(after, settings).length > 0) alarms.push('note-differs');
   const withoutMargin = after.phase === 'withheld' && after.errors.length > 0;
   const refused =
     withoutMargin || after.phase === 'refused' || after.phase === 'endorsement-refused' || after.phase === 'failed';

@@ -1,6 +1,7 @@
 /** What a person may ask of a flow where it stands. Pure; said by the API, held to by the fold. */
 import { type FlowStep, flowSteps } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
+import { unsaidIn } from './differences.ts';
 import { isOperation, transitions } from './transitions.ts';
 
 /** An operation is under way: nothing else may be begun before it has ended. */
@@ -12,7 +13,8 @@ function isBusy(state: FlowState): boolean {
 export function allowsStep(state: FlowState, step: FlowStep): boolean {
   if (state.flow === 'event' || state.frozen !== undefined) return false;
   if (step === 'confirm' || step === 'deny') return state.operation?.status === 'unclear';
-  if (step === 'accept' && (state.differences.length === 0 || state.noteAccepted)) return false;
+  const isAsOrdered = state.differences.length === 0 && unsaidIn(state).length === 0;
+  if (step === 'accept' && (isAsOrdered || state.noteAccepted)) return false;
   const row = transitions[state.flow][state.phase] ?? {};
   return (
     row[step] !== undefined &&

@@ -4,13 +4,15 @@ import { test } from 'node:test';
 import { resultText } from '../../src/cli/flow-results.ts';
 import { factsText, flowText } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
-import { createFlowWorld } from '../origination/flow-world.ts';
+import { createFlowWorld, sampleNote } from '../origination/flow-world.ts';
 import { started } from '../origination/orders.ts';
 
 test('a contract is shown in reais, with its credit note and what of it differs (line 18)', () => {
   const real = createFlowWorld(started('contract'));
   real.settle();
-  real.append(real.events[0]!);
+  const told = real.events[0]!;
+  assert.ok(told.kind === 'told');
+  real.append({ ...told, note: { ...sampleNote, insuranceCents: null, rateMonthlyPercent: null } });
   const english = flowText(createFormat('en'), real.state(), null);
   for (const line of [
     /^Amount +R\$ 10,000\.00$/m,
@@ -20,7 +22,9 @@ test('a contract is shown in reais, with its credit note and what of it differs 
     /^Note: loan +R\$ 10,000\.00$/m,
     /^Note: IOF +R\$ 300\.00$/m,
     /^Note: instalment +R\$ 450\.00$/m,
-    /iofCents: ours R\$ [\d,]+\.\d\d, the service's R\$ 300\.00/,
+    /IOF: ours R\$ [\d,]+\.\d\d, the service's R\$ 300\.00/,
+    /^Not in the note +rate$/m,
+    /^May be done next +sign, cancel, regenerate, accept, proposal$/m,
   ])
     assert.match(english, line);
   assert.doesNotMatch(english, /Note: insurance +null|undefined/);

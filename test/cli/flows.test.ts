@@ -44,6 +44,25 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const again = await lance(environment, ...start);
   assert.equal(JSON.parse(again.stdout).flowId, flowId);
 
+  // Under another key the same worker is somebody else, and what is sealed cannot be read by the desk (clerk, session 33).
+  const mistyped = { ...environment, LANCE_PSEUDONYM_KEY: environment.LANCE_PSEUDONYM_KEY.replace(/.$/, '~') };
+  const asAna = ['--by', 'ana', '--reason', 'x'];
+  for (const words of [
+    ['withdrawals', 'start', '--file', order, '--key', 'w9', '--by', 'ana'],
+    ['withdrawals', 'step', flowId, 'cancel', ...asAna],
+    ['withdrawals', 'results', flowId, 'simulation', ...asAna],
+    ['bids', 'worker', '1', ...asAna],
+    ['letters', 'replay'],
+  ]) {
+    const other = await lance(mistyped, ...words);
+    assert.deepEqual(
+      [other.code, /written under another LANCE_PSEUDONYM_KEY/.test(other.stderr)],
+      [78, true],
+      other.stderr,
+    );
+  }
+  assert.equal(JSON.parse((await lance(environment, 'withdrawals', 'show', flowId, '--json')).stdout).phase, 'started');
+
   const bad = file('bad.json', { cpf: '123', other: 1 });
   const refused = await lance(environment, 'withdrawals', 'start', '--file', bad, '--by', 'ana');
   assert.equal(refused.code, 78);
@@ -226,7 +245,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
     ...[
       ['withdrawals', 'show', flowId],
       ['withdrawals', 'history', flowId],
-      ['withdrawals', 'results', flowId, 'simulation', ...why],
+      ['withdrawals', 'results', flowId, 'simulation', ...asAna],
       ['renegotiations', 'show', 'r-9001'],
       ['renegotiations', 'history', 'r-9001'],
       ['doctor'],

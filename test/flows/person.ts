@@ -109,7 +109,7 @@ export async function walkWithdrawal(client: ApiClient, sandbox: Sandbox, cpf: s
   const steps: [string, object][] = [
     ['simulation', { birthDate, rateHundredths: 179 }],
     ['inclusion', { period: 1, birthDate, operationCode: `OP-${flowId}`, account: { ...account, ...holder } }],
-    ['splits', { splits: [{ amountCents: 1_000, fieldId: 'TAXA', document: cpf }] }],
+    ['splits', { splits: [{ amountCents: 1_000, fieldId: 'TAXA', document: cpf, pixKey: { key: cpf } }] }],
     ['proposal', {}],
     ['account-update', { fields: { banco: '341' } }],
     ['signers', { signers: [signer] }],

@@ -202,9 +202,21 @@ test('the operator API', async (context) => {
     assert.deepEqual([wrong.status, problemOf(wrong).errors[0]?.field], [422, 'cpf']);
     const typed = await start('r1b', loan.cpf);
     assert.deepEqual([typed.status, problemOf(typed).errors[0]?.rule], [422, 'original-rate']);
-    assert.match(typed.text, new RegExp(`it was made here at ${rateHundredths}: leave this out`));
+    assert.match(
+      typed.text,
+      new RegExp(`it was made here at ${rateHundredths} \\([\\d.]+ % a month\\): leave this out`),
+    );
     const nobody = await start('r1c', cpf, { closedContract: 'elsewhere', originalRateHundredths: undefined });
     assert.deepEqual([nobody.status, problemOf(nobody).errors[0]?.rule], [422, 'original-rate-given']);
+    for (const [closedContract, rule] of [
+      [`0${loan.noteNumber}`, 'contract-number'],
+      [` ${loan.noteNumber}`, 'contract-number'],
+      [loan.cpf, 'contract-number'],
+      ['Maria de Souza', 'contract-number'],
+    ] as const) {
+      const misspelt = await start('r1d', loan.cpf, { closedContract });
+      assert.deepEqual([misspelt.status, problemOf(misspelt).errors[0]?.rule], [422, rule], misspelt.text);
+    }
     const dear = await start('r2', loan.cpf, { originalRateHundredths: undefined });
     assert.deepEqual([dear.status, problemOf(dear).errors[0]?.rule], [422, 'rate-within-original']);
     const elsewhere = await start('r3', cpf, { closedContract: 'of-another-lender', rateHundredths: 499 });

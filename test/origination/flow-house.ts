@@ -18,13 +18,15 @@ import type { ContractAsked } from '../../src/origination/orders.ts';
 import type { Addresses } from '../../src/origination/ports.ts';
 import { workerKeyOf } from '../../src/wire/identity.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../../src/wire/operations.ts';
+import { offer } from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
 import { contractOrder, goodTerms, link, plainVault, pricing, settings } from './orders.ts';
 
 const allSet: Addresses = { fgts: true, proposal: true };
 
 export const orderOf = (requestId: string): ContractAsked => {
-  const { contract } = contractOrder(goodTerms);
+  const { amountCents, installments, rateHundredths } = offer;
+  const { contract } = contractOrder({ ...goodTerms, amountCents, installments, rateHundredths });
   const { cpf, registration, employerId, employerIdType } = link.identity;
   return {
     contract: { ...contract, requestId },

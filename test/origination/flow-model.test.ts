@@ -119,8 +119,7 @@ function ask(model: Model, real: FlowWorld, step: FlowStep, amended: Terms | nul
   // The service's portal knows; nobody says otherwise.
   if (known && (step === 'confirm') !== real.wasDone()) return;
   model.steps += 1;
-  const request =
-    step === 'sign' ? { assinatura: 'x', contrato: '77' } : stepRequests[step as keyof typeof stepRequests];
+  const request = step === 'sign' ? { assinatura: 'x', contrato: '77' } : requestOf(step, world.now);
   const requestCode = known && step === 'confirm' ? (before.flow === 'withdrawal' ? 'prop-1' : real.codeOf()) : null;
   const personKeys = step === 'simulation' || step === 'signers' ? [workerKey] : [];
   const order = step === 'amend' && amended !== null ? contractOrder(amended) : request;
@@ -176,7 +175,7 @@ const steps: fc.Arbitrary<Step>[] = [
 /** No faults any more, every event comes, and people do what is next. */
 function calm(model: Model, real: FlowWorld): void {
   const ends = ['endorsed', 'renegotiated', 'finalised', 'cancelled'];
-  const goOn: readonly FlowStep[] = ['amend', 'sign', 'simulation', 'inclusion', 'signers', 'finalisation'];
+  const goOn: readonly FlowStep[] = ['amend', 'sign', 'simulation', 'inclusion', 'signers', 'finalisation', 'accept'];
   for (let round = 0; round < 60; round += 1) {
     real.arrive();
     real.settle();
@@ -199,6 +198,13 @@ function calm(model: Model, real: FlowWorld): void {
     ask(model, real, step, state.flow === 'contract' ? goodTerms : null);
   }
   assert.fail(`never ends: ${real.state().phase}`);
+}
+
+/** Who signs does so now. */
+function requestOf(step: FlowStep, signedAt: number) {
+  const request = stepRequests[step as keyof typeof stepRequests];
+  if (step !== 'signers') return request;
+  return { signers: stepRequests.signers.signers.map((signer) => ({ ...signer, signedAt })) };
 }
 
 const fresh = (): Model => ({ steps: 0, signedAt: [], cancelled: null, noted: false, again: 0 });

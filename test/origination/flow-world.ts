@@ -4,7 +4,7 @@
  * one with other settings, which comes to the same state.
  */
 import assert from 'node:assert/strict';
-import type { FlowFoldTerms, FlowRecord, FlowResult } from '../../src/domain/flow-records.ts';
+import type { ExpectedLoan, FlowFoldTerms, FlowRecord, FlowResult } from '../../src/domain/flow-records.ts';
 import type { FlowState } from '../../src/domain/flow-states.ts';
 import type { CreditNote } from '../../src/domain/records.ts';
 import { evolve } from '../../src/origination/evolve.ts';
@@ -89,7 +89,8 @@ export function createFlowWorld(start: FlowRecord) {
 
   const noteOf = (of: 'contract' | 'renegotiation', requestCode: string): FlowRecord => {
     const flowId = state!.flowId;
-    return { kind: 'told', flowId, at: world.now, requestCode, of, note: sampleNote, errors: [], sealed: '' };
+    const note = noteAsOrdered(state!.expected);
+    return { kind: 'told', flowId, at: world.now, requestCode, of, note, errors: [], sealed: '' };
   };
 
   /** Does one planned command as the desk would, against the state as it is now. */
@@ -212,6 +213,19 @@ export function createFlowWorld(start: FlowRecord) {
       }
       assert.fail('the flow never comes to rest');
     },
+  };
+}
+
+/** With the figures that are reckoned here, where any are. */
+function noteAsOrdered(expected: ExpectedLoan | null): CreditNote {
+  const { loanCents, iofCents, installmentCents, insuranceCents, rateHundredths } = expected ?? {};
+  return {
+    ...sampleNote,
+    loanCents: loanCents ?? sampleNote.loanCents,
+    iofCents: iofCents ?? sampleNote.iofCents,
+    installmentCents: installmentCents ?? sampleNote.installmentCents,
+    insuranceCents: insuranceCents ?? sampleNote.insuranceCents,
+    rateMonthlyPercent: rateHundredths === undefined ? sampleNote.rateMonthlyPercent : rateHundredths / 100,
   };
 }
 

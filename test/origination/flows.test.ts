@@ -183,6 +183,12 @@ test('a note of a contract that counts no more changes nothing; one told twice i
   assert.deepEqual({ ...real.state(), strays: 0 }, { ...before, strays: 0 });
 });
 
+/** The note with another loan. */
+function differing(told: FlowRecord): FlowRecord {
+  assert.ok(told.kind === 'told' && told.note !== null);
+  return { ...told, note: { ...told.note, loanCents: told.note.loanCents! + 500 } };
+}
+
 test('a note that does not come, or is not to be signed, is asked for anew; an old note changes nothing then (line 14)', () => {
   const real = createFlowWorld(started('contract'));
   real.settle();
@@ -193,7 +199,7 @@ test('a note that does not come, or is not to be signed, is asked for anew; an o
   const [old, fresh] = real.events;
   real.append(old!);
   assert.equal(phaseOf(real), 'awaiting-note');
-  real.append(fresh!);
+  real.append(differing(fresh!));
   assert.equal(phaseOf(real), 'awaiting-signature');
   assert.ok(real.state().differences.length > 0);
   assert.deepEqual(nextSteps(real.state()), ['sign', 'cancel', 'regenerate', 'accept', 'proposal']);

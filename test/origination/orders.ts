@@ -154,7 +154,7 @@ export const stepRequests = {
     birthDay: '1990-05-17',
     account: { ...account, holderCpf: workerCpf, holderName: 'Trabalhadora Exemplo' },
   },
-  splits: { splits: [{ amountCents: 1_000, fieldId: 'A' }] },
+  splits: { splits: [{ amountCents: 1_000, fieldId: 'A', pixKey: { key: workerCpf } }] },
   signers: { signers: [{ name: 'Trabalhadora Exemplo', document: workerCpf, signedAt: startAt, ip: '203.0.113.9' }] },
   finalisation: {},
   proposal: { dto: {} },

@@ -51,6 +51,52 @@ export function bankNumber(value: string | null | undefined): Check {
   return breach('bank-number', 'account.bankNumber', 'send the three digits of the bank, such as 341');
 }
 
+/** Digits of a branch or an account and what checks them; some banks have none of a branch, and letters stand for ten. */
+const accountParts = {
+  branch: { form: /^\d{1,6}$/, text: 'send the 1 to 6 digits of the branch, without its check digit' },
+  branchDigit: { form: /^[\dA-Za-z]{1,2}$/, text: 'send the check digit of the branch alone: a digit or a letter' },
+  account: { form: /^[\dA-Za-z]{1,20}$/, text: 'send the digits of the account, without blanks and points' },
+  accountDigit: { form: /^[\dA-Za-z]{1,2}$/, text: 'send the check digit of the account alone: a digit or a letter' },
+} as const;
+
+/** What is left out, or blank, is not checked. */
+export function accountFormed(account: { readonly [N in keyof typeof accountParts]?: string | null }): Check[] {
+  const names = Object.keys(accountParts) as (keyof typeof accountParts)[];
+  return names.map((name) => {
+    const value = account[name]?.trim() ?? '';
+    const { form, text } = accountParts[name];
+    return value === '' || form.test(value) ? null : breach('account-formed', `account.${name}`, text);
+  });
+}
+
+/** The contract requires it: left out or blank it is refused. */
+export function given(field: string, value: string | null | undefined): Check {
+  return (value ?? '').trim() === '' ? breach('field-given', field, 'send it; the contract requires it') : null;
+}
+
+/** Of a company the CNPJ or its root, of a person the CPF; leading zeros may be missing or too many, as the service sends them. */
+export function employerFormed(field: string, employerId: string, employerIdType: number): Check {
+  const id = employerId.trim();
+  if (id === '' || (employerIdType !== 1 && employerIdType !== 2)) return null;
+  const isCompany = /^[\dA-Z]{7,14}$/.test(id) && /\d{2}$/.test(id);
+  const digits = id.replace(/^0+/, '').padStart(cpfDigits, '0');
+  const isPerson = /^\d{1,14}$/.test(id) && cpfRules.isValid(digits, true);
+  if (employerIdType === 1 ? isCompany : isPerson) return null;
+  const text =
+    employerIdType === 1
+      ? 'send the CNPJ of the employer or its root, without points, or employerIdType 2 for a CPF'
+      : 'send the CPF of the employer, digits alone, or employerIdType 1 for a CNPJ';
+  return breach('employer-formed', field, text);
+}
+
+const cpfDigits = 11;
+
+/** As the employer writes it: anything that can be printed. */
+export function registrationFormed(field: string, registration: string): Check {
+  if (registration.isWellFormed() && !/\p{Cc}/u.test(registration)) return null;
+  return breach('registration-formed', field, 'send the registration as the link shows it: without control characters');
+}
+
 /** Eleven digits, of which the last two are right check digits. A missing CPF is refused too. */
 export function validCpf(field: string, value: string | null | undefined): Check {
   return cpfRules.isValid(value ?? '', true) ? null : breach('cpf-valid', field, 'send the 11 digits of a valid CPF');

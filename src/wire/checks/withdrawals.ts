@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { cnpj as cnpjRules, cpf as cpfRules } from 'cpf-cnpj-validator';
 import { dayOf } from '../../domain/clock.ts';
-import type { Day, EpochMs } from '../../domain/glossary.ts';
+import type { AmountCents, Day, EpochMs } from '../../domain/glossary.ts';
 import { isJsonObject, scalarsIn } from '../json.ts';
 import {
   type AccountUpdateRequest,
@@ -14,7 +14,17 @@ import {
   type SplitsRequest,
 } from '../proposals.ts';
 import type { InclusionRequest, InstallmentsRequest, ProposalQueryRequest, SimulationRequest } from '../withdrawals.ts';
-import { bankNumber, breach, type Check, leastCents, type Preparation, prepared, validCpf } from './breach.ts';
+import {
+  accountFormed,
+  bankNumber,
+  breach,
+  type Check,
+  given,
+  leastCents,
+  type Preparation,
+  prepared,
+  validCpf,
+} from './breach.ts';
 
 /** `birthDate` null: nobody told us, so the service alone checks the month. */
 export type SimulationFacts = { now: EpochMs; birthDate: Day | null };
@@ -34,7 +44,8 @@ export function prepareSimulation(
     bornAsOrdered(request.birthDay, facts.birthDate),
     notNegative('balanceCents', request.balanceCents),
     leastCents('amount', 'amountCents', request.amountCents),
-    notNegative('rateHundredths', request.rateHundredths),
+    rateInBounds(request.rateHundredths),
+    oneFee(request),
     ...transferDays(request.transfers, facts.now),
     ...centsGiven('transfers', request.transfers),
   ]);
@@ -79,13 +90,32 @@ function notNegative(field: string, value: number | null | undefined): Check {
   return breach('not-negative', field, 'send it from zero');
 }
 
+/** The contract bounds no rate of these loans; beyond this it was typed in another unit. */
+const mostRateHundredths = 1_000;
+
+/** What is left out the service decides. */
+function rateInBounds(rate: number | null | undefined): Check {
+  if (rate === null || rate === undefined || (rate > 0 && rate <= mostRateHundredths)) return null;
+  return breach(
+    'rate-in-bounds',
+    'rateHundredths',
+    `send from 1 to ${mostRateHundredths}, in hundredths of a percent a month (180 is 1.80 %), or leave it out`,
+  );
+}
+
+/** The contract does not say which of the two would count. */
+function oneFee({ feeCents, feePercent }: Pick<SimulationRequest, 'feeCents' | 'feePercent'>): Check {
+  const isBoth = [feeCents, feePercent].every((value) => value !== null && value !== undefined);
+  return isBoth ? breach('one-fee', 'feePercent', 'send feeCents or feePercent, not both') : null;
+}
+
 export type InclusionFacts = {
   now: EpochMs;
   birthDate: Day | null;
-  /** The worker whose values were simulated last; null: nothing was simulated, or by a balance alone. */
+  /** The worker whose own balance was simulated; null: nothing was simulated, or by a balance that somebody gave. */
   simulatedCpf: string | null;
-  /** Those that the service simulated; null: it named none. */
-  periods: readonly number[] | null;
+  /** The periods that the service simulated last, and what each would release, where it says so; null: it named none. */
+  simulated: ReadonlyMap<number, AmountCents | null> | null;
 };
 
 export function prepareInclusion(
@@ -95,36 +125,89 @@ export function prepareInclusion(
 ): Preparation<'inclusion'> {
   const { account, cpf, period } = request;
   const holder = account?.holderCpf ?? null;
+  const mostCents = facts.simulated?.get(period ?? -1) ?? null;
+  const loanCents = request.amountCents ?? mostCents;
   return prepared('inclusion', operationId, request, [
     validCpf('cpf', cpf),
     period === null || period === undefined
       ? breach('period-given', 'period', 'send how many yearly withdrawals are pledged: one of the periods simulated')
       : null,
-    periodSimulated(period, facts.periods),
+    periodSimulated(period, facts.simulated),
     payeeGiven(request),
     onePayee(request),
     pixKeyFormed('pix.key', request.pix?.key),
+    pixKeyOwn('pix.key', request.pix?.key, cpf),
     ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),
+    ...splitsPayable(request.splits, loanCents),
     bornAsOrdered(request.birthDay, facts.birthDate),
     account !== null && account !== undefined && holder !== cpf
       ? breach('holder-is-worker', 'account.holderCpf', "send an account of the worker's own, with its holder's CPF")
       : null,
     facts.simulatedCpf === cpf
       ? null
-      : breach('simulated-first', 'cpf', 'simulate for this worker before including a proposal'),
+      : breach(
+          'simulated-first',
+          'step',
+          "simulate the worker's own balance before including a proposal: by the CPF, without balanceCents",
+        ),
     accountType(account?.accountType),
     bankNumber(account?.bankNumber),
+    ...accountPayable(account),
     leastCents('amount', 'amountCents', request.amountCents),
-    notNegative('rateHundredths', request.rateHundredths),
+    amountSimulated(request.amountCents, mostCents),
+    rateInBounds(request.rateHundredths),
+    oneFee(request),
+    insuranceOfLoan(request.insuranceCents, loanCents),
+    request.contractType === null || request.contractType === undefined
+      ? null
+      : given('contractType', request.contractType),
+    partnerKnown(request.partnerDocument),
     ...transferDays(request.transfers, facts.now),
     ...centsGiven('transfers', request.transfers),
   ]);
 }
 
-function periodSimulated(period: number | null | undefined, periods: readonly number[] | null): Check {
-  if (period === null || period === undefined || periods === null || periods.includes(period)) return null;
-  return breach('period-simulated', 'period', `send one of the periods simulated: ${periods.join(', ')}`);
+function periodSimulated(period: number | null | undefined, simulated: InclusionFacts['simulated']): Check {
+  if (period === null || period === undefined || simulated === null || simulated.has(period)) return null;
+  return breach('period-simulated', 'period', `send one of the periods simulated: ${[...simulated.keys()].join(', ')}`);
+}
+
+function amountSimulated(amountCents: AmountCents | null | undefined, mostCents: AmountCents | null): Check {
+  if (amountCents === null || amountCents === undefined || mostCents === null || amountCents <= mostCents) return null;
+  return breach(
+    'amount-simulated',
+    'amountCents',
+    `send at most what was simulated for this period, ${mostCents} cents, or simulate the amount first`,
+  );
+}
+
+function insuranceOfLoan(insuranceCents: AmountCents | null | undefined, loanCents: AmountCents | null): Check {
+  if (insuranceCents === null || insuranceCents === undefined) return null;
+  if (insuranceCents >= 0 && (loanCents === null || insuranceCents < loanCents)) return null;
+  return breach('insurance-of-loan', 'insuranceCents', 'send less than the loan, from zero: amounts are in cents');
+}
+
+function partnerKnown(document: string | null | undefined): Check {
+  if (document === null || document === undefined) return null;
+  if (cpfRules.isValid(document, true) || cnpjRules.isValid(document, true)) return null;
+  return breach('partner-document', 'partnerDocument', 'send the valid CNPJ or CPF of the partner, digits alone');
+}
+
+/** The contract does not say which fields are required; with less than these nobody can be paid. */
+function accountPayable(account: InclusionRequest['account']): Check[] {
+  if (account === null || account === undefined) return [];
+  const isThere = (value: unknown) => value !== null && value !== undefined && String(value).trim() !== '';
+  const missing = (['accountType', 'branch', 'account', 'accountDigit'] as const).filter(
+    (name) => !isThere(account[name]),
+  );
+  return [
+    ...missing.map((name) => breach('account-complete', `account.${name}`, 'send it: nobody can be paid without it')),
+    isThere(account.bankNumber) || isThere(account.bankCode)
+      ? null
+      : breach('account-complete', 'account.bankNumber', 'send the three digits of the bank, such as 341'),
+    ...accountFormed(account),
+  ];
 }
 
 /** Without one of them the service would include a loan that nobody can be paid. */
@@ -163,6 +246,16 @@ function pixKeyFormed(field: string, key: string | null | undefined): Check {
   );
 }
 
+/** As with an account, the worker is paid and nobody else. Whose a phone, an address or a random key is, only the bank knows. */
+function pixKeyOwn(field: string, key: string | null | undefined, cpf: string | null | undefined): Check {
+  if (key === null || key === undefined || key === cpf || !isDocumentKey(key)) return null;
+  return breach('holder-is-worker', field, "send a Pix key of the worker's own: this one is another holder's document");
+}
+
+function isDocumentKey(key: string): boolean {
+  return (pixKeyForms.cpf.test(key) || pixKeyForms.cnpj.test(key)) && hasPixForm(key);
+}
+
 function hasPixForm(key: string): boolean {
   const { cpf, cnpj, phone, email, random } = pixKeyForms;
   if (cpf.test(key)) return cpfRules.isValid(key, true);
@@ -183,8 +276,37 @@ function centsGiven(list: string, entries: readonly { amountCents?: number | nul
   );
 }
 
-function splitKeysFormed(splits: SplitsRequest['splits'] | InclusionRequest['splits']): Check[] {
+function splitKeysFormed(splits: Splits): Check[] {
   return (splits ?? []).map(({ pixKey }, index) => pixKeyFormed(`splits.${index}.pixKey.key`, pixKey?.key));
+}
+
+type Splits = SplitsRequest['splits'] | InclusionRequest['splits'];
+
+/** `loanCents` null: not known. */
+function splitsPayable(splits: Splits, loanCents: AmountCents | null): Check[] {
+  const entries = splits ?? [];
+  const sum = entries.reduce((all, { amountCents }) => all + (amountCents ?? 0), 0);
+  return [
+    ...entries.map((entry, index) =>
+      hasPayee(entry)
+        ? null
+        : breach(
+            'split-payee',
+            `splits.${index}`,
+            'say who is paid: pixKey, emv, paymentLine, or an account with its bank, branch and number',
+          ),
+    ),
+    loanCents !== null && sum > loanCents
+      ? breach('splits-of-loan', 'splits', `send splits that together are at most the loan, ${loanCents} cents`)
+      : null,
+  ];
+}
+
+function hasPayee(split: NonNullable<Splits>[number]): boolean {
+  const isThere = (value: unknown) => value !== null && value !== undefined && String(value).trim() !== '';
+  const ways = [split.pixKey, split.emv, split.paymentLine, 'portability' in split ? split.portability : null];
+  const hasBank = isThere(split.bankNumber) || isThere(split.bankCode);
+  return ways.some(isThere) || (hasBank && isThere(split.branch) && isThere(split.account));
 }
 
 function accountType(value: number | null | undefined): Check {
@@ -192,11 +314,36 @@ function accountType(value: number | null | undefined): Check {
   return breach('account-type', 'account.accountType', 'send 1 for savings or 2 for checking');
 }
 
-/** The contract shows no rule for it: its fields go as they are. */
-export function prepareProposalQuery(operationId: string, request: ProposalQueryRequest): Preparation<'proposal'> {
+/** `proposalCode`: of the flow that asks; null: it has none yet. */
+export type ProposalQueryFacts = { proposalCode: string | null };
+
+/** The contract does not show its fields: they go as they are, and name no other proposal than the flow's own. */
+export function prepareProposalQuery(
+  operationId: string,
+  request: ProposalQueryRequest,
+  { proposalCode }: ProposalQueryFacts,
+): Preparation<'proposal'> {
+  const scalars = scalarsIn(request.dto, mayBeLocator);
+  const others = proposalCode === null ? [] : otherLocators(scalars, 'dto', proposalCode);
+  const isNamed = proposalCode === null || scalars.some(({ text }) => text === proposalCode);
   return prepared('proposal', operationId, request, [
     Object.keys(request.dto).length > 0 ? null : breach('located', 'dto', 'name the proposal'),
+    ...others,
+    isNamed || others.length > 0 || Object.keys(request.dto).length === 0
+      ? null
+      : breach('locator-kept', 'dto', 'leave dto out, or name the proposal of this flow in it by its code'),
   ]);
+}
+
+const mayBeLocator = { longest: 128, most: 1_000 };
+
+/** Fields that are called as a locator is and name something else than `own`. */
+function otherLocators(scalars: ReturnType<typeof scalarsIn>, parent: string, own: string | null): Check[] {
+  return scalars
+    .filter(({ path, text }) => locatorKeys.has(path.split('.').at(-1)!.toLowerCase()) && text !== own)
+    .map(({ path }) =>
+      breach('locator-kept', `${parent}.${path}`, 'leave the locator out: the proposal is the one of this flow'),
+    );
 }
 
 export function prepareInstallments(operationId: string, request: InstallmentsRequest): Preparation<'installments'> {
@@ -215,9 +362,18 @@ function located({ proposalCode, operationCode, proposalNumber }: ProposalLocato
   return found ? null : breach('located', 'dto', 'name the proposal by its code, its operation or its number');
 }
 
-export function prepareSplits(operationId: string, request: SplitsRequest): Preparation<'splits'> {
+/** `loanCents`: what the loan comes to, as far as is known; null: it is not. */
+export type SplitsFacts = { loanCents: AmountCents | null };
+
+export function prepareSplits(
+  operationId: string,
+  request: SplitsRequest,
+  { loanCents }: SplitsFacts,
+): Preparation<'splits'> {
   return prepared('splits', operationId, request, [
     located(request.dto),
+    (request.splits ?? []).length > 0 ? null : breach('splits-given', 'splits', 'send at least one split'),
+    ...splitsPayable(request.splits, loanCents),
     ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),
   ]);
@@ -242,6 +398,11 @@ export function prepareSigners(
     located(request.dto),
     signers.length > 0 ? null : breach('signers-given', 'signers', 'send at least one signer'),
     ...signers.flatMap((signer, index) => signedWhole(signer, index, facts)),
+    ...signers.map(({ document }, index) =>
+      signers.findIndex((other) => other.document === document) === index
+        ? null
+        : breach('signer-once', `signers.${index}.document`, 'send each signer once'),
+    ),
   ]);
 }
 
@@ -257,7 +418,11 @@ function signedWhole(signer: Signer, index: number, { now, includedAt, isOfOrder
   return [
     hasTime && signedAt <= now
       ? null
-      : breach('signature-time', `signers.${index}.signedAt`, 'send when the signature was given; it is over by now'),
+      : breach(
+          'signature-time',
+          `signers.${index}.signedAt`,
+          'send when the signature was given: a time that is over by now',
+        ),
     hasTime && signedAt < earliest
       ? breach(
           'signature-time',
@@ -294,19 +459,19 @@ export function prepareFinalisation(
 ): Preparation<'finalisation'> {
   return prepared('finalisation', operationId, request, [
     located(request.dto),
-    facts.signersRegistered ? null : breach('signers-registered', 'dto', 'register the signers before finalising'),
+    facts.signersRegistered ? null : breach('signers-registered', 'step', 'register the signers before finalising'),
     facts.unsigned === 0
       ? null
       : breach(
           'all-signed',
-          'dto',
+          'step',
           'register each signer of the order as one who has signed (step signers): one is missing',
         ),
     facts.enabled
       ? null
       : breach(
           'finalisation-enabled',
-          'dto',
+          'step',
           'have the service enable this operation, then set flows.finalisationEnabled to true and start again',
         ),
   ]);
@@ -327,7 +492,11 @@ export function prepareAccountUpdate(
   const { whole, breaches } = withOwnDto(request);
   return prepared('account-update', operationId, whole, [
     located(request.dto),
+    Object.keys(request.extra ?? {}).length > 0
+      ? null
+      : breach('account-given', 'fields', 'send the fields of the new account, as the service names them'),
     ...breaches,
+    ...otherLocators(scalarsIn(whole.extra ?? {}, mayBeLocator), 'fields', null),
     ...holdersOwn(request.extra, facts.cpf),
     allowed.includes(facts.state)
       ? null
@@ -341,13 +510,20 @@ export function prepareAccountUpdate(
 
 const mayBeHolder = { longest: 20, most: 1_000 };
 const holderField = /cpf|documento|titular|holder/i;
+const pixField = /pix/i;
 
-/** What is called a holder's document and reads as a CPF or CNPJ is the worker's own: the account that is paid is the worker's. */
+/**
+ * What is called a holder's document, or a Pix key, and reads as a CPF or CNPJ is the worker's own: the account that is paid is the
+ * worker's.
+ */
 function holdersOwn(fields: AccountUpdateRequest['extra'], cpf: string): Check[] {
   return scalarsIn(fields ?? {}, mayBeHolder).flatMap(({ path, text }) => {
     const digits = text.replaceAll(/[ ./-]/g, '');
-    const isDocument = /^(?:\d{11}|[\dA-Z]{12}\d{2})$/.test(digits) && holderField.test(path.split('.').at(-1)!);
-    if (!isDocument || digits === cpf) return [];
+    const name = path.split('.').at(-1)!;
+    const isHolder = holderField.test(name) && /^(?:\d{11}|[\dA-Z]{12}\d{2})$/.test(digits);
+    // Eleven digits may be a phone as well, which has no check digits.
+    const isKey = pixField.test(path) && isDocumentKey(digits);
+    if ((!isHolder && !isKey) || digits === cpf) return [];
     return [breach('holder-is-worker', `fields.${path}`, "send an account of the worker's own, with its holder's CPF")];
   });
 }

@@ -8,15 +8,20 @@ import {
   minRateHundredths,
   type RateHundredths,
 } from '../../domain/glossary.ts';
+import { isId } from '../plain-ids.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest, WorkerAccount } from '../worker-credit.ts';
 import {
+  accountFormed,
   bankNumber,
   breach,
   type Check,
+  employerFormed,
+  given,
   leastCents,
   leastInstallmentCents,
   type Preparation,
   prepared,
+  registrationFormed,
   validCpf,
 } from './breach.ts';
 
@@ -75,7 +80,7 @@ export function prepareContract(
     ...linkUsable(facts.margin, facts.workerKey),
     marginKnown(facts.margin),
     marginFresh(facts.margin, facts.now),
-    marginFits(facts.margin, request.installmentCents ?? facts.installmentCents),
+    marginFits(facts.margin, request.installmentCents ?? facts.installmentCents, askedField(request)),
   ]);
 }
 
@@ -115,7 +120,7 @@ function rateBelow(rate: RateHundredths): Check {
 
 function rateWithin(rate: RateHundredths, bidRate: RateHundredths): Check {
   if (rate <= bidRate) return null;
-  return breach('rate-within-bid', 'rateHundredths', 'send at most the rate of the bid');
+  return breach('rate-within-bid', 'rateHundredths', `send at most the rate of the bid, ${bidRate}`);
 }
 
 function wholeTerm(installments: number): Check {
@@ -137,6 +142,7 @@ function accountWhole(account: WorkerAccount): Check[] {
       ? null
       : breach('account-type', 'account.accountType', 'send 1 for savings or 2 for checking'),
     missing.includes('bankNumber') ? null : bankNumber(account.bankNumber),
+    ...accountFormed(account),
   ];
 }
 
@@ -172,10 +178,15 @@ function marginFresh(margin: MarginFact | null, now: EpochMs): Check {
   return breach('margin-fresh', 'requestId', 'ask the link again: its details are older than 24 hours');
 }
 
-function marginFits(margin: MarginFact | null, installmentCents: AmountCents): Check {
+function marginFits(margin: MarginFact | null, installmentCents: AmountCents, field: string): Check {
   if (margin === null || margin.availableMarginCents === null) return null;
   if (installmentCents <= margin.availableMarginCents) return null;
-  return breach('margin-fits', 'installmentCents', 'lower the amount: the instalment is above the available margin');
+  return breach('margin-fits', field, 'lower the amount: the instalment is above the available margin');
+}
+
+/** Which of the two values the order names. */
+function askedField({ installmentCents }: ContractRequest): string {
+  return installmentCents === null || installmentCents === undefined ? 'amountCents' : 'installmentCents';
 }
 
 // --- Endorsement ----------------------------------------------------------------------------------------------------
@@ -190,6 +201,8 @@ export type EndorsementFacts = {
   signedAt: EpochMs | null;
   /** Last day of the month that still counts for its competence (setting). */
   cutoffDay: number;
+  /** Figures of the note that differ from the order's, or that it does not say, and that nobody has taken as they are. */
+  doubts: readonly string[];
 };
 
 /** People write when somebody signed to the minute, by a clock of their own. */
@@ -211,16 +224,23 @@ export function prepareEndorsement(
       ? null
       : breach('note-received', 'content', 'wait for the credit note: nothing can be signed before it'),
     signedAt !== null && signedAt > facts.now
-      ? breach('signature-time', 'signedAt', 'send when the worker signed; it is over by now')
+      ? breach('signature-time', 'signedAt', 'send when the worker signed: this time is in the future')
       : null,
     !turned && (signedAt ?? facts.now) < (at ?? 0) - signingSlackMs
       ? breach(
           'signed-after-note',
           'signedAt',
-          'send when the worker signed this note: it was generated later than that',
+          `send when the worker signed this note: it was generated at ${new Date(at ?? 0).toISOString()}`,
         )
       : null,
     signedAt !== null ? null : breach('signed', 'content', 'let the worker sign with facial biometrics first'),
+    facts.doubts.length === 0
+      ? null
+      : breach(
+          'note-accepted',
+          'step',
+          `the note is not as ordered (${facts.doubts.join(', ')}): take it as it is with the step accept and a reason, or have it generated again with the step regenerate`,
+        ),
     turned
       ? breach('same-competence', 'content', 'the competence has turned: generate and sign the contract again')
       : null,
@@ -232,6 +252,16 @@ export function competenceOf(at: EpochMs, cutoffDay: number): string {
   const [year, month, date] = dayOf(at).split('-').map(Number) as [number, number, number];
   const months = year * 12 + month - 1 + (date > cutoffDay ? 1 : 0);
   return `${Math.floor(months / 12)}-${String((months % 12) + 1).padStart(2, '0')}`;
+}
+
+/** The number of a credit note is no name and not the worker's CPF: it stands where people without the right to these see it. */
+function contractNumber(closedContract: string, cpf: string): Check {
+  if (closedContract.trim() === '' || (isId(closedContract) && closedContract !== cpf)) return null;
+  return breach(
+    'contract-number',
+    'closedContract',
+    'send the number of the closed contract as its note has it: letters and digits without blanks, and not the CPF',
+  );
 }
 
 // --- Renegotiation --------------------------------------------------------------------------------------------------
@@ -267,17 +297,24 @@ export function prepareRenegotiation(
       : breach('rate-at-most-maximum', 'rateHundredths', 'send a rate of at most 4.98 % a month'),
     rateHundredths <= original.rateHundredths
       ? null
-      : breach('rate-within-original', 'rateHundredths', 'send at most the rate of the original contract'),
+      : breach(
+          'rate-within-original',
+          'rateHundredths',
+          `send at most the rate of the original contract, ${original.rateHundredths}`,
+        ),
     wholeTerm(request.installments),
     validCpf('cpf', request.cpf),
     validCpf('agentCpf', request.agentCpf),
     given('closedContract', request.closedContract),
+    contractNumber(request.closedContract, request.cpf),
     given('registration', request.registration),
     given('employerId', request.employerId),
     given('contractType', request.contractType),
     employerIdType === 1 || employerIdType === 2
       ? null
       : breach('employer-type', 'employerIdType', 'send 1 for CNPJ or 2 for CPF'),
+    employerFormed('employerId', request.employerId, employerIdType),
+    registrationFormed('registration', request.registration),
     original.cpf === null || original.cpf === request.cpf
       ? null
       : breach('contract-of-worker', 'closedContract', 'name a contract of this worker'),
@@ -295,10 +332,8 @@ export function prepareRenegotiation(
     marginKnown(link.margin),
     marginFresh(link.margin, facts.now),
     leastCents('installment', 'estimatedInstallmentCents', facts.installmentCents),
-    facts.installmentCents === null ? null : marginFits(link.margin, facts.installmentCents),
+    facts.installmentCents === null
+      ? null
+      : marginFits(link.margin, facts.installmentCents, 'estimatedInstallmentCents'),
   ]);
-}
-
-function given(field: string, value: string): Check {
-  return value.trim() === '' ? breach('field-given', field, 'send it; the contract requires it') : null;
 }

@@ -100,7 +100,7 @@ test('fourteen endpoints and eight events, from the won bid to the renegotiated 
   assert.equal(note.rateMonthlyPercent, 0.02);
 
   const content = { codigoProposta: note.proposalCode, assinatura: 'x' };
-  const signed = { now: Date.now(), generatedAt, noteReceived: true, signedAt: Date.now(), cutoffDay: 31 };
+  const signed = { now: Date.now(), generatedAt, noteReceived: true, signedAt: Date.now(), cutoffDay: 31, doubts: [] };
   const endorsed = accepted(await service.perform(ready(prepareEndorsement('e-1', { content }, signed))));
   assert.ok(endorsed.requestCode !== null, 'the played service answers in the common shape');
 
@@ -125,8 +125,8 @@ test('fourteen endpoints and eight events, from the won bid to the renegotiated 
   assert.ok((accepted(await service.perform(ready(simulation))).simulations ?? []).length > 0);
   const inclusion = prepareInclusion(
     'i-1',
-    { cpf: agentCpf, period: 1, birthDay: birthDate, account: { holderCpf: agentCpf } },
-    { now: Date.now(), periods: null, birthDate, simulatedCpf: agentCpf },
+    { cpf: agentCpf, period: 1, birthDay: birthDate, account: { ...account, holderCpf: agentCpf } },
+    { now: Date.now(), simulated: null, birthDate, simulatedCpf: agentCpf },
   );
   const { proposalCode } = accepted(await service.perform(ready(inclusion)));
   const dto = { proposalCode };

@@ -19,10 +19,26 @@ const now = Date.UTC(2026, 10, 10, 15);
 const cpf = '52998224725';
 const birthDate = '1990-05-17';
 const dto = { proposalCode: 'P-1' };
+const extra = { conta: '1' };
 const signer = { document: cpf, signedAt: now, ip: '203.0.113.7' };
 const signing = { now, includedAt: now - 60_000, isOfOrder: (document: string) => document === cpf };
-const inclusion = { cpf, period: 3, birthDay: birthDate, account: { holderCpf: cpf, accountType: 1 } };
-const included = { now, birthDate, simulatedCpf: cpf, periods: [1, 2, 3] };
+const account = {
+  holderCpf: cpf,
+  accountType: 1,
+  branch: '0001',
+  account: '1234',
+  accountDigit: '5',
+  bankNumber: '341',
+};
+const inclusion = { cpf, period: 3, birthDay: birthDate, account };
+const simulated = new Map([
+  [1, 100_000],
+  [2, null],
+  [3, 300_000],
+]);
+const included = { now, birthDate, simulatedCpf: cpf, simulated };
+const unknown = { loanCents: null };
+const paid = { pixKey: { key: '+5511987654321' } };
 const unborn = { now, birthDate: null };
 const ready = { signersRegistered: true, unsigned: 0, enabled: true };
 
@@ -35,9 +51,40 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'simulation cpf-valid': () => [prepareSimulation('op', { cpf: '1' }, unborn)],
   'simulation birth-month': () => [prepareSimulation('op', { cpf, birthDay: '1990-06-17' }, { now, birthDate })],
   'simulation birth-date': () => [prepareSimulation('op', { cpf, birthDay: '1990-05-18' }, { now, birthDate })],
-  'simulation not-negative': () => [
-    prepareSimulation('op', { balanceCents: -1 }, unborn),
-    prepareSimulation('op', { cpf, rateHundredths: -1 }, unborn),
+  'simulation not-negative': () => [prepareSimulation('op', { balanceCents: -1 }, unborn)],
+  'simulation rate-in-bounds': () =>
+    [-1, 0, 1_001].map((rateHundredths) => prepareSimulation('op', { cpf, rateHundredths }, unborn)),
+  'simulation one-fee': () => [prepareSimulation('op', { cpf, feeCents: 0, feePercent: 1 }, unborn)],
+  'inclusion rate-in-bounds': () =>
+    [0, 9_000].map((rateHundredths) => prepareInclusion('op', { ...inclusion, rateHundredths }, included)),
+  'inclusion one-fee': () => [prepareInclusion('op', { ...inclusion, feeCents: 1, feePercent: 1 }, included)],
+  'inclusion account-complete': () => [
+    ...(['accountType', 'branch', 'account', 'accountDigit', 'bankNumber'] as const).map((name) =>
+      prepareInclusion('op', { ...inclusion, account: { ...account, [name]: null } }, included),
+    ),
+    prepareInclusion('op', { ...inclusion, account: { ...account, branch: ' ' } }, included),
+  ],
+  'inclusion account-formed': () => [
+    prepareInclusion('op', { ...inclusion, account: { ...account, branch: 'Centro' } }, included),
+    prepareInclusion('op', { ...inclusion, account: { ...account, branchDigit: '99999' } }, included),
+    prepareInclusion('op', { ...inclusion, account: { ...account, account: '12 34' } }, included),
+    prepareInclusion('op', { ...inclusion, account: { ...account, accountDigit: '123' } }, included),
+  ],
+  'inclusion amount-simulated': () => [prepareInclusion('op', { ...inclusion, amountCents: 300_001 }, included)],
+  'inclusion insurance-of-loan': () => [
+    prepareInclusion('op', { ...inclusion, insuranceCents: 300_000 }, included),
+    prepareInclusion('op', { ...inclusion, amountCents: 50_000, insuranceCents: 50_000 }, included),
+    prepareInclusion('op', { ...inclusion, insuranceCents: -1 }, included),
+  ],
+  'inclusion field-given': () => [prepareInclusion('op', { ...inclusion, contractType: ' ' }, included)],
+  'inclusion partner-document': () => [prepareInclusion('op', { ...inclusion, partnerDocument: 'zzz' }, included)],
+  'inclusion split-payee': () => [
+    prepareInclusion('op', { ...inclusion, splits: [{ amountCents: 1 }] }, included),
+    prepareInclusion('op', { ...inclusion, splits: [{ branch: '1', account: '2' }] }, included),
+  ],
+  'inclusion splits-of-loan': () => [
+    prepareInclusion('op', { ...inclusion, splits: [{ ...paid, amountCents: 300_001 }] }, included),
+    prepareInclusion('op', { ...inclusion, amountCents: 2_000, splits: [{ ...paid, amountCents: 2_001 }] }, included),
   ],
   'simulation amount-least': () =>
     [-1, 0, 1, 1_999].map((amountCents) => prepareSimulation('op', { cpf, amountCents }, unborn)),
@@ -52,26 +99,29 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
     [0, 1, 1_999].map((amountCents) => prepareInclusion('op', { ...inclusion, amountCents }, included)),
   'inclusion period-simulated': () => [
     prepareInclusion('op', { ...inclusion, period: 4 }, included),
-    prepareInclusion('op', { ...inclusion, period: 1 }, { ...included, periods: [2] }),
+    prepareInclusion('op', { ...inclusion, period: 1 }, { ...included, simulated: new Map([[2, null]]) }),
   ],
   'inclusion cpf-valid': () => [
-    prepareInclusion('op', { cpf: '1', period: 3, pix: { key: cpf } }, { ...included, simulatedCpf: '1' }),
+    prepareInclusion('op', { cpf: '1', period: 3, pix: { key: 'a@b.example' } }, { ...included, simulatedCpf: '1' }),
   ],
   'inclusion birth-month': () => [prepareInclusion('op', { ...inclusion, birthDay: '1990-04-30' }, included)],
   'inclusion birth-date': () => [prepareInclusion('op', { ...inclusion, birthDay: '1991-05-17' }, included)],
   'inclusion holder-is-worker': () => [
-    prepareInclusion('op', { ...inclusion, account: { holderCpf: '39053344705' } }, included),
-    prepareInclusion('op', { ...inclusion, account: {} }, included),
+    prepareInclusion('op', { ...inclusion, account: { ...account, holderCpf: '39053344705' } }, included),
+    prepareInclusion('op', { ...inclusion, account: { ...account, holderCpf: null } }, included),
+    ...['39053344705', '11222333000181'].map((key) =>
+      prepareInclusion('op', { cpf, period: 1, pix: { key } }, included),
+    ),
   ],
   'inclusion simulated-first': () => [
     prepareInclusion('op', inclusion, { ...included, simulatedCpf: null }),
     prepareInclusion('op', inclusion, { ...included, simulatedCpf: '39053344705' }),
   ],
   'inclusion account-type': () => [
-    prepareInclusion('op', { ...inclusion, account: { holderCpf: cpf, accountType: 3 } }, included),
+    prepareInclusion('op', { ...inclusion, account: { ...account, accountType: 3 } }, included),
   ],
   'inclusion bank-number': () => [
-    prepareInclusion('op', { ...inclusion, account: { holderCpf: cpf, bankNumber: 'Itaú' } }, included),
+    prepareInclusion('op', { ...inclusion, account: { ...account, bankNumber: 'Itaú' } }, included),
   ],
   'inclusion period-given': () => [
     prepareInclusion('op', { ...inclusion, period: null }, included),
@@ -97,19 +147,59 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       'a@b',
       'a b@c.example',
     ].map((key) => prepareInclusion('op', { cpf, period: 1, pix: { key } }, included)),
-  'splits pix-key': () => [prepareSplits('op', { dto, splits: [{ pixKey: { key: 'junk' } }] })],
+  'splits pix-key': () => [prepareSplits('op', { dto, splits: [{ pixKey: { key: 'junk' } }] }, unknown)],
+  'splits splits-given': () => [
+    prepareSplits('op', { dto, splits: [] }, unknown),
+    prepareSplits('op', { dto }, unknown),
+  ],
+  'splits split-payee': () => [prepareSplits('op', { dto, splits: [{ ...paid }, { amountCents: 1 }] }, unknown)],
+  'splits splits-of-loan': () => [
+    prepareSplits(
+      'op',
+      {
+        dto,
+        splits: [
+          { ...paid, amountCents: 60 },
+          { ...paid, amountCents: 41 },
+        ],
+      },
+      { loanCents: 100 },
+    ),
+  ],
+  'signers signer-once': () => [
+    prepareSigners('op', { dto, signers: [signer, { ...signer, ip: '203.0.113.8' }] }, signing),
+  ],
   'signers signer-of-order': () => [
     prepareSigners('op', { dto, signers: [signer, { ...signer, document: '39053344705' }] }, signing),
     prepareSigners('op', { dto, signers: [{ ...signer, document: null }] }, signing),
   ],
-  'proposal located': () => [prepareProposalQuery('op', { dto: {} })],
+  'proposal located': () => [
+    prepareProposalQuery('op', { dto: {} }, { proposalCode: null }),
+    prepareProposalQuery('op', { dto: {} }, { proposalCode: 'P-1' }),
+  ],
+  'proposal locator-kept': () =>
+    [{ CodigoProposta: 'P-2' }, { a: { numeroproposta: 7, codigoProposta: 'P-1' } }, { any: 1 }].map((named) =>
+      prepareProposalQuery('op', { dto: named }, { proposalCode: 'P-1' }),
+    ),
   'installments located': () => [prepareInstallments('op', { asOf: '2026-11-10' })],
-  'splits located': () => [prepareSplits('op', { dto: {} })],
+  'splits located': () => [prepareSplits('op', { dto: {}, splits: [paid] }, unknown)],
   'splits entry-amount': () =>
-    [-1, 0].map((amountCents) => prepareSplits('op', { dto, splits: [{ amountCents: 1 }, { amountCents }] })),
+    [-1, 0].map((amountCents) =>
+      prepareSplits(
+        'op',
+        {
+          dto,
+          splits: [
+            { ...paid, amountCents: 1 },
+            { ...paid, amountCents },
+          ],
+        },
+        unknown,
+      ),
+    ),
   'inclusion entry-amount': () =>
     [-1, 0].flatMap((amountCents) => [
-      prepareInclusion('op', { ...inclusion, splits: [{ amountCents }] }, included),
+      prepareInclusion('op', { ...inclusion, splits: [{ ...paid, amountCents }] }, included),
       prepareInclusion('op', { ...inclusion, transfers: [{ onDay: '2027-05-01', amountCents }] }, included),
     ]),
   'simulation entry-amount': () =>
@@ -119,7 +209,7 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'signers located': () => [prepareSigners('op', { dto: {}, signers: [signer] }, signing)],
   'signers signers-given': () => [prepareSigners('op', { dto, signers: [] }, signing)],
   'signers signature-time': () => [
-    prepareSigners('op', { dto, signers: [signer, { document: cpf, ip: signer.ip }] }, signing),
+    prepareSigners('op', { dto, signers: [{ document: cpf, ip: signer.ip }] }, signing),
     prepareSigners('op', { dto, signers: [{ ...signer, signedAt: now + 1 }] }, signing),
     prepareSigners('op', { dto, signers: [{ ...signer, signedAt: now - 120_001 }] }, signing),
     prepareSigners('op', { dto, signers: [{ ...signer, signedAt: 0 }] }, { ...signing, includedAt: null }),
@@ -132,13 +222,19 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'finalisation signers-registered': () => [prepareFinalisation('op', { dto }, { ...ready, signersRegistered: false })],
   'finalisation all-signed': () => [prepareFinalisation('op', { dto }, { ...ready, unsigned: 1 })],
   'finalisation finalisation-enabled': () => [prepareFinalisation('op', { dto }, { ...ready, enabled: false })],
-  'account-update located': () => [prepareAccountUpdate('op', { dto: {} }, { cpf, state: 'approved' })],
+  'account-update located': () => [prepareAccountUpdate('op', { dto: {}, extra }, { cpf, state: 'approved' })],
+  'account-update account-given': () => [
+    prepareAccountUpdate('op', { dto }, { cpf, state: 'approved' }),
+    prepareAccountUpdate('op', { dto, extra: {} }, { cpf, state: 'approved' }),
+  ],
   'account-update holder-is-worker': () =>
     [
       { cpfTitular: '39053344705' },
       { conta: { titular: { CPF: '390.533.447-05' } } },
       { documentoTitular: '11.222.333/0001-81' },
       { dto: { contas: [{ documento: 39053344705 }] } },
+      { chavePix: '39053344705' },
+      { pagamentoViaChavePix: { chave: '11.222.333/0001-81' } },
     ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' })),
   'account-update locator-kept': () => [
     prepareAccountUpdate(
@@ -147,14 +243,16 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       { cpf, state: 'approved' },
     ),
     prepareAccountUpdate('op', { dto, extra: { Dto: { numeroProposta: 7 } } }, { cpf, state: 'approved' }),
+    prepareAccountUpdate('op', { dto, extra: { CodigoProposta: 'another', conta: '1' } }, { cpf, state: 'approved' }),
+    prepareAccountUpdate('op', { dto, extra: { dados: { codigoOperacao: 'x' } } }, { cpf, state: 'approved' }),
   ],
   'account-update dto-object': () => [
     prepareAccountUpdate('op', { dto, extra: { dto: 'another' } }, { cpf, state: 'approved' }),
     prepareAccountUpdate('op', { dto, extra: { dto: {}, DTO: {} } }, { cpf, state: 'approved' }),
   ],
   'account-update account-update-state': () => [
-    prepareAccountUpdate('op', { dto }, { cpf, state: 'analysing' }),
-    prepareAccountUpdate('op', { dto }, { cpf, state: 'cancelled' }),
+    prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'analysing' }),
+    prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'cancelled' }),
   ],
 };
 
@@ -175,14 +273,24 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareSimulation('op', { cpf, birthDay: birthDate, cached: false }, { now, birthDate }),
     prepareSimulation('op', { balanceCents: 0 }, unborn),
     prepareSimulation('op', { cpf, amountCents: 2_000, transfers: transfersOn(['2026-11-10', '2027-05-01']) }, unborn),
-    prepareInclusion('op', { ...inclusion, period: 4 }, { ...included, periods: null }),
+    prepareInclusion('op', { ...inclusion, period: 4 }, { ...included, simulated: null }),
     prepareInclusion('op', inclusion, included),
     prepareInclusion('op', { cpf, period: 1, pix: { key: cpf } }, included),
-    prepareInclusion('op', { cpf, period: 1, splits: [{ amountCents: 1 }] }, included),
-    prepareProposalQuery('op', { dto: { any: 1 } }),
+    prepareInclusion('op', { cpf, period: 1, splits: [{ ...paid, amountCents: 100_000 }] }, included),
+    prepareInclusion('op', { ...inclusion, amountCents: 300_000, rateHundredths: 180, insuranceCents: 1 }, included),
+    prepareInclusion('op', { ...inclusion, account: { ...account, bankNumber: null, bankCode: 7 } }, included),
+    prepareInclusion('op', { ...inclusion, partnerDocument: '11222333000181', contractType: 'A' }, included),
+    prepareProposalQuery('op', { dto: { any: 1 } }, { proposalCode: null }),
+    prepareProposalQuery('op', { dto: { CodigoProposta: 'P-1', detalhes: true } }, { proposalCode: 'P-1' }),
     prepareInstallments('op', { proposalCode: 'P-1' }),
-    prepareSplits('op', { dto: { proposalNumber: '12' }, splits: [{ amountCents: 1 }, {}] }),
-    prepareSigners('op', { dto: { operationCode: 'O' }, signers: [signer, { ...signer, ip: '2001:db8::7' }] }, signing),
+    prepareSplits('op', { dto: { proposalNumber: '12' }, splits: [{ ...paid, amountCents: 1 }, paid] }, unknown),
+    prepareSplits(
+      'op',
+      { dto, splits: [{ bankNumber: '341', branch: '1', account: '2', amountCents: 100 }] },
+      { loanCents: 100 },
+    ),
+    prepareSplits('op', { dto, splits: [{ paymentLine: '23790' }, { portability: { number: '1' } }] }, unknown),
+    prepareSigners('op', { dto: { operationCode: 'O' }, signers: [{ ...signer, ip: '2001:db8::7' }] }, signing),
     prepareFinalisation('op', { dto }, ready),
     ...accountUpdateStates.map((state) => prepareAccountUpdate('op', { dto, extra: { conta: '1' } }, { cpf, state })),
   ];
@@ -197,9 +305,13 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
 test('each kind of Pix key is let through', () => {
   const uuid = '123e4567-e89b-42d3-a456-426614174000';
   for (const key of [cpf, '11222333000181', '12ABC34501DE35', 'maria@exemplo.example', '+5511987654321', uuid]) {
-    assert.equal(prepareInclusion('op', { cpf, period: 1, pix: { key } }, included).kind, 'prepared', key);
-    assert.equal(prepareSplits('op', { dto, splits: [{ pixKey: { key } }] }).kind, 'prepared', key);
+    const isOthers = key === '11222333000181' || key === '12ABC34501DE35';
+    const kind = prepareInclusion('op', { cpf, period: 1, pix: { key } }, included).kind;
+    assert.equal(kind, isOthers ? 'withheld' : 'prepared', key);
+    assert.equal(prepareSplits('op', { dto, splits: [{ pixKey: { key } }] }, unknown).kind, 'prepared', key);
   }
+  const phone = { chavePix: '11987654321' };
+  assert.equal(prepareAccountUpdate('op', { dto, extra: phone }, { cpf, state: 'approved' }).kind, 'prepared');
 });
 
 test('a key is the same for each attempt and another for each operation', () => {

@@ -55,6 +55,7 @@ const contractCases: Readonly<Record<string, readonly ContractCase[]>> = {
     { request: { insuranceCents: 1, policyNumber: ' ' } },
   ],
   'cpf-valid': [{ request: { agentCpf: '52998224726' } }],
+  'account-formed': [{ request: { account: { ...account, branchDigit: '99999' } } }],
   'account-complete': [
     { request: { account: { ...account, branch: '' } } },
     { request: { account: { ...account, branchDigit: '' } } },
@@ -121,13 +122,14 @@ test('all breaches are told at once', () => {
 });
 
 const endorsementFacts: EndorsementFacts = {
-  ...{ now, generatedAt: now - 3_600_000, noteReceived: true, signedAt: now - 60_000, cutoffDay: 20 },
+  ...{ now, generatedAt: now - 3_600_000, noteReceived: true, signedAt: now - 60_000, cutoffDay: 20, doubts: [] },
 };
 const content = { codigoProposta: 'P-1', assinatura: 'x' };
 const endorsementCases: Readonly<
   Record<string, readonly { content?: typeof content | Record<string, never>; facts?: Partial<EndorsementFacts> }[]>
 > = {
   'signature-sent': [{ content: {} }],
+  'note-accepted': [{ facts: { doubts: ['installmentCents'] } }],
   'note-received': [{ facts: { noteReceived: false } }, { facts: { generatedAt: null } }],
   signed: [{ facts: { signedAt: null } }],
   'signed-after-note': [
@@ -185,8 +187,19 @@ const renegotiationCases: Readonly<Record<string, readonly RenegotiationCase[]>>
   'installments-positive': [{ request: { installments: 1.5 } }],
   'cpf-valid': [
     { request: { agentCpf: '00000000000' } },
-    { request: { cpf: '1' }, facts: { original: { ...original, cpf: null } } },
+    { request: { cpf: '12' }, facts: { original: { ...original, cpf: null } } },
   ],
+  'contract-number': ['CCB 7', ' 7', '7 ', '529.982.247-25', 'Maria de Souza', renegotiation.cpf].map(
+    (closedContract) => ({ request: { closedContract } }),
+  ),
+  'employer-formed': [
+    { request: { employerId: 'abc' } },
+    { request: { employerId: '11.222.333/0001-81' } },
+    { request: { employerId: '112223330001810' } },
+    { request: { employerIdType: 2, employerId: '11222333000181' } },
+    { request: { employerIdType: 2, employerId: '52998224724' } },
+  ],
+  'registration-formed': [{ request: { registration: '1\u00002' } }, { request: { registration: '\ud800' } }],
   'field-given': [
     { request: { closedContract: '' } },
     { request: { registration: ' ' } },
