@@ -40,7 +40,6 @@ export function reportText(report: BidReport, format: Format): string {
   capsSection(page, report, format);
   sendingSection(page, report, format);
   auctionSection(page, report, format);
-  page.section(texts.show.history);
   historySection(page, report, format);
   replaySection(page, report, format);
   return page.text();

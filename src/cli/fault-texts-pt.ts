@@ -8,7 +8,10 @@ type Sentence = readonly [english: RegExp, portuguese: string];
 const setting = String.raw`[A-Za-z_][\w.[\]]*(?: \([\w.[\]]+\))?`;
 
 const remedies: readonly Sentence[] = [
-  [/^set a secret of at least 32 characters and keep it$/, 'defina um segredo de pelo menos 32 caracteres e guarde-o'],
+  [
+    /^set the secret that this desk began with; for a new desk one of at least 32 characters, and keep it$/,
+    'defina o segredo com que esta mesa começou; para uma mesa nova, um de pelo menos 32 caracteres, e guarde-o',
+  ],
   [
     /^choose one or several tokens of at least 16 letters and digits, separated by commas$/,
     'escolha um ou mais tokens de pelo menos 16 letras e dígitos, separados por vírgulas',

@@ -156,6 +156,11 @@ export const flowsEn: Texts['flows'] = {
     whole: 'stopped: the service did not take the query of the link; correct link or NSU (step amend)',
   },
   fileOrReason: 'Write --file or --reason, not both.',
+  needsReason: (step) => `${step} needs --reason TEXT, for the record.`,
+  noReason: (step) => `${step} takes no --reason: leave it out.`,
+  refusedLater: 'taken at first, then refused by the service',
+  serviceKeeps: (noteNumber) =>
+    `The service was not told: ${noteNumber === null ? 'what it has generated' : `the note ${noteNumber}`} is to be dealt with there.`,
   needsFile: (step, problems) =>
     `${step} needs --file with its fields:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   unseen: {

@@ -172,6 +172,11 @@ export const flowsPt = {
     whole: 'parado: o serviço não aceitou a consulta do vínculo; corrija vínculo ou NSU (passo amend)',
   },
   fileOrReason: 'Escreva --file ou --reason, não os dois.',
+  needsReason: (step: string) => `${step} precisa de --reason TEXTO, para o registro.`,
+  noReason: (step: string) => `${step} não leva --reason: retire-o.`,
+  refusedLater: 'aceito de início, depois recusado pelo serviço',
+  serviceKeeps: (noteNumber: string | null) =>
+    `O serviço não foi avisado: ${noteNumber === null ? 'o que ele gerou' : `a CCB ${noteNumber}`} precisa ser tratado com ele.`,
   needsFile: (step: string, problems: readonly (readonly [string, string])[]) =>
     `${step} precisa de --file com seus campos:\n${problems.map(([field, text]) => `  ${field}: ${text}`).join('\n')}`,
   unseen: {

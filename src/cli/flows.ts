@@ -15,9 +15,11 @@ import { createFlowFront, type FlowFront, type FrontResult } from '../originatio
 import { flowMeant, storedKey } from '../origination/orders.ts';
 import { type OpenSealed, shownAmount, shownRecord, shownWorker } from '../origination/shown-flows.ts';
 import { isUnseen, nextSteps, stepsOf } from '../origination/steps.ts';
+import { isFinished } from '../origination/transitions.ts';
 import { readUnfolded, type UnfoldedFlows } from '../origination/unfolded.ts';
 import { parseJson as locateFault } from '../rules/json.ts';
 import { parseJson } from '../wire/json.ts';
+import { sealedText } from '../wire/plain-ids.ts';
 import type { Format } from './format.ts';
 import { labelledText, tableText } from './terminal.ts';
 import { type CommandWorld, type DeskReader, livesSince, vaultOf, wait, withReader } from './world.ts';
@@ -150,20 +152,7 @@ export function flowText(
     [labels.rate, terms === null ? null : format.rate(terms.rateHundredths)],
     [labels.insurance, money(terms?.insuranceCents)],
     [labels.proposal, view.proposalCode],
-    [
-      labels.operation,
-      operation === null
-        ? null
-        : [
-            texts.flows.step(operation.operation),
-            texts.flows.statuses[operation.status],
-            timesText(attemptsOf(operation)),
-            operation.reason === null ? '' : reasonText(texts.flows, operation.reason),
-            operation.retryAt === null ? '' : texts.flows.againAt(format.time(operation.retryAt)),
-          ]
-            .filter((part) => part !== '')
-            .join(' '),
-    ],
+    [labels.operation, operation === null ? null : operationText(format, state, operation)],
     [labels.situation, situationText(state.situation, situations)],
     [labels.code, view.requestCode],
     [labels.note, note === null ? null : note.noteNumber],
@@ -200,6 +189,22 @@ export function flowText(
     [labels.waiting, joined(waiting.records.flatMap((record) => waitingText(format, record)))],
     [labels.next, joined(nextTexts(format, waiting.state), ', ')],
   ]);
+}
+
+function operationText(format: Format, state: FlowState, operation: NonNullable<FlowState['operation']>): string {
+  const { flows: texts } = format.texts;
+  const { status, reason, retryAt } = operation;
+  // What was taken at first and refused by an event has ended as the flow says.
+  const isRefused = status === 'done' && state.phase === 'refused';
+  const words = [
+    texts.step(operation.operation),
+    isRefused ? texts.refusedLater : texts.statuses[status],
+    timesText(attemptsOf(operation)),
+  ];
+  // What the service said is a line of its own.
+  const why = reason === null || reason === sealedText ? '' : `: ${reasonText(texts, reason)}`;
+  const again = retryAt === null || isFinished(state.phase) ? '' : ` ${texts.againAt(format.time(retryAt))}`;
+  return words.filter((part) => part !== '').join(' ') + why + again;
 }
 
 /** What has no word stays as it is. */
@@ -378,6 +383,9 @@ function readStep(world: CommandWorld, step: FlowStep, { file, reason }: StepFie
   const fields = reason === undefined ? {} : { reason };
   const read = schema.safeParse(fields);
   if (read.success) return read.data;
+  if (reason !== undefined && schema.safeParse({}).success) throw new Fault('not-allowed', flows.noReason(step));
+  if (reason === undefined && schema.safeParse({ reason: 'x' }).success)
+    throw new Fault('not-allowed', flows.needsReason(step));
   const problems = saidIn(flows, issueTexts(read.error, fields, schema));
   throw new Fault('not-allowed', flows.needsFile(step, problems));
 }
@@ -413,7 +421,9 @@ function stepText(format: Format, state: FlowState, { named, stepId }: StepTaken
   const outcome = outcomeOf(state, stepId);
   const phase = phaseText(texts, state);
   if (outcome === 'pending') return texts.underWay(state.flowId, named, phase);
-  return texts.ended(state.flowId, named, texts.outcomes[outcome], phase);
+  const ended = texts.ended(state.flowId, named, texts.outcomes[outcome], phase);
+  const stays = named === 'cancel' && outcome === 'done' && state.generations > 0;
+  return stays ? `${ended} ${texts.serviceKeeps(state.note?.noteNumber ?? null)}` : ended;
 }
 
 /** Says where it is, where it can be told what was meant. */

@@ -397,9 +397,10 @@ export const sections = {
     'Where the facts stand in the webhook of new requests. Not set: config/request-mapping.json of the package.',
   ),
   rules,
-  pseudonymKey: required(text(pseudonymKeyProblem), 'set a secret of at least 32 characters and keep it').describe(
-    "Seals the workers' data. Never change or lose it; better set LANCE_PSEUDONYM_KEY_FILE.",
-  ),
+  pseudonymKey: required(
+    text(pseudonymKeyProblem),
+    'set the secret that this desk began with; for a new desk one of at least 32 characters, and keep it',
+  ).describe("Seals the workers' data. Never change or lose it; better set LANCE_PSEUDONYM_KEY_FILE."),
   audit,
   http,
   service,

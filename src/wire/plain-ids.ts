@@ -69,7 +69,7 @@ export function shownEmployer(vault: Vault, employerId: string | null, idType: n
 }
 
 /** In place of what the service said of an error, which stands sealed beside it. */
-const sealedText = '(sealed)';
+export const sealedText = '(sealed)';
 
 /** Codes of our own for what the service did not name. */
 const ownCode = /^(?:unclassified|status-\d{3})$/;

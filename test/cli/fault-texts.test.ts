@@ -109,7 +109,7 @@ test('commands say in Portuguese that a port is taken, a key is missing, no desk
   const keyless = await lance(place, 'letters', 'replay');
   assert.equal(
     keyless.stderr,
-    'lance: LANCE_PSEUDONYM_KEY (pseudonymKey) falta: defina um segredo de pelo menos 32 caracteres e guarde-o\n',
+    'lance: LANCE_PSEUDONYM_KEY (pseudonymKey) falta: defina o segredo com que esta mesa começou; para uma mesa nova, um de pelo menos 32 caracteres, e guarde-o\n',
   );
   const doctor = await lance({}, 'doctor');
   assert.match(doctor.stdout, /LANCE_BASE_URL \(service\.baseUrl\) falta: defina o endereço raiz do serviço/);

@@ -59,7 +59,7 @@ test('a flow says which answers it keeps, when it is tried again and what the se
   const beside = { situations: [{ code: 3, state: 'finalized' }] } as const;
   const english = flowText(createFormat('en'), state, null, beside);
   for (const line of [
-    /^Operation +proposal unclear 2× timeout \(again from 1969-12-31 21:00:00\.000 -03\)$/m,
+    /^Operation +proposal unclear 2×: timeout \(again from 1969-12-31 21:00:00\.000 -03\)$/m,
     /^Situation .+ 3 \(finalized\)$/m,
     /^Answers of the service +proposal \(1969-12-31 21:00 -03\)$/m,
     /^May be done next .*deny \(the step may then be asked for again\)/m,
