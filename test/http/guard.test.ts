@@ -20,6 +20,13 @@ test('the token of the README, hashed as it says, is known', async () => {
     const answer = await app.inject({ url: '/', headers: { [header!]: value! } });
     assert.deepEqual([answer.statusCode, answer.json()], [200, { name, role }]);
   }
+  for (const scheme of ['bearer', 'BEARER', 'bEaReR ']) {
+    const answer = await app.inject({ url: '/', headers: { authorization: `${scheme} ${token}` } });
+    assert.equal(answer.statusCode, 200, `the name of a scheme is in any case: ${scheme}`);
+  }
+  for (const wrong of [`Basic ${token}`, `Bearer${token}`, `Bearer ${token} ${token}`, 'Bearer', 'Bearer ', token!]) {
+    assert.equal((await app.inject({ url: '/', headers: { authorization: wrong } })).statusCode, 401, wrong);
+  }
   const other = await app.inject({ url: '/', headers: { authorization: `Bearer ${token}-` } });
   assert.equal(other.statusCode, 401);
 });

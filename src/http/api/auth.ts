@@ -29,7 +29,8 @@ export function createGuard(tokens: readonly ApiToken[]): Guard {
 
   /** Compares with all of them every time: where a difference lies does not show in the time it takes. */
   function find(header: string | undefined): Caller | null {
-    const token = /^Bearer ([^\s]{1,500})$/.exec(header ?? '')?.[1];
+    // The name of a scheme is in any case (RFC 9110, 11.1).
+    const token = /^bearer +([^\s]{1,500})$/i.exec(header ?? '')?.[1];
     if (token === undefined) return null;
     const given = createHash('sha256').update(token).digest();
     let found: Caller | null = null;
