@@ -449,6 +449,27 @@ test('the operator API', async (context) => {
     assert.notEqual(((await decision('risk')).body as { trace: unknown }).trace, null);
   });
 
+  await context.test('leading zeros of a request id do not count, wherever it stands', async () => {
+    const same = `00${requestId}`;
+    const body = { reason: 'to send the contract' };
+    for (const [method, path, sent] of [
+      ['GET', '/v1/bids/ID', undefined],
+      ['GET', '/v1/bids/ID/margin', undefined],
+      ['POST', '/v1/bids/ID/worker', body],
+      ['GET', '/v1/contracts?requestId=ID', undefined],
+    ] as const) {
+      const [plain, padded] = [requestId, same].map((id) =>
+        call(method, path.replace('ID', id), sent === undefined ? {} : { body: sent }),
+      );
+      const reply = await padded!;
+      assert.equal(reply.status, 200, `${path}: ${reply.text}`);
+      assert.deepEqual(reply.body, (await plain!).body, path);
+    }
+    assert.equal((await call('GET', '/v1/bids/12a')).status, 422);
+    const flow = await call('GET', `/v1/contracts/${same}`);
+    assert.match(flow.text, new RegExp(`There is /v1/contracts/c-${requestId}\\.`));
+  });
+
   await context.test('pages go on where the last one ended', async () => {
     const seen: string[] = [];
     for (let before = ''; ; ) {

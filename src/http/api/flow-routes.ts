@@ -12,6 +12,7 @@ import type { FlowStore } from '../../origination/ports.ts';
 import { type OpenSealed, shownRecord } from '../../origination/shown-flows.ts';
 import { stepsOf } from '../../origination/steps.ts';
 import { readResult } from '../../origination/worker-reading.ts';
+import { canonicalDigits } from '../../wire/json.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
 import { answered } from './described.ts';
@@ -282,7 +283,7 @@ async function notFound(
   { path, flow }: Pick<KindPath, 'path' | 'flow'>,
   flowId: string,
 ): Promise<FastifyReply> {
-  const meant = await flowMeant(flows, flow, flowId);
+  const meant = await flowMeant(flows, flow, flow === 'contract' ? canonicalDigits(flowId) : flowId);
   const there = flowKindPaths.find((kind) => kind.flow === meant?.flow);
   const hint =
     meant !== null && there !== undefined

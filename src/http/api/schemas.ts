@@ -693,8 +693,8 @@ export const resultParams = flowParams.extend({
 });
 export const requestParams = z.object({
   requestId: said(
-    z.string().regex(/^\d{1,40}$/, 'send 1 to 40 decimal digits'),
-    'Id of the request: 1 to 40 decimal digits',
+    digits,
+    'Id of the request: 1 to 40 decimal digits, leading zeros do not count',
     exampleRequest,
     'numeroSolicitacao',
   ),
@@ -913,7 +913,12 @@ const pageQuery = z.object({
 });
 export const flowQuery = pageQuery.extend({
   phase: said(z.string().max(40).optional(), 'Only flows that stand there', 'awaiting-signature'),
-  requestId: said(digits.optional(), 'Only flows of this request: 1 to 40 digits', exampleRequest, 'numeroSolicitacao'),
+  requestId: said(
+    digits.optional(),
+    'Only flows of this request: 1 to 40 digits, leading zeros do not count',
+    exampleRequest,
+    'numeroSolicitacao',
+  ),
 });
 const moment = measured(z.coerce.number().int().min(0).max(999_999_999_999_999), 'epoch ms');
 export const bidQuery = pageQuery.extend({
