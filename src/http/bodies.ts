@@ -30,6 +30,16 @@ const apiRoomBodies = 8;
 /** A body that takes longer than this makes room for others when there is none. */
 const patienceMs = 1_000;
 
+const codings: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd', 'compress', 'x-compress']);
+
+/** How a body is coded that is not sent as it is, in words that quote nothing else; null: it is sent as it is. */
+export function codingOf(headers: IncomingHttpHeaders): string | null {
+  const named = (headers['content-encoding'] ?? '').split(',').map((each) => each.trim().toLowerCase());
+  const coding = named.find((each) => each !== '' && each !== 'identity');
+  if (coding === undefined) return null;
+  return codings.has(coding) ? coding : 'a coding that is not known here';
+}
+
 /** `webhookBytes`: room for all webhooks together. `apiBodyBytes`: the largest body of the API. `onFull` hears of each body that found no room or had to give it up. */
 export function createBodies(
   { webhookBytes, apiBodyBytes }: { webhookBytes: number; apiBodyBytes: number },

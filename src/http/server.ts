@@ -17,9 +17,10 @@ import {
 } from './address.ts';
 import { type ApiParts, addApi, apiPrefix } from './api/api.ts';
 import { createGuard, type Guard } from './api/auth.ts';
+import { stepsNear } from './api/flow-routes.ts';
 import { problem as apiProblem } from './api/problems.ts';
 import type { DaemonStatus } from './api/status.ts';
-import { type Bodies, createBodies, drain } from './bodies.ts';
+import { type Bodies, codingOf, createBodies, drain } from './bodies.ts';
 import { type Connections, limitConnections, type Proof } from './connections.ts';
 import type { Door } from './door.ts';
 import { addressKey, createVisitors, type VisitorLimits, type Visitors } from './visitors.ts';
@@ -280,7 +281,8 @@ function addAdmission(
       }
       if (isWrong) onRefusal({ problem: 'failed-login', at, address, isNews });
     }
-    if (request.is404) return isOfApi(request) ? undefinedOfApi(reply, methodsAt(request.url)) : notFound(reply);
+    if (request.is404)
+      return isOfApi(request) ? undefinedOfApi(request, reply, methodsAt(request.url)) : notFound(reply);
     if (at === 'webhooks' && proof.kind === 'none') return notFound(reply);
     return undefined;
   });
@@ -292,8 +294,13 @@ function isOfApi(request: FastifyRequest): boolean {
 }
 
 /** `methods`: those that are defined there. */
-function undefinedOfApi(reply: FastifyReply, methods: readonly string[]): FastifyReply {
-  if (methods.length === 0) return apiProblem(reply, 'not-found', 'There is nothing here.');
+function undefinedOfApi(request: FastifyRequest, reply: FastifyReply, methods: readonly string[]): FastifyReply {
+  if (methods.length === 0) {
+    const steps = request.method === 'POST' ? stepsNear(request.url.slice(apiPrefix.length)) : null;
+    if (steps === null) return apiProblem(reply, 'not-found', 'There is nothing here.');
+    const detail = `A ${steps.flow} has no such step; its steps are ${steps.steps.join(', ')}.`;
+    return apiProblem(reply, 'not-found', detail, [{ field: 'step', rule: 'step-known', detail }]);
+  }
   const allowed = methods.join(', ');
   return apiProblem(reply.header('allow', allowed), 'method-not-allowed', `Send one of ${allowed} here.`);
 }
@@ -333,9 +340,10 @@ function addWebhooks(app: FastifyInstance, door: Door, { bodies, onRefusal }: Co
           'too many webhooks are waiting; send it again',
         );
       }
-      const encoding = request.headers['content-encoding'];
-      if (encoding !== undefined && encoding !== 'identity') {
-        return problem(reply, 415, 'unsupported', 'a compressed body is not read; send it uncompressed');
+      const coding = codingOf(request.headers);
+      if (coding !== null) {
+        const detail = `the body is coded (${coding}); send it as it is, uncompressed and without Content-Encoding`;
+        return problem(reply.header('accept-encoding', 'identity'), 415, 'unsupported', detail);
       }
       return undefined;
     },

@@ -30,7 +30,11 @@ type Operation = {
   requestBody?: { content: Record<string, { schema: Schema }> };
   responses: Record<string, unknown>;
 };
-type Document = { openapi: string; paths: Record<string, Record<string, Operation>> };
+type Document = {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: { Problem: { properties: { type: { enum: string[] } } } } };
+};
 
 /** Something that the schema lets through, mostly: a format that is not known here is any text. */
 function fitting(schema: Schema): fc.Arbitrary<unknown> {
@@ -145,7 +149,16 @@ function callOf(path: string, method: string, operation: Operation, ids: readonl
     });
 }
 
-function check(reply: Reply, operation: Operation, call: Call, others: readonly string[]): void {
+/** Of a document: the types of all problems. */
+type Problems = ReadonlySet<string>;
+
+function check(
+  reply: Reply,
+  operation: Operation,
+  call: Call,
+  known: { others: readonly string[]; types: Problems },
+): void {
+  const { others, types } = known;
   const what = `${call.role} ${call.method} ${call.path} ${call.raw} → ${reply.status} ${reply.text}`;
   assert.ok(reply.status < 500, what);
   assert.ok(
@@ -155,6 +168,7 @@ function check(reply: Reply, operation: Operation, call: Call, others: readonly 
   if (reply.status >= 400) {
     assert.match(reply.headers.get('content-type') ?? '', /application\/problem\+json/, what);
     assert.equal((reply.body as { status: number }).status, reply.status);
+    assert.ok(types.has((reply.body as { type: string }).type), `no type of the document: ${what}`);
   }
   assert.ok(!/node_modules|\.ts:\d|\bat \w+ \(/.test(reply.text), what);
   // The one route that says who a worker is: to these roles, of the bid at hand alone, and never without a reason.
@@ -173,6 +187,7 @@ test('nothing that is sent to the API breaks it or makes it tell', async (contex
   for (let round = 0; round < 5 && sandbox.record.of('won').length === 0; round += 1) await sandbox.run(25);
   const document = (await call('GET', '/v1/openapi.json', { role: null })).body as Document;
   assert.equal(document.openapi, '3.1.0');
+  const types = new Set(document.components.schemas.Problem.properties.type.enum);
   const docs = await call('GET', '/v1/docs/', { role: null });
   assert.equal(docs.status, 200);
   assert.match(docs.text, /swagger/i);
@@ -213,12 +228,7 @@ test('nothing that is sent to the API breaks it or makes it tell', async (contex
           ...(raw === undefined ? {} : { raw }),
         });
         statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
-        check(
-          reply,
-          operation,
-          drawn,
-          others.filter((cpf) => !knownCpfs.includes(cpf)),
-        );
+        check(reply, operation, drawn, { others: others.filter((cpf) => !knownCpfs.includes(cpf)), types });
       }),
       { numRuns: 25 },
     );

@@ -33,6 +33,7 @@ export async function startApi(context: TestContext) {
       body?: unknown;
       raw?: string | Buffer<ArrayBuffer>;
       type?: string;
+      headers?: Record<string, string>;
     } = {},
   ): Promise<Reply> => {
     const { role = 'admin', key, body, raw, type = 'application/json' } = options;
@@ -44,6 +45,7 @@ export async function startApi(context: TestContext) {
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
         ...(sent === undefined ? {} : { 'content-type': type }),
         ...(key === undefined ? {} : { 'idempotency-key': key }),
+        ...options.headers,
       },
       ...(sent === undefined ? {} : { body: sent }),
     });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import type { Flow } from '../flows/client.ts';
 import { type Reply, roles, startApi } from './api-house.ts';
 
@@ -126,7 +127,27 @@ test('the operator API', async (context) => {
     const halfway = await call('POST', '/v1/contracts', { key: 'p9', body: { ...order, account: typeless } });
     assert.match(halfway.text, /accountType","rule":"[^"]+","detail":"is missing/);
     assert.equal((await call('POST', '/v1/contracts', { key: 'p6', raw: 'x', type: 'text/plain' })).status, 415);
+    const zipped = gzipSync(JSON.stringify(order));
+    for (const [coding, said] of [
+      ['gzip', '(gzip)'],
+      ['identity, BR', '(br)'],
+      ['52998224725', '(a coding that is not known here)'],
+    ] as const) {
+      const headers = { 'content-encoding': coding };
+      const refused = await call('POST', '/v1/contracts', { key: 'p6', raw: zipped, headers });
+      assert.deepEqual([refused.status, problemOf(refused).errors[0]?.field], [415, 'Content-Encoding'], refused.text);
+      assert.ok(refused.text.includes(said) && refused.text.includes('identity'), refused.text);
+      assert.equal(refused.headers.get('accept-encoding'), 'identity');
+    }
+    const asItIs = { key: 'p6', raw: '{', headers: { 'content-encoding': 'identity' } };
+    assert.equal((await call('POST', '/v1/contracts', asItIs)).status, 400);
     assert.equal((await call('GET', '/v1/nowhere')).status, 404);
+    const stepless = await call('POST', '/v1/contracts/c-1/finalisation', { key: 'p6', body: {} });
+    assert.deepEqual([stepless.status, problemOf(stepless).errors[0]?.rule], [404, 'step-known']);
+    assert.match(stepless.text, /A contract has no such step; its steps are amend, sign, .*, proposal\./);
+    assert.match((await call('POST', '/v1/lookups/q-1/sign?x=1', { body: {} })).text, /its steps are cancel\./);
+    for (const path of ['/v1/bids/1/sign', '/v1/contracts/c-1/sign/more', '/v1/events/e-1/cancel'])
+      assert.match((await call('POST', path, { body: {} })).text, /"There is nothing here\."/, path);
     const deleted = await call('DELETE', '/v1/contracts/c-1?x=1');
     assert.deepEqual([deleted.status, problemOf(deleted).type], [405, 'urn:problem:lance:method-not-allowed']);
     assert.match(deleted.text, /Send one of GET, HEAD here\./);

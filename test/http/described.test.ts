@@ -39,7 +39,7 @@ type Operation = {
     schema: Schema;
   }[];
   requestBody?: { content: Content };
-  responses: Record<string, { description?: string; content?: Content }>;
+  responses: Record<string, { description?: string; content?: Content; headers?: object }>;
 };
 type Document = { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Schema> } };
 
@@ -215,6 +215,23 @@ test('the description of the API', async (context) => {
       assert.ok(schema.title !== undefined && example !== undefined, name);
       assert.equal(fits(schema, example), null, name);
     }
+  });
+
+  await context.test('every type of problem is documented wherever it may be answered, with its headers', async () => {
+    const types = components.schemas.Problem!.properties!.type!.enum as string[];
+    assert.ok(types.length > 10);
+    for (const { name, operation } of operations) {
+      const answers = Object.entries(operation.responses).filter(([status]) => Number(status) >= 400);
+      const documented = answers.flatMap(([, { description = '' }]) =>
+        [...description.matchAll(/`([a-z-]+)`/g)].map(([, problem]) => `urn:problem:lance:${problem}`),
+      );
+      assert.deepEqual(documented.sort(), types.toSorted(), name);
+      assert.deepEqual(Object.keys(operation.responses['405']!.headers ?? {}), ['Allow'], name);
+      assert.deepEqual(Object.keys(operation.responses['503']!.headers ?? {}), ['Retry-After'], name);
+    }
+    const put = await call('PUT', '/v1/contracts');
+    assert.ok(types.includes((put.body as { type: string }).type), put.text);
+    assert.match(put.headers.get('allow') ?? '', /GET/);
   });
 
   const refusals = async (path: string, body: unknown): Promise<Record<string, string>> => {

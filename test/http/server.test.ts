@@ -175,7 +175,12 @@ test('a compressed body is refused with a reason', async (context) => {
   const { root } = await start(context);
   const response = await post(root, requestBody(1), tokens[0], { 'content-encoding': 'gzip' });
   assert.equal(response.status, 415);
-  assert.match(await response.text(), /uncompressed/);
+  assert.equal(response.headers.get('accept-encoding'), 'identity');
+  assert.match(await response.text(), /\(gzip\); send it as it is, uncompressed/);
+  const odd = await post(root, requestBody(1), tokens[0], { 'content-encoding': 'identity, 52998224725' });
+  assert.equal(odd.status, 415);
+  assert.ok(!(await odd.text()).includes('52998224725'));
+  assert.equal((await post(root, requestBody(1), tokens[0], { 'content-encoding': 'Identity' })).status, 200);
 });
 
 test('503 carries Retry-After, and a full door refuses unread', async (context) => {

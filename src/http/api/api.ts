@@ -25,11 +25,11 @@ import { z } from 'zod';
 import { nearestWord } from '../../domain/nearest-word.ts';
 import type { ApiToken } from '../../domain/roles.ts';
 import { membersIn, parseJson, repeatedKey } from '../../wire/json.ts';
-import type { Bodies } from '../bodies.ts';
+import { type Bodies, codingOf } from '../bodies.ts';
 import type { Guard } from './auth.ts';
 import { addBidRoutes, type BidRouteParts } from './bid-routes.ts';
 import { addFlowRoutes, type FlowRouteParts } from './flow-routes.ts';
-import { answerError, problem, unreadable } from './problems.ts';
+import { answerError, coded, problem, problemHeaders, unreadable } from './problems.ts';
 import { keyText, longestKey } from './remedies.ts';
 import { addStatus, type StatusParts } from './status.ts';
 
@@ -87,6 +87,8 @@ export function addApi(app: FastifyInstance, parts: ApiParts & Shared): void {
 async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Promise<void> {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('application/json', async (request: FastifyRequest) => {
+    const coding = codingOf(request.headers);
+    if (coding !== null) throw coded(coding);
     const body = await parts.bodies.read(request.raw, parts.bodyLimitBytes, {
       room: 'api',
       name: parts.guard.callerOf(request).name,
@@ -114,13 +116,13 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
         version: parts.version,
         description:
           'The bidding desk, for operators and for the screens of a partner. Amounts are whole cents, rates hundredths of a percent a month, times epoch ms. Errors are problem documents (RFC 9457). ' +
-          `A body has at most ${parts.bodyLimitBytes} bytes (setting api.bodyLimitBytes).`,
+          `A body has at most ${parts.bodyLimitBytes} bytes (setting api.bodyLimitBytes), and is sent as it is: one with a Content-Encoding, such as gzip, is answered with 415.`,
       },
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
       security: [{ token: [] }],
     },
     transform: jsonSchemaTransform,
-    transformObject: (document) => withAnswersAlone(jsonSchemaTransformObject(document)),
+    transformObject: (document) => withHeaders(withAnswersAlone(jsonSchemaTransformObject(document))),
   });
   const css = [{ filename: 'page.css', content: pageStyle }];
   await scope.register(swaggerUi, {
@@ -161,6 +163,25 @@ function readJson(body: Buffer): unknown {
   if (membersIn(read.value) === read.members) return read.value;
   const key = keyText(repeatedKey(body.toString()) ?? '');
   throw unreadable(`an object in the body says a key twice, and which value is meant nobody knows; send ${key} once`);
+}
+
+type Responses = { responses?: Record<string, object> };
+type Paths = { paths?: Record<string, Record<string, Responses>> };
+
+/** What the schemas of routes cannot say: the headers that come with a problem. */
+function withHeaders<T extends object>(document: T): T {
+  for (const operation of Object.values((document as Paths).paths ?? {}).flatMap((methods) => Object.values(methods))) {
+    for (const [status, headers] of Object.entries(problemHeaders)) {
+      const response = operation.responses?.[status];
+      if (response === undefined) continue;
+      const described = Object.entries(headers).map(([name, description]) => [
+        name,
+        { description, schema: { type: 'string' } },
+      ]);
+      Object.assign(response, { headers: Object.fromEntries(described) });
+    }
+  }
+  return document;
 }
 
 type Components = { components?: { schemas?: Record<string, unknown> } };

@@ -55,6 +55,13 @@ const flowKindPaths = [
 ] as const;
 type KindPath = (typeof flowKindPaths)[number];
 
+/** For a path of `/v1` that is that of a step but for the step's name: which steps that kind of flow has. Null: it is none. */
+export function stepsNear(path: string): { flow: KindPath['flow']; steps: readonly FlowStep[] } | null {
+  const [, flow] = /^(\/[a-z]+)\/[^/?]+\/[^/?]+\/?(?:\?|$)/.exec(path) ?? [];
+  const kind = flowKindPaths.find((each) => each.path === flow);
+  return kind === undefined ? null : { flow: kind.flow, steps: stepsOf(kind.flow) };
+}
+
 export function addFlowRoutes(app: ApiApp, parts: FlowRouteParts): void {
   addStarts(app, parts);
   for (const kind of flowKindPaths) {

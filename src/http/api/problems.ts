@@ -15,7 +15,7 @@ const titles = {
   conflict: [409, 'It conflicts with what was asked before'],
   'not-allowed': [409, 'It is not possible where things stand'],
   'too-large': [413, 'The body is too large'],
-  unsupported: [415, 'The body is of a kind that is not read'],
+  unsupported: [415, 'The body is not sent as JSON, or is coded'],
   'too-many': [429, 'Too many requests'],
   invalid: [422, 'The request is not what the schema says'],
   breach: [422, 'The request would break a rule of the contract'],
@@ -24,12 +24,15 @@ const titles = {
 } as const;
 type ProblemName = keyof typeof titles;
 
+const typeOf = (name: ProblemName) => `urn:problem:lance:${name}` as const;
+const types = (Object.keys(titles) as ProblemName[]).map(typeOf);
+
 /** `rule` is stable and made for programs; `field` names the part of the request, with dots. */
 type ProblemError = { field: string; rule: string; detail: string };
 
 const problemSchema = answerNamed(
   z.object({
-    type: said(z.string(), 'Stable name of the problem', 'urn:problem:lance:invalid'),
+    type: said(z.enum(types), 'Stable name of the problem', typeOf('invalid')),
     title: said(z.string(), 'What kind of problem it is', titles.invalid[1]),
     status: said(measured(z.int(), 'a number as it stands, without a unit'), 'The HTTP status', 422),
     detail: said(z.string(), 'What is wrong, in words', 'body.installments: write at most 480'),
@@ -67,27 +70,35 @@ export function problem(
     .code(status)
     .type(problemType)
     .serializer((body: unknown) => JSON.stringify(body))
-    .send({ type: `urn:problem:lance:${name}`, title, status, detail, errors });
+    .send({ type: typeOf(name), title, status, detail, errors });
 }
 
-/** Answered where there is no route. */
-const routeless: ProblemName = 'method-not-allowed';
-
-/** Every answer that a route may give besides its own. */
+/** Every answer that a path may give besides its own. */
 export const problemResponses = Object.fromEntries(
-  [...new Set(Object.values(titles).map(([status]) => status))]
-    .filter((status) => status !== titles[routeless][0])
-    .map((status) => [
-      status,
-      {
-        description: Object.entries(titles)
-          .filter(([, [of]]) => of === status)
-          .map(([name, [, title]]) => `\`${name}\`: ${title}`)
-          .join('; '),
-        content: { [problemType]: { schema: problemSchema } },
-      },
-    ]),
+  [...new Set(Object.values(titles).map(([status]) => status))].map((status) => [
+    status,
+    {
+      description: Object.entries(titles)
+        .filter(([, [of]]) => of === status)
+        .map(([name, [, title]]) => `\`${name}\`: ${title}`)
+        .join('; '),
+      content: { [problemType]: { schema: problemSchema } },
+    },
+  ]),
 );
+
+/** Headers that come with a problem, by its status. */
+export const problemHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  401: { 'WWW-Authenticate': '`Bearer`' },
+  405: { Allow: 'The methods that this path takes, with commas between them' },
+  415: { 'Accept-Encoding': '`identity`, where the body was coded' },
+  503: { 'Retry-After': 'Seconds to wait' },
+};
+
+/** A body that is not sent as it is. */
+export function coded(coding: string): Error {
+  return Object.assign(new Error('the body is coded'), { statusCode: 415, coding });
+}
 
 /** A body that cannot be read; `why` quotes no value of it. */
 export function unreadable(why: string): Error {
@@ -135,6 +146,12 @@ export function answerError(
   if (status === 503) return problem(reply, 'unavailable', 'Too many requests are being read.');
   if (status === 413)
     return problem(reply, 'too-large', `A body has at most ${bodyLimitBytes} bytes: the setting api.bodyLimitBytes.`);
+  const { coding } = error as { coding?: string };
+  if (coding !== undefined) {
+    const detail = `The body is coded (${coding}); send it as it is (identity), without Content-Encoding.`;
+    void reply.header('accept-encoding', 'identity');
+    return problem(reply, 'unsupported', detail, [{ field: 'Content-Encoding', rule: 'identity', detail }]);
+  }
   if (status === 415) return problem(reply, 'unsupported', 'Send JSON, as application/json.');
   if (status >= 400 && status < 500) {
     const { why } = error as { why?: string };
