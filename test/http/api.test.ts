@@ -295,6 +295,22 @@ test('the operator API', async (context) => {
       assert.equal((await call('GET', `${path}/results/simulation`, { role })).status, 403);
   });
 
+  await context.test('of many alike that come at once, one begins it and the others find it begun', async () => {
+    const { birthDate } = sandbox.withdrawals.holder(agentCpf);
+    const many = (path: string, key: string, body: object) =>
+      Promise.all(Array.from({ length: 8 }, () => call('POST', path, { key, body })));
+    const statusesOf = (replies: readonly Reply[]) => replies.map(({ status }) => status).sort();
+    const recordsOf = async (flowId: string, kind: string) =>
+      (await store.log.readKey('flows', flowId)).filter(({ record }) => record.kind === kind);
+    const begun = await many('/v1/withdrawals', 'at-once', { cpf: agentCpf, birthDate });
+    assert.deepEqual(statusesOf(begun), [200, 200, 200, 200, 200, 200, 200, 201]);
+    const { flowId } = flowOf(begun[0]!);
+    assert.equal((await recordsOf(flowId, 'started')).length, 1);
+    const taken = await many(`/v1/withdrawals/${flowId}/simulation`, 'sim-at-once', { birthDate });
+    assert.deepEqual(statusesOf(taken), [200, 200, 200, 200, 200, 200, 200, 202]);
+    assert.equal((await recordsOf(flowId, 'asked')).length, 1);
+  });
+
   await context.test('digits with leading zeros go out as the number that they name (defect line 9)', async () => {
     const { birthDate } = sandbox.withdrawals.holder(cpf);
     const beside = await call('POST', '/v1/withdrawals', { key: 'z0', body: { cpf, birthDate } });

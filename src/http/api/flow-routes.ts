@@ -7,7 +7,7 @@ import type { FlowState } from '../../domain/flow-states.ts';
 import type { Vault } from '../../domain/vault.ts';
 import type { FlowFront, FrontResult } from '../../origination/front.ts';
 import { requestIndex } from '../../origination/ledger.ts';
-import { flowMeant } from '../../origination/orders.ts';
+import { type Asker, flowMeant } from '../../origination/orders.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { type OpenSealed, shownRecord } from '../../origination/shown-flows.ts';
 import { stepsOf } from '../../origination/steps.ts';
@@ -35,6 +35,7 @@ import {
   withdrawalBody,
   workerBody,
 } from './schemas.ts';
+import { createTurns, type Turns } from './turns.ts';
 import { flowPageOf, flowView } from './views.ts';
 
 export type FlowRouteParts = {
@@ -62,7 +63,8 @@ export function stepsNear(path: string): { flow: KindPath['flow']; steps: readon
   return kind === undefined ? null : { flow: kind.flow, steps: stepsOf(kind.flow) };
 }
 
-export function addFlowRoutes(app: ApiApp, parts: FlowRouteParts): void {
+export function addFlowRoutes(app: ApiApp, given: FlowRouteParts): void {
+  const parts = { ...given, turns: createTurns() };
   addStarts(app, parts);
   for (const kind of flowKindPaths) {
     addReads(app, parts, kind);
@@ -71,23 +73,25 @@ export function addFlowRoutes(app: ApiApp, parts: FlowRouteParts): void {
   addEvents(app, parts);
 }
 
-function addStarts(app: ApiApp, { front, vault, guard }: FlowRouteParts): void {
+type InTurns = FlowRouteParts & { turns: Turns };
+
+function addStarts(app: ApiApp, { front, vault, guard, turns }: InTurns): void {
   const common = { tags: ['flows'], headers: idempotency };
   const response = {
     200: answered(flowSchema, 'Begun before with the same key: where it stands now'),
-    201: answered(flowSchema, 'It is begun; `nextSteps` say what may follow'),
+    201: answered(flowSchema, `It is begun; \`nextSteps\` say what may follow. ${onceSaid(201)}`),
     ...problemResponses,
   };
   const onRequest = guard.only('operator', 'admin');
-  const askerOf = (request: FastifyRequest) => ({
-    by: guard.callerOf(request).name,
-    key: String(request.headers['idempotency-key']),
-  });
+  const begin = async (request: FastifyRequest, reply: FastifyReply, start: (asker: Asker) => Promise<FrontResult>) => {
+    const asker = { by: guard.callerOf(request).name, key: String(request.headers['idempotency-key']) };
+    const result = await turns(`${request.routeOptions.url}\n${asker.key}`, () => start(asker));
+    return answer(reply, result, 201, vault.open);
+  };
   app.post(
     '/contracts',
     { onRequest, schema: { ...common, summary: 'Begin the contract of a won bid', body: contractBody, response } },
-    async (request, reply) =>
-      answer(reply, await front.startContract(askerOf(request), contractAsked(request.body)), 201, vault.open),
+    async (request, reply) => begin(request, reply, (asker) => front.startContract(asker, contractAsked(request.body))),
   );
   app.post(
     '/renegotiations',
@@ -96,18 +100,13 @@ function addStarts(app: ApiApp, { front, vault, guard }: FlowRouteParts): void {
       schema: { ...common, summary: 'Renegotiate a loan closed by termination', body: renegotiationBody, response },
     },
     async (request, reply) =>
-      answer(
-        reply,
-        await front.startRenegotiation(askerOf(request), renegotiationAsked(request.body)),
-        201,
-        vault.open,
-      ),
+      begin(request, reply, (asker) => front.startRenegotiation(asker, renegotiationAsked(request.body))),
   );
   app.post(
     '/withdrawals',
     { onRequest, schema: { ...common, summary: 'Begin a withdrawal-backed loan', body: withdrawalBody, response } },
     async (request, reply) =>
-      answer(reply, await front.startWithdrawal(askerOf(request), withdrawalAsked(request.body)), 201, vault.open),
+      begin(request, reply, (asker) => front.startWithdrawal(asker, withdrawalAsked(request.body))),
   );
   app.post(
     '/lookups',
@@ -115,14 +114,18 @@ function addStarts(app: ApiApp, { front, vault, guard }: FlowRouteParts): void {
       onRequest,
       schema: { ...common, summary: "Ask for a worker's employments on demand", body: lookupBody, response },
     },
-    async (request, reply) =>
-      answer(reply, await front.startLookup(askerOf(request), lookupAsked(request.body)), 201, vault.open),
+    async (request, reply) => begin(request, reply, (asker) => front.startLookup(asker, lookupAsked(request.body))),
   );
+}
+
+/** What `status` promises of several that come at once. */
+function onceSaid(status: number): string {
+  return `Of several with one key that come at the same moment, one is answered with ${status} and the others with 200; where they reach different processes of the desk, ${status} may be answered more than once, and it is done once all the same`;
 }
 
 function addStep(
   app: ApiApp,
-  { front, flows, vault, guard }: FlowRouteParts,
+  { front, flows, vault, guard, turns }: InTurns,
   { path, flow }: KindPath,
   step: FlowStep,
 ): void {
@@ -138,7 +141,7 @@ function addStep(
         body: stepBodies[step],
         response: {
           200: answered(flowSchema, 'Asked for before with the same key: where the flow stands now'),
-          202: answered(flowSchema, 'Taken; it is done as soon as it can be'),
+          202: answered(flowSchema, `Taken; it is done as soon as it can be. ${onceSaid(202)}`),
           ...problemResponses,
         },
       },
@@ -148,7 +151,9 @@ function addStep(
       const state = (await flows.read([flowId])).get(flowId);
       if (state?.flow !== flow) return notFound(reply, flows, { path, flow }, flowId);
       const asker = { by: guard.callerOf(request).name, key: request.headers['idempotency-key'] };
-      return answer(reply, await front.ask(flowId, asker, stepAsked(step, request.body as never)), 202, vault.open);
+      const asked = stepAsked(step, request.body as never);
+      const result = await turns(`${flowId}\n${asker.key}`, () => front.ask(flowId, asker, asked));
+      return answer(reply, result, 202, vault.open);
     },
   );
 }
