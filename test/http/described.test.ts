@@ -244,6 +244,22 @@ test('the description of the API', async (context) => {
   await context.test('a refusal says the key, the allowed values and the limit', async () => {
     const { example } = paths['/v1/contracts']!.post!.requestBody!.content['application/json']!;
     const order = example as Record<string, unknown> & { account: object };
+    for (const [body, limit] of [
+      [{ amountCents: 1e30 }, 'write at most 1000000000000, in whole cents of a real'],
+      [{ amountCents: -1e30 }, 'write at least 1, in whole cents of a real'],
+      [{ rateHundredths: 1e30 }, 'write at most 10000, in hundredths of a percent a month'],
+      [{ installments: 1e30 }, 'write at most 480'],
+    ] as const) {
+      assert.deepEqual(Object.values(await refusals('/v1/contracts', { ...order, ...body })), [limit]);
+    }
+    // Numbers of many digits are kept as they are written.
+    const digits = JSON.stringify({ ...order, amountCents: 'X' }).replace('"X"', '1234567890123456789012');
+    const long = await call('POST', '/v1/contracts', { key: 'refused', raw: digits });
+    assert.match(long.text, /"detail":"amountCents: write at most 1000000000000, in whole cents of a real\."/);
+    const far = await call('GET', '/v1/bids?limit=1e30&since=1e30');
+    assert.match(far.text, /write at most 200"/);
+    assert.match(far.text, /write at most 999999999999999, in epoch ms"/);
+    assert.ok(!far.text.includes('9007199254740991'), far.text);
     const wrong = {
       ...order,
       installments: 481,
@@ -251,22 +267,47 @@ test('the description of the API', async (context) => {
       amountCents: 0,
       agentCpf: '111',
       workerAccepted: 'yes',
-      account: { ...order.account, accountType: 3, branch: undefined },
+      account: { ...order.account, accountType: 3, branch: undefined, agency: '1' },
       amountCent: 1,
       'cpf 529.982.247-25': 1,
     };
     assert.deepEqual(await refusals('/v1/contracts', wrong), {
-      'body.installments': 'write at most 480',
-      'body.rateHundredths': 'write a whole number, in hundredths of a percent a month',
-      'body.amountCents': 'write at least 1, in whole cents of a real',
-      'body.agentCpf': 'send the 11 digits of a CPF, as a text without points',
-      'body.workerAccepted': 'write true or false',
-      'body.account.accountType': 'write one of 1, 2',
-      'body.account.branch': 'is missing; write a text',
-      body: 'take out what is not known here: amountCent, cpf ***; did you mean amountCents?',
+      installments: 'write at most 480',
+      rateHundredths: 'write a whole number, in hundredths of a percent a month',
+      amountCents: 'write at least 1, in whole cents of a real',
+      agentCpf: 'send the 11 digits of a CPF, as a text without points',
+      workerAccepted: 'write true or false',
+      'account.accountType': 'write one of 1, 2',
+      'account.branch': 'is missing; write a text',
+      amountCent: 'take out what is not known here: amountCent; did you mean amountCents?',
+      'cpf ***': 'take out what is not known here: cpf ***',
+      'account.agency':
+        'take out what is not known here: agency; known are accountType, branch, branchDigit, account, accountDigit, bankNumber',
     });
     const list = await call('GET', '/v1/bids?state=winning&limit=201');
     assert.match(list.text, /write at most 200".*write one of early-ended, requested, claimed,/);
+  });
+
+  await context.test('a field is named by its path in the body, a header and a parameter by its name', async () => {
+    const fieldsOf = async (method: string, path: string, options: Parameters<typeof call>[2]) => {
+      const { body, text } = await call(method, path, options);
+      return (body as { errors?: { field: string }[] }).errors?.map(({ field }) => field) ?? text;
+    };
+    assert.deepEqual(await fieldsOf('POST', '/v1/withdrawals', { body: { cpf: '52998224725' } }), ['Idempotency-Key']);
+    assert.deepEqual(await fieldsOf('POST', '/v1/withdrawals', { key: 'f1', body: [] }), ['body']);
+    assert.deepEqual(await fieldsOf('GET', '/v1/bids?state=x&limit=0', {}), ['limit', 'state']);
+    assert.deepEqual(await fieldsOf('GET', '/v1/bids?stat=x', {}), ['stat']);
+    assert.deepEqual(await fieldsOf('GET', '/v1/bids/x', {}), ['requestId']);
+    const odd = { signedAt: 'x', content: { ['52998224725 '.repeat(30)]: 1 } };
+    const [signed, inner] = (await fieldsOf('POST', '/v1/contracts/c-1/sign', { key: 'f2', body: odd })) as string[];
+    assert.equal(signed, 'signedAt');
+    assert.ok(inner?.startsWith('content.') && !inner.includes('52998224725') && inner.length < 80, inner);
+    const many = { splits: Array.from({ length: 50 }, () => ({ branch: 1, account: 1, fieldId: 1 })) };
+    const { text } = await call('POST', '/v1/withdrawals/w-1/splits', { key: 'f3', body: many });
+    assert.match(text, /And 149 more, in errors the first 100\./);
+    assert.ok(text.length < 20_000, `${text.length}`);
+    const keyed = paths['/v1/withdrawals']!.post!.parameters!.find(({ in: where }) => where === 'header');
+    assert.equal(keyed?.name, 'Idempotency-Key');
   });
 
   await context.test('a reason of blanks alone is refused wherever one is asked for', async () => {
@@ -282,7 +323,7 @@ test('the description of the API', async (context) => {
         .replace('{operation}', 'links');
       for (const reason of ['', ' ', '\t\n', '\u00a0\u2003']) {
         const refused = await refusals(path, { reason });
-        assert.equal(refused['body.reason'], 'is blank; say why, in 1 to 2000 characters', path);
+        assert.equal(refused.reason, 'is blank; say why, in 1 to 2000 characters', path);
       }
     }
   });

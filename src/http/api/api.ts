@@ -28,6 +28,7 @@ import { membersIn, parseJson, repeatedKey } from '../../wire/json.ts';
 import { type Bodies, codingOf } from '../bodies.ts';
 import type { Guard } from './auth.ts';
 import { addBidRoutes, type BidRouteParts } from './bid-routes.ts';
+import { fieldName, headerName } from './fields.ts';
 import { addFlowRoutes, type FlowRouteParts } from './flow-routes.ts';
 import { answerError, coded, problem, problemHeaders, unreadable } from './problems.ts';
 import { keyText, longestKey } from './remedies.ts';
@@ -105,7 +106,7 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
     const errors = unknownParameters(request);
     return errors.length === 0
       ? undefined
-      : problem(reply, 'malformed', `${errors[0]!.field}: ${errors[0]!.detail}.`, errors);
+      : problem(reply, 'invalid', `${errors[0]!.field}: ${errors[0]!.detail}.`, errors);
   });
   scope.setNotFoundHandler((_request, reply) => problem(reply, 'not-found', 'There is nothing here.'));
   await scope.register(swagger, {
@@ -152,7 +153,7 @@ function unknownParameters(request: FastifyRequest): { field: string; rule: stri
   return unknown.slice(0, mostParameters).map((name) => {
     const meant = nearestWord(name.slice(0, longestKey), known);
     const detail = `is no parameter of this; ${meant === null ? '' : `did you mean ${meant}? `}${all}`;
-    return { field: `querystring.${keyText(name)}`, rule: 'unrecognized_keys', detail };
+    return { field: fieldName('querystring', [name]), rule: 'unrecognized_keys', detail };
   });
 }
 
@@ -165,12 +166,14 @@ function readJson(body: Buffer): unknown {
   throw unreadable(`an object in the body says a key twice, and which value is meant nobody knows; send ${key} once`);
 }
 
-type Responses = { responses?: Record<string, object> };
-type Paths = { paths?: Record<string, Record<string, Responses>> };
+type Described = { responses?: Record<string, object>; parameters?: { in: string; name: string }[] };
+type Paths = { paths?: Record<string, Record<string, Described>> };
 
-/** What the schemas of routes cannot say: the headers that come with a problem. */
+/** What the schemas of routes cannot say: names of headers as people write them, and the headers that come with a problem. */
 function withHeaders<T extends object>(document: T): T {
   for (const operation of Object.values((document as Paths).paths ?? {}).flatMap((methods) => Object.values(methods))) {
+    for (const parameter of operation.parameters ?? [])
+      if (parameter.in === 'header') parameter.name = headerName(parameter.name);
     for (const [status, headers] of Object.entries(problemHeaders)) {
       const response = operation.responses?.[status];
       if (response === undefined) continue;

@@ -226,7 +226,7 @@ function addLetters(app: ApiApp, parts: BidRouteParts): void {
       const { partition, from, count } = request.body;
       if (count > parts.replayLimit) {
         const detail = `send at most ${parts.replayLimit}`;
-        return problem(reply, 'invalid', detail, [{ field: 'body.count', rule: 'replay-limit', detail }]);
+        return problem(reply, 'invalid', detail, [{ field: 'count', rule: 'replay-limit', detail }]);
       }
       return replayLetters(parts, { partition, from, count });
     },

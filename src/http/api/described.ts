@@ -39,7 +39,7 @@ function unitOf(schema: z.ZodType): Unit | null {
 type Shape = Readonly<Record<PropertyKey, z.ZodType>>;
 
 /** The schema of a part of a value, by its path; null: there is no such part. */
-function partAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | null {
+export function partAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | null {
   let at: z.ZodType | undefined = schema;
   for (const part of path) {
     const plain = plainOf(at);

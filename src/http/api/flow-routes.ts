@@ -16,6 +16,7 @@ import { canonicalDigits } from '../../wire/json.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
 import { answered } from './described.ts';
+import { wholePath } from './fields.ts';
 import { problem, problemResponses } from './problems.ts';
 import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAsked } from './requests.ts';
 import {
@@ -318,7 +319,13 @@ function answer(reply: FastifyReply, result: FrontResult, fresh: 201 | 202, open
   }
   if (result.kind !== 'refused')
     return reply.code(result.kind === 'taken' ? fresh : 200).send(flowView(result.state, open));
-  const errors = result.breaches.map(({ field, rule, problem: detail }) => ({ field, rule, detail }));
+  const { body, routeOptions } = reply.request;
+  const { body: schema } = (routeOptions.schema ?? {}) as { body?: unknown };
+  const errors = result.breaches.map(({ field, rule, problem: detail }) => ({
+    field: wholePath(field, body, schema),
+    rule,
+    detail,
+  }));
   const detail = errors[0]?.detail ?? 'It was refused.';
   return problem(reply, result.problem, detail, errors);
 }

@@ -3,8 +3,9 @@ import type { FastifyError, FastifyReply } from 'fastify';
 import { hasZodFastifySchemaValidationErrors, isResponseSerializationError } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { Fault } from '../../errors.ts';
-import { answerNamed, fieldsAt, measured, said, saidOfParts, unitAt } from './described.ts';
-import { isMissing, remedyOf } from './remedies.ts';
+import { answerNamed, measured, said, saidOfParts } from './described.ts';
+import { fieldName } from './fields.ts';
+import { faultsOf, mostKeys } from './remedies.ts';
 
 const titles = {
   malformed: [400, 'The request cannot be read'],
@@ -27,7 +28,7 @@ type ProblemName = keyof typeof titles;
 const typeOf = (name: ProblemName) => `urn:problem:lance:${name}` as const;
 const types = (Object.keys(titles) as ProblemName[]).map(typeOf);
 
-/** `rule` is stable and made for programs; `field` names the part of the request, with dots. */
+/** `rule` is stable and made for programs; `field` names the part of the request, as `fieldName` does. */
 type ProblemError = { field: string; rule: string; detail: string };
 
 const problemSchema = answerNamed(
@@ -35,11 +36,15 @@ const problemSchema = answerNamed(
     type: said(z.enum(types), 'Stable name of the problem', typeOf('invalid')),
     title: said(z.string(), 'What kind of problem it is', titles.invalid[1]),
     status: said(measured(z.int(), 'a number as it stands, without a unit'), 'The HTTP status', 422),
-    detail: said(z.string(), 'What is wrong, in words', 'body.installments: write at most 480'),
+    detail: said(z.string(), 'What is wrong, in words', 'installments: write at most 480'),
     errors: saidOfParts(
       z.array(
         z.object({
-          field: said(z.string(), 'Part of the request, with dots', 'body.installments'),
+          field: said(
+            z.string(),
+            'Part of the request: of the body its path in it, such as `contract.installments` (`body` is the whole of it), of a header its name, such as `Idempotency-Key`, of an address the name of the parameter or of the part of the path. A key that is not known is named itself',
+            'installments',
+          ),
           rule: said(z.string(), 'Stable name of the rule that it breaks', 'too_big'),
           detail: said(
             z.string(),
@@ -112,6 +117,15 @@ type ErrorWorld = {
   schemas: Readonly<Record<string, unknown>>;
 };
 
+/** No more of them are told at once: a list of faults could be many times as long as the body. */
+const mostErrors = 100;
+
+/** A key that is not known is named itself, not what it stands in. */
+function oneByOne(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'unrecognized_keys') return [issue];
+  return issue.keys.slice(0, mostKeys).map((key) => ({ ...issue, keys: [key] }));
+}
+
 /** What became of an error that nobody answered. `onFault` hears of our own; the text quotes no input. */
 export function answerError(
   error: FastifyError,
@@ -123,21 +137,19 @@ export function answerError(
     const schema = schemas[context];
     const { body, headers, params, query: querystring } = reply.request;
     const sent: Readonly<Record<string, unknown>> = { body, headers, params, querystring };
-    const errors = error.validation.map(({ keyword, instancePath, params, message = '' }) => {
+    const issues = error.validation.flatMap(({ keyword, instancePath, params, message = '' }) => {
       const path = instancePath.split('/').filter((part) => part !== '');
-      const issue = { ...params, code: keyword, message } as unknown as z.core.$ZodIssue;
-      const remedy =
-        schema instanceof z.ZodType
-          ? remedyOf(issue, unitAt(schema, path), fieldsAt(schema, path))
-          : remedyOf(issue, null);
-      return {
-        field: [context, ...path].join('.'),
-        rule: keyword,
-        detail: `${isMissing(sent[context], path) ? 'is missing; ' : ''}${remedy}`,
-      };
+      return oneByOne({ ...params, path, code: keyword, message } as unknown as z.core.$ZodIssue);
     });
+    const faults = schema instanceof z.ZodType ? faultsOf(issues, sent[context], schema) : [];
+    const errors = faults.slice(0, mostErrors).map(({ path, unknown, rule, text }) => ({
+      field: fieldName(context, [...path, ...unknown]),
+      rule,
+      detail: text,
+    }));
     const [first] = errors;
-    const more = errors.length > 1 ? ` And ${errors.length - 1} more, in errors.` : '';
+    const others = faults.length > 1 ? ` And ${faults.length - 1} more, in errors` : '';
+    const more = others === '' ? '' : `${others}${faults.length > mostErrors ? ` the first ${mostErrors}` : ''}.`;
     return problem(reply, 'invalid', `${first?.field}: ${first?.detail}.${more}`, errors);
   }
   if (error instanceof Fault && error.retryable)

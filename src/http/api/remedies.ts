@@ -4,7 +4,8 @@ import type { z } from 'zod';
 import { nearestWord } from '../../domain/nearest-word.ts';
 import { printable } from '../../domain/printable.ts';
 import { withoutCpf } from '../../wire/hidden-cpf.ts';
-import { fieldsAt, type Unit, unitAt } from './described.ts';
+import { isRawNumber } from '../../wire/json.ts';
+import { fieldsAt, partAt, type Unit, unitAt } from './described.ts';
 
 const kinds: Readonly<Record<string, string>> = {
   string: 'a text',
@@ -27,7 +28,7 @@ function sizeOf(origin: string, bound: number | bigint, which: 'least' | 'most')
 }
 
 export const longestKey = 60;
-const mostKeys = 10;
+export const mostKeys = 10;
 
 /** Keys are the sender's own: shortened, and never a CPF. */
 export function keyText(key: string): string {
@@ -87,11 +88,55 @@ export function remedyOf(issue: z.core.$ZodIssue, unit: Unit | null, fields: Fie
   }
 }
 
-/** Whether nothing was sent at a place. */
-export function isMissing(sent: unknown, path: readonly PropertyKey[]): boolean {
+function valueAt(sent: unknown, path: readonly PropertyKey[]): unknown {
   let at = sent;
   for (const part of path) at = (at as Record<PropertyKey, unknown> | null | undefined)?.[part];
-  return at === undefined;
+  return at;
+}
+
+/** Whether nothing was sent at a place. */
+export function isMissing(sent: unknown, path: readonly PropertyKey[]): boolean {
+  return valueAt(sent, path) === undefined;
+}
+
+/** A number of many digits is kept as it was written, which no schema takes for a number: what counts is how large it is. */
+function asNumber(issue: z.core.$ZodIssue, value: unknown, schema: z.ZodType): readonly z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_type') return [issue];
+  const sent = valueAt(value, issue.path);
+  const part = isRawNumber(sent) ? partAt(schema, issue.path) : null;
+  if (!isRawNumber(sent) || part === null) return [issue];
+  const issues = part.safeParse(Number(sent.rawJSON)).error?.issues ?? [issue];
+  return issues.map((each) => ({ ...each, path: issue.path }));
+}
+
+/** Of several limits that one number is beyond only the narrowest helps: whole numbers have a limit of their own in every schema. */
+function narrowest(issues: readonly z.core.$ZodIssue[]): readonly z.core.$ZodIssue[] {
+  const byPlace = new Map<unknown, z.core.$ZodIssue>();
+  for (const issue of issues) {
+    const isLimit = issue.code === 'too_big' || issue.code === 'too_small';
+    const place = isLimit ? JSON.stringify([issue.code, issue.path]) : issue;
+    const other = byPlace.get(place);
+    if (other === undefined || isNarrower(issue, other)) byPlace.set(place, issue);
+  }
+  return [...byPlace.values()];
+}
+
+function isNarrower(one: z.core.$ZodIssue, other: z.core.$ZodIssue): boolean {
+  if (one.code === 'too_big' && other.code === 'too_big') return one.maximum < other.maximum;
+  return one.code === 'too_small' && other.code === 'too_small' && one.minimum > other.minimum;
+}
+
+/** `unknown`: the keys in that part that are not known. */
+type PartFault = { path: readonly PropertyKey[]; unknown: readonly string[]; rule: string; text: string };
+
+/** What a schema has against a value, part by part: what is wrong, and what to write instead. */
+export function faultsOf(issues: readonly z.core.$ZodIssue[], value: unknown, schema: z.ZodType): PartFault[] {
+  return narrowest(issues.flatMap((issue) => asNumber(issue, value, schema))).map((issue) => {
+    const remedy = remedyOf(issue, unitAt(schema, issue.path), fieldsAt(schema, issue.path));
+    const text = `${isMissing(value, issue.path) ? 'is missing; ' : ''}${remedy}`;
+    const unknown = issue.code === 'unrecognized_keys' ? issue.keys : [];
+    return { path: issue.path, unknown, rule: issue.code, text };
+  });
 }
 
 /** In place of a field, where all of a file is meant. */
@@ -99,11 +144,8 @@ export const wholeFile = 'the file';
 
 /** What a schema has against a value, part by part: `account.branch`, `is missing; write a text`. The whole value is `the file`. */
 export function issueTexts(error: z.ZodError, value: unknown, schema: z.ZodType): [field: string, text: string][] {
-  return error.issues.map((issue) => {
-    const field = issue.path.length === 0 ? wholeFile : issue.path.join('.');
-    return [
-      field,
-      `${isMissing(value, issue.path) ? 'is missing; ' : ''}${remedyOf(issue, unitAt(schema, issue.path), fieldsAt(schema, issue.path))}`,
-    ];
-  });
+  return faultsOf(error.issues, value, schema).map(({ path, text }) => [
+    path.length === 0 ? wholeFile : path.join('.'),
+    text,
+  ]);
 }
