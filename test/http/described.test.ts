@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { z } from 'zod';
+import { flowPhases } from '../../src/domain/flow-states.ts';
 import { startApi } from './api-house.ts';
 
 type Schema = {
@@ -309,6 +310,30 @@ test('the description of the API', async (context) => {
     const keyed = paths['/v1/withdrawals']!.post!.parameters!.find(({ in: where }) => where === 'header');
     assert.equal(keyed?.name, 'Idempotency-Key');
   });
+
+  await context.test(
+    'a phase that flows of the kind cannot have is refused, with those that they can have',
+    async () => {
+      for (const [path, flow] of [
+        ['contracts', 'contract'],
+        ['renegotiations', 'renegotiation'],
+        ['withdrawals', 'withdrawal'],
+        ['lookups', 'lookup'],
+        ['events', 'event'],
+      ] as const) {
+        const known: readonly string[] = flowPhases[flow];
+        const mistyped = await call('GET', `/v1/${path}?phase=awaiting_signature`);
+        assert.equal(mistyped.status, 422, mistyped.text);
+        assert.deepEqual((mistyped.body as { errors: object[] }).errors, [
+          { field: 'phase', rule: 'invalid_value', detail: `write one of ${known.join(', ')}` },
+        ]);
+        for (const phase of known) assert.equal((await call('GET', `/v1/${path}?phase=${phase}`)).status, 200, phase);
+        const described = paths[`/v1/${path}`]!.get!.parameters!.find(({ name }) => name === 'phase');
+        assert.deepEqual(described?.schema.enum, known);
+      }
+      assert.equal((await call('GET', '/v1/contracts?phase=simulated')).status, 422);
+    },
+  );
 
   await context.test('a reason of blanks alone is refused wherever one is asked for', async () => {
     const asking = operations.filter(

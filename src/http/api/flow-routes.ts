@@ -21,6 +21,7 @@ import { problem, problemResponses } from './problems.ts';
 import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAsked } from './requests.ts';
 import {
   contractBody,
+  eventQuery,
   flowPage,
   flowParams,
   flowQuery,
@@ -173,7 +174,7 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
       schema: {
         tags: ['flows'],
         summary: `Every ${flow}, latest first`,
-        querystring: flowQuery,
+        querystring: flowQuery(flow),
         response: { 200: answered(flowPage, 'A page of flows, latest first'), ...problemResponses },
       },
     },
@@ -275,7 +276,7 @@ function addEvents(app: ApiApp, { flows, vault, guard }: FlowRouteParts): void {
       schema: {
         tags: ['flows'],
         summary: 'What the service told under a code that no flow knows',
-        querystring: flowQuery.omit({ requestId: true }),
+        querystring: eventQuery,
         response: { 200: answered(flowPage, 'A page of flows, latest first'), ...problemResponses },
       },
     },

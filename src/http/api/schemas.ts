@@ -1,6 +1,7 @@
 /** What the API takes and gives, in the house's own words and units: cents, hundredths of a percent a month, epoch ms. */
 import { z } from 'zod';
-import { flowKinds, flowSteps } from '../../domain/flow-records.ts';
+import { type FlowKind, flowKinds, flowSteps } from '../../domain/flow-records.ts';
+import { type FlowPhase, flowPhases } from '../../domain/flow-states.ts';
 import { phases } from '../../domain/states.ts';
 import { canonicalDigits } from '../../wire/json.ts';
 import { answerNamed, exampleOf, measured, order, said, saidOfParts } from './described.ts';
@@ -749,7 +750,11 @@ export const flowSchema = answerNamed(
   z.object({
     flowId: said(z.string(), 'Its id', `c-${exampleRequest}`),
     flow: said(z.enum(flowKinds), 'What it is; `event` is something told under a code that no flow knows', 'contract'),
-    phase: said(z.string(), 'Where it stands', 'awaiting-signature'),
+    phase: said(
+      z.enum([...new Set<FlowPhase>(flowKinds.flatMap((flow) => flowPhases[flow]))]),
+      'Where it stands. Each list takes the phases of its kind as `phase`',
+      'awaiting-signature',
+    ),
     startedAt: said(time, 'When it was begun', exampleTime),
     changedAt: said(time, 'When its latest record was written', exampleTime + 5_000),
     by: said(z.string().nullable(), 'Name of the token, or of the person at the command line, that began it', 'ana'),
@@ -911,19 +916,30 @@ const pageQuery = z.object({
     `001772550000000:${exampleRequest}`,
   ),
 });
-export const flowQuery = pageQuery.extend({
-  phase: said(z.string().max(40).optional(), 'Only flows that stand there', 'awaiting-signature'),
-  requestId: said(
-    digits.optional(),
-    'Only flows of this request: 1 to 40 digits, leading zeros do not count',
-    exampleRequest,
-    'numeroSolicitacao',
-  ),
-});
+const phaseQuery = (flow: FlowKind, text: string) => {
+  const known: readonly FlowPhase[] = flowPhases[flow];
+  return { phase: said(z.enum(known).optional(), text, known[0]) };
+};
+/** `flow`: the kind of all flows of the list. */
+export const flowQuery = (flow: Exclude<FlowKind, 'event'>) =>
+  pageQuery.extend({
+    ...phaseQuery(flow, 'Only flows that stand there'),
+    requestId: said(
+      digits.optional(),
+      'Only flows of this request: 1 to 40 digits, leading zeros do not count',
+      exampleRequest,
+      'numeroSolicitacao',
+    ),
+  });
+export const eventQuery = pageQuery.extend(phaseQuery('event', 'Only events that stand there; left out: `unclaimed`'));
 const moment = measured(z.coerce.number().int().min(0).max(999_999_999_999_999), 'epoch ms');
 export const bidQuery = pageQuery.extend({
   state: said(z.enum(phases).optional(), 'Only requests in this state', 'proposed'),
-  code: said(short.optional(), 'Only requests with this code of a pass or of a rejection', 'paused'),
+  code: said(
+    short.optional(),
+    'Only requests with this code of a pass or of a rejection. Codes are those of your rules and of the service as well as our own, so no list of them is complete: a code that no request has finds nothing',
+    'paused',
+  ),
   batchId: said(short.optional(), 'Only requests of this batch', 'L-20260303-1', 'CodigoLote'),
   segment: said(
     short.optional(),
