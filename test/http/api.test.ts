@@ -248,6 +248,14 @@ test('the operator API', async (context) => {
     const taken = await start('r4', cpf, { closedContract: 'of-another-lender', rateHundredths: 498 });
     assert.equal(taken.status, 201, taken.text);
     const path = `/v1/renegotiations/${flowOf(taken).flowId}`;
+    await until(
+      () => call('GET', path),
+      ({ phase }) => phase === 'withheld',
+    );
+    for (const role of roles) {
+      const { errors } = flowOf(await call('GET', path, { role }));
+      assert.deepEqual(errors, ['authorisation-missing'], `${role}: a reason of our own names nobody`);
+    }
     const higher = { renegotiation: { installments: 12, rateHundredths: 499 } };
     const amended = await call('POST', `${path}/amend`, { key: 'r4a', body: higher });
     assert.deepEqual([amended.status, problemOf(amended).errors[0]?.field], [422, 'renegotiation.rateHundredths']);

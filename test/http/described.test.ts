@@ -335,6 +335,13 @@ test('the description of the API', async (context) => {
     },
   );
 
+  await context.test('what stands in the place of words that not all may see is explained', () => {
+    const { errors, operation } = components.schemas.Flow!.properties!;
+    const { reason } = choicesOf(operation!)[0]!.properties!;
+    for (const { description = '' } of [errors!, reason!])
+      assert.match(description, /`\(sealed\)`.*operator and admin/);
+  });
+
   await context.test('a reason of blanks alone is refused wherever one is asked for', async () => {
     const asking = operations.filter(
       ({ operation }) => operation.requestBody?.content['application/json']?.schema?.properties?.reason !== undefined,

@@ -117,6 +117,7 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
         version: parts.version,
         description:
           'The bidding desk, for operators and for the screens of a partner. Amounts are whole cents, rates hundredths of a percent a month, times epoch ms. Errors are problem documents (RFC 9457). ' +
+          'What the service wrote may name a worker: `(sealed)` stands in its place for the roles viewer and risk, and its codes and our own reasons are shown to all. ' +
           `A body has at most ${parts.bodyLimitBytes} bytes (setting api.bodyLimitBytes), and is sent as it is: one with a Content-Encoding, such as gzip, is answered with 415.`,
       },
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },

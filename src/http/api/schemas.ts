@@ -792,7 +792,11 @@ export const flowSchema = answerNamed(
           ),
           attempts: said(count, 'How often its bytes were sent; more than once only with an idempotency key', 1),
           retryAt: said(time.nullable(), 'Not to be tried again before', null),
-          reason: said(z.string().nullable(), 'Why it stands as it stands', null),
+          reason: said(
+            z.string().nullable(),
+            'Why it stands as it stands. `(sealed)` stands for a refusal that the service gave no code for: its words are among `errors`, for operator and admin',
+            null,
+          ),
         })
         .nullable(),
       'The operation of the service that it is at, or was at last',
@@ -833,7 +837,7 @@ export const flowSchema = answerNamed(
     ),
     errors: said(
       z.array(z.string()),
-      'What the service said against it: its words for operator and admin, its codes for others',
+      'What stands against it: words of the service for operator and admin, its codes for others; reasons of our own, such as `authorisation-missing`, for all. `(sealed)` stands for an error whose words are for operator and admin alone and that has no code; they see it as well where the words cannot be opened any more, because the pseudonym key is another one',
       ['margem indisponível'],
     ),
     steps: saidOfParts(

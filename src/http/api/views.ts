@@ -1,5 +1,6 @@
 /** Flows, bids and margins as the API shows them: what is sealed, and what could be traced to a person, left out. */
 import type { z } from 'zod';
+import type { QueryRefusal, ServiceReason } from '../../bidding/ports.ts';
 import type { FlowState } from '../../domain/flow-states.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { attemptsOf } from '../../origination/fold-answers.ts';
@@ -7,8 +8,55 @@ import { flowCursor } from '../../origination/ports.ts';
 import { type OpenSealed, shownAmount, shownErrors, shownSteps, shownWorker } from '../../origination/shown-flows.ts';
 import { nextSteps } from '../../origination/steps.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
+import type { OperationResult } from '../../wire/operations.ts';
 import { shownCode } from '../../wire/plain-ids.ts';
 import type { flowSchema, marginSchema } from './schemas.ts';
+
+type NotSentReason = Extract<OperationResult<unknown>, { kind: 'not-sent' }>['reason'];
+type OwnReason =
+  | QueryRefusal
+  | Exclude<ServiceReason, `status-${number}`>
+  | NotSentReason
+  | 'link-unknown'
+  | 'competence-turned'
+  | 'incomplete-success'
+  | 'rejected-on-retry';
+
+/** Reasons that are said in words of our own: nothing of them was written by the service, so they name nobody. */
+const ownReasons: Readonly<Record<OwnReason, true>> = {
+  'authorisation-missing': true,
+  'authorisation-expired': true,
+  unclassified: true,
+  'link-unknown': true,
+  'worker-not-identified': true,
+  'too-many-queries': true,
+  'headers-timeout': true,
+  'body-timeout': true,
+  'connection-lost': true,
+  'answer-unreadable': true,
+  'answer-too-large': true,
+  'answer-too-slow': true,
+  'unreadable-success': true,
+  'incomplete-success': true,
+  'rejected-on-retry': true,
+  'competence-turned': true,
+  deadline: true,
+  stopped: true,
+  unreachable: true,
+  unauthorised: true,
+  throttled: true,
+  'no-address': true,
+  busy: true,
+};
+
+function isOwnReason(text: string | undefined): boolean {
+  return text !== undefined && (Object.hasOwn(ownReasons, text) || /^status-\d{3}$/.test(text));
+}
+
+/** Why an operation was refused, for those who see nothing that the service wrote. */
+function toEverybody(reason: string | null): string {
+  return isOwnReason(reason ?? '') ? reason! : shownCode(reason ?? '');
+}
 
 /** `open` only for those who work on flows: the worker, errors in the service's words, and why an operation stands. */
 export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flowSchema> {
@@ -33,8 +81,7 @@ export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flo
             status: operation.status,
             attempts: attemptsOf(operation),
             retryAt: operation.retryAt,
-            reason:
-              open === null && operation.status === 'rejected' ? shownCode(operation.reason ?? '') : operation.reason,
+            reason: open === null && operation.status === 'rejected' ? toEverybody(operation.reason) : operation.reason,
           },
     requestCode: state.requestCode ?? state.told?.requestCode ?? null,
     proposalCode: state.proposalCode ?? state.proposal?.code ?? null,
@@ -44,7 +91,9 @@ export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flo
     differences: [...state.differences],
     noteAccepted: state.noteAccepted ?? null,
     breaches: [...state.breaches],
-    errors: [...shownErrors(state, open)],
+    errors: shownErrors(state, open).map((shown, index) =>
+      open === null && isOwnReason(state.errors[index]) ? state.errors[index]! : shown,
+    ),
     steps: shownSteps(state, open),
     results: Object.fromEntries(
       Object.entries(results).flatMap(([name, kept]) => (kept?.sealedAnswer ? [[name, kept.at]] : [])),
