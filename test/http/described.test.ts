@@ -31,6 +31,7 @@ type Schema = {
 type Content = Record<string, { schema?: Schema; example?: unknown }>;
 type Operation = {
   summary?: string;
+  description?: string;
   parameters?: {
     in: string;
     name: string;
@@ -340,6 +341,12 @@ test('the description of the API', async (context) => {
     const { reason } = choicesOf(operation!)[0]!.properties!;
     for (const { description = '' } of [errors!, reason!])
       assert.match(description, /`\(sealed\)`.*operator and admin/);
+  });
+
+  await context.test('what follows from deny is said where it is asked for', () => {
+    for (const kind of ['contracts', 'renegotiations'])
+      assert.match(paths[`/v1/${kind}/{flowId}/deny`]!.post!.description ?? '', /sent again at once.*`cancel`/);
+    assert.match(paths['/v1/withdrawals/{flowId}/deny']!.post!.description ?? '', /^Nothing is sent by itself/);
   });
 
   await context.test('a reason of blanks alone is refused wherever one is asked for', async () => {

@@ -33,6 +33,7 @@ import {
   resultParams,
   resultSchema,
   stepBodies,
+  stepNotes,
   stepTexts,
   withdrawalBody,
   workerBody,
@@ -131,6 +132,7 @@ function addStep(
   { path, flow }: KindPath,
   step: FlowStep,
 ): void {
+  const note = stepNotes[step]?.[flow];
   app.post(
     `${path}/:flowId/${step}`,
     {
@@ -138,6 +140,7 @@ function addStep(
       schema: {
         tags: ['steps'],
         summary: `${stepTexts[step]} (${flow})`,
+        ...(note === undefined ? {} : { description: note }),
         headers: idempotency,
         params: flowParams,
         body: stepBodies[step],

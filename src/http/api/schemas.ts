@@ -676,6 +676,18 @@ export const stepTexts: Readonly<Record<(typeof flowSteps)[number], string>> = {
   'account-update': 'Change the account that is paid',
 };
 
+const sentAgain =
+  'The operation is made ready and sent again at once, unless a rule stands in the way. Where it is not wanted any more, do not send this: while the operation is unclear nothing is sent, and `cancel` is not possible. `cancel` ends the flow where `nextSteps` names it';
+/** What follows from a step, where its summary does not say it. */
+export const stepNotes: Partial<Record<(typeof flowSteps)[number], Partial<Record<FlowKind, string>>>> = {
+  deny: {
+    contract: sentAgain,
+    renegotiation: sentAgain,
+    withdrawal:
+      'Nothing is sent by itself: the step of the operation can be asked for again, and `cancel` ends the flow where `nextSteps` names it',
+  },
+};
+
 // --- Parts of addresses ---------------------------------------------------------------------------------------------
 
 export const flowParams = z.object({
@@ -723,7 +735,7 @@ const noteSchema = z.looseObject({
   noteNumber: said(z.string().nullable().optional(), 'Number of the credit note (CCB)', exampleNote, 'NumeroCCB'),
   proposalCode: said(
     z.string().nullable().optional(),
-    'Code of the proposal, by which the note is printed; `ContratoProposta` of a renegotiation',
+    'Code that the service gave together with the note, by which the note is printed; `ContratoProposta` of a renegotiation. Not to be mixed up with the `proposalCode` of the flow, which was given before there was a note',
     'PR-1',
     'CodigoProposta',
   ),
@@ -777,7 +789,7 @@ export const flowSchema = answerNamed(
     ),
     amountCents: said(
       amount.nullable(),
-      'What the loan comes to: as ordered, else as the credit note says. Of a withdrawal, for operators and admins: as the service said last, else as included or simulated; null before',
+      'What the loan comes to. Of a contract: what is released to the worker, as ordered; where an instalment was ordered, the loan of the credit note. Of a renegotiation: the loan of the credit note (`note.loanCents`), which has IOF and insurance in it. Of a withdrawal, for operators and admins alone: what the service credits, as it said last, else what was included or simulated. null before it is known, and of a lookup',
       1_000_000,
     ),
     terms: saidOfParts(flowTerms.nullable(), 'What is asked for; null of a withdrawal'),
@@ -790,7 +802,11 @@ export const flowSchema = answerNamed(
             'asked: to be prepared; intended: its bytes are durable; unclear: it may have been done, and somebody has to say; done; rejected; withheld; not-sent',
             'done',
           ),
-          attempts: said(count, 'How often its bytes were sent; more than once only with an idempotency key', 1),
+          attempts: said(
+            count,
+            'How often its bytes were sent, of the attempts that have ended, with an answer or without one. One that is under way is not counted yet: while the status is `intended` it may be 0 although bytes are on their way. What ended before a byte was sent does not count. More than 1 only with an idempotency key',
+            1,
+          ),
           retryAt: said(time.nullable(), 'Not to be tried again before', null),
           reason: said(
             z.string().nullable(),
@@ -807,7 +823,12 @@ export const flowSchema = answerNamed(
       '6f1e2d3c-0000-4000-8000-000000000001',
       'CodigoRequisicao',
     ),
-    proposalCode: said(z.string().nullable(), 'Code of the proposal', 'PR-1', 'CodigoProposta'),
+    proposalCode: said(
+      z.string().nullable(),
+      'Code of the proposal. Of a contract: of the one that the won bid became, as the event that told of its inclusion names it (`codigo`). Of a withdrawal: `CodigoProposta` of the answer to its inclusion, or of the order. null of a renegotiation. The credit note has a code of its own, `note.proposalCode`; the two may differ',
+      '0a2c4e68-0000-4000-8000-000000000002',
+      'CodigoProposta',
+    ),
     generations: said(wholeCount, 'Contracts generated: more than one where the competence turned', 1),
     generatedAt: said(time.nullable(), 'When the contract that counts was generated', exampleTime + 3_000),
     note: saidOfParts(noteSchema.nullable(), 'The credit note that came'),
