@@ -45,6 +45,8 @@ const changes: Change[] = [
   { from: '"EMPLOYER"', to: () => `"${found.employer}"`, why: 'the reader puts in a person that the sandbox printed' },
   { from: 'BORN', to: () => found.born, why: 'the reader puts in a person that the sandbox printed' },
   { from: 'WITHDRAWAL sim', to: () => `${found.withdrawal} sim`, why: 'the reader puts in the flow that was named' },
+  { from: '"NSU"', to: () => `"${found.nsu}"`, why: 'the reader puts in a person that the sandbox printed' },
+  { from: 'LOOKUP links', to: () => `${found.lookup} links`, why: 'the reader puts in the flow that was named' },
   { from: 'one:9092,two:9092', to: () => running().brokers, why: 'the brokers of the tests' },
   { from: 'http://registry:8081', to: () => running().registryUrl, why: 'the registry of the tests' },
   { from: 'redis://redis:6379', to: () => running().redisUrl, why: 'the Redis of the tests' },
@@ -72,8 +74,8 @@ const servers: { line: RegExp; up: RegExp; meanwhile?: (server: Server) => Promi
 ];
 
 const found = {
-  ...{ id: '', key: '', secret: '', note: '', withdrawal: '' },
-  ...{ cpf: '', registration: '', employer: '', born: '' },
+  ...{ id: '', key: '', secret: '', note: '', withdrawal: '', lookup: '' },
+  ...{ cpf: '', registration: '', employer: '', born: '', nsu: '' },
 };
 function running() {
   if (stack.kind === 'missing') throw new Error(stack.sentence);
@@ -161,7 +163,7 @@ async function rehearse(sandbox: Server): Promise<void> {
   assert.match(told, /leilões encerrados +\d+/);
   assert.ok(told.includes(found.secret), 'the sandbox names the same token when it is started again');
   const [, taken] = told.split('pode-se pedir o contrato de');
-  const person = /^(\d+) +(\d{11}) .*? (\d+) +(\w+) \(1\) +(\d{4}-\d\d-\d\d) /m.exec(taken!);
+  const person = /^(\d+) +(\d{11}) .*? (\d+) +(\w+) \(1\) +(\d{4}-\d\d-\d\d) .* (\d+)$/m.exec(taken!);
   assert.ok(person !== null, told);
   Object.assign(found, {
     id: person[1],
@@ -169,6 +171,7 @@ async function rehearse(sandbox: Server): Promise<void> {
     registration: person[3],
     employer: person[4],
     born: person[5],
+    nsu: person[6],
   });
 }
 
@@ -293,6 +296,11 @@ describe('the command blocks of the README, in order (defect line 5)', {
         if (/withdrawals step/.test(line)) {
           await eventually(`withdrawals/${found.withdrawal}`, ({ phase }) => phase === 'simulated');
         }
+        if (/lookups start/.test(line)) {
+          found.lookup = /\bq-\w+/.exec(said)![0];
+          await eventually(`lookups/${found.lookup}`, ({ phase }) => phase === 'answered');
+        }
+        if (/lookups results/.test(line)) assert.ok(said.includes(found.registration), said);
         if (/bids show/.test(line)) assert.ok(said.includes(found.id), said);
         if (/state=proposed/.test(line)) assert.ok(said.includes(`"${found.id}"`), said);
         if (/v1\/contracts/.test(line)) assert.match(said, new RegExp(`"flowId":"c-${found.id}"`));

@@ -140,6 +140,7 @@ function peopleText(world: CommandWorld, people: readonly TestPerson[]): string 
     `${person.employerId} (${person.employerIdType})`,
     person.birthDate,
     format.money(person.balanceCents),
+    person.authorisationNumber,
   ]);
   return tableText(format.texts.sandbox.people, rows, { right: [6] });
 }

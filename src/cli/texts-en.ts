@@ -520,7 +520,7 @@ export const en: Texts = {
     needs: 'The desk has to run with:',
     operator: (secret) => `Calls of /v1 then carry the header "authorization: Bearer ${secret}".`,
     known: 'Made-up people behind the first requests (a withdrawal can be ordered for each of them):',
-    people: ['Request', 'CPF', 'Name', 'Registration', 'Employer (1 CNPJ, 2 CPF)', 'Born', 'FGTS balance'],
+    people: ['Request', 'CPF', 'Name', 'Registration', 'Employer (1 CNPJ, 2 CPF)', 'Born', 'FGTS balance', 'NSU'],
     takers: 'Won, and taken by the worker: a contract can be ordered for',
     noTakers:
       'No bid was won and taken by its worker: send more requests, or look at the bids of the desk. A sandbox that is started again sends the same requests, which the desk knows already: --seed 2 sends others.',

@@ -528,7 +528,16 @@ export const pt = {
     needs: 'A mesa precisa rodar com:',
     operator: (secret: string) => `As chamadas de /v1 levam então o cabeçalho "authorization: Bearer ${secret}".`,
     known: 'Pessoas fictícias das primeiras solicitações (para cada uma pode-se pedir um saque-aniversário):',
-    people: ['Solicitação', 'CPF', 'Nome', 'Matrícula', 'Empregador (1 CNPJ, 2 CPF)', 'Nascimento', 'Saldo FGTS'],
+    people: [
+      'Solicitação',
+      'CPF',
+      'Nome',
+      'Matrícula',
+      'Empregador (1 CNPJ, 2 CPF)',
+      'Nascimento',
+      'Saldo FGTS',
+      'NSU',
+    ],
     takers: 'Ganhas e aceitas pelo trabalhador; pode-se pedir o contrato de',
     noTakers:
       'Nenhum lance foi ganho e aceito pelo trabalhador: envie mais solicitações ou veja os lances da mesa. Um serviço simulado que recomeça envia as mesmas solicitações, que a mesa já conhece: --seed 2 envia outras.',

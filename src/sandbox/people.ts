@@ -16,6 +16,8 @@ export type TestPerson = {
   birthDate: Day;
   /** Of the FGTS account, from which the yearly withdrawal comes. */
   balanceCents: AmountCents;
+  /** NSU of the worker's authorisation: the first query about the worker needs it. */
+  authorisationNumber: string;
 };
 
 /** As the messages say it. */
@@ -31,8 +33,11 @@ export function testPerson(
   { planned, now }: { planned: number; now: EpochMs },
 ): TestPerson {
   const { requestId, worker } = requestAt(world, seed, index, planned);
-  const { cpf, name, registration, employer } = worker;
+  const { cpf, name, registration, employer, authorisationNumber } = worker;
   const { birthDate, balanceCents } = holderOf(seed, cpf, birthDateAt(worker.ageDays, now));
   const { id: employerId, idType: employerIdType } = employer;
-  return { requestId, cpf, name, registration, employerId, employerIdType, birthDate, balanceCents };
+  return {
+    ...{ requestId, cpf, name, registration, employerId, employerIdType },
+    ...{ birthDate, balanceCents, authorisationNumber },
+  };
 }

@@ -52,6 +52,15 @@ test('without --exit it stays for the flows after the win, and says what a desk 
     assert.ok(!said.includes('token-of-the-tests'), said);
     const known = [...said.matchAll(/^\d{10,} +(\d{11}) .* \d{4}-\d\d-\d\d +R\$ /gm)];
     assert.equal(known.length, 3);
+    const [, cpf, nsu] = /^\d{10,} +(\d{11}) .* (\d{10})$/m.exec(said)!;
+    const query = (number: string) => {
+      const body = `{"cpfTrabalhador":"${cpf}","autorizacao":{"nsuAutorizacaoDigital":${number}}}`;
+      const headers = { authorization: 'Bearer sandbox-token', 'content-type': 'application/json' };
+      return fetch(`${url}/trabalhador/listar-autorizados`, { method: 'POST', headers, body });
+    };
+    assert.equal((await query('1')).status, 422, 'not the NSU of this person');
+    const answered = await query(nsu!);
+    assert.equal(answered.status, 200, `the NSU beside the person: ${await answered.text()}`);
     const [, forFile] = /LANCE_CONFIG names:\n +(\{.*\})\n/.exec(said) ?? [];
     const { flows } = JSON.parse(forFile!) as { flows: { finalisationEnabled: boolean; situations: object[] } };
     assert.equal(flows.finalisationEnabled, true);
