@@ -470,6 +470,7 @@ function apiOf(parts: EngineParts): Omit<ApiParts, 'status'> {
     ...{ ...store, append, front, vault, clock, mapping, version },
     readBody: readBody ?? bodyReader({ vault, mapping, limits: config.http, terms: config.bidding }),
     replayLimit: config.api.replayLimit,
+    situations: config.flows.situations,
     tokens: config.api.tokens,
     bodyLimitBytes: config.api.bodyLimitBytes,
     onFault: (text) => journal.error('http-fault', { text }),

@@ -42,8 +42,9 @@ export async function listFlows(
       (state) => state.flow === flow && (phase === null || state.phase === phase),
     );
     const states = [...begun, ...(await flows.query({ flow, phase, code: null, limit, before: null }))].slice(0, limit);
+    const situations = situationsOf(world, open);
     if (options.json) {
-      for (const state of states) terminal.write(JSON.stringify(flowView(state, open)));
+      for (const state of states) terminal.write(JSON.stringify(flowView(state, open, situations)));
       return;
     }
     if (states.length === 0) terminal.write(texts.flows.empty);
@@ -103,15 +104,19 @@ export async function showFlow(world: CommandWorld, flow: FlowKind, flowId: stri
     const { row, records, state: ahead } = await (await readUnfolded({ flows, log })).read(flowId);
     const state = row ?? ahead;
     if (state?.flow !== flow) throw await notFound(format, flows, flow, flowId);
+    const situations = situationsOf(world, open);
     if (json) {
-      terminal.write(JSON.stringify(flowView(state, open)));
+      terminal.write(JSON.stringify(flowView(state, open, situations)));
       return;
     }
-    const situations = open === null ? [] : world.writing().flows.situations;
     terminal.write(flowText(format, state, open, { waiting: { records, state: ahead ?? state }, situations }));
     if (flow !== 'event' && Object.values(state.results).some((kept) => kept?.sealedAnswer))
       terminal.say(format.texts.flows.readThem(commandOf[flow], flowId));
   });
+}
+
+function situationsOf(world: CommandWorld, open: OpenSealed): FlowSettings['situations'] {
+  return open === null ? [] : world.writing().flows.situations;
 }
 
 /** Without the key the service's words stay sealed. */
@@ -137,7 +142,7 @@ export function flowText(
   const figure = (field: string, value: number) =>
     field.endsWith('Cents') ? format.money(value) : `${format.number(value / 100, 2)} %`;
   const { subject, operation, terms, note } = state;
-  const view = flowView(state, open);
+  const view = flowView(state, open, situations);
   return labelledText([
     [labels.phase, phaseText(texts.flows, state)],
     [texts.freeze.mark, state.frozen?.problem ?? null],
@@ -551,7 +556,7 @@ async function withFront(
     }
     const { state, kind } = result;
     if (result.step !== undefined && hasFailed(outcomeOf(state, result.step.stepId))) process.exitCode = 1;
-    if (json) terminal.write(JSON.stringify(flowView(state, vault.open)));
+    if (json) terminal.write(JSON.stringify(flowView(state, vault.open, settings.situations)));
     else if (result.step !== undefined) terminal.write(stepText(world.format, state, result.step));
     else terminal.write(texts[kind](state.flowId, phaseText(texts, state)));
   });

@@ -409,7 +409,7 @@ const whole: readonly Sentence[] = [
   [/^write one of (.*)$/, 'escreva um destes: $1'],
   [/^this is none of the forms that it may have$/, 'não tem nenhuma das formas possíveis'],
   [/^write a day such as (.*)$/, 'escreva um dia como $1'],
-  [/^write a time such as (.*)$/, 'escreva um momento como $1'],
+  [/^write a time with its zone, such as (.*)$/, 'escreva um momento com o fuso, como $1'],
   [/^write a text of the form (.*)$/, 'escreva um texto da forma $1'],
   [/^write a text$/, 'escreva um texto'],
   [/^write true or false$/, 'escreva true ou false'],

@@ -29,6 +29,9 @@ import { type ContractOrder, type LookupOrder, prepareOperation, type Renegotiat
 import { alarmsOf, type FlowAlarm, type FlowCommand, maySend, react } from './react.ts';
 import { createFlowSender } from './sender.ts';
 
+/** Stands with a flow whose bid won and whose proposal is known to have failed, where the service did not say why. */
+export const notIncluded = 'the proposal was not included';
+
 /** Places right after something became durable or left the house. */
 export const flowSteps = [
   'flow-intended',
@@ -327,7 +330,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
       const winner = failed || won?.phase === 'proposed' ? won.winner : saidByPerson(won);
       if (winner === null) continue;
       const { proposalCode, proposalNumber, validUntil } = winner;
-      const errors = failed && winner.errors.length === 0 ? ['the proposal was not included'] : winner.errors;
+      const errors = failed && winner.errors.length === 0 ? [notIncluded] : winner.errors;
       append({ kind: 'proposed', flowId, at: now, proposalCode, proposalNumber, validUntil, errors });
     }
   }

@@ -23,7 +23,13 @@ export function allowsStep(state: FlowState, step: FlowStep): boolean {
 }
 
 export function nextSteps(state: FlowState): readonly FlowStep[] {
-  return flowSteps.filter((step) => allowsStep(state, step));
+  return flowSteps.filter((step) => allowsStep(state, step) && isReadyFor(state, step));
+}
+
+/** As far as the flow itself shows: asked for all the same, the step is refused with what is missing. */
+function isReadyFor({ simulatedKey, subject, signedKeys }: FlowState, step: FlowStep): boolean {
+  if (step === 'inclusion') return simulatedKey !== null;
+  return step !== 'finalisation' || subject.signerKeys.every((key) => signedKeys.includes(key));
 }
 
 /** Steps that the table of a kind knows at all, and the two that any unclear operation has. */

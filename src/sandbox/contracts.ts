@@ -31,6 +31,8 @@ export const defaultContracts: ContractSettings = {
   acceptAll: false,
 };
 
+const byWebhook = 'Solicitação recebida; o resultado chega por webhook';
+
 /** `status` and `code` are the sandbox's own: the contract shows no catalogue. */
 type Refusal = { kind: 'refused'; status: number; code: string; message: string };
 export type Played = { kind: 'acknowledged'; requestCode: string; message: string } | Refusal;
@@ -90,9 +92,9 @@ export function createContracts(parts: ContractParts): Contracts {
     later(() => parts.tell({ kind: of, requestCode, body: failedNoteWebhook(of, requestCode, code, message) }));
     return requestCode;
   };
-  const done = (operation: string, subject: string, requestCode: string): Played => {
+  const done = (operation: string, subject: string, requestCode: string, message = byWebhook): Played => {
     record.write({ kind: 'operation', operation, subject, key: null, requestCode, at: clock.now() });
-    return { kind: 'acknowledged', requestCode, message: 'Solicitação recebida; o resultado chega por webhook' };
+    return { kind: 'acknowledged', requestCode, message };
   };
 
   return {
@@ -125,7 +127,7 @@ export function createContracts(parts: ContractParts): Contracts {
       const problem = endorsementProblem(loan, read.content, clock.now(), parts.settings.cutoffDay);
       if (problem !== null || loan === undefined) return problem ?? unknownContract;
       loan.endorsedAt = clock.now();
-      return done('endorsement', loan.noteNumber, uuidOf(chance));
+      return done('endorsement', loan.noteNumber, uuidOf(chance), 'Contrato enviado para averbação');
     },
     renegotiate: (body) => {
       const read = readRenegotiation(body);

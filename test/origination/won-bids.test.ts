@@ -12,6 +12,7 @@ import { flowView } from '../../src/http/api/views.ts';
 import type { FlowFront } from '../../src/origination/front.ts';
 import { noteIndex } from '../../src/origination/ledger.ts';
 import { shownErrors, shownRecord } from '../../src/origination/shown-flows.ts';
+import { nextSteps } from '../../src/origination/steps.ts';
 import { linkKeyOf, workerKeyOf } from '../../src/wire/identity.ts';
 import { type JsonObject, parseJson } from '../../src/wire/json.ts';
 import { type Prepared, readOperationAnswer } from '../../src/wire/operations.ts';
@@ -799,5 +800,18 @@ test('an operation with a key is sent so often in all as is set, however the att
   await eventually(async () => (await state(flowId))?.operation?.status === 'unclear', 5_000);
   assert.deepEqual(asked, [3, 1]);
   assert.equal(new Set(sent.map(({ idempotencyKey, body }) => `${idempotencyKey} ${body}`)).size, 1);
-  assert.equal(flowView((await state(flowId))!, null).operation?.attempts, 3);
+  assert.equal(flowView((await state(flowId))!, null, []).operation?.attempts, 3);
+  // Everybody sees whether the money is out (integrator, session 33).
+  const now = (await state(flowId))!;
+  const told = (situation: number | null): FlowState => ({ ...now, situation });
+  const known = [{ code: 5, state: 'released' }] as const;
+  assert.deepEqual(flowView(told(5), null, known).situation, { code: 5, state: 'released' });
+  assert.deepEqual(flowView(told(7), null, known).situation, { code: 7, state: null });
+  assert.equal(flowView(told(null), null, known).situation, null);
+  const signed = { ...now, phase: 'signed', operation: null, signedKeys: [] } as const;
+  assert.ok(!nextSteps(signed).includes('finalisation'), 'a signer is missing');
+  assert.ok(nextSteps({ ...signed, signedKeys: signed.subject.signerKeys }).includes('finalisation'));
+  const simulated = { ...signed, phase: 'simulated', simulatedKey: null } as const;
+  assert.ok(!nextSteps(simulated).includes('inclusion'), "no balance of the worker's own was simulated");
+  assert.ok(nextSteps({ ...simulated, simulatedKey: 'w' }).includes('inclusion'));
 });

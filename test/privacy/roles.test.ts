@@ -71,7 +71,7 @@ test('the keys of steps and orders are for those who work on flows, and a CPF in
     const state = evolve(begun, { ...asked, stepId: key }, settings)!;
     for (const open of [null, vault.open]) {
       const shown = [
-        flowView(state, open),
+        flowView(state, open, []),
         shownRecord({ ...started, key }, open),
         shownRecord({ ...asked, stepId: key }, open),
       ];
@@ -83,17 +83,17 @@ test('the keys of steps and orders are for those who work on flows, and a CPF in
     { ...asked, stepId: 'cancel-1' },
     settings,
   )!;
-  assert.equal(flowView(state, vault.open).steps[0]!.stepId, 'cancel-1');
-  assert.equal(flowView(state, null).steps[0]!.stepId, 'step-1');
+  assert.equal(flowView(state, vault.open, []).steps[0]!.stepId, 'cancel-1');
+  assert.equal(flowView(state, null, []).steps[0]!.stepId, 'step-1');
   assert.equal(shownRecord({ ...started, key: 'order-1' }, vault.open).key, 'order-1');
 });
 
 test('an event and the errors of a flow are shown by role (defect line 14)', () => {
   const told = { ...records[0]!, flowId: 'event:code' } as FlowRecord;
   const event = evolve(null, told, settings)!;
-  const viewed = flowView(event, null);
+  const viewed = flowView(event, null, []);
   assert.deepEqual([plantedIn(JSON.stringify(viewed)), viewed.errors], [[], ['E7']]);
-  assert.deepEqual(flowView(event, vault.open).errors, ['E7: Zulmira Plantada sem margem']);
+  assert.deepEqual(flowView(event, vault.open, []).errors, ['E7: Zulmira Plantada sem margem']);
 });
 
 test('the reason of a full cap does not say whose it is (defect line 14)', () => {

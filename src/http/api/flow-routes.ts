@@ -8,7 +8,7 @@ import type { Vault } from '../../domain/vault.ts';
 import type { FlowFront, FrontResult } from '../../origination/front.ts';
 import { requestIndex } from '../../origination/ledger.ts';
 import { type Asker, flowMeant } from '../../origination/orders.ts';
-import type { FlowStore } from '../../origination/ports.ts';
+import type { FlowStore, Situations } from '../../origination/ports.ts';
 import { type OpenSealed, shownRecord } from '../../origination/shown-flows.ts';
 import { stepsOf } from '../../origination/steps.ts';
 import { readResult } from '../../origination/worker-reading.ts';
@@ -49,6 +49,8 @@ export type FlowRouteParts = {
   clock: Clock;
   vault: Vault;
   guard: Guard;
+  /** What the settings know of the service's numbers for where a proposal stands. */
+  situations: Situations;
 };
 
 const flowKindPaths = [
@@ -78,7 +80,7 @@ export function addFlowRoutes(app: ApiApp, given: FlowRouteParts): void {
 
 type InTurns = FlowRouteParts & { turns: Turns };
 
-function addStarts(app: ApiApp, { front, vault, guard, turns }: InTurns): void {
+function addStarts(app: ApiApp, { front, vault, guard, turns, situations }: InTurns): void {
   const common = { tags: ['flows'], headers: idempotency };
   const response = {
     200: answered(flowSchema, 'Begun before with the same key: where it stands now'),
@@ -89,7 +91,7 @@ function addStarts(app: ApiApp, { front, vault, guard, turns }: InTurns): void {
   const begin = async (request: FastifyRequest, reply: FastifyReply, start: (asker: Asker) => Promise<FrontResult>) => {
     const asker = { by: guard.callerOf(request).name, key: String(request.headers['idempotency-key']) };
     const result = await turns(`${request.routeOptions.url}\n${asker.key}`, () => start(asker));
-    return answer(reply, result, 201, vault.open);
+    return answer(reply, result, { fresh: 201, open: vault.open, situations });
   };
   app.post(
     '/contracts',
@@ -128,7 +130,7 @@ function onceSaid(status: number): string {
 
 function addStep(
   app: ApiApp,
-  { front, flows, vault, guard, turns }: InTurns,
+  { front, flows, vault, guard, turns, situations }: InTurns,
   { path, flow }: KindPath,
   step: FlowStep,
 ): void {
@@ -158,13 +160,13 @@ function addStep(
       const asker = { by: guard.callerOf(request).name, key: request.headers['idempotency-key'] };
       const asked = stepAsked(step, request.body as never);
       const result = await turns(`${flowId}\n${asker.key}`, () => front.ask(flowId, asker, asked));
-      return answer(reply, result, 202, vault.open);
+      return answer(reply, result, { fresh: 202, open: vault.open, situations });
     },
   );
 }
 
 function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath): void {
-  const { flows, log, vault, guard } = parts;
+  const { flows, log, vault, guard, situations } = parts;
   const opens = (request: FastifyRequest) => openFor({ guard, vault }, request);
   const find = async (flowId: string): Promise<FlowState | null> => {
     const state = (await flows.read([flowId])).get(flowId);
@@ -184,7 +186,7 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
     async (request) => {
       const { phase = null, requestId, limit, before = null } = request.query;
       const code = requestId === undefined ? null : requestIndex(requestId);
-      return flowPageOf(await flows.query({ flow, phase, code, limit, before }), limit, opens(request));
+      return flowPageOf(await flows.query({ flow, phase, code, limit, before }), limit, opens(request), situations);
     },
   );
   app.get(
@@ -202,7 +204,7 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
       const state = await find(request.params.flowId);
       return state === null
         ? notFound(reply, flows, { path, flow }, request.params.flowId)
-        : flowView(state, opens(request));
+        : flowView(state, opens(request), situations);
     },
   );
   app.get(
@@ -271,7 +273,7 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
 
 type ResultAsked = { flowId: string; operation: string };
 
-function addEvents(app: ApiApp, { flows, vault, guard }: FlowRouteParts): void {
+function addEvents(app: ApiApp, { flows, vault, guard, situations }: FlowRouteParts): void {
   app.get(
     '/events',
     {
@@ -289,6 +291,7 @@ function addEvents(app: ApiApp, { flows, vault, guard }: FlowRouteParts): void {
         await flows.query({ flow: 'event', phase, code: null, limit, before }),
         limit,
         openFor({ guard, vault }, request),
+        situations,
       );
     },
   );
@@ -317,12 +320,14 @@ function openFor({ guard, vault }: Pick<FlowRouteParts, 'guard' | 'vault'>, requ
 
 const notFolded = 'it is written, and no desk has taken it up in time; ask again with the same key';
 
-function answer(reply: FastifyReply, result: FrontResult, fresh: 201 | 202, open: OpenSealed): FastifyReply {
+type Answering = { fresh: 201 | 202; open: OpenSealed; situations: Situations };
+
+function answer(reply: FastifyReply, result: FrontResult, { fresh, open, situations }: Answering): FastifyReply {
   if (result.kind === 'written') {
     return problem(reply, 'unavailable', notFolded, [{ field: 'flowId', rule: 'desk-running', detail: notFolded }]);
   }
   if (result.kind !== 'refused')
-    return reply.code(result.kind === 'taken' ? fresh : 200).send(flowView(result.state, open));
+    return reply.code(result.kind === 'taken' ? fresh : 200).send(flowView(result.state, open, situations));
   const { body, routeOptions } = reply.request;
   const { body: schema } = (routeOptions.schema ?? {}) as { body?: unknown };
   const errors = result.breaches.map(({ field, rule, problem: detail }) => ({

@@ -19,7 +19,7 @@ const kinds: Readonly<Record<string, string>> = {
 
 const formats: Readonly<Record<string, string>> = {
   date: 'a day such as 2026-11-30',
-  datetime: 'a time such as 2026-11-30T12:00:00Z',
+  datetime: 'a time with its zone, such as 2026-11-30T12:00:00-03:00',
 };
 
 function sizeOf(origin: string, bound: number | bigint, which: 'least' | 'most'): string {

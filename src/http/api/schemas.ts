@@ -829,6 +829,19 @@ export const flowSchema = answerNamed(
       '0a2c4e68-0000-4000-8000-000000000002',
       'CodigoProposta',
     ),
+    situation: saidOfParts(
+      z
+        .object({
+          code: said(figure, 'The number that the service gave', 5),
+          state: said(
+            z.enum(['approved', 'finalized', 'released', 'pending-payment', 'other']).nullable(),
+            'What it means by `flows.situations` of the configuration; null: it does not say',
+            'released',
+          ),
+        })
+        .nullable(),
+      'Where the service last said that the proposal stands, in its answer to the step `proposal`; null: it was not asked. `released`: the money is out',
+    ),
     generations: said(wholeCount, 'Contracts generated: more than one where the competence turned', 1),
     generatedAt: said(time.nullable(), 'When the contract that counts was generated', exampleTime + 3_000),
     note: saidOfParts(noteSchema.nullable(), 'The credit note that came'),
@@ -841,6 +854,11 @@ export const flowSchema = answerNamed(
         }),
       ),
       'Figures of the credit note that our own arithmetic does not confirm',
+    ),
+    notSaid: said(
+      z.array(z.string()),
+      'Figures that the credit note leaves out or that cannot be read: the loan, the instalment, the rate. It is signed only after the step `accept`',
+      [],
     ),
     noteAccepted: saidOfParts(
       z.object({ by: said(z.string(), 'Who', 'ana'), at: said(time, 'When', exampleTime + 9_000) }).nullable(),

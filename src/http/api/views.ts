@@ -1,10 +1,13 @@
 /** Flows, bids and margins as the API shows them: what is sealed, and what could be traced to a person, left out. */
+
 import type { z } from 'zod';
 import type { QueryRefusal, ServiceReason } from '../../bidding/ports.ts';
 import type { FlowState } from '../../domain/flow-states.ts';
 import type { LinkDetail } from '../../domain/request.ts';
+import { notIncluded } from '../../origination/desk.ts';
+import { unsaidIn } from '../../origination/differences.ts';
 import { attemptsOf } from '../../origination/fold-answers.ts';
-import { flowCursor } from '../../origination/ports.ts';
+import { flowCursor, type Situations } from '../../origination/ports.ts';
 import { type OpenSealed, shownAmount, shownErrors, shownSteps, shownWorker } from '../../origination/shown-flows.ts';
 import { nextSteps } from '../../origination/steps.ts';
 import { marginValidityMs } from '../../wire/checks/worker-credit.ts';
@@ -20,7 +23,8 @@ type OwnReason =
   | 'link-unknown'
   | 'competence-turned'
   | 'incomplete-success'
-  | 'rejected-on-retry';
+  | 'rejected-on-retry'
+  | typeof notIncluded;
 
 /** Reasons that are said in words of our own: nothing of them was written by the service, so they name nobody. */
 const ownReasons: Readonly<Record<OwnReason, true>> = {
@@ -40,6 +44,7 @@ const ownReasons: Readonly<Record<OwnReason, true>> = {
   'incomplete-success': true,
   'rejected-on-retry': true,
   'competence-turned': true,
+  [notIncluded]: true,
   deadline: true,
   stopped: true,
   unreachable: true,
@@ -58,8 +63,11 @@ function toEverybody(reason: string | null): string {
   return isOwnReason(reason ?? '') ? reason! : shownCode(reason ?? '');
 }
 
-/** `open` only for those who work on flows: the worker, errors in the service's words, and why an operation stands. */
-export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flowSchema> {
+/**
+ * `open` only for those who work on flows: the worker, errors in the service's words, and why an operation stands. `situations`: what
+ * the settings know of the service's numbers.
+ */
+export function flowView(state: FlowState, open: OpenSealed, situations: Situations): z.infer<typeof flowSchema> {
   const { operation, subject, note, results } = state;
   return {
     flowId: state.flowId,
@@ -85,10 +93,15 @@ export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flo
           },
     requestCode: state.requestCode ?? state.told?.requestCode ?? null,
     proposalCode: state.proposalCode ?? state.proposal?.code ?? null,
+    situation:
+      state.situation === null
+        ? null
+        : { code: state.situation, state: situations.find(({ code }) => code === state.situation)?.state ?? null },
     generations: state.generations,
     generatedAt: state.generatedAt,
     note,
     differences: [...state.differences],
+    notSaid: [...unsaidIn(state)],
     noteAccepted: state.noteAccepted ?? null,
     breaches: [...state.breaches],
     errors: shownErrors(state, open).map((shown, index) =>
@@ -104,9 +117,10 @@ export function flowView(state: FlowState, open: OpenSealed): z.infer<typeof flo
   };
 }
 
-export function flowPageOf(states: readonly FlowState[], limit: number, open: OpenSealed) {
+export function flowPageOf(states: readonly FlowState[], limit: number, open: OpenSealed, situations: Situations) {
   const last = states.length < limit ? undefined : states.at(-1);
-  return { flows: states.map((state) => flowView(state, open)), next: last === undefined ? null : flowCursor(last) };
+  const next = last === undefined ? null : flowCursor(last);
+  return { flows: states.map((state) => flowView(state, open, situations)), next };
 }
 
 export function marginView(detail: LinkDetail): z.infer<typeof marginSchema> {
