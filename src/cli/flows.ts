@@ -201,9 +201,11 @@ function operationText(format: Format, state: FlowState, operation: NonNullable<
   const { status, reason, retryAt } = operation;
   // What was taken at first and refused by an event has ended as the flow says.
   const isRefused = status === 'done' && state.phase === 'refused';
+  // Given up here with its flow: the service never saw it.
+  const isUnsent = status === 'rejected' && operation.intent === null;
   const words = [
     texts.step(operation.operation),
-    isRefused ? texts.refusedLater : texts.statuses[status],
+    isRefused ? texts.refusedLater : texts.statuses[isUnsent ? 'not-sent' : status],
     timesText(attemptsOf(operation)),
   ];
   // What the service said is a line of its own.

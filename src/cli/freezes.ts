@@ -5,12 +5,13 @@ import type { EpochMs } from '../domain/glossary.ts';
 import type { ThawAction } from '../domain/records.ts';
 import type { FrozenMark } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
-import { type CommandWorld, type DeskReader, lifeMs, livesSince, lookFor, withReader } from './world.ts';
+import { type CommandWorld, type DeskReader, lifeMs, livesSince, lookFor, wait, withReader } from './world.ts';
 
 export type Thaw = { id: string; action: ThawAction; by: string; reason: string };
 
 /** A retry reads the records again, on Kafka by a search of the partition. */
 const foldTimeoutMs = 10_000;
+const againMs = 500;
 
 /** Throws `not-found`, `not-allowed` where the request is not frozen, `not-acknowledged` when a live desk does not fold it. */
 export async function thawBid(world: CommandWorld, thaw: Thaw): Promise<void> {
@@ -79,10 +80,17 @@ async function thawed(
       terminal.write(freeze.stored(id));
       return;
     }
-    const answer = await lookFor(clock, foldTimeoutMs, async () => {
+    const look = async () => {
       const mark = (await of.frozen(reader)) ?? null;
-      return mark === null || mark.retriedAt === at ? { mark } : null;
-    });
+      const isAnother = mark !== null && (mark.at !== before.at || mark.problem !== before.problem);
+      return mark === null || isAnother || mark.retriedAt === at ? { mark } : null;
+    };
+    let answer = await lookFor(clock, foldTimeoutMs, look);
+    if (answer?.mark === null && action === 'retry') {
+      // What is done next may freeze it again.
+      await wait(clock, againMs);
+      answer = await look();
+    }
     if (answer === null) {
       if (await livesSince(reader.control, at)) throw new Fault('not-acknowledged', freeze.late(id, of.command));
       terminal.write(freeze.stored(id));

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { resultText } from '../../src/cli/flow-results.ts';
 import { factsText, flowText } from '../../src/cli/flows.ts';
 import { createFormat } from '../../src/cli/format.ts';
+import type { FlowState } from '../../src/domain/flow-states.ts';
 import { createFlowWorld, sampleNote } from '../origination/flow-world.ts';
 import { started } from '../origination/orders.ts';
 
@@ -68,6 +69,18 @@ test('a flow says which answers it keeps, when it is tried again and what the se
   const portuguese = flowText(createFormat('pt'), state, null, beside);
   assert.match(portuguese, /\(de novo a partir de 31\/12\/1969,? 21:00:00/);
   assert.match(portuguese, /^Respostas do serviço +proposal/m);
+});
+
+test('an operation is told as what became of it: given up, refused later, or over with its flow (clerk, session 33)', () => {
+  const real = createFlowWorld(started('contract'));
+  const lines = (more: Partial<FlowState>) => flowText(createFormat('en'), { ...real.state(), ...more }, null);
+  const ended = { ...operationOf('proposal'), stepId: 's1', unknowns: 0, retryAt: null, reason: null };
+  assert.match(lines({ operation: { ...ended, status: 'rejected' } }), /^Operation +proposal not sent$/m);
+  const done = { ...ended, status: 'done' } as const;
+  assert.match(lines({ phase: 'refused', operation: done }), /^Operation +proposal taken at first, then refused/m);
+  const waiting = { ...ended, status: 'not-sent', retryAt: 0, reason: 'unreachable' } as const;
+  assert.match(lines({ operation: waiting }), /^Operation +proposal not sent: .+ \(again from 1969/m);
+  assert.doesNotMatch(lines({ phase: 'cancelled', operation: waiting }), /again from/);
 });
 
 test('what a person wrote is shown as it was written, though it is also a code', () => {

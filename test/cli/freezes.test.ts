@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openEmbeddedReader } from '../../src/adapters/embedded/reader.ts';
 import { poisonedEntries } from '../hostile/poison.ts';
+import { started } from '../origination/orders.ts';
 import { type Daemon, lance, openStage, type Played, startDaemon } from './desk.ts';
 
 let played: Played;
@@ -84,4 +85,19 @@ test('retry and cancel say what came of them, ask for who and why, and are recor
   assert.deepEqual([again.code, /is not frozen/.test(again.stderr)], [65, true], again.stderr);
   const shown = await command('bids', 'show', second!);
   assert.match(shown.stdout, /released from the freeze \(cancel\): ana, seen with the vendor/);
+});
+
+test('a retry of a flow that freezes again at once says so, with why (clerk, session 33)', async () => {
+  const flowId = 'r-elsewhere';
+  // Sealed with nobody's key: it is read, and cannot be prepared.
+  const begun = { ...started('renegotiation', undefined, Date.now()), flowId };
+  const reader = openEmbeddedReader({ directory: played.environment.LANCE_DATA_DIR! });
+  await reader.appendBeside([{ topic: 'flows', key: flowId, record: begun }]);
+  const isFrozen = async () => (await reader.flows.read([flowId])).get(flowId)?.frozen !== undefined;
+  for (let round = 0; round < 200 && !(await isFrozen()); round += 1) await sleep(50);
+  assert.ok(await isFrozen());
+  reader.close();
+  const retried = await command('renegotiations', 'retry', flowId, ...who);
+  assert.equal(retried.code, 65, retried.stdout + retried.stderr);
+  assert.match(retried.stderr, /still frozen: .*sealed value does not open/);
 });
