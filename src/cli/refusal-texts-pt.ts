@@ -179,8 +179,8 @@ const whole: readonly Sentence[] = [
     'registre cada assinante da ordem como quem já assinou (passo signers): falta um',
   ],
   [
-    /^have the service enable this operation, then set flows\.finalisationEnabled to true and start again$/,
-    'peça ao serviço que habilite esta operação; depois ponha flows.finalisationEnabled em true e inicie de novo',
+    /^have the service enable this operation, then set flows\.finalisationEnabled to true, for the desk and for commands beside it \(LANCE_CONFIG\)$/,
+    'peça ao serviço que habilite esta operação; depois ponha flows.finalisationEnabled em true, para a mesa e para os comandos ao lado dela (LANCE_CONFIG)',
   ],
   [/^change the account in these states only: (.*)$/, 'altere a conta só nestes estados: $1'],
   [/^send one object of the fields that stand in the dto$/, 'envie um só objeto com os campos do dto'],

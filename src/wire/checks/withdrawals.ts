@@ -472,7 +472,7 @@ export function prepareFinalisation(
       : breach(
           'finalisation-enabled',
           'step',
-          'have the service enable this operation, then set flows.finalisationEnabled to true and start again',
+          'have the service enable this operation, then set flows.finalisationEnabled to true, for the desk and for commands beside it (LANCE_CONFIG)',
         ),
   ]);
 }
