@@ -1,7 +1,10 @@
-/** Prints failures as they come and ends with the one line that CI reads. */
+/** Prints failures as they come, then the files that took longest, and ends with the one line that CI reads. */
 import type { TestEvent } from 'node:test/reporters';
 
 type Counted = { passed: number; failed: number; skipped: number };
+
+const slowestFiles = 15;
+const slowMs = 10_000;
 
 function isSuite(event: { details: { type?: string | undefined } }): boolean {
   return event.details.type === 'suite';
@@ -9,7 +12,11 @@ function isSuite(event: { details: { type?: string | undefined } }): boolean {
 
 export default async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const counted: Counted = { passed: 0, failed: 0, skipped: 0 };
+  const durations: { file: string; durationMs: number }[] = [];
   for await (const event of source) {
+    if (event.type === 'test:complete' && event.data.nesting === 0 && event.data.name.endsWith('.test.ts')) {
+      durations.push({ file: event.data.name, durationMs: event.data.details.duration_ms });
+    }
     if (event.type === 'test:pass' && !isSuite(event.data)) {
       // A file is reported as a test of its own around those inside it.
       if (event.data.nesting === 0 && event.data.name.endsWith('.test.ts')) continue;
@@ -27,6 +34,10 @@ export default async function* report(source: AsyncIterable<TestEvent>): AsyncGe
     } else if (event.type === 'test:diagnostic' && event.data.message.startsWith('figure: ')) {
       yield `${event.data.message}\n`;
     }
+  }
+  durations.sort((left, right) => right.durationMs - left.durationMs);
+  for (const { file, durationMs } of durations.slice(0, slowestFiles)) {
+    if (durationMs >= slowMs) yield `figure: ${file} took ${Math.round(durationMs / 1_000)} s\n`;
   }
   const skipped = counted.skipped > 0 ? `, ${counted.skipped} skipped` : '';
   yield `${counted.passed} passed, ${counted.failed} failed${skipped}\n`;
