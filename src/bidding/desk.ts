@@ -113,8 +113,14 @@ export function createDesk(world: DeskWorld): Desk {
   /** One partition that is not live is no reason while others are; which one it is stands in the readiness. */
   function partitionsNotLive(): string | null {
     const behind = intake.catchingUp();
-    if (behind === null) return 'the log is about to be read';
-    if (behind.length > 0) return `${behind.map((partition) => `auctions/${partition}`).join(', ')}: being caught up`;
+    if (behind === null || behind.length > 0) {
+      const progress =
+        behind === null
+          ? 'the log is about to be read'
+          : `${behind.map((partition) => `auctions/${partition}`).join(', ')}: being caught up`;
+      const interruption = intake.interruption();
+      return interruption === null ? progress : `${progress}; reading was interrupted: ${interruption}`;
+    }
     if (intake.owned().length > 0) return null;
     return (
       intake

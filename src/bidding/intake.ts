@@ -24,6 +24,8 @@ export type Intake = {
   viewsWhole: () => boolean;
   /** Partitions of `auctions` that are still being caught up; null before any were taken. */
   catchingUp: () => readonly number[] | null;
+  /** Why reading was ended last, for people; null once a partition is live again. */
+  interruption: () => string | null;
   /** Partitions that cannot be read any further, each with its cause. */
   closed: () => readonly string[];
   /** When the log was last seen to move here, or to have nothing new; on the monotonic clock. */
@@ -59,6 +61,7 @@ export function createIntake(options: {
     ...{ begin, end, clock, retryMs: settings.retryFirstMs, stopping },
     observer: ({ code, message }) => {
       if (code === 'views-behind') viewsWhole = false;
+      interruption = message;
       observer({ kind: 'fault', code, message });
     },
   });
@@ -73,6 +76,7 @@ export function createIntake(options: {
   let timer: Timer | null = null;
   let wholeTimer: Timer | null = null;
   let viewsWhole = false;
+  let interruption: string | null = null;
 
   async function onBatch(batch: LogBatch<AuctionRecord>): Promise<void> {
     const entries = live.has(batch.partition) ? settings.batchEntries : catchUpEntries;
@@ -93,6 +97,7 @@ export function createIntake(options: {
 
   async function goLive(partition: number): Promise<void> {
     live.add(partition);
+    interruption = null;
     await options.onLive(partition, positions.get(partition) ?? 0);
   }
 
@@ -215,6 +220,7 @@ export function createIntake(options: {
     owned: () => [...live].filter(owns),
     viewsWhole: () => viewsWhole,
     catchingUp: () => (hasBegun() ? [...targets.keys()].filter((partition) => !live.has(partition)) : null),
+    interruption: () => interruption,
     closed: () => [...closed].map(([place, cause]) => `${place} is closed: ${cause}`),
     progressAtMs: () => progressAtMs,
   };

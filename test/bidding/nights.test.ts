@@ -5,6 +5,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { Fault } from '../../src/errors.ts';
 import type { RuleFile } from '../../src/rules/rule-set.ts';
 import { type House, openHouse } from './house.ts';
 
@@ -151,6 +152,30 @@ async function slowService(context: TestContext, holdMs: number): Promise<{ behi
     },
   };
 }
+
+test('views that cannot be stored are named where partitions are not live (issue 15, line 22)', async () => {
+  const house = await openHouse(night);
+  try {
+    const { views } = house.store;
+    const { apply } = views;
+    const full = 'The views cannot be read or stored: database or disk is full.';
+    views.apply = () => Promise.reject(new Fault('views-unavailable', full));
+    const running = house.sandbox.run(10);
+    await setTimeout(1_500);
+    const ready = await shown(house, '/readyz?verbose');
+    views.apply = apply;
+    await running;
+    assert.equal(ready.status, 503);
+    assert.match(
+      ready.text,
+      /^\[-\] gate: bidding is closed: partitions-not-live since 20\S+[;:] .*database or disk is full/m,
+    );
+    const { text } = await shown(house, '/readyz?verbose');
+    assert.doesNotMatch(text, /disk is full/, 'it is over');
+  } finally {
+    await house.close();
+  }
+});
 
 test('overload is said only where the queue was full, else that no slot was free (issue 20, line 5)', async (context) => {
   for (const [queueLimit, code, other] of [
