@@ -16,6 +16,7 @@ import type {
   Requested,
   Unfrozen,
 } from '../domain/records.ts';
+import { isSameCode } from '../domain/request-codes.ts';
 import type { Answer, ExposureStatus, RequestState, TimerKind } from '../domain/states.ts';
 import { lessonsOf } from './learning.ts';
 import { resultOf, resultsKey, standingKeys } from './ledger-facts.ts';
@@ -357,7 +358,7 @@ function matched(state: RequestState): RequestState['auction'] {
   const { auction, answer } = state;
   if (auction === null || answer?.outcome.kind !== 'accepted') return auction;
   const { bidId } = answer.outcome;
-  const candidates = auction.candidates.filter((bid) => bid.bidId === bidId);
+  const candidates = auction.candidates.filter((bid) => isSameCode(bid.bidId, bidId));
   return { ...auction, candidates, position: candidates[0]?.position ?? null };
 }
 

@@ -3,6 +3,7 @@
  * kept is bounded, and nothing here looks at all of them at once.
  */
 import type { CallbackRecord } from '../domain/records.ts';
+import { spellingsOf } from '../domain/request-codes.ts';
 
 export type WinnerEvent = Extract<CallbackRecord, { requestCode: string; kind: 'contemplated' | 'proposed' }>;
 export type Orphan = { offset: number; event: WinnerEvent; partition: number };
@@ -32,11 +33,11 @@ export type OrphanLimits = {
 /** A day of events at the pace of a large lender is some thousands; those of one bid are two. */
 export const orphanLimits: OrphanLimits = { ofCode: 8, inAll: 20_000 };
 
-/** Codes of the bid that the event is about: that of the call, and the one in the content of the second event (contract, Winner confirmation events). */
+/** Codes of the bid that the event is about, in every spelling: that of the call, and the one in the content of the second event (contract, Winner confirmation events). */
 export function codesOf(event: WinnerEvent): readonly string[] {
   const { requestCode } = event;
   const told = event.kind === 'proposed' ? event.proposalCode : null;
-  return told === null || told === requestCode ? [requestCode] : [requestCode, told];
+  return [...new Set(spellingsOf(requestCode).concat(told === null ? [] : spellingsOf(told)))];
 }
 
 /** What the event says, whenever it came. */

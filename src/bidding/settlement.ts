@@ -1,6 +1,7 @@
 /** What the published bids of an auction say about our own bid and about its best rival. Pure. */
 import { type EpochMs, noRivalCell } from '../domain/glossary.ts';
 import type { PublishedBid } from '../domain/offer.ts';
+import { isSameCode } from '../domain/request-codes.ts';
 import type { Answer, AuctionResult, Claim } from '../domain/states.ts';
 
 export type Settlement = 'settled-won' | 'settled-lost' | 'settled-ambiguous' | 'settled-absent';
@@ -26,7 +27,7 @@ function ownCandidates(
 ): readonly PublishedBid[] {
   if (answer?.outcome.kind === 'accepted') {
     const { bidId } = answer.outcome;
-    return bids.filter((bid) => bid.bidId === bidId);
+    return bids.filter((bid) => isSameCode(bid.bidId, bidId));
   }
   return bids.filter(
     (bid) =>

@@ -1,7 +1,9 @@
 /** Recorded requests for impact from a file of `audit export`, piece by piece, so that two threads can share the reading. */
+
 import { statSync } from 'node:fs';
 import { deadlineOf } from '../bidding/evolve.ts';
 import type { BiddingSettings } from '../config/sections.ts';
+import { isSameCode } from '../domain/request-codes.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import type { RecordedCase } from '../impact/recorded-cases.ts';
@@ -26,7 +28,7 @@ function caseOfLine(line: AuditLine, settings: BiddingSettings): RecordedCase {
             startedAt,
             endedAt,
             knownAt: knownAt ?? endedAt ?? planned,
-            rivals: bids.filter((bid) => bid.bidId !== ownBidId),
+            rivals: bids.filter((bid) => ownBidId === null || !isSameCode(bid.bidId, ownBidId)),
           },
     control,
     acceptance,

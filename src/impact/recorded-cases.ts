@@ -1,9 +1,11 @@
 /** A request with everything that was known when it was decided, and how its auction ended: what impact runs on. */
+
 import { operatorCapsOf } from '../bidding/explain.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { AcceptanceShift, PublishedBid } from '../domain/offer.ts';
 import type { AuctionRecord, Claimed, Passed } from '../domain/records.ts';
 import type { LinkDetail, LoanRequest } from '../domain/request.ts';
+import { isSameCode } from '../domain/request-codes.ts';
 
 export type RecordedCase = {
   request: LoanRequest;
@@ -81,7 +83,7 @@ export function recordedCaseOf(records: readonly AuctionRecord[]): (RecordedCase
             startedAt: ended.startedAt,
             endedAt: ended.endedAt,
             knownAt: ended.at,
-            rivals: ended.bids.filter((bid) => bid.bidId !== ownBidId),
+            rivals: ended.bids.filter((bid) => ownBidId === null || !isSameCode(bid.bidId, ownBidId)),
           },
     control: {
       paused: passes.some((record) => record.code === 'paused'),

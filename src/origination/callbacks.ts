@@ -9,6 +9,7 @@ import type { FlowLinkTold, FlowTold } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CallbackRecord } from '../domain/records.ts';
+import { spellingsOf } from '../domain/request-codes.ts';
 import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
 import { eventPrefix, lookupIndex, proposalIndex } from './evolve.ts';
 import type { FlowStore } from './ports.ts';
@@ -119,10 +120,13 @@ function entryOf(record: Told): NewEntry {
 
 /** The request code first; the proposal that a note names may be known where the code is not. */
 function codesIn(told: Told): readonly string[] {
-  if (told.kind === 'link-told') return [told.requestCode ?? lookupIndex(told.workerKey)];
+  if (told.kind === 'link-told') {
+    return told.requestCode === null ? [lookupIndex(told.workerKey)] : spellingsOf(told.requestCode);
+  }
   const { requestCode, note } = told;
   const proposal = note?.proposalCode ?? null;
-  return proposal === null ? [requestCode] : [requestCode, proposalIndex(proposal)];
+  const codes = spellingsOf(requestCode);
+  return proposal === null ? codes : [...codes, ...spellingsOf(proposal).map(proposalIndex)];
 }
 
 /** Null: not about a flow. */

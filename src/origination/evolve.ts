@@ -13,6 +13,7 @@ import type {
   FlowTold,
 } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
+import { isSameCode } from '../domain/request-codes.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { differencesOf } from './differences.ts';
 import { takeAnswer } from './fold-answers.ts';
@@ -448,10 +449,16 @@ function heldBack(state: FlowState, operation: string, slot: string, breaches: F
 /** The contract that counts: its code, or, while that is not known, the proposal that the note names. */
 function isOurs(state: FlowState, record: FlowTold): boolean {
   if (record.of !== state.flow) return false;
-  if (state.requestCode !== null) return record.requestCode === state.requestCode;
+  if (state.requestCode !== null) return isSameCode(record.requestCode, state.requestCode);
   const code = record.note?.proposalCode ?? null;
   const waits = state.phase === 'generating' || state.phase === 'unclear';
-  return waits && code !== null && code === state.proposal?.code && !state.codes.includes(record.requestCode);
+  return (
+    waits &&
+    code !== null &&
+    state.proposal !== null &&
+    isSameCode(code, state.proposal.code ?? '') &&
+    !state.codes.includes(record.requestCode)
+  );
 }
 
 function takeEvent(state: FlowState, record: FlowTold): FlowState {
@@ -460,12 +467,12 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
     return stray(state);
   }
   if (record.of === 'operation') {
-    const known = record.requestCode === state.endorsementCode;
+    const known = isSameCode(record.requestCode, state.endorsementCode ?? '');
     const moved = known ? move(state, record.errors.length > 0 ? 'told-failed' : 'told-done') : null;
     return moved === null ? stray(state) : { ...moved, errors: record.errors, errorsIn: bodyOf(record) };
   }
   if (record.of === 'link-query') {
-    const failed = record.requestCode === state.marginAsks?.code ? move(state, 'margin-refused') : null;
+    const failed = isSameCode(record.requestCode, state.marginAsks?.code ?? '') ? move(state, 'margin-refused') : null;
     return failed === null ? stray(state) : { ...failed, errors: record.errors, errorsIn: bodyOf(record) };
   }
   if (!isOurs(state, record)) return stray(state);

@@ -13,6 +13,7 @@ import type { FlowState } from '../domain/flow-states.ts';
 import type { RateHundredths } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
+import { canonicalCode, spellingsOf } from '../domain/request-codes.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
@@ -435,10 +436,12 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         'send the code of the proposal as the service gave it: letters and digits without blanks, and not the CPF';
       return refusal('breach', 'proposal-code', 'proposalCode', text);
     }
-    const flowId = idOf('w', `proposal\n${proposalCode}`);
-    const index = proposalIndex(proposalCode);
-    const known = (await flows.findByCode([index])).get(index) ?? flowId;
-    if (known !== flowId)
+    const spellings = spellingsOf(proposalCode);
+    const found = await flows.findByCode(spellings.map(proposalIndex));
+    const flowIds = spellings.map((code) => idOf('w', `proposal\n${code}`));
+    const [known = flowIds[0]!] = found.values();
+    const flowId = flowIds.find((id) => id === known);
+    if (flowId === undefined)
       return refusal('conflict', 'flow-exists', 'proposalCode', `there is a flow of this proposal already: ${known}`);
     return begin('withdrawal', flowId, asker, whole);
   }
@@ -568,7 +571,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
             operation === 'inclusion' ? "send the proposal's code" : 'send the request code that the service gave it';
           return refusal('breach', 'code-given', 'requestCode', text);
         }
-        return { ...base, sealedReason: sealReason(asked.reason), requestCode: asked.requestCode };
+        // A proposal's code goes out again, as it came.
+        const isSent = operation === 'inclusion' || asked.requestCode === null;
+        const requestCode = isSent ? asked.requestCode : canonicalCode(asked.requestCode!);
+        return { ...base, sealedReason: sealReason(asked.reason), requestCode };
       }
       case 'simulation': {
         // By a balance that is given the service does not look at the worker's own (contract, BuscarSimulacaoMultiPeriodo, rule 1).

@@ -57,6 +57,7 @@ function codesOf(state: FlowState): readonly string[] {
     ...(state.proposalCode === null ? [] : [proposalIndex(state.proposalCode)]),
     ...(requestId === null ? [] : [requestIndex(requestId)]),
     ...(note === null ? [] : [noteIndex(note.noteNumber)]),
+    ...(note === null || note.proposalCode === null ? [] : [proposalIndex(note.proposalCode)]),
     ...(workerKey === null ? [] : [workerIndex(workerKey)]),
   ];
 }

@@ -6,6 +6,7 @@ import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import type { ServiceError } from '../wire/service-errors.ts';
+import { situationTold } from '../wire/withdrawals.ts';
 import { attemptsOf } from './fold-answers.ts';
 import type { LoanService } from './ports.ts';
 
@@ -87,7 +88,7 @@ function resultOf(prepared: Prepared, result: OperationResult<AnswerOf<Operation
   switch (result.kind) {
     case 'accepted': {
       const nothing = { requestCode: null, proposalCode: null, situation: null };
-      return { kind: 'accepted', ...nothing, ...factsOf(prepared.operation, result.answer) };
+      return { kind: 'accepted', ...nothing, ...factsOf(prepared, result.answer) };
     }
     case 'rejected':
       return { kind: 'rejected', code: shownCode(result.code), errors: result.errors.map(lineOf) };
@@ -101,7 +102,7 @@ function resultOf(prepared: Prepared, result: OperationResult<AnswerOf<Operation
 }
 
 /** What the flow goes on with, of an answer that is kept whole beside it. */
-function factsOf(operation: OperationName, answer: AnswerOf<OperationName>) {
+function factsOf({ operation, body }: Prepared, answer: AnswerOf<OperationName>) {
   switch (operation) {
     case 'contract':
     case 'renegotiation':
@@ -110,7 +111,7 @@ function factsOf(operation: OperationName, answer: AnswerOf<OperationName>) {
     case 'inclusion':
       return { proposalCode: (answer as AnswerOf<'inclusion'>).proposalCode };
     case 'proposal':
-      return { situation: (answer as AnswerOf<'proposal'>).situation };
+      return { situation: situationTold(body, answer as AnswerOf<'proposal'>) };
     case 'simulation':
     case 'installments':
     case 'splits':

@@ -1,8 +1,9 @@
 /** The webhooks that end a generation: the credit note, or why there is none (contract, CCB and renegotiation webhooks). */
 import type { CreditNote } from '../domain/records.ts';
+import { canonicalCode } from '../domain/request-codes.ts';
 import { type Decoded, fieldOf } from './casing.ts';
 import { isJsonObject, type JsonValue } from './json.ts';
-import { isId, readId } from './plain-ids.ts';
+import { isId, readCode } from './plain-ids.ts';
 import { errorsOf, type ServiceError } from './service-errors.ts';
 import { ccbEndpoint, ccbEvent, renegotiatedEvent, renegotiationPath } from './worker-credit.ts';
 
@@ -30,7 +31,7 @@ export function decodeCreditNote(value: JsonValue, of: CreditNoteEvent['of']): D
     if (code === null || isId(code)) continue;
     return { kind: 'refused', faults: [{ pointer: `/${field}`, problem: 'does not look like an identifier' }] };
   }
-  return { kind: 'decoded', value: { requestCode, of, note: own, errors: [] } };
+  return { kind: 'decoded', value: { requestCode: canonicalCode(requestCode), of, note: own, errors: [] } };
 }
 
 export function encodeCreditNote(event: { requestCode: string; of: CreditNoteEvent['of']; note: CreditNote }): string {
@@ -52,7 +53,7 @@ export function decodeOperationEvent(value: JsonValue): Decoded<OperationEvent> 
 }
 
 function requestCodeOf(value: JsonValue): string | null {
-  const reading = readId(isJsonObject(value) ? fieldOf(value, 'CodigoRequisicao') : undefined);
+  const reading = readCode(isJsonObject(value) ? fieldOf(value, 'CodigoRequisicao') : undefined);
   return reading.kind === 'value' ? reading.value : null;
 }
 

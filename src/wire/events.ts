@@ -17,7 +17,7 @@ import {
 } from './casing.ts';
 import { isJsonObject, isRawNumber, type JsonObject, type JsonValue, kindOf, parseJson } from './json.ts';
 import { formatDigits, formatWallClock } from './local-time.ts';
-import { readId } from './plain-ids.ts';
+import { readCode, readId } from './plain-ids.ts';
 import {
   readComputedAmount,
   readDigits,
@@ -102,14 +102,16 @@ function winnerKind(payload: JsonValue | undefined): 'contemplated' | 'proposed'
 // --- End of auction -------------------------------------------------------------------------------------------------
 
 const publishedBid = z.object({
-  CodigoLanceLeilao: needed(readId),
+  CodigoLanceLeilao: needed(readCode),
   TaxaDeJurosMensal: needed(readRate),
   ValorLiberado: needed(readComputedAmount),
   NumeroParcelas: needed(readTerm),
   Posicao: needed(readInteger),
   DataHoraInclusao: optional(readInstant),
 });
-const endedRequest = z.object({ NumeroSolicitacao: needed(readDigits), Lances: z.array(publishedBid) });
+/** The contract says an empty list where no partner bid; null says the same. */
+const nobodyBid = z.null().transform((): z.output<typeof publishedBid>[] => []);
+const endedRequest = z.object({ NumeroSolicitacao: needed(readDigits), Lances: z.array(publishedBid).or(nobodyBid) });
 const partlyEndedRequest = z.object({ NumeroSolicitacao: needed(readDigits), Lances: z.array(z.unknown()) });
 const endOfAuction = z.object({
   Payload: z.object({
@@ -233,7 +235,7 @@ export function decodePublishedBids(
 // --- Winner confirmations -------------------------------------------------------------------------------------------
 
 const contemplated = z.object({
-  CodigoRequisicao: needed(readId),
+  CodigoRequisicao: needed(readCode),
   Payload: z.object({
     Conteudo: z.object({ Mensagem: lenient(readMessage) }).nullish(),
     Erros: z.array(z.unknown()).nullish(),
@@ -265,7 +267,7 @@ export function encodeContemplated(event: ContemplatedEvent): string {
 }
 
 const proposed = z.object({
-  CodigoRequisicao: needed(readId),
+  CodigoRequisicao: needed(readCode),
   Payload: z.object({
     conteudo: z
       .object({

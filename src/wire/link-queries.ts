@@ -1,6 +1,8 @@
 /** The two link queries as requests, both ways, and their acknowledgement (contract, listar-autorizados and consultar-dados-vinculo). */
+
 import { z } from 'zod';
 import type { WorkerIdentity } from '../domain/request.ts';
+import { canonicalCode } from '../domain/request-codes.ts';
 import { type Decoded, decodeBy, fieldOf, needed, optional } from './casing.ts';
 import { isJsonObject, numberOfDigits, parseJson } from './json.ts';
 import { readEmployerIdType } from './request-mapping.ts';
@@ -115,7 +117,7 @@ export function decodeRequestCode(text: string): string | null {
   const parsed = parseJson(text);
   if (parsed.kind === 'malformed' || !isJsonObject(parsed.value)) return null;
   const reading = readText(fieldOf(parsed.value, 'CodigoRequisicao'));
-  return reading.kind === 'value' ? reading.value : null;
+  return reading.kind === 'value' ? canonicalCode(reading.value) : null;
 }
 
 /** Whether an acknowledgement carries errors: it is empty of them on success (contract, Errors 3). */

@@ -14,7 +14,7 @@ import {
 } from './casing.ts';
 import { isJsonObject, type JsonValue, numberOfDigits } from './json.ts';
 import { linkDetailPath } from './link-queries.ts';
-import { readId } from './plain-ids.ts';
+import { readCode } from './plain-ids.ts';
 import { readEmployerIdType } from './request-mapping.ts';
 import {
   describeAdjustment,
@@ -65,7 +65,7 @@ const linkRow = z.object({
   motivoInelegibilidade: lenientCoded,
 });
 const linkList = z.object({
-  codigoRequisicao: lenient(readId),
+  codigoRequisicao: lenient(readCode),
   payload: z.object({ vinculos: z.array(z.unknown()) }),
 });
 
@@ -130,7 +130,7 @@ export function encodeLinkList(list: Omit<LinkList, 'unreadable'>): string {
 // --- Link-detail callback -------------------------------------------------------------------------------------------
 
 const linkDetail = z.object({
-  CodigoRequisicao: lenient(readId),
+  CodigoRequisicao: lenient(readCode),
   Payload: z.object({
     cpf: needed(readCpf),
     matricula: needed(readText),

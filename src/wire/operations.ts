@@ -3,6 +3,7 @@
  * `prepare…` in `checks/` makes the bytes; the client sends them as they are, so that they can be kept before they are sent.
  */
 import { createHash } from 'node:crypto';
+import { canonicalCode } from '../domain/request-codes.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
 import { isId } from './plain-ids.ts';
 import {
@@ -94,7 +95,7 @@ type Row<N extends OperationName> = {
 function readAcknowledgement(value: JsonValue): Acknowledged | null {
   const decoded = acknowledgementMessage.decode(value);
   if (decoded.kind === 'refused' || !isId(decoded.value.requestCode)) return null;
-  return { requestCode: decoded.value.requestCode, message: decoded.value.content?.message ?? null };
+  return { requestCode: canonicalCode(decoded.value.requestCode), message: decoded.value.content?.message ?? null };
 }
 
 function readEndorsement(value: JsonValue): EndorsementAnswer {

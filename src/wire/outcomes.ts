@@ -5,11 +5,12 @@
 
 import { z } from 'zod';
 import type { AnswerDoubt, BidOutcome } from '../domain/offer.ts';
+import { canonicalCode } from '../domain/request-codes.ts';
 import { withoutAccents } from './accents.ts';
 import { fieldOf } from './casing.ts';
 import { withoutBareCpf } from './hidden-cpf.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
-import { readId, shownId } from './plain-ids.ts';
+import { readCode, shownId } from './plain-ids.ts';
 import { reportsError } from './service-errors.ts';
 
 const outcomeNames = [
@@ -126,7 +127,7 @@ function codesIn(value: JsonValue): readonly string[] {
   const told = [
     fieldOf(value, 'CodigoRequisicao'),
     isJsonObject(content) ? fieldOf(content, 'CodigoLanceLeilao') : undefined,
-  ].map(readId);
+  ].map(readCode);
   return [...new Set(told.flatMap((reading) => (reading.kind === 'value' ? reading.value : [])))];
 }
 
@@ -228,5 +229,5 @@ function collect(value: JsonValue, keys: ReadonlySet<string>, inside: boolean, s
 function bidIdOf(value: JsonValue): string | null {
   const content = isJsonObject(value) ? fieldOf(value, 'Conteudo') : undefined;
   const bidId = isJsonObject(content) ? fieldOf(content, 'CodigoLanceLeilao') : undefined;
-  return typeof bidId === 'string' && bidId.trim() !== '' ? shownId(bidId.trim()) : null;
+  return typeof bidId === 'string' && bidId.trim() !== '' ? canonicalCode(shownId(bidId.trim())) : null;
 }

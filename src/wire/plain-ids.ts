@@ -3,6 +3,7 @@
  * might name a person; it is kept sealed or goes by a pseudonym.
  */
 import { cnpj as cnpjRules, cpf as cpfRules } from 'cpf-cnpj-validator';
+import { canonicalCode } from '../domain/request-codes.ts';
 import { isCode } from '../domain/sealed-facts.ts';
 import type { Vault } from '../domain/vault.ts';
 import { mayHoldCpf } from './hidden-cpf.ts';
@@ -23,6 +24,12 @@ export function readId(value: unknown): Reading<string> {
     kind: 'wrong',
     problem: 'does not look like an identifier; send letters, digits and ._:/=+- without blanks',
   };
+}
+
+/** A code that correlates events with calls: as `readId`, a GUID in small letters. */
+export function readCode(value: unknown): Reading<string> {
+  const reading = readId(value);
+  return reading.kind === 'value' ? { ...reading, value: canonicalCode(reading.value) } : reading;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Withdrawal-backed loans, Pascal case, both ways (contract, /FGTS endpoints and the resources they carry). */
-import type { JsonObject } from './json.ts';
+import { isSameCode } from '../domain/request-codes.ts';
+import { type JsonObject, parseJson, scalarsIn } from './json.ts';
 import {
   cpf,
   day,
@@ -289,6 +290,18 @@ const proposalRecordFields = {
 };
 export const proposalRecord = message(proposalRecordFields);
 export type ProposalRecord = Output<typeof proposalRecordFields>;
+
+/**
+ * The situation that a proposal query brought; null where the answer names other proposals only than the query did, or none is told.
+ * `asked`: the bytes of the query.
+ */
+export function situationTold(asked: string, { code, proposalCode, situation }: ProposalRecord): number | null {
+  const codes = [code, proposalCode].filter((told) => typeof told === 'string');
+  const query = parseJson(asked);
+  const named = query.kind === 'parsed' ? scalarsIn(query.value, { longest: 128, most: 1_000 }) : [];
+  const isAsked = codes.length === 0 || codes.some((told) => named.some(({ text }) => isSameCode(text, told)));
+  return isAsked ? (situation ?? null) : null;
+}
 
 const updatedInstallment = message({
   number: told('NroParcela', integer),

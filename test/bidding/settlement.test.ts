@@ -49,6 +49,19 @@ test('matched by the id of the answer, whatever else looks alike', () => {
   assert.equal(settle(claim, answerOf(accepted), lost), 'settled-lost');
 });
 
+test('an answer that was stored in capitals is matched by a bid in small letters', () => {
+  const code = '4092d844-5a1b-4c3d-9e8f-0a1b2c3d4e5f';
+  const answer = answerOf({ kind: 'accepted', bidId: code.toUpperCase() });
+  assert.equal(read([bid(code), dearer], answer).candidates.length, 1);
+  const state = folded(
+    requested(),
+    claimed(),
+    ended([bid(code), dearer]),
+    answered({ kind: 'accepted', bidId: code.toUpperCase() }),
+  );
+  assert.equal(state.phase, 'won');
+});
+
 test('presumed or unknown: one bid with our content and send window is ours', () => {
   for (const answer of [answerOf(duplicate, true), answerOf(unknown)]) {
     const auction = read([bid('some-id'), dearer], answer);

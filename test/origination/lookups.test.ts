@@ -84,6 +84,9 @@ test('a proposal made elsewhere is taken up by its code once: its state, instalm
   assert.ok(!allowsStep(begun.state, 'inclusion'));
   const twice = await front.startWithdrawal({ by: 'ana', key: 'k2' }, order);
   assert.ok(twice.kind === 'refused' && twice.breaches[0]!.rule === 'flow-exists');
+  const inCapitals = { ...order, proposalCode: order.proposalCode.toUpperCase() };
+  const again = await front.startWithdrawal({ by: 'ana', key: 'k3' }, inCapitals);
+  assert.ok(again.kind === 'refused' && again.breaches[0]!.rule === 'flow-exists', 'a GUID in capitals is the same');
   const step = await front.ask(
     flowId,
     { by: 'ana', key: 's1' },

@@ -132,6 +132,30 @@ const contemplatedOf = (code: string) => ({
   Payload: { Conteudo: { Mensagem: 'ok' }, Erros: [] },
 });
 
+test('codes that are GUIDs mean the same in capitals, and are kept in small letters', () => {
+  const code = '4092D844-5A1B-4C3D-9E8F-0A1B2C3D4E5F';
+  const keysOf = (body: unknown) => {
+    const result = reading(body);
+    assert(result.kind === 'entries', JSON.stringify(result));
+    return result.entries.map(({ key, record }) =>
+      'kind' in record && record.kind === 'ended' ? record.bids.map(({ bidId }) => bidId) : key,
+    );
+  };
+  assert.deepEqual(keysOf(endOf('1', [lance(code), lance('Other-Code')])), [[code.toLowerCase(), 'Other-Code']]);
+  assert.deepEqual(keysOf(contemplatedOf(code)), [code.toLowerCase()]);
+  const note = { NumeroCCB: '1', ValorEmprestimo: 10, ValorParcela: 1, ValorTaxaMensal: 1, CodigoProposta: code };
+  const endpoint = '/oferta-leilao/gerar-contrato';
+  assert.deepEqual(keysOf({ CodigoRequisicao: code, Endpoint: endpoint, Payload: note }), [code.toLowerCase()]);
+});
+
+test('a list of bids that is null is empty: nobody bid', () => {
+  const result = reading(endOf('1', null as unknown as unknown[]));
+  assert(result.kind === 'entries' && result.deadLetters === 0, JSON.stringify(result));
+  const [entry] = result.entries;
+  assert(entry?.topic === 'auctions' && entry.record.kind === 'ended');
+  assert.deepEqual(entry.record.bids, []);
+});
+
 test('events in a list or inside of an object of somebody are read as if they came alone', () => {
   const kindsOf = (body: unknown) => {
     const result = reading(body);

@@ -509,20 +509,20 @@ export function prepareAccountUpdate(
 }
 
 const mayBeHolder = { longest: 20, most: 1_000 };
-const holderField = /cpf|documento|titular|holder/i;
-const pixField = /pix/i;
+const holderField = /cpf|cnpj|documento|document|titular|holder/i;
+/** Fields whose digits may pass for a document by chance. */
+const otherDigits = /conta$|account|ag[eê]ncia|branch|banco|bank|valor|amount|fone|phone|celular/i;
 
 /**
- * What is called a holder's document, or a Pix key, and reads as a CPF or CNPJ is the worker's own: the account that is paid is the
- * worker's.
+ * What reads as a CPF or CNPJ, with its check digits or in a field of a holder's document, is the worker's own: the account that is
+ * paid is the worker's. The contract does not show these fields, so one that pays another person may have any name.
  */
 function holdersOwn(fields: AccountUpdateRequest['extra'], cpf: string): Check[] {
   return scalarsIn(fields ?? {}, mayBeHolder).flatMap(({ path, text }) => {
     const digits = text.replaceAll(/[ ./-]/g, '');
     const name = path.split('.').at(-1)!;
     const isHolder = holderField.test(name) && /^(?:\d{11}|[\dA-Z]{12}\d{2})$/.test(digits);
-    // Eleven digits may be a phone as well, which has no check digits.
-    const isKey = pixField.test(path) && isDocumentKey(digits);
+    const isKey = !otherDigits.test(name) && isDocumentKey(digits);
     if ((!isHolder && !isKey) || digits === cpf) return [];
     return [breach('holder-is-worker', `fields.${path}`, "send an account of the worker's own, with its holder's CPF")];
   });

@@ -235,6 +235,8 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       { dto: { contas: [{ documento: 39053344705 }] } },
       { chavePix: '39053344705' },
       { pagamentoViaChavePix: { chave: '11.222.333/0001-81' } },
+      { chave: '39053344705' },
+      { favorecido: { id: '390.533.447-05' } },
     ].map((extra) => prepareAccountUpdate('op', { dto, extra }, { cpf, state: 'approved' })),
   'account-update locator-kept': () => [
     prepareAccountUpdate(

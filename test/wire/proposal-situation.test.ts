@@ -1,0 +1,27 @@
+/** The situation of a proposal is believed where the answer is about the proposal that was asked for. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseJson } from '../../src/wire/json.ts';
+import { proposalRecord, situationTold } from '../../src/wire/withdrawals.ts';
+
+const code = '4092d844-5a1b-4c3d-9e8f-0a1b2c3d4e5f';
+const asked = JSON.stringify({ dto: { CodigoProposta: code } });
+
+function told(fields: object): number | null {
+  const parsed = parseJson(JSON.stringify({ HasError: false, Situacao: 2, ...fields }));
+  assert.ok(parsed.kind === 'parsed');
+  const decoded = proposalRecord.decode(parsed.value);
+  assert.ok(decoded.kind === 'decoded', JSON.stringify(decoded));
+  return situationTold(asked, decoded.value);
+}
+
+test('of the proposal that was asked for, whichever of its two codes says so', () => {
+  assert.equal(told({ Codigo: code }), 2);
+  assert.equal(told({ Codigo: code.toUpperCase() }), 2);
+  assert.equal(told({ Codigo: 'internal', CodigoProposta: code }), 2);
+});
+
+test('an answer about another proposal tells no situation', () => {
+  assert.equal(told({ Codigo: 'other-code' }), null);
+  assert.equal(told({ Codigo: 'other-code', CodigoProposta: 'another' }), null);
+});
