@@ -218,6 +218,7 @@ export const flowsEn: Texts['flows'] = {
   notFound: (flowId) => `There is no flow ${flowId} of this kind.`,
   exampleOf: (requestId) => `Of request ${requestId}, the latest with a proposal.`,
   madeUp: 'There is no bid with a proposal here: the example is made up, replace requestId and terms.',
+  invented: (fields) => `Made up, to be replaced before it is sent to the real service: ${fields}.`,
   noNote: (flowId) => `The flow ${flowId} has no credit note yet; see lance contracts show ${flowId}.`,
   noBid: (requestId) => `There is no bid of request ${requestId}.`,
   badField: (given) => `${given} is no field=value that fits here, such as account.branch=0002.`,

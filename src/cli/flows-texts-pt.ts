@@ -224,6 +224,7 @@ export const flowsPt = {
   notFound: (flowId: string) => `Não há fluxo ${flowId} deste tipo.`,
   exampleOf: (requestId: string) => `Da solicitação ${requestId}, a última com proposta.`,
   madeUp: 'Não há lance com proposta aqui: o exemplo é inventado, troque requestId e condições.',
+  invented: (fields: string) => `Inventado, a trocar antes de enviar ao serviço real: ${fields}.`,
   noNote: (flowId: string) => `O fluxo ${flowId} ainda não tem CCB; veja lance contracts show ${flowId}.`,
   noBid: (requestId: string) => `Não há lance da solicitação ${requestId}.`,
   badField: (given: string) => `${given} não é campo=valor que caiba aqui, como account.branch=0002.`,

@@ -57,6 +57,7 @@ test('what example prints works against the sandbox, without a change (line 17)'
   const [person] = sandbox.takers();
   assert.ok(person !== undefined);
   const order = await exampleFile('order', 'contracts', 'example', person.requestId);
+  assert.match(order.said, /Made up, .*agentCpf, account/, 'whoever sends it as it is pays an account that is made up');
   const { flowId } = await ask('contracts', 'start', '--file', order.path);
   assert.equal(flowId, `c-${person.requestId}`);
   const { note } = await until('contracts', flowId, 'awaiting-signature');
