@@ -346,7 +346,7 @@ export type RuleSetChange = {
 
 /** `by` null: nobody said who; it was found in the folder of rules. */
 export type RuleBookEntry =
-  /** A set that passed its check, whole. `changes` are against the set `against`, the one to follow then; null: the first one. */
+  /** A set that passed its check; `RuleBook.source` has its text. `changes` are against the set `against`, the one to follow then; null: the first one. */
   | {
       kind: 'proposed';
       hash: string;
@@ -354,8 +354,6 @@ export type RuleBookEntry =
       by: string | null;
       against: string | null;
       changes: readonly RuleSetChange[];
-      /** `RuleSet.source`. */
-      source: string;
     }
   | { kind: 'approved'; hash: string; at: EpochMs; by: string }
   /** Announced, or about to be, as the set to follow. */
@@ -365,12 +363,19 @@ export type RuleBookEntry =
   /** One of the two persons who have to agree that it ends. */
   | { kind: 'approval-lift'; at: EpochMs; by: string };
 
+/** `source`: `RuleSet.source` of what is proposed. */
+export type NewRuleBookEntry =
+  | Exclude<RuleBookEntry, { kind: 'proposed' }>
+  | (Extract<RuleBookEntry, { kind: 'proposed' }> & { source: string });
+
 /** What became of rule sets. Kept with the log, so that it lasts as long; `Control` says in time what it comes to. */
 export type RuleBook = {
-  /** All entries in the order in which they were written. */
+  /** All entries in the order in which they were written. Costs what has been written since the last time. */
   read: () => Promise<readonly RuleBookEntry[]>;
+  /** `RuleSet.source` of a set that was proposed; null: none with this hash was. */
+  source: (hash: string) => Promise<string | null>;
   /** Durable when it resolves. Rejects with `log-unavailable`. */
-  append: (entry: RuleBookEntry) => Promise<void>;
+  append: (entry: NewRuleBookEntry) => Promise<void>;
 };
 
 /** `text` is for operators: every problem on a line of its own. */

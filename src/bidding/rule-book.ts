@@ -119,9 +119,10 @@ export async function propose(
   if (named.some(({ by }) => set.by === null || (by !== null && person(by) === person(set.by)))) return entries;
   const against = activations(entries).at(-1)?.hash ?? null;
   const before = against === null ? null : proposalOf(entries, against);
-  const changes = changesBetween(before?.source ?? null, set.source);
-  const entry: RuleBookEntry = { kind: 'proposed', ...set, at: clock.now(), against, changes };
-  await ruleBook.append(entry);
+  const changes = changesBetween(before === null ? null : await ruleBook.source(before.hash), set.source);
+  const { hash, source, by } = set;
+  const entry: RuleBookEntry = { kind: 'proposed', hash, by, at: clock.now(), against, changes };
+  await ruleBook.append({ ...entry, source });
   return [...entries, entry];
 }
 

@@ -144,17 +144,17 @@ export function createRuleDesk(world: {
 
   async function acquire(hash: string): Promise<void> {
     const entries = await ruleBook.read();
-    const proposal = proposalOf(entries, hash);
-    if (proposal === null) return lack(hash, 'nobody has proposed it here');
+    const source = await ruleBook.source(hash);
+    if (source === null) return lack(hash, 'nobody has proposed it here');
     if (!mayFollow(entries, hash, world.approval)) {
       return lack(hash, unapproved);
     }
     if (!checked.has(hash)) {
-      const found = await watch.check(proposal.source);
+      const found = await watch.check(source);
       if (found.kind === 'refused') return lack(hash, `this program refuses it: ${found.text}`);
       if (found.hash === hash) checked.add(hash);
     }
-    open(hash, proposal.source);
+    open(hash, source);
   }
 
   /** What stands in the folder is proposed, and announced unless somebody has to approve it or has decided against it. */
@@ -268,9 +268,9 @@ export function createRuleDesk(world: {
     const inheritedHash = orderAt(clock.now())?.hash ?? null;
     if (inheritedHash === null) return;
     const entries = await ruleBook.read();
-    const proposal = proposalOf(entries, inheritedHash);
-    if (proposal === null) lack(inheritedHash, 'nobody has proposed it here');
-    else if (mayFollow(entries, inheritedHash, world.approval)) open(inheritedHash, proposal.source);
+    const source = await ruleBook.source(inheritedHash);
+    if (source === null) lack(inheritedHash, 'nobody has proposed it here');
+    else if (mayFollow(entries, inheritedHash, world.approval)) open(inheritedHash, source);
     else lack(inheritedHash, unapproved);
   }
 

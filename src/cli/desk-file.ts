@@ -8,7 +8,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip, gzipSync } from 'node:zlib';
-import type { ControlState, NewEntry, RuleBookEntry } from '../bidding/ports.ts';
+import type { ControlState, NewEntry, NewRuleBookEntry } from '../bidding/ports.ts';
 import type { ChainHeads, OriginEntry } from '../domain/audit.ts';
 import type { Topic } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
@@ -36,7 +36,7 @@ export type DeskHeader = {
   source: { backend: string; place: string };
   control: Pick<ControlState, 'pause' | 'caps'>;
   /** What became of rule sets; absent in files of older programs. */
-  ruleBook?: readonly RuleBookEntry[];
+  ruleBook?: readonly NewRuleBookEntry[];
   /** Heads of the chains that the records came from, and what the log had been through; absent in files of older programs. */
   audit?: { heads: ChainHeads | null; origins: readonly OriginEntry[] };
   counts: DeskCounts;

@@ -2,7 +2,13 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { deadlineOf } from '../bidding/evolve.ts';
-import { callbackPartition, type EventLog, type LogEntry } from '../bidding/ports.ts';
+import {
+  callbackPartition,
+  type EventLog,
+  type LogEntry,
+  type NewRuleBookEntry,
+  type RuleBook,
+} from '../bidding/ports.ts';
 import { readSpan, type Span } from '../bidding/read-topic.ts';
 import type { StorePlace } from '../config/store-place.ts';
 import type { Topic, Topics } from '../domain/records.ts';
@@ -180,13 +186,23 @@ async function writeDesk(
     exportedAt: world.clock.now(),
     source,
     control: { pause, caps },
-    ruleBook: await store.ruleBook.read(),
+    ruleBook: await wholeBook(store.ruleBook),
     audit: { heads: store.chainHeads?.() ?? null, origins: await store.house.origins() },
     counts,
     hash,
   };
   await file.finish(header);
   return header;
+}
+
+/** With the text of each set, so that the file needs no other. */
+async function wholeBook(ruleBook: RuleBook): Promise<NewRuleBookEntry[]> {
+  const whole: NewRuleBookEntry[] = [];
+  for (const entry of await ruleBook.read()) {
+    if (entry.kind === 'proposed') whole.push({ ...entry, source: (await ruleBook.source(entry.hash))! });
+    else whole.push(entry);
+  }
+  return whole;
 }
 
 /** What of a topic is written together; of callbacks first those that were dealt with. */

@@ -169,10 +169,8 @@ export async function tellRuleHistory(world: CommandWorld, json: boolean): Promi
     const [followed, activated] = [await followedHash(reader), new Set<RuleBookEntry>(activations(entries))];
     const shown = entries.filter((entry) => entry.kind !== 'activated' || activated.has(entry)).reverse();
     if (json) {
-      for (const entry of shown) {
-        const { source: _, ...rest } = { source: null, ...entry };
-        terminal.write(JSON.stringify({ ...rest, followed: 'hash' in entry && entry.hash === followed }));
-      }
+      for (const entry of shown)
+        terminal.write(JSON.stringify({ ...entry, followed: 'hash' in entry && entry.hash === followed }));
       return;
     }
     if (shown.length === 0) {

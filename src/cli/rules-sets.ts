@@ -1,7 +1,6 @@
 /** `lance rules diff | checkout`: what a kept set says otherwise than another, and a kept set as files again. */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { proposalOf } from '../bidding/rule-book.ts';
 import { Fault } from '../errors.ts';
 import { faultText } from '../rules/place.ts';
 import { compileRuleSet } from '../rules/rule-set.ts';
@@ -22,9 +21,9 @@ async function setNamed(world: CommandWorld, reader: DeskReader, word: string): 
   if (word !== 'live' && !/^[\da-f]{1,64}$/i.test(word)) return setInFolder(world, word);
   const entries = await reader.ruleBook.read();
   const hash = word === 'live' ? await followedHash(reader) : hashNamed(world, entries, word);
-  const kept = hash === null ? null : proposalOf(entries, hash);
-  if (kept === null) throw new Fault('not-found', activation.unknown(word));
-  return kept;
+  const source = hash === null ? null : await reader.ruleBook.source(hash);
+  if (hash === null || source === null) throw new Fault('not-found', activation.unknown(word));
+  return { hash, source };
 }
 
 function setInFolder(world: CommandWorld, directory: string): KnownSet {

@@ -16,6 +16,7 @@ import { listNameOf, type RuleList, readList } from './lists.ts';
 import { isObject, type Place, type RuleFault, refuse, shown } from './place.ts';
 import type { Condition, ExperimentRule, Rule, RuleEvent, Validity } from './rule.ts';
 import { type Known, type PassCode, readCodes, readRuleFile, readTableFile } from './rule-file.ts';
+import { joinFiles } from './set-source.ts';
 import { type RuleTest, readTests } from './test-file.ts';
 import { isOfferFact } from './vocabulary.ts';
 
@@ -357,7 +358,7 @@ function compileParsed(
     .flatMap(({ path, value }) => readTests(placeIn(path, faults), value, { vocabulary, rules, codes: declared }));
   if (faults.length > 0) return refused();
   rules.sort(byPrecedence);
-  const source = checkedSource ?? canonicalJson(parsed.map(({ path, value }) => ({ path, value })));
+  const source = checkedSource ?? joinFiles(parsed.map(({ path, value }) => ({ path, text: canonicalJson(value) })));
   const compiledLists = compileLists(lists);
   const ruleSet: RuleSet = {
     hash: createHash('sha256').update(source).digest('hex'),

@@ -2,6 +2,7 @@
 import type { Json } from './json.ts';
 import { isObject } from './place.ts';
 import { kindOf } from './rule-set.ts';
+import { type SetFile, splitFiles } from './set-source.ts';
 
 /** The words of `RuleSetChange`, which the store keeps. */
 type Change = {
@@ -10,7 +11,8 @@ type Change = {
   change: 'added' | 'removed' | 'changed';
 };
 
-type Part = Pick<Change, 'what' | 'name'> & { content: Json };
+/** `text`: the canonical JSON of what it says. */
+type Part = Pick<Change, 'what' | 'name'> & { text: string };
 
 /** A file of rules is one rule, a list of them, or an object with the list. */
 function rulesIn(value: Json): readonly Json[] {
@@ -20,50 +22,49 @@ function rulesIn(value: Json): readonly Json[] {
 
 const ending = /(?:\.test|\.table)?\.json$/;
 
-function partsOf(path: string, value: Json): Part[] {
+function partsOf({ path, text }: SetFile): Part[] {
   const kind = kindOf(path);
   const name = path.replace(/^lists\//, '').replace(ending, '');
   switch (kind) {
     case 'rules':
-      return rulesIn(value).map((rule, index) => ({
+      return rulesIn(JSON.parse(text) as Json).map((rule, index) => ({
         what: 'rule',
         name: isObject(rule) && typeof rule.name === 'string' ? rule.name : `${path}/${index}`,
-        content: rule,
+        text: JSON.stringify(rule),
       }));
     case 'codes':
     case 'conditions':
-      return [{ what: kind, name, content: value }];
+      return [{ what: kind, name, text }];
     case 'test':
-      return [{ what: 'tests', name, content: value }];
+      return [{ what: 'tests', name, text }];
     case 'list':
     case 'table':
-      return [{ what: kind, name, content: value }];
+      return [{ what: kind, name, text }];
     default:
       return kind satisfies never;
   }
 }
 
-/** `source` as `RuleSet.source` has it. */
-export function contentsOf(source: string): Map<string, Part> {
-  const files = JSON.parse(source) as { path: string; value: Json }[];
-  const parts = files.flatMap(({ path, value }) => partsOf(path, value));
-  return new Map(parts.map((part) => [`${part.what} ${part.name}`, part]));
-}
-
-/** Both come from a canonical text, so that equal ones have their keys in the same order. */
-function isSame(one: Json, other: Json): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+/** The parts of two sets by kind and name; of files that both have alike none. Both as `RuleSet.source`; null: no set. */
+export function differingParts(before: string | null, after: string): Record<'old' | 'now', Map<string, Part>> {
+  const [old, now] = [before === null ? [] : (splitFiles(before) ?? []), splitFiles(after) ?? []];
+  const texts = new Map(old.map(({ path, text }) => [path, text]));
+  const alike = new Set(now.flatMap(({ path, text }) => (texts.get(path) === text ? [path] : [])));
+  const named = (files: readonly SetFile[]) => {
+    const parts = files.filter(({ path }) => !alike.has(path)).flatMap(partsOf);
+    return new Map(parts.map((part) => [`${part.what} ${part.name}`, part]));
+  };
+  return { old: named(old), now: named(now) };
 }
 
 /** From the set `before` (null: from none) to the set `after`, both as `RuleSet.source`. Moved to another file is not changed. */
 export function changesBetween(before: string | null, after: string): Change[] {
-  const old = before === null ? new Map<string, Part>() : contentsOf(before);
-  const now = contentsOf(after);
+  const { old, now } = differingParts(before, after);
   const changes: Change[] = [];
-  for (const [key, { what, name, content }] of now) {
+  for (const [key, { what, name, text }] of now) {
     const was = old.get(key);
     if (was === undefined) changes.push({ what, name, change: 'added' });
-    else if (!isSame(was.content, content)) changes.push({ what, name, change: 'changed' });
+    else if (was.text !== text) changes.push({ what, name, change: 'changed' });
   }
   for (const [key, { what, name }] of old) if (!now.has(key)) changes.push({ what, name, change: 'removed' });
   return changes;

@@ -1,7 +1,7 @@
 /** What one rule set says otherwise than another, value by value. */
 import type { Json } from './json.ts';
 import { isObject } from './place.ts';
-import { changesBetween, contentsOf } from './set-changes.ts';
+import { changesBetween, differingParts } from './set-changes.ts';
 
 /** `at`: where it stands, as `conditions.all[0].value`; null: it stands there in one of the two alone. */
 type ValueDifference = { at: string; before: Json | null; after: Json | null };
@@ -9,13 +9,14 @@ export type SetDifference = ReturnType<typeof changesBetween>[number] & { values
 
 /** Both as `RuleSet.source`. Of what was added or removed as a whole no value is told. */
 export function differencesBetween(before: string, after: string): SetDifference[] {
-  const [old, now] = [contentsOf(before), contentsOf(after)];
+  const { old, now } = differingParts(before, after);
   return changesBetween(before, after).map((change) => {
     const key = `${change.what} ${change.name}`;
     const [was, is] = [old.get(key), now.get(key)];
     return {
       ...change,
-      values: was === undefined || is === undefined ? [] : [...differing(was.content, is.content, '')],
+      values:
+        was === undefined || is === undefined ? [] : [...differing(JSON.parse(was.text), JSON.parse(is.text), '')],
     };
   });
 }

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
-import type { RuleBook, RuleBookEntry } from '../../src/bidding/ports.ts';
+import type { NewRuleBookEntry, RuleBook, RuleBookEntry } from '../../src/bidding/ports.ts';
 import { isApprovalNeeded, mayFollow, requireApproval } from '../../src/bidding/rule-book.ts';
+import { joinFiles } from '../../src/rules/set-source.ts';
 
 export type RuleBookKind = {
   name: string;
@@ -18,9 +19,9 @@ export function testRuleBook(kind: RuleBookKind): void {
     const clock = createSystemClock();
     const proposed: RuleBookEntry = {
       ...{ kind: 'proposed', hash: 'b'.repeat(64), at: clock.now(), by: 'ana', against: null },
-      ...{ changes: [], source: '{}' },
+      changes: [],
     };
-    const lift = (by: string): RuleBookEntry => ({ kind: 'approval-lift', at: clock.now(), by });
+    const lift = (by: string): NewRuleBookEntry => ({ kind: 'approval-lift', at: clock.now(), by });
     const written: RuleBookEntry[] = [];
     const first = await kind.open(place);
     try {
@@ -29,7 +30,7 @@ export function testRuleBook(kind: RuleBookKind): void {
       await requireApproval({ ruleBook: first.ruleBook, clock }, 'ana');
       // Asked for again from elsewhere, it is written once.
       await requireApproval({ ruleBook: first.beside, clock }, null);
-      await first.beside.append(proposed);
+      await first.beside.append({ ...proposed, source: '{}' });
       written.push(...(await first.ruleBook.read()));
       assert.deepEqual(
         written.map(({ kind: each }) => each),
@@ -54,6 +55,38 @@ export function testRuleBook(kind: RuleBookKind): void {
       assert.equal(entries.length, written.length + 3);
       await requireApproval({ ruleBook: again.beside, clock }, null);
       assert.equal(isApprovalNeeded(await again.ruleBook.read()), true);
+    } finally {
+      await again.close();
+    }
+  });
+
+  test(`${kind.name}: the text of each set is kept, whoever wrote it, and is there after a restart`, async () => {
+    const place = await kind.createPlace();
+    const list = `{"values":[${Array.from({ length: 500 }, (_, index) => `"\\"${index}\\\\"`).join(',')}]}`;
+    const sourceOf = (rule: string) =>
+      joinFiles([
+        { path: 'lists/long.json', text: list },
+        { path: 'rules.json', text: JSON.stringify({ rule }) },
+      ]);
+    const propose = (ruleBook: RuleBook, hash: string, source: string) =>
+      ruleBook.append({ kind: 'proposed', hash, at: 1, by: 'ana', against: null, changes: [], source });
+    const first = await kind.open(place);
+    try {
+      assert.equal(await first.ruleBook.source('a'), null);
+      await propose(first.ruleBook, 'a', sourceOf('one'));
+      await propose(first.beside, 'b', sourceOf('two'));
+      for (const ruleBook of [first.ruleBook, first.beside]) {
+        assert.equal(await ruleBook.source('a'), sourceOf('one'));
+        assert.equal(await ruleBook.source('b'), sourceOf('two'));
+      }
+    } finally {
+      await first.close();
+    }
+    const again = await kind.open(place);
+    try {
+      assert.equal((await again.beside.read()).length, 2);
+      assert.equal(await again.beside.source('b'), sourceOf('two'));
+      assert.equal(await again.ruleBook.source('a'), sourceOf('one'));
     } finally {
       await again.close();
     }

@@ -2,7 +2,7 @@
 
 import { createAuthorisations } from '../../src/bidding/authorisations.ts';
 import { createDesk, type Desk } from '../../src/bidding/desk.ts';
-import type { RuleBookEntry, RuleWatch } from '../../src/bidding/ports.ts';
+import type { NewRuleBookEntry, RuleWatch } from '../../src/bidding/ports.ts';
 import { createRuleDesk, type RuleDesk } from '../../src/bidding/rule-desk.ts';
 import type { Vault } from '../../src/domain/vault.ts';
 import { bodyReader, createDoor, type Door } from '../../src/http/door.ts';
@@ -33,7 +33,7 @@ export type LivesWorld = {
   margins: MarginStore;
   vault: Vault;
   mapping: RequestMapping;
-  ruleBook: RuleBookEntry[];
+  ruleBook: NewRuleBookEntry[];
   rules: RuleVariants;
   /** The rules are those of the beginning for good, and no rule desk looks after them. */
   fixedRules: boolean;

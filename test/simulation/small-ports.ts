@@ -3,9 +3,9 @@ import {
   type Control,
   type ControlState,
   type MarginCache,
+  type NewRuleBookEntry,
   type Pause,
   type RuleBook,
-  type RuleBookEntry,
   withOrder,
 } from '../../src/bidding/ports.ts';
 import type { EpochMs } from '../../src/domain/glossary.ts';
@@ -118,11 +118,16 @@ export function createControl(remote: Remote, store: ControlStore, process: Proc
 }
 
 /** What became of rule sets, as the log keeps it. */
-export function createRuleBook(remote: Remote, entries: RuleBookEntry[], process: Process): RuleBook {
+export function createRuleBook(remote: Remote, entries: NewRuleBookEntry[], process: Process): RuleBook {
   const { chance } = remote;
   const journey = () => ({ thereMs: chance.between(0, 4), backMs: chance.between(0, 4) });
   return {
     read: () => call(remote, process, journey(), () => structuredClone(entries)),
+    source: (hash) =>
+      call(remote, process, journey(), () => {
+        const proposed = entries.find((entry) => entry.kind === 'proposed' && entry.hash === hash);
+        return proposed?.kind === 'proposed' ? proposed.source : null;
+      }),
     append: (entry) => call(remote, process, journey(), () => void entries.push(structuredClone(entry))),
   };
 }

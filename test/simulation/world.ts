@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createVault } from '../../src/adapters/vault/vault.ts';
-import { type LedgerRow, type LinkQuery, type RuleBookEntry, withOrder } from '../../src/bidding/ports.ts';
+import { type LedgerRow, type LinkQuery, type NewRuleBookEntry, withOrder } from '../../src/bidding/ports.ts';
 import type { EpochMs } from '../../src/domain/glossary.ts';
 import type { Vault } from '../../src/domain/vault.ts';
 import { type RequestMapping, readRequestMapping } from '../../src/wire/mapping-table.ts';
@@ -77,7 +77,7 @@ type Stage = {
     unowned: Written[];
     failedWinners: Set<string>;
   };
-  ruleBook: RuleBookEntry[];
+  ruleBook: NewRuleBookEntry[];
   fixedRules: boolean;
   lives: Lives;
   batches: readonly Batch[];
@@ -110,7 +110,7 @@ function build(seed: number): Stage {
   const first = rules.all[0]!;
   const fixedRules = chance.fork('rules').happens(0.4);
   const control = createControlStore(startAt, first.hash);
-  const ruleBook: RuleBookEntry[] = rules.all.map(({ hash, source }) => {
+  const ruleBook: NewRuleBookEntry[] = rules.all.map(({ hash, source }) => {
     return { kind: 'proposed', hash, at: startAt - 90_000, by: null, against: null, changes: [], source };
   });
   ruleBook.push({ kind: 'activated', hash: first.hash, at: startAt - 60_000, by: null });

@@ -1,5 +1,6 @@
 /** Operators' controls, what became of rule sets, and where the desk lives, as rows: changed by the daemon's writer thread or by the command line's own short transaction. */
 import type { DatabaseSync } from 'node:sqlite';
+import type { BookRows } from '../../bidding/kept-book.ts';
 import {
   type ControlHistory,
   type ControlState,
@@ -8,7 +9,6 @@ import {
   type OperatorChange,
   type OperatorWord,
   type Pause,
-  type RuleBookEntry,
   type RuleOrder,
   withChanges,
   withOrder,
@@ -57,11 +57,10 @@ export type ControlRows = {
   acknowledge: (acknowledgement: Acknowledgement) => void;
   house: () => HouseMark | null;
   setHouse: (mark: HouseMark | null) => void;
-  ruleBook: () => RuleBookEntry[];
-  /** The first one with a higher number; null: there is none. A set may be megabytes long. */
-  ruleBookAfter: (number: number) => { number: number; entry: RuleBookEntry } | null;
+  /** Without `add`: whose transaction that is inside of differs. */
+  ruleBook: Omit<BookRows, 'add'>;
   /** Inside the caller's transaction. */
-  addToRuleBook: (entry: RuleBookEntry) => void;
+  addToRuleBook: (text: string) => void;
   origins: () => OriginEntry[];
   /** Inside the caller's transaction. */
   addOrigin: (entry: OriginEntry) => void;
@@ -83,7 +82,7 @@ export function createControlRows(database: DatabaseSync): ControlRows {
   const selectChanges = database.prepare('SELECT changes FROM operator_changes WHERE id = 1');
   const upsertChanges = database.prepare('INSERT OR REPLACE INTO operator_changes (id, changes) VALUES (1, ?)');
   const selectStates = database.prepare('SELECT entry FROM control_changes ORDER BY number');
-  const selectBook = database.prepare('SELECT entry FROM rule_book ORDER BY number');
+  const selectBookRow = database.prepare('SELECT entry FROM rule_book WHERE number = ?');
   const selectNext = database.prepare('SELECT number, entry FROM rule_book WHERE number > ? ORDER BY number LIMIT 1');
   const selectOrigins = database.prepare('SELECT entry FROM origins ORDER BY number');
   const chains = {
@@ -157,12 +156,19 @@ export function createControlRows(database: DatabaseSync): ControlRows {
       const row = selectHouse.get() as { mark: string } | undefined;
       return row === undefined ? null : JSON.parse(row.mark);
     },
-    ruleBook: () => (selectBook.all() as { entry: string }[]).map(({ entry }) => JSON.parse(entry)),
-    ruleBookAfter: (number) => {
-      const row = selectNext.get(number) as { number: number; entry: string } | undefined;
-      return row === undefined ? null : { number: row.number, entry: JSON.parse(row.entry) };
+    ruleBook: {
+      // One at a time: a row may be megabytes long.
+      *after(place) {
+        for (let number = place ?? 0; ; ) {
+          const row = selectNext.get(number) as { number: number; entry: string } | undefined;
+          if (row === undefined) return;
+          number = row.number;
+          yield { place: number, text: row.entry };
+        }
+      },
+      at: async (place) => (selectBookRow.get(place) as { entry: string }).entry,
     },
-    addToRuleBook: (entry) => chained('ruleBook', JSON.stringify(entry)),
+    addToRuleBook: (text) => chained('ruleBook', text),
     origins: () => (selectOrigins.all() as { entry: string }[]).map(({ entry }) => JSON.parse(entry)),
     addOrigin: (entry) => chained('origins', JSON.stringify(entry)),
     setHouse: (mark) => {

@@ -3,6 +3,7 @@
  * daemon or without one. It does not take the daemon's lock.
  */
 import { existsSync } from 'node:fs';
+import { createKeptBook } from '../../bidding/kept-book.ts';
 import type {
   Control,
   ControlArchive,
@@ -125,10 +126,10 @@ function createReader(
       acknowledged: async () => control.acknowledged(),
     },
     house: { read: async () => control.house(), origins: async () => control.origins() },
-    ruleBook: {
-      read: async () => control.ruleBook(),
-      append: async (entry) => stored(() => control.addToRuleBook(entry)),
-    },
+    ruleBook: createKeptBook({
+      ...control.ruleBook,
+      add: async (text) => stored(() => control.addToRuleBook(text)),
+    }),
     partitionOf: async () => 0,
     appendBeside: async (entries) => {
       const encoded = noEntries();

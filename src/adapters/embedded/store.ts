@@ -1,17 +1,8 @@
 /** The embedded backend: all ports of one daemon on one SQLite file in its data directory. */
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { setImmediate as turn } from 'node:timers/promises';
-import type {
-  Control,
-  EventLog,
-  House,
-  MarginCache,
-  QueryBudget,
-  RuleBook,
-  RuleBookEntry,
-  Views,
-} from '../../bidding/ports.ts';
+import { createKeptBook } from '../../bidding/kept-book.ts';
+import type { Control, EventLog, House, MarginCache, QueryBudget, RuleBook, Views } from '../../bidding/ports.ts';
 import type { AuditKey, ChainHeads } from '../../domain/audit.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { Fault } from '../../errors.ts';
@@ -139,24 +130,16 @@ function createHouse(rows: ControlRows, writer: Writer): House {
 }
 
 function createRuleBook(rows: ControlRows, writer: Writer): RuleBook {
-  return {
-    read: async () => {
-      const entries: RuleBookEntry[] = [];
-      // One a turn: together they may hold many sets, and decisions go on meanwhile.
-      for (let next = rows.ruleBookAfter(0); next !== null; next = rows.ruleBookAfter(next.number)) {
-        entries.push(next.entry);
-        await turn();
-      }
-      return entries;
-    },
-    append: async (entry) => {
+  return createKeptBook({
+    ...rows.ruleBook,
+    add: async (text) => {
       try {
-        await writer.submit({ kind: 'rule-book', entry });
+        await writer.submit({ kind: 'rule-book', text });
       } catch (cause) {
         throw new Fault('log-unavailable', 'What became of the rule set could not be stored.', cause);
       }
     },
-  };
+  });
 }
 
 function createMarginReader(database: DatabaseSync): MarginReader {

@@ -1,5 +1,5 @@
 /** What the main thread and the writer thread say to each other. */
-import type { HouseMark, RuleBookEntry } from '../../bidding/ports.ts';
+import type { HouseMark } from '../../bidding/ports.ts';
 import type { ChainHeads, OriginEntry } from '../../domain/audit.ts';
 import { Fault, type FaultCode } from '../../errors.ts';
 import type { AnchorPlace } from './anchor.ts';
@@ -18,7 +18,7 @@ export type WriterTask =
   | { kind: 'control'; change: ControlChange }
   | { kind: 'acknowledge'; acknowledgement: Acknowledgement }
   | { kind: 'house'; mark: HouseMark | null }
-  | { kind: 'rule-book'; entry: RuleBookEntry }
+  | { kind: 'rule-book'; text: string }
   | { kind: 'origin'; entry: OriginEntry };
 
 export type WriterRequest = { id: number; task: WriterTask } | { id: number; task: { kind: 'close' } };

@@ -63,7 +63,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
     control: ({ change }) => control.change(change),
     acknowledge: ({ acknowledgement }) => control.acknowledge(acknowledgement),
     house: ({ mark }) => control.setHouse(mark),
-    'rule-book': ({ entry }) => control.addToRuleBook(entry),
+    'rule-book': ({ text }) => control.addToRuleBook(text),
     origin: ({ entry }) => control.addOrigin(entry),
   };
   const run = (task: WriterTask) => (runs[task.kind] as (task: WriterTask) => TaskResult)(task);

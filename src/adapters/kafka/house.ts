@@ -5,8 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Kafka } from 'kafkajs';
-import type { ControlCopies, House, HouseMark, RuleBook, RuleBookEntry } from '../../bidding/ports.ts';
+import { createKeptBook } from '../../bidding/kept-book.ts';
+import type { ControlCopies, House, HouseMark, RuleBook } from '../../bidding/ports.ts';
 import type { OriginEntry } from '../../domain/audit.ts';
+import { Fault } from '../../errors.ts';
 import { unavailable } from './client.ts';
 import { extentOf, type PartitionReader, recordsOf } from './partitions.ts';
 import { type KafkaSettings, type KafkaTopic, topicNameOf } from './settings.ts';
@@ -85,13 +87,24 @@ export function createControlCopies(kafka: Kafka, settings: KafkaSettings, reade
 }
 
 export function createRuleBook(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): RuleBook {
-  const { values, write } = createKept(kafka, settings, reader, 'rules');
-  return {
-    read: async () => {
-      const entries: RuleBookEntry[] = [];
-      for await (const { value } of values()) if (value !== null) entries.push(JSON.parse(value.toString()));
-      return entries;
+  const { write } = createKept(kafka, settings, reader, 'rules');
+  const topic = topicNameOf(settings, 'rules');
+  const stretch = (from: number, to: number, amount: 'many' | 'one') =>
+    recordsOf(reader, { topic, partition, from, to }, retentionOf('rules'), amount);
+  return createKeptBook({
+    after: async function* (place) {
+      const { first, end } = await extentOf(reader, topic, partition);
+      if (place !== null && end <= place) {
+        throw new Fault('log-unavailable', `Kafka: ${topic} ends before what was read of it.`);
+      }
+      for await (const { offset, value } of stretch(place === null ? first : place + 1, end, 'many')) {
+        if (value !== null) yield { place: offset, text: value.toString() };
+      }
     },
-    append: (entry) => write('hash' in entry ? entry.hash : 'approval', JSON.stringify(entry)),
-  };
+    at: async (place) => {
+      for await (const { value } of stretch(place, place + 1, 'one')) if (value !== null) return value.toString();
+      throw new Fault('log-unavailable', `Kafka: ${topic} did not give the record at ${place}.`);
+    },
+    add: (text, hash) => write(hash ?? 'approval', text),
+  });
 }

@@ -61,6 +61,7 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
     },
     ruleBook: {
       read: async () => ((await isThere('rules')) ? ruleBook.read() : []),
+      source: async (hash) => ((await isThere('rules')) ? ruleBook.source(hash) : null),
       append: async (entry) => {
         await needTopic('rules');
         await ruleBook.append(entry);

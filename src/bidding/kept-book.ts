@@ -1,0 +1,120 @@
+/**
+ * A rule book over rows that are only ever added to: a table, or a topic. Each file of a set is a row of its own, kept once under
+ * its hash, and a set that is proposed names its files. So a rule that changes beside a list of megabytes costs a rule, and what
+ * became of the sets is known without reading one of them. Rows of earlier versions hold a set whole, in its entry.
+ */
+import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Fault } from '../errors.ts';
+import { joinFiles, splitFiles } from '../rules/set-source.ts';
+import type { NewRuleBookEntry, RuleBook, RuleBookEntry } from './ports.ts';
+
+/** `place`: where it stands among its like; ascending, and anything beside that. */
+export type BookRow = { place: number; text: string };
+
+export type BookRows = {
+  /** The rows behind `place` in their order; null: all of them. */
+  after: (place: number | null) => AsyncIterable<BookRow> | Iterable<BookRow>;
+  /** The row at a place that `after` told. */
+  at: (place: number) => Promise<string>;
+  /** `hash` null: the entry belongs to no set. Durable when it resolves. */
+  add: (text: string, hash: string | null) => Promise<void>;
+};
+
+type Proposed = Extract<RuleBookEntry, { kind: 'proposed' }>;
+type NamedFile = { path: string; hash: string };
+type KeptRow =
+  | Exclude<RuleBookEntry, { kind: 'proposed' }>
+  | (Proposed & ({ source: string } | { files: readonly NamedFile[] }))
+  /** `hash`: of `text`, the canonical JSON of a file. */
+  | { kind: 'file'; hash: string; text: string };
+
+/** Where the text of a set is: whole in a row of an earlier version, or in its files. */
+type Whereabouts = { kind: 'whole'; place: number } | { kind: 'files'; files: readonly NamedFile[] };
+
+const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');
+
+export function createKeptBook(rows: BookRows): RuleBook {
+  let entries: readonly RuleBookEntry[] = [];
+  let last: number | null = null;
+  /** The place of each file, by its hash. */
+  const files = new Map<string, number>();
+  const sets = new Map<string, Whereabouts>();
+  let reading: Promise<void> = Promise.resolve();
+
+  function take(row: BookRow): RuleBookEntry | null {
+    const kept = JSON.parse(row.text) as KeptRow;
+    if (kept.kind === 'file') {
+      if (!files.has(kept.hash)) files.set(kept.hash, row.place);
+      return null;
+    }
+    if (kept.kind !== 'proposed') return kept;
+    if ('source' in kept) {
+      const { source: _, ...entry } = kept;
+      if (!sets.has(entry.hash)) sets.set(entry.hash, { kind: 'whole', place: row.place });
+      return entry;
+    }
+    const { files: named, ...entry } = kept;
+    if (!sets.has(entry.hash)) sets.set(entry.hash, { kind: 'files', files: named });
+    return entry;
+  }
+
+  async function catchUp(): Promise<void> {
+    for await (const row of rows.after(last)) {
+      const entry = take(row);
+      last = row.place;
+      if (entry !== null) entries = [...entries, entry];
+      // One a turn: an earlier version kept sets in them, and decisions go on meanwhile.
+      await turn();
+    }
+  }
+
+  /** One after the other, so that no row is taken twice. */
+  function read(): Promise<readonly RuleBookEntry[]> {
+    const done = reading.then(catchUp);
+    reading = done.catch(() => undefined);
+    return done.then(() => entries);
+  }
+
+  async function textOf({ path, hash }: NamedFile): Promise<{ path: string; text: string }> {
+    const place = files.get(hash);
+    if (place === undefined)
+      throw new Fault('log-unavailable', `The rule book lacks the file ${path} of a set (${hash}).`);
+    return { path, text: (JSON.parse(await rows.at(place)) as { text: string }).text };
+  }
+
+  async function source(hash: string): Promise<string | null> {
+    await read();
+    const found = sets.get(hash);
+    if (found === undefined) return null;
+    if (found.kind === 'whole') return (JSON.parse(await rows.at(found.place)) as { source: string }).source;
+    const texts = [];
+    for (const file of found.files) texts.push(await textOf(file));
+    return joinFiles(texts);
+  }
+
+  /** Files first: whoever reads the entry finds them. One that another process has just written may stand there twice. */
+  async function propose({ source: text, ...entry }: Proposed & { source: string }): Promise<void> {
+    await read();
+    const split = splitFiles(text);
+    if (split === null) return rows.add(JSON.stringify({ ...entry, source: text }), entry.hash);
+    const named: NamedFile[] = [];
+    const fresh = new Map<string, string>();
+    for (const { path, text: own } of split) {
+      const hash = hashOf(own);
+      named.push({ path, hash });
+      if (!files.has(hash)) fresh.set(hash, own);
+    }
+    for (const [hash, own] of fresh) await rows.add(JSON.stringify({ kind: 'file', hash, text: own }), hash);
+    await rows.add(JSON.stringify({ ...entry, files: named }), entry.hash);
+  }
+
+  return {
+    read,
+    source,
+    append: async (entry: NewRuleBookEntry) => {
+      if (entry.kind === 'proposed') return propose(entry);
+      await rows.add(JSON.stringify(entry), 'hash' in entry ? entry.hash : null);
+    },
+  };
+}
