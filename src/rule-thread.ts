@@ -11,7 +11,7 @@ import { Fault } from './errors.ts';
 import type { RuleQuestion, RuleThreadData, RuleWord } from './rule-watch.ts';
 import { faultText } from './rules/place.ts';
 import { openRuleSet, type RuleFile } from './rules/rule-set.ts';
-import { judgeRules, reasonsAgainst } from './rules/verdict.ts';
+import { confirmRules, reasonsAgainst } from './rules/verdict.ts';
 
 /** Before a desk can start it waits for the folder: long enough to see that nobody is writing just then. */
 const firstRestMs = 100;
@@ -28,9 +28,9 @@ function read(directory: string): Reading {
   }
 }
 
-function judge(reading: Reading, { leastCoveragePercent, mapping }: RuleThreadData): RuleReport {
+async function judge(reading: Reading, { leastCoveragePercent, mapping }: RuleThreadData): Promise<RuleReport> {
   if (reading.kind === 'unreadable') return { kind: 'refused', text: reading.text };
-  const verdict = judgeRules(reading.files, leastCoveragePercent, Date.now(), whyAbsentIn(mapping));
+  const verdict = await confirmRules(reading.files, leastCoveragePercent, Date.now(), whyAbsentIn(mapping));
   if (verdict.kind === 'good') return { kind: 'good', hash: verdict.ruleSet.hash, source: verdict.ruleSet.source };
   const reasons = reasonsAgainst(verdict).slice(0, shownReasons);
   return { kind: 'refused', text: reasons.map((reason) => `  ${reason}`).join('\n') };
@@ -50,7 +50,7 @@ async function watch(tell: (word: RuleWord) => void, data: RuleThreadData): Prom
     const reading = read(directory);
     const text = JSON.stringify(reading);
     if (text === seen && text !== told) {
-      tell({ kind: 'folder', report: judge(reading, data) });
+      tell({ kind: 'folder', report: await judge(reading, data) });
       told = text;
     }
     seen = text;

@@ -339,7 +339,7 @@ export type ControlCopies = {
 // --- Rule sets ------------------------------------------------------------------------------------------------------
 
 export type RuleSetChange = {
-  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'tests';
+  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'events' | 'bases' | 'tests';
   name: string;
   change: 'added' | 'removed' | 'changed';
 };

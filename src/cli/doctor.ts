@@ -13,7 +13,7 @@ import { dayOf } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { countLetters } from '../http/letters.ts';
-import { judgeRules, reasonsAgainst } from '../rules/verdict.ts';
+import { confirmRules, reasonsAgainst } from '../rules/verdict.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
 import { remedyOf } from './audit.ts';
 import { labelledText } from './terminal.ts';
@@ -63,17 +63,17 @@ function checkNode(): Finding {
 }
 
 /** The same check as that of a desk, tests included. `hash`: of the set in the folder; null: it is refused. */
-function checkRules(
+async function checkRules(
   world: CommandWorld,
   directory: string,
   leastCoveragePercent: number,
-): { findings: Finding[]; hash: string | null } {
+): Promise<{ findings: Finding[]; hash: string | null }> {
   const refused = (texts: string[]) => ({
     findings: texts.map((text) => found('rules', 'fail', 'rules-refused', { text })),
     hash: null,
   });
   try {
-    const verdict = judgeRules(
+    const verdict = await confirmRules(
       world.readRules(directory),
       leastCoveragePercent,
       world.clock.now(),
@@ -570,7 +570,7 @@ async function examine(world: CommandWorld): Promise<Finding[]> {
   );
   try {
     const place = world.place();
-    const { findings: rules, hash } = checkRules(world, place.rulesDir, place.rules.leastCoveragePercent);
+    const { findings: rules, hash } = await checkRules(world, place.rulesDir, place.rules.leastCoveragePercent);
     findings.push(...rules, ...(await checkStore(world, place, hash)));
   } catch (fault) {
     // Named among the faults of the configuration already.

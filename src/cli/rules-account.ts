@@ -28,7 +28,8 @@ function conditionLines(account: ConditionAccount, format: Format, indent: strin
     const right = valueFact === null ? valueText(value, format) : `${valueFact} = ${valueText(value, format)}`;
     return [`${indent}${mark} ${fact} ${operator} ${right}  ${rules.saw(valueText(seen, format))}`];
   }
-  const name = account.name === null ? rules.groups[account.kind] : `"${account.name}"`;
+  const group = account.count === undefined ? rules.groups[account.kind] : rules.atLeast(account.count);
+  const name = account.name === null ? group : `"${account.name}"`;
   const inner = account.parts.flatMap((part) => conditionLines(part, format, `${indent}  `));
   return [`${indent}${mark} ${name}`, ...inner];
 }

@@ -17,7 +17,7 @@ import {
   requireApproval,
 } from '../bidding/rule-book.ts';
 import { Fault } from '../errors.ts';
-import { judgeRules, reasonsAgainst } from '../rules/verdict.ts';
+import { confirmRules, reasonsAgainst } from '../rules/verdict.ts';
 import { changeControl } from './control.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, type DeskReader, lifeMs, withReader } from './world.ts';
@@ -80,7 +80,7 @@ export async function proposeRules(world: CommandWorld, directory: string, by: s
   const { terminal, format } = world;
   const { activation, refused, bad } = format.texts.rules;
   return withReader(world, async (reader, { rules }) => {
-    const verdict = judgeRules(
+    const verdict = await confirmRules(
       world.readRules(directory),
       rules.leastCoveragePercent,
       world.clock.now(),

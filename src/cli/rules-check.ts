@@ -3,7 +3,7 @@
 import { whyAbsentIn } from '../absent-facts.ts';
 import type { TestReport } from '../rules/rule-tests.ts';
 import { junitOf } from '../rules/rule-tests.ts';
-import { judgeRules } from '../rules/verdict.ts';
+import { confirmRules } from '../rules/verdict.ts';
 import { writeNamed } from './named-file.ts';
 import { tellFaults } from './rules-files.ts';
 import type { CommandWorld } from './world.ts';
@@ -31,10 +31,10 @@ function reportTests(world: CommandWorld, report: TestReport, least: number): vo
 }
 
 /** Resolves to the exit code: 65 when the files are refused, 1 when a test fails or too little is tested. */
-export function checkRules(world: CommandWorld, directory: string, options: TestOptions): number {
+export async function checkRules(world: CommandWorld, directory: string, options: TestOptions): Promise<number> {
   const { terminal, format } = world;
   const { rules } = format.texts;
-  const verdict = judgeRules(
+  const verdict = await confirmRules(
     world.readRules(directory),
     options.coverage,
     world.clock.now(),

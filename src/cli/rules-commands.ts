@@ -86,8 +86,8 @@ export function registerRules(program: Command, world: CommandWorld, add: Add, s
       .option('--coverage <percent>', texts.help.coverage, percent, 100)
       .option('--junit <file>', texts.help.junit)
       .option('--json', help.json, false)
-      .action((dir: string | undefined, options: TestOptions) => {
-        process.exitCode = checkRules(world, folderOf(dir), options);
+      .action(async (dir: string | undefined, options: TestOptions) => {
+        process.exitCode = await checkRules(world, folderOf(dir), options);
       });
   }
   add(rules, 'try', texts.help.try, 'lance rules try "One alert" --last 500')

@@ -26,8 +26,10 @@ export type ConditionAccount =
       truth: TruthName;
     }
   | {
-      kind: 'all' | 'any' | 'not' | 'named';
+      kind: 'all' | 'any' | 'atLeast' | 'not' | 'named';
       name: string | null;
+      /** Of `atLeast`: how many of the parts have to hold. */
+      count?: number;
       truth: TruthName;
       parts: readonly ConditionAccount[];
     };
@@ -75,6 +77,10 @@ function accountOf(frame: Frame, condition: Condition): ConditionAccount {
     case 'all':
     case 'any':
       return { kind: condition.kind, name: null, truth, parts: condition.parts.map((part) => accountOf(frame, part)) };
+    case 'atLeast': {
+      const parts = condition.parts.map((part) => accountOf(frame, part));
+      return { kind: 'atLeast', name: null, count: condition.count, truth, parts };
+    }
     default:
       return condition satisfies never;
   }

@@ -132,6 +132,11 @@ function testOf(slots: Slots, comparison: Comparison): Test {
     case 'contains':
     case 'doesNotContain':
       return listTest(values, slot, value as Scalar, operator === 'contains');
+    case 'startsWith':
+    case 'doesNotStartWith': {
+      const [text, wanted] = [String(value), operator === 'startsWith'];
+      return typedTest(values, slot, 'string', (seen) => (seen as string).startsWith(text) === wanted);
+    }
     default:
       return operator satisfies never;
   }
@@ -147,7 +152,8 @@ function keyOf(condition: Condition, keys: WeakMap<Condition, string>): string {
     key = JSON.stringify([fact, around, operator, types.fact, valueFact ?? value, valueFact !== null]);
   } else if (condition.kind === 'named') key = keyOf(condition.part, keys);
   else if (condition.kind === 'not') key = `!(${keyOf(condition.part, keys)})`;
-  else key = `${condition.kind}(${condition.parts.map((part) => keyOf(part, keys)).join(',')})`;
+  else
+    key = `${condition.kind === 'atLeast' ? condition.count : condition.kind}(${condition.parts.map((part) => keyOf(part, keys)).join(',')})`;
   keys.set(condition, key);
   return key;
 }
@@ -183,12 +189,31 @@ function layOut(conditions: readonly Condition[]): {
   return { nodes, indexOf: add };
 }
 
+/** Where the neutral value of `all` and `any` stands in a program, `atLeast` has this and how many of its parts it wants. */
+const counting = 2;
+
+/** `sure` parts are true, `open` ones unknown. */
+function countedTruth(truths: Uint8Array, codes: Int32Array, from: number, end: number, wanted: number): Truth {
+  let sure = 0;
+  let open = 0;
+  for (let part = from; part < end; part += 1) {
+    const own = truths[codes[part]!]!;
+    if (own === isTrue) sure += 1;
+    else if (own === isUnknown) open += 1;
+  }
+  if (sure >= wanted) return isTrue;
+  return sure + open >= wanted ? isUnknown : isFalse;
+}
+
 /** Groups as numbers in a row, so that one loop without calls works them out. */
 function compileGroups(nodes: readonly Node[]): (truths: Uint8Array) => void {
   const program: number[] = [];
   for (const [index, { condition, parts }] of nodes.entries()) {
     if (condition.kind === 'all' || condition.kind === 'any') {
       program.push(2 * index, condition.kind === 'all' ? isTrue : isFalse, parts.length, ...parts);
+    }
+    if (condition.kind === 'atLeast') {
+      program.push(2 * index, counting + condition.count, parts.length, ...parts);
     }
   }
   const codes = Int32Array.from(program);
@@ -199,10 +224,13 @@ function compileGroups(nodes: readonly Node[]): (truths: Uint8Array) => void {
       const end = at + 3 + codes[at + 2]!;
       // `all` is the least of its parts, `any` the greatest.
       let truth = neutral;
-      const decisive = isTrue - neutral;
-      for (let part = at + 3; part < end && truth !== decisive; part += 1) {
-        const own = truths[codes[part]!]!;
-        if (own !== neutral) truth = own === decisive ? decisive : isUnknown;
+      if (neutral > counting) truth = countedTruth(truths, codes, at + 3, end, neutral - counting);
+      else {
+        const decisive = isTrue - neutral;
+        for (let part = at + 3; part < end && truth !== decisive; part += 1) {
+          const own = truths[codes[part]!]!;
+          if (own !== neutral) truth = own === decisive ? decisive : isUnknown;
+        }
       }
       truths[target] = truth;
       truths[target + 1] = isTrue - truth;

@@ -3,7 +3,7 @@
  * facts, operators and keys, empty `all` and `any`, comparisons of the wrong type, paths with filters, and conditions that
  * can never hold.
  */
-import { neverHolds } from './extents.ts';
+import { choices, neverHolds } from './extents.ts';
 import { catalogue, extraPrefix, type FactDefinition, listPrefix, type Stage } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
 import {
@@ -28,9 +28,9 @@ const maxDecorators = 4;
 export type Scope = { stage: Stage; vocabulary: Vocabulary };
 
 /** What a compared value, or each member of a compared list, must be. */
-type Wanted = { what: string; type: ScalarType; definition: FactDefinition | null };
+type Wanted = { what: string; type: ScalarType; definition: FactDefinition | null; isPrefix: boolean };
 
-function readScalar(place: Place, value: Json, { what, type, definition }: Wanted): Scalar | null {
+function readScalar(place: Place, value: Json, { what, type, definition, isPrefix }: Wanted): Scalar | null {
   if (type === 'number') {
     const range = definition?.range ?? { min: -Number.MAX_VALUE, max: Number.MAX_VALUE };
     return readNumber(place, value, what, { unit: definition?.unit ?? 'number', decimals: null, ...range });
@@ -42,8 +42,13 @@ function readScalar(place: Place, value: Json, { what, type, definition }: Wante
   if (typeof value !== 'string' || value === '') {
     return refuse(place, `${what} is compared with ${shown(value)}; write a text in quotes.`);
   }
+  const digits = definition?.digits;
+  if (digits !== undefined && !new RegExp(isPrefix ? `^\\d{1,${digits}}$` : `^\\d{${digits}}$`).test(value)) {
+    const wanted = isPrefix ? `1 to ${digits} digits` : `${digits} digits, or use "startsWith"`;
+    return refuse(place, `${what} is compared with ${shown(value)}; write ${wanted}.`);
+  }
   const values = definition?.values ?? null;
-  if (values === null || values.includes(value)) return value;
+  if (values === null || values.includes(value) || isPrefix) return value;
   return refuse(place, `${what} is never ${shown(value)}. ${suggestion(value, values)}`);
 }
 
@@ -90,12 +95,12 @@ function operatorsAdvice(type: ValueType): string {
 
 const plainPath = /^\$?\.?([A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*)$/;
 
-/** The full name of the fact: `{fact: "extra", path: "$.score"}` is `extra.score`; no other fact has a path. */
-function readFactName(place: Place, object: JsonObject): string | null {
+/** The full name of the fact: `{fact: "extra", path: "$.score"}` is `extra.score`, and `{fact: "worker", path: "$.ageYears"}` is `worker.ageYears`. */
+function readFactName(place: Place, object: JsonObject, { vocabulary }: Scope): string | null {
   const name = readText(within(place, 'fact'), object.fact!, 'The fact', 200);
   if (name === null || !('path' in object)) return name;
   const path = object.path!;
-  if (name !== 'extra' && !name.startsWith(extraPrefix)) {
+  if (definitionOf(name, vocabulary) !== null) {
     return refuse(within(place, 'path'), `"${name}" is a single value and has no path; remove "path".`);
   }
   const found = typeof path === 'string' && path.length <= 200 ? plainPath.exec(path)?.[1] : undefined;
@@ -112,7 +117,7 @@ function readFact(
   object: JsonObject,
   scope: Scope,
 ): { name: string; definition: FactDefinition | null } | null {
-  const name = readFactName(place, object);
+  const name = readFactName(place, object, scope);
   if (name === null) return null;
   if (name.startsWith(extraPrefix) && name.length > extraPrefix.length) return { name, definition: null };
   const at = within(place, 'fact');
@@ -170,7 +175,8 @@ function readWithValue(place: Place, left: LeftSide, operator: OperatorName, val
   const member = memberType(sides.value);
   const type = member ?? (sides.value as ScalarType);
   const at = within(place, 'value');
-  const wanted: Wanted = { what: name, type, definition };
+  const isPrefix = operator.operator === 'startsWith' || operator.operator === 'doesNotStartWith';
+  const wanted: Wanted = { what: name, type, definition, isPrefix };
   const read = member === null ? readScalar(at, value, wanted) : readList(at, value, wanted);
   if (read === null) return null;
   return { kind: 'comparison', fact: name, ...operator, types: sides, value: read, valueFact: null };
@@ -218,10 +224,30 @@ function readWithFact(
   return { kind: 'comparison', fact: left.name, ...operator, types: sides, value: [], valueFact: right.name };
 }
 
+/** `name` and `priority` of the library: for people, and in which order it looks. Here neither changes what a condition means. */
+const asides = ['name', 'priority'];
+
+function readAsides(place: Place, object: JsonObject): void {
+  if ('name' in object) readText(within(place, 'name'), object.name!, 'The name', 200);
+  if ('priority' in object) readPriority(within(place, 'priority'), object.priority!);
+}
+
+/** A whole number, also as a text of digits, as the library takes it. */
+export function readPriority(place: Place, value: Json): number | null {
+  const measure = { unit: 'higher wins', min: 1, max: 1_000_000, decimals: 0 };
+  const isDigits = typeof value === 'string' && /^\d{1,7}$/.test(value);
+  return readNumber(place, isDigits ? Number(value) : value, 'priority', measure);
+}
+
 function readComparison(place: Place, value: JsonObject, scope: Scope): Comparison | null {
-  const keys = { required: ['fact', 'operator', 'value'], optional: ['path'] };
+  if ('params' in value) {
+    const remedy = 'write the fact of the catalogue that holds the value';
+    return refuse(within(place, 'params'), `Facts are values here and take no parameters; ${remedy}.`);
+  }
+  const keys = { required: ['fact', 'operator', 'value'], optional: ['path', ...asides] };
   const object = readObject(place, value, 'A condition', keys);
   if (object === null) return null;
+  readAsides(place, object);
   const left = readFact(place, object, scope);
   const operator = readOperator(within(place, 'operator'), object.operator!);
   if (left === null || operator === null) return null;
@@ -256,9 +282,33 @@ function readParts(place: Place, kind: 'all' | 'any', value: Json, scope: Scope)
   return refuse(inner, 'These conditions contradict each other, so this can never hold; mend or remove one of them.');
 }
 
+/** More ways to choose than this are more than anybody reads. */
+const mostChoices = 1_000;
+
+function readAtLeast(place: Place, object: JsonObject, scope: Scope): Condition | null {
+  const inner = within(place, 'of');
+  const list = object.of!;
+  if (!Array.isArray(list) || list.length < 2) {
+    return refuse(inner, `"of" is ${shown(list)}; write a list of two conditions or more.`);
+  }
+  const measure = { unit: 'of the conditions', min: 1, max: list.length, decimals: 0 };
+  const count = readNumber(within(place, 'atLeast'), object.atLeast!, 'atLeast', measure);
+  const parts = list.flatMap((part, index) => readCondition(within(inner, index), part, scope) ?? []);
+  if (count === null || parts.length < list.length) return null;
+  if (choices(parts.length, count) > mostChoices) {
+    const ways = `${count} of ${parts.length} can be chosen in more than ${mostChoices} ways`;
+    return refuse(inner, `${ways}, which nobody can test; name groups of them in conditions.json and count those.`);
+  }
+  const group: Condition = { kind: 'atLeast', count, parts };
+  if (isTooLong(group)) return refuse(inner, `More than ${maxLeaves} comparisons; write it shorter.`);
+  if (!neverHolds(group)) return group;
+  return refuse(inner, `No ${count} of these can hold together, so this never does; mend or remove some of them.`);
+}
+
 function readNamed(place: Place, value: JsonObject, scope: Scope): Condition | null {
-  const object = readObject(place, value, 'A named condition', { required: ['condition'], optional: [] });
+  const object = readObject(place, value, 'A named condition', { required: ['condition'], optional: asides });
   if (object === null) return null;
+  readAsides(place, object);
   const at = within(place, 'condition');
   const name = readText(at, object.condition!, 'The name of the condition', 60);
   const part = name === null ? null : scope.vocabulary.named(name, scope.stage, at);
@@ -267,15 +317,18 @@ function readNamed(place: Place, value: JsonObject, scope: Scope): Condition | n
 
 function readCondition(place: Place, value: Json, scope: Scope): Condition | null {
   if (!isObject(value)) return refuse(place, `A condition is ${shown(value)}; write an object with "fact" or "all".`);
-  const groups = (['all', 'any', 'not'] as const).filter((key) => key in value);
+  const groups = (['all', 'any', 'not', 'atLeast'] as const).filter((key) => key in value);
   if (groups.length === 0)
     return 'condition' in value ? readNamed(place, value, scope) : readComparison(place, value, scope);
   const kind = groups[0]!;
   if (groups.length > 1) {
     return refuse(place, `A condition has both "${kind}" and "${groups[1]}"; put one inside the other.`);
   }
-  const object = readObject(place, value, `A condition with "${kind}"`, { required: [kind], optional: [] });
+  const required = kind === 'atLeast' ? [kind, 'of'] : [kind];
+  const object = readObject(place, value, `A condition with "${kind}"`, { required, optional: asides });
   if (object === null) return null;
+  readAsides(place, object);
+  if (kind === 'atLeast') return readAtLeast(place, object, scope);
   if (kind !== 'not') return readParts(place, kind, object[kind]!, scope);
   const inner = within(place, 'not');
   if (Array.isArray(object.not)) {

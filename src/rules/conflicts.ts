@@ -1,5 +1,15 @@
 /** What no single rule shows: two of one name, two of equal priority on one field, one cap name with two meanings. */
-import { admits, type Extent, extentOf, factsIn, implies, negated, type Ways, waysToHold } from './extents.ts';
+import {
+  admits,
+  areDisjoint,
+  type Extent,
+  extentOf,
+  factsIn,
+  implies,
+  negated,
+  type Ways,
+  waysToHold,
+} from './extents.ts';
 import { type RuleFault, refuse, within } from './place.ts';
 import type { Comparison, Condition, Rule, Validity } from './rule.ts';
 
@@ -18,19 +28,15 @@ function necessary(condition: Condition, isNegated: boolean): readonly Compariso
       if (!together && condition.parts.length > 1) return [];
       return condition.parts.flatMap((part) => necessary(part, isNegated));
     }
+    case 'atLeast': {
+      // All of them, or, negated, none: else no single one has to hold.
+      const { parts, count } = condition;
+      if (count !== (isNegated ? 1 : parts.length)) return [];
+      return parts.flatMap((part) => necessary(part, isNegated));
+    }
     default:
       return condition satisfies never;
   }
-}
-
-function disjoint(left: Extent, right: Extent): boolean {
-  if (left.kind === 'interval' && right.kind === 'interval') {
-    const apart = (a: typeof left, b: typeof right) =>
-      a.high < b.low || (a.high === b.low && (a.highOpen || b.lowOpen));
-    return apart(left, right) || apart(right, left);
-  }
-  const opposed = (left.kind === 'has' && right.kind === 'lacks') || (left.kind === 'lacks' && right.kind === 'has');
-  return opposed && left.value === right.value;
 }
 
 type Tests = readonly { fact: string; extent: Extent }[];
@@ -54,7 +60,7 @@ function emptied(left: Tests, right: Tests): boolean {
 /** Whether the rules contradict each other directly on one fact. */
 function exclude(left: Tests, right: Tests): boolean {
   if (emptied(left, right) || emptied(right, left)) return true;
-  return left.some((a) => right.some((b) => a.fact === b.fact && disjoint(a.extent, b.extent)));
+  return left.some((a) => right.some((b) => a.fact === b.fact && areDisjoint(a.extent, b.extent)));
 }
 
 /** Fields of which only one rule can have its way. */

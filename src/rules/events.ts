@@ -346,14 +346,16 @@ export const eventTypes = ['pass', 'limit', 'economics', 'segment', 'strategy', 
 
 /** The event of a rule; null when something was refused. `codes`: the declared pass codes. */
 export function readEvent(place: Place, value: Json, stage: Stage, codes: ReadonlySet<string>): RuleEvent | null {
-  const object = readObject(place, value, 'The event', { required: ['type', 'params'], optional: [] });
+  const object = readObject(place, value, 'The event', { required: ['type'], optional: ['params'] });
   if (object === null) return null;
+  const given = object.params ?? Object.create(null);
   const type = eventTypes.find((known) => known === object.type);
   const typePlace = within(place, 'type');
   if (type === undefined) {
+    const hint = suggestion(String(object.type), eventTypes);
     return refuse(
       typePlace,
-      `There is no event ${shown(object.type!)}. ${suggestion(String(object.type), eventTypes)}`,
+      `There is no event ${shown(object.type!)}. ${hint} What other programs call otherwise is named in events.json.`,
     );
   }
   if (stage === 'offer' && type !== 'pass' && type !== 'cap') {
@@ -362,21 +364,21 @@ export function readEvent(place: Place, value: Json, stage: Stage, codes: Readon
   const params = within(place, 'params');
   switch (type) {
     case 'pass':
-      return readPass(params, object.params!, codes);
+      return readPass(params, given, codes);
     case 'limit':
-      return readLimit(params, object.params!);
+      return readLimit(params, given);
     case 'economics': {
-      const changes = readParameters(params, object.params!, 'An economics event', economicsParameters);
+      const changes = readParameters(params, given, 'An economics event', economicsParameters);
       return changes === null ? null : { type, changes };
     }
     case 'segment':
-      return readSegment(params, object.params!);
+      return readSegment(params, given);
     case 'strategy':
-      return readStrategy(params, object.params!);
+      return readStrategy(params, given);
     case 'cap':
-      return readCap(params, object.params!, stage);
+      return readCap(params, given, stage);
     case 'experiment':
-      return readExperiment(params, object.params!);
+      return readExperiment(params, given);
     default:
       return type satisfies never;
   }

@@ -6,12 +6,13 @@ import { factNamed } from './facts.ts';
 import { complements } from './operators.ts';
 import type { Comparison, Condition, Scalar } from './rule.ts';
 
-/** What a comparison lets a fact be: one of some values, none of some values, or an interval; of a list, a member or not. */
+/** What a comparison lets a fact be: one of some values, none of some values, or an interval; of a list, a member or not; of a text, its beginning. */
 export type Extent =
   | { kind: 'some'; values: ReadonlySet<Scalar> }
   | { kind: 'none'; values: ReadonlySet<Scalar> }
   | { kind: 'interval'; low: number; lowOpen: boolean; high: number; highOpen: boolean }
-  | { kind: 'has' | 'lacks'; value: Scalar };
+  | { kind: 'has' | 'lacks'; value: Scalar }
+  | { kind: 'begins' | 'begins-otherwise'; text: string };
 
 const knownExtents = new WeakMap<Comparison, Extent>();
 
@@ -45,6 +46,10 @@ function makeExtent({ operator, value }: Comparison): Extent {
       return { kind: 'has', value: value as Scalar };
     case 'doesNotContain':
       return { kind: 'lacks', value: value as Scalar };
+    case 'startsWith':
+      return { kind: 'begins', text: String(value) };
+    case 'doesNotStartWith':
+      return { kind: 'begins-otherwise', text: String(value) };
     default:
       return operator satisfies never;
   }
@@ -53,6 +58,8 @@ function makeExtent({ operator, value }: Comparison): Extent {
 export function admits(extent: Extent, value: Scalar): boolean {
   if (extent.kind === 'some') return extent.values.has(value);
   if (extent.kind === 'none') return !extent.values.has(value);
+  if (extent.kind === 'begins') return typeof value === 'string' && value.startsWith(extent.text);
+  if (extent.kind === 'begins-otherwise') return typeof value === 'string' && !value.startsWith(extent.text);
   if (extent.kind !== 'interval') return true;
   if (typeof value !== 'number') return false;
   const { low, lowOpen, high, highOpen } = extent;
@@ -73,6 +80,22 @@ export function negated(comparison: Comparison): Comparison {
 }
 
 const knownNegations = new WeakMap<Comparison, Comparison>();
+
+/** Whether no value at all is let through by both. */
+export function areDisjoint(left: Extent, right: Extent): boolean {
+  if (left.kind === 'interval' && right.kind === 'interval') {
+    const apart = (a: typeof left, b: typeof right) =>
+      a.high < b.low || (a.high === b.low && (a.highOpen || b.lowOpen));
+    return apart(left, right) || apart(right, left);
+  }
+  const opposed = (one: Extent, other: Extent) => {
+    if (one.kind === 'has' && other.kind === 'lacks') return one.value === other.value;
+    if (one.kind !== 'begins') return false;
+    if (other.kind === 'begins') return !one.text.startsWith(other.text) && !other.text.startsWith(one.text);
+    return other.kind === 'begins-otherwise' && one.text.startsWith(other.text);
+  };
+  return opposed(left, right) || opposed(right, left);
+}
 
 /** One way in which a condition holds: all of these comparisons. */
 type Conjunct = readonly Comparison[];
@@ -102,9 +125,38 @@ function waysOf(condition: Condition, isNegated: boolean): readonly Conjunct[] |
       }
       return ways;
     }
+    case 'atLeast': {
+      // Negated: so many that too few are left.
+      const { parts } = condition;
+      const needed = isNegated ? parts.length - condition.count + 1 : condition.count;
+      return waysOfMany(parts, needed, isNegated);
+    }
     default:
       return condition satisfies never;
   }
+}
+
+/** In how many ways `count` can be chosen of `size`. */
+export function choices(size: number, count: number): number {
+  let ways = 1;
+  for (let chosen = 1; chosen <= count; chosen += 1) ways = (ways * (size - count + chosen)) / chosen;
+  return ways;
+}
+
+/** All ways in which `needed` of the parts hold. */
+function waysOfMany(parts: readonly Condition[], needed: number, isNegated: boolean): readonly Conjunct[] | null {
+  if (choices(parts.length, needed) > maxConjuncts) return null;
+  if (needed === 0) return [[]];
+  if (parts.length < needed) return [];
+  const [first, ...rest] = parts;
+  const [own, others, without] = [
+    waysOf(first!, isNegated),
+    waysOfMany(rest, needed - 1, isNegated),
+    waysOfMany(rest, needed, isNegated),
+  ];
+  if (own === null || others === null || without === null) return null;
+  const ways = [...own.flatMap((left) => others.map((right) => [...left, ...right])), ...without];
+  return ways.length > maxConjuncts || ways.some((way) => way.length > maxComparisons) ? null : ways;
 }
 
 /** Closed sets of values; null when a fact may be anything. */
@@ -151,10 +203,7 @@ function leavesNothing(fact: string, comparisons: readonly Comparison[]): boolea
     );
   }
   if (types.has('number')) return isEmptyInterval(fact, extents);
-  return extents.some(
-    (extent) =>
-      extent.kind === 'has' && extents.some((other) => other.kind === 'lacks' && other.value === extent.value),
-  );
+  return extents.some((extent) => extents.some((other) => areDisjoint(extent, other)));
 }
 
 function isContradiction(conjunct: Conjunct): boolean {
@@ -195,6 +244,7 @@ export function comparisonsOf(condition: Condition): readonly Comparison[] {
       return comparisonsOf(condition.part);
     case 'all':
     case 'any':
+    case 'atLeast':
       return condition.parts.flatMap(comparisonsOf);
     default:
       return condition satisfies never;

@@ -47,6 +47,20 @@ function sectorOf(activityCode: number): Sector | undefined {
   return sector ?? undefined;
 }
 
+/** Six digits, leading zeros included. */
+function occupationOf(code: number | null | undefined): string | undefined {
+  return code === null || code === undefined || code > 999_999 ? undefined : String(code).padStart(6, '0');
+}
+
+/** The class of a subclass, or the class that was told, in five digits; see `sectorOf` for the zeros. */
+function activityClassOf(activityCode: number | undefined): string | undefined {
+  if (activityCode === undefined || activityCode < 1_000) return undefined;
+  return (activityCode >= 100_000 ? String(activityCode).padStart(7, '0').slice(0, 5) : String(activityCode)).padStart(
+    5,
+    '0',
+  );
+}
+
 /** Months since year 0 plus the day as a fraction of 32, so that whole months are a floor; null for what is no day. */
 function monthsOf(day: Day | null): number | null {
   if (day?.length !== 10) return null;
@@ -131,6 +145,7 @@ export function factsOf({ request, link, marginCents, ledger, at }: FactSources)
     'worker.tenureMonths': monthsSince(request.admissionDate ?? link?.admissionDate ?? null, cachedMonths),
     'worker.politicallyExposed': request.politicallyExposed ?? link?.politicallyExposed ?? undefined,
     'worker.occupationCode': link?.occupationCode ?? undefined,
+    'worker.occupation': occupationOf(link?.occupationCode),
     'worker.categoryCode': link?.workerCategoryCode ?? undefined,
     'worker.activeLoans': link?.activeLoans ?? undefined,
     'worker.totalEarningsReais': reais(link?.totalEarningsCents),
@@ -143,6 +158,7 @@ export function factsOf({ request, link, marginCents, ledger, at }: FactSources)
     'employer.ageStated': link !== null || employerStart !== null,
     'employer.ageMonths': monthsSince(employerStart, cachedMonths),
     'employer.activityCode': activityCode,
+    'employer.activityClass': activityClassOf(activityCode),
     'employer.sector': activityCode === undefined ? undefined : sectorOf(activityCode),
     'alerts.count': request.alertCodes?.length ?? link?.alertCount ?? undefined,
     'alerts.codes': request.alertCodes ?? undefined,

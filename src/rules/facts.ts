@@ -32,6 +32,8 @@ export type FactDefinition = {
   stage: Stage;
   /** Only whole numbers occur. */
   whole: boolean;
+  /** A code of so many digits, leading zeros included; what it begins with may be shorter. Null: no code. */
+  digits?: number;
 };
 
 /** Sections of the activity classification (CNAE 2), brought down to groups that default alike. */
@@ -167,6 +169,10 @@ export const catalogue: readonly FactDefinition[] = [
   numeric('worker.tenureMonths', { unit: 'months', min: 0, max: 1000, example: 30, present: whenEither }),
   flag('worker.politicallyExposed', whenEither),
   numeric('worker.occupationCode', { unit: 'CBO', min: 0, max: 999_999, example: 521_110, present: withLink }),
+  {
+    ...text('worker.occupation', `${withLink}; the CBO as text, so that "startsWith" sees its groups`, '521110', null),
+    digits: 6,
+  },
   numeric('worker.categoryCode', { unit: 'eSocial category', min: 1, max: 999, example: 101, present: withLink }),
   numeric('worker.activeLoans', { unit: 'loans', min: 0, max: 200, example: 1, present: withLink }),
   numeric('worker.totalEarningsReais', {
@@ -199,6 +205,15 @@ export const catalogue: readonly FactDefinition[] = [
   flag('employer.ageStated', `${always}; whether the request told, or the link was asked, when the employer opened`),
   numeric('employer.ageMonths', { unit: 'months', min: 0, max: 6000, example: 84, present: whenEither }),
   numeric('employer.activityCode', { unit: 'CNAE', min: 0, max: 9_999_999, example: 4_711_302, present: whenEither }),
+  {
+    ...text(
+      'employer.activityClass',
+      'when the activity code is known; the CNAE class as text, so that "startsWith" sees division and group',
+      '47113',
+      null,
+    ),
+    digits: 5,
+  },
   text('employer.sector', 'when the activity code is known and has a division', 'commerce', sectors),
 
   numeric('alerts.count', { unit: 'alerts', min: 0, max: 1000, example: 0, present: whenEither }),
@@ -288,7 +303,9 @@ export type LedgerFact = (typeof ledgerFacts)[number];
 /** Whether the detail of a link may bring the fact. */
 export function comesWithLink(name: string): boolean {
   const present = factNamed(name)?.present;
-  return present === withLink || present === whenEither || present === withTermination || name.startsWith('margin.');
+  return (
+    present?.startsWith(withLink) || present === whenEither || present === withTermination || name.startsWith('margin.')
+  );
 }
 
 /** There for every request, so that no test has to take them away. */

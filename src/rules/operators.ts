@@ -1,6 +1,6 @@
 /**
- * Operators of json-rules-engine with its decorators (`everyFact:in`, `not:equal`, `swap:contains`), each with the types
- * that it compares. The library lets any pair of types meet at run time; here a pair that cannot be meant does not load.
+ * Operators of json-rules-engine with its decorators (`everyFact:in`, `not:equal`, `swap:contains`), and two of our own for the
+ * beginning of a text, each with the types that it compares. The library lets any pair of types meet at run time; here a pair that cannot be meant does not load.
  */
 
 export const operators = [
@@ -14,6 +14,8 @@ export const operators = [
   'greaterThanInclusive',
   'contains',
   'doesNotContain',
+  'startsWith',
+  'doesNotStartWith',
 ] as const;
 export type Operator = (typeof operators)[number];
 
@@ -37,6 +39,8 @@ export const complements: Readonly<Record<Operator, Operator>> = {
   greaterThan: 'lessThanInclusive',
   contains: 'doesNotContain',
   doesNotContain: 'contains',
+  startsWith: 'doesNotStartWith',
+  doesNotStartWith: 'startsWith',
 };
 
 export function memberType(type: ValueType): ScalarType | null {
@@ -67,6 +71,9 @@ function baseAccepts(operator: Operator, left: ValueType, right: ValueType): boo
     case 'contains':
     case 'doesNotContain':
       return memberType(left) === right;
+    case 'startsWith':
+    case 'doesNotStartWith':
+      return left === 'string' && right === 'string';
     case 'lessThan':
     case 'lessThanInclusive':
     case 'greaterThan':
@@ -125,6 +132,10 @@ function baseCompare(operator: Operator): Compare {
       return (left, right) => (left as readonly unknown[]).includes(right);
     case 'doesNotContain':
       return (left, right) => !(left as readonly unknown[]).includes(right);
+    case 'startsWith':
+      return (left, right) => (left as string).startsWith(right as string);
+    case 'doesNotStartWith':
+      return (left, right) => !(left as string).startsWith(right as string);
     default:
       return operator satisfies never;
   }

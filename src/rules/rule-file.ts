@@ -1,10 +1,10 @@
 /** The files of a rule set: `codes.json`, and rules one or several to a file. Shapes only; meaning is checked further in. */
 import type { Day } from '../domain/glossary.ts';
-import { readConditions } from './conditions.ts';
-import { readEvent } from './events.ts';
+import { readConditions, readPriority } from './conditions.ts';
+import { eventTypes, readEvent } from './events.ts';
 import type { Stage } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
-import { isObject, type Place, readNumber, readObject, readText, refuse, shown, within } from './place.ts';
+import { isObject, type Place, readObject, readText, refuse, shown, suggestion, within } from './place.ts';
 import type { Rule, Validity } from './rule.ts';
 import { readTable } from './tables.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -12,6 +12,7 @@ import type { Vocabulary } from './vocabulary.ts';
 export type PassCode = { code: string; text: string };
 
 const maxCodes = 100;
+const maxEventWords = 500;
 export const codeShape = /^[a-z][a-z0-9-]{1,39}$/;
 /** Codes that this room gives itself. */
 export const ownCodes = ['limits-conflict', 'fact-missing'];
@@ -44,8 +45,8 @@ export function readCodes(place: Place, value: Json): readonly PassCode[] {
 }
 
 const ruleKeys = {
-  required: ['name', 'description', 'conditions', 'event'],
-  optional: ['owner', 'priority', 'stage', 'onMissing', 'validFrom', 'validUntil'],
+  required: ['conditions', 'event'],
+  optional: ['name', 'description', 'owner', 'priority', 'stage', 'onMissing', 'validFrom', 'validUntil'],
 };
 
 function readStage(place: Place, object: JsonObject): Stage | null {
@@ -91,27 +92,94 @@ function readValidity(place: Place, object: JsonObject): Validity {
 }
 
 /** What rules of one set may refer to. */
-export type Known = { codes: ReadonlySet<string>; vocabulary: Vocabulary };
+export type Known = { codes: ReadonlySet<string>; events: EventWords; vocabulary: Vocabulary };
 
-function readRule(place: Place, value: Json, { codes, vocabulary }: Known): Rule | null {
+/** What a set calls events otherwise: an event of this program, some of its params, and other names for others. */
+type EventWord = { type: string; params: JsonObject; rename: ReadonlyMap<string, string> };
+type EventWords = ReadonlyMap<string, EventWord>;
+
+function readEventWord(place: Place, value: Json): EventWord | null {
+  const object = readObject(place, value, 'An event', { required: ['type'], optional: ['params', 'rename'] });
+  if (object === null) return null;
+  const type = eventTypes.find((known) => known === object.type);
+  if (type === undefined) {
+    const hint = suggestion(String(object.type), eventTypes);
+    return refuse(within(place, 'type'), `There is no event ${shown(object.type!)}. ${hint}`);
+  }
+  const rename = new Map<string, string>();
+  for (const key of ['params', 'rename'] as const) {
+    if (key in object && !isObject(object[key]))
+      return refuse(within(place, key), `"${key}" is ${shown(object[key]!)}; write an object here.`);
+  }
+  for (const [given, own] of Object.entries((object.rename ?? {}) as JsonObject)) {
+    if (typeof own !== 'string')
+      return refuse(within(within(place, 'rename'), given), `This is ${shown(own)}; write the name of a param.`);
+    rename.set(given, own);
+  }
+  return { type, params: (object.params ?? Object.create(null)) as JsonObject, rename };
+}
+
+/** `events.json`: `{"events": {"reject": {"type": "pass", "params": {"code": "too-young"}, "rename": {"message": "reason"}}}}`. */
+export function readEventWords(place: Place, value: Json): EventWords {
+  const words = new Map<string, EventWord>();
+  const object = readObject(place, value, 'events.json', { required: ['events'], optional: ['$schema'] });
+  if (object === null) return words;
+  const at = within(place, 'events');
+  const declared = object.events!;
+  if (!isObject(declared)) {
+    refuse(at, `"events" is ${shown(declared)}; write an object {"name": {"type": "pass"}}.`);
+    return words;
+  }
+  for (const [name, content] of Object.entries(declared).slice(0, maxEventWords)) {
+    const here = within(at, name);
+    if (eventTypes.some((known) => known === name)) refuse(here, `"${name}" is an event already; choose another name.`);
+    const word = readEventWord(here, content);
+    if (word !== null) words.set(name, word);
+  }
+  return words;
+}
+
+/** The event in this program's words; what was put together from two files is refused where the rule says it. */
+function inOwnWords(place: Place, value: Json, words: EventWords): { place: Place; value: Json } | null {
+  const word = isObject(value) && typeof value.type === 'string' ? words.get(value.type) : undefined;
+  if (word === undefined) return { place, value };
+  const object = readObject(place, value, 'The event', { required: ['type'], optional: ['params'] });
+  if (object === null) return null;
+  const own = object.params ?? Object.create(null);
+  if (!isObject(own)) return refuse(within(place, 'params'), `The params are ${shown(own)}; write an object here.`);
+  const params: JsonObject = Object.assign(Object.create(null), word.params);
+  for (const [name, given] of Object.entries(own)) params[word.rename.get(name) ?? name] = given;
+  const event: JsonObject = Object.assign(Object.create(null), { type: word.type, params });
+  return { place: { ...place, pinned: true }, value: event };
+}
+
+/** Where it stands, as people count: `limits #3`. */
+function unsaidName({ file, pointer }: Place): string {
+  const index = /\/(\d+)$/.exec(pointer)?.[1];
+  const stem = file.replace(/(?:\.table)?\.json$/, '');
+  return index === undefined ? stem : `${stem} #${Number(index) + 1}`;
+}
+
+function readRule(place: Place, value: Json, { codes, events, vocabulary }: Known): Rule | null {
   const object = readObject(place, value, 'A rule', ruleKeys);
   if (object === null) return null;
   const before = place.faults.length;
-  const name = readText(within(place, 'name'), object.name!, 'The name', 80);
-  const description = readText(within(place, 'description'), object.description!, 'The description', 600);
+  const name = 'name' in object ? readText(within(place, 'name'), object.name!, 'The name', 80) : unsaidName(place);
+  const description =
+    'description' in object ? readText(within(place, 'description'), object.description!, 'The description', 600) : '';
   const owner = 'owner' in object ? readText(within(place, 'owner'), object.owner!, 'The owner', 80) : null;
-  const measure = { unit: 'higher wins', min: 1, max: 1_000_000, decimals: 0 };
-  const priority =
-    'priority' in object ? readNumber(within(place, 'priority'), object.priority!, 'priority', measure) : 1;
+  const priority = 'priority' in object ? readPriority(within(place, 'priority'), object.priority!) : 1;
   const stage = readStage(place, object);
   const onMissing = readOnMissing(place, object);
   const validity = readValidity(place, object);
   const scope = { stage: stage ?? ('offer' as const), vocabulary };
   const conditions = readConditions(within(place, 'conditions'), object.conditions!, scope);
-  const event = readEvent(within(place, 'event'), object.event!, stage ?? 'request', codes);
+  const said = inOwnWords(within(place, 'event'), object.event!, events);
+  const event = said === null ? null : readEvent(said.place, said.value, stage ?? 'request', codes);
+  const written = object.conditions!;
   if (name === null || description === null || priority === null || stage === null) return null;
   if (conditions === null || event === null || place.faults.length > before) return null;
-  return { name, description, owner, priority, stage, validity, onMissing, conditions, event, place };
+  return { name, description, owner, priority, stage, validity, onMissing, conditions, written, event, place };
 }
 
 /** One rule, a list of rules, or `{"rules": [ … ]}`; the objects may carry `$schema` for completion in editors. */

@@ -10,14 +10,14 @@ import { readVocabulary } from './conditions.ts';
 import { refuseConflicts, shadowedRules } from './conflicts.ts';
 import { factsIn } from './extents.ts';
 import { extraPrefix, type Facts, type LedgerFact, ledgerFacts, listPrefix, type Stage } from './facts.ts';
-import { canonicalJson, type Json, linesOf, parseJson } from './json.ts';
+import { canonicalJson, type Json, type JsonObject, linesOf, parseJson } from './json.ts';
 import { type CompiledCap, compileCap, compileSegment } from './keys.ts';
 import { listNameOf, type RuleList, readList } from './lists.ts';
 import { isObject, type Place, type RuleFault, refuse, shown } from './place.ts';
 import type { Condition, ExperimentRule, Rule, RuleEvent, Validity } from './rule.ts';
-import { type Known, type PassCode, readCodes, readRuleFile, readTableFile } from './rule-file.ts';
+import { type Known, type PassCode, readCodes, readEventWords, readRuleFile, readTableFile } from './rule-file.ts';
 import { joinFiles } from './set-source.ts';
-import { type RuleTest, readTests } from './test-file.ts';
+import { type RuleTest, readBases, readTests } from './test-file.ts';
 import { isOfferFact } from './vocabulary.ts';
 
 /** `path` is relative to the folder of rules, with forward slashes. */
@@ -86,9 +86,12 @@ export type RuleSet = {
   offer: StageRules;
 };
 
+/** Conditions as the files write them: those with a name, and those of each rule, by its name. */
+export type WrittenConditions = { named: JsonObject; rules: ReadonlyMap<string, Json> };
+
 export type CompiledRuleSet =
   /** `warnings`: it may be activated, but somebody should look. */
-  | { kind: 'compiled'; ruleSet: RuleSet; warnings: readonly RuleFault[] }
+  | { kind: 'compiled'; ruleSet: RuleSet; warnings: readonly RuleFault[]; written: WrittenConditions }
   | { kind: 'refused'; faults: readonly RuleFault[] };
 
 const maxFileLength = 1_000_000;
@@ -171,23 +174,36 @@ function refuseSizes(files: readonly RuleFile[], faults: RuleFault[]): void {
     refuse(placeIn('', faults), `Longer than ${maxTotalLength} characters together; remove some.`);
 }
 
-type ParsedFile = { path: string; value: Json };
+type ParsedFile = { path: string; value: Json; kind: FileKind };
+
+function fileOf(path: string, value: Json): ParsedFile {
+  return { path, value, kind: kindOf(path, () => value) };
+}
 
 function parseFiles(files: readonly RuleFile[], faults: RuleFault[]): ParsedFile[] {
   const parsed: ParsedFile[] = [];
   for (const { path, text } of files) {
     const result = parseJson(text);
-    if (result.kind === 'parsed') parsed.push({ path, value: result.value });
+    if (result.kind === 'parsed') parsed.push(fileOf(path, result.value));
     else refuse({ file: path, pointer: result.pointer, faults }, result.text);
   }
   return parsed.sort((left, right) => (left.path < right.path ? -1 : 1));
 }
 
-export type FileKind = 'codes' | 'conditions' | 'list' | 'table' | 'test' | 'rules';
+export type FileKind = 'codes' | 'conditions' | 'events' | 'bases' | 'list' | 'table' | 'test' | 'rules';
 
-/** By the name, so that nobody has to open a file to know what it is. */
-export function kindOf(path: string): FileKind {
+/** Names that earlier versions knew as those of rules: what looks like rules still counts as such. */
+const laterNames: Readonly<Record<string, FileKind>> = { 'events.json': 'events', 'bases.json': 'bases' };
+
+function looksLikeRules(value: Json): boolean {
+  return Array.isArray(value) || (isObject(value) && ('rules' in value || 'conditions' in value));
+}
+
+/** By the name, so that nobody has to open a file to know what it is. `content` is asked for where the name alone does not say it. */
+export function kindOf(path: string, content: () => Json): FileKind {
   if (path === codesPath) return 'codes';
+  const later = laterNames[path];
+  if (later !== undefined) return looksLikeRules(content()) ? 'rules' : later;
   if (path === conditionsPath) return 'conditions';
   if (path.startsWith('lists/')) return 'list';
   if (path.endsWith('.table.json')) return 'table';
@@ -195,8 +211,8 @@ export function kindOf(path: string): FileKind {
 }
 
 function readLists(parsed: readonly ParsedFile[], faults: RuleFault[], checked: boolean): RuleList[] {
-  return parsed.flatMap(({ path, value }) => {
-    if (kindOf(path) !== 'list') return [];
+  return parsed.flatMap(({ path, value, kind }) => {
+    if (kind !== 'list') return [];
     const name = listNameOf(path);
     if (name !== null) return readList(placeIn(path, faults), value, name, checked) ?? [];
     refuse(
@@ -212,8 +228,7 @@ type ReadRules = { rules: Rule[]; tables: (readonly Rule[])[] };
 function readRules(parsed: readonly ParsedFile[], known: Known, faults: RuleFault[]): ReadRules {
   const rules: Rule[] = [];
   const tables: (readonly Rule[])[] = [];
-  for (const { path, value } of parsed) {
-    const kind = kindOf(path);
+  for (const { path, value, kind } of parsed) {
     if (kind === 'rules') rules.push(...readRuleFile(placeIn(path, faults), value, known));
     if (kind === 'table') {
       const rows = readTableFile(placeIn(path, faults), value, known);
@@ -228,7 +243,7 @@ function readRules(parsed: readonly ParsedFile[], known: Known, faults: RuleFaul
 }
 
 /** Finds the line of each fault, reading a file with faults once more. */
-function withLines(faults: readonly RuleFault[], files: readonly RuleFile[]): RuleFault[] {
+export function withLines(faults: readonly RuleFault[], files: readonly RuleFile[]): RuleFault[] {
   const texts = new Map(files.map((file) => [file.path, file.text]));
   const lines = new Map<string, ReadonlyMap<string, number>>();
   for (const [path, own] of Map.groupBy(faults, (fault) => fault.file)) {
@@ -332,8 +347,8 @@ function compileParsed(
   const refused = (): CompiledRuleSet => ({ kind: 'refused', faults: withLines(faults, files) });
   if (parsed.length === 0 && faults.length > 0) return refused();
   const checked = checkedSource !== null;
-  const contentOf = (path: string) => parsed.find((file) => file.path === path)?.value;
-  const codesValue = contentOf(codesPath);
+  const contentOf = (kind: FileKind) => parsed.find((file) => file.kind === kind)?.value;
+  const codesValue = contentOf('codes');
   if (codesValue === undefined && !checked && !files.some((file) => file.path === codesPath)) {
     refuse(placeIn(codesPath, faults), 'This file is missing; declare the pass codes in it: {"codes": { … }}.');
   }
@@ -342,20 +357,25 @@ function compileParsed(
   const keyFacts = new Map(lists.map((list) => [list.name, list.fact]));
   const vocabulary = readVocabulary(
     placeIn(conditionsPath, faults),
-    contentOf(conditionsPath),
+    contentOf('conditions'),
     keyFacts,
     whyAbsent === null,
   );
   const declared = new Set(codes.map((code) => code.code));
-  const { rules, tables } = readRules(parsed, { codes: declared, vocabulary }, faults);
+  const eventsValue = contentOf('events');
+  const events = eventsValue === undefined ? new Map() : readEventWords(placeIn('events.json', faults), eventsValue);
+  const { rules, tables } = readRules(parsed, { codes: declared, events, vocabulary }, faults);
   if (!checked) refuseConflicts(rules, tables);
   if (whyAbsent !== null) refuseAbsent(rules, keyFacts, whyAbsent);
   if (rules.length === 0 && faults.length === 0) refuse(placeIn('', faults), 'There is no rule at all; add one.');
   if (faults.length > 0) return refused();
   // Tests name rules, so they are read once those are right.
+  const basesValue = checked ? undefined : contentOf('bases');
+  const bases = basesValue === undefined ? new Map() : readBases(placeIn('bases.json', faults), basesValue, vocabulary);
+  const named = { vocabulary, rules, codes: declared, bases };
   const tests = parsed
-    .filter(({ path }) => kindOf(path) === 'test' && !checked)
-    .flatMap(({ path, value }) => readTests(placeIn(path, faults), value, { vocabulary, rules, codes: declared }));
+    .filter(({ kind }) => kind === 'test' && !checked)
+    .flatMap(({ path, value }) => readTests(placeIn(path, faults), value, named));
   if (faults.length > 0) return refused();
   rules.sort(byPrecedence);
   const source = checkedSource ?? joinFiles(parsed.map(({ path, value }) => ({ path, text: canonicalJson(value) })));
@@ -374,7 +394,12 @@ function compileParsed(
     offer: compileStage(rules, 'offer', compiledLists),
   };
   const warnings = checked ? [] : [...shadowedRules(rules), ...unusedNames(vocabulary.unused())];
-  return { kind: 'compiled', ruleSet, warnings: withLines(warnings, files) };
+  const conditions = contentOf('conditions');
+  const written: WrittenConditions = {
+    named: isObject(conditions) && isObject(conditions.conditions) ? conditions.conditions : {},
+    rules: new Map(rules.map((rule) => [rule.name, rule.written])),
+  };
+  return { kind: 'compiled', ruleSet, warnings: withLines(warnings, files), written };
 }
 
 /**
@@ -389,7 +414,7 @@ export function openRuleSet(source: string, checked = false): CompiledRuleSet {
   for (const member of Array.isArray(result) ? result : []) {
     if (!isObject(member) || typeof member.path !== 'string' || member.value === undefined) {
       refuse(place, `The stored rule set holds ${shown(member)} instead of a file.`);
-    } else parsed.push({ path: member.path, value: member.value });
+    } else parsed.push(fileOf(member.path, member.value));
   }
   if (!Array.isArray(result)) refuse(place, 'The stored rule set is not a list of files.');
   if (faults.length > 0) return { kind: 'refused', faults };

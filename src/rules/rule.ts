@@ -2,6 +2,7 @@
 import type { Day } from '../domain/glossary.ts';
 import type { Economics, Limits, Strategy } from '../domain/policy.ts';
 import type { Stage } from './facts.ts';
+import type { Json } from './json.ts';
 import type { Decorator, Operator, ValueType } from './operators.ts';
 import type { Place } from './place.ts';
 
@@ -24,6 +25,8 @@ export type Comparison = {
 
 export type Condition =
   | { kind: 'all' | 'any'; parts: readonly Condition[] }
+  /** `count` of the parts hold, or more. */
+  | { kind: 'atLeast'; count: number; parts: readonly Condition[] }
   | { kind: 'not'; part: Condition }
   /** A condition that `conditions.json` names; `part` is what stands there. */
   | { kind: 'named'; name: string; part: Condition }
@@ -78,6 +81,8 @@ export type Rule = {
   /** What an undecidable `pass` rule does: pass with `fact-missing:<fact>`, or nothing. */
   onMissing: 'pass' | 'ignore';
   conditions: Condition;
+  /** The conditions as the file writes them. */
+  written: Json;
   event: RuleEvent;
   place: Place;
 };

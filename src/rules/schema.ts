@@ -80,25 +80,40 @@ function comparisonSchema(): Schema {
         anyOf: [{ enum: operators }, { pattern: `^((${decorators.join('|')}):){1,4}(${operators.join('|')})$` }],
       },
       value: { description: 'A value, a list for "in", or {"fact": …}.' },
-      path: { type: 'string', description: 'Only with "extra": "$.key.inner".' },
+      path: { type: 'string', description: 'Keys joined by dots below the fact: "$.key.inner".' },
+      ...asides,
     }),
     allOf: byFact,
   };
 }
 
+const priority = {
+  anyOf: [
+    { type: 'integer', minimum: 1, maximum: 1_000_000 },
+    { type: 'string', pattern: '^\\d{1,7}$' },
+  ],
+};
+/** Of json-rules-engine; neither changes what a condition means. */
+const asides: Schema = { name: text(200, 'For people.'), priority };
+
 const definitions: Schema = {
   condition: {
     anyOf: [
       { $ref: '#/definitions/group' },
-      strict(['condition'], { condition: text(60, 'A name from conditions.json.') }),
+      strict(['condition'], { condition: text(60, 'A name from conditions.json.'), ...asides }),
       { $ref: '#/definitions/comparison' },
     ],
   },
   group: {
     anyOf: [
-      strict(['all'], { all: listOf({ $ref: '#/definitions/condition' }) }),
-      strict(['any'], { any: listOf({ $ref: '#/definitions/condition' }) }),
-      strict(['not'], { not: { $ref: '#/definitions/condition' } }),
+      strict(['all'], { all: listOf({ $ref: '#/definitions/condition' }), ...asides }),
+      strict(['any'], { any: listOf({ $ref: '#/definitions/condition' }), ...asides }),
+      strict(['not'], { not: { $ref: '#/definitions/condition' }, ...asides }),
+      strict(['atLeast', 'of'], {
+        atLeast: { type: 'integer', minimum: 1, description: 'So many of them hold, or more.' },
+        of: listOf({ $ref: '#/definitions/condition' }, { minItems: 2 }),
+        ...asides,
+      }),
     ],
   },
   comparison: comparisonSchema(),
@@ -154,7 +169,7 @@ function paramsOf(type: (typeof eventTypes)[number]): Schema {
 const heading = { name: text(80, 'Unique in the rule set.'), description: text(600, 'What for, for people.') };
 const common = {
   owner: text(80, 'The team that answers for it.'),
-  priority: { type: 'integer', minimum: 1, maximum: 1_000_000, description: 'Higher comes first; 1 if left out.' },
+  priority: { ...priority, description: 'Higher comes first; 1 if left out.' },
   stage: { enum: ['request', 'offer'], description: 'Before pricing (the default) or after it.' },
   onMissing: { const: 'ignore', description: 'Only with "pass": what cannot be decided does not pass.' },
   validFrom: day,
@@ -163,10 +178,16 @@ const common = {
 
 function ruleSchema(): Schema {
   const event = {
-    anyOf: eventTypes.map((type) => strict(['type', 'params'], { type: { const: type }, params: paramsOf(type) })),
+    anyOf: [
+      ...eventTypes.map((type) => strict(['type', 'params'], { type: { const: type }, params: paramsOf(type) })),
+      strict(['type'], {
+        type: { type: 'string', not: { enum: eventTypes }, description: 'A name from events.json.' },
+        params: { type: 'object' },
+      }),
+    ],
   };
   const keys = { ...heading, ...common, conditions: { $ref: '#/definitions/group' }, event };
-  return strict(['name', 'description', 'conditions', 'event'], keys);
+  return strict(['conditions', 'event'], keys);
 }
 
 function file(title: string, schema: Schema): Schema {
@@ -215,6 +236,7 @@ function testsFile(): Schema {
   };
   const test = strict(['name', 'expect'], {
     name: text(160, 'What it shows.'),
+    base: text(200, 'A name from bases.json, instead of the base of the file.'),
     at: { type: 'string', description: 'When, like "2026-11-20T09:00:00-03:00".' },
     stage: { enum: ['request', 'offer'] },
     facts: { $ref: '#/definitions/facts' },
@@ -222,7 +244,7 @@ function testsFile(): Schema {
   });
   const keys = {
     $schema: { type: 'string' },
-    base: { $ref: '#/definitions/facts' },
+    base: { anyOf: [{ $ref: '#/definitions/facts' }, text(200, 'A name from bases.json.')] },
     tests: { type: 'array', items: test },
   };
   return { ...file('Tests of rules of Lance', strict(['tests'], keys)), definitions: { facts: factsSchema() } };
@@ -271,6 +293,24 @@ function codesFile(): Schema {
   return file('Pass codes of Lance', strict(['codes'], { $schema: { type: 'string' }, codes }));
 }
 
+function eventsFile(): Schema {
+  const word = strict(['type'], {
+    type: { enum: eventTypes },
+    params: { type: 'object', description: 'Those that every event of this name has.' },
+    rename: { type: 'object', additionalProperties: { type: 'string' }, description: '{"message": "reason"}.' },
+  });
+  const events = { type: 'object', additionalProperties: word, maxProperties: 500 };
+  return file('Events by other names', strict(['events'], { $schema: { type: 'string' }, events }));
+}
+
+function basesFile(): Schema {
+  const facts = factsSchema();
+  const like = text(200, 'A base that stands above; its facts, unless this one says otherwise.');
+  const base = { ...facts, properties: { like, ...(facts.properties as Schema) } };
+  const bases = { type: 'object', additionalProperties: base, maxProperties: 200 };
+  return file('Bases of tests of Lance', strict(['bases'], { $schema: { type: 'string' }, bases }));
+}
+
 /** The catalogue as a table for people. */
 function factsPage(): string {
   const rows = catalogue.map(({ name, type, unit, values, range, present, example, stage }) => {
@@ -301,6 +341,8 @@ export function schemaFiles(): readonly { path: string; text: string }[] {
     table: tableFile(),
     conditions: conditionsFile(),
     codes: codesFile(),
+    events: eventsFile(),
+    bases: basesFile(),
     facts: { facts: catalogue },
   };
   const files = Object.entries(schemas).map(([name, schema]) => {

@@ -6,7 +6,7 @@ import { type SetFile, splitFiles } from './set-source.ts';
 
 /** The words of `RuleSetChange`, which the store keeps. */
 type Change = {
-  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'tests';
+  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'events' | 'bases' | 'tests';
   name: string;
   change: 'added' | 'removed' | 'changed';
 };
@@ -23,7 +23,7 @@ function rulesIn(value: Json): readonly Json[] {
 const ending = /(?:\.test|\.table)?\.json$/;
 
 function partsOf({ path, text }: SetFile): Part[] {
-  const kind = kindOf(path);
+  const kind = kindOf(path, () => JSON.parse(text) as Json);
   const name = path.replace(/^lists\//, '').replace(ending, '');
   switch (kind) {
     case 'rules':
@@ -34,6 +34,8 @@ function partsOf({ path, text }: SetFile): Part[] {
       }));
     case 'codes':
     case 'conditions':
+    case 'events':
+    case 'bases':
       return [{ what: kind, name, text }];
     case 'test':
       return [{ what: 'tests', name, text }];

@@ -43,7 +43,8 @@ export type RuleTest = {
   expect: Expectation;
 };
 
-type Named = { vocabulary: Vocabulary; rules: readonly Rule[]; codes: ReadonlySet<string> };
+type Bases = ReadonlyMap<string, Draft>;
+type Named = { vocabulary: Vocabulary; rules: readonly Rule[]; codes: ReadonlySet<string>; bases: Bases };
 
 const maxTests = 2_000;
 /** 20 November 2026, 09:00 in São Paulo: when a test does not say. */
@@ -68,6 +69,13 @@ function readFactValue(place: Place, name: string, value: Json, definition: Fact
   if (typeof value === 'number') {
     const measure = { unit: definition.unit ?? 'number', decimals: definition.whole ? 0 : null };
     return definition.range === null ? value : readNumber(place, value, name, { ...measure, ...definition.range });
+  }
+  if (
+    typeof value === 'string' &&
+    definition.digits !== undefined &&
+    !(value.length === definition.digits && /^\d+$/.test(value))
+  ) {
+    return refuse(place, `"${name}" is ${shown(value)}; write its ${definition.digits} digits in quotes.`);
   }
   if (typeof value === 'string' && definition.values !== null && !definition.values.includes(value)) {
     return refuse(place, `"${name}" is never ${shown(value)}. ${suggestion(value, definition.values)}`);
@@ -191,7 +199,7 @@ export function readAt(place: Place, object: JsonObject, unsaid: EpochMs): Epoch
   return unsaid;
 }
 
-const testKeys = { required: ['name', 'expect'], optional: ['facts', 'at', 'stage'] };
+const testKeys = { required: ['name', 'expect'], optional: ['base', 'facts', 'at', 'stage'] };
 
 function readTest(place: Place, value: Json, base: Draft, named: Named, names: ReadonlySet<string>): RuleTest | null {
   const object = readObject(place, value, 'A test', testKeys);
@@ -201,7 +209,8 @@ function readTest(place: Place, value: Json, base: Draft, named: Named, names: R
   const change = 'facts' in object ? readFacts(within(place, 'facts'), object.facts!, named.vocabulary) : new Map();
   const expect = readExpectation(within(place, 'expect'), object.expect!, named, names);
   const at = readAt(place, object, defaultAt);
-  const maps = factMaps(base, change);
+  const own = 'base' in object ? baseNamed(within(place, 'base'), object.base!, named.bases) : base;
+  const maps = factMaps(own, change);
   if ('stage' in object && object.stage !== 'request' && object.stage !== 'offer') {
     refuse(within(place, 'stage'), `The stage is ${shown(object.stage!)}; write "request" or "offer".`);
   }
@@ -210,10 +219,46 @@ function readTest(place: Place, value: Json, base: Draft, named: Named, names: R
   return { name, file: place.file, pointer: place.pointer, stage: priced ? 'offer' : 'request', at, ...maps, expect };
 }
 
+function baseNamed(place: Place, value: Json, bases: Bases): Draft {
+  const base = typeof value === 'string' ? bases.get(value) : undefined;
+  if (base !== undefined) return base;
+  const hint = suggestion(String(value), [...bases.keys()]) || 'Declare it there.';
+  refuse(place, `The base ${shown(value)} is not declared in bases.json. ${hint}`);
+  return new Map();
+}
+
+/** Facts, or the name of a base. */
+function readBase(place: Place, value: Json, { bases, vocabulary }: Named): Draft {
+  return typeof value === 'string' ? baseNamed(place, value, bases) : readFacts(place, value, vocabulary);
+}
+
+const maxBases = 200;
+
+/** `bases.json`: `{"bases": {"ordinary": { facts }, "linked": {"like": "ordinary", facts}}}`; one is like others that stand above it. */
+export function readBases(place: Place, value: Json, vocabulary: Vocabulary): Bases {
+  const bases = new Map<string, Draft>();
+  const object = readObject(place, value, 'bases.json', { required: ['bases'], optional: ['$schema'] });
+  if (object === null) return bases;
+  const at = within(place, 'bases');
+  const declared = object.bases!;
+  if (!isObject(declared) || Object.keys(declared).length > maxBases) {
+    refuse(at, `"bases" is ${shown(declared)}; write an object {"ordinary": { facts }} of at most ${maxBases}.`);
+    return bases;
+  }
+  for (const [name, content] of Object.entries(declared)) {
+    const here = within(at, name);
+    const { like, ...facts } = isObject(content) ? content : {};
+    const before = like === undefined ? new Map() : baseNamed(within(here, 'like'), like, bases);
+    const own = readFacts(here, isObject(content) ? facts : content, vocabulary);
+    bases.set(name, new Map([...before, ...own]));
+  }
+  return bases;
+}
+
 export function readTests(place: Place, value: Json, named: Named): readonly RuleTest[] {
   const object = readObject(place, value, 'A test file', { required: ['tests'], optional: ['$schema', 'base'] });
   if (object === null) return [];
-  const base = 'base' in object ? readFacts(within(place, 'base'), object.base!, named.vocabulary) : new Map();
+  const base = 'base' in object ? readBase(within(place, 'base'), object.base!, named) : new Map();
   const at = within(place, 'tests');
   const list = object.tests!;
   if (!Array.isArray(list) || list.length > maxTests) {

@@ -1,7 +1,14 @@
 /** The check of a folder of rules, the same for `lance rules check` and for activation: compiled, tested, tested enough. */
 import type { EpochMs } from '../domain/glossary.ts';
 import { faultText, type RuleFault } from './place.ts';
-import { compileRuleSet, type RuleFile, type RuleSet, type WhyAbsent } from './rule-set.ts';
+import {
+  compileRuleSet,
+  type RuleFile,
+  type RuleSet,
+  type WhyAbsent,
+  type WrittenConditions,
+  withLines,
+} from './rule-set.ts';
 import { runTests, type TestReport } from './rule-tests.ts';
 
 export type RuleVerdict =
@@ -11,6 +18,7 @@ export type RuleVerdict =
       ruleSet: RuleSet;
       warnings: readonly RuleFault[];
       report: TestReport;
+      written: WrittenConditions;
     };
 
 /** `at`: now; rules whose last day is over by then need no tests. Null: every rule does. `whyAbsent`: as for `compileRuleSet`. */
@@ -22,10 +30,19 @@ export function judgeRules(
 ): RuleVerdict {
   const compiled = compileRuleSet(files, whyAbsent);
   if (compiled.kind === 'refused') return compiled;
-  const { ruleSet, warnings } = compiled;
+  const { ruleSet, warnings, written } = compiled;
   const report = runTests(ruleSet, at);
   const good = report.failed === 0 && report.coverage * 100 >= leastCoveragePercent;
-  return { kind: good ? 'good' : 'tests-failed', ruleSet, warnings, report };
+  return { kind: good ? 'good' : 'tests-failed', ruleSet, warnings, report, written };
+}
+
+/** As `judgeRules`, and json-rules-engine has to say the same of every test of a set that is good so far. */
+export async function confirmRules(...given: Parameters<typeof judgeRules>): Promise<RuleVerdict> {
+  const verdict = judgeRules(...given);
+  if (verdict.kind !== 'good') return verdict;
+  const { differencesFromLibrary } = await import('./second-opinion.ts');
+  const { faults } = await differencesFromLibrary(verdict.ruleSet, verdict.written);
+  return faults.length === 0 ? verdict : { kind: 'refused', faults: withLines(faults, given[0]) };
 }
 
 /** Why it is no good, a line for each reason; none where it is. */

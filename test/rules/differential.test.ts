@@ -5,9 +5,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Engine, type RuleProperties, type TopLevelCondition } from 'json-rules-engine';
+import type { Engine, RuleProperties } from 'json-rules-engine';
 import { evaluateRequest } from '../../src/rules/evaluate.ts';
 import type { Facts } from '../../src/rules/facts.ts';
+import type { Json, JsonObject } from '../../src/rules/json.ts';
+import { createLibrary, libraryConditions } from '../../src/rules/second-opinion.ts';
 import { compileSet, type GeneratedSet, generatedSet, wholeFacts } from './generated-rules.ts';
 import { at, ruleOf } from './sample-request.ts';
 
@@ -21,10 +23,10 @@ async function firedByLibrary(engine: Engine, facts: Facts): Promise<string[]> {
 }
 
 function engineOf({ rules, conditions }: GeneratedSet): Engine {
-  const engine = new Engine([], { allowUndefinedFacts: true });
-  for (const [name, condition] of Object.entries(conditions)) engine.setCondition(name, condition as TopLevelCondition);
+  const engine = createLibrary(conditions as unknown as JsonObject);
   for (const { name, conditions: own, priority } of rules) {
-    engine.addRule({ name, conditions: own, priority, event: { type: 'fired' } } as unknown as RuleProperties);
+    const translated = libraryConditions(own as Json);
+    engine.addRule({ name, conditions: translated, priority, event: { type: 'fired' } } as unknown as RuleProperties);
   }
   return engine;
 }

@@ -25,6 +25,8 @@ const comparison = fc.oneof(
   leaf(numbers, negated(['in', 'notIn', 'someValue:equal', 'everyValue:greaterThan', 'swap:contains']), listOf(number)),
   leaf(texts, ['equal', 'notEqual', 'swap:equal'], word),
   leaf(texts, negated(['in', 'notIn', 'someValue:equal', 'everyValue:notEqual']), listOf(word)),
+  leaf(texts, negated(['startsWith', 'doesNotStartWith']), fc.constantFrom('com', 'commerce', 'i', 'publica')),
+  leaf(['alerts.codes'], ['someFact:startsWith', 'everyFact:doesNotStartWith'], fc.constantFrom('com', 'i')),
   leaf(flags, negated(['equal', 'notEqual']), fc.boolean()),
   leaf(['alerts.codes'], negated(['contains', 'doesNotContain', 'someFact:equal', 'everyFact:notEqual']), word),
   leaf(['alerts.codes'], ['someFact:in', 'everyFact:in', 'everyFact:not:in', 'someFact:someValue:equal'], listOf(word)),
@@ -54,7 +56,14 @@ const { group } = fc.letrec<{ part: unknown; group: Group }>((tie) => {
       tie('group'),
       fc.constantFrom({ condition: 'first' }, { condition: 'second' }),
     ),
-    group: fc.oneof(fc.record({ all: parts }), fc.record({ any: parts }), fc.record({ not: tie('part') })),
+    group: fc.oneof(
+      fc.record({ all: parts }),
+      fc.record({ any: parts }),
+      fc.record({ not: tie('part') }),
+      fc
+        .tuple(fc.array(tie('part'), { minLength: 2, maxLength: 5 }), fc.integer({ min: 1, max: 5 }))
+        .map(([of, count]) => ({ atLeast: Math.min(count, of.length), of })),
+    ),
   };
 });
 
@@ -136,6 +145,6 @@ export function compileSet({ rules, conditions }: GeneratedSet): RuleSet | null 
   ]);
   if (result.kind === 'compiled') return result.ruleSet;
   for (const fault of result.faults)
-    assert.match(fault.text, /contradict|always holds|can never be like this/, JSON.stringify(fault));
+    assert.match(fault.text, /contradict|always holds|hold together|can never be like this/, JSON.stringify(fault));
   return null;
 }

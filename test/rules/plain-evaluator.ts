@@ -35,6 +35,10 @@ function apply(operator: string, left: unknown, right: unknown): boolean | null 
     return decorator.startsWith('some') ? each.includes(true) : !each.includes(false);
   }
   const [l, r] = [typeOf(left), typeOf(right)];
+  if (operator === 'startsWith' || operator === 'doesNotStartWith') {
+    if (l !== 'string' || r !== 'string') return null;
+    return ((left as string).slice(0, (right as string).length) === right) === (operator === 'startsWith');
+  }
   if (operator === 'equal' || operator === 'notEqual') {
     if (l !== r || l === 'list' || l === 'nothing') return null;
     return (left === right) === (operator === 'equal');
@@ -80,6 +84,12 @@ export function plainVerdict(node: Json, world: Surroundings): Verdict {
     const [decisive, other]: [Verdict, Verdict] = node.all ? ['false', 'true'] : ['true', 'false'];
     if (verdicts.includes(decisive)) return decisive;
     return verdicts.includes('unknown') ? 'unknown' : other;
+  }
+  if (typeof node.atLeast === 'number') {
+    const verdicts = (node.of as Json[]).map((part) => plainVerdict(part, world));
+    const count = (verdict: Verdict) => verdicts.filter((one) => one === verdict).length;
+    if (count('true') >= node.atLeast) return 'true';
+    return verdicts.length - count('false') >= node.atLeast ? 'unknown' : 'false';
   }
   if ('not' in node) {
     const inner = plainVerdict(node.not, world);

@@ -5,10 +5,15 @@ import { always, ruleOf } from './sample-request.ts';
 // Rules and their keys.
 refused('a rule that is no object', ['x'], '/rules/0', /write an object/);
 refused('an unknown key', [ruleOf({ prioriti: 3 })], '/rules/0/prioriti', /Did you mean "priority"/);
-refused('a missing name', [ruleOf({ name: undefined })], '/rules/0', /lacks "name"; add it/);
+refused('a missing event', [ruleOf({ event: undefined })], '/rules/0', /lacks "event"; add it/);
 refused('an empty description', [ruleOf({ description: ' ' })], '/rules/0/description', /write a text/);
 refused('a long name', [ruleOf({ name: 'n'.repeat(81) })], '/rules/0/name', /longer than 80/);
-refused('a priority as text', [ruleOf({ priority: '5' })], '/rules/0/priority', /the number 5, without quotes/);
+refused(
+  'a priority that is no whole number',
+  [ruleOf({ priority: '5.5' })],
+  '/rules/0/priority',
+  /write the number 5\.5/,
+);
 refused('a fractional priority', [ruleOf({ priority: 1.5 })], '/rules/0/priority', /whole number/);
 refused('an unknown stage', [ruleOf({ stage: 'late' })], '/rules/0/stage', /"request" or "offer"/);
 refused('an unknown onMissing', [ruleOf({ onMissing: 'pass' })], '/rules/0/onMissing', /"ignore" or remove/);
@@ -58,7 +63,7 @@ refused(
   'params on a condition',
   [test1('worker.ageYears', 'lessThan', 18, { params: {} })],
   `${inCondition}/params`,
-  /no key "params"/,
+  /take no parameters; write the fact of the catalogue/,
 );
 refused('a condition that is a text', [ruleOf({ conditions: { all: ['x'] } })], inCondition, /write an object/);
 refused(
