@@ -339,7 +339,7 @@ export type ControlCopies = {
 // --- Rule sets ------------------------------------------------------------------------------------------------------
 
 export type RuleSetChange = {
-  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'events' | 'bases' | 'tests';
+  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'events' | 'bases' | 'facts' | 'tests';
   name: string;
   change: 'added' | 'removed' | 'changed';
 };

@@ -1,6 +1,12 @@
 /** Rules in words, each condition with the value it saw: for `lance rules explain` and a decision's page. */
 import { Fault } from '../errors.ts';
-import { accountRules, type ConditionAccount, nearestClear, type RuleAccount } from '../rules/account.ts';
+import {
+  accountRules,
+  type ConditionAccount,
+  nearestClear,
+  type RuleAccount,
+  type SeenFact,
+} from '../rules/account.ts';
 import { evaluateOffer, evaluateRequest } from '../rules/evaluate.ts';
 import type { FactValue } from '../rules/facts.ts';
 import { linesOf, parseJson } from '../rules/json.ts';
@@ -26,7 +32,8 @@ function conditionLines(account: ConditionAccount, format: Format, indent: strin
   if (account.kind === 'comparison') {
     const { fact, operator, value, valueFact, seen } = account;
     const right = valueFact === null ? valueText(value, format) : `${valueFact} = ${valueText(value, format)}`;
-    return [`${indent}${mark} ${fact} ${operator} ${right}  ${rules.saw(valueText(seen, format))}`];
+    const made = madeOfLines(account.from, format, `${indent}    `);
+    return [`${indent}${mark} ${fact} ${operator} ${right}  ${rules.saw(valueText(seen, format))}`, ...made];
   }
   const group = account.count === undefined ? rules.groups[account.kind] : rules.atLeast(account.count);
   const name = account.name === null ? group : `"${account.name}"`;
@@ -34,12 +41,21 @@ function conditionLines(account: ConditionAccount, format: Format, indent: strin
   return [`${indent}${mark} ${name}`, ...inner];
 }
 
-/** The rule's own line, then its conditions. */
+/** What a computed fact is made of, one to a line. */
+function madeOfLines(from: readonly SeenFact[] | undefined, format: Format, indent: string): string[] {
+  return (from ?? []).map(({ fact, seen }) => `${indent}${fact} = ${valueText(seen, format)}`);
+}
+
+/** The rule's own line, then its conditions, then the facts that tell its values. */
 export function ruleLines(account: RuleAccount, format: Format): string[] {
   const { events, rules } = format.texts;
   const valid = account.valid ? '' : ` ${rules.notValid}`;
   const head = `${marks[account.truth]} ${account.name} [${events[account.event]}]${valid}`;
-  return [head, ...conditionLines(account.condition, format, '    ')];
+  const values = (account.values ?? []).flatMap(({ fact, seen, from }) => [
+    `    = ${fact}  ${rules.saw(valueText(seen, format))}`,
+    ...madeOfLines(from, format, '        '),
+  ]);
+  return [head, ...conditionLines(account.condition, format, '    '), ...values];
 }
 
 function readFactsFile(world: CommandWorld, path: string): ReturnType<typeof factMaps> & { at: number } {

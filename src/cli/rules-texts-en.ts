@@ -107,6 +107,7 @@ export const rulesEn: Texts['rules'] = {
       conditions: 'conditions',
       events: 'events',
       bases: 'bases of tests',
+      facts: 'computed facts',
       tests: 'tests',
     },
     noChange: 'no change',

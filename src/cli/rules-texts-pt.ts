@@ -107,6 +107,7 @@ export const rulesPt = {
       conditions: 'condições',
       events: 'eventos',
       bases: 'bases de testes',
+      facts: 'fatos calculados',
       tests: 'testes',
     },
     noChange: 'nenhuma mudança',

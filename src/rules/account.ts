@@ -5,6 +5,7 @@
 import { dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { createFrame, type Frame, isFalse, isTrue, type Truth } from './compile.ts';
+import { baseFact } from './derived.ts';
 import { evaluateOffer, evaluateRequest } from './evaluate.ts';
 import { comparisonsOf } from './extents.ts';
 import { type Facts, type FactValue, factNamed, listPrefix } from './facts.ts';
@@ -12,6 +13,8 @@ import type { Comparison, Condition, Scalar } from './rule.ts';
 import type { RuleSet, RuleSummary } from './rule-set.ts';
 
 type TruthName = 'true' | 'false' | 'unknown';
+
+export type SeenFact = { fact: string; seen: FactValue | null };
 
 export type ConditionAccount =
   | {
@@ -23,6 +26,8 @@ export type ConditionAccount =
       valueFact: string | null;
       /** Null: absent. */
       seen: FactValue | null;
+      /** Of a fact that is made of others: what those were. */
+      from?: readonly SeenFact[];
       truth: TruthName;
     }
   | {
@@ -43,6 +48,8 @@ export type RuleAccount = {
   /** False on days outside of `validFrom` … `validUntil`: then it has no effect, whatever its conditions say. */
   valid: boolean;
   condition: ConditionAccount;
+  /** Facts that tell the values of the event, with what those are made of; absent where none does. */
+  values?: readonly (SeenFact & { from?: readonly SeenFact[] })[];
 };
 
 function nameOf(truth: Truth): TruthName {
@@ -54,7 +61,10 @@ function valueSeen(frame: Frame, fact: string): FactValue | null {
   return (frame.seen(fact) as FactValue | undefined) ?? null;
 }
 
-function accountOf(frame: Frame, condition: Condition): ConditionAccount {
+/** What a fact is made of; nothing for one that is there by itself. */
+type MadeOf = (fact: string) => { from?: readonly SeenFact[] };
+
+function accountOf(frame: Frame, condition: Condition, madeOf: MadeOf): ConditionAccount {
   const truth = nameOf(frame.condition(condition).test());
   switch (condition.kind) {
     case 'comparison': {
@@ -67,18 +77,24 @@ function accountOf(frame: Frame, condition: Condition): ConditionAccount {
         value: right,
         valueFact,
         seen: valueSeen(frame, fact),
+        ...madeOf(fact),
         truth,
       };
     }
     case 'not':
-      return { kind: 'not', name: null, truth, parts: [accountOf(frame, condition.part)] };
+      return { kind: 'not', name: null, truth, parts: [accountOf(frame, condition.part, madeOf)] };
     case 'named':
-      return { kind: 'named', name: condition.name, truth, parts: [accountOf(frame, condition.part)] };
+      return { kind: 'named', name: condition.name, truth, parts: [accountOf(frame, condition.part, madeOf)] };
     case 'all':
     case 'any':
-      return { kind: condition.kind, name: null, truth, parts: condition.parts.map((part) => accountOf(frame, part)) };
+      return {
+        kind: condition.kind,
+        name: null,
+        truth,
+        parts: condition.parts.map((part) => accountOf(frame, part, madeOf)),
+      };
     case 'atLeast': {
-      const parts = condition.parts.map((part) => accountOf(frame, part));
+      const parts = condition.parts.map((part) => accountOf(frame, part, madeOf));
       return { kind: 'atLeast', name: null, count: condition.count, truth, parts };
     }
     default:
@@ -90,17 +106,28 @@ function accountOf(frame: Frame, condition: Condition): ConditionAccount {
 export function accountRules(ruleSet: RuleSet, facts: Facts, offerFacts: Facts | null, at: EpochMs): RuleAccount[] {
   const rules = ruleSet.rules.filter((rule) => rule.stage === 'request' || offerFacts !== null);
   const frame = createFrame(
-    ruleSet.lists,
+    ruleSet.derived,
     rules.map((rule) => rule.conditions),
   );
   for (const rule of rules) frame.condition(rule.conditions);
   frame.load(facts, offerFacts ?? {});
   const day = dayOf(at);
-  return rules.map(({ name, event, file, pointer, validity, conditions }) => {
-    const condition = accountOf(frame, conditions);
+  const seenIn = (fact: string) => baseFact(facts, offerFacts ?? {}, fact) ?? null;
+  const madeOf: MadeOf = (fact) => {
+    const source = fact.startsWith(listPrefix) ? undefined : ruleSet.derived.get(fact);
+    return source === undefined ? {} : { from: source.uses.map((use) => ({ fact: use, seen: seenIn(use) })) };
+  };
+  return rules.map(({ name, event, file, pointer, validity, conditions, valueFacts }) => {
+    const condition = accountOf(frame, conditions, madeOf);
     const { from, until } = validity;
     const valid = (from === null || from <= day) && (until === null || day <= until);
-    return { name, event, file, pointer, truth: condition.truth, valid, condition };
+    const values = valueFacts.map((fact) => {
+      const source = ruleSet.derived.get(fact);
+      const seen = source === undefined ? seenIn(fact) : (source.value(facts, offerFacts ?? {}) ?? null);
+      return { fact, seen, ...madeOf(fact) };
+    });
+    const told = values.length === 0 ? {} : { values };
+    return { name, event, file, pointer, truth: condition.truth, valid, condition, ...told };
   });
 }
 
@@ -127,10 +154,9 @@ function distance(from: FactValue | null, to: FactValue): number {
   return typeof from === 'number' && typeof to === 'number' ? Math.abs(to - from) : 0;
 }
 
-/** What a rule sees under this name: for a list, whether the request is on it. */
-export function factSeen({ lists }: RuleSet, facts: Facts, name: string): FactValue | null {
-  const list = name.startsWith(listPrefix) ? lists.get(name.slice(listPrefix.length)) : undefined;
-  return facts[name] ?? list?.lookup(facts) ?? null;
+/** What a rule sees under this name: for a list, whether the request is on it. `facts`: of the request, or of both. */
+export function factSeen({ derived }: RuleSet, facts: Facts, name: string): FactValue | null {
+  return facts[name] ?? derived.get(name)?.value(facts, facts) ?? null;
 }
 
 /** For each fact that rules look at, the values worth trying, the nearest to what it is first. */

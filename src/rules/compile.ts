@@ -4,8 +4,8 @@
  * rules once, parts before wholes; `load` takes up the facts of one evaluation and works out all of them in one pass, so
  * that what rules share is evaluated once. Synchronous from `load` to the last `test`, so evaluations cannot meet.
  */
-import { type Facts, listPrefix } from './facts.ts';
-import { compileList, type ListLookup, type RuleList } from './lists.ts';
+import { baseFact, type DerivedFact, type DerivedFacts } from './derived.ts';
+import type { Facts } from './facts.ts';
 import { compareWith, memberType, type ValueType } from './operators.ts';
 import type { Comparison, Condition, Scalar } from './rule.ts';
 
@@ -22,8 +22,6 @@ export type CompiledCondition = {
   /** Adds the absent facts that keep the condition unknown. Called only when it is. */
   collectMissing: (into: Set<string>) => void;
 };
-
-export type CompiledList = { fact: RuleList['fact']; lookup: ListLookup };
 
 export type Frame = {
   /** One of the conditions that the frame was made of, or a part of one. */
@@ -49,11 +47,6 @@ function within(values: readonly Scalar[]): (value: Scalar) => boolean {
 function isOf(type: ValueType, value: unknown): boolean {
   if (memberType(type) !== null) return Array.isArray(value);
   return typeof value === type && !Number.isNaN(value);
-}
-
-/** Names under `offer.` come from the second map, lists from their lookup. */
-function isOffer(fact: string): boolean {
-  return fact.startsWith('offer.');
 }
 
 type Slots = { of: (fact: string) => number; values: unknown[] };
@@ -240,20 +233,20 @@ function compileGroups(nodes: readonly Node[]): (truths: Uint8Array) => void {
 }
 
 /** `conditions`: all that will be asked for. */
-export function createFrame(lists: ReadonlyMap<string, CompiledList>, conditions: readonly Condition[]): Frame {
+export function createFrame(derived: DerivedFacts, conditions: readonly Condition[]): Frame {
   const { nodes, indexOf } = layOut(conditions);
   const values: unknown[] = [];
   const names: string[] = [];
   const slotOf = new Map<string, number>();
-  const lookups: (ListLookup | null)[] = [];
+  const sources: (DerivedFact | null)[] = [];
+  let loaded: { facts: Facts; offerFacts: Facts } = { facts: {}, offerFacts: {} };
   const of = (fact: string): number => {
     const slot = slotOf.get(fact) ?? names.length;
     if (slot === names.length) {
       names.push(fact);
       values.push(undefined);
       slotOf.set(fact, slot);
-      const list = fact.startsWith(listPrefix) ? lists.get(fact.slice(listPrefix.length)) : undefined;
-      lookups.push(list?.lookup ?? null);
+      sources.push(derived.get(fact) ?? null);
     }
     return slot;
   };
@@ -267,9 +260,9 @@ export function createFrame(lists: ReadonlyMap<string, CompiledList>, conditions
   }
   const evaluate = compileGroups(nodes);
 
-  /** A list that says nothing lacks the fact it looks up. */
-  const lacking = (fact: string): string =>
-    fact.startsWith(listPrefix) ? (lists.get(fact.slice(listPrefix.length))?.fact ?? fact) : fact;
+  /** A fact that is made of others lacks those. */
+  const lacking = (fact: string): readonly string[] =>
+    derived.get(fact)?.lacking(loaded.facts, loaded.offerFacts) ?? [fact];
 
   const collect = (reference: number, into: Set<string>): void => {
     if (truths[reference] !== isUnknown) return;
@@ -277,8 +270,10 @@ export function createFrame(lists: ReadonlyMap<string, CompiledList>, conditions
     for (const part of parts) collect(part, into);
     if (condition.kind !== 'comparison') return;
     const { fact, types, valueFact } = condition;
-    if (valueFact === null || !isOf(types.fact, values[of(fact)])) into.add(lacking(fact));
-    if (valueFact !== null && !isOf(types.value, values[of(valueFact)])) into.add(lacking(valueFact));
+    if (valueFact === null || !isOf(types.fact, values[of(fact)])) for (const name of lacking(fact)) into.add(name);
+    if (valueFact !== null && !isOf(types.value, values[of(valueFact)])) {
+      for (const name of lacking(valueFact)) into.add(name);
+    }
   };
 
   return {
@@ -287,12 +282,13 @@ export function createFrame(lists: ReadonlyMap<string, CompiledList>, conditions
       return { test: () => truths[index] as Truth, collectMissing: (into) => collect(index, into) };
     },
     load: (facts, offerFacts) => {
+      loaded = { facts, offerFacts };
       for (let slot = 0; slot < names.length; slot += 1) {
-        const lookup = lookups[slot]!;
+        const source = sources[slot]!;
         const name = names[slot]!;
-        // Nothing but an explanation says by itself what a list says.
-        if (lookup === null) values[slot] = (isOffer(name) ? offerFacts : facts)[name];
-        else values[slot] = facts[name] ?? lookup(facts);
+        if (source === null) values[slot] = baseFact(facts, offerFacts, name);
+        // Nothing but an explanation says by itself what is made of other facts.
+        else values[slot] = (source.comesFirst ? undefined : facts[name]) ?? source.value(facts, offerFacts);
       }
       for (let leaf = 0; leaf < leaves.length; leaf += 1) {
         const truth = leaves[leaf]!();
@@ -306,8 +302,4 @@ export function createFrame(lists: ReadonlyMap<string, CompiledList>, conditions
     indexOf,
     seen: (fact) => values[slotOf.get(fact) ?? -1],
   };
-}
-
-export function compileLists(lists: readonly RuleList[]): ReadonlyMap<string, CompiledList> {
-  return new Map(lists.map((list) => [list.name, { fact: list.fact, lookup: compileList(list) }]));
 }

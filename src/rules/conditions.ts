@@ -3,8 +3,10 @@
  * facts, operators and keys, empty `all` and `any`, comparisons of the wrong type, paths with filters, and conditions that
  * can never hold.
  */
+
+import type { DerivedFacts } from './derived.ts';
 import { choices, neverHolds } from './extents.ts';
-import { catalogue, extraPrefix, type FactDefinition, listPrefix, type Stage } from './facts.ts';
+import { catalogue, extraPrefix, type FactDefinition, type Stage } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
 import {
   accepts,
@@ -123,9 +125,8 @@ function readFact(
   const at = within(place, 'fact');
   const definition = definitionOf(name, scope.vocabulary);
   if (definition === null) {
-    const lists = [...scope.vocabulary.lists.keys()].map((list) => listPrefix + list);
     const hint =
-      suggestion(name, [...catalogue.map((fact) => fact.name), ...lists]) ||
+      suggestion(name, [...catalogue.map((fact) => fact.name), ...scope.vocabulary.derived.keys()]) ||
       'See the catalogue of facts; unmapped keys of the request are "extra.<key>", scores "score.<name>".';
     return refuse(at, `There is no fact ${shown(name)}. ${hint}`);
   }
@@ -184,8 +185,10 @@ function readWithValue(place: Place, left: LeftSide, operator: OperatorName, val
 
 /** What follows a comma only explains. Earlier versions compared first words, so sets in the store may have R$ and R$ a month. */
 function fitTogether(left: string | null | undefined, right: string | null | undefined, stored: boolean): boolean {
-  const unitOf = (written: string) => written.split(stored ? /[ ,]/ : ',')[0]!;
-  return left == null || right == null || unitOf(left) === unitOf(right);
+  const nameOf = (written: string) => written.split(stored ? /[ ,]/ : ',')[0]!;
+  if (left == null || right == null || nameOf(left) === nameOf(right)) return true;
+  // Of what is computed, a share is one of anything.
+  return [left, right].includes('share') && left.startsWith('share') && right.startsWith('share');
 }
 
 /** `"value": {"fact": …}`: the right side is looked up like the left one. */
@@ -241,7 +244,7 @@ export function readPriority(place: Place, value: Json): number | null {
 
 function readComparison(place: Place, value: JsonObject, scope: Scope): Comparison | null {
   if ('params' in value) {
-    const remedy = 'write the fact of the catalogue that holds the value';
+    const remedy = 'write the fact of the catalogue that holds the value, or compute one in facts.json';
     return refuse(within(place, 'params'), `Facts are values here and take no parameters; ${remedy}.`);
   }
   const keys = { required: ['fact', 'operator', 'value'], optional: ['path', ...asides] };
@@ -349,14 +352,14 @@ export function readConditions(place: Place, value: Json, scope: Scope): Conditi
   return readCondition(place, value, scope);
 }
 
-/** `conditions.json` and the lists, as rules may refer to them. A named condition may look at facts of both stages. */
+/** `conditions.json` and what the set makes of facts, as rules may refer to them. A named condition may look at facts of both stages. */
 export function readVocabulary(
   place: Place,
   value: Json | undefined,
-  lists: ReadonlyMap<string, string>,
+  derived: DerivedFacts,
   stored: boolean,
 ): Vocabulary {
   const read = (at: Place, condition: Json, vocabulary: Vocabulary) =>
     readConditions(at, condition, { stage: 'offer', vocabulary });
-  return createVocabulary({ place, value, lists, stored, readCondition: read });
+  return createVocabulary({ place, value, derived, stored, readCondition: read });
 }

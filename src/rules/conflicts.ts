@@ -188,6 +188,7 @@ function isCovered(rule: Rule, other: Rule): boolean {
   const [own, wider] = [rule.event, other.event];
   if (own.type === 'pass' && wider.type === 'pass') return true;
   if (own.type === 'limit' && wider.type === 'limit') {
+    if (own.byFact.length > 0) return false;
     return Object.entries(own.limits).every(([field, value]) => {
       const bound = wider.limits[field as keyof typeof wider.limits];
       if (value === null || bound === null || bound === undefined) return false;

@@ -4,6 +4,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import type { CapReservation, Reason } from '../domain/offer.ts';
 import { type Economics, type Limits, noLimits, type Strategy } from '../domain/policy.ts';
 import { isFalse, isTrue } from './compile.ts';
+import { numberOf } from './derived.ts';
 import type { Facts } from './facts.ts';
 import { shareOf, wholeMarket } from './keys.ts';
 import type { CompiledExperiment, CompiledLimit, CompiledRule, RuleSet, StageRules } from './rule-set.ts';
@@ -91,6 +92,61 @@ function tighten(draft: Draft, rule: string, limits: readonly CompiledLimit[], c
   }
 }
 
+/** A limit that a fact tells; where it cannot be told, nothing may be bid. */
+function tightenByFact(
+  draft: Draft,
+  rule: CompiledRule,
+  certain: boolean,
+  ruleSet: Derived,
+  facts: Facts,
+  offerFacts: Facts,
+): void {
+  if (rule.event.type !== 'limit') return;
+  for (const limit of rule.event.byFact) {
+    const { fact, field, param, scale, least, most, tightWhenHigh } = limit;
+    const value = numberOf(ruleSet.derived, fact, facts, offerFacts);
+    if (value === null) {
+      lackValues(draft, rule, ruleSet, [fact], facts, offerFacts);
+      continue;
+    }
+    if (tightWhenHigh ? value > most : value < least) {
+      const text = `"${rule.name}" wants ${param} ${value}, which leaves nothing to bid (${least} … ${most}).`;
+      (certain ? draft.certain : draft.undecided).push({ code: 'limits-conflict', rule: rule.name, text });
+      continue;
+    }
+    const held = Math.min(most, Math.max(least, value));
+    // To the tighter side, but for what a binary fraction lacks of a whole number.
+    const scaled =
+      scale === 1 && field.endsWith('Share')
+        ? held
+        : tightWhenHigh
+          ? Math.ceil(held * scale - slack)
+          : Math.floor(held * scale + slack);
+    tighten(draft, rule.name, [{ field, value: scaled, tightWhenHigh }], certain);
+  }
+}
+
+const slack = 1e-6;
+
+type Derived = Pick<RuleSet, 'derived'>;
+
+/** The value of a rule that applies cannot be told: it is a pass, whatever else the request says. */
+function lackValues(
+  draft: Draft,
+  rule: CompiledRule,
+  ruleSet: Derived,
+  names: readonly string[],
+  facts: Facts,
+  offerFacts: Facts,
+): void {
+  const lacking = names
+    .filter((name) => numberOf(ruleSet.derived, name, facts, offerFacts) === null)
+    .flatMap((name) => ruleSet.derived.get(name)?.lacking(facts, offerFacts) ?? [name]);
+  const missing = [...new Set(lacking)];
+  draft.open.push({ rule: rule.name, passes: true, missing });
+  draft.undecided.push(missingReason(rule, missing));
+}
+
 /** Two rules may reserve under one key; it is checked once, against the lesser limit. */
 function addCap(caps: CapReservation[], cap: CapReservation): void {
   const least = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.min(a, b));
@@ -122,6 +178,7 @@ function leaveLimitsOpen(draft: Draft): void {
 
 /** Lets a rule whose condition is not false have its effect; false when it has none. */
 function apply(
+  ruleSet: Derived,
   draft: Draft,
   rule: CompiledRule,
   certain: boolean,
@@ -142,11 +199,15 @@ function apply(
         draft.undecidedLimits.push(rule);
       }
       tighten(draft, rule.name, event.limits, certain);
+      if (event.byFact.length > 0) tightenByFact(draft, rule, certain, ruleSet, facts, offerFacts);
       return true;
-    case 'cap':
+    case 'cap': {
       if (!certain) leaveOpen(draft, rule);
-      addCap(draft.caps, event.reserve(facts, offerFacts, at));
+      const cap = event.reserve(facts, offerFacts, at);
+      if (cap === null) lackValues(draft, rule, ruleSet, event.byFact, facts, offerFacts);
+      else addCap(draft.caps, cap);
       return true;
+    }
     case 'economics':
       if (!certain) {
         if (event.changes.some(([field]) => draft.economics[field] === undefined)) leaveOpen(draft, rule);
@@ -214,7 +275,13 @@ function isValidOn(day: string, { validity }: CompiledRule): boolean {
   return (validity.from === null || validity.from <= day) && (validity.until === null || day <= validity.until);
 }
 
-function run({ rules, frame, places }: StageRules, facts: Facts, offerFacts: Facts, at: EpochMs): Draft {
+function run(
+  ruleSet: Derived,
+  { rules, frame, places }: StageRules,
+  facts: Facts,
+  offerFacts: Facts,
+  at: EpochMs,
+): Draft {
   const draft: Draft = {
     certain: [],
     undecided: [],
@@ -239,7 +306,7 @@ function run({ rules, frame, places }: StageRules, facts: Facts, offerFacts: Fac
     if (truth === isFalse) continue;
     const rule = rules[index]!;
     if (!isValidOn(day, rule)) continue;
-    if (apply(draft, rule, truth === isTrue, facts, offerFacts, at)) draft.fired.push(rule.name);
+    if (apply(ruleSet, draft, rule, truth === isTrue, facts, offerFacts, at)) draft.fired.push(rule.name);
   }
   leaveLimitsOpen(draft);
   return draft;
@@ -266,7 +333,7 @@ function limitConflicts(limits: Limits, limitRules: Draft['limitRules']): Reason
 
 /** Rules of the request stage, before pricing. `facts` from `factsOf`; `at` resolves the windows of caps. */
 export function evaluateRequest(ruleSet: RuleSet, facts: Facts, at: EpochMs): RequestVerdict {
-  const draft = run(ruleSet.request, facts, noFacts, at);
+  const draft = run(ruleSet, ruleSet.request, facts, noFacts, at);
   const { certain, certainLimits, limits, limitRules } = draft;
   const conflicts = limitConflicts(limits, limitRules);
   const isConflict = certainLimits === null ? conflicts.length > 0 : limitConflicts(certainLimits, {}).length > 0;
@@ -289,7 +356,7 @@ export function evaluateRequest(ruleSet: RuleSet, facts: Facts, at: EpochMs): Re
 
 /** Rules of the offer stage, once, after pricing. `offerFacts` from `offerFactsOf`. */
 export function evaluateOffer(ruleSet: RuleSet, facts: Facts, offerFacts: Facts, at: EpochMs): OfferVerdict {
-  const draft = run(ruleSet.offer, facts, offerFacts, at);
+  const draft = run(ruleSet, ruleSet.offer, facts, offerFacts, at);
   const { certain, undecided, caps, fired, open } = draft;
   return { passes: [...certain, ...undecided], caps, fired, open };
 }

@@ -1,6 +1,6 @@
 /** The closed set of events, read strictly. Files speak reais and percent; from here on it is cents and hundredths. */
 import type { Economics, Limits, Strategy } from '../domain/policy.ts';
-import { catalogue, extraPrefix, factNamed, type Stage } from './facts.ts';
+import { catalogue, extraPrefix, type FactDefinition, factNamed, type Stage } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
 import {
   isObject,
@@ -14,7 +14,8 @@ import {
   suggestion,
   within,
 } from './place.ts';
-import type { CapRule, Dimension, ExperimentRule, RuleEvent } from './rule.ts';
+import type { CapRule, Dimension, ExperimentRule, LimitByFact, RuleEvent } from './rule.ts';
+import { isSameUnit, unitOf } from './units.ts';
 
 /** A number in a file and the field it becomes: `field = value · scale`. */
 export type Parameter<Field> = { field: Field; scale: number; measure: Measure };
@@ -121,9 +122,54 @@ const opposites = [
   ['minInstallmentReais', 'maxInstallmentReais'],
 ] as const;
 
-function readLimit(place: Place, params: Json): RuleEvent | null {
-  const limits = readParameters(place, params, 'A limit', limitParameters);
-  if (limits === null || !isObject(params)) return null;
+/** Limits that only a number can say. */
+const plainLimits = ['maxTermChange'];
+
+/** `{"fact": …}` where a number could stand: the fact has to have its unit. */
+function readFactValue(place: Place, value: JsonObject, what: string, unit: string, scope: FactScope): string | null {
+  const object = readObject(place, value, 'A fact as value', { required: ['fact'], optional: [] });
+  if (object === null) return null;
+  const at = within(place, 'fact');
+  const name = object.fact!;
+  const definition = typeof name === 'string' ? scope.definitionOf(name) : null;
+  if (typeof name !== 'string' || definition === null) {
+    const hint = suggestion(String(name), requestFacts);
+    return refuse(
+      at,
+      `There is no fact ${shown(name)} of a known unit. ${hint} Facts of "extra" are given one in facts.json.`,
+    );
+  }
+  if (definition.stage === 'offer' && scope.stage === 'request')
+    return refuse(at, `"${name}" exists only after pricing; a limit needs a fact of the request.`);
+  const [own, wanted] = [definition.type === 'number' ? unitOf(definition.unit) : null, unitOf(unit)!];
+  if (own !== null && isSameUnit(own, wanted)) return name;
+  return refuse(
+    at,
+    `"${name}" is in ${definition.unit ?? definition.type}, ${what} in ${unit}; name a fact of that unit.`,
+  );
+}
+
+/** What events need to know of facts. */
+export type FactScope = { stage: Stage; definitionOf: (name: string) => FactDefinition | null };
+
+function readLimit(place: Place, given: Json, scope: FactScope): RuleEvent | null {
+  const params: JsonObject = Object.create(null);
+  const byFact: LimitByFact[] = [];
+  const before = place.faults.length;
+  for (const [key, value] of Object.entries(isObject(given) ? given : {})) {
+    const parameter = limitParameters[key];
+    if (parameter === undefined || plainLimits.includes(key) || !isObject(value)) {
+      params[key] = value;
+      continue;
+    }
+    const { field, scale, measure } = parameter;
+    const fact = readFactValue(within(place, key), value, key, measure.unit, scope);
+    if (fact !== null) byFact.push({ param: key, field, fact, scale, least: measure.min, most: measure.max });
+  }
+  if (place.faults.length > before) return null;
+  if (byFact.length > 0 && Object.keys(params).length === 0) return { type: 'limit', limits: {}, byFact };
+  const limits = readParameters(place, isObject(given) ? params : given, 'A limit', limitParameters);
+  if (limits === null) return null;
   for (const [min, max] of opposites) {
     const least = params[min];
     const most = params[max];
@@ -131,7 +177,7 @@ function readLimit(place: Place, params: Json): RuleEvent | null {
       return refuse(within(place, min), `${min} ${least} is above ${max} ${most}; swap them.`);
     }
   }
-  return { type: 'limit', limits };
+  return { type: 'limit', limits, byFact };
 }
 
 function readPass(place: Place, params: Json, codes: ReadonlySet<string>): RuleEvent | null {
@@ -269,7 +315,15 @@ function readOptional(place: Place, object: JsonObject, key: string, measure: Me
   return key in object ? readNumber(within(place, key), object[key]!, key, measure) : null;
 }
 
-function readCap(place: Place, params: Json, stage: Stage): RuleEvent | null {
+/** A number, or the fact that tells it. */
+function readBound(place: Place, object: JsonObject, key: string, measure: Measure, scope: FactScope) {
+  const value = object[key];
+  if (!isObject(value)) return { number: readOptional(place, object, key, measure), fact: null };
+  return { number: null, fact: readFactValue(within(place, key), value, key, measure.unit, scope) };
+}
+
+function readCap(place: Place, params: Json, scope: FactScope): RuleEvent | null {
+  const { stage } = scope;
   const keys = { required: ['name', 'keyFacts', 'window'], optional: ['maxAmountReais', 'maxCount', 'paced'] };
   const object = readObject(place, params, 'A cap', keys);
   if (object === null) return null;
@@ -287,8 +341,10 @@ function readCap(place: Place, params: Json, stage: Stage): RuleEvent | null {
   const window = readWindow(within(place, 'window'), object.window!);
   const keyFacts = readKeyFacts(within(place, 'keyFacts'), object.keyFacts!, stage);
   const money = { unit: 'R$', min: 0, max: 100_000_000_000, decimals: 2 };
-  const maxReais = readOptional(place, object, 'maxAmountReais', money);
-  const maxCount = readOptional(place, object, 'maxCount', { unit: 'bids', min: 0, max: 1_000_000_000, decimals: 0 });
+  const amount = readBound(place, object, 'maxAmountReais', money, scope);
+  const bids = { unit: 'bids', min: 0, max: 1_000_000_000, decimals: 0 };
+  const count = readBound(place, object, 'maxCount', bids, scope);
+  const maxReais = amount.number;
   const paced = object.paced ?? false;
   if (typeof paced !== 'boolean') refuse(within(place, 'paced'), `paced is ${shown(paced)}; write true or false.`);
   else if (paced && (window?.hours !== null || maxReais === null)) {
@@ -302,7 +358,9 @@ function readCap(place: Place, params: Json, stage: Stage): RuleEvent | null {
     keyFacts,
     windowHours: window.hours,
     limitAmountCents,
-    limitCount: maxCount,
+    limitCount: count.number,
+    amountFact: amount.fact,
+    countFact: count.fact,
     paced: paced === true,
   };
   return { type: 'cap', cap };
@@ -345,7 +403,8 @@ function readExperiment(place: Place, params: Json): RuleEvent | null {
 export const eventTypes = ['pass', 'limit', 'economics', 'segment', 'strategy', 'cap', 'experiment'] as const;
 
 /** The event of a rule; null when something was refused. `codes`: the declared pass codes. */
-export function readEvent(place: Place, value: Json, stage: Stage, codes: ReadonlySet<string>): RuleEvent | null {
+export function readEvent(place: Place, value: Json, scope: FactScope, codes: ReadonlySet<string>): RuleEvent | null {
+  const { stage } = scope;
   const object = readObject(place, value, 'The event', { required: ['type'], optional: ['params'] });
   if (object === null) return null;
   const given = object.params ?? Object.create(null);
@@ -366,7 +425,7 @@ export function readEvent(place: Place, value: Json, stage: Stage, codes: Readon
     case 'pass':
       return readPass(params, given, codes);
     case 'limit':
-      return readLimit(params, given);
+      return readLimit(params, given, scope);
     case 'economics': {
       const changes = readParameters(params, given, 'An economics event', economicsParameters);
       return changes === null ? null : { type, changes };
@@ -376,7 +435,7 @@ export function readEvent(place: Place, value: Json, stage: Stage, codes: Readon
     case 'strategy':
       return readStrategy(params, given);
     case 'cap':
-      return readCap(params, given, stage);
+      return readCap(params, given, scope);
     case 'experiment':
       return readExperiment(params, given);
     default:

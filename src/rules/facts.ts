@@ -34,6 +34,8 @@ export type FactDefinition = {
   whole: boolean;
   /** A code of so many digits, leading zeros included; what it begins with may be shorter. Null: no code. */
   digits?: number;
+  /** A day as text, `2026-12-31`. */
+  isDay?: boolean;
 };
 
 /** Sections of the activity classification (CNAE 2), brought down to groups that default alike. */
@@ -80,6 +82,10 @@ function text(name: string, present: string, example: string, values: readonly s
   return { ...plain, name, type: 'string', present, example, values };
 }
 
+function day(name: string, present: string): FactDefinition {
+  return { ...text(name, present, '2024-05-10', null), isDay: true };
+}
+
 const always = 'always';
 const whenStated = 'when the request says so';
 const whenEither = 'when the request or, failing that, the link detail says so';
@@ -110,6 +116,7 @@ export const catalogue: readonly FactDefinition[] = [
     whole: true,
   }),
 
+  day('desk.date', `${always}; today in São Paulo`),
   numeric('desk.volumeTodayReais', {
     unit: 'R$',
     min: 0,
@@ -143,6 +150,14 @@ export const catalogue: readonly FactDefinition[] = [
     present: 'when the desk knows the margin',
   }),
 
+  numeric('margin.baseReais', {
+    unit: 'R$ a month',
+    min: 0,
+    max: maxReais,
+    example: 2500,
+    present: `${withLink}; the earnings that the margin is reckoned from`,
+  }),
+
   numeric('worker.openBids', {
     unit: 'bids',
     min: 0,
@@ -167,6 +182,7 @@ export const catalogue: readonly FactDefinition[] = [
     present: 'when age and requested installments are known; age when the last instalment is due',
   }),
   numeric('worker.tenureMonths', { unit: 'months', min: 0, max: 1000, example: 30, present: whenEither }),
+  day('worker.admissionDate', whenEither),
   flag('worker.politicallyExposed', whenEither),
   numeric('worker.occupationCode', { unit: 'CBO', min: 0, max: 999_999, example: 521_110, present: withLink }),
   {
@@ -183,6 +199,8 @@ export const catalogue: readonly FactDefinition[] = [
     present: withLink,
   }),
   flag('worker.terminated', withTermination),
+
+  day('worker.terminationDate', withLink),
 
   flag('link.present', `${always}; whether the desk has a link detail`),
   flag('link.eligible', withLink),
@@ -204,6 +222,7 @@ export const catalogue: readonly FactDefinition[] = [
   text('employer.idType', whenStated, 'cnpj', ['cnpj', 'cpf']),
   flag('employer.ageStated', `${always}; whether the request told, or the link was asked, when the employer opened`),
   numeric('employer.ageMonths', { unit: 'months', min: 0, max: 6000, example: 84, present: whenEither }),
+  day('employer.startDate', whenEither),
   numeric('employer.activityCode', { unit: 'CNAE', min: 0, max: 9_999_999, example: 4_711_302, present: whenEither }),
   {
     ...text(

@@ -97,14 +97,35 @@ function factPart(facts: Facts, fact: string): string {
   return part === absent || stands === undefined || !Object.hasOwn(stands, fact) ? part : stands[fact]!;
 }
 
-export type CompiledCap = (facts: Facts, offerFacts: Facts, at: EpochMs) => CapReservation;
+/** Null: a limit is told by a fact, and that cannot be told. */
+export type CompiledCap = (facts: Facts, offerFacts: Facts, at: EpochMs) => CapReservation | null;
+export type ReadNumber = (fact: string, facts: Facts, offerFacts: Facts) => number | null;
+
+/** A limit from below nothing is none left. */
+function atMost(value: number | null): number | null {
+  return value === null ? null : Math.max(0, Math.floor(value + roundingSlack));
+}
+
+/** What a number of reais may lack of a whole cent because it is a binary fraction. */
+const roundingSlack = 1e-6;
 
 /**
  * A rolling window of n hours is summed from n + 1 buckets of an hour, the current one first: never less than the
  * window, so a cap may close up to an hour early and never late.
  */
-export function compileCap({ name, keyFacts, windowHours, limitAmountCents, limitCount, paced }: CapRule): CompiledCap {
+export function compileCap(rule: CapRule, read: ReadNumber): CompiledCap {
+  const { name, keyFacts, windowHours, paced, amountFact, countFact } = rule;
   return (facts, offerFacts, at) => {
+    let { limitAmountCents, limitCount } = rule;
+    if (amountFact !== null) {
+      const reais = read(amountFact, facts, offerFacts);
+      if (reais === null) return null;
+      limitAmountCents = atMost(reais * 100);
+    }
+    if (countFact !== null) {
+      limitCount = atMost(read(countFact, facts, offerFacts));
+      if (limitCount === null) return null;
+    }
     let key = name;
     for (const fact of keyFacts) {
       key += `|${fact}=${fact.startsWith('offer.') ? keyPart(offerFacts[fact]) : factPart(facts, fact)}`;

@@ -2,7 +2,8 @@
  * Block and allow lists: files `lists/NAME.json` of a rule set, each a fact `list.NAME` that says whether the request is
  * on it. Unknown when the fact it looks up is: a list never lets through what it could not look up.
  */
-import type { Facts } from './facts.ts';
+import type { DerivedFact } from './derived.ts';
+import { type Facts, listFact, listPrefix } from './facts.ts';
 import type { Json } from './json.ts';
 import { isObject, type Place, readObject, readText, refuse, shown, suggestion, within } from './place.ts';
 
@@ -17,7 +18,7 @@ export type RuleList = {
 };
 
 /** True, false, or undefined: cannot be told from these facts. */
-export type ListLookup = (facts: Facts) => boolean | undefined;
+type ListLookup = (facts: Facts) => boolean | undefined;
 
 const listPath = /^lists\/([a-z][a-z0-9-]{0,59})\.json$/;
 const maxListValues = 50_000;
@@ -127,7 +128,21 @@ function activityLookup(values: ReadonlySet<string>): ListLookup {
   };
 }
 
-export function compileList({ fact, values }: RuleList): ListLookup {
+/** Whether the request is on the list, as a fact. */
+export function listAsFact(list: RuleList): DerivedFact {
+  const { name, fact } = list;
+  const lookup = compileList(list);
+  return {
+    definition: listFact(listPrefix + name, fact),
+    value: lookup,
+    uses: [fact],
+    lacking: () => [fact],
+    isTotal: false,
+    comesFirst: false,
+  };
+}
+
+function compileList({ fact, values }: RuleList): ListLookup {
   const set = new Set(values);
   switch (fact) {
     case 'worker.key':

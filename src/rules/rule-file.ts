@@ -7,7 +7,7 @@ import type { Json, JsonObject } from './json.ts';
 import { isObject, type Place, readObject, readText, refuse, shown, suggestion, within } from './place.ts';
 import type { Rule, Validity } from './rule.ts';
 import { readTable } from './tables.ts';
-import type { Vocabulary } from './vocabulary.ts';
+import { definitionOf, type Vocabulary } from './vocabulary.ts';
 
 export type PassCode = { code: string; text: string };
 
@@ -174,8 +174,12 @@ function readRule(place: Place, value: Json, { codes, events, vocabulary }: Know
   const validity = readValidity(place, object);
   const scope = { stage: stage ?? ('offer' as const), vocabulary };
   const conditions = readConditions(within(place, 'conditions'), object.conditions!, scope);
+  const factScope = {
+    stage: stage ?? ('request' as const),
+    definitionOf: (fact: string) => definitionOf(fact, vocabulary),
+  };
   const said = inOwnWords(within(place, 'event'), object.event!, events);
-  const event = said === null ? null : readEvent(said.place, said.value, stage ?? 'request', codes);
+  const event = said === null ? null : readEvent(said.place, said.value, factScope, codes);
   const written = object.conditions!;
   if (name === null || description === null || priority === null || stage === null) return null;
   if (conditions === null || event === null || place.faults.length > before) return null;

@@ -5,16 +5,18 @@
 import { createHash } from 'node:crypto';
 import type { Economics, Limits, Strategy } from '../domain/policy.ts';
 import type { SealedGroup } from '../domain/sealed-facts.ts';
-import { type CompiledCondition, type CompiledList, compileLists, createFrame, type Frame } from './compile.ts';
+import { type CompiledCondition, createFrame, type Frame } from './compile.ts';
+import { readComputed } from './computed.ts';
 import { readVocabulary } from './conditions.ts';
 import { refuseConflicts, shadowedRules } from './conflicts.ts';
+import { basesOf, type DerivedFacts, numberOf } from './derived.ts';
 import { factsIn } from './extents.ts';
-import { extraPrefix, type Facts, type LedgerFact, ledgerFacts, listPrefix, type Stage } from './facts.ts';
+import { extraPrefix, type Facts, factNamed, type LedgerFact, ledgerFacts, listPrefix, type Stage } from './facts.ts';
 import { canonicalJson, type Json, type JsonObject, linesOf, parseJson } from './json.ts';
-import { type CompiledCap, compileCap, compileSegment } from './keys.ts';
-import { listNameOf, type RuleList, readList } from './lists.ts';
+import { type CompiledCap, compileCap, compileSegment, type ReadNumber } from './keys.ts';
+import { listAsFact, listNameOf, type RuleList, readList } from './lists.ts';
 import { isObject, type Place, type RuleFault, refuse, shown } from './place.ts';
-import type { Condition, ExperimentRule, Rule, RuleEvent, Validity } from './rule.ts';
+import type { Condition, ExperimentRule, LimitByFact, Rule, RuleEvent, Validity } from './rule.ts';
 import { type Known, type PassCode, readCodes, readEventWords, readRuleFile, readTableFile } from './rule-file.ts';
 import { joinFiles } from './set-source.ts';
 import { type RuleTest, readBases, readTests } from './test-file.ts';
@@ -32,6 +34,8 @@ export type RuleSummary = {
   event: RuleEvent['type'];
   validity: Validity;
   conditions: Condition;
+  /** Facts that tell the values of a limit or cap. */
+  valueFacts: readonly string[];
   /** Where it stands: file and JSON pointer. */
   file: string;
   pointer: string;
@@ -40,13 +44,15 @@ export type RuleSummary = {
 /** `min…` fields are tight when high, `max…` fields when low. */
 export type CompiledLimit = { field: keyof Limits; value: number; tightWhenHigh: boolean };
 
+export type CompiledLimitByFact = LimitByFact & { tightWhenHigh: boolean };
+
 type CompiledEvent =
   | { type: 'pass'; code: string; reason: string; ignoresMissing: boolean }
-  | { type: 'limit'; limits: readonly CompiledLimit[] }
+  | { type: 'limit'; limits: readonly CompiledLimit[]; byFact: readonly CompiledLimitByFact[] }
   | { type: 'economics'; changes: readonly (readonly [field: keyof Economics, value: number])[] }
   | { type: 'segment'; keysOf: (facts: Facts) => readonly string[] }
   | { type: 'strategy'; strategy: Strategy }
-  | { type: 'cap'; reserve: CompiledCap }
+  | { type: 'cap'; reserve: CompiledCap; byFact: readonly string[] }
   | { type: 'experiment'; experiment: CompiledExperiment };
 
 /** `changes`: of the economics of those treated. */
@@ -73,7 +79,8 @@ export type RuleSet = {
   /** For display, in order of evaluation. */
   rules: readonly RuleSummary[];
   codes: readonly PassCode[];
-  lists: ReadonlyMap<string, CompiledList>;
+  /** What is looked up, computed or summed up, by the name of the fact. */
+  derived: DerivedFacts;
   /** Facts of the ledger that some rule looks at. */
   ledgerFacts: readonly LedgerFact[];
   /** Facts sealed beside the request that some rule looks at. */
@@ -107,7 +114,7 @@ function entries<Key extends string>(fields: Partial<Record<Key, number | null>>
   return Object.entries(fields) as [Key, number][];
 }
 
-function compileEvent({ event, onMissing }: Rule): CompiledEvent {
+function compileEvent({ event, onMissing }: Rule, read: ReadNumber): CompiledEvent {
   switch (event.type) {
     case 'pass':
       return { ...event, ignoresMissing: onMissing === 'ignore' };
@@ -119,6 +126,7 @@ function compileEvent({ event, onMissing }: Rule): CompiledEvent {
           value,
           tightWhenHigh: field.startsWith('min'),
         })),
+        byFact: event.byFact.map((limit) => ({ ...limit, tightWhenHigh: limit.field.startsWith('min') })),
       };
     case 'economics':
       return { type: 'economics', changes: entries(event.changes) };
@@ -127,7 +135,7 @@ function compileEvent({ event, onMissing }: Rule): CompiledEvent {
     case 'strategy':
       return event;
     case 'cap':
-      return { type: 'cap', reserve: compileCap(event.cap) };
+      return { type: 'cap', reserve: compileCap(event.cap, read), byFact: valueFactsOf(event) };
     case 'experiment': {
       const { economics } = event.experiment;
       const changes = economics === null ? [] : entries(economics);
@@ -138,18 +146,26 @@ function compileEvent({ event, onMissing }: Rule): CompiledEvent {
   }
 }
 
-function compileRule(rule: Rule, frame: Frame): CompiledRule {
-  const { from, until } = rule.validity;
-  const validity = from === null && until === null ? null : rule.validity;
-  return { ...frame.condition(rule.conditions), name: rule.name, event: compileEvent(rule), validity };
+/** Facts that tell the values of a limit or cap. */
+export function valueFactsOf(event: RuleEvent): readonly string[] {
+  if (event.type === 'limit') return event.byFact.map(({ fact }) => fact);
+  if (event.type !== 'cap') return [];
+  return [event.cap.amountFact, event.cap.countFact].flatMap((fact) => fact ?? []);
 }
 
-function compileStage(rules: readonly Rule[], stage: Stage, lists: ReadonlyMap<string, CompiledList>): StageRules {
+function compileRule(rule: Rule, frame: Frame, read: ReadNumber): CompiledRule {
+  const { from, until } = rule.validity;
+  const validity = from === null && until === null ? null : rule.validity;
+  return { ...frame.condition(rule.conditions), name: rule.name, event: compileEvent(rule, read), validity };
+}
+
+function compileStage(rules: readonly Rule[], stage: Stage, derived: DerivedFacts): StageRules {
   const own = rules.filter((rule) => rule.stage === stage);
   const conditions = own.map((rule) => rule.conditions);
-  const frame = createFrame(lists, conditions);
+  const frame = createFrame(derived, conditions);
   const places = Int32Array.from(conditions, frame.indexOf);
-  return { rules: own.map((rule) => compileRule(rule, frame)), frame, places };
+  const read: ReadNumber = (fact, facts, offerFacts) => numberOf(derived, fact, facts, offerFacts);
+  return { rules: own.map((rule) => compileRule(rule, frame, read)), frame, places };
 }
 
 function placeIn(file: string, faults: RuleFault[]): Place {
@@ -190,10 +206,14 @@ function parseFiles(files: readonly RuleFile[], faults: RuleFault[]): ParsedFile
   return parsed.sort((left, right) => (left.path < right.path ? -1 : 1));
 }
 
-export type FileKind = 'codes' | 'conditions' | 'events' | 'bases' | 'list' | 'table' | 'test' | 'rules';
+export type FileKind = 'codes' | 'conditions' | 'events' | 'bases' | 'facts' | 'list' | 'table' | 'test' | 'rules';
 
 /** Names that earlier versions knew as those of rules: what looks like rules still counts as such. */
-const laterNames: Readonly<Record<string, FileKind>> = { 'events.json': 'events', 'bases.json': 'bases' };
+const laterNames: Readonly<Record<string, FileKind>> = {
+  'events.json': 'events',
+  'bases.json': 'bases',
+  'facts.json': 'facts',
+};
 
 function looksLikeRules(value: Json): boolean {
   return Array.isArray(value) || (isObject(value) && ('rules' in value || 'conditions' in value));
@@ -267,16 +287,34 @@ function byPrecedence(left: Rule, right: Rule): number {
 function summarise(rule: Rule): RuleSummary {
   const { name, description, owner, priority, stage, event, validity, conditions, place } = rule;
   const { file, pointer } = place;
-  return { name, description, owner, priority, stage, event: event.type, validity, conditions, file, pointer };
+  const valueFacts = valueFactsOf(event);
+  return {
+    name,
+    description,
+    owner,
+    priority,
+    stage,
+    event: event.type,
+    validity,
+    conditions,
+    valueFacts,
+    file,
+    pointer,
+  };
 }
 
-function ledgerFactsOf(rules: readonly Rule[]): LedgerFact[] {
-  const used = new Set(rules.flatMap(factsUsed));
+/** Facts of requests and offers that the rule looks at, itself or through what is made of them. */
+function basesUsed(rule: Rule, derived: DerivedFacts): readonly string[] {
+  return factsUsed(rule).flatMap((fact) => basesOf(derived, fact));
+}
+
+function ledgerFactsOf(rules: readonly Rule[], derived: DerivedFacts): LedgerFact[] {
+  const used = new Set(rules.flatMap((rule) => basesUsed(rule, derived)));
   return ledgerFacts.filter((fact) => used.has(fact));
 }
 
-function sealedGroupsOf(rules: readonly Rule[]): ReadonlySet<SealedGroup> {
-  const used = rules.flatMap(factsUsed);
+function sealedGroupsOf(rules: readonly Rule[], derived: DerivedFacts): ReadonlySet<SealedGroup> {
+  const used = rules.flatMap((rule) => basesUsed(rule, derived));
   const groups = new Set<SealedGroup>();
   if (used.some((fact) => fact.startsWith(extraPrefix))) groups.add('extra');
   if (used.some((fact) => fact.startsWith('alerts.'))) groups.add('alerts');
@@ -285,7 +323,7 @@ function sealedGroupsOf(rules: readonly Rule[]): ReadonlySet<SealedGroup> {
 
 /** Facts of the conditions, and those that name segments and caps. */
 function factsUsed({ conditions, event }: Rule): readonly string[] {
-  const own = factsIn(conditions);
+  const own = [...factsIn(conditions), ...valueFactsOf(event)];
   if (event.type === 'segment') return [...own, ...event.dimensions.map(({ fact }) => fact)];
   return event.type === 'cap' ? [...own, ...event.cap.keyFacts] : own;
 }
@@ -323,10 +361,9 @@ function compileFiles(files: readonly RuleFile[], whyAbsent: WhyAbsent | null): 
 }
 
 /** A pass rule on such a fact would pass every request, a limit would hold for every one. */
-function refuseAbsent(rules: readonly Rule[], keyFacts: ReadonlyMap<string, string>, whyAbsent: WhyAbsent): void {
+function refuseAbsent(rules: readonly Rule[], derived: DerivedFacts, whyAbsent: WhyAbsent): void {
   for (const rule of rules) {
-    for (const named of new Set(factsUsed(rule))) {
-      const fact = named.startsWith(listPrefix) ? (keyFacts.get(named.slice(listPrefix.length)) ?? named) : named;
+    for (const fact of new Set(basesUsed(rule, derived))) {
       const why = whyAbsent(fact);
       if (why !== null) refuse(rule.place, `"${rule.name}" asks for "${fact}", which can never come: ${why}`);
     }
@@ -354,11 +391,17 @@ function compileParsed(
   }
   const codes = codesValue === undefined ? [] : readCodes(placeIn(codesPath, faults), codesValue);
   const lists = readLists(parsed, faults, checked);
-  const keyFacts = new Map(lists.map((list) => [list.name, list.fact]));
+  const factsValue = contentOf('facts');
+  const computed =
+    factsValue === undefined ? new Map() : readComputed(placeIn('facts.json', faults), factsValue, factNamed);
+  const derived: DerivedFacts = new Map([
+    ...lists.map((list) => [listPrefix + list.name, listAsFact(list)] as const),
+    ...computed,
+  ]);
   const vocabulary = readVocabulary(
     placeIn(conditionsPath, faults),
     contentOf('conditions'),
-    keyFacts,
+    derived,
     whyAbsent === null,
   );
   const declared = new Set(codes.map((code) => code.code));
@@ -366,7 +409,7 @@ function compileParsed(
   const events = eventsValue === undefined ? new Map() : readEventWords(placeIn('events.json', faults), eventsValue);
   const { rules, tables } = readRules(parsed, { codes: declared, events, vocabulary }, faults);
   if (!checked) refuseConflicts(rules, tables);
-  if (whyAbsent !== null) refuseAbsent(rules, keyFacts, whyAbsent);
+  if (whyAbsent !== null) refuseAbsent(rules, derived, whyAbsent);
   if (rules.length === 0 && faults.length === 0) refuse(placeIn('', faults), 'There is no rule at all; add one.');
   if (faults.length > 0) return refused();
   // Tests name rules, so they are read once those are right.
@@ -379,19 +422,18 @@ function compileParsed(
   if (faults.length > 0) return refused();
   rules.sort(byPrecedence);
   const source = checkedSource ?? joinFiles(parsed.map(({ path, value }) => ({ path, text: canonicalJson(value) })));
-  const compiledLists = compileLists(lists);
   const ruleSet: RuleSet = {
     hash: createHash('sha256').update(source).digest('hex'),
     source,
     rules: rules.map(summarise),
     codes,
-    lists: compiledLists,
-    ledgerFacts: ledgerFactsOf(rules),
-    sealedGroups: sealedGroupsOf(rules),
+    derived,
+    ledgerFacts: ledgerFactsOf(rules, derived),
+    sealedGroups: sealedGroupsOf(rules, derived),
     offerLooksBack: rules.some(looksBack),
     tests,
-    request: compileStage(rules, 'request', compiledLists),
-    offer: compileStage(rules, 'offer', compiledLists),
+    request: compileStage(rules, 'request', derived),
+    offer: compileStage(rules, 'offer', derived),
   };
   const warnings = checked ? [] : [...shadowedRules(rules), ...unusedNames(vocabulary.unused())];
   const conditions = contentOf('conditions');

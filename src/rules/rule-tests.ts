@@ -84,11 +84,11 @@ function comparisonText({ fact, written, value, valueFact }: Comparison): string
 }
 
 /** The truths that a condition can have at all. */
-function possible(condition: Condition): readonly TruthName[] {
+function possible(ruleSet: RuleSet, condition: Condition): readonly TruthName[] {
   const facts = factsIn(condition);
   if (facts.every((fact) => fact === 'desk.always')) return ['true'];
   const cannotBeFalse = neverHolds({ kind: 'not', part: condition });
-  const cannotBeUnknown = facts.every(isAlwaysPresent);
+  const cannotBeUnknown = !facts.some((fact) => canBeUnknown(ruleSet, fact));
   return truths.filter((truth) => !(truth === 'false' && cannotBeFalse) && !(truth === 'unknown' && cannotBeUnknown));
 }
 
@@ -99,7 +99,7 @@ function nameOf(truth: Truth): TruthName {
 
 type Observed = {
   rule: string;
-  condition: Comparison | null;
+  condition: string | null;
   possible: readonly TruthName[];
   test: () => Truth;
   seen: Set<TruthName>;
@@ -110,24 +110,47 @@ function isOver({ validity }: RuleSummary, at: EpochMs | null): boolean {
 }
 
 /** Tests of the request stage say nothing of rules after pricing. */
+/** The truths that a condition on these facts can have: unknown where one of them can be. */
+function canBeUnknown({ derived }: RuleSet, fact: string): boolean {
+  const source = derived.get(fact);
+  if (source === undefined) return !isAlwaysPresent(fact);
+  return !source.isTotal || source.uses.some((use) => !isAlwaysPresent(use));
+}
+
 function observe(ruleSet: RuleSet, stage: RuleSummary['stage'], at: EpochMs | null): Observed[] {
   const rules = ruleSet.rules.filter((rule) => rule.stage === stage && !isOver(rule, at));
   const frame = createFrame(
-    ruleSet.lists,
+    ruleSet.derived,
     rules.map((rule) => rule.conditions),
   );
   const observed = rules.flatMap((rule): Observed[] => {
-    const own = (of: Condition, condition: Comparison | null): Observed => {
-      return { rule: rule.name, condition, possible: possible(of), test: frame.condition(of).test, seen: new Set() };
+    const own = (of: Condition, condition: string | null): Observed => {
+      const { test } = frame.condition(of);
+      return { rule: rule.name, condition, possible: possible(ruleSet, of), test, seen: new Set() };
     };
-    return [own(rule.conditions, null), ...comparisonsOf(rule.conditions).map((leaf) => own(leaf, leaf))];
+    return [
+      own(rule.conditions, null),
+      ...comparisonsOf(rule.conditions).map((leaf) => own(leaf, comparisonText(leaf))),
+    ];
   });
+  const values = rules.flatMap((rule) =>
+    rule.valueFacts.map((fact) => ({ rule: rule.name, fact, seen: new Set<TruthName>() })),
+  );
   for (const test of ruleSet.tests) {
     if (stage === 'offer' && test.stage !== 'offer') continue;
     frame.load(test.facts, test.offerFacts);
     for (const one of observed) one.seen.add(nameOf(one.test()));
+    for (const { fact, seen } of values) {
+      const isKnown =
+        (ruleSet.derived.get(fact)?.value ?? (() => test.facts[fact]))(test.facts, test.offerFacts) !== undefined;
+      seen.add(isKnown ? 'true' : 'unknown');
+    }
   }
-  return observed;
+  const told = values.map(({ rule, fact, seen }): Observed => {
+    const needed: readonly TruthName[] = canBeUnknown(ruleSet, fact) ? ['true', 'unknown'] : ['true'];
+    return { rule, condition: `${fact} is known`, possible: needed, test: () => isTrue, seen };
+  });
+  return [...observed, ...told];
 }
 
 /** `at`: the time as of which rules that are over have nothing to show; null: none is over. */
@@ -142,7 +165,7 @@ export function runTests(ruleSet: RuleSet, at: EpochMs | null): TestReport {
     all += one.possible.length;
     lacking += missing.length;
     if (missing.length === 0) continue;
-    uncovered.push({ rule: one.rule, condition: one.condition && comparisonText(one.condition), missing });
+    uncovered.push({ rule: one.rule, condition: one.condition, missing });
   }
   return {
     results,

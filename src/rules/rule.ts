@@ -38,6 +38,16 @@ export type Validity = { from: Day | null; until: Day | null };
 /** `cuts` null: the fact has few values, each is a segment; otherwise ascending bounds, each belonging to the part above. */
 export type Dimension = { fact: string; cuts: readonly number[] | null };
 
+/** `param` as the files write it. A value of the fact outside `least` … `most` leaves no bid, or limits nothing, whichever is tighter. */
+export type LimitByFact = {
+  param: string;
+  field: keyof Limits;
+  fact: string;
+  scale: number;
+  least: number;
+  most: number;
+};
+
 export type CapRule = {
   name: string;
   keyFacts: readonly string[];
@@ -45,6 +55,9 @@ export type CapRule = {
   windowHours: number | null;
   limitAmountCents: number | null;
   limitCount: number | null;
+  /** Facts that tell the two limits instead; null: the numbers do. */
+  amountFact: string | null;
+  countFact: string | null;
   /** The amount is a budget that a shadow price spends over the day. */
   paced: boolean;
 };
@@ -62,7 +75,8 @@ export type ExperimentRule = {
 
 export type RuleEvent =
   | { type: 'pass'; code: string; reason: string }
-  | { type: 'limit'; limits: Partial<Limits> }
+  /** `byFact`: what a limit is told by a fact, in the units of the files. */
+  | { type: 'limit'; limits: Partial<Limits>; byFact: readonly LimitByFact[] }
   | { type: 'economics'; changes: Partial<Economics> }
   | { type: 'segment'; dimensions: readonly Dimension[] }
   | { type: 'strategy'; strategy: Strategy }

@@ -74,7 +74,10 @@ function comparisonSchema(): Schema {
   return {
     ...strict(['fact', 'operator', 'value'], {
       fact: {
-        anyOf: [{ enum: catalogue.map((fact) => fact.name) }, { pattern: '^(extra|score|list)(\\.[A-Za-z0-9_.-]+)?$' }],
+        anyOf: [
+          { enum: catalogue.map((fact) => fact.name) },
+          { pattern: '^(extra|score|list|computed)(\\.[A-Za-z0-9_.-]+)?$' },
+        ],
       },
       operator: {
         anyOf: [{ enum: operators }, { pattern: `^((${decorators.join('|')}):){1,4}(${operators.join('|')})$` }],
@@ -119,6 +122,8 @@ const definitions: Schema = {
   comparison: comparisonSchema(),
 };
 
+const byFact: Schema = strict(['fact'], { fact: text(200, 'A fact of the same unit, perhaps one of facts.json.') });
+
 function paramsOf(type: (typeof eventTypes)[number]): Schema {
   switch (type) {
     case 'pass':
@@ -126,8 +131,13 @@ function paramsOf(type: (typeof eventTypes)[number]): Schema {
         code: { type: 'string', pattern: codeShape.source, description: 'Declared in codes.json.' },
         reason: text(300, 'For people.'),
       });
-    case 'limit':
-      return { ...strict([], fieldSchemas(limitParameters, false)), minProperties: 1 };
+    case 'limit': {
+      const fields = Object.entries(fieldSchemas(limitParameters, false)).map(([key, schema]) => [
+        key,
+        { anyOf: [schema, byFact] },
+      ]);
+      return { ...strict([], Object.fromEntries(fields)), minProperties: 1 };
+    }
     case 'economics':
       return { ...strict([], fieldSchemas(economicsParameters, false)), minProperties: 1 };
     case 'segment':
@@ -149,8 +159,8 @@ function paramsOf(type: (typeof eventTypes)[number]): Schema {
         window: {
           anyOf: [{ const: 'day' }, strict(['hours'], { hours: { type: 'integer', minimum: 1, maximum: 168 } })],
         },
-        maxAmountReais: { type: 'number', minimum: 0 },
-        maxCount: { type: 'integer', minimum: 0 },
+        maxAmountReais: { anyOf: [{ type: 'number', minimum: 0 }, byFact] },
+        maxCount: { anyOf: [{ type: 'integer', minimum: 0 }, byFact] },
         paced: { type: 'boolean', description: "A day's amount, spent where it earns most over the whole day." },
       });
     case 'experiment':
@@ -311,6 +321,31 @@ function basesFile(): Schema {
   return file('Bases of tests of Lance', strict(['bases'], { $schema: { type: 'string' }, bases }));
 }
 
+function computedFile(): Schema {
+  const expression = { $ref: '#/definitions/expression' };
+  const parts = (least: number, most: number) => listOf(expression, { minItems: least, maxItems: most });
+  const aDay = { anyOf: [day, strict(['fact'], { fact: { type: 'string' } })] };
+  const operations: Schema[] = [
+    ...['add', 'mul', 'min', 'max'].map((key) => strict([key], { [key]: parts(2, 20) })),
+    ...['sub', 'div'].map((key) => strict([key], { [key]: parts(2, 2) })),
+    ...['daysBetween', 'monthsBetween'].map((key) =>
+      strict([key], { [key]: listOf(aDay, { minItems: 2, maxItems: 2 }) }),
+    ),
+    strict(['round'], { round: expression, decimals: { type: 'integer', minimum: 0, maximum: 6 } }),
+    strict(['count'], { count: strict(['fact'], { fact: { type: 'string' } }) }),
+    strict(['fact'], {
+      fact: { type: 'string' },
+      unit: { type: 'string', description: 'Only with facts of "extra".' },
+    }),
+  ];
+  const fact = strict(['description', 'value'], { description: text(600, 'What for, for people.'), value: expression });
+  const facts = { type: 'object', additionalProperties: fact, maxProperties: 200 };
+  return {
+    ...file('Computed facts of Lance', strict(['facts'], { $schema: { type: 'string' }, facts })),
+    definitions: { expression: { anyOf: [{ type: 'number' }, ...operations] } },
+  };
+}
+
 /** The catalogue as a table for people. */
 function factsPage(): string {
   const rows = catalogue.map(({ name, type, unit, values, range, present, example, stage }) => {
@@ -343,6 +378,7 @@ export function schemaFiles(): readonly { path: string; text: string }[] {
     codes: codesFile(),
     events: eventsFile(),
     bases: basesFile(),
+    computed: computedFile(),
     facts: { facts: catalogue },
   };
   const files = Object.entries(schemas).map(([name, schema]) => {

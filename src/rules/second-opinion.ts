@@ -93,7 +93,7 @@ export async function differencesFromLibrary(
     return rule;
   };
   const frame = createFrame(
-    ruleSet.lists,
+    ruleSet.derived,
     ruleSet.rules.map(({ conditions }) => conditions),
   );
   const leaves = new Map(

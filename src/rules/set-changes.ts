@@ -6,7 +6,7 @@ import { type SetFile, splitFiles } from './set-source.ts';
 
 /** The words of `RuleSetChange`, which the store keeps. */
 type Change = {
-  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'events' | 'bases' | 'tests';
+  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'events' | 'bases' | 'facts' | 'tests';
   name: string;
   change: 'added' | 'removed' | 'changed';
 };
@@ -36,6 +36,7 @@ function partsOf({ path, text }: SetFile): Part[] {
     case 'conditions':
     case 'events':
     case 'bases':
+    case 'facts':
       return [{ what: kind, name, text }];
     case 'test':
       return [{ what: 'tests', name, text }];

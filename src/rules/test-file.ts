@@ -5,15 +5,7 @@
 import type { EpochMs } from '../domain/glossary.ts';
 import type { Economics, Limits } from '../domain/policy.ts';
 import { economicsParameters, limitParameters, type Parameter } from './events.ts';
-import {
-  catalogue,
-  extraPrefix,
-  type FactDefinition,
-  type Facts,
-  type FactValue,
-  listPrefix,
-  type Stage,
-} from './facts.ts';
+import { catalogue, extraPrefix, type FactDefinition, type Facts, type FactValue, type Stage } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
 import { isObject, type Place, readNumber, readObject, readText, refuse, shown, suggestion, within } from './place.ts';
 import type { Rule } from './rule.ts';
@@ -77,6 +69,9 @@ function readFactValue(place: Place, name: string, value: Json, definition: Fact
   ) {
     return refuse(place, `"${name}" is ${shown(value)}; write its ${definition.digits} digits in quotes.`);
   }
+  if (typeof value === 'string' && definition.isDay && !/^\d{4}-\d{2}-\d{2}$/.test(value)) {
+    return refuse(place, `"${name}" is ${shown(value)}; write a day like "2026-12-31".`);
+  }
   if (typeof value === 'string' && definition.values !== null && !definition.values.includes(value)) {
     return refuse(place, `"${name}" is never ${shown(value)}. ${suggestion(value, definition.values)}`);
   }
@@ -104,8 +99,9 @@ export function readFacts(place: Place, value: Json, vocabulary: Vocabulary | nu
           catalogue.map((fact) => fact.name),
         )}`,
       );
-    } else if (name.startsWith(listPrefix)) {
-      refuse(at, `"${name}" is looked up by the desk; write the fact that the list is over instead.`);
+    } else if (vocabulary?.derived.has(name)) {
+      const made = vocabulary.derived.get(name)!.uses.slice(0, 10).join(', ');
+      refuse(at, `"${name}" is made by the desk, of ${made}; write those facts instead.`);
     } else if (given === null) facts.set(name, null);
     else {
       const read = readFactValue(at, name, given, definition);
@@ -115,7 +111,7 @@ export function readFacts(place: Place, value: Json, vocabulary: Vocabulary | nu
   return facts;
 }
 
-const noVocabulary: Vocabulary = { lists: new Map(), stored: false, named: () => null, unused: () => [] };
+const noVocabulary: Vocabulary = { derived: new Map(), stored: false, named: () => null, unused: () => [] };
 
 /** The two maps that rules are evaluated with. What every request has is there unless it is taken away. */
 export function factMaps(...drafts: readonly Draft[]): { facts: Facts; offerFacts: Facts } {

@@ -1,13 +1,15 @@
 /** What a rule set adds to the language: named conditions (`conditions.json`) and lists, as the rules refer to them. */
+
+import type { DerivedFacts } from './derived.ts';
 import { factsIn, leafCount } from './extents.ts';
-import { type FactDefinition, factNamed, listFact, listPrefix, type Stage } from './facts.ts';
+import { type FactDefinition, factNamed, type Stage } from './facts.ts';
 import type { Json } from './json.ts';
 import { isObject, type Place, readObject, refuse, shown, suggestion, within } from './place.ts';
 import type { Condition } from './rule.ts';
 
 export type Vocabulary = {
-  /** Lists by name, with the fact that each looks up. */
-  lists: ReadonlyMap<string, string>;
+  /** What the set makes of other facts, by the names of those facts. */
+  derived: DerivedFacts;
   /** The set comes from the store: what was refused only after it was taken must not keep it from deciding again. */
   stored: boolean;
   /** The condition of that name, or null when it was refused, here or where it stands. */
@@ -16,12 +18,9 @@ export type Vocabulary = {
   unused: () => readonly string[];
 };
 
-/** A fact of the catalogue, a score or a list of this rule set; null for what is none, and for `extra.` facts. */
-export function definitionOf(name: string, vocabulary: Vocabulary): FactDefinition | null {
-  if (!name.startsWith(listPrefix)) return factNamed(name);
-  const list = name.slice(listPrefix.length);
-  const keyFact = vocabulary.lists.get(list);
-  return keyFact === undefined ? null : listFact(name, keyFact);
+/** A fact of the catalogue, a score, or one that this rule set makes of others; null for what is none, and for `extra.` facts. */
+export function definitionOf(name: string, { derived }: Vocabulary): FactDefinition | null {
+  return derived.get(name)?.definition ?? factNamed(name);
 }
 
 type Entry = { value: Json; place: Place; state: 'unread' | 'reading' | 'read'; condition: Condition | null };
@@ -55,7 +54,7 @@ function readEntries(place: Place, value: Json): Map<string, Entry> {
 export function createVocabulary(parts: {
   place: Place;
   value: Json | undefined;
-  lists: ReadonlyMap<string, string>;
+  derived: DerivedFacts;
   stored: boolean;
   readCondition: ReadCondition;
 }): Vocabulary {
@@ -77,7 +76,7 @@ export function createVocabulary(parts: {
   }
 
   const vocabulary: Vocabulary = {
-    lists: parts.lists,
+    derived: parts.derived,
     stored: parts.stored,
     named: (name, stage, place) => {
       const entry = entries.get(name);
@@ -87,7 +86,8 @@ export function createVocabulary(parts: {
       }
       asked.add(name);
       const condition = read(name, entry);
-      const late = condition === null || stage === 'offer' ? undefined : factsIn(condition).find(isOfferFact);
+      const isLate = (fact: string) => isOfferFact(fact) || definitionOf(fact, vocabulary)?.stage === 'offer';
+      const late = condition === null || stage === 'offer' ? undefined : factsIn(condition).find(isLate);
       if (late === undefined) return condition;
       return refuse(
         place,

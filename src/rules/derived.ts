@@ -1,0 +1,35 @@
+/** Facts that a rule set makes of others: whether the request is on a list, what is computed, what a scorecard sums up. */
+import type { FactDefinition, Facts, FactValue } from './facts.ts';
+
+export type DerivedFact = {
+  definition: FactDefinition;
+  /** Undefined: it cannot be told. */
+  value: (facts: Facts, offerFacts: Facts) => FactValue | undefined;
+  /** Facts of the request or the offer that it may look at. */
+  uses: readonly string[];
+  /** Those whose absence leaves it unknown; called only when it is. None: it is unknown whatever they are. */
+  lacking: (facts: Facts, offerFacts: Facts) => readonly string[];
+  /** It is known whenever what it uses is. */
+  isTotal: boolean;
+  /** A request may carry a fact of the same name, which counts for nothing. */
+  comesFirst: boolean;
+};
+
+export type DerivedFacts = ReadonlyMap<string, DerivedFact>;
+
+/** Names under `offer.` come from the offer. */
+export function baseFact(facts: Facts, offerFacts: Facts, name: string): FactValue | undefined {
+  return (name.startsWith('offer.') ? offerFacts : facts)[name];
+}
+
+/** Of a fact of any kind; null: it is no number, or cannot be told. */
+export function numberOf(derived: DerivedFacts, name: string, facts: Facts, offerFacts: Facts): number | null {
+  const source = derived.get(name);
+  const value = source === undefined ? baseFact(facts, offerFacts, name) : source.value(facts, offerFacts);
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+/** The fact itself, or what it is made of. */
+export function basesOf(derived: DerivedFacts, name: string): readonly string[] {
+  return derived.get(name)?.uses ?? [name];
+}
