@@ -9,7 +9,7 @@ import { isObject, type Place, readNumber, readObject, readText, refuse, shown, 
 import { type Arithmetic, bigArithmetic, type Fraction, Overflow, plainArithmetic } from './rational.ts';
 import { combine, isSameUnit, plainUnit, type Unit, unitOf, unitText } from './units.ts';
 
-export const computedPrefix = 'computed.';
+const computedPrefix = 'computed.';
 
 type Expression =
   | { kind: 'number'; value: number }

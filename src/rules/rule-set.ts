@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Economics, Limits, Strategy } from '../domain/policy.ts';
 import type { SealedGroup } from '../domain/sealed-facts.ts';
+import { joinFiles } from '../domain/set-source.ts';
 import { type CompiledCondition, createFrame, type Frame } from './compile.ts';
 import { readComputed } from './computed.ts';
 import { readVocabulary } from './conditions.ts';
@@ -18,7 +19,6 @@ import { listAsFact, listNameOf, type RuleList, readList } from './lists.ts';
 import { isObject, type Place, type RuleFault, refuse, shown } from './place.ts';
 import type { Condition, ExperimentRule, LimitByFact, Rule, RuleEvent, Validity } from './rule.ts';
 import { type Known, type PassCode, readCodes, readEventWords, readRuleFile, readTableFile } from './rule-file.ts';
-import { joinFiles } from './set-source.ts';
 import { type RuleTest, readBases, readTests } from './test-file.ts';
 import { isOfferFact } from './vocabulary.ts';
 
@@ -44,7 +44,7 @@ export type RuleSummary = {
 /** `min…` fields are tight when high, `max…` fields when low. */
 export type CompiledLimit = { field: keyof Limits; value: number; tightWhenHigh: boolean };
 
-export type CompiledLimitByFact = LimitByFact & { tightWhenHigh: boolean };
+type CompiledLimitByFact = LimitByFact & { tightWhenHigh: boolean };
 
 type CompiledEvent =
   | { type: 'pass'; code: string; reason: string; ignoresMissing: boolean }
@@ -147,7 +147,7 @@ function compileEvent({ event, onMissing }: Rule, read: ReadNumber): CompiledEve
 }
 
 /** Facts that tell the values of a limit or cap. */
-export function valueFactsOf(event: RuleEvent): readonly string[] {
+function valueFactsOf(event: RuleEvent): readonly string[] {
   if (event.type === 'limit') return event.byFact.map(({ fact }) => fact);
   if (event.type !== 'cap') return [];
   return [event.cap.amountFact, event.cap.countFact].flatMap((fact) => fact ?? []);

@@ -1,8 +1,9 @@
 /** What one rule set has that another has not: rules by name, everything else by file. */
+
+import { type SetFile, splitFiles } from '../domain/set-source.ts';
 import type { Json } from './json.ts';
 import { isObject } from './place.ts';
 import { kindOf } from './rule-set.ts';
-import { type SetFile, splitFiles } from './set-source.ts';
 
 /** The words of `RuleSetChange`, which the store keeps. */
 type Change = {

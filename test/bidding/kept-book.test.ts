@@ -1,9 +1,9 @@
 /** What is written to a rule book and read of it: each file once, an entry without its set, and what earlier versions wrote. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type BookRow, createKeptBook } from '../../src/bidding/kept-book.ts';
+import { type BookRow, createKeptBook } from '../../src/domain/kept-book.ts';
+import { joinFiles, splitFiles } from '../../src/domain/set-source.ts';
 import { changesBetween } from '../../src/rules/set-changes.ts';
-import { joinFiles, splitFiles } from '../../src/rules/set-source.ts';
 import { compiledFiles } from '../rules/sample-request.ts';
 import { filesNamed, setNamed } from './rule-sets.ts';
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import type { NewRuleBookEntry, RuleBook, RuleBookEntry } from '../../src/bidding/ports.ts';
 import { isApprovalNeeded, mayFollow, requireApproval } from '../../src/bidding/rule-book.ts';
-import { joinFiles } from '../../src/rules/set-source.ts';
+import { joinFiles } from '../../src/domain/set-source.ts';
 
 export type RuleBookKind = {
   name: string;

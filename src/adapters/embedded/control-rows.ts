@@ -1,6 +1,5 @@
 /** Operators' controls, what became of rule sets, and where the desk lives, as rows: changed by the daemon's writer thread or by the command line's own short transaction. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { BookRows } from '../../bidding/kept-book.ts';
 import {
   type ControlHistory,
   type ControlState,
@@ -15,6 +14,7 @@ import {
 } from '../../bidding/ports.ts';
 import type { OriginEntry } from '../../domain/audit.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
+import type { BookRows } from '../../domain/kept-book.ts';
 import { controlEntry, createChain, readControlEntry } from './chain.ts';
 
 export type ControlChange =

@@ -3,7 +3,6 @@
  * daemon or without one. It does not take the daemon's lock.
  */
 import { existsSync } from 'node:fs';
-import { createKeptBook } from '../../bidding/kept-book.ts';
 import type {
   Control,
   ControlArchive,
@@ -15,6 +14,7 @@ import type {
   Views,
 } from '../../bidding/ports.ts';
 import type { AuditKey, ChainVerdict } from '../../domain/audit.ts';
+import { createKeptBook } from '../../domain/kept-book.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { verifyChains } from './chain.ts';

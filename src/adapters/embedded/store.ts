@@ -1,9 +1,9 @@
 /** The embedded backend: all ports of one daemon on one SQLite file in its data directory. */
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { createKeptBook } from '../../bidding/kept-book.ts';
 import type { Control, EventLog, House, MarginCache, QueryBudget, RuleBook, Views } from '../../bidding/ports.ts';
 import type { AuditKey, ChainHeads } from '../../domain/audit.ts';
+import { createKeptBook } from '../../domain/kept-book.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';

@@ -5,9 +5,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Kafka } from 'kafkajs';
-import { createKeptBook } from '../../bidding/kept-book.ts';
 import type { ControlCopies, House, HouseMark, RuleBook } from '../../bidding/ports.ts';
 import type { OriginEntry } from '../../domain/audit.ts';
+import { createKeptBook } from '../../domain/kept-book.ts';
 import { Fault } from '../../errors.ts';
 import { unavailable } from './client.ts';
 import { extentOf, type PartitionReader, recordsOf } from './partitions.ts';

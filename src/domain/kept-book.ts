@@ -6,8 +6,48 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Fault } from '../errors.ts';
-import { joinFiles, splitFiles } from '../rules/set-source.ts';
-import type { NewRuleBookEntry, RuleBook, RuleBookEntry } from './ports.ts';
+import type { EpochMs } from './glossary.ts';
+import { joinFiles, splitFiles } from './set-source.ts';
+
+export type RuleSetChange = {
+  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'events' | 'bases' | 'facts' | 'tests';
+  name: string;
+  change: 'added' | 'removed' | 'changed';
+};
+
+/** `by` null: nobody said who; it was found in the folder of rules. */
+export type RuleBookEntry =
+  /** A set that passed its check; `RuleBook.source` has its text. `changes` are against the set `against`, the one to follow then; null: the first one. */
+  | {
+      kind: 'proposed';
+      hash: string;
+      at: EpochMs;
+      by: string | null;
+      against: string | null;
+      changes: readonly RuleSetChange[];
+    }
+  | { kind: 'approved'; hash: string; at: EpochMs; by: string }
+  /** Announced, or about to be, as the set to follow. */
+  | { kind: 'activated'; hash: string; at: EpochMs; by: string | null }
+  /** From here on two persons have to stand for a set. `by` null: the configuration of a desk says so. */
+  | { kind: 'approval-required'; at: EpochMs; by: string | null }
+  /** One of the two persons who have to agree that it ends. */
+  | { kind: 'approval-lift'; at: EpochMs; by: string };
+
+/** `source`: `RuleSet.source` of what is proposed. */
+export type NewRuleBookEntry =
+  | Exclude<RuleBookEntry, { kind: 'proposed' }>
+  | (Extract<RuleBookEntry, { kind: 'proposed' }> & { source: string });
+
+/** What became of rule sets. Kept with the log, so that it lasts as long; `Control` says in time what it comes to. */
+export type RuleBook = {
+  /** All entries in the order in which they were written. Costs what has been written since the last time. */
+  read: () => Promise<readonly RuleBookEntry[]>;
+  /** `RuleSet.source` of a set that was proposed; null: none with this hash was. */
+  source: (hash: string) => Promise<string | null>;
+  /** Durable when it resolves. Rejects with `log-unavailable`. */
+  append: (entry: NewRuleBookEntry) => Promise<void>;
+};
 
 /** `place`: where it stands among its like; ascending, and anything beside that. */
 export type BookRow = { place: number; text: string };
