@@ -46,7 +46,7 @@ import type { ApiParts } from './http/api/api.ts';
 import type { DaemonStatus } from './http/api/status.ts';
 import { type BodyReader, bodyReader, createDoor, type Door } from './http/door.ts';
 import { createRepeatLimit, type Journal } from './http/journal.ts';
-import { createLagWatch, type LagWatch } from './http/lag.ts';
+import { createLagGauge, type LagGauge } from './http/lag.ts';
 import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
 import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './origination/desk.ts';
@@ -122,7 +122,7 @@ const stallMs = 15_000;
 /** So long a process is not ready after its log has refused a webhook: nothing else may be appended that tells it is well again. */
 const refusalMs = 5_000;
 
-type DeskGauges = Omit<GaugeSample, 'ready' | 'doorInFlight' | 'consumerLag' | 'consumerLagMs' | 'ruleSetRefused'>;
+type DeskGauges = Omit<GaugeSample, 'ready' | 'doorInFlight' | 'lag' | 'ruleSetRefused'>;
 
 /** Characters of a hash that are shown to people. */
 const shownHash = 12;
@@ -159,7 +159,12 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     journal,
     limit: createRepeatLimit(() => performance.now()),
   };
-  const lagWatch = createLagWatch();
+  const lagGauge = createLagGauge({
+    clock: parts.clock,
+    ends: () => parts.store.log.ends('auctions'),
+    applied: parts.store.views.applied,
+    onFault: (fault) => tellFault(tellers, fault),
+  });
   const rules = createRuleDesk({
     ...parts,
     ...parts.store,
@@ -192,7 +197,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
     checks,
     api: config.api.tokens.length === 0 ? null : { ...apiOf(parts), status },
-    metricsText: () => metricsText({ ...parts, rules, metrics, lagWatch, desk, door, checks }),
+    metricsText: () => metricsText({ ...parts, rules, metrics, lagGauge, desk, door, checks }),
     onFault: (text) => journal.error('http-fault', { text }),
     onRefusal: (report) => {
       metrics.observeRefusal(report);
@@ -689,26 +694,19 @@ async function metricsText(
   parts: EngineParts & {
     rules: RuleDesk;
     metrics: Metrics;
-    lagWatch: LagWatch;
+    lagGauge: LagGauge;
     desk: Desk | null;
     door: Door | null;
     checks: readonly ReadinessCheck[];
   },
 ): Promise<string> {
-  const { store, clock, metrics, lagWatch, desk, door, checks } = parts;
+  const { clock, metrics, lagGauge, desk, door, checks } = parts;
+  const lag = await lagGauge.read();
   const now = clock.now();
-  let behind = 0;
-  let behindMs = 0;
-  for (const [partition, end] of await store.log.ends('auctions')) {
-    const applied = await store.views.applied(partition);
-    behind += Math.max(0, end - applied);
-    behindMs = Math.max(behindMs, lagWatch.seen(partition, end, applied, clock.monotonicMs()));
-  }
   metrics.setGauges({
     ready: Object.fromEntries(checks.map(({ name, missing }) => [name, missing() === null])),
     doorInFlight: door?.inFlight() ?? 0,
-    consumerLag: { auctions: behind },
-    consumerLagMs: { auctions: behindMs },
+    lag,
     ruleSetRefused: parts.rules.status().refusal !== null,
     ...gaugesOf(desk?.status() ?? null, now),
   });

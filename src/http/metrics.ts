@@ -5,6 +5,7 @@ import type { DeskEvent } from '../bidding/observer.ts';
 import { alarmCodes } from '../bidding/react.ts';
 import { type FlowAlarm, flowAlarms } from '../origination/react.ts';
 import type { DoorReport } from './door.ts';
+import type { Lag } from './lag.ts';
 import type { RefusalReport } from './server.ts';
 
 /** Measured when `/metrics` is asked for. Ages and lags are 0 when nothing waits. */
@@ -20,10 +21,8 @@ export type GaugeSample = {
   unknownOldestAgeMs: number;
   /** Cents by status of exposure. */
   exposureCents: Readonly<Partial<Record<'held' | 'committed', number>>>;
-  /** Records behind the end of the log, by topic. */
-  consumerLag: Readonly<Record<string, number>>;
-  /** How long the oldest of them has waited, by topic. */
-  consumerLagMs: Readonly<Record<string, number>>;
+  /** Of the topic `auctions`; null leaves the series out: the store did not tell. */
+  lag: Lag | null;
   paused: boolean;
   /** `none`: bidding is open. Null: this process does not bid. */
   biddingClosed: ClosedCause | 'none' | null;
@@ -223,6 +222,8 @@ function makeGauges(registry: Registry) {
   };
 }
 
+const topic = { topic: 'auctions' } as const;
+
 function setGauges(gauges: Gauges, sample: GaugeSample): void {
   gauges.queueDepth.set(sample.queueDepth);
   gauges.queueAge.set(sample.queueOldestAgeMs / 1_000);
@@ -235,8 +236,13 @@ function setGauges(gauges: Gauges, sample: GaugeSample): void {
   for (const status of ['held', 'committed'] as const) {
     gauges.exposure.set({ status }, (sample.exposureCents[status] ?? 0) / 100);
   }
-  for (const [topic, lag] of Object.entries(sample.consumerLag)) gauges.lag.set({ topic }, lag);
-  for (const [topic, lagMs] of Object.entries(sample.consumerLagMs)) gauges.lagAge.set({ topic }, lagMs / 1_000);
+  if (sample.lag === null) {
+    gauges.lag.remove(topic);
+    gauges.lagAge.remove(topic);
+  } else {
+    gauges.lag.set(topic, sample.lag.records);
+    gauges.lagAge.set(topic, sample.lag.ageMs / 1_000);
+  }
   for (const cause of ['none', ...closedCauses]) {
     if (sample.biddingClosed !== null) gauges.biddingStatus.set({ cause }, sample.biddingClosed === cause ? 1 : 0);
   }

@@ -18,7 +18,7 @@ import {
 import { type ApiParts, addApi, apiPrefix } from './api/api.ts';
 import { createGuard, type Guard } from './api/auth.ts';
 import { stepsNear } from './api/flow-routes.ts';
-import { problem as apiProblem } from './api/problems.ts';
+import { problem as apiProblem, failureText } from './api/problems.ts';
 import type { DaemonStatus } from './api/status.ts';
 import { type Bodies, codingOf, createBodies, drain } from './bodies.ts';
 import { type Connections, limitConnections, type Proof } from './connections.ts';
@@ -437,7 +437,6 @@ function answerError(error: FastifyError, reply: FastifyReply, onFault: (text: s
     return problem(reply.header('retry-after', '2'), 503, 'unavailable', detail);
   }
   if (status >= 400 && status < 500) return problem(reply, status, 'refused', 'the request could not be read');
-  // The message of an unforeseen error may quote what was sent; its name does not.
-  onFault(`an HTTP request failed: ${error.name}`);
+  onFault(failureText('HTTP', reply, error));
   return problem(reply, 500, 'internal', 'the request could not be served');
 }

@@ -77,6 +77,19 @@ await describeOnStack('a broker that goes away', () => {
     return status === 503 && /\[-\] webhooks: .*Kafka has not answered/.test(line);
   };
 
+  /** What Prometheus sees of a desk whose store is away, within its limit of ten seconds. */
+  async function scraped(cause: RegExp): Promise<void> {
+    for (let scrape = 0; scrape < 2; scrape += 1) {
+      const answer = await fetch(new URL('/metrics', daemon.url), { signal: AbortSignal.timeout(10_000) });
+      const text = await answer.text();
+      assert.equal(answer.status, 200, text);
+      assert.match(text, /^lance_ready\{check="webhooks"\} \d$/m);
+      assert.match(text, /^lance_faults_total/m);
+      assert.doesNotMatch(text, /^lance_consumer_lag_\w+\{/m, 'a lag that nobody knows is left out');
+      assert.match(text, cause);
+    }
+  }
+
   async function storedIds(): Promise<Set<string>> {
     const reader = createPartitionReader(new Kafka({ brokers: [stack.brokers], logLevel: logLevel.NOTHING }));
     const ids = new Set<string>();
@@ -110,6 +123,7 @@ await describeOnStack('a broker that goes away', () => {
       const ids = Array.from({ length: 3 }, (_, each) => `${index + 2}0${each}`);
       const statuses = await Promise.all(ids.map(send));
       assert.deepEqual(statuses, [503, 503, 503]);
+      await scraped(/^lance_bidding_status\{cause="none"\} 0$/m);
       await come();
       const backMs = await until(recoverMs, isReady);
       t.diagnostic(

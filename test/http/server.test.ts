@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { request as httpRequest } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import { Fault } from '../../src/errors.ts';
 import { createJournal } from '../../src/http/journal.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { createServer, type RefusalReport, type ServerParts } from '../../src/http/server.ts';
@@ -236,14 +237,20 @@ test('who ordered what is said to this machine alone (stranger, issue 15)', asyn
   assert.equal(elsewhere, '[+] control: said to whoever asks from this machine\nready\n');
 });
 
-test('a failure of our own is 500, told by name, and says nothing of what was sent', async (context) => {
+test('a failure of our own is 500, told with its path and its cause, and says nothing of what was sent', async (context) => {
   const { root, faults } = await start(context, {
     metricsText: () => Promise.reject(new TypeError(`secret ${plantedCpf}`)),
   });
   const response = await fetch(`${root}/metrics`);
   assert.equal(response.status, 500);
   assert.doesNotMatch(await response.text(), /secret/);
-  assert.deepEqual(faults, ['an HTTP request failed: TypeError']);
+  assert.deepEqual(faults, ['an HTTP request failed: GET /metrics: TypeError']);
+  const away = new Fault('views-unavailable', 'Redis did not do it: Connection is closed.');
+  const world = await start(context, { metricsText: () => Promise.reject(away) });
+  assert.equal((await fetch(`${world.root}/metrics`)).status, 500);
+  assert.deepEqual(world.faults, [
+    'an HTTP request failed: GET /metrics: views-unavailable: Redis did not do it: Connection is closed.',
+  ]);
 });
 
 test('planted CPFs and names reach no response, line, metric or key', async (context) => {

@@ -126,6 +126,12 @@ function oneByOne(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   return issue.keys.slice(0, mostKeys).map((key) => ({ ...issue, keys: [key] }));
 }
 
+/** The route, not the path, which may hold a token. Only the message of a fault is known to quote nothing of what was sent. */
+export function failureText(kind: 'API' | 'HTTP', { request }: FastifyReply, error: Error): string {
+  const cause = error instanceof Fault ? `${error.code}: ${error.message}` : error.name;
+  return `an ${kind} request failed: ${request.method} ${request.routeOptions.url ?? 'unknown route'}: ${cause}`;
+}
+
 /** What became of an error that nobody answered. `onFault` hears of our own; the text quotes no input. */
 export function answerError(
   error: FastifyError,
@@ -170,6 +176,6 @@ export function answerError(
     const about = why === undefined ? '' : ` (${why})`;
     return problem(reply, 'malformed', `The request could not be read: send one JSON object${about}.`);
   }
-  onFault(`an API request failed: ${error.name}`);
+  onFault(failureText('API', reply, error));
   return problem(reply, 'internal', 'It was written down; nothing was done by halves.');
 }
