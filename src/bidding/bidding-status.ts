@@ -42,7 +42,9 @@ export type BiddingWatch = {
   /** The reason code of a request that ends now: the cause while bidding is closed, else what it waited for. */
   endCode: (otherwise: DeskCode) => DeskCode;
   logRefused: (message: string) => void;
-  /** When bidding was closed between these times, and why: what a request of that time waited for. */
+  /** Why bidding was closed at that time, as a reason code; null: it was open, or nobody knows it any more. */
+  causeAt: (at: EpochMs) => Exclude<ClosedCause, 'stopping'> | null;
+  /** When bidding was closed between these times, and why: what a request of that time waited for. No two overlap. */
   closures: (from: EpochMs, until: EpochMs) => Hindrance[];
 };
 
@@ -66,8 +68,10 @@ export function createBiddingWatch(options: {
   let told: BiddingStatus | null = null;
   let refusal: { atMs: number; message: string } | null = null;
   let timer: Timer | null = null;
-  /** Those that are over, the oldest first. */
+  /** Those that are over, the oldest first. None begins before the one before it is over: a pause may have been ordered earlier. */
   const past: { cause: ClosedCause; from: EpochMs; until: EpochMs }[] = [];
+  /** When the cause that holds now began to. */
+  let from: EpochMs = 0;
 
   function closure(): Closure | null {
     const atGate = gate.closedBecause();
@@ -98,11 +102,18 @@ export function createBiddingWatch(options: {
       found === null ? { kind: 'open', since: now } : { kind: 'closed', ...found, since: found.since ?? now };
     const before = told;
     told = next;
-    if (before?.kind === 'closed') past.push({ cause: before.cause, from: before.since, until: now });
+    if (before?.kind === 'closed') past.push({ cause: before.cause, from, until: now });
     if (past.length > keptClosures) past.shift();
+    from = Math.max(next.since, past.at(-1)?.until ?? next.since);
     observer({ kind: 'bidding', status: next, before });
     if (cause === 'service-unauthorised') observer({ kind: 'alarm', code: cause, requestId: null });
     return next;
+  }
+
+  /** With the one that holds now, as far as `until`. */
+  function closuresUntil(until: EpochMs): readonly { cause: ClosedCause; from: EpochMs; until: EpochMs }[] {
+    const now = status();
+    return now.kind === 'open' ? past : [...past, { cause: now.cause, from, until }];
   }
 
   function look(): void {
@@ -119,14 +130,15 @@ export function createBiddingWatch(options: {
       const cause = causeOf(status());
       return cause === null || cause === 'stopping' ? otherwise : cause;
     },
-    closures: (from, until) => {
-      const now = status();
-      const all = now.kind === 'open' ? past : [...past, { cause: now.cause, from: now.since, until }];
-      return all
-        .map((each) => ({ ...each, from: Math.max(from, each.from), until: Math.min(until, each.until) }))
-        .filter((each) => each.cause !== 'stopping' && each.from < each.until)
-        .map((each) => ({ kind: 'wait', count: 1, ...each }));
+    causeAt: (at) => {
+      const found = closuresUntil(at).findLast((each) => each.from <= at && at <= each.until);
+      return found === undefined || found.cause === 'stopping' ? null : found.cause;
     },
+    closures: (begin, end) =>
+      closuresUntil(end)
+        .map((each) => ({ ...each, from: Math.max(begin, each.from), until: Math.min(end, each.until) }))
+        .filter((each) => each.cause !== 'stopping' && each.from < each.until)
+        .map((each) => ({ kind: 'wait', count: 1, ...each })),
     logRefused: (message) => {
       refusal = { atMs: clock.monotonicMs(), message };
     },

@@ -403,13 +403,28 @@ export function createDesk(world: DeskWorld): Desk {
   function explained(record: AuctionRecord): AuctionRecord {
     if (record.kind !== 'passed') return record;
     if (record.claimId !== null) return world.soleOwner ? record : { ...record, maybeSent: true };
-    if (record.code !== 'deadline') return record;
+    if (record.code !== 'deadline' && record.code !== 'auction-ended') return record;
     const { requestId, at } = record;
+    const text = record.reasons[0]!.text;
+    // Whichever comes first, the end of its auction or its deadline: it ended for what kept it from being bid for then.
+    const closed = closedAtEnd(requestId, at);
+    if (closed !== null) return deskPass(requestId, closed, `${text} (${closed})`, at, null);
+    if (record.code === 'auction-ended') return record;
     let code: DeskCode = endCode('deadline');
-    if (code !== 'deadline') return deskPass(requestId, code, `${record.reasons[0]!.text} (${code})`, at, null);
+    if (code !== 'deadline') return deskPass(requestId, code, `${text} (${code})`, at, null);
     if (links.waitingSince(requestId) !== null) code = 'margin-missing';
     else if (queue.has(requestId)) code = 'no-send-slot';
-    return code === 'deadline' ? record : deskPass(requestId, code, `${record.reasons[0]!.text} (${code})`, at, null);
+    return code === 'deadline' ? record : deskPass(requestId, code, `${text} (${code})`, at, null);
+  }
+
+  /** Why bidding was closed when the request could be bid for no more; what tells of it may be folded later. */
+  function closedAtEnd(requestId: RequestId, at: EpochMs): DeskCode | null {
+    const state = ledger.get(requestId)?.state;
+    if (state === undefined) return null;
+    const receivedAt = state.request?.receivedAt ?? at;
+    return bidding.causeAt(
+      Math.max(receivedAt, Math.min(at, state.auction?.endedAt ?? at, deadlineOf(state, settings))),
+    );
   }
 
   function end(record: AuctionRecord): void {

@@ -24,7 +24,7 @@ export function hindered<R extends Passed | Answered>(record: R, more: readonly 
   return { ...record, hindrances: all };
 }
 
-/** Of the whole history, by time; with the answers that refused the bid. */
+/** Of the whole history, by time; with the answers that refused the bid. What several records tell of one wait is told once. */
 export function hindrancesIn(history: readonly AuctionRecord[]): readonly Hindrance[] {
   const found = history.flatMap((record): readonly Hindrance[] => {
     if (record.kind !== 'passed' && record.kind !== 'answered') return [];
@@ -33,7 +33,19 @@ export function hindrancesIn(history: readonly AuctionRecord[]): readonly Hindra
     const { response, firstByteAt, at } = record;
     return [...told, refusal(`status-${response.status}`, firstByteAt ?? at, at)];
   });
-  return found.sort((one, other) => one.from - other.from);
+  return withoutOverlaps(found.sort((one, other) => one.from - other.from));
+}
+
+/** Two records of one request each tell all that it has waited for until then. */
+function withoutOverlaps(sorted: readonly Hindrance[]): readonly Hindrance[] {
+  const told: Hindrance[] = [];
+  for (const next of sorted) {
+    const place = told.findLastIndex(({ kind, cause }) => kind === 'wait' && cause === next.cause);
+    const earlier = told[place];
+    if (next.kind !== 'wait' || earlier === undefined || earlier.until <= next.from) told.push(next);
+    else told[place] = { ...earlier, until: Math.max(earlier.until, next.until) };
+  }
+  return told;
 }
 
 function refusal(cause: string, from: EpochMs, until: EpochMs): Hindrance {

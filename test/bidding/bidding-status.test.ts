@@ -53,6 +53,56 @@ test('a pause keeps its reason however often it is asked for, and one ordered ag
   assert.deepEqual(watch.status(), { ...closed, since: 2_000, by: 'rui', detail: 'month end' });
 });
 
+test('waits of one request do not overlap, and the cause of any moment is known afterwards', () => {
+  const clock = manualClock(100_000);
+  const pause = { by: 'ana', reason: 'rates', at: 90_000 };
+  let cause: 'paused' | 'control-stale' | null = null;
+  const watch = createBiddingWatch({
+    clock,
+    gate: {
+      closedBecause: () => cause,
+      control: () => ({ revision: 1, pause, caps: {}, ruleOrders: [], changes: [] }),
+    },
+    health: { trouble: () => null, lookAgain: () => undefined },
+    partitionsNotLive: () => null,
+    observer: () => undefined,
+  });
+  // What is known of the pause is lost and found again: each time it was ordered at 90 000.
+  for (const next of ['paused', 'control-stale', 'paused', 'control-stale', 'paused', null] as const) {
+    cause = next;
+    watch.status();
+    clock.advance(1_000);
+  }
+  const waits = watch.closures(95_000, clock.now());
+  assert.deepEqual(
+    waits.map(({ cause: why, from, until }) => [why, from, until]),
+    [
+      ['paused', 95_000, 101_000],
+      ['control-stale', 101_000, 102_000],
+      ['paused', 102_000, 103_000],
+      ['control-stale', 103_000, 104_000],
+      ['paused', 104_000, 105_000],
+    ],
+  );
+  assert.equal(watch.causeAt(95_000), 'paused');
+  assert.equal(watch.causeAt(101_500), 'control-stale');
+  assert.equal(watch.causeAt(89_999), null);
+  assert.equal(watch.causeAt(105_500), null);
+
+  // A pause that is ordered again goes on.
+  cause = 'paused';
+  pause.at = 106_000;
+  watch.status();
+  clock.advance(1_000);
+  pause.at = 107_000;
+  watch.status();
+  clock.advance(1_000);
+  assert.deepEqual(
+    watch.closures(105_500, clock.now()).map(({ from, until }) => [from, until]),
+    [[106_000, 108_000]],
+  );
+});
+
 test('every cause is named, with its remedy, in both languages', () => {
   for (const language of languages) {
     const { causes, remedies } = textsIn(language).bidding;

@@ -6,6 +6,7 @@ import { isSettled } from '../../src/bidding/transitions.ts';
 import { isQuiet } from '../../src/cli/demo.ts';
 import { judge } from '../../src/cli/judge.ts';
 import { bidPath } from '../../src/wire/bid.ts';
+import batch from '../examples/webhooks/requests-batch.json' with { type: 'json' };
 import { type House, openHouse } from './house.ts';
 
 const windowMs = 1_200;
@@ -88,6 +89,47 @@ test('a pause stops sending within a second; what was not sent passes as paused'
     assert.deepEqual(report.violations, []);
     assert.equal(report.unsettled, 0);
     assert.ok((report.passed.paused ?? 0) > 0);
+  } finally {
+    await house.close();
+  }
+});
+
+test('a request whose auction ends while bidding is closed has the cause as its code, and one wait', async () => {
+  const house = await openHouse({ seed: 14, sandbox: { auction }, bidding: { ...bidding, windowMs: 30_000 } });
+  const send = async (body: object): Promise<number> => {
+    const url = `${house.engine.url}/webhooks/token-of-the-webhooks`;
+    return (await fetch(url, { method: 'POST', body: JSON.stringify(body) })).status;
+  };
+  try {
+    await house.store.control.setPause({ by: 'ana', reason: 'a look at the rules', at: Date.now() });
+    for (let polls = 0; house.engine.desk!.gate() !== 'paused' && polls < 300; polls += 1) await setTimeout(20);
+    const receivedAt = Date.now();
+    const { dataHoraValidadeSolicitacao: _, ...terms } = batch.in.Solicitacoes[0]!;
+    const request = { ...terms, numeroSolicitacao: 700 };
+    assert.equal(await send({ CodigoLote: 'L', Solicitacoes: [request] }), 200);
+    await setTimeout(300);
+    const end = { CodigoLote: 'L', Solicitacoes: [{ NumeroSolicitacao: '700', Lances: [] }] };
+    assert.equal(await send({ Endpoint: '/contrato/oferta-leilao/fim-lote-solicitacoes', Payload: end }), 200);
+    for (let polls = 0; polls < 300; polls += 1) {
+      const [row] = await house.store.views.query({ phase: 'passed', limit: 1, before: null });
+      if (row === undefined) {
+        await setTimeout(20);
+        continue;
+      }
+      const { pass } = row.state;
+      assert.equal(pass?.code, 'paused');
+      assert.match(pass!.reasons[0]!.text, /the auction had ended before it was decided \(paused\)/);
+      const history = await house.store.log.readKey('auctions', '700');
+      const passed = history.flatMap(({ record }) => (record.kind === 'passed' ? [record] : []));
+      const waits = passed[0]!.hindrances!.filter(({ kind }) => kind === 'wait');
+      assert.deepEqual(
+        waits.map(({ cause }) => cause),
+        ['paused'],
+      );
+      assert.ok(waits[0]!.from >= receivedAt - 1_000 && waits[0]!.until <= Date.now());
+      return;
+    }
+    assert.fail('the request did not end');
   } finally {
     await house.close();
   }

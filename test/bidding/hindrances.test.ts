@@ -68,3 +68,16 @@ test('a record that tells of it is read back, and one that tells nonsense is not
   const wrong = { ...passed, hindrances: [{ kind: 'wait', cause: 'paused' }] };
   assert.equal(readRecord('auctions', place, wrong).kind, 'unreadable');
 });
+
+test('waits told twice, by two records or by an earlier version, are told once', () => {
+  const first: Passed = {
+    ...passed,
+    hindrances: [wait('paused', 10, 40), wait('paused', 10, 60), attempt('late', 20)],
+  };
+  const second: Passed = { ...passed, hindrances: [wait('paused', 10, 70), wait('control-stale', 70, 80)] };
+  assert.deepEqual(hindrancesIn([first, second]), [
+    wait('paused', 10, 70),
+    attempt('late', 20),
+    wait('control-stale', 70, 80),
+  ]);
+});

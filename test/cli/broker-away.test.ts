@@ -84,7 +84,7 @@ await describeOnStack('a broker that goes away', () => {
       const text = await answer.text();
       assert.equal(answer.status, 200, text);
       assert.match(text, /^lance_ready\{check="webhooks"\} \d$/m);
-      assert.match(text, /^lance_faults_total/m);
+      assert.match(text, /^# TYPE lance_faults_total counter$/m);
       assert.doesNotMatch(text, /^lance_consumer_lag_\w+\{/m, 'a lag that nobody knows is left out');
       assert.match(text, cause);
     }
