@@ -5,7 +5,7 @@ import { Fault } from '../errors.ts';
 import { exampleOf } from '../http/api/described.ts';
 import { issueTexts } from '../http/api/remedies.ts';
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
-import { noteIndex } from '../origination/ledger.ts';
+import { noteIndex } from '../origination/notes.ts';
 import { contractId } from '../origination/orders.ts';
 import { stepsOf } from '../origination/steps.ts';
 import type { StartedKind } from './flows.ts';

@@ -174,6 +174,8 @@ export function flowText(
       ),
     ],
     [labels.unsaid, joined(unsaidIn(state).map((field) => figures[field]))],
+    [labels.noteHolder, view.noteHolder],
+    [labels.noteAgain, noteAgainText(format, state)],
     [
       labels.breaches,
       joined(state.breaches.map(({ field, rule, problem }) => `${field} (${rule}): ${texts.flows.said(problem)}`)),
@@ -194,6 +196,18 @@ export function flowText(
     [labels.waiting, joined(waiting.records.flatMap((record) => waitingText(format, record)))],
     [labels.next, joined(nextTexts(format, waiting.state), ', ')],
   ]);
+}
+
+/** What came after the note, for the same contract. */
+function noteAgainText(format: Format, { noteAgain }: FlowState): string | null {
+  if (noteAgain == null) return null;
+  const { at, note } = noteAgain;
+  const { figures, noteFailed, facts } = format.texts.flows;
+  const time = format.time(at);
+  if (note === null) return `${time}: ${noteFailed}`;
+  const money = (field: 'loanCents' | 'installmentCents') =>
+    note[field] === null ? [] : [`${figures[field]} ${format.money(note[field])}`];
+  return `${time}: ${[`${facts.noteNumber} ${note.noteNumber}`, ...money('loanCents'), ...money('installmentCents')].join(', ')}`;
 }
 
 function operationText(format: Format, state: FlowState, operation: NonNullable<FlowState['operation']>): string {

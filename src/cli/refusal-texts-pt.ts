@@ -150,6 +150,14 @@ const whole: readonly Sentence[] = [
     /^leave dto out, or name the proposal of this flow in it by its code$/,
     'retire dto, ou indique nele a proposta deste fluxo pelo seu código',
   ],
+  [
+    /^send splits that together are at most (.*) cents: (.*) of the (.*) cents of the loan were split by earlier steps$/,
+    'envie lançamentos que somem no máximo $1 centavos: $2 dos $3 centavos do empréstimo já foram lançados em passos anteriores',
+  ],
+  [
+    /^send what is paid, in cents: without it nobody can tell whether the splits are within the loan$/,
+    'envie o valor pago, em centavos: sem ele não se sabe se os lançamentos cabem no empréstimo',
+  ],
   [/^send at least one split$/, 'envie ao menos um lançamento'],
   [/^send each signer once$/, 'envie cada signatário uma vez'],
   [
@@ -204,6 +212,38 @@ const whole: readonly Sentence[] = [
   [/^send a rate of at most 4\.98 % a month$/, 'envie uma taxa de no máximo 4,98 % ao mês'],
   [/^send at most the rate of the bid, (.*)$/, 'envie no máximo a taxa do lance, $1'],
   [/^send at most the rate of the original contract, (.*)$/, 'envie no máximo a taxa do contrato original, $1'],
+  [
+    /^the original contract is at (.*): so little was typed in another unit$/,
+    'o contrato original é de $1: tão pouco foi digitado em outra unidade',
+  ],
+  [
+    /^send it in hundredths of a percent a month \(251 is 2\.51 %\): so little was typed in another unit$/,
+    'envie em centésimos de por cento ao mês (251 são 2,51 %): tão pouco foi digitado em outra unidade',
+  ],
+  [
+    /^the rate of the note, (.*), is above the one it may have, (.*): nobody can take it; have it generated again or cancel the flow, and settle it with the service$/,
+    'a taxa da CCB, $1, passa da que ela pode ter, $2: ninguém pode aceitá-la; gere-a de novo ou cancele o fluxo, e acerte com o serviço',
+  ],
+  [
+    /^send the CPF of the worker of this flow, or leave it out$/,
+    'envie o CPF do trabalhador deste fluxo, ou retire este campo',
+  ],
+  [
+    /^the instalment would be (.*) cents, and that of the bid was (.*): send less insurance, a smaller amount or more instalments$/,
+    'a parcela seria de $1 centavos, e a do lance foi de $2: envie menos seguro, um valor menor ou mais parcelas',
+  ],
+  [
+    /^the flow (.*) has this note too: find out from the service whose it is, and have the other one generated again \(step regenerate\) or cancel it$/,
+    'o fluxo $1 também tem esta CCB: apure com o serviço de quem ela é, e gere a outra de novo (passo regenerate) ou cancele-a',
+  ],
+  [
+    /^this flow had it before: send the one that the service gave to the operation that is unclear$/,
+    'este fluxo já o teve antes: envie o que o serviço deu à operação incerta',
+  ],
+  [
+    /^the flow (.*) has it: send the one that the service gave to the operation that is unclear$/,
+    'o fluxo $1 já o tem: envie o que o serviço deu à operação incerta',
+  ],
   [/^send a whole number of instalments from 1$/, 'envie um número inteiro de parcelas, a partir de 1'],
   [/^send the policy number where there is insurance$/, 'envie o número da apólice quando há seguro'],
   [/^send it; the contract requires it$/, 'envie este campo; o contrato o exige'],

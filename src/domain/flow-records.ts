@@ -119,6 +119,8 @@ export type FlowAsked = OfFlow & {
   linkKey?: string;
   /** Of `simulation` and `signers`, and of `amend` with a link: whose, as pseudonyms. */
   personKeys: readonly string[];
+  /** Of `inclusion` and `splits`: what its splits come to; absent: it has none, or an earlier version wrote it. */
+  splitCents?: AmountCents;
   /** Absent in records of earlier versions. */
   stepsKept?: number;
   /** In clear only in records of earlier versions. */
@@ -202,6 +204,8 @@ export type FlowTold = OfFlow & {
   /** `link-query`: the flow's query of its link failed. */
   of: 'contract' | 'renegotiation' | 'operation' | 'link-query';
   note: CreditNote | null;
+  /** Which other flow has had this note, by its number or its proposal; null: none; absent: an earlier version did not look. */
+  holder?: string | null;
   errors: readonly string[];
   sealed: string;
 };

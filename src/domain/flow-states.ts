@@ -11,7 +11,7 @@ import type {
   FlowTold,
   LoanFigure,
 } from './flow-records.ts';
-import type { EpochMs } from './glossary.ts';
+import type { AmountCents, EpochMs } from './glossary.ts';
 import type { RecordPlaces } from './record-places.ts';
 import type { CreditNote } from './records.ts';
 import type { FrozenMark } from './states.ts';
@@ -68,6 +68,8 @@ export type FlowOperationState = {
   sealedRequest: string | null;
   /** Of `simulation` and `signers`: whose, as pseudonyms. */
   personKeys: readonly string[];
+  /** As of its step. */
+  splitCents?: AmountCents;
   intent: {
     intentId: string;
     instance: string;
@@ -152,13 +154,19 @@ export type FlowState = {
   expected: ExpectedLoan | null;
   note: CreditNote | null;
   differences: readonly NoteDifference[];
-  /** Who took the note as it is, although its figures are not ours; absent or null: nobody. */
+  /** Another flow that has had the note; absent or null: none is known. */
+  noteHolder?: string | null;
+  /** What was told last for the same contract, where it is not this note; `note` null: that it failed. Absent or null: nothing. */
+  noteAgain?: { at: EpochMs; note: CreditNote | null } | null;
+  /** Who took the note as it is, although it is doubtful or its figures are not ours; absent or null: nobody. */
   noteAccepted?: { by: string; at: EpochMs } | null;
   signature: { signedAt: EpochMs; sealed: string } | null;
   /** Of a withdrawal. */
   proposalCode: string | null;
   simulatedKey: string | null;
   signedKeys: readonly string[];
+  /** What was split, by all operations that are known to be done; absent: nothing, or before these were counted. */
+  splitCents?: AmountCents;
   situation: number | null;
   /** `links`: of a lookup. */
   results: { readonly [O in FlowOperation | 'links']?: FlowResultKept };

@@ -327,7 +327,7 @@ const callbackRecord = byName('kind', {
   proposed: object({ ...winner, ...proposal }),
   'credit-note': object({
     ...{ at: time, requestCode: text, of: oneOf('contract', 'renegotiation') },
-    ...{ note: nullable(creditNote), errors: texts, sealed: text },
+    ...{ note: nullable(creditNote), holder: added(nullable(text)), errors: texts, sealed: text },
   }),
   'operation-event': object({ at: time, requestCode: text, endpoint: nullable(text), errors: texts, sealed: text }),
   unreadable: object({ at: time, problem: text }),
@@ -377,7 +377,7 @@ const flowRecord = byName('kind', {
     ...{ ...ofFlow, stepId: text, by: text, step: oneOf(...flowSteps), requestHash: text, terms },
     ...{ signedAt: nullable(time), requestCode: nullable(text), personKeys: texts },
     ...{ reason: nullable(text), sealed: nullable(text), sealedReason: added(text), linkKey: added(text) },
-    stepsKept: added(count),
+    ...{ splitCents: added(count), stepsKept: added(count) },
   }),
   intended: object({
     ...{ ...ofFlow, intentId: id, instance: id, operation, slot, idempotencyKey: nullable(id), path: id },

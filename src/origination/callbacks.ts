@@ -12,11 +12,15 @@ import type { CallbackRecord } from '../domain/records.ts';
 import { spellingsOf } from '../domain/request-codes.ts';
 import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
 import { eventPrefix, lookupIndex, proposalIndex } from './evolve.ts';
+import { holdersOf, noteCodes, stillHolds } from './notes.ts';
 import type { FlowStore } from './ports.ts';
 
 /** How long an acknowledgement takes to be folded, at most; and how many answers wait for that at once. */
 const lookAgainMs = 2_000;
 const maxLaterLooks = 4_000;
+
+/** Notes given to flows whose rows may not have them yet. */
+const mostRecent = 10_000;
 
 /** What the service told, before it is known whom. */
 type Told = FlowTold | FlowLinkTold;
@@ -39,6 +43,8 @@ export function createFlowCallbacks({
   clock: Clock;
 }): FlowCallbacks {
   let laterLooks = 0;
+  /** Which flow was given a note last, by what the note is found under; the oldest go first. */
+  const recent = new Map<string, string>();
 
   async function handle(batch: LogBatch<CallbackRecord>): Promise<void> {
     const { partition, first, next } = batch;
@@ -57,12 +63,32 @@ export function createFlowCallbacks({
       const flowId = codesIn(record)
         .map((code) => found.get(code))
         .find((each) => each !== undefined);
-      if (flowId !== undefined) given.push(entryOf({ ...record, flowId }));
+      if (flowId !== undefined)
+        given.push(entryOf(record.kind === 'told' ? await withHolder(record, flowId) : { ...record, flowId }));
       else if (record.kind === 'link-told' || record.of === 'link-query') left.push(record);
       else given.push(entryOf(record));
     }
     if (given.length > 0) await outbox.keep(given);
     if (left.length > 0) later(left);
+  }
+
+  /** With the other flow that has had its note, the one that still has it first. */
+  async function withHolder(told: FlowTold, flowId: string): Promise<FlowTold> {
+    const { note } = told;
+    if (note === null) return { ...told, flowId, holder: null };
+    const holders = await holdersOf(flows, flowId, note);
+    const codes = noteCodes(note);
+    const just = codes.map((code) => recent.get(code)).find((each) => each !== undefined && each !== flowId);
+    const holder = (holders.find((state) => stillHolds(state, note)) ?? holders[0])?.flowId ?? just ?? null;
+    for (const code of codes) {
+      recent.delete(code);
+      recent.set(code, flowId);
+    }
+    for (const oldest of recent.keys()) {
+      if (recent.size <= mostRecent) break;
+      recent.delete(oldest);
+    }
+    return { ...told, flowId, holder };
   }
 
   /**
@@ -106,7 +132,7 @@ export function createFlowCallbacks({
 
   async function give(event: FlowState, flowId: string, at: EpochMs): Promise<void> {
     await outbox.keep([
-      entryOf({ ...event.told!, at, flowId }),
+      entryOf(await withHolder({ ...event.told!, at }, flowId)),
       { topic: 'flows', key: event.flowId, record: { kind: 'claimed-by', flowId: event.flowId, at, owner: flowId } },
     ]);
   }

@@ -3,7 +3,7 @@ import type { FlowSettings } from '../config/sections.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { ExpectedLoan, FlowTerms, LoanFigure } from '../domain/flow-records.ts';
 import type { FlowState, NoteDifference } from '../domain/flow-states.ts';
-import type { EpochMs } from '../domain/glossary.ts';
+import type { EpochMs, RateHundredths } from '../domain/glossary.ts';
 import type { CreditNote } from '../domain/records.ts';
 import { type LoanTerms, quoteInstallment, quoteReleased } from '../pricing/loan.ts';
 import { payrollDueDays } from '../pricing/schedule.ts';
@@ -64,15 +64,25 @@ export function unsaidIn({ expected, note }: Pick<FlowState, 'expected' | 'note'
   return needed.filter((field) => expected[field] !== undefined && told[field] === null);
 }
 
-/** Figures of the note that somebody has to look at before it is signed: ours is another, or the note does not say. */
+/** What else is doubtful about the note: another flow has had it, or something else was told for the same contract. */
+export function marksOf({ noteHolder, noteAgain }: Pick<FlowState, 'noteHolder' | 'noteAgain'>): readonly string[] {
+  return [...(noteHolder == null ? [] : ['noteHolder']), ...(noteAgain == null ? [] : ['noteAgain'])];
+}
+
+/** What somebody has to look at before the note is signed: a figure where ours is another or that it does not say, and `marksOf`. */
 export function doubtsOf(
-  state: Pick<FlowState, 'expected' | 'note' | 'differences'>,
+  state: Pick<FlowState, 'expected' | 'note' | 'differences' | 'noteHolder' | 'noteAgain'>,
   { noteTolerance }: Pick<FlowSettings, 'noteTolerance'>,
-): readonly LoanFigure[] {
+): readonly string[] {
   const beyond = state.differences.filter(
     ({ field, ours, theirs }) => Math.abs(ours - theirs) > (field === 'rateHundredths' ? 0 : noteTolerance),
   );
-  return [...beyond.map(({ field }) => field), ...unsaidIn(state)];
+  return [...beyond.map(({ field }) => field), ...unsaidIn(state), ...marksOf(state)];
+}
+
+/** What the note says the rate is; null: nothing. */
+export function noteRate({ note }: Pick<FlowState, 'note'>): RateHundredths | null {
+  return hundredths(note?.rateMonthlyPercent ?? null);
 }
 
 function hundredths(percent: number | null): number | null {

@@ -17,7 +17,8 @@ import { isSameCode } from '../domain/request-codes.ts';
 import { sealedPlaces } from '../domain/vault.ts';
 import { differencesOf } from './differences.ts';
 import { takeAnswer } from './fold-answers.ts';
-import { codeOf, generated, markStep, move, stray, takePersons } from './fold-steps.ts';
+import { codeOf, generated, markStep, move, stray, takeCounted } from './fold-steps.ts';
+import { isSameNote } from './notes.ts';
 import { allowsStep } from './steps.ts';
 import { isAside, isFinished, isOperation } from './transitions.ts';
 
@@ -308,6 +309,7 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
       stepId,
       sealedRequest: record.sealed,
       personKeys: record.personKeys,
+      ...(record.splitCents === undefined ? {} : { splitCents: record.splitCents }),
       intent: null,
       unknowns: 0,
       retryAt: null,
@@ -376,7 +378,7 @@ function confirm(state: FlowState, record: FlowAsked): FlowState {
   const operation = state.operation!;
   const done = markStep({ ...state, operation: { ...operation, status: 'done' } }, operation.stepId, 'done');
   if (state.flow === 'withdrawal') {
-    const moved = takePersons(move(done, operation.operation) ?? done, operation);
+    const moved = takeCounted(move(done, operation.operation) ?? done, operation);
     return operation.operation === 'inclusion' ? { ...moved, proposalCode: record.requestCode } : moved;
   }
   const moved = move(done, 'confirm') ?? done;
@@ -476,7 +478,8 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
     return failed === null ? stray(state) : { ...failed, errors: record.errors, errorsIn: bodyOf(record) };
   }
   if (!isOurs(state, record)) return stray(state);
-  const { note, errors } = record;
+  const { note, errors, holder } = record;
+  if (state.note !== null && holder !== undefined) return takeNoteAgain(state, record);
   if (note === null) {
     const failed = move(state, 'note-failed');
     if (failed === null) return stray(state);
@@ -486,7 +489,23 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
   if (noted === null) return stray(state);
   const dated = state.generatedAt === null ? generated(noted, state.operation?.intent?.at ?? record.at) : noted;
   const known = { ...settled(dated), ...codeOf(dated, record.requestCode) };
-  return { ...known, note, differences: differencesOf(state.expected, note), noteAccepted: null, errors: [] };
+  const doubts = holder === undefined ? {} : { noteHolder: holder, noteAgain: null };
+  return {
+    ...known,
+    note,
+    ...doubts,
+    differences: differencesOf(state.expected, note),
+    noteAccepted: null,
+    errors: [],
+  };
+}
+
+/** The first note stands. Whatever else is told under its code, somebody has to look at before anything is signed. */
+function takeNoteAgain(state: FlowState, record: FlowTold): FlowState {
+  const { at, note, errors } = record;
+  if (state.phase === 'cancelled' || (note !== null && isSameNote(note, state.note!))) return stray(state);
+  const said = note === null ? { errors, errorsIn: bodyOf(record) } : {};
+  return { ...stray(state), ...said, noteAgain: { at, note }, noteAccepted: null };
 }
 
 /** The service may name a link otherwise than it was asked about: its margin stands under that name. */
@@ -552,6 +571,7 @@ function anew(state: FlowState): FlowState {
     expected: null,
     note: null,
     differences: [],
+    ...(state.noteHolder === undefined ? {} : { noteHolder: null, noteAgain: null }),
     noteAccepted: null,
     signature: null,
     breaches: [],

@@ -3,7 +3,7 @@
 import type { FlowAnswered, FlowRetryTerms } from '../domain/flow-records.ts';
 import type { FlowOperationState, FlowState, SealedWords } from '../domain/flow-states.ts';
 import { sealedPlaces } from '../domain/vault.ts';
-import { codeOf, generated, markStep, move, stray, takePersons } from './fold-steps.ts';
+import { codeOf, generated, markStep, move, stray, takeCounted } from './fold-steps.ts';
 import { isAside, readsOnly } from './transitions.ts';
 
 /** How often the bytes of an operation are known to have been written. */
@@ -92,7 +92,7 @@ function accept(state: FlowState, operation: FlowOperationState, record: FlowAns
   const whole = ofInclusion ? { ...kept, sealedRequest: operation.sealedRequest } : kept;
   const answered = { ...marked, results: { ...state.results, [operation.operation]: whole } };
   if (state.flow === 'withdrawal') {
-    const moved = takePersons(move(answered, operation.operation) ?? answered, operation);
+    const moved = takeCounted(move(answered, operation.operation) ?? answered, operation);
     return {
       ...moved,
       proposalCode: operation.operation === 'inclusion' ? result.proposalCode : state.proposalCode,

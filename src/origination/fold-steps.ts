@@ -28,8 +28,9 @@ export function codeOf(state: FlowState, requestCode: string | null): Pick<FlowS
   return { requestCode, codes: [...new Set([...state.codes, requestCode])] };
 }
 
-/** Whose values were simulated, and who has signed, counts once the service took it. */
-export function takePersons(state: FlowState, { operation, personKeys }: FlowOperationState): FlowState {
+/** Whose values were simulated, who has signed and what was split counts once the service took it. */
+export function takeCounted(before: FlowState, { operation, personKeys, splitCents }: FlowOperationState): FlowState {
+  const state = splitCents === undefined ? before : { ...before, splitCents: (before.splitCents ?? 0) + splitCents };
   // One by a balance alone says nothing of the worker.
   if (operation === 'simulation') return { ...state, simulatedKey: personKeys[0] ?? state.simulatedKey };
   if (operation !== 'signers') return state;

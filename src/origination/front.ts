@@ -10,21 +10,24 @@ import type { FlowSettings } from '../config/sections.ts';
 import { type Clock, dayOf } from '../domain/clock.ts';
 import type { FlowAsked, FlowBreach, FlowStarted, FlowStep, FlowSubject, FlowTerms } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
-import type { RateHundredths } from '../domain/glossary.ts';
+import type { EpochMs, RateHundredths } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
 import { canonicalCode, spellingsOf } from '../domain/request-codes.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
-import { employerFormed, registrationFormed, validCpf } from '../wire/checks/breach.ts';
+import { employerFormed, leastShareOfKnown, registrationFormed, validCpf } from '../wire/checks/breach.ts';
+import { noteRateWithin } from '../wire/checks/worker-credit.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
 import { isId } from '../wire/plain-ids.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
-import { evolve, proposalIndex } from './evolve.ts';
-import { noteIndex, workerIndex } from './ledger.ts';
+import { expectedLoan, noteRate } from './differences.ts';
+import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
+import { workerIndex } from './ledger.ts';
+import { holdersOf, noteIndex, noteProposalIndex, stillHolds } from './notes.ts';
 import {
   type Asker,
   type ContractAsked,
@@ -103,14 +106,19 @@ const namingField = {
 const foldTimeoutMs = 3_000;
 const pollMs = 15;
 
+/** Nobody lent at less a month: of a contract made elsewhere nothing else shows that its rate was typed in percent. */
+const leastOriginalRateHundredths: RateHundredths = 10;
+
 /** Of the flows of one worker, the latest that are looked at. */
 const mostOfWorker = 50;
 
 /** What a field is called that names the contract to be endorsed, with its number. */
 const noteField = /^num(?:ero)?_?(?:contrato|ccb)$/i;
+/** And with the code of its proposal. */
+const proposalField = /^(?:(?:cod(?:igo)?|id)_?proposta|contrato_?proposta)$/i;
 
-/** A note's number is shorter than any biometrics. */
-const mayBeNote = { longest: 60, most: 1_000 };
+/** Numbers and codes are shorter than any biometrics. */
+const mayBeNote = { longest: 128, most: 1_000 };
 const mayBeProposal = { longest: 128, most: 1_000 };
 
 function refusal(
@@ -247,7 +255,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         `the bid of this request is ${won.phase}, not contemplated; once you have seen that it is, say so on the machine of the desk: lance bids resolve ${requestId} --as contemplated --by NAME --reason TEXT`,
       );
     }
-    const breaches = beyondBid(contract, won.claim.offer);
+    const breaches = beyondBid(contract, won.claim.offer, clock.now());
     const ofRequest = won.request?.authorisationNumber ?? null;
     const named = asked.link;
     const link =
@@ -319,6 +327,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         'no contract made here has this number: correct it, or, where the contract was made elsewhere, send its rate too (originalRateHundredths)';
       return refusal('breach', 'original-rate-given', 'closedContract', text);
     }
+    if (ownRate === null && rate < leastOriginalRateHundredths) {
+      const text = 'send it in hundredths of a percent a month (251 is 2.51 %): so little was typed in another unit';
+      return refusal('breach', 'original-rate', 'originalRateHundredths', text);
+    }
     if (asked.originalRateHundredths !== null && asked.originalRateHundredths !== rate) {
       const text = `it was made here at ${rate} (${inPercent(rate)} a month): leave this out, or send that`;
       return refusal('breach', 'original-rate', 'originalRateHundredths', text);
@@ -344,17 +356,26 @@ export function createFlowFront(world: FrontWorld): FlowFront {
 
   /**
    * The fields of a signature are the partner's, and whatever they name is passed through: another note, of another flow or of
-   * this one before it was generated again, would have the service endorse that one in the name of the one that was checked.
+   * this one before it was generated again, would have the service endorse that one in the name of the one that was checked. A
+   * note is named by its number or by its proposal, which the note itself tells (contract, CCB generation webhook).
    */
-  async function otherNote({ flowId, note }: FlowState, content: JsonObject): Promise<FrontResult | null> {
+  async function otherNote({ flowId, note, proposal }: FlowState, content: JsonObject): Promise<FrontResult | null> {
     const named = scalarsIn(content, mayBeNote);
-    const found = await flows.findByCode([...new Set(named.map(({ text }) => noteIndex(text)))]);
+    const indexes = (text: string) => [noteIndex(text), noteProposalIndex(text), proposalIndex(text)];
+    const found = await flows.findByCode([...new Set(named.flatMap(({ text }) => indexes(text)))]);
+    const ownProposal = note === null ? null : (note.proposalCode ?? proposal?.code ?? null);
     for (const { path, text } of named) {
-      const owner = found.get(noteIndex(text));
-      if (text === note?.noteNumber) continue;
-      if (owner === undefined && !noteField.test(path.split('.').at(-1)!)) continue;
+      const name = path.split('.').at(-1)!;
+      const isOwnNumber = text === note?.noteNumber;
+      const isOwnProposal = text.toLowerCase() === ownProposal?.toLowerCase();
+      if (proposalField.test(name) ? isOwnProposal : noteField.test(name) ? isOwnNumber : isOwnNumber || isOwnProposal)
+        continue;
+      const [ofNote, ofNoteProposal, ofProposal] = indexes(text).map((index) => found.get(index));
+      // What a won bid became has a code of its own: of this flow it may stand where no field is called so.
+      const owner = ofNote ?? ofNoteProposal ?? (ofProposal === flowId ? undefined : ofProposal);
+      if (owner === undefined && !noteField.test(name) && !proposalField.test(name)) continue;
       const why =
-        owner === undefined
+        owner === undefined || isOwnNumber || isOwnProposal
           ? 'it is not the note of this flow'
           : owner === flowId
             ? 'it is a note of this flow that was replaced'
@@ -365,6 +386,38 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return null;
   }
 
+  /** While another flow has the same note, nobody knows whose it is. */
+  async function sharedNote({ flowId, note }: FlowState): Promise<FrontResult | null> {
+    if (note === null) return null;
+    const holder = (await holdersOf(flows, flowId, note)).find((state) => stillHolds(state, note));
+    if (holder === undefined) return null;
+    const text = `the flow ${holder.flowId} has this note too: find out from the service whose it is, and have the other one generated again (step regenerate) or cancel it`;
+    return refusal('breach', 'note-of-one-flow', 'step', text);
+  }
+
+  /** Under a code that another flow has, or this one had before, the service tells of something else. */
+  async function otherCode(state: FlowState, code: string): Promise<FrontResult | null> {
+    const { flowId, operation } = state;
+    if (!needsCode(state)) return null;
+    const written = spellingsOf(code);
+    const isProposal = operation?.operation === 'inclusion';
+    const indexes = isProposal ? written.flatMap((each) => [proposalIndex(each), noteProposalIndex(each)]) : written;
+    const owner = [...(await flows.findByCode(indexes)).values()][0] ?? (await claimedBy(written, flowId));
+    if (owner === null) return null;
+    const text =
+      owner === flowId
+        ? 'this flow had it before: send the one that the service gave to the operation that is unclear'
+        : `the flow ${owner} has it: send the one that the service gave to the operation that is unclear`;
+    return refusal('breach', 'code-of-other-flow', 'requestCode', text);
+  }
+
+  /** To whom the events under these codes were given, where that is another flow; null: to nobody else. */
+  async function claimedBy(codes: readonly string[], flowId: string): Promise<string | null> {
+    const events = await flows.read(codes.map((code) => `${eventPrefix}${code}`));
+    const owners = [...events.values()].flatMap(({ owner }) => owner ?? []);
+    return owners.find((owner) => owner !== flowId) ?? null;
+  }
+
   /** The fields are the partner's: a proposal of another flow would be shown, or changed, in the name of this one. */
   async function otherProposal(
     { flowId }: FlowState,
@@ -372,11 +425,17 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     parent: string,
   ): Promise<FrontResult | null> {
     const named = scalarsIn(content, mayBeProposal);
-    const found = await flows.findByCode([...new Set(named.map(({ text }) => proposalIndex(text)))]);
-    const other = named.find(({ text }) => (found.get(proposalIndex(text)) ?? flowId) !== flowId);
-    if (other === undefined) return null;
-    const text = `it is the proposal of the flow ${found.get(proposalIndex(other.text))}: ask there, or leave it out`;
-    return refusal('breach', 'locator-kept', `${parent}.${other.path}`, text);
+    const indexes = (text: string) => [proposalIndex(text), noteProposalIndex(text)];
+    const found = await flows.findByCode([...new Set(named.flatMap(({ text }) => indexes(text)))]);
+    for (const { path, text } of named) {
+      const owner = indexes(text)
+        .map((index) => found.get(index))
+        .find((each) => each !== undefined && each !== flowId);
+      if (owner === undefined) continue;
+      const problem = `it is the proposal of the flow ${owner}: ask there, or leave it out`;
+      return refusal('breach', 'locator-kept', `${parent}.${path}`, problem);
+    }
+    return null;
   }
 
   /** Where the contract was made here we know whose it is and what it cost; of others only the service knows. */
@@ -437,7 +496,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       return refusal('breach', 'proposal-code', 'proposalCode', text);
     }
     const spellings = spellingsOf(proposalCode);
-    const found = await flows.findByCode(spellings.map(proposalIndex));
+    const found = await flows.findByCode([...spellings.map(proposalIndex), noteProposalIndex(proposalCode)]);
     const flowIds = spellings.map((code) => idOf('w', `proposal\n${code}`));
     const [known = flowIds[0]!] = found.values();
     const flowId = flowIds.find((id) => id === known);
@@ -496,7 +555,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     if (asked.step === 'amend' && asked.contract !== undefined && state.subject.requestId !== null) {
       const { requestId } = state.subject;
       const claim = (await world.views.read([requestId])).get(requestId)?.state.claim ?? null;
-      const beyond = claim === null ? [] : beyondBid(asked.contract, claim.offer);
+      const beyond = claim === null ? [] : beyondBid(asked.contract, claim.offer, clock.now());
       const breaches = beyond.map((each) => ({ ...each, field: `contract.${each.field}` }));
       if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     }
@@ -505,11 +564,19 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const step = record as FlowAsked;
     const known = repeated(state, step);
     if (known !== null) return known;
+    const foreign =
+      asked.step === 'sign'
+        ? await sharedNote(state)
+        : asked.step === 'confirm' && asked.requestCode !== null
+          ? await otherCode(state, asked.requestCode)
+          : null;
+    if (foreign !== null) return foreign;
     const next = evolve(state, step, settings)!;
     const isOwn = ({ stepId }: FlowState['steps'][number]): boolean => stepId === step.stepId;
     const outcome = next.steps.find(isOwn)?.outcome;
     if (outcome === 'ignored') return notAllowed(state, asked.step);
-    const breaches = await breachesOf(next);
+    const beyond = asked.step === 'accept' ? noteRateWithin(rateFacts(state)) : null;
+    const breaches = [...(beyond === null ? [] : [beyond]), ...(await breachesOf(next))];
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     await world.append([{ topic: 'flows', key: flowId, record: step }]);
     const folds = await folded(flowId, ({ steps }) => steps.some(isOwn));
@@ -564,15 +631,15 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       case 'accept':
         return { ...base, sealedReason: sealReason(asked.reason) };
       case 'confirm': {
-        const operation = state.operation?.operation;
-        const needsCode = operation === 'contract' || operation === 'renegotiation' || operation === 'inclusion';
-        if (needsCode && asked.requestCode === null) {
+        if (needsCode(state) && asked.requestCode === null) {
           const text =
-            operation === 'inclusion' ? "send the proposal's code" : 'send the request code that the service gave it';
+            state.operation?.operation === 'inclusion'
+              ? "send the proposal's code"
+              : 'send the request code that the service gave it';
           return refusal('breach', 'code-given', 'requestCode', text);
         }
         // A proposal's code goes out again, as it came.
-        const isSent = operation === 'inclusion' || asked.requestCode === null;
+        const isSent = state.operation?.operation === 'inclusion' || asked.requestCode === null;
         const requestCode = isSent ? asked.requestCode : canonicalCode(asked.requestCode!);
         return { ...base, sealedReason: sealReason(asked.reason), requestCode };
       }
@@ -588,9 +655,13 @@ export function createFlowFront(world: FrontWorld): FlowFront {
         return { ...base, personKeys: documents.map((cpf) => workerKeyOf(vault, cpf)), sealed: seal(asked.request) };
       }
       case 'inclusion':
+      case 'splits': {
+        const splits = asked.request.splits ?? [];
+        const splitCents = splits.reduce((sum, { amountCents }) => sum + (amountCents ?? 0), 0);
+        return { ...base, ...(splits.length > 0 ? { splitCents } : {}), sealed: seal(asked.request) };
+      }
       case 'proposal':
       case 'installments':
-      case 'splits':
       case 'finalisation':
       case 'account-update':
         return { ...base, sealed: seal(asked.request) };
@@ -666,19 +737,60 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return base;
   }
 
+  /**
+   * The worker took a proposal of this amount and term, and limits and caps were kept for them: the contract goes not beyond. The
+   * rate has a rule of its own.
+   */
+  function beyondBid(contract: Omit<ContractRequest, 'requestId'>, bid: BidTerms, at: EpochMs): FlowBreach[] {
+    const breaches = valuesBeyondBid(contract, bid);
+    return breaches.length > 0 ? breaches : installmentBeyondBid(contract, bid, at);
+  }
+
+  /** An instalment that is not ordered is reckoned: insurance and a shorter term lift it. */
+  function installmentBeyondBid(
+    contract: Omit<ContractRequest, 'requestId'>,
+    bid: BidTerms,
+    at: EpochMs,
+  ): FlowBreach[] {
+    const { installments, rateHundredths } = contract;
+    if (contract.amountCents === null || contract.amountCents === undefined) return [];
+    if (rateHundredths > bid.rateHundredths) return [];
+    const reckoned = (terms: Partial<FlowTerms>) =>
+      expectedLoan(
+        { amountCents: null, installmentCents: null, installments, rateHundredths, insuranceCents: null, ...terms },
+        at,
+        pricing,
+      ).installmentCents ?? 0;
+    const { amountCents } = contract;
+    const ofBid = { amountCents: bid.amountCents, installments: bid.installments, rateHundredths: bid.rateHundredths };
+    const insuranceCents = contract.insuranceCents ?? null;
+    // Due days have moved since the bid.
+    const most = Math.max(bid.installmentCents, reckoned(ofBid));
+    const installmentCents = reckoned({ amountCents, insuranceCents });
+    if (installmentCents <= most) return [];
+    const byInsurance = insuranceCents !== null && reckoned({ amountCents }) <= most;
+    const problem = `the instalment would be ${installmentCents} cents, and that of the bid was ${most}: send less insurance, a smaller amount or more instalments`;
+    return [{ rule: 'as-bid', field: byInsurance ? 'insuranceCents' : 'installments', problem }];
+  }
+
   return { startContract, startRenegotiation, startWithdrawal, startLookup, ask };
 }
 
-/** Below this part of what was bid a value was typed in another unit: reais for cents, a rate with its comma. */
-const leastShareOfBid = 0.1;
+/** The service goes on with what was done under a code of its own. */
+function needsCode({ operation }: FlowState): boolean {
+  const named = operation?.operation;
+  return named === 'contract' || named === 'renegotiation' || named === 'inclusion';
+}
 
-/**
- * The worker took a proposal of this amount and term, and limits and caps were kept for them: the contract goes not beyond. The rate
- * has a rule of its own.
- */
-function beyondBid(
+function rateFacts(state: FlowState): Parameters<typeof noteRateWithin>[0] {
+  return { rateLimitHundredths: state.subject.rateLimitHundredths, noteRateHundredths: noteRate(state) };
+}
+
+type BidTerms = Pick<Offer, 'amountCents' | 'installmentCents' | 'installments' | 'rateHundredths'>;
+
+function valuesBeyondBid(
   { amountCents, installmentCents, installments, rateHundredths }: Omit<ContractRequest, 'requestId'>,
-  bid: Pick<Offer, 'amountCents' | 'installmentCents' | 'installments' | 'rateHundredths'>,
+  bid: BidTerms,
 ): FlowBreach[] {
   const bounds = [
     ['amountCents', amountCents, bid.amountCents],
@@ -688,7 +800,7 @@ function beyondBid(
   const wrong = bounds.flatMap(([field, value, ofBid]): FlowBreach[] => {
     if (value === null || value === undefined) return [];
     const isBeyond = field !== 'rateHundredths' && value > ofBid;
-    if (!isBeyond && value >= ofBid * leastShareOfBid) return [];
+    if (!isBeyond && value >= ofBid * leastShareOfKnown) return [];
     const problem = isBeyond
       ? `the bid was ${ofBid}: send at most that`
       : `the bid was ${ofBid}: so little was typed in another unit`;

@@ -6,6 +6,7 @@ import type { FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import { placesBefore, withPlace } from '../domain/record-places.ts';
 import { evolveAgain, evolveOrFreeze, proposalIndex } from './evolve.ts';
+import { noteCodes } from './notes.ts';
 import type { FlowRow, FlowStore } from './ports.ts';
 import { isFinished } from './transitions.ts';
 
@@ -51,24 +52,18 @@ function isOpen(state: FlowState): boolean {
 /** All that a flow is found under. */
 function codesOf(state: FlowState): readonly string[] {
   const { requestId, workerKey } = state.subject;
-  const note = state.flow === 'contract' ? state.note : null;
+  const note = state.flow === 'event' ? null : state.note;
   return [
     ...state.codes,
     ...(state.proposalCode === null ? [] : [proposalIndex(state.proposalCode)]),
     ...(requestId === null ? [] : [requestIndex(requestId)]),
-    ...(note === null ? [] : [noteIndex(note.noteNumber)]),
-    ...(note === null || note.proposalCode === null ? [] : [proposalIndex(note.proposalCode)]),
+    ...(note === null ? [] : noteCodes(note)),
     ...(workerKey === null ? [] : [workerIndex(workerKey)]),
   ];
 }
 
 export function requestIndex(requestId: string): string {
   return `request:${requestId}`;
-}
-
-/** A contract of ours is found under the number of its credit note. */
-export function noteIndex(noteNumber: string): string {
-  return `note:${noteNumber}`;
 }
 
 export function workerIndex(workerKey: string): string {

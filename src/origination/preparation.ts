@@ -46,7 +46,7 @@ import {
   simulationAnswer,
 } from '../wire/withdrawals.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
-import { doubtsOf, expectedLoan } from './differences.ts';
+import { doubtsOf, expectedLoan, noteRate } from './differences.ts';
 import type { Addresses } from './ports.ts';
 import { shownAmount } from './shown-flows.ts';
 
@@ -166,7 +166,9 @@ function renegotiation(state: FlowState, operationId: string, facts: Preparation
 }
 
 function endorsement(state: FlowState, operationId: string, facts: PreparationFacts): Preparation<'endorsement'> {
-  const { signature, note, generatedAt } = state;
+  const { signature, note, generatedAt, subject } = state;
+  const order = readStored(facts.open(sealedPlaces.flowOrder(state.flowId), state.sealed!)) as ContractOrder;
+  const isWorker = (cpf: string) => facts.pseudonym(cpf) === subject.workerKey;
   const request: EndorsementRequest =
     signature === null
       ? { content: {} }
@@ -178,6 +180,9 @@ function endorsement(state: FlowState, operationId: string, facts: PreparationFa
     signedAt: signature?.signedAt ?? null,
     cutoffDay: facts.settings.cutoffDay,
     doubts: state.noteAccepted ? [] : doubtsOf(state, facts.settings),
+    rateLimitHundredths: subject.rateLimitHundredths,
+    noteRateHundredths: noteRate(state),
+    signer: subject.workerKey === null ? null : { isWorker, agentCpf: order.contract.agentCpf },
   });
 }
 
@@ -213,7 +218,11 @@ function withdrawal(
     case 'installments':
       return prepareInstallments(operationId, { ...read(operation), proposalCode: state.proposalCode });
     case 'splits':
-      return prepareSplits(operationId, { ...read(operation), dto }, { loanCents: shownAmount(state, facts.open) });
+      return prepareSplits(
+        operationId,
+        { ...read(operation), dto },
+        { loanCents: shownAmount(state, facts.open), splitCents: state.splitCents ?? 0 },
+      );
     case 'signers':
       return prepareSigners(
         operationId,

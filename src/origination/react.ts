@@ -221,7 +221,9 @@ export function alarmsOf(before: FlowState | null, after: FlowState, settings: F
   const alarms: FlowAlarm[] = [];
   if (after.operation?.status === 'unclear' && before?.operation?.status !== 'unclear')
     alarms.push('operation-unclear');
-  if (after.note !== null && before?.note === null && doubtsOf(after, settings).length > 0) alarms.push('note-differs');
+  const isNew = after.note !== null && before?.note === null && doubtsOf(after, settings).length > 0;
+  const isOtherwise = after.noteAgain != null && after.noteAgain !== before?.noteAgain;
+  if (isNew || isOtherwise) alarms.push('note-differs');
   const withoutMargin = after.phase === 'withheld' && after.errors.length > 0;
   const refused =
     withoutMargin || after.phase === 'refused' || after.phase === 'endorsement-refused' || after.phase === 'failed';

@@ -173,8 +173,8 @@ function factsOf(record: FlowRecord): Record<string, unknown> {
       return { result: shownResult(record.result), status, firstByteAt, earlierAttemptPossible };
     }
     case 'told': {
-      const { requestCode, of, note } = record;
-      return { requestCode, of, note, errors: record.errors.map(shownError) };
+      const { requestCode, of, note, holder = null } = record;
+      return { requestCode, of, note, holder, errors: record.errors.map(shownError) };
     }
     case 'link-told':
       return { requestCode: record.requestCode };

@@ -1,7 +1,7 @@
 /** What a person may ask of a flow where it stands. Pure; said by the API, held to by the fold. */
 import { type FlowStep, flowSteps } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
-import { unsaidIn } from './differences.ts';
+import { marksOf, noteRate, unsaidIn } from './differences.ts';
 import { isOperation, transitions } from './transitions.ts';
 
 /** An operation is under way: nothing else may be begun before it has ended. */
@@ -13,7 +13,7 @@ function isBusy(state: FlowState): boolean {
 export function allowsStep(state: FlowState, step: FlowStep): boolean {
   if (state.flow === 'event' || state.frozen !== undefined) return false;
   if (step === 'confirm' || step === 'deny') return state.operation?.status === 'unclear';
-  const isAsOrdered = state.differences.length === 0 && unsaidIn(state).length === 0;
+  const isAsOrdered = [state.differences, unsaidIn(state), marksOf(state)].every(({ length }) => length === 0);
   if (step === 'accept' && (isAsOrdered || state.noteAccepted)) return false;
   const row = transitions[state.flow][state.phase] ?? {};
   return (
@@ -27,8 +27,10 @@ export function nextSteps(state: FlowState): readonly FlowStep[] {
 }
 
 /** As far as the flow itself shows: asked for all the same, the step is refused with what is missing. */
-function isReadyFor({ simulatedKey, subject, signedKeys }: FlowState, step: FlowStep): boolean {
+function isReadyFor(state: FlowState, step: FlowStep): boolean {
+  const { simulatedKey, subject, signedKeys } = state;
   if (step === 'inclusion') return simulatedKey !== null;
+  if (step === 'accept') return (noteRate(state) ?? 0) <= (subject.rateLimitHundredths ?? Number.POSITIVE_INFINITY);
   return step !== 'finalisation' || subject.signerKeys.every((key) => signedKeys.includes(key));
 }
 

@@ -10,7 +10,7 @@ import { stepAsked } from '../../src/http/api/requests.ts';
 import { stepBodies } from '../../src/http/api/schemas.ts';
 import { flowView } from '../../src/http/api/views.ts';
 import type { FlowFront } from '../../src/origination/front.ts';
-import { noteIndex } from '../../src/origination/ledger.ts';
+import { noteIndex } from '../../src/origination/notes.ts';
 import { shownErrors, shownRecord } from '../../src/origination/shown-flows.ts';
 import { nextSteps } from '../../src/origination/steps.ts';
 import { linkKeyOf, workerKeyOf } from '../../src/wire/identity.ts';

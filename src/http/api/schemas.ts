@@ -310,7 +310,12 @@ const transfers = saidOfParts(
 
 const splitFields = (key: Casing) => ({
   fieldId: said(short.optional(), 'Id of the field that this entry fills', 'A', key('CampoID')),
-  amountCents: said(positiveCents.optional(), 'What is paid', 1_000, key('VlrTransacao')),
+  amountCents: said(
+    positiveCents.optional(),
+    'What is paid; refused without it. The splits of all steps together are at most the loan',
+    1_000,
+    key('VlrTransacao'),
+  ),
   paidOn: said(day.optional(), 'Day of the payment, as YYYY-MM-DD', '2026-03-10', key('DtPagamento')),
   paymentLine: said(
     short.optional(),
@@ -444,7 +449,7 @@ export const stepBodies = {
       ),
       content: said(
         anything,
-        'Sent to /contrato/oferta-leilao/averbar-contrato as it is, every digit kept: the contract does not show its fields',
+        'Sent to /contrato/oferta-leilao/averbar-contrato as it is, every digit kept: the contract does not show its fields. A field that names a note, a proposal or a CPF names those of this flow: `note.noteNumber`, `note.proposalCode` and the worker',
         { numeroContrato: exampleNote, assinatura: 'biometria' },
         'none',
       ),
@@ -458,7 +463,7 @@ export const stepBodies = {
       reason,
       requestCode: said(
         short.optional(),
-        'The code that the service gave it, under which its events come',
+        'The code that the service gave it, under which its events come; of an inclusion, the code of the proposal. One that a flow has already is refused',
         '6f1e2d3c-0000-4000-8000-000000000001',
         'CodigoRequisicao',
       ),
@@ -860,9 +865,26 @@ export const flowSchema = answerNamed(
       'Figures that the credit note leaves out or that cannot be read: the loan, the instalment, the rate. It is signed only after the step `accept`',
       [],
     ),
+    noteHolder: said(
+      z.string().nullable(),
+      'Another flow that has had a note of this number or with this proposal; null: none is known. Neither is signed while both have it',
+      null,
+    ),
+    noteAgain: saidOfParts(
+      z
+        .object({
+          at: said(time, 'When it was told', exampleTime + 8_000),
+          note: saidOfParts(
+            noteSchema.nullable(),
+            'The other note; null: the service told that it failed, see `errors`',
+          ),
+        })
+        .nullable(),
+      'What the service told last for the same contract, where it is not `note`: that one stands, and is signed only after the step `accept`',
+    ),
     noteAccepted: saidOfParts(
       z.object({ by: said(z.string(), 'Who', 'ana'), at: said(time, 'When', exampleTime + 9_000) }).nullable(),
-      'Who took the note as it is, although figures of it differ',
+      'Who took the note as it is, although figures of it differ or it is doubtful',
     ),
     breaches: saidOfParts(
       z.array(

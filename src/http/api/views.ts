@@ -102,6 +102,8 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
     note,
     differences: [...state.differences],
     notSaid: [...unsaidIn(state)],
+    noteHolder: state.noteHolder ?? null,
+    noteAgain: state.noteAgain ?? null,
     noteAccepted: state.noteAccepted ?? null,
     breaches: [...state.breaches],
     errors: shownErrors(state, open).map((shown, index) =>

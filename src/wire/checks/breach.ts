@@ -37,6 +37,9 @@ const least = {
   installment: { cents: 100, text: 'send at least 100 cents (R$ 1.00): amounts are in cents' },
 } as const;
 
+/** Below this part of what is known a value was typed in another unit: reais for cents, a rate with its comma. */
+export const leastShareOfKnown = 0.1;
+
 export const leastInstallmentCents: number = least.installment.cents;
 
 /** What is left out is not checked. */
@@ -89,7 +92,7 @@ export function employerFormed(field: string, employerId: string, employerIdType
   return breach('employer-formed', field, text);
 }
 
-const cpfDigits = 11;
+export const cpfDigits = 11;
 
 /** As the employer writes it: anything that can be printed. */
 export function registrationFormed(field: string, registration: string): Check {

@@ -139,7 +139,7 @@ export function prepareInclusion(
     pixKeyOwn('pix.key', request.pix?.key, cpf),
     ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),
-    ...splitsPayable(request.splits, loanCents),
+    ...splitsPayable(request.splits, { loanCents, splitCents: 0 }),
     bornAsOrdered(request.birthDay, facts.birthDate),
     account !== null && account !== undefined && holder !== cpf
       ? breach('holder-is-worker', 'account.holderCpf', "send an account of the worker's own, with its holder's CPF")
@@ -263,7 +263,7 @@ function hasPixForm(key: string): boolean {
   return phone.test(key) || email.test(key) || random.test(key);
 }
 
-/** What is paid on a split or transferred in a year; nothing is no split and no transfer. Left out, the service decides. */
+/** What is paid on a split or transferred in a year; nothing is no split and no transfer. */
 function centsGiven(list: string, entries: readonly { amountCents?: number | null }[] | null | undefined): Check[] {
   return (entries ?? []).map(({ amountCents }, index) =>
     amountCents === null || amountCents === undefined || amountCents >= 1
@@ -282,11 +282,20 @@ function splitKeysFormed(splits: Splits): Check[] {
 
 type Splits = SplitsRequest['splits'] | InclusionRequest['splits'];
 
-/** `loanCents` null: not known. */
-function splitsPayable(splits: Splits, loanCents: AmountCents | null): Check[] {
+/** Without its amount nobody can tell whether a split is within the loan. */
+function splitsPayable(splits: Splits, { loanCents, splitCents }: SplitsFacts): Check[] {
   const entries = splits ?? [];
   const sum = entries.reduce((all, { amountCents }) => all + (amountCents ?? 0), 0);
   return [
+    ...entries.map(({ amountCents }, index) =>
+      amountCents === null || amountCents === undefined
+        ? breach(
+            'split-amount',
+            `splits.${index}.amountCents`,
+            'send what is paid, in cents: without it nobody can tell whether the splits are within the loan',
+          )
+        : null,
+    ),
     ...entries.map((entry, index) =>
       hasPayee(entry)
         ? null
@@ -296,10 +305,17 @@ function splitsPayable(splits: Splits, loanCents: AmountCents | null): Check[] {
             'say who is paid: pixKey, emv, paymentLine, or an account with its bank, branch and number',
           ),
     ),
-    loanCents !== null && sum > loanCents
-      ? breach('splits-of-loan', 'splits', `send splits that together are at most the loan, ${loanCents} cents`)
-      : null,
+    loanCents !== null && sum > loanCents - splitCents ? beyondLoan(loanCents, splitCents) : null,
   ];
+}
+
+function beyondLoan(loanCents: AmountCents, splitCents: AmountCents): Check {
+  const leftCents = Math.max(0, loanCents - splitCents);
+  const problem =
+    splitCents === 0
+      ? `send splits that together are at most the loan, ${loanCents} cents`
+      : `send splits that together are at most ${leftCents} cents: ${splitCents} of the ${loanCents} cents of the loan were split by earlier steps`;
+  return breach('splits-of-loan', 'splits', problem);
 }
 
 function hasPayee(split: NonNullable<Splits>[number]): boolean {
@@ -362,18 +378,14 @@ function located({ proposalCode, operationCode, proposalNumber }: ProposalLocato
   return found ? null : breach('located', 'dto', 'name the proposal by its code, its operation or its number');
 }
 
-/** `loanCents`: what the loan comes to, as far as is known; null: it is not. */
-export type SplitsFacts = { loanCents: AmountCents | null };
+/** `loanCents`: what the loan comes to, as far as is known; null: it is not. `splitCents`: what was split before. */
+export type SplitsFacts = { loanCents: AmountCents | null; splitCents: AmountCents };
 
-export function prepareSplits(
-  operationId: string,
-  request: SplitsRequest,
-  { loanCents }: SplitsFacts,
-): Preparation<'splits'> {
+export function prepareSplits(operationId: string, request: SplitsRequest, facts: SplitsFacts): Preparation<'splits'> {
   return prepared('splits', operationId, request, [
     located(request.dto),
     (request.splits ?? []).length > 0 ? null : breach('splits-given', 'splits', 'send at least one split'),
-    ...splitsPayable(request.splits, loanCents),
+    ...splitsPayable(request.splits, facts),
     ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),
   ]);

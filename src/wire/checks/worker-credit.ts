@@ -8,6 +8,7 @@ import {
   minRateHundredths,
   type RateHundredths,
 } from '../../domain/glossary.ts';
+import { scalarsIn } from '../json.ts';
 import { isId } from '../plain-ids.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest, WorkerAccount } from '../worker-credit.ts';
 import {
@@ -15,10 +16,12 @@ import {
   bankNumber,
   breach,
   type Check,
+  cpfDigits,
   employerFormed,
   given,
   leastCents,
   leastInstallmentCents,
+  leastShareOfKnown,
   type Preparation,
   prepared,
   registrationFormed,
@@ -201,9 +204,51 @@ export type EndorsementFacts = {
   signedAt: EpochMs | null;
   /** Last day of the month that still counts for its competence (setting). */
   cutoffDay: number;
-  /** Figures of the note that differ from the order's, or that it does not say, and that nobody has taken as they are. */
+  /** What of the note differs from the order, or is not said or doubtful, and that nobody has taken as it is. */
   doubts: readonly string[];
+  /** What the note may not exceed, whoever takes it: the rate of the bid. Null: not known. */
+  rateLimitHundredths: RateHundredths | null;
+  /** Null: the note does not say. */
+  noteRateHundredths: RateHundredths | null;
+  /** Who may be named in the signature; null: nobody knows whose contract it is. */
+  signer: { isWorker: (cpf: string) => boolean; agentCpf: string } | null;
 };
+
+/** The contract lets nobody lift it: at most the rate of the bid. */
+export function noteRateWithin({
+  rateLimitHundredths,
+  noteRateHundredths,
+}: Pick<EndorsementFacts, 'rateLimitHundredths' | 'noteRateHundredths'>): Check {
+  if (rateLimitHundredths === null || noteRateHundredths === null || noteRateHundredths <= rateLimitHundredths) {
+    return null;
+  }
+  return breach(
+    'rate-within-bid',
+    'step',
+    `the rate of the note, ${noteRateHundredths}, is above the one it may have, ${rateLimitHundredths}: nobody can take it; have it generated again or cancel the flow, and settle it with the service`,
+  );
+}
+
+const mayBePerson = { longest: 20, most: 1_000 };
+const cpfField = /cpf/i;
+const agentField = /agente/i;
+const personField = /documento|titular|trabalhador|assinante|signatari[oa]|holder|worker/i;
+
+/** The fields are the partner's. What is called a CPF, or a person's document and is a CPF, is the worker's, or of the agent its own. */
+function signerOwn(content: EndorsementRequest['content'], { signer }: EndorsementFacts): Check[] {
+  if (signer === null) return [];
+  return scalarsIn(content, mayBePerson).flatMap(({ path, text }) => {
+    const name = path.split('.').at(-1)!;
+    const written = text.replaceAll(/[ .-]/g, '');
+    if (!/^\d{7,11}$/.test(written)) return [];
+    // A number has lost its leading zeros.
+    const digits = written.padStart(cpfDigits, '0');
+    const isNamed = cpfField.test(name) || (personField.test(path) && validCpf(path, digits) === null);
+    if (!isNamed || signer.isWorker(digits)) return [];
+    if (agentField.test(name) && digits === signer.agentCpf) return [];
+    return [breach('signer-is-worker', `content.${path}`, 'send the CPF of the worker of this flow, or leave it out')];
+  });
+}
 
 /** People write when somebody signed to the minute, by a clock of their own. */
 const signingSlackMs = 60_000;
@@ -216,6 +261,7 @@ export function prepareEndorsement(
   const { generatedAt: at, signedAt } = facts;
   // The signature lies between the two, or its time is wrong: the month of a mistyped time says nothing of the competence.
   const turned = at !== null && competenceOf(at, facts.cutoffDay) !== competenceOf(facts.now, facts.cutoffDay);
+  const rateBeyond = noteRateWithin(facts);
   return prepared('endorsement', operationId, request, [
     Object.keys(request.content).length > 0
       ? null
@@ -234,7 +280,9 @@ export function prepareEndorsement(
         )
       : null,
     signedAt !== null ? null : breach('signed', 'content', 'let the worker sign with facial biometrics first'),
-    facts.doubts.length === 0
+    ...signerOwn(request.content, facts),
+    rateBeyond,
+    facts.doubts.length === 0 || rateBeyond !== null
       ? null
       : breach(
           'note-accepted',
@@ -295,6 +343,13 @@ export function prepareRenegotiation(
     rateHundredths <= renegotiationMaxRateHundredths
       ? null
       : breach('rate-at-most-maximum', 'rateHundredths', 'send a rate of at most 4.98 % a month'),
+    rateHundredths >= original.rateHundredths * leastShareOfKnown || rateAbove(rateHundredths) !== null
+      ? null
+      : breach(
+          'rate-in-unit',
+          'rateHundredths',
+          `the original contract is at ${original.rateHundredths}: so little was typed in another unit`,
+        ),
     rateHundredths <= original.rateHundredths
       ? null
       : breach(

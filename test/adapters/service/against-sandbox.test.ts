@@ -101,7 +101,10 @@ test('fourteen endpoints and eight events, from the won bid to the renegotiated 
 
   const content = { codigoProposta: note.proposalCode, assinatura: 'x' };
   const signed = { now: Date.now(), generatedAt, noteReceived: true, signedAt: Date.now(), cutoffDay: 31, doubts: [] };
-  const endorsed = accepted(await service.perform(ready(prepareEndorsement('e-1', { content }, signed))));
+  const unbound = { rateLimitHundredths: null, noteRateHundredths: null, signer: null };
+  const endorsed = accepted(
+    await service.perform(ready(prepareEndorsement('e-1', { content }, { ...signed, ...unbound }))),
+  );
   assert.ok(endorsed.requestCode !== null, 'the played service answers in the common shape');
 
   sandbox.contracts.change(note.noteNumber, { closedByTermination: true });

@@ -37,8 +37,9 @@ const simulated = new Map([
   [3, 300_000],
 ]);
 const included = { now, birthDate, simulatedCpf: cpf, simulated };
-const unknown = { loanCents: null };
+const unknown = { loanCents: null, splitCents: 0 };
 const paid = { pixKey: { key: '+5511987654321' } };
+const split = { ...paid, amountCents: 1 };
 const unborn = { now, birthDate: null };
 const ready = { signersRegistered: true, unsigned: 0, enabled: true };
 
@@ -80,12 +81,20 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   'inclusion partner-document': () => [prepareInclusion('op', { ...inclusion, partnerDocument: 'zzz' }, included)],
   'inclusion split-payee': () => [
     prepareInclusion('op', { ...inclusion, splits: [{ amountCents: 1 }] }, included),
-    prepareInclusion('op', { ...inclusion, splits: [{ branch: '1', account: '2' }] }, included),
+    prepareInclusion('op', { ...inclusion, splits: [{ amountCents: 1, branch: '1', account: '2' }] }, included),
   ],
   'inclusion splits-of-loan': () => [
     prepareInclusion('op', { ...inclusion, splits: [{ ...paid, amountCents: 300_001 }] }, included),
     prepareInclusion('op', { ...inclusion, amountCents: 2_000, splits: [{ ...paid, amountCents: 2_001 }] }, included),
   ],
+  'inclusion split-amount': () => [
+    prepareInclusion('op', { ...inclusion, splits: [paid] }, included),
+    prepareInclusion('op', { cpf, period: 3, splits: [{ ...paid, amountCents: 300_000 }, paid] }, included),
+  ],
+  'splits split-amount': () =>
+    [paid, { emv: { code: '000201' } }, { paymentLine: '23790' }, { ...paid, amountCents: null }].map((one) =>
+      prepareSplits('op', { dto, splits: [split, one] }, unknown),
+    ),
   'simulation amount-least': () =>
     [-1, 0, 1, 1_999].map((amountCents) => prepareSimulation('op', { cpf, amountCents }, unborn)),
   'simulation transfer-day': () =>
@@ -147,12 +156,12 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       'a@b',
       'a b@c.example',
     ].map((key) => prepareInclusion('op', { cpf, period: 1, pix: { key } }, included)),
-  'splits pix-key': () => [prepareSplits('op', { dto, splits: [{ pixKey: { key: 'junk' } }] }, unknown)],
+  'splits pix-key': () => [prepareSplits('op', { dto, splits: [{ ...split, pixKey: { key: 'junk' } }] }, unknown)],
   'splits splits-given': () => [
     prepareSplits('op', { dto, splits: [] }, unknown),
     prepareSplits('op', { dto }, unknown),
   ],
-  'splits split-payee': () => [prepareSplits('op', { dto, splits: [{ ...paid }, { amountCents: 1 }] }, unknown)],
+  'splits split-payee': () => [prepareSplits('op', { dto, splits: [split, { amountCents: 1 }] }, unknown)],
   'splits splits-of-loan': () => [
     prepareSplits(
       'op',
@@ -163,8 +172,9 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
           { ...paid, amountCents: 41 },
         ],
       },
-      { loanCents: 100 },
+      { loanCents: 100, splitCents: 0 },
     ),
+    prepareSplits('op', { dto, splits: [{ ...paid, amountCents: 41 }] }, { loanCents: 100, splitCents: 60 }),
   ],
   'signers signer-once': () => [
     prepareSigners('op', { dto, signers: [signer, { ...signer, ip: '203.0.113.8' }] }, signing),
@@ -182,7 +192,7 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       prepareProposalQuery('op', { dto: named }, { proposalCode: 'P-1' }),
     ),
   'installments located': () => [prepareInstallments('op', { asOf: '2026-11-10' })],
-  'splits located': () => [prepareSplits('op', { dto: {}, splits: [paid] }, unknown)],
+  'splits located': () => [prepareSplits('op', { dto: {}, splits: [split] }, unknown)],
   'splits entry-amount': () =>
     [-1, 0].map((amountCents) =>
       prepareSplits(
@@ -285,13 +295,24 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareProposalQuery('op', { dto: { any: 1 } }, { proposalCode: null }),
     prepareProposalQuery('op', { dto: { CodigoProposta: 'P-1', detalhes: true } }, { proposalCode: 'P-1' }),
     prepareInstallments('op', { proposalCode: 'P-1' }),
-    prepareSplits('op', { dto: { proposalNumber: '12' }, splits: [{ ...paid, amountCents: 1 }, paid] }, unknown),
+    prepareSplits('op', { dto: { proposalNumber: '12' }, splits: [split, split] }, unknown),
     prepareSplits(
       'op',
       { dto, splits: [{ bankNumber: '341', branch: '1', account: '2', amountCents: 100 }] },
-      { loanCents: 100 },
+      { loanCents: 100, splitCents: 0 },
     ),
-    prepareSplits('op', { dto, splits: [{ paymentLine: '23790' }, { portability: { number: '1' } }] }, unknown),
+    prepareSplits('op', { dto, splits: [{ ...paid, amountCents: 40 }] }, { loanCents: 100, splitCents: 60 }),
+    prepareSplits(
+      'op',
+      {
+        dto,
+        splits: [
+          { amountCents: 1, paymentLine: '23790' },
+          { amountCents: 1, portability: { number: '1' } },
+        ],
+      },
+      unknown,
+    ),
     prepareSigners('op', { dto: { operationCode: 'O' }, signers: [{ ...signer, ip: '2001:db8::7' }] }, signing),
     prepareFinalisation('op', { dto }, ready),
     ...accountUpdateStates.map((state) => prepareAccountUpdate('op', { dto, extra: { conta: '1' } }, { cpf, state })),
@@ -310,7 +331,11 @@ test('each kind of Pix key is let through', () => {
     const isOthers = key === '11222333000181' || key === '12ABC34501DE35';
     const kind = prepareInclusion('op', { cpf, period: 1, pix: { key } }, included).kind;
     assert.equal(kind, isOthers ? 'withheld' : 'prepared', key);
-    assert.equal(prepareSplits('op', { dto, splits: [{ pixKey: { key } }] }, unknown).kind, 'prepared', key);
+    assert.equal(
+      prepareSplits('op', { dto, splits: [{ amountCents: 1, pixKey: { key } }] }, unknown).kind,
+      'prepared',
+      key,
+    );
   }
   const phone = { chavePix: '11987654321' };
   assert.equal(prepareAccountUpdate('op', { dto, extra: phone }, { cpf, state: 'approved' }).kind, 'prepared');

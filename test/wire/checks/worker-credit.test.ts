@@ -13,6 +13,7 @@ import {
   type RenegotiationFacts,
   renegotiationMaxRateHundredths,
 } from '../../../src/wire/checks/worker-credit.ts';
+import type { JsonObject } from '../../../src/wire/json.ts';
 import type { ContractRequest, RenegotiationRequest } from '../../../src/wire/worker-credit.ts';
 
 const now = Date.UTC(2026, 10, 10, 15);
@@ -123,13 +124,25 @@ test('all breaches are told at once', () => {
 
 const endorsementFacts: EndorsementFacts = {
   ...{ now, generatedAt: now - 3_600_000, noteReceived: true, signedAt: now - 60_000, cutoffDay: 20, doubts: [] },
+  ...{ rateLimitHundredths: 250, noteRateHundredths: 250 },
+  signer: { isWorker: (cpf) => cpf === '05299822421', agentCpf: '39053344705' },
 };
 const content = { codigoProposta: 'P-1', assinatura: 'x' };
 const endorsementCases: Readonly<
-  Record<string, readonly { content?: typeof content | Record<string, never>; facts?: Partial<EndorsementFacts> }[]>
+  Record<string, readonly { content?: JsonObject; facts?: Partial<EndorsementFacts> }[]>
 > = {
   'signature-sent': [{ content: {} }],
   'note-accepted': [{ facts: { doubts: ['installmentCents'] } }],
+  'rate-within-bid': [{ facts: { noteRateHundredths: 251 } }],
+  'signer-is-worker': [
+    { content: { ...content, cpf: '52998224725' } },
+    { content: { ...content, cpf: '529.982.247-25' } },
+    { content: { ...content, CpfTrabalhador: 52998224725 } },
+    { content: { ...content, cpf: '52998224726' } },
+    { content: { ...content, assinante: { documento: '52998224725' } } },
+    { content: { ...content, cpf: '39053344705' } },
+    { content: { ...content, cpfAgenteCredito: '52998224725' } },
+  ],
   'note-received': [{ facts: { noteReceived: false } }, { facts: { generatedAt: null } }],
   signed: [{ facts: { signedAt: null } }],
   'signed-after-note': [
@@ -160,6 +173,18 @@ test('an endorsement goes whole, within its competence', () => {
   assert.equal(result.prepared.body, JSON.stringify(content));
 });
 
+test('a signature may name the worker, the agent of the order, and numbers that are no CPF', () => {
+  for (const more of [
+    { cpf: '05299822421', cpfAgenteCredito: '39053344705' },
+    { cpf: 5299822421, documento: 'RG 12.345.678', biometria: { hash: '52998224725' } },
+    { trabalhador: { cpf: '052.998.224-21', codigo: '12345678901' } },
+  ]) {
+    assert.deepEqual(rulesOf(prepareEndorsement('op', { content: { ...content, ...more } }, endorsementFacts)), []);
+  }
+  const unknown = { ...endorsementFacts, rateLimitHundredths: null, noteRateHundredths: null };
+  assert.deepEqual(rulesOf(prepareEndorsement('op', { content }, unknown)), []);
+});
+
 test('a competence runs from the day after the cut-off to the cut-off, in São Paulo', () => {
   assert.equal(competenceOf(Date.UTC(2026, 10, 21, 2, 59), 20), '2026-11');
   assert.equal(competenceOf(Date.UTC(2026, 10, 21, 3), 20), '2026-12');
@@ -182,6 +207,10 @@ const renegotiationCases: Readonly<Record<string, readonly RenegotiationCase[]>>
   'rate-above-minimum': [{ request: { rateHundredths: 1 } }],
   'rate-at-most-maximum': [
     { request: { rateHundredths: 499 }, facts: { original: { ...original, rateHundredths: 600 } } },
+  ],
+  'rate-in-unit': [
+    { request: { rateHundredths: 2 }, facts: { original: { ...original, rateHundredths: 251 } } },
+    { request: { rateHundredths: 49 } },
   ],
   'rate-within-original': [{ facts: { original: { ...original, rateHundredths: 497 } } }],
   'installments-positive': [{ request: { installments: 1.5 } }],

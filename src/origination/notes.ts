@@ -1,0 +1,48 @@
+/** Credit notes and their proposals as marks of a flow: which of them are the same, and which flows have had one. */
+import type { FlowState } from '../domain/flow-states.ts';
+import type { CreditNote } from '../domain/records.ts';
+import type { FlowStore } from './ports.ts';
+
+/** A contract of ours is found under the number of its credit note. */
+export function noteIndex(noteNumber: string): string {
+  return `note:${noteNumber}`;
+}
+
+/** And under the proposal that its note names. These are GUIDs, which are the same in capitals; no event is given to a flow by them. */
+export function noteProposalIndex(code: string): string {
+  return `note-proposal:${code.toLowerCase()}`;
+}
+
+export function noteCodes({ noteNumber, proposalCode }: Pick<CreditNote, 'noteNumber' | 'proposalCode'>): string[] {
+  return [noteIndex(noteNumber), ...(proposalCode === null ? [] : [noteProposalIndex(proposalCode)])];
+}
+
+/** A note that is told again, to the last figure. */
+export function isSameNote(one: CreditNote, other: CreditNote): boolean {
+  const keys = Object.keys({ ...one, ...other }) as (keyof CreditNote)[];
+  return keys.every((key) =>
+    key === 'proposalCode' ? one[key]?.toLowerCase() === other[key]?.toLowerCase() : one[key] === other[key],
+  );
+}
+
+/** Of flows with one note the latest that are looked at: more than one is a fault of the service. */
+const mostHolders = 20;
+
+/** The other flows that have, or have had, a note of this number or proposal. */
+export async function holdersOf(
+  flows: Pick<FlowStore, 'query'>,
+  flowId: string,
+  note: CreditNote,
+): Promise<readonly FlowState[]> {
+  const pages = await Promise.all(
+    noteCodes(note).map((code) => flows.query({ flow: null, phase: null, code, limit: mostHolders, before: null })),
+  );
+  return pages.flat().filter((state) => state.flowId !== flowId);
+}
+
+/** Whether a flow still has it: what was replaced or cancelled is signed by nobody. */
+export function stillHolds({ note, phase }: FlowState, own: CreditNote): boolean {
+  if (note === null || phase === 'cancelled') return false;
+  const codes = noteCodes(own);
+  return noteCodes(note).some((code) => codes.includes(code));
+}

@@ -1,0 +1,325 @@
+/** What belongs to another flow, or was told of another loan, goes out in nobody's name: notes, proposals, request codes, people. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import type { CreditNote } from '../../src/domain/records.ts';
+import { flowView } from '../../src/http/api/views.ts';
+import type { FrontResult } from '../../src/origination/front.ts';
+import type { StepAsked } from '../../src/origination/orders.ts';
+import { nextSteps } from '../../src/origination/steps.ts';
+import { linkKeyOf, workerKeyOf } from '../../src/wire/identity.ts';
+import type { JsonObject } from '../../src/wire/json.ts';
+import { type Prepared, readOperationAnswer } from '../../src/wire/operations.ts';
+import { accepted, answered, claimed, contemplated, folded, offer, proposed, requested } from '../bidding/parts.ts';
+import { eventually } from '../conformance/backend.ts';
+import { sampleLink, sampleRequest } from '../rules/sample-request.ts';
+import { orderOf, startFlowHouse } from './flow-house.ts';
+import { sampleNote } from './flow-world.ts';
+import { plainVault } from './orders.ts';
+
+const workerKey = workerKeyOf(plainVault, '52998224725');
+const heard = { firstByteAt: Date.now(), attempts: 1 };
+const uuid = (last: number) => `a1b2c3d4-0000-4000-8000-${String(last).padStart(12, '0')}`;
+
+/** A house whose service takes everything, each call under a code of its own. */
+async function takingHouse(context: TestContext) {
+  const house = await startFlowHouse(context);
+  const { world, won, details, front, state, reaches, tell } = house;
+  const { cpf, registration, employerIdType, employerId } = orderOf('1').link!;
+  const linkKey = linkKeyOf(plainVault, cpf, registration, employerIdType, employerId);
+  details.set(linkKey, {
+    ...{ ...sampleLink, linkKey, workerKey, eligible: true, terminationDate: null, availableMarginCents: 100_000 },
+    receivedAt: house.clock.now(),
+  });
+  let codes = 0;
+  world.answerTo = ({ operation }: Prepared) => {
+    codes += 1;
+    const body = `{"codigoRequisicao":"q-${codes}"}`;
+    const reading = readOperationAnswer(operation, 200, body);
+    assert(reading.kind === 'accepted', operation);
+    return { ...reading, ...heard, response: { status: 200, body } };
+  };
+  const ask = (flowId: string, asked: StepAsked) => front.ask(flowId, { by: 'ana', key: randomUUID() }, asked);
+  const start = (requestId: string, change: object = {}) => {
+    const request = { ...sampleRequest, workerKey };
+    won.set(
+      requestId,
+      folded(requested({ requestId, request }), claimed(), answered(accepted), contemplated(), proposed()),
+    );
+    const order = orderOf(requestId);
+    return front.startContract(
+      { by: 'ana', key: `k-${requestId}` },
+      { ...order, contract: { ...order.contract, ...change } },
+    );
+  };
+  /** As reckoned here, so that nobody has to accept it. */
+  const noteFor = async (flowId: string, change: Partial<CreditNote>): Promise<CreditNote> => {
+    const { loanCents, iofCents, installmentCents, insuranceCents, rateHundredths } = (await state(flowId))!.expected!;
+    return {
+      ...{ ...sampleNote, loanCents: loanCents!, iofCents: iofCents!, installmentCents: installmentCents! },
+      ...{ insuranceCents: insuranceCents!, rateMonthlyPercent: rateHundredths! / 100, ...change },
+    };
+  };
+  const tellNote = async (flowId: string, note: CreditNote | null, errors: readonly string[] = []) => {
+    const requestCode = (await state(flowId))!.requestCode!;
+    const event = { kind: 'credit-note', at: Date.now(), requestCode, of: 'contract', note, errors } as const;
+    await tell(requestCode, { ...event, sealed: '{"Erros":[{"Codigo":"E1"}]}' });
+  };
+  const noted = async (flowId: string, change: Partial<CreditNote>) => {
+    await reaches(flowId, 'awaiting-note');
+    await tellNote(flowId, await noteFor(flowId, change));
+    await reaches(flowId, 'awaiting-signature');
+  };
+  const sign = (flowId: string, content: JsonObject) => ask(flowId, { step: 'sign', signedAt: Date.now(), content });
+  return { ...house, ask, start, noteFor, tellNote, noted, sign };
+}
+
+function refusedBy(result: FrontResult): readonly (readonly [rule: string, field: string])[] {
+  assert(result.kind === 'refused', JSON.stringify(result));
+  return result.breaches.map(({ rule, field }) => [rule, field] as const);
+}
+
+test('a signature that names another proposal than that of its note is refused', async (context) => {
+  const { ask, start, noted, sign, sent, reaches } = await takingHouse(context);
+  for (const requestId of ['701', '702']) assert.equal((await start(requestId)).kind, 'taken');
+  const [own, other, replaced] = [uuid(3), uuid(2), uuid(1)];
+  await noted('c-702', { noteNumber: 'N-2', proposalCode: other });
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: replaced });
+  assert.equal((await ask('c-701', { step: 'regenerate', reason: 'outra conta' })).kind, 'taken');
+  await noted('c-701', { noteNumber: 'N-3', proposalCode: own });
+  const before = sent.length;
+  for (const [content, field, words] of [
+    [{ codigoProposta: replaced }, 'codigoProposta', /a note of this flow that was replaced.*this flow is N-3/],
+    [{ codigoProposta: other }, 'codigoProposta', /of the flow c-702.*this flow is N-3/],
+    [{ numeroContrato: 'N-3', codigoProposta: other.toUpperCase() }, 'codigoProposta', /of the flow c-702/],
+    [{ numeroContrato: 'N-3', dados: { ref: [other] } }, 'dados.ref.0', /of the flow c-702/],
+    [{ numeroContrato: 'N-3', CodigoProposta: uuid(9) }, 'CodigoProposta', /not the note of this flow/],
+    [{ numeroContrato: 'N-2', codigoProposta: own }, 'numeroContrato', /of the flow c-702/],
+    [{ codigoProposta: 'N-3' }, 'codigoProposta', /not the note of this flow/],
+  ] as const) {
+    const refused = await sign('c-701', { assinatura: 'b', ...content } as JsonObject);
+    assert.deepEqual(refusedBy(refused), [['note-of-this-flow', `content.${field}`]], JSON.stringify(content));
+    assert(refused.kind === 'refused');
+    assert.match(refused.breaches[0]!.problem, words);
+  }
+  assert.equal(sent.length, before);
+  const signed = await sign('c-701', { assinatura: 'b', codigoProposta: own.toUpperCase() });
+  assert.equal(signed.kind, 'taken', JSON.stringify(signed));
+  await reaches('c-701', 'endorsed');
+  assert.match(sent.at(-1)!.body, new RegExp(own.toUpperCase()));
+});
+
+test('a signature that names another person is refused', async (context) => {
+  const { start, noted, sign } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1' });
+  const refused = await sign('c-701', { cpf: '39053344705', numeroContrato: 'N-1', assinatura: 'b' });
+  assert.deepEqual(refusedBy(refused), [['signer-is-worker', 'content.cpf']]);
+  const signed = await sign('c-701', { cpf: '52998224725', numeroContrato: 'N-1', assinatura: 'b' });
+  assert.equal(signed.kind, 'taken', JSON.stringify(signed));
+});
+
+test('a note that another flow has is an alarm, and neither is signed while both have it', async (context) => {
+  const { ask, start, noted, noteFor, tellNote, sign, state, reaches, alarms } = await takingHouse(context);
+  for (const requestId of ['701', '702', '703']) await start(requestId);
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  assert.ok(!alarms.includes('note-differs'));
+  await noted('c-702', { noteNumber: 'N-1', proposalCode: uuid(2) });
+  await eventually(() => alarms.filter((code) => code === 'note-differs').length === 1);
+  const shared = (await state('c-702'))!;
+  assert.equal(flowView(shared, null, []).noteHolder, 'c-701');
+  assert.ok(nextSteps(shared).includes('accept'));
+  // By the proposal alone, whatever its case.
+  await noted('c-703', { noteNumber: 'N-3', proposalCode: uuid(2).toUpperCase() });
+  await eventually(() => alarms.filter((code) => code === 'note-differs').length === 2);
+  assert.equal((await state('c-703'))!.noteHolder, 'c-702');
+  assert.equal((await ask('c-702', { step: 'accept', reason: 'seen' })).kind, 'taken');
+  for (const flowId of ['c-701', 'c-702', 'c-703']) {
+    const content = { numeroContrato: (await state(flowId))!.note!.noteNumber, assinatura: 'b' };
+    const rules = refusedBy(await sign(flowId, content)).map(([rule]) => rule);
+    assert.ok(rules.includes('note-of-one-flow') || rules.includes('note-accepted'), JSON.stringify(rules));
+  }
+  assert.equal((await ask('c-702', { step: 'regenerate', reason: 'de outro' })).kind, 'taken');
+  await noted('c-702', { noteNumber: 'N-2', proposalCode: uuid(4) });
+  const signed = await sign('c-701', { numeroContrato: 'N-1', assinatura: 'b' });
+  assert.equal(signed.kind, 'taken', JSON.stringify(signed));
+  await reaches('c-701', 'endorsed');
+  // A note that comes again for its own flow is of nobody else.
+  await tellNote('c-701', await noteFor('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) }));
+  await eventually(async () => (await state('c-701'))!.strays > 0);
+  assert.equal((await state('c-701'))!.noteHolder ?? null, null);
+});
+
+test('what is told for a contract after its note is an alarm, and is signed only when somebody took it', async (context) => {
+  const { ask, start, noted, noteFor, tellNote, sign, state, reaches, alarms, append } = await takingHouse(context);
+  for (const [requestId, change] of [
+    ['701', { noteNumber: 'N-9' }],
+    ['702', { loanCents: 999_999 }],
+    ['703', null],
+  ] as const) {
+    const flowId = `c-${requestId}`;
+    const own = { noteNumber: `N-${requestId}`, proposalCode: uuid(Number(requestId)) };
+    await start(requestId);
+    await noted(flowId, own);
+    await tellNote(flowId, await noteFor(flowId, own));
+    await eventually(async () => (await state(flowId))!.strays === 1);
+    assert.ok(!alarms.includes('note-differs'), 'the same note again');
+    // Records of earlier versions, which did not look for a holder, fold as they did.
+    const { requestCode } = (await state(flowId))!;
+    const old = {
+      kind: 'told',
+      flowId,
+      at: Date.now(),
+      requestCode: requestCode!,
+      of: 'contract',
+      errors: ['E0'],
+    } as const;
+    await append({ topic: 'flows', key: flowId, record: { ...old, note: null, sealed: '{}' } });
+    await eventually(async () => (await state(flowId))!.strays === 2);
+    assert.deepEqual([(await state(flowId))!.noteAgain, (await state(flowId))!.errors], [null, []]);
+    const later = change === null ? null : await noteFor(flowId, { ...own, ...change });
+    await tellNote(flowId, later, change === null ? ['E1'] : []);
+    await eventually(async () => (await state(flowId))!.noteAgain != null);
+    await eventually(() => alarms.splice(0).includes('note-differs'));
+    const seen = (await state(flowId))!;
+    assert.deepEqual([seen.note!.noteNumber, seen.noteAgain!.note], [own.noteNumber, later]);
+    const view = flowView(seen, null, []);
+    assert.deepEqual(view.noteAgain?.note ?? null, later);
+    assert.deepEqual(view.errors, change === null ? ['E1'] : []);
+    const content = { numeroContrato: own.noteNumber, assinatura: 'b' };
+    assert.deepEqual(refusedBy(await sign(flowId, content)), [['note-accepted', 'step']]);
+    assert.equal((await ask(flowId, { step: 'accept', reason: 'o serviço confirmou a primeira' })).kind, 'taken');
+    const signed = await sign(flowId, content);
+    assert.equal(signed.kind, 'taken', JSON.stringify(signed));
+    await reaches(flowId, 'endorsed');
+  }
+});
+
+test('a note whose rate is above the bid is accepted by nobody', async (context) => {
+  const { ask, start, noted, sign, state } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', rateMonthlyPercent: 3.51 });
+  assert.ok(!nextSteps((await state('c-701'))!).includes('accept'));
+  assert.deepEqual(refusedBy(await ask('c-701', { step: 'accept', reason: 'x' })), [['rate-within-bid', 'step']]);
+  const content = { numeroContrato: 'N-1', assinatura: 'b' };
+  assert.deepEqual(refusedBy(await sign('c-701', content)), [['rate-within-bid', 'step']]);
+  assert.ok(nextSteps((await state('c-701'))!).includes('regenerate'));
+});
+
+test('a request code or a proposal of another flow confirms nothing', async (context) => {
+  const { ask, start, world, reaches, state, noted, front } = await takingHouse(context);
+  await start('701');
+  await reaches('c-701', 'awaiting-note');
+  const taken = (await state('c-701'))!.requestCode!;
+  const takes = world.answerTo;
+  world.answerTo = () => ({ kind: 'unknown', reason: 'status-500', response: null, ...heard });
+  await start('702');
+  await reaches('c-702', 'unclear');
+  for (const requestCode of [taken]) {
+    const refused = await ask('c-702', { step: 'confirm', reason: 'x', requestCode });
+    assert.deepEqual(refusedBy(refused), [['code-of-other-flow', 'requestCode']]);
+    assert(refused.kind === 'refused');
+    assert.match(refused.breaches[0]!.problem, /c-701/);
+  }
+  assert.equal((await ask('c-702', { step: 'confirm', reason: 'x', requestCode: 'q-new' })).kind, 'taken');
+  await reaches('c-702', 'awaiting-note');
+  world.answerTo = takes;
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  // One that this flow had before brings the note of then.
+  world.answerTo = () => ({ kind: 'unknown', reason: 'status-500', response: null, ...heard });
+  assert.equal((await ask('c-702', { step: 'regenerate', reason: 'x' })).kind, 'taken');
+  await reaches('c-702', 'unclear');
+  const again = await ask('c-702', { step: 'confirm', reason: 'x', requestCode: 'q-new' });
+  assert.deepEqual(refusedBy(again), [['code-of-other-flow', 'requestCode']]);
+  // The proposal of an inclusion.
+  const order = { cpf: '52998224725', birthDate: null, signerCpfs: [] };
+  const withdrawal = await front.startWithdrawal({ by: 'ana', key: 'w' }, order);
+  assert(withdrawal.kind === 'taken');
+  const { flowId } = withdrawal.state;
+  world.answerTo = ({ operation }) => {
+    if (operation !== 'simulation') return { kind: 'rejected', code: 'x', errors: [], ...heard, response: json('{}') };
+    const reading = readOperationAnswer(operation, 200, '{"HasError":false,"Simulacoes":[]}');
+    assert(reading.kind === 'accepted');
+    return { ...reading, ...heard, response: json('{"HasError":false,"Simulacoes":[]}') };
+  };
+  await ask(flowId, { step: 'simulation', request: {} });
+  await reaches(flowId, 'simulated');
+  world.answerTo = () => ({ kind: 'unknown', reason: 'status-500', response: null, ...heard, attempts: 3 });
+  await ask(flowId, { step: 'inclusion', request: { period: 3, pix: { key: 'ana@exemplo.example' } } });
+  await eventually(async () => (await state(flowId))!.operation?.status === 'unclear');
+  for (const requestCode of [uuid(1), uuid(1).toUpperCase()]) {
+    const refused = await ask(flowId, { step: 'confirm', reason: 'x', requestCode });
+    assert.deepEqual(refusedBy(refused), [['code-of-other-flow', 'requestCode']]);
+  }
+  assert.equal((await ask(flowId, { step: 'confirm', reason: 'x', requestCode: uuid(8) })).kind, 'taken');
+});
+
+function json(body: string) {
+  return { status: 200, body };
+}
+
+test('the splits of all steps together are at most the loan', async (context) => {
+  const { ask, world, front, state, reaches, sent, history } = await takingHouse(context);
+  const order = { cpf: '52998224725', birthDate: null, signerCpfs: [] };
+  const begun = await front.startWithdrawal({ by: 'ana', key: 'w' }, order);
+  assert(begun.kind === 'taken');
+  const { flowId } = begun.state;
+  const bodies: Readonly<Record<string, string>> = {
+    simulation: '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1703.19}]}',
+    inclusion: '{"HasError":false,"CodigoProposta":"p-1"}',
+    splits: '{"hasError":false}',
+  };
+  world.answerTo = ({ operation }) => {
+    const body = bodies[operation]!;
+    const reading = readOperationAnswer(operation, 200, body);
+    assert(reading.kind === 'accepted', operation);
+    return { ...reading, ...heard, response: json(body) };
+  };
+  const pixKey = { key: '+5511987654321' };
+  const idle = async () => (await state(flowId))!.operation?.status === 'done';
+  const step = async (asked: StepAsked): Promise<FrontResult> => {
+    const result = await ask(flowId, asked);
+    if (result.kind === 'taken') await eventually(async () => !(await state(flowId))!.steps.some(isPending));
+    return result;
+  };
+  const splits = (...cents: number[]) =>
+    step({ step: 'splits', request: { splits: cents.map((amountCents) => ({ amountCents, pixKey })) } });
+  await step({ step: 'simulation', request: {} });
+  await step({ step: 'inclusion', request: { period: 3, splits: [{ amountCents: 1_000, pixKey }] } });
+  await reaches(flowId, 'included');
+  assert.deepEqual(refusedBy(await splits(170_319)), [['splits-of-loan', 'splits']]);
+  assert.equal((await splits(69_000, 1)).kind, 'taken');
+  await eventually(idle);
+  const left = 170_319 - 1_000 - 69_001;
+  const beyond = await splits(left + 1);
+  assert.deepEqual(refusedBy(beyond), [['splits-of-loan', 'splits']]);
+  assert(beyond.kind === 'refused');
+  assert.match(beyond.breaches[0]!.problem, new RegExp(`at most ${left} cents: 70001 of the 170319`));
+  // One that may have been done counts once somebody says that it was.
+  world.answerTo = () => ({ kind: 'unknown', reason: 'status-500', response: null, ...heard, attempts: 3 });
+  await ask(flowId, { step: 'splits', request: { splits: [{ amountCents: left - 5, pixKey }] } });
+  await eventually(async () => (await state(flowId))!.operation?.status === 'unclear');
+  assert.equal((await ask(flowId, { step: 'confirm', reason: 'no portal', requestCode: null })).kind, 'taken');
+  const refused = await splits(6);
+  assert.deepEqual(refusedBy(refused), [['splits-of-loan', 'splits']], JSON.stringify(refused));
+  assert.equal(sent.filter(({ operation }) => operation === 'splits').length >= 2, true);
+  const old = (await history(flowId)).find((record) => record.kind === 'asked' && record.step === 'splits');
+  assert(old?.kind === 'asked' && old.splitCents === 69_001);
+});
+
+function isPending({ outcome }: { outcome: string }): boolean {
+  return outcome === 'pending';
+}
+
+test('an order goes not beyond the instalment of its bid by insurance or a shorter term', async (context) => {
+  const { start } = await takingHouse(context);
+  const { amountCents, installments } = offer;
+  const beyond = (result: FrontResult) => refusedBy(result).filter(([rule]) => rule === 'as-bid');
+  const insured = { insuranceCents: 250_000, policyNumber: 'A' };
+  assert.deepEqual(beyond(await start('701', insured)), [['as-bid', 'insuranceCents']]);
+  assert.deepEqual(beyond(await start('701', { installments: 6 })), [['as-bid', 'installments']]);
+  const both = { ...insured, installments: 6 };
+  assert.deepEqual(beyond(await start('701', both)), [['as-bid', 'installments']]);
+  const less = { amountCents: amountCents - 250_000, installments, insuranceCents: 20_000, policyNumber: 'A' };
+  assert.equal((await start('701', less)).kind, 'taken');
+});
