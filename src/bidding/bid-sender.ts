@@ -2,23 +2,25 @@
 import { capKeysOf, fullCap, nothingUsed } from '../domain/cap-book.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { Usage } from '../domain/offer.ts';
-import type { Answered, Passed } from '../domain/records.ts';
+import { foldedInto } from '../domain/record-places.ts';
+import type { Answered, AuctionRecord, Claimed, Frozen, Passed } from '../domain/records.ts';
+import type { Claim, RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
-import { deadlineOf } from './evolve.ts';
+import { deadlineOf, evolveAll } from './evolve.ts';
 import type { Gate } from './gate.ts';
 import type { Ledger } from './ledger.ts';
 import { createMean } from './mean.ts';
-import type { LedgerRow, Views } from './ports.ts';
+import type { EventLog, LedgerRow, Views } from './ports.ts';
 import { deskPass, unanswered } from './react.ts';
 import { cutoffOf, type SendJob, type SendWorld, sendClaim } from './send-claim.ts';
 import { sleep } from './sleep.ts';
 import { createSlots } from './slots.ts';
 
 export type BidSender = {
-  /** The record that ends the claim; null when it is being sent already, or is over elsewhere. */
-  send: (row: LedgerRow) => Promise<Answered | Passed | null>;
+  /** The record that ends or freezes the claim; null when it is being sent already, or is over elsewhere. */
+  send: (row: LedgerRow) => Promise<Answered | Passed | Frozen | null>;
   /** This process appends a claim: until the partition goes, nobody else can send it. */
-  wrote: (requestId: RequestId) => void;
+  wrote: (claim: Pick<Claimed, 'requestId' | 'claimId' | 'body'>) => void;
   isSending: (requestId: RequestId) => boolean;
   /** Being sent, or waiting for a slot. */
   count: () => number;
@@ -31,11 +33,15 @@ export type BidSender = {
   abandonAll: () => void;
 };
 
+/** Claims that are looked up in the log at once: a start or a take-over may find hundreds. */
+const readAtOnce = 16;
+
 export function createBidSender(
   world: Omit<SendWorld, 'gateOpen' | 'over' | 'inFlight' | 'othersMaySend'> & {
     instance: string;
     gate: Gate;
     ledger: Ledger;
+    log: Pick<EventLog, 'readKey'>;
     views: Pick<Views, 'wholeUsage'>;
     isLive: () => boolean;
     /** This process may act for the request now. */
@@ -45,22 +51,29 @@ export function createBidSender(
   const { gate, ledger, observer } = world;
   const sending = new Map<RequestId, { abandoned: boolean }>();
   /** Claims written here that nobody has begun to send: any other one, taken up, may have landed. */
-  const unsent = new Set<RequestId>();
+  const unsent = new Map<RequestId, Pick<Claimed, 'claimId' | 'body'>>();
   const slots = createSlots(world.clock, world.sendLimit.current);
+  const lookUps = createSlots(world.clock, () => readAtOnce);
   const heldMs = createMean();
 
-  async function send(row: LedgerRow): Promise<Answered | Passed | null> {
+  /** Its bytes are those that this process wrote, whatever they have come through since. */
+  function isOwn({ instance, claimId, body }: Claim, requestId: RequestId): boolean {
+    const written = unsent.get(requestId);
+    return instance === world.instance && written?.claimId === claimId && written.body === body;
+  }
+
+  async function send(row: LedgerRow): Promise<Answered | Passed | Frozen | null> {
     const { claim, requestId, request } = row.state;
     if (claim === null || sending.has(requestId)) return null;
     const current = { abandoned: false };
     sending.set(requestId, current);
     observer({ kind: 'step', step: 'reserved' });
-    const job: SendJob = {
+    let job: SendJob = {
       requestId,
       claim,
       deadlineAt: deadlineOf(row.state, world.settings),
       receivedAt: request?.receivedAt ?? claim.at,
-      inherited: claim.instance !== world.instance || !unsent.has(requestId),
+      inherited: !isOwn(claim, requestId),
     };
     unsent.delete(requestId);
     // Nothing is written while it is not known that the claim still stands.
@@ -68,7 +81,16 @@ export function createBidSender(
       const known = ledger.get(requestId)?.state;
       return known?.phase === 'claimed' && known.frozen === undefined;
     };
-    if (!row.hadRoom && !(await findsRoom(job, () => current.abandoned || (world.isLive() && !stands())))) {
+    const isGone = () => current.abandoned || (world.isLive() && !stands());
+    if (job.inherited) {
+      const looked = await lookUp(row, job, isGone);
+      if (looked.kind === 'not-sent') {
+        sending.delete(requestId);
+        return looked.record;
+      }
+      ({ job } = looked);
+    }
+    if (!row.hadRoom && !(await findsRoom(job, isGone))) {
       sending.delete(requestId);
       return withoutRoom(job);
     }
@@ -95,6 +117,59 @@ export function createBidSender(
     sending.delete(requestId);
     if (record !== null) observer({ kind: 'step', step: 'answer-received' });
     return record;
+  }
+
+  /**
+   * A claim that was found came from a view, which is not what binds us: its record is. It is sent as the log says, and where the
+   * view says something else nobody knows what has become of it.
+   */
+  async function lookUp(
+    row: LedgerRow,
+    job: SendJob,
+    isGone: () => boolean,
+  ): Promise<{ kind: 'found'; job: SendJob } | { kind: 'not-sent'; record: Answered | Frozen | null }> {
+    const { requestId, claim } = job;
+    const cutoffAt = cutoffOf(job.deadlineAt, world.service, world.settings);
+    if (!(await lookUps.wait(cutoffAt))) return notRead(job);
+    try {
+      while (world.clock.now() < cutoffAt) {
+        if (world.stopping() || isGone()) return { kind: 'not-sent', record: null };
+        const entries = await entriesOf(row);
+        if (entries !== null) {
+          const said = evolveAll(entries, world.settings);
+          const problem = differenceOf(said, claim, row.state.places !== undefined);
+          // Where the row does not say which records it was folded from, there may be later ones, on their way here.
+          if (problem === null && said!.phase !== 'claimed' && row.state.places === undefined) {
+            return { kind: 'not-sent', record: null };
+          }
+          if (problem !== null) {
+            const at = world.clock.now();
+            return { kind: 'not-sent', record: { kind: 'frozen', requestId, at, problem } };
+          }
+          return { kind: 'found', job: { ...job, claim: said!.claim!, deadlineAt: deadlineOf(said!, world.settings) } };
+        }
+        await sleep(world.clock, world.settings.retryFirstMs);
+      }
+      return notRead(job);
+    } finally {
+      lookUps.leave();
+    }
+  }
+
+  function notRead({ requestId, claim }: SendJob): { kind: 'not-sent'; record: Answered } {
+    const text = 'the record of the claim could not be read before the deadline';
+    return { kind: 'not-sent', record: unanswered(requestId, claim, text, world.clock.now()) };
+  }
+
+  /** The records that the row was folded from; null: the log does not answer just now. */
+  async function entriesOf({ state }: LedgerRow): Promise<readonly AuctionRecord[] | null> {
+    try {
+      const entries = await world.log.readKey('auctions', state.requestId, state.places);
+      return foldedInto(state, entries).map(({ record }) => record);
+    } catch (fault) {
+      if (!(fault instanceof Fault) || !fault.retryable) throw fault;
+      return null;
+    }
   }
 
   /**
@@ -134,7 +209,7 @@ export function createBidSender(
 
   return {
     send,
-    wrote: (requestId) => unsent.add(requestId),
+    wrote: ({ requestId, claimId, body }) => unsent.set(requestId, { claimId, body }),
     isSending: (requestId) => sending.has(requestId),
     count: () => sending.size,
     heldMs: heldMs.value,
@@ -151,4 +226,15 @@ export function createBidSender(
       for (const current of sending.values()) current.abandoned = true;
     },
   };
+}
+
+/**
+ * Why a claim as a view has it is not sent, in words that quote nothing of it; null: the log says the same. `isWhole`: `said` is of
+ * the records that the view was folded from, and of no later ones.
+ */
+function differenceOf(said: RequestState | null, { claimId, body }: Claim, isWhole: boolean): string | null {
+  if (said?.frozen !== undefined) return `the record of the claim does not hold: ${said.frozen.problem}`;
+  const inLog = said?.phase === 'claimed' || !isWhole ? said?.claim : null;
+  if (inLog?.claimId === claimId && inLog.body === body) return null;
+  return 'what the views say is not the claim of the log, so nothing is sent; see lance views verify';
 }

@@ -3,7 +3,7 @@
 import type { BiddingSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
-import type { AuctionRecord, Passed } from '../domain/records.ts';
+import type { Claimed, Passed } from '../domain/records.ts';
 import type { Agenda } from './agenda.ts';
 import type { BidSender } from './bid-sender.ts';
 import type { Gate } from './gate.ts';
@@ -87,14 +87,15 @@ export function createClaimDesk(world: {
         continue;
       }
       claiming.set(requestId, clock.monotonicMs());
-      world.sender.wrote(requestId);
+      const record = claimOf(waiting, now);
+      world.sender.wrote(record);
       left -= 1;
-      claims.push({ topic: 'auctions', key: requestId, record: claimOf(waiting, now), firstClaim: true });
+      claims.push({ topic: 'auctions', key: requestId, record, firstClaim: true });
     }
     if (claims.length > 0) world.spawn(claim(claims));
   }
 
-  function claimOf({ requestId, body, offer, trace }: WaitingOffer, at: EpochMs): AuctionRecord {
+  function claimOf({ requestId, body, offer, trace }: WaitingOffer, at: EpochMs): Claimed {
     sequence += 1;
     const claimId = `${world.instance}:${sequence}`;
     return { kind: 'claimed', requestId, at, claimId, instance: world.instance, body, offer, trace, terms };

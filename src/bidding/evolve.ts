@@ -121,6 +121,20 @@ export function evolveAgain(history: readonly AuctionRecord[], retry: Unfrozen, 
   return { state, changes: exposureChanges(state, retry, earlier) };
 }
 
+/** The state after these records of one request, which are its first ones, as the ledger folds them. Null: there are none. */
+export function evolveAll(history: readonly AuctionRecord[], earlier: FoldTerms): RequestState | null {
+  let state: RequestState | null = null;
+  for (const [index, record] of history.entries()) {
+    const isRetry = record.kind === 'unfrozen' && record.action === 'retry';
+    const again: Evolved | null =
+      isRetry && (state as RequestState | null)?.frozen !== undefined
+        ? evolveAgain(history.slice(0, index), record, earlier)
+        : null;
+    ({ state } = again ?? evolveOrFreeze(state, record, earlier));
+  }
+  return state;
+}
+
 function exposureChanges(state: RequestState, record: AuctionRecord, earlier: FoldTerms): readonly ViewChange[] {
   const { requestId, exposure, claim } = state;
   if (claim === null || exposure === 'none') return [];

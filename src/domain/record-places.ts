@@ -26,6 +26,12 @@ export function placesAfter(before: Placed | null, offset: number): RecordPlaces
   return { ...places, until: offset };
 }
 
+/** Of the records of its key, those that the row was folded from; all of them where the row does not say. */
+export function foldedInto<Entry extends { offset: number }>({ places }: Placed, entries: readonly Entry[]): Entry[] {
+  const last = places === undefined ? Number.POSITIVE_INFINITY : (places.until ?? places.offsets.at(-1) ?? -1);
+  return entries.filter(({ offset }) => offset <= last);
+}
+
 export function withPlace<State extends Placed>(state: State, before: Placed | null, offset: number): State {
   const places = placesAfter(before, offset);
   if (places === undefined) return state;

@@ -138,7 +138,7 @@ export type Resolution = 'won' | 'contemplated' | 'lost' | 'not-landed' | 'cance
 export type Resolved = OfRequest & { kind: 'resolved'; as: Resolution; by: string; reason: string };
 
 /** Something that follows from the request's records could not be worked out: nothing is sent for it from here on. */
-type Frozen = OfRequest & { kind: 'frozen'; problem: string };
+export type Frozen = OfRequest & { kind: 'frozen'; problem: string };
 
 /** `retry`: its records are read again, with this program. `cancel`: what could not be processed is left out for good. */
 export type ThawAction = 'retry' | 'cancel';

@@ -6,12 +6,14 @@ import { createAgenda } from '../bidding/agenda.ts';
 import type { Authorisations } from '../bidding/authorisations.ts';
 import { createOutbox } from '../bidding/outbox.ts';
 import type { EventLog, LogBatch, MarginCache, NewEntry, QueryAnswer, Service, Views } from '../bidding/ports.ts';
+import { createSlots } from '../bidding/slots.ts';
 import { problemOf } from '../bidding/unprocessable.ts';
 import type { FlowSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowOperation, FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import { foldedInto } from '../domain/record-places.ts';
 import { isCode } from '../domain/sealed-facts.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
@@ -22,12 +24,13 @@ import { workerKeyOf } from '../wire/identity.ts';
 import { parseJson } from '../wire/json.ts';
 import { errorsOf } from '../wire/service-errors.ts';
 import { createFlowCallbacks } from './callbacks.ts';
+import { evolveAll } from './evolve.ts';
 import { createFlowIntake } from './intake.ts';
 import { createFlowLedger } from './ledger.ts';
 import type { Addresses, FlowStore, LoanService } from './ports.ts';
 import { type ContractOrder, type LookupOrder, prepareOperation, type RenegotiationOrder } from './preparation.ts';
 import { alarmsOf, type FlowAlarm, type FlowCommand, maySend, react } from './react.ts';
-import { createFlowSender } from './sender.ts';
+import { createFlowSender, isSameIntent } from './sender.ts';
 
 /** Stands with a flow whose bid won and whose proposal is known to have failed, where the service did not say why. */
 export const notIncluded = 'the proposal was not included';
@@ -72,6 +75,8 @@ export type FlowDesk = {
 };
 
 const batchEntries = 256;
+/** Flows that are looked up in the log at once: a start or a take-over may find many. */
+const readAtOnce = 16;
 
 export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   const { instance, log, flows, service, vault, clock, settings, pricing, observer } = world;
@@ -80,6 +85,9 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   /** Flows with a record of this kind on its way into the log, or being asked for: nothing is begun for them until it is there. */
   const busy = new Map<string, FlowRecord['kind']>();
   const underWay = new Set<Promise<unknown>>();
+  /** Flows whose records are being read before an operation is sent. */
+  const lookingUp = new Set<string>();
+  const lookUps = createSlots(clock, () => readAtOnce);
 
   const outbox = createOutbox({ log, clock, retryMs: settings.retryMs, onRefused: onFault });
   const ledger = createFlowLedger(flows, settings, log);
@@ -249,11 +257,12 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     const { body, path, idempotencyKey } = preparation.prepared;
     busy.set(flowId, 'intended');
     const intentId = `${instance}:${sequence}`;
-    sender.wrote(intentId);
+    const sealedBody = vault.seal(sealedPlaces.flowBody(flowId), body);
+    sender.wrote({ intentId, path, idempotencyKey, sealedBody });
     const { keyedAttempts, retryMs, retryMaxMs } = settings;
     const record: FlowRecord = {
       ...{ kind: 'intended', flowId, at: now, intentId, instance, operation, slot },
-      ...{ idempotencyKey, path, sealedBody: vault.seal(sealedPlaces.flowBody(flowId), body), expected },
+      ...{ idempotencyKey, path, sealedBody, expected },
       retry: { keyedAttempts, retryMs, retryMaxMs },
     };
     spawn(outbox.keep([entryOf(record)]).then(() => observer({ kind: 'step', step: 'flow-intended' })));
@@ -262,6 +271,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
   async function send(state: FlowState): Promise<void> {
     const { flowId } = state;
     const { intentId, sealedBody } = state.operation!.intent!;
+    if (!sender.isOwn(state.operation!.intent!) && !(await isAsLogged(state))) return;
     const body = processed(flowId, () => vault.open(sealedPlaces.flowBody(flowId), sealedBody));
     if (body === null) return;
     const around = { instance, tried: () => false };
@@ -275,6 +285,38 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     if (record === null) return;
     await outbox.keep([entryOf(record)]);
     observer({ kind: 'step', step: 'flow-answer-appended' });
+  }
+
+  /**
+   * An operation that was found came from a view, which is not what binds us: its record is. False: it is not sent, for now or,
+   * where view and log differ, until somebody has looked.
+   */
+  async function isAsLogged(state: FlowState): Promise<boolean> {
+    const { flowId, places } = state;
+    if (lookingUp.has(flowId)) return false;
+    lookingUp.add(flowId);
+    if (!(await lookUps.wait(clock.now() + settings.retryMs))) {
+      lookingUp.delete(flowId);
+      agenda.set(flowId, clock.now() + settings.retryMs);
+      return false;
+    }
+    let problem: string | null = 'its records were not read';
+    try {
+      await orLater(flowId, async () => {
+        const entries = foldedInto(state, await log.readKey('flows', flowId, places));
+        const said = evolveAll(
+          entries.map(({ record }) => record),
+          settings,
+        );
+        problem = differenceOf(said, state);
+        // Folded further meanwhile: whoever folded it looks at what it has become.
+        if (problem !== null && !stopping && ledger.get(flowId) === state) freeze(flowId, problem);
+      });
+    } finally {
+      lookUps.leave();
+      lookingUp.delete(flowId);
+    }
+    return problem === null && ledger.get(flowId) === state;
   }
 
   async function askMargin(state: FlowState): Promise<void> {
@@ -397,4 +439,15 @@ function refusalIn({ reason, response }: Extract<QueryAnswer, { kind: 'refused' 
   const read = parseJson(response.body);
   const code = read.kind === 'parsed' ? (errorsOf(read.value)[0]?.code ?? '') : '';
   return isCode(code) ? code : reason;
+}
+
+/** Why an operation as a view has it is not sent, in words that quote nothing of it; null: the log says the same. */
+function differenceOf(said: FlowState | null, { operation, places }: FlowState): string | null {
+  if (said?.frozen !== undefined) return `the record of the operation does not hold: ${said.frozen.problem}`;
+  const inLog = said?.operation ?? null;
+  // Where the row does not say which records it was folded from, there may be later ones, on their way here.
+  const isStill = inLog?.status === 'intended' || places === undefined;
+  const isSame = inLog?.operation === operation!.operation && inLog.slot === operation!.slot;
+  if (isStill && isSame && inLog.intent !== null && isSameIntent(inLog.intent, operation!.intent!)) return null;
+  return 'what the views say is not the operation of the log, so nothing is sent; see lance views verify';
 }

@@ -112,6 +112,20 @@ export function evolveAgain(
   return { ...state, frozen: { ...state.frozen, retriedAt: retry.at } };
 }
 
+/** The state after these records of one flow, which are its first ones, as the ledger folds them. Null: there is none. */
+export function evolveAll(history: readonly FlowRecord[], earlier: FlowFoldTerms): FlowState | null {
+  let state: FlowState | null = null;
+  for (const [index, record] of history.entries()) {
+    const isRetry = record.kind === 'unfrozen' && record.action === 'retry';
+    const evolved: FlowState | null =
+      isRetry && (state as FlowState | null)?.frozen !== undefined
+        ? evolveAgain(history.slice(0, index), record, earlier)
+        : evolveOrFreeze(state, record, earlier);
+    state = evolved ?? state;
+  }
+  return state;
+}
+
 function fold(state: FlowState, record: FlowLifeRecord, earlier: FlowFoldTerms): FlowState {
   switch (record.kind) {
     case 'started':

@@ -1,7 +1,7 @@
 /** From an intent read back to the answer as a record: sends the intent's bytes, and nothing else. */
 import type { Clock } from '../domain/clock.ts';
 import type { FlowAnswered, FlowResult } from '../domain/flow-records.ts';
-import type { FlowState } from '../domain/flow-states.ts';
+import type { FlowOperationState, FlowState } from '../domain/flow-states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { AnswerOf, OperationName, OperationResult, Prepared } from '../wire/operations.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
@@ -10,11 +10,21 @@ import { situationTold } from '../wire/withdrawals.ts';
 import { attemptsOf } from './fold-answers.ts';
 import type { LoanService } from './ports.ts';
 
+/** What is sent of an intent, and what binds it. */
+type Intent = Pick<NonNullable<FlowOperationState['intent']>, 'intentId' | 'path' | 'idempotencyKey' | 'sealedBody'>;
+
+export function isSameIntent(one: Intent, other: Intent): boolean {
+  const isSame = one.intentId === other.intentId && one.path === other.path && one.sealedBody === other.sealedBody;
+  return isSame && one.idempotencyKey === other.idempotencyKey;
+}
+
 type FlowSender = {
   /** `body`: the intent's bytes, opened. Null: it is being sent already. */
   send: (state: FlowState, body: string, mayWrite: () => boolean) => Promise<FlowAnswered | null>;
   /** This process appends an intent: until the partition goes, nobody else can send it. */
-  wrote: (intentId: string) => void;
+  wrote: (intent: Intent) => void;
+  /** These are the bytes of an intent that this process wrote, and nobody else can have sent. */
+  isOwn: (intent: Intent) => boolean;
   /** Partitions have gone, and may come back: others may have sent whatever has a key. */
   partitionsGone: () => void;
   /** This process has sent the intent, or is at it. */
@@ -36,7 +46,7 @@ export function createFlowSender(parts: {
   const sending = new Set<string>();
   const tried = new Set<string>();
   /** Intents written here that nobody else can have sent. */
-  const ownAlone = new Set<string>();
+  const ownAlone = new Map<string, Intent>();
 
   async function send(state: FlowState, body: string, mayWrite: () => boolean): Promise<FlowAnswered | null> {
     const { operation, slot, intent, unknowns } = state.operation!;
@@ -73,7 +83,12 @@ export function createFlowSender(parts: {
 
   return {
     send,
-    wrote: (intentId) => ownAlone.add(intentId),
+    wrote: ({ intentId, path, idempotencyKey, sealedBody }) =>
+      ownAlone.set(intentId, { intentId, path, idempotencyKey, sealedBody }),
+    isOwn: (intent) => {
+      const written = ownAlone.get(intent.intentId);
+      return written !== undefined && isSameIntent(written, intent);
+    },
     partitionsGone: () => ownAlone.clear(),
     tried: (intentId) => tried.has(intentId),
     forget: (intentId) => {

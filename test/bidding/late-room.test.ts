@@ -7,28 +7,26 @@ import type { Ledger } from '../../src/bidding/ledger.ts';
 import type { LedgerRow, Service } from '../../src/bidding/ports.ts';
 import { createSendLimit } from '../../src/bidding/send-limit.ts';
 import type { Usage } from '../../src/domain/offer.ts';
-import type { Answered, Passed } from '../../src/domain/records.ts';
-import type { RequestState } from '../../src/domain/states.ts';
 import { Fault } from '../../src/errors.ts';
 import { createTestVault } from '../wire/vault.ts';
 import { createManualClock } from './manual-clock.ts';
-import { at, claimed, deadlineAt, folded, offer, requested, requestId, settings } from './parts.ts';
+import { at, claimed, deadlineAt, folded, offer, requested, requestId, settings, trace } from './parts.ts';
 
 const limitAmountCents = 2 * offer.amountCents;
 const caps = [{ keys: ['day|all'], limitAmountCents, limitCount: null }];
 
-function stateBy(instance: string): RequestState {
-  const state = folded(requested(), claimed(`${instance}:1`));
-  return { ...state, claim: { ...state.claim!, instance, caps } };
-}
+const recordsBy = (instance: string) => [requested(), claimed(`${instance}:1`, { trace: { ...trace, caps } })];
+
+const place = { partition: 0, key: requestId };
 
 type Answer = Usage | 'not whole' | 'no answer';
 
 /** `answers`: what the views say of the cap, time after time; the last one again and again. */
 function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: boolean } = {}) {
   const clock = createManualClock(at + 10);
+  const records = recordsBy(over.instance ?? 'me');
   const row: LedgerRow = {
-    state: stateBy(over.instance ?? 'me'),
+    state: folded(...records),
     reservation: 'held',
     hadRoom: over.hadRoom ?? false,
   };
@@ -62,6 +60,7 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
     gate: { isOpen: () => true } as Gate,
     endCode: (otherwise) => otherwise,
     ledger: { get: () => (world.reading ? null : row) } as unknown as Ledger,
+    log: { readKey: async () => records.map((record, offset) => ({ ...place, offset, record }) as never) },
     views: {
       wholeUsage: async (keys) => {
         assert.deepEqual(keys, ['day|all']);
@@ -75,8 +74,8 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
     owns: () => true,
     sendLimit: createSendLimit(settings.sendLimit),
   });
-  let ending: Answered | Passed | null | undefined;
-  if (over.instance === undefined) sender.wrote(requestId);
+  let ending: Awaited<ReturnType<typeof sender.send>> | undefined;
+  if (over.instance === undefined) sender.wrote({ requestId, ...row.state.claim! });
   void sender.send(row).then((record) => {
     ending = record;
   });

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
@@ -130,7 +131,7 @@ async function open(context: TestContext) {
   const heard = { response: { status: 200, body: '{}' }, firstByteAt: clock.now(), attempts: 1 };
   sent[0]!.answer({ kind: 'accepted', answer: {}, ...heard } as never);
   await eventually(async () => (await state()).phase === 'simulated');
-  return { world, sent, give, ask, state, heard };
+  return { world, sent, give, ask, state, heard, directory };
 }
 
 test('an intent that was read back by another owner alone is gone on with when the partition comes back', async (context) => {
@@ -144,6 +145,24 @@ test('an intent that was read back by another owner alone is gone on with when t
   await give('a');
   await eventually(() => sent.length === 2, 3_000);
   assert.deepEqual([sent[1]!.by, sent[1]!.operation], ['a', 'inclusion']);
+});
+
+test('an intent that the view has otherwise than the log is not sent, and freezes its flow', async (context) => {
+  const { world, sent, give, ask, state, directory } = await open(context);
+  world.open.b = false;
+  world.onAppended = (by, record) => {
+    if (by === 'a' && record.kind === 'intended') void give('b');
+  };
+  await ask('inclusion');
+  await eventually(async () => (await state()).operation?.status === 'intended');
+  await give('b');
+  const database = new DatabaseSync(join(directory, 'lance.sqlite'));
+  database.exec("UPDATE flow_states SET state = json_set(state, '$.operation.intent.path', '/elsewhere')");
+  database.close();
+  await give('a');
+  await eventually(async () => (await state()).frozen !== undefined, 3_000);
+  assert.match((await state()).frozen!.problem, /not the operation of the log.*lance views verify/);
+  assert.equal(sent.length, 1);
 });
 
 test('an intent that another owner may have sent meanwhile: a rejection is no proof', async (context) => {

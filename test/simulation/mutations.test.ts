@@ -100,7 +100,7 @@ const mutations: readonly Mutation[] = [
   {
     name: 'an inherited claim not taken for attempted (defect line 26)',
     file: 'src/bidding/bid-sender.ts',
-    search: 'inherited: claim.instance !== world.instance || !unsent.has(requestId),',
+    search: 'inherited: !isOwn(claim, requestId),',
     replacement: 'inherited: false,',
     caughtAs: ['truth'],
   },

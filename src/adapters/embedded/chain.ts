@@ -113,6 +113,35 @@ export function createChain(database: DatabaseSync, name: string): Chain {
   };
 }
 
+/**
+ * Whether a row is what was written, as far as its own link and that of the row after it tell: a row that was edited fits one of
+ * the two at most, with or without a new link. More is told by the walk from the beginning. A table without links tells nothing.
+ */
+export function createRowCheck(database: DatabaseSync, name: string): (row: Omit<Row, 'chain'>) => boolean {
+  const table = chainedTables.find((each) => each.name === name)!;
+  if (!hasChain(database, name)) return () => true;
+  const { place, first } = table;
+  const linkOf = database.prepare(`SELECT chain FROM ${name} WHERE ${place} = ?`);
+  const following = database.prepare(
+    `SELECT ${columns(table)} FROM ${name} WHERE ${place} > ? ORDER BY ${place} LIMIT 1`,
+  );
+  const start = startOf(database, table);
+  const linkAfter = (at: number): string | null => {
+    if (at < first) return firstLink(name);
+    if (at === start.next - 1) return start.link;
+    return (linkOf.get(at) as Pick<Row, 'chain'> | undefined)?.chain ?? null;
+  };
+  return ({ place: at, key, value }) => {
+    // Stood there before the chain began, which goes on from all of these together.
+    if (at < start.next) return (linkOf.get(at) as Pick<Row, 'chain'> | undefined)?.chain === null;
+    const before = linkAfter(at - 1);
+    const own = linkAfter(at);
+    if (before === null || own === null || own !== nextLink(before, at, key, value)) return false;
+    const next = following.get(at) as Row | undefined;
+    return next === undefined || (next.place === at + 1 && next.chain === nextLink(own, at + 1, next.key, next.value));
+  };
+}
+
 /** Of every chained table that is there, also in a file that only has a part of them. */
 export function headsOf(database: DatabaseSync): ChainHeads {
   const heads: Record<string, ChainHead> = {};

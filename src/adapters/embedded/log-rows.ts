@@ -5,7 +5,7 @@ import type { ChainHead } from '../../domain/audit.ts';
 import { readRecord } from '../../domain/record-shapes.ts';
 import type { Topic, Topics } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
-import { createChain } from './chain.ts';
+import { createChain, createRowCheck } from './chain.ts';
 
 /** Messages to the writer carry a topic as its place here. */
 export const topicNames = [
@@ -71,7 +71,8 @@ export function encode(entries: readonly NewEntry[], into: EncodedEntries): void
 
 type StoredRow = { offset: number; key: string; value: string };
 
-function decode<T extends Topic>(topic: T, row: StoredRow): LogEntry<Topics[T]> {
+/** `unreadable`: why nothing is made of what stands there. */
+function decode<T extends Topic>(topic: T, row: StoredRow, unreadable: string | null = null): LogEntry<Topics[T]> {
   const { offset, key } = row;
   let value: unknown;
   try {
@@ -80,7 +81,7 @@ function decode<T extends Topic>(topic: T, row: StoredRow): LogEntry<Topics[T]> 
     // The engine's message quotes the text. What stands for the record says that it is no JSON.
   }
   const place = { partition: 0, offset, key };
-  return { ...place, record: readRecord(topic, place, value) };
+  return { ...place, record: readRecord(topic, place, value, unreadable) };
 }
 
 export type LogWriter = {
@@ -136,11 +137,16 @@ export function createLogWriter(database: DatabaseSync): LogWriter {
 
 export type LogReader = {
   read: <T extends Topic>(topic: T, from: number, limit: number) => LogEntry<Topics[T]>[];
+  /** A record that does not fit the chain is one that cannot be read: nothing is sent, and nothing folded again, because of it. */
   readKey: <T extends Topic>(topic: T, key: string) => LogEntry<Topics[T]>[];
   end: (topic: Topic) => number;
 };
 
-export function createLogReader(database: DatabaseSync): LogReader {
+/** `onChanged` hears of each record that `readKey` met and that is not what was written, once. */
+export function createLogReader(
+  database: DatabaseSync,
+  onChanged: (text: string) => void = () => undefined,
+): LogReader {
   const prepareAll = (sql: (table: string) => string) =>
     Object.fromEntries(topicNames.map((topic) => [topic, database.prepare(sql(tables[topic]))])) as Record<
       Topic,
@@ -151,6 +157,17 @@ export function createLogReader(database: DatabaseSync): LogReader {
   );
   const keyed = prepareAll((table) => `SELECT offset, key, value FROM ${table} WHERE key = ? ORDER BY offset`);
   const ends = prepareAll((table) => `SELECT coalesce(max(offset) + 1, 0) AS end FROM ${table}`);
+  const checks = Object.fromEntries(
+    topicNames.map((topic) => [topic, createRowCheck(database, tables[topic])]),
+  ) as Record<Topic, ReturnType<typeof createRowCheck>>;
+  const changed = new Set<string>();
+  const checked = <T extends Topic>(topic: T, row: StoredRow): LogEntry<Topics[T]> => {
+    if (checks[topic]({ place: row.offset, key: row.key, value: row.value })) return decode(topic, row);
+    const text = `record ${row.offset} of ${tables[topic]} is not what was written; see lance audit verify`;
+    if (!changed.has(text)) onChanged(text);
+    changed.add(text);
+    return decode(topic, row, 'it is not what was written: it does not fit the chain');
+  };
   const guarded = <R>(work: () => R): R => {
     try {
       return work();
@@ -162,7 +179,7 @@ export function createLogReader(database: DatabaseSync): LogReader {
   return {
     read: (topic, from, limit) =>
       guarded(() => (pages[topic].all(from, limit) as StoredRow[]).map((row) => decode(topic, row))),
-    readKey: (topic, key) => guarded(() => (keyed[topic].all(key) as StoredRow[]).map((row) => decode(topic, row))),
+    readKey: (topic, key) => guarded(() => (keyed[topic].all(key) as StoredRow[]).map((row) => checked(topic, row))),
     end: (topic) => guarded(() => Number((ends[topic].get() as { end: number }).end)),
   };
 }

@@ -354,7 +354,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     const { onChanged } = options;
     // Last, for it looks at the file from time to time from here on.
     const log = createLog({
-      reader: createLogReader(opened),
+      reader: createLogReader(opened, onChanged),
       writer,
       memoryEntries: options.memoryEntries ?? 8_192,
       pollMs: options.pollMs ?? 100,
