@@ -15,7 +15,8 @@ import {
 import type { OriginEntry } from '../../domain/audit.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 import type { BookRows } from '../../domain/kept-book.ts';
-import { controlEntry, createChain, readControlEntry } from './chain.ts';
+import { Fault } from '../../errors.ts';
+import { controlEntry, createChain, createRowCheck, readControlEntry } from './chain.ts';
 
 export type ControlChange =
   | { kind: 'pause'; pause: Pause }
@@ -67,6 +68,39 @@ export type ControlRows = {
 };
 
 type Row = { revision: number; pause: string | null; caps: string };
+type StoredControl = Row & { orders: string; changes: string };
+
+function stateOf({ revision, pause, caps, orders, changes }: StoredControl): ControlState {
+  return {
+    revision,
+    pause: pause === null ? null : JSON.parse(pause),
+    caps: JSON.parse(caps),
+    ruleOrders: JSON.parse(orders),
+    changes: JSON.parse(changes),
+  };
+}
+
+const doubt =
+  'the last record of the controls is not what was written, so nobody can say whether bids are allowed; see lance audit verify, look at caps and rules, then run lance resume';
+
+/** Nobody knows what operators have said: nothing is sent until one of them says it again. */
+function doubted(stored: StoredControl): ControlState {
+  const pause: Pause = { by: 'lance', reason: doubt, at: 0 };
+  try {
+    return { ...stateOf({ ...stored, pause: null }), pause };
+  } catch {
+    return { revision: stored.revision, pause, caps: {}, ruleOrders: [], changes: [] };
+  }
+}
+
+function historyEntry(number: number, entry: string): ControlHistory {
+  try {
+    return readControlEntry(entry);
+  } catch {
+    const text = `Record ${number} of the controls was edited or is damaged; see lance audit verify.`;
+    throw new Fault('store-damaged', text);
+  }
+}
 
 export function createControlRows(database: DatabaseSync): ControlRows {
   const select = database.prepare('SELECT revision, pause, caps FROM control WHERE id = 1');
@@ -81,7 +115,9 @@ export function createControlRows(database: DatabaseSync): ControlRows {
   const upsertOrders = database.prepare('INSERT OR REPLACE INTO rule_orders (id, orders) VALUES (1, ?)');
   const selectChanges = database.prepare('SELECT changes FROM operator_changes WHERE id = 1');
   const upsertChanges = database.prepare('INSERT OR REPLACE INTO operator_changes (id, changes) VALUES (1, ?)');
-  const selectStates = database.prepare('SELECT entry FROM control_changes ORDER BY number');
+  const selectStates = database.prepare('SELECT number, entry FROM control_changes ORDER BY number');
+  const selectLast = database.prepare('SELECT number, entry FROM control_changes ORDER BY number DESC LIMIT 1');
+  const isWritten = createRowCheck(database, 'control_changes');
   const selectBookRow = database.prepare('SELECT entry FROM rule_book WHERE number = ?');
   const selectNext = database.prepare('SELECT number, entry FROM rule_book WHERE number > ? ORDER BY number LIMIT 1');
   const selectOrigins = database.prepare('SELECT entry FROM origins ORDER BY number');
@@ -99,20 +135,28 @@ export function createControlRows(database: DatabaseSync): ControlRows {
   const upsertHouse = database.prepare('INSERT OR REPLACE INTO house (id, mark) VALUES (1, ?)');
   const clearHouse = database.prepare('DELETE FROM house');
 
-  const read = (): ControlState => {
+  const inRows = (): StoredControl => {
     const row = select.get() as Row;
     const orders = selectOrders.get() as { orders: string } | undefined;
     const changes = selectChanges.get() as { changes: string } | undefined;
-    return {
-      revision: row.revision,
-      pause: row.pause === null ? null : JSON.parse(row.pause),
-      caps: JSON.parse(row.caps),
-      ruleOrders: orders === undefined ? [] : JSON.parse(orders.orders),
-      changes: changes === undefined ? [] : JSON.parse(changes.changes),
-    };
+    return { ...row, orders: orders?.orders ?? '[]', changes: changes?.changes ?? '[]' };
+  };
+  /** The chained records are the truth: anybody who can write the file could change the rows unseen. */
+  const read = (): ControlState => {
+    const last = selectLast.get() as { number: number; entry: string } | undefined;
+    // A store of an earlier version has none until the first change.
+    const fits = last === undefined || isWritten({ place: last.number, key: '', value: last.entry });
+    try {
+      if (fits) return stateOf(last === undefined ? inRows() : JSON.parse(last.entry));
+    } catch {
+      // No JSON, so it was edited.
+    }
+    return doubted(inRows());
   };
   function* states(): Generator<ControlHistory> {
-    for (const { entry } of selectStates.iterate() as Iterable<{ entry: string }>) yield readControlEntry(entry);
+    for (const { number, entry } of selectStates.iterate() as Iterable<{ number: number; entry: string }>) {
+      yield historyEntry(number, entry);
+    }
     // A store of an earlier version had no entries until its first change.
     yield read();
   }
@@ -123,15 +167,14 @@ export function createControlRows(database: DatabaseSync): ControlRows {
       (selectAll.all() as Acknowledgement[]).map(({ instance, revision, at }) => ({ instance, revision, at })),
     change: (change) => {
       const before = read();
-      if (change.kind === 'rules') {
-        const orders = withOrder(before.ruleOrders, change.order);
-        if (orders === before.ruleOrders) return before.revision;
-        upsertOrders.run(JSON.stringify(orders));
-      }
+      const orders = change.kind === 'rules' ? withOrder(before.ruleOrders, change.order) : before.ruleOrders;
+      if (change.kind === 'rules' && orders === before.ruleOrders) return before.revision;
       const revision = before.revision + 1;
       const trace = traceOf(change, revision);
       const changes = JSON.stringify(trace === null ? before.changes : withChanges(before.changes, [trace]));
-      if (trace !== null) upsertChanges.run(changes);
+      const ordersText = JSON.stringify(orders);
+      upsertOrders.run(ordersText);
+      upsertChanges.run(changes);
       let { pause } = before;
       if (change.kind === 'pause') pause = change.pause;
       else if (change.kind === 'resume') pause = null;
@@ -144,8 +187,7 @@ export function createControlRows(database: DatabaseSync): ControlRows {
         caps: JSON.stringify(Object.fromEntries(caps)),
       };
       update.run(row.revision, row.pause, row.caps);
-      const orders = selectOrders.get() as { orders: string } | undefined;
-      chained('changes', controlEntry(row, orders?.orders ?? '[]', changes));
+      chained('changes', controlEntry(row, ordersText, changes));
       return revision;
     },
     acknowledge: ({ instance, revision, at }) => {
