@@ -41,9 +41,13 @@ function conditionLines(account: ConditionAccount, format: Format, indent: strin
   return [`${indent}${mark} ${name}`, ...inner];
 }
 
-/** What a computed fact is made of, one to a line. */
+/** What a computed fact is made of, one to a line; of a scorecard with the bin and its points. */
 function madeOfLines(from: readonly SeenFact[] | undefined, format: Format, indent: string): string[] {
-  return (from ?? []).map(({ fact, seen }) => `${indent}${fact} = ${valueText(seen, format)}`);
+  return (from ?? []).map(({ fact, seen, bin, points }) => {
+    const line = `${indent}${fact} = ${valueText(seen, format)}`;
+    if (points === undefined) return line;
+    return `${line}  [${bin ?? '?'}: ${points === null ? '?' : points > 0 ? `+${points}` : points}]`;
+  });
 }
 
 /** The rule's own line, then its conditions, then the facts that tell its values. */

@@ -108,6 +108,7 @@ export const rulesEn: Texts['rules'] = {
       events: 'events',
       bases: 'bases of tests',
       facts: 'computed facts',
+      score: 'scorecard',
       tests: 'tests',
     },
     noChange: 'no change',

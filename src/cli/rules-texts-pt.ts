@@ -108,6 +108,7 @@ export const rulesPt = {
       events: 'eventos',
       bases: 'bases de testes',
       facts: 'fatos calculados',
+      score: 'scorecard',
       tests: 'testes',
     },
     noChange: 'nenhuma mudança',

@@ -10,7 +10,7 @@ import type { EpochMs } from './glossary.ts';
 import { joinFiles, splitFiles } from './set-source.ts';
 
 export type RuleSetChange = {
-  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'events' | 'bases' | 'facts' | 'tests';
+  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'events' | 'bases' | 'facts' | 'score' | 'tests';
   name: string;
   change: 'added' | 'removed' | 'changed';
 };

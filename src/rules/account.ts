@@ -14,7 +14,8 @@ import type { RuleSet, RuleSummary } from './rule-set.ts';
 
 type TruthName = 'true' | 'false' | 'unknown';
 
-export type SeenFact = { fact: string; seen: FactValue | null };
+/** `points` null: unknown, and so is the score. `bin` null: the points of what is unknown. */
+export type SeenFact = { fact: string; seen: FactValue | null; bin?: string | null; points?: number | null };
 
 export type ConditionAccount =
   | {
@@ -115,6 +116,7 @@ export function accountRules(ruleSet: RuleSet, facts: Facts, offerFacts: Facts |
   const seenIn = (fact: string) => baseFact(facts, offerFacts ?? {}, fact) ?? null;
   const madeOf: MadeOf = (fact) => {
     const source = fact.startsWith(listPrefix) ? undefined : ruleSet.derived.get(fact);
+    if (source?.parts !== undefined) return { from: source.parts(facts, offerFacts ?? {}) };
     return source === undefined ? {} : { from: source.uses.map((use) => ({ fact: use, seen: seenIn(use) })) };
   };
   return rules.map(({ name, event, file, pointer, validity, conditions, valueFacts }) => {

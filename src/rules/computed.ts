@@ -394,6 +394,7 @@ function derivedOf(
     definition,
     value: evaluator(expression),
     uses,
+    needed: uses,
     lacking: (facts, offerFacts) => {
       const missing = uses.filter((use) => !isThere(expression, use, baseFact(facts, offerFacts, use)));
       return missing.length > 0 ? missing : [name];

@@ -7,13 +7,20 @@ export type DerivedFact = {
   value: (facts: Facts, offerFacts: Facts) => FactValue | undefined;
   /** Facts of the request or the offer that it may look at. */
   uses: readonly string[];
+  /** Those of them that it is unknown without. */
+  needed: readonly string[];
   /** Those whose absence leaves it unknown; called only when it is. None: it is unknown whatever they are. */
   lacking: (facts: Facts, offerFacts: Facts) => readonly string[];
-  /** It is known whenever what it uses is. */
+  /** It is known whenever what it needs is. */
   isTotal: boolean;
   /** A request may carry a fact of the same name, which counts for nothing. */
   comesFirst: boolean;
+  /** Of a scorecard: what each characteristic gave. */
+  parts?: (facts: Facts, offerFacts: Facts) => readonly ScoredPart[];
 };
+
+/** `bin` null: it is unknown; `points` null: so is the score. */
+export type ScoredPart = { fact: string; seen: FactValue | null; bin: string | null; points: number | null };
 
 export type DerivedFacts = ReadonlyMap<string, DerivedFact>;
 

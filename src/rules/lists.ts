@@ -136,6 +136,7 @@ export function listAsFact(list: RuleList): DerivedFact {
     definition: listFact(listPrefix + name, fact),
     value: lookup,
     uses: [fact],
+    needed: [fact],
     lacking: () => [fact],
     isTotal: false,
     comesFirst: false,

@@ -19,7 +19,8 @@ import { listAsFact, listNameOf, type RuleList, readList } from './lists.ts';
 import { isObject, type Place, type RuleFault, refuse, shown } from './place.ts';
 import type { Condition, ExperimentRule, LimitByFact, Rule, RuleEvent, Validity } from './rule.ts';
 import { type Known, type PassCode, readCodes, readEventWords, readRuleFile, readTableFile } from './rule-file.ts';
-import { type RuleTest, readBases, readTests } from './test-file.ts';
+import { readScorecard, scoreAsFacts, testsOfBins } from './scorecards.ts';
+import { type RuleTest, readBases, readTests, testOfBin } from './test-file.ts';
 import { isOfferFact } from './vocabulary.ts';
 
 /** `path` is relative to the folder of rules, with forward slashes. */
@@ -206,7 +207,17 @@ function parseFiles(files: readonly RuleFile[], faults: RuleFault[]): ParsedFile
   return parsed.sort((left, right) => (left.path < right.path ? -1 : 1));
 }
 
-export type FileKind = 'codes' | 'conditions' | 'events' | 'bases' | 'facts' | 'list' | 'table' | 'test' | 'rules';
+export type FileKind =
+  | 'codes'
+  | 'conditions'
+  | 'events'
+  | 'bases'
+  | 'facts'
+  | 'score'
+  | 'list'
+  | 'table'
+  | 'test'
+  | 'rules';
 
 /** Names that earlier versions knew as those of rules: what looks like rules still counts as such. */
 const laterNames: Readonly<Record<string, FileKind>> = {
@@ -226,6 +237,7 @@ export function kindOf(path: string, content: () => Json): FileKind {
   if (later !== undefined) return looksLikeRules(content()) ? 'rules' : later;
   if (path === conditionsPath) return 'conditions';
   if (path.startsWith('lists/')) return 'list';
+  if (path.endsWith('.score.json')) return looksLikeRules(content()) ? 'rules' : 'score';
   if (path.endsWith('.table.json')) return 'table';
   return path.endsWith('.test.json') ? 'test' : 'rules';
 }
@@ -392,11 +404,17 @@ function compileParsed(
   const codes = codesValue === undefined ? [] : readCodes(placeIn(codesPath, faults), codesValue);
   const lists = readLists(parsed, faults, checked);
   const factsValue = contentOf('facts');
-  const computed =
+  const computed: DerivedFacts =
     factsValue === undefined ? new Map() : readComputed(placeIn('facts.json', faults), factsValue, factNamed);
+  const cards = parsed.flatMap(({ path, value, kind }) => {
+    const made = (name: string) => computed.get(name)?.definition ?? factNamed(name);
+    return kind === 'score' ? (readScorecard(placeIn(path, faults), value, made) ?? []) : [];
+  });
+  const scores = cards.flatMap((card) => scoreAsFacts(card, computed));
   const derived: DerivedFacts = new Map([
     ...lists.map((list) => [listPrefix + list.name, listAsFact(list)] as const),
     ...computed,
+    ...scores.map((score) => [score.definition.name, score] as const),
   ]);
   const vocabulary = readVocabulary(
     placeIn(conditionsPath, faults),
@@ -420,6 +438,9 @@ function compileParsed(
     .filter(({ kind }) => kind === 'test' && !checked)
     .flatMap(({ path, value }) => readTests(placeIn(path, faults), value, named));
   if (faults.length > 0) return refused();
+  const ofBins = checked
+    ? []
+    : cards.flatMap((card) => testsOfBins(card, computed).map((one) => testOfBin(one, `score.${card.name}`)));
   rules.sort(byPrecedence);
   const source = checkedSource ?? joinFiles(parsed.map(({ path, value }) => ({ path, text: canonicalJson(value) })));
   const ruleSet: RuleSet = {
@@ -431,7 +452,7 @@ function compileParsed(
     ledgerFacts: ledgerFactsOf(rules, derived),
     sealedGroups: sealedGroupsOf(rules, derived),
     offerLooksBack: rules.some(looksBack),
-    tests,
+    tests: [...tests, ...ofBins],
     request: compileStage(rules, 'request', derived),
     offer: compileStage(rules, 'offer', derived),
   };

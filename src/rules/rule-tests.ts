@@ -50,7 +50,12 @@ function compareFields(
   });
 }
 
-function failuresOf({ expect }: RuleTest, verdict: RequestVerdict, offer: OfferVerdict | null): TestFailure[] {
+function failuresOf(
+  ruleSet: RuleSet,
+  { expect, facts, offerFacts }: RuleTest,
+  verdict: RequestVerdict,
+  offer: OfferVerdict | null,
+): TestFailure[] {
   const failures: TestFailure[] = [];
   const code = (verdict.passes[0] ?? offer?.passes[0])?.code ?? null;
   if (expect.pass !== undefined && expect.pass !== code) {
@@ -58,6 +63,10 @@ function failuresOf({ expect }: RuleTest, verdict: RequestVerdict, offer: OfferV
   }
   failures.push(...compareFields('limits', expect.limits, verdict.limits));
   failures.push(...compareFields('economics', expect.economics, verdict.economics));
+  for (const [name, wanted] of Object.entries(expect.facts ?? {})) {
+    const found = ruleSet.derived.get(name)?.value(facts, offerFacts) ?? null;
+    if (found !== wanted) failures.push({ field: `facts.${name}`, expected: shown(wanted), actual: shown(found) });
+  }
   const fired = new Set([...verdict.fired, ...(offer?.fired ?? [])]);
   const names = fired.size === 0 ? 'no rule' : [...fired].map(shown).join(', ');
   for (const name of expect.fired ?? []) {
@@ -72,7 +81,7 @@ function failuresOf({ expect }: RuleTest, verdict: RequestVerdict, offer: OfferV
 function runTest(ruleSet: RuleSet, test: RuleTest): TestResult {
   const verdict = evaluateRequest(ruleSet, test.facts, test.at);
   const offer = test.stage === 'offer' ? evaluateOffer(ruleSet, test.facts, test.offerFacts, test.at) : null;
-  return { test, failures: failuresOf(test, verdict, offer) };
+  return { test, failures: failuresOf(ruleSet, test, verdict, offer) };
 }
 
 const maxShownValue = 60;
@@ -114,7 +123,7 @@ function isOver({ validity }: RuleSummary, at: EpochMs | null): boolean {
 function canBeUnknown({ derived }: RuleSet, fact: string): boolean {
   const source = derived.get(fact);
   if (source === undefined) return !isAlwaysPresent(fact);
-  return !source.isTotal || source.uses.some((use) => !isAlwaysPresent(use));
+  return !source.isTotal || source.needed.some((use) => !isAlwaysPresent(use));
 }
 
 function observe(ruleSet: RuleSet, stage: RuleSummary['stage'], at: EpochMs | null): Observed[] {
@@ -137,7 +146,8 @@ function observe(ruleSet: RuleSet, stage: RuleSummary['stage'], at: EpochMs | nu
     rule.valueFacts.map((fact) => ({ rule: rule.name, fact, seen: new Set<TruthName>() })),
   );
   for (const test of ruleSet.tests) {
-    if (stage === 'offer' && test.stage !== 'offer') continue;
+    // What is generated shows a scorecard; the rules have to be shown by people.
+    if (test.isGenerated || (stage === 'offer' && test.stage !== 'offer')) continue;
     frame.load(test.facts, test.offerFacts);
     for (const one of observed) one.seen.add(nameOf(one.test()));
     for (const { fact, seen } of values) {

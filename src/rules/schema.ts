@@ -241,6 +241,7 @@ function testsFile(): Schema {
       economics: strict([], fieldSchemas(economicsParameters, true)),
       fired: names,
       silent: names,
+      facts: { type: 'object', description: 'Values of computed facts and scorecards; null: unknown.' },
     }),
     minProperties: 1,
   };
@@ -346,6 +347,39 @@ function computedFile(): Schema {
   };
 }
 
+function scoreFile(): Schema {
+  const bin = {
+    ...strict(['points'], {
+      from: { type: 'number' },
+      below: { type: 'number' },
+      in: { type: 'array', minItems: 1 },
+      else: { const: true, description: 'All values that no other bin names; the last one.' },
+      points: { type: 'integer' },
+    }),
+  };
+  const characteristic = strict(['fact', 'bins', 'unknown'], {
+    fact: text(200, 'A fact of the request, perhaps one of facts.json.'),
+    bins: listOf(bin, { maxItems: 100 }),
+    unknown: { anyOf: [{ type: 'integer' }, { const: 'unknown', description: 'The score is unknown then.' }] },
+  });
+  const band = strict(['name'], {
+    name: text(40, 'Of the band.'),
+    from: { type: 'number' },
+    below: { type: 'number' },
+  });
+  return file(
+    'A scorecard of Lance',
+    strict(['description', 'characteristics'], {
+      $schema: { type: 'string' },
+      description: text(600, 'What for, for people.'),
+      owner: common.owner,
+      start: { type: 'integer', description: 'Points that everybody begins with; 0 if left out.' },
+      characteristics: listOf(characteristic, { maxItems: 50 }),
+      bands: listOf(band, { minItems: 2, maxItems: 100 }),
+    }),
+  );
+}
+
 /** The catalogue as a table for people. */
 function factsPage(): string {
   const rows = catalogue.map(({ name, type, unit, values, range, present, example, stage }) => {
@@ -379,6 +413,7 @@ export function schemaFiles(): readonly { path: string; text: string }[] {
     events: eventsFile(),
     bases: basesFile(),
     computed: computedFile(),
+    score: scoreFile(),
     facts: { facts: catalogue },
   };
   const files = Object.entries(schemas).map(([name, schema]) => {

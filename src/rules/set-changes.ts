@@ -7,7 +7,7 @@ import { kindOf } from './rule-set.ts';
 
 /** The words of `RuleSetChange`, which the store keeps. */
 type Change = {
-  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'events' | 'bases' | 'facts' | 'tests';
+  what: 'rule' | 'list' | 'table' | 'codes' | 'conditions' | 'events' | 'bases' | 'facts' | 'score' | 'tests';
   name: string;
   change: 'added' | 'removed' | 'changed';
 };
@@ -21,7 +21,7 @@ function rulesIn(value: Json): readonly Json[] {
   return isObject(value) && Array.isArray(value.rules) ? value.rules : [value];
 }
 
-const ending = /(?:\.test|\.table)?\.json$/;
+const ending = /(?:\.test|\.table|\.score)?\.json$/;
 
 function partsOf({ path, text }: SetFile): Part[] {
   const kind = kindOf(path, () => JSON.parse(text) as Json);
@@ -38,6 +38,7 @@ function partsOf({ path, text }: SetFile): Part[] {
     case 'events':
     case 'bases':
     case 'facts':
+    case 'score':
       return [{ what: kind, name, text }];
     case 'test':
       return [{ what: 'tests', name, text }];

@@ -10,6 +10,7 @@ import type { Json, JsonObject } from './json.ts';
 import { isObject, type Place, readNumber, readObject, readText, refuse, shown, suggestion, within } from './place.ts';
 import type { Rule } from './rule.ts';
 import { ownCodes } from './rule-file.ts';
+import type { BinTest } from './scorecards.ts';
 import { definitionOf, type Vocabulary } from './vocabulary.ts';
 
 export type Expectation = {
@@ -21,6 +22,8 @@ export type Expectation = {
   /** Rules that have an effect, and rules that have none. */
   fired?: readonly string[];
   silent?: readonly string[];
+  /** Of facts that the set makes of others; null: unknown. */
+  facts?: Readonly<Record<string, FactValue | null>>;
 };
 
 export type RuleTest = {
@@ -33,6 +36,8 @@ export type RuleTest = {
   facts: Facts;
   offerFacts: Facts;
   expect: Expectation;
+  /** Not written by a person. */
+  isGenerated?: boolean;
 };
 
 type Bases = ReadonlyMap<string, Draft>;
@@ -161,7 +166,7 @@ function readRuleNames(place: Place, value: Json, names: ReadonlySet<string>): r
   });
 }
 
-const expectations = ['pass', 'limits', 'economics', 'fired', 'silent'];
+const expectations = ['pass', 'limits', 'economics', 'fired', 'silent', 'facts'];
 
 function readExpectation(place: Place, value: Json, named: Named, names: ReadonlySet<string>): Expectation | null {
   const object = readObject(place, value, 'What is expected', { required: [], optional: expectations });
@@ -181,7 +186,33 @@ function readExpectation(place: Place, value: Json, named: Named, names: Readonl
   }
   if ('fired' in object) expect.fired = readRuleNames(within(place, 'fired'), object.fired!, names);
   if ('silent' in object) expect.silent = readRuleNames(within(place, 'silent'), object.silent!, names);
+  if ('facts' in object) expect.facts = readMadeFacts(within(place, 'facts'), object.facts!, named.vocabulary);
   return expect;
+}
+
+function readMadeFacts(place: Place, value: Json, { derived }: Vocabulary): Record<string, FactValue | null> {
+  const read: Record<string, FactValue | null> = {};
+  if (!isObject(value)) refuse(place, `This is ${shown(value)}; write an object {"computed.debtRatio": 0.3}.`);
+  for (const [name, given] of Object.entries(isObject(value) ? value : {})) {
+    const at = within(place, name);
+    const source = derived.get(name);
+    if (source === undefined) {
+      const hint = suggestion(name, [...derived.keys()]);
+      refuse(at, `${shown(name)} is no fact that this set makes; what a request says is not expected. ${hint}`);
+    } else if (given === null) read[name] = null;
+    else {
+      const made = readFactValue(at, name, given, source.definition);
+      if (made !== null) read[name] = made;
+    }
+  }
+  return read;
+}
+
+/** A test that a scorecard makes for each of its bins. */
+export function testOfBin({ name, place, facts, score }: BinTest, fact: string): RuleTest {
+  const known = { 'desk.always': true, ...facts };
+  const at = { name, file: place.file, pointer: place.pointer, stage: 'request' as const, at: defaultAt };
+  return { ...at, facts: known, offerFacts: {}, expect: { facts: { [fact]: score } }, isGenerated: true };
 }
 
 /** The time that the facts were seen at. Shared with `lance rules explain`, where it is now unless said. */
