@@ -153,7 +153,6 @@ export function factsOf({ request, link, marginCents, ledger, at }: FactSources)
     'worker.activeLoans': link?.activeLoans ?? undefined,
     'worker.totalEarningsReais': reais(link?.totalEarningsCents),
     'worker.terminated': link === null ? undefined : link.terminationDate !== null,
-    'worker.terminationDate': link?.terminationDate ?? undefined,
     'link.present': link !== null,
     'link.eligible': link?.eligible ?? undefined,
     'link.ineligibilityCode': link?.ineligibilityCode ?? undefined,

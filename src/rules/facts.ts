@@ -200,7 +200,6 @@ export const catalogue: readonly FactDefinition[] = [
   }),
   flag('worker.terminated', withTermination),
 
-  day('worker.terminationDate', withLink),
 
   flag('link.present', `${always}; whether the desk has a link detail`),
   flag('link.eligible', withLink),

@@ -65,6 +65,7 @@ test('what nobody says is absent, never zero', () => {
   assert.deepEqual(Object.fromEntries(known), {
     'desk.always': true,
     'desk.weekday': 5,
+    'desk.date': '2026-11-20',
     'desk.hour': 9,
     'link.present': false,
     'employer.ageStated': false,
