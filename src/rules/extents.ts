@@ -81,20 +81,23 @@ export function negated(comparison: Comparison): Comparison {
 
 const knownNegations = new WeakMap<Comparison, Comparison>();
 
+type Interval = Extract<Extent, { kind: 'interval' }>;
+
+function endsBefore(one: Interval, other: Interval): boolean {
+  return one.high < other.low || (one.high === other.low && (one.highOpen || other.lowOpen));
+}
+
+function opposes(one: Extent, other: Extent): boolean {
+  if (one.kind === 'has') return other.kind === 'lacks' && one.value === other.value;
+  if (one.kind !== 'begins') return false;
+  if (other.kind === 'begins') return !one.text.startsWith(other.text) && !other.text.startsWith(one.text);
+  return other.kind === 'begins-otherwise' && one.text.startsWith(other.text);
+}
+
 /** Whether no value at all is let through by both. */
 export function areDisjoint(left: Extent, right: Extent): boolean {
-  if (left.kind === 'interval' && right.kind === 'interval') {
-    const apart = (a: typeof left, b: typeof right) =>
-      a.high < b.low || (a.high === b.low && (a.highOpen || b.lowOpen));
-    return apart(left, right) || apart(right, left);
-  }
-  const opposed = (one: Extent, other: Extent) => {
-    if (one.kind === 'has' && other.kind === 'lacks') return one.value === other.value;
-    if (one.kind !== 'begins') return false;
-    if (other.kind === 'begins') return !one.text.startsWith(other.text) && !other.text.startsWith(one.text);
-    return other.kind === 'begins-otherwise' && one.text.startsWith(other.text);
-  };
-  return opposed(left, right) || opposed(right, left);
+  if (left.kind === 'interval' && right.kind === 'interval') return endsBefore(left, right) || endsBefore(right, left);
+  return opposes(left, right) || opposes(right, left);
 }
 
 /** One way in which a condition holds: all of these comparisons. */

@@ -200,7 +200,6 @@ export const catalogue: readonly FactDefinition[] = [
   }),
   flag('worker.terminated', withTermination),
 
-
   flag('link.present', `${always}; whether the desk has a link detail`),
   flag('link.eligible', withLink),
   numeric('link.ineligibilityCode', { unit: 'code', min: 0, max: 99_999, example: 3, present: withLink }),
