@@ -362,6 +362,7 @@ async function openSharedStore(
       house: records.house,
       ruleBook: records.ruleBook,
       unwritable: records.unwritable,
+      silence: records.unwritable,
       views,
       margins,
       queryBudget,

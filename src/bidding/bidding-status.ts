@@ -56,10 +56,12 @@ const refusalMs = 5_000;
 
 export function createBiddingWatch(options: {
   clock: Clock;
-  gate: Pick<Gate, 'closedBecause' | 'control'>;
+  gate: Pick<Gate, 'closedBecause' | 'control' | 'controlTrouble'>;
   health: Pick<ServiceHealth, 'trouble' | 'lookAgain'>;
   /** Why the log takes nothing at all just now. */
   logTrouble?: () => string | null;
+  /** Why the log does not answer just now; null: it does. */
+  logSilence?: () => string | null;
   /** Partitions that are not bid for, in words; null when some are. */
   partitionsNotLive: () => string | null;
   observer: DeskObserver;
@@ -78,7 +80,11 @@ export function createBiddingWatch(options: {
     const pause = atGate === 'paused' ? (gate.control()?.pause ?? null) : null;
     if (pause !== null) return { cause: 'paused', detail: pause.reason, by: pause.by, since: pause.at };
     if (atGate === 'log-refused') return closedBy(atGate, options.logTrouble?.() ?? null);
+    if (atGate === 'control-stale') return closedBy(atGate, gate.controlTrouble());
     if (atGate !== null && atGate !== 'service-unauthorised') return closedBy(atGate, null);
+    // Partitions of a log that does not answer are not live either: they are not the cause.
+    const silence = options.logSilence?.() ?? null;
+    if (silence !== null) return closedBy('log-refused', silence);
     const partitions = options.partitionsNotLive();
     if (partitions !== null) return closedBy('partitions-not-live', partitions);
     if (refusal !== null && clock.monotonicMs() - refusal.atMs < refusalMs)

@@ -3,6 +3,7 @@
 import type { BiddingSettings } from '../config/sections.ts';
 import type { Clock, Timer } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import { Fault } from '../errors.ts';
 import type { ClosedCause } from './bidding-status.ts';
 import type { Control, ControlState, Service } from './ports.ts';
 import type { TimeDoubt } from './time-watch.ts';
@@ -16,6 +17,8 @@ export type Gate = {
   closedBecause: () => ClosedCause | null;
   /** What operators last said; null when it is too old to be obeyed. */
   control: () => ControlState | null;
+  /** Why the last reading of it failed, for people; null: it did not. */
+  controlTrouble: () => string | null;
 };
 
 export function createGate(options: {
@@ -44,6 +47,7 @@ export function createGate(options: {
   let acknowledgedAtMs = Number.NEGATIVE_INFINITY;
   let acknowledged = -1;
   let wasOpen = false;
+  let controlTrouble: string | null = null;
 
   /** The age counts from before the read: what was read may be that old. */
   async function poll(): Promise<void> {
@@ -51,10 +55,12 @@ export function createGate(options: {
     try {
       const state = await control.read();
       known = { state, readAtMs: startedAtMs };
+      controlTrouble = null;
       options.onControl?.(state, startedAtMs);
       await acknowledge(state.revision, startedAtMs);
-    } catch {
+    } catch (fault) {
       // Unread, the state grows old and closes the gate.
+      if (fault instanceof Fault) controlTrouble = fault.message;
     }
     if (options.stopping()) return;
     if (isOpen() && !wasOpen) options.onOpen();
@@ -96,5 +102,6 @@ export function createGate(options: {
     isOpen,
     closedBecause,
     control: () => (known === null || isStale() ? null : known.state),
+    controlTrouble: () => controlTrouble,
   };
 }

@@ -40,6 +40,7 @@ test('a pause keeps its reason however often it is asked for, and one ordered ag
     clock: manualClock(5_000),
     gate: {
       closedBecause: () => 'paused',
+      controlTrouble: () => null,
       control: () => ({ revision: 1, pause, caps: {}, ruleOrders: [], changes: [] }),
     },
     health: { trouble: () => null, lookAgain: () => undefined },
@@ -61,6 +62,7 @@ test('waits of one request do not overlap, and the cause of any moment is known 
     clock,
     gate: {
       closedBecause: () => cause,
+      controlTrouble: () => null,
       control: () => ({ revision: 1, pause, caps: {}, ruleOrders: [], changes: [] }),
     },
     health: { trouble: () => null, lookAgain: () => undefined },
@@ -101,6 +103,33 @@ test('waits of one request do not overlap, and the cause of any moment is known 
     watch.closures(105_500, clock.now()).map(({ from, until }) => [from, until]),
     [[106_000, 108_000]],
   );
+});
+
+test('a server that does not answer is the cause, by its name, and not what follows from it', () => {
+  const clock = manualClock(100_000);
+  let atGate: 'control-stale' | null = 'control-stale';
+  let silence: string | null = 'Kafka has not answered for 4 s (127.0.0.1:9092)';
+  const watch = createBiddingWatch({
+    clock,
+    gate: {
+      closedBecause: () => atGate,
+      control: () => null,
+      controlTrouble: () => 'Redis at 127.0.0.1:6379 did not do it: Connection is closed.',
+    },
+    health: { trouble: () => null, lookAgain: () => undefined },
+    logSilence: () => silence,
+    partitionsNotLive: () => 'auctions/0: being caught up',
+    observer: () => undefined,
+  });
+  const told = () => {
+    const status = watch.status();
+    return status.kind === 'open' ? null : [status.cause, status.detail];
+  };
+  assert.deepEqual(told(), ['control-stale', 'Redis at 127.0.0.1:6379 did not do it: Connection is closed.']);
+  atGate = null;
+  assert.deepEqual(told(), ['log-refused', 'Kafka has not answered for 4 s (127.0.0.1:9092)']);
+  silence = null;
+  assert.deepEqual(told(), ['partitions-not-live', 'auctions/0: being caught up']);
 });
 
 test('every cause is named, with its remedy, in both languages', () => {

@@ -143,7 +143,7 @@ export async function openKafkaLog(options: {
       const silentMs = silence.silentMs();
       // An append has no longer than that either.
       if (silentMs <= settings.appendTimeoutMs) return null;
-      return `Kafka has not answered for ${Math.round(silentMs / 1_000)} s`;
+      return `Kafka has not answered for ${Math.round(silentMs / 1_000)} s (${settings.brokers.join(', ')})`;
     },
     sends: () => desk.sends() + door.sends(),
     lag: () =>

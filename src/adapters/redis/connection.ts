@@ -39,11 +39,11 @@ export type Connection = {
   close: () => Promise<void>;
 };
 
-/** Nothing of the command goes into the fault: its arguments are people's requests. */
-function unavailable(cause: unknown): Fault {
+/** Nothing of the command goes into the fault: its arguments are people's requests. `host`: which server, without its password. */
+function unavailable(cause: unknown, host: string): Fault {
   const why =
     cause instanceof Error ? (cause.message.split('\n')[0] ?? '').slice(0, 200).replace(/\.+$/, '') : 'no reason given';
-  return new Fault('views-unavailable', `Redis did not do it: ${why}.`);
+  return new Fault('views-unavailable', `Redis at ${host} did not do it: ${why}.`, cause);
 }
 
 function open(settings: RedisSettings): Redis {
@@ -93,13 +93,14 @@ async function refuseUnfit(client: Redis): Promise<void> {
  */
 export async function connect(settings: RedisSettings): Promise<Connection> {
   const client = open(settings);
+  const { host } = new URL(settings.url);
   // Each command says itself that it failed.
   client.on('error', () => {});
   const guarded = async <R>(work: () => Promise<unknown>): Promise<R> => {
     try {
       return (await work()) as R;
     } catch (cause) {
-      throw cause instanceof Fault ? cause : unavailable(cause);
+      throw cause instanceof Fault ? cause : unavailable(cause, host);
     }
   };
   const run =
