@@ -3,6 +3,8 @@
 const table = {
   'log-unavailable': { retryable: true, exitCode: 74 },
   'views-unavailable': { retryable: true, exitCode: 74 },
+  /** An order of an operator holds, and the log does not keep it yet. */
+  'order-unkept': { retryable: true, exitCode: 74 },
   'views-behind': { retryable: true, exitCode: 74 },
   'sealed-unreadable': { retryable: false, exitCode: 78 },
   'pseudonym-key-changed': { retryable: false, exitCode: 78 },

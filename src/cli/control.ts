@@ -30,7 +30,7 @@ export async function changeControl(
 }
 
 /** Faults of a store that may be there again. */
-const storeFaults: ReadonlySet<string> = new Set(['log-unavailable', 'views-unavailable']);
+const storeFaults: ReadonlySet<string> = new Set(['log-unavailable', 'views-unavailable', 'order-unkept']);
 
 type ChangeTexts = {
   /** Processes obey. */
@@ -41,6 +41,8 @@ type ChangeTexts = {
   notStored: (why: string) => string;
   /** The store did not say whether it was changed. */
   unsure: (why: string) => string;
+  /** It holds, and only the log does not have it yet. */
+  unkept: (why: string) => string;
 };
 
 /**
@@ -69,10 +71,11 @@ async function command(
     });
   } catch (fault) {
     if (!(fault instanceof Fault) || !storeFaults.has(fault.code)) throw fault;
-    const { notStored, unsure } = textsOf(before);
+    const { notStored, unsure, unkept } = textsOf(before);
     const { unseen } = world.format.texts.control;
     let text = notStored(fault.message);
     if (revision !== null) text = unseen(revision, fault.message);
+    else if (fault.code === 'order-unkept') text = unkept(fault.message);
     // A server that does not answer may do it all the same; the embedded store takes it back.
     else if (asked && fault.code === 'views-unavailable') text = unsure(fault.message);
     throw new Fault(fault.code, text, fault);
@@ -80,12 +83,15 @@ async function command(
 }
 
 export async function pauseDesk(world: CommandWorld, { by, reason }: { by: string; reason: string }): Promise<void> {
-  const { paused, storedPause, pauseNotStored, pauseUnsure } = world.format.texts.control;
+  const { paused, storedPause, pauseNotStored, pauseUnsure, pauseUnkept } = world.format.texts.control;
   const pause = { by, reason, at: world.clock.now() };
   await command(
     world,
     (control) => control.setPause(pause),
-    () => ({ told: paused, stored: storedPause, notStored: pauseNotStored, unsure: pauseUnsure }),
+    () => ({
+      ...{ told: paused, stored: storedPause, notStored: pauseNotStored },
+      ...{ unsure: pauseUnsure, unkept: pauseUnkept },
+    }),
   );
 }
 
@@ -107,7 +113,7 @@ function machineUser(): string {
 }
 
 export async function resumeDesk(world: CommandWorld, options: { by: string; reason: string }): Promise<void> {
-  const { resumed, notPaused, storedResume, storedNotPaused, changeNotStored, changeUnsure } =
+  const { resumed, notPaused, storedResume, storedNotPaused, changeNotStored, changeUnsure, changeUnkept } =
     world.format.texts.control;
   await command(
     world,
@@ -118,6 +124,7 @@ export async function resumeDesk(world: CommandWorld, options: { by: string; rea
       stored: before?.pause === null ? storedNotPaused : storedResume,
       notStored: changeNotStored,
       unsure: changeUnsure,
+      unkept: changeUnkept,
     }),
   );
 }
@@ -141,7 +148,7 @@ export async function capDesk(
     };
     const stored = (revision: number) => told(revision, 0);
     await command(world, change, () => ({
-      ...{ told, stored, notStored: texts.changeNotStored, unsure: texts.changeUnsure },
+      ...{ told, stored, notStored: texts.changeNotStored, unsure: texts.changeUnsure, unkept: texts.changeUnkept },
     }));
     return;
   }

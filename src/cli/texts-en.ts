@@ -393,11 +393,15 @@ export const en: Texts = {
       `${why} The desk is not paused. A desk sends no bid while it cannot store its claim or read its controls, but goes on as soon as it can: put the store right (space, Redis) and say pause again, or stop the processes (SIGTERM).`,
     pauseUnsure: (why) =>
       `${why} It is not known whether the desk is paused; count on it not being so. A desk sends no bid while it cannot read its controls, but goes on as soon as it can: put Redis right and say pause again, or stop the processes (SIGTERM).`,
+    pauseUnkept: (why) =>
+      `${why} The desk is paused: Redis has the order, and every process that reads it obeys. Kafka does not keep it yet: do not empty or restore Redis until the brokers answer again. A running desk then writes it there by itself.`,
     unseen: (revision, why) =>
       `${why} Stored as revision ${revision}, but it is not known whether the processes obey: see /readyz?verbose of each, or say it again.`,
     changeNotStored: (why) => `${why} Nothing was changed: put the store right (space, Redis) and say it again.`,
     changeUnsure: (why) =>
       `${why} It is not known whether it was changed: put Redis right, see \`lance doctor\`, and say it again if needed.`,
+    changeUnkept: (why) =>
+      `${why} It holds: Redis has the order, and every process that reads it obeys. Kafka does not keep it yet: do not empty or restore Redis until the brokers answer again. A running desk then writes it there by itself.`,
     notPaused: (revision, count) =>
       `It was not paused; bidding goes on (revision ${revision}), by ${count} process(es).`,
     storedNotPaused: (revision) => `It was not paused (revision ${revision}). No process is running.`,

@@ -393,12 +393,16 @@ export const pt = {
       `${why} A mesa não está em pausa. Ela não envia lances enquanto não consegue guardar o registro deles nem ler os controles, mas continua assim que conseguir: corrija o armazenamento (espaço, Redis) e repita o comando, ou encerre os processos (SIGTERM).`,
     pauseUnsure: (why: string) =>
       `${why} Não se sabe se a mesa está em pausa; considere que não está. Ela não envia lances enquanto não consegue ler os controles, mas continua assim que conseguir: corrija o Redis e repita o comando, ou encerre os processos (SIGTERM).`,
+    pauseUnkept: (why: string) =>
+      `${why} A mesa está em pausa: o Redis tem a ordem, e cada processo que a lê obedece. O Kafka ainda não a guarda: não esvazie nem restaure o Redis até que os brokers voltem a responder. Uma mesa em execução então a grava ali sozinha.`,
     unseen: (revision: number, why: string) =>
       `${why} Guardado como revisão ${revision}, mas não se sabe se os processos obedecem: veja /readyz?verbose de cada um, ou repita o comando.`,
     changeNotStored: (why: string) =>
       `${why} Nada foi alterado: corrija o armazenamento (espaço, Redis) e repita o comando.`,
     changeUnsure: (why: string) =>
       `${why} Não se sabe se algo foi alterado: corrija o Redis, veja \`lance doctor\` e, se preciso, repita o comando.`,
+    changeUnkept: (why: string) =>
+      `${why} A ordem vale: o Redis a tem, e cada processo que a lê obedece. O Kafka ainda não a guarda: não esvazie nem restaure o Redis até que os brokers voltem a responder. Uma mesa em execução então a grava ali sozinha.`,
     notPaused: (revision: number, count: number) =>
       `A mesa não estava em pausa; os lances continuam (revisão ${revision}), por ${count} processo(s).`,
     storedNotPaused: (revision: number) =>

@@ -14,6 +14,9 @@ import { createLogReading, type LogReading } from './read-log.ts';
 import { readSchemas, registerSchemas } from './registry.ts';
 import { type KafkaSettings, type KafkaTopic, topicNameOf } from './settings.ts';
 
+/** So long a copy of operators' orders is read or written before the log counts as away. */
+const orderWaitMs = 10_000;
+
 export type KafkaReader = {
   log: LogReading;
   partitionOf: (topic: Topic, key: string) => Promise<number>;
@@ -38,6 +41,16 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
   const copies = createControlCopies(kafka, settings, reader);
   const isThere = whetherThere(reader, settings);
   let appender: Promise<Appender> | null = null;
+
+  /** Somebody waits to hear whether bidding stops: asking again and again, as for what is read, takes a minute. */
+  async function inTime<R>(ask: () => Promise<R>): Promise<R> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      const where = settings.brokers.join(', ');
+      late.reject(new Fault('log-unavailable', `Kafka (${where}) did not answer within ${orderWaitMs / 1_000} s.`));
+    }, orderWaitMs);
+    return Promise.race([ask(), late.promise]).finally(() => clearTimeout(timer));
+  }
 
   async function needTopic(topic: KafkaTopic): Promise<void> {
     if (await isThere(topic)) return;
@@ -68,11 +81,12 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
       },
     },
     controlCopies: {
-      read: async () => ((await isThere('house')) ? copies.read() : []),
+      read: () => inTime(async () => ((await isThere('house')) ? copies.read() : [])),
       // Before the first start there is no log; the desk that makes it keeps what it finds said.
-      add: async (copy) => {
-        if (await isThere('house')) await copies.add(copy);
-      },
+      add: (copy) =>
+        inTime(async () => {
+          if (await isThere('house')) await copies.add(copy);
+        }),
     },
     appendBeside: async (entries) => {
       for (const topic of new Set(entries.map((entry) => entry.topic))) await needTopic(topic);

@@ -188,11 +188,7 @@ export function createControl(
     });
     await word.keep(said).catch((cause: unknown) => {
       const why = cause instanceof Error ? cause.message : String(cause);
-      throw new Fault(
-        'views-unavailable',
-        `It holds from now on, but the log did not keep it, and a Redis that is emptied would forget it: ${why}`,
-        cause,
-      );
+      throw new Fault('order-unkept', `The log did not keep it: ${why}`, cause);
     });
     return said.revision;
   };

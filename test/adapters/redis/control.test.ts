@@ -91,7 +91,7 @@ await describeOnRedis('redis control', (redis) => {
       );
     const [obeying, command] = await Promise.all([open(), open()]);
     await obeying.control.acknowledge('i', (await obeying.control.read()).revision, 1);
-    await assert.rejects(command.control.setPause(pause), /the log did not keep it/);
+    await assert.rejects(command.control.setPause(pause), { code: 'order-unkept', message: /The log did not keep it/ });
     await command.close();
     logIsUp = true;
     await obeying.control.acknowledge('i', (await obeying.control.read()).revision, 2);
