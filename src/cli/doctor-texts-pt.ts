@@ -20,6 +20,7 @@ export const doctorPt = {
     configuration: 'configuração',
     'data-directory': 'diretório de dados',
     disk: 'disco',
+    servers: 'servidores',
     daemon: 'processo',
     rules: 'regras',
     mapping: 'mapa de solicitações',
@@ -65,6 +66,18 @@ export const doctorPt = {
       'os dados não podem ser abertos enquanto o disco estiver cheio; nada indica que estejam danificados',
       'libere espaço antes e examine de novo; não volte uma cópia por causa disso',
     ],
+    'server-reached': ({ name, host, durationMs }: DoctorFigures) => [
+      `${name} em ${host} responde em ${durationMs} ms`,
+    ],
+    'server-silent': ({ name, host, text }: DoctorFigures) => [
+      `${name} em ${host} não responde (${text})`,
+      'inicie-o, ou corrija o endereço; nada se perde enquanto isso, e uma mesa em execução continua sozinha',
+    ],
+    'servers-unread': ({ text }: DoctorFigures) => [
+      `o armazenamento não pôde ser lido: ${text}`,
+      'verifique o servidor citado; nada se perde enquanto isso, e uma mesa em execução continua sozinha',
+    ],
+    'servers-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o que é citado'],
     'daemon-live': ({ count }: DoctorFigures) => [`rodando (${count})`],
     'daemon-none': () => ['nenhum está rodando', 'inicie com lance run'],
     'disk-full': ({ text }: DoctorFigures) => [String(text), 'libere espaço; a mesa segue sozinha, sem reiniciar'],

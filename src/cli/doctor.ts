@@ -140,18 +140,36 @@ async function checkStore(world: CommandWorld, place: Place, rulesHash: string |
     case 'embedded':
       return checkDirectory(world, place, store.dataDir, rulesHash);
     case 'kafka':
-      return [
-        ...checkDisk(world, store),
-        ...(await examineStore(
-          world,
-          place,
-          rulesHash,
-          `${store.kafka.brokers.join(', ')}; ${new URL(store.redis.url).host}`,
-        )),
-      ];
+      return checkShared(world, place, store, rulesHash);
     default:
       return store satisfies never;
   }
+}
+
+/** Each server by its name and address, and then what is on them. */
+async function checkShared(
+  world: CommandWorld,
+  place: Place,
+  store: Extract<StorePlace, { backend: 'kafka' }>,
+  rulesHash: string | null,
+): Promise<Finding[]> {
+  const { brokers, registryUrl } = store.kafka;
+  const redis = new URL(store.redis.url);
+  const servers = [
+    ...brokers.map((address) => ({ name: 'Kafka', url: new URL(`kafka://${address}`), port: 9_092 })),
+    { name: 'schema registry', url: new URL(registryUrl), port: registryUrl.startsWith('https:') ? 443 : 80 },
+    { name: 'Redis', url: redis, port: 6_379 },
+  ];
+  const findings = await Promise.all(
+    servers.map(async ({ name, url, port }) => {
+      const host = `${url.hostname}:${url.port === '' ? port : url.port}`;
+      const { text, durationMs } = await reach(host);
+      if (text !== null) return found('servers', 'fail', 'server-silent', { name, host, text });
+      return found('servers', 'ok', 'server-reached', { name, host, durationMs });
+    }),
+  );
+  const examined = await examineStore(world, place, rulesHash, `${brokers.join(', ')}; ${redis.host}`);
+  return [...checkDisk(world, store), ...findings, ...examined];
 }
 
 /** A desk takes webhooks only while twice the longest one would find room. */
@@ -237,21 +255,28 @@ async function examineStore(
 ): Promise<Finding[]> {
   const { store, pseudonymKey } = place;
   let reader: DeskReader | null = null;
+  const findings: Finding[] = [];
   try {
     reader = await world.openReader(store);
-    const findings = [await checkPlace(reader, store, path), ...(await checkFollowed(reader, place, rulesHash))];
-    findings.push(
-      ...(await checkDaemon(world, reader, store)),
-      ...(await checkCaps(world, reader)),
-      ...(await checkBidding(world, reader, store)),
-      ...(await checkLog(world, reader, store)),
-      await checkKey(reader, pseudonymKey === null ? null : world.createVault(pseudonymKey)),
-      ...(await checkStart(world, place)),
-    );
+    findings.push(await checkPlace(reader, store, path), ...(await checkFollowed(reader, place, rulesHash)));
+    findings.push(...(await checkDaemon(world, reader, store)));
+    findings.push(...(await checkCaps(world, reader)));
+    findings.push(...(await checkBidding(world, reader, store)));
+    findings.push(...(await checkLog(world, reader, store)));
+    findings.push(await checkKey(reader, pseudonymKey === null ? null : world.createVault(pseudonymKey)));
+    findings.push(...(await checkStart(world, place)));
     return findings;
   } catch (fault) {
-    const isNewer = fault instanceof Fault && fault.code === 'store-newer';
-    return [found('data-directory', 'fail', isNewer ? 'store-newer' : 'store-unreadable', { text: faultText(fault) })];
+    const text = faultText(fault);
+    if (store.backend === 'embedded') {
+      const isNewer = fault instanceof Fault && fault.code === 'store-newer';
+      return [...findings, found('data-directory', 'fail', isNewer ? 'store-newer' : 'store-unreadable', { text })];
+    }
+    const isAway = fault instanceof Fault && fault.retryable;
+    findings.push(found('servers', 'fail', isAway ? 'servers-unread' : 'servers-refused', { text }));
+    // The process knows best why it does not bid, also where nothing can be read from here.
+    const isAsked = findings.some(({ check }) => check === 'bidding');
+    return isAsked ? findings : [...findings, ...(await checkBidding(world, null, store))];
   } finally {
     await reader?.close();
   }
@@ -336,7 +361,7 @@ async function isHeld(world: CommandWorld, { control }: DeskReader, store: Store
 }
 
 /** Why no bids flow, as the running process says. Nothing where none runs, or where only it knows its port. */
-async function checkBidding(world: CommandWorld, reader: DeskReader, store: StorePlace): Promise<Finding[]> {
+async function checkBidding(world: CommandWorld, reader: DeskReader | null, store: StorePlace): Promise<Finding[]> {
   let place: ReturnType<CommandWorld['daemon']> = null;
   try {
     place = world.daemon();
@@ -344,10 +369,12 @@ async function checkBidding(world: CommandWorld, reader: DeskReader, store: Stor
     // Named among the faults of the configuration already.
     if (!(fault instanceof Fault)) throw fault;
   }
-  if (place === null || !(place.named || (await isHeld(world, reader, store)))) return [];
+  const mayRun = async () => reader === null || (await isHeld(world, reader, store));
+  if (place === null || !(place.named || (await mayRun()))) return [];
   // Loaded here: every other command would start later for it.
   const { askStatus } = await import('./daemon.ts');
   const answer = await askStatus(place);
+  if (answer.kind === 'silent' && reader === null && !place.named) return [];
   if (answer.kind !== 'answered') {
     const text = answer.kind === 'silent' ? answer.reason : `HTTP ${answer.httpStatus}`;
     return [found('bidding', 'warn', 'bidding-unasked', { url: place.url, text })];
@@ -357,7 +384,8 @@ async function checkBidding(world: CommandWorld, reader: DeskReader, store: Stor
   const since = world.format.minute(bidding.since);
   if (bidding.cause === null) return [found('bidding', 'ok', 'bidding-open', { since })];
   // Why somebody paused is told by the process only to those with a token.
-  const detail = bidding.detail ?? (bidding.cause === 'paused' ? (await reader.control.read()).pause?.reason : null);
+  const pause = bidding.cause === 'paused' && reader !== null ? (await reader.control.read()).pause : null;
+  const detail = bidding.detail ?? pause?.reason;
   const figures = { cause: bidding.cause, since, ...(detail == null ? {} : { text: detail }) };
   return [found('bidding', bidding.cause === 'paused' ? 'warn' : 'fail', 'bidding-closed', figures)];
 }
@@ -530,23 +558,26 @@ async function reachService(baseUrl: string): Promise<Finding> {
   if (!URL.canParse(baseUrl)) return found('service', 'fail', 'service-unknown');
   const { hostname, port, protocol } = new URL(baseUrl);
   const host = `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
+  const { text, durationMs } = await reach(host);
+  if (text !== null) return found('service', 'fail', 'service-unreachable', { host, text });
+  return found('service', 'ok', 'service-reached', { host, durationMs });
+}
+
+/** `host` with its port. `text`: why nobody listens there; null: somebody does. */
+async function reach(host: string): Promise<{ text: string | null; durationMs: number }> {
   const startedAt = performance.now();
-  return new Promise((resolve) => {
-    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(host.split(':').at(-1)) });
-    const end = (finding: Finding) => {
+  const text = await new Promise<string | null>((resolve) => {
+    const [, name = '', port] = /^(.*):(\d+)$/.exec(host) ?? [];
+    const socket = connect({ host: name.replace(/^\[|\]$/g, ''), port: Number(port) });
+    const end = (why: string | null) => {
       socket.destroy();
-      resolve(finding);
+      resolve(why);
     };
-    socket.setTimeout(connectTimeoutMs, () =>
-      end(found('service', 'fail', 'service-unreachable', { host, text: `${connectTimeoutMs} ms` })),
-    );
-    socket.once('connect', () =>
-      end(found('service', 'ok', 'service-reached', { host, durationMs: Math.round(performance.now() - startedAt) })),
-    );
-    socket.once('error', (fault: NodeJS.ErrnoException) =>
-      end(found('service', 'fail', 'service-unreachable', { host, text: fault.code ?? fault.message })),
-    );
+    socket.setTimeout(connectTimeoutMs, () => end(`${connectTimeoutMs} ms`));
+    socket.once('connect', () => end(null));
+    socket.once('error', (fault: NodeJS.ErrnoException) => end(fault.code ?? fault.message));
   });
+  return { text, durationMs: Math.round(performance.now() - startedAt) };
 }
 
 /** A desk without withdrawals needs neither root. */

@@ -8,12 +8,14 @@ import { Kafka, logLevel } from 'kafkajs';
 import { createPartitionReader, extentOf, recordsOf } from '../../src/adapters/kafka/partitions.ts';
 import { type RunningStack, stackEnvironment, startStack } from '../stack/stack.ts';
 import { describeOnStack } from '../stack/suite.ts';
-import { openStage, type Played, startDaemon } from './desk.ts';
+import { jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
 const partitions = 2;
 /** Asked every two seconds, and given as long to answer as an append. */
 const noticeMs = 8_000;
 const recoverMs = 15_000;
+/** Redis comes back empty: the views are made again. */
+const rebuildMs = 60_000;
 
 type Daemon = Awaited<ReturnType<typeof startDaemon>>;
 
@@ -22,6 +24,8 @@ await describeOnStack('a broker that goes away', () => {
   let stack: RunningStack;
   let stage: Played;
   let daemon: Daemon;
+  /** Of commands beside the daemon. */
+  let beside: Record<string, string>;
   const acknowledged: string[] = [];
 
   before(async () => {
@@ -32,11 +36,9 @@ await describeOnStack('a broker that goes away', () => {
     const path = join(stage.directory, 'kafka.json');
     const { LANCE_DATA_DIR: _, ...environment } = stage.environment;
     writeFileSync(path, JSON.stringify({ kafka: { partitions, replication: 1 } }));
-    daemon = await startDaemon({
-      ...environment,
-      LANCE_CONFIG: path,
-      ...stackEnvironment(stack),
-    });
+    const shared = { ...environment, LANCE_LANG: 'en', LANCE_CONFIG: path, ...stackEnvironment(stack) };
+    daemon = await startDaemon(shared);
+    beside = { ...shared, LANCE_URL: new URL('/', daemon.url).href };
   });
   after(async () => {
     await daemon?.stop();
@@ -77,6 +79,33 @@ await describeOnStack('a broker that goes away', () => {
     return status === 503 && /\[-\] webhooks: .*Kafka has not answered/.test(line);
   };
 
+  /** Closed for this cause, which names the server. */
+  async function closedFor(cause: string, detail: string): Promise<void> {
+    let line = '';
+    await until(noticeMs, async () => {
+      const answer = await fetch(new URL('/readyz?verbose', daemon.url));
+      line = (await answer.text()).split('\n').find((text) => text.includes('gate:')) ?? '';
+      return line.includes(`bidding is closed: ${cause} since`) && line.includes(detail);
+    }).catch((fault: Error) => assert.fail(`${fault.message}; ${line}`));
+    await scraped(new RegExp(`^lance_bidding_status\\{cause="${cause}"\\} 1$`, 'm'));
+  }
+
+  /** The server that is away by its name, and everything else looked at all the same. */
+  async function doctorNames(away: string, host: string, cause: string): Promise<void> {
+    const { code, stdout } = await lance(beside, 'doctor', '--json');
+    assert.equal(code, 1);
+    const found = jsonLines<{ finding: string; name?: string; host?: string; cause?: string }>(stdout);
+    const silent = found.filter(({ finding }) => finding === 'server-silent');
+    assert.deepEqual(
+      silent.map((each) => [each.name, each.host]),
+      [[away, host]],
+    );
+    const names = found.map(({ finding }) => finding);
+    assert.equal(names.filter((name) => name === 'server-reached').length, 2, stdout);
+    assert.ok(names.includes('service-reached') && !names.includes('store-unreadable'), stdout);
+    assert.equal(found.find(({ finding }) => finding === 'bidding-closed')?.cause, cause, stdout);
+  }
+
   /** What Prometheus sees of a desk whose store is away, within its limit of ten seconds. */
   async function scraped(cause: RegExp): Promise<void> {
     for (let scrape = 0; scrape < 2; scrape += 1) {
@@ -104,7 +133,7 @@ await describeOnStack('a broker that goes away', () => {
   }
 
   test('readiness falls and returns by itself, and what was acknowledged is stored (defect line 22)', {
-    timeout: 180_000,
+    timeout: 400_000,
   }, async (t) => {
     await until(recoverMs, isReady);
     assert.equal(await send('100'), 200);
@@ -123,7 +152,14 @@ await describeOnStack('a broker that goes away', () => {
       const ids = Array.from({ length: 3 }, (_, each) => `${index + 2}0${each}`);
       const statuses = await Promise.all(ids.map(send));
       assert.deepEqual(statuses, [503, 503, 503]);
-      await scraped(/^lance_bidding_status\{cause="none"\} 0$/m);
+      await closedFor('log-refused', `Kafka has not answered for`);
+      if (name === 'killed') {
+        await doctorNames('Kafka', stack.brokers, 'log-refused');
+        const pause = await lance(beside, 'pause', '--by', 'ana', '--reason', 'the broker is away');
+        assert.equal(pause.code, 74);
+        assert.match(pause.stderr, /Kafka .*The desk is paused: Redis has the order/);
+        assert.doesNotMatch(pause.stderr, /not known|put Redis right/);
+      }
       await come();
       const backMs = await until(recoverMs, isReady);
       t.diagnostic(
@@ -131,6 +167,14 @@ await describeOnStack('a broker that goes away', () => {
       );
       assert.equal(await send(`${index + 2}99`), 200);
     }
+    const resume = await lance(beside, 'resume', '--by', 'ana', '--reason', 'it is back');
+    assert.equal(resume.code, 0, resume.stderr);
+    const redisHost = new URL(stack.redisUrl).host;
+    await stack.redis.kill();
+    await closedFor('control-stale', `Redis at ${redisHost} did not do it`);
+    await doctorNames('Redis', redisHost, 'control-stale');
+    await stack.redis.start();
+    await until(rebuildMs, isReady);
     const stored = await storedIds();
     assert.equal(acknowledged.length, 3);
     assert.deepEqual(
