@@ -84,7 +84,8 @@ function isListening(url: URL): Promise<boolean> {
   });
 }
 
-async function waitForTarget(world: CommandWorld, target: string): Promise<void> {
+/** False where somebody has asked to end before it is there. */
+async function waitForTarget(world: CommandWorld, target: string, isAsked: () => boolean): Promise<boolean> {
   const { clock, terminal } = world;
   const texts = world.format.texts.sandbox;
   const url = new URL(target);
@@ -92,10 +93,12 @@ async function waitForTarget(world: CommandWorld, target: string): Promise<void>
   // The last part of the path is the token.
   const shown = `${url.origin}/…`;
   for (let first = true; !(await isListening(url)); first = false) {
+    if (isAsked()) return false;
     if (clock.monotonicMs() >= untilMs) throw new Fault('service-unreachable', texts.unreachable(shown));
     if (first) terminal.say(texts.waiting(shown));
     await wait(clock, pollMs);
   }
+  return !isAsked();
 }
 
 /** The token at the end of a target's path. */
@@ -218,25 +221,33 @@ async function stream(
   world: CommandWorld,
   sandbox: Sandbox,
   command: SandboxCommand,
-  { target, url }: { target: string; url: string },
+  { target, url, asked }: { target: string; url: string; asked: Promise<unknown> },
 ): Promise<void> {
   const { terminal, format } = world;
-  await waitForTarget(world, target);
+  let isAsked = false;
+  void asked.then(() => {
+    isAsked = true;
+  });
+  if (!(await waitForTarget(world, target, () => isAsked))) return;
   sandbox.connect(target);
   const progress = createProgress(terminal, 'lance sandbox');
-  const summary = await sandbox.run(command.requests, {
+  const running = sandbox.run(command.requests, {
     planned: command.requests,
-    onBatch: ({ emitted, of }) => progress.show(emitted, of, ''),
+    onBatch: ({ emitted, of }) => {
+      if (!isAsked) progress.show(emitted, of, '');
+    },
   });
+  // Whoever ends it before its end hears how far it came.
+  const summary = await Promise.race([running, asked.then(() => sandbox.summary())]);
   progress.end();
   terminal.write(command.json ? JSON.stringify(summary) : summaryText(world, summary));
-  if (command.exit) return;
+  if (command.exit || isAsked) return;
   const { takers, noTakers, stays, stop } = format.texts.sandbox;
   const taken = sandbox.takers().slice(0, shownPeople);
   terminal.say(`\n${taken.length === 0 ? noTakers : `${takers}\n${peopleText(world, taken)}`}\n`);
   terminal.say(stays(url));
   terminal.say(stop);
-  await world.endSignal();
+  await asked;
 }
 
 /** Up until a signal comes; with a target and `exit` until the stream has ended. */
@@ -257,8 +268,9 @@ export async function runSandbox(world: CommandWorld, command: SandboxCommand): 
     const { url } = await listen(sandbox, command);
     world.terminal.say(world.format.texts.sandbox.up(url));
     if (!command.exit) sayHow(world, sandbox, { url, settings, command });
-    if (target === undefined) await world.endSignal();
-    else await Promise.race([stream(world, sandbox, command, { target, url }), world.endSignal()]);
+    const asked = world.endSignal();
+    if (target === undefined) await asked;
+    else await stream(world, sandbox, command, { target, url, asked });
   } finally {
     await sandbox.stop();
   }

@@ -1,7 +1,7 @@
 /** The sandbox, put together: world, auction, links, server, sender and record behind one face. */
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Clock } from '../domain/clock.ts';
+import type { Clock, Timer } from '../domain/clock.ts';
 import { chanceOf } from './chance.ts';
 import type { Contracts } from './contracts.ts';
 import { createDeliveries, type Deliveries, type Message } from './deliveries.ts';
@@ -45,6 +45,7 @@ export type Sandbox = {
   issueToken: () => string;
   revokeTokens: () => void;
   summary: () => SandboxSummary;
+  /** Ends what is under way; a stream that has not ended by itself never will. */
   stop: () => Promise<void>;
 };
 
@@ -58,7 +59,8 @@ export type SandboxOptions = {
 };
 
 export function createSandbox(options: SandboxOptions): Sandbox {
-  const { settings, clock } = options;
+  const { settings } = options;
+  const { clock, end } = endingClock(options.clock);
   const seed = String(options.seed);
   const record = createRecord(options.recordFile ?? null);
   const rivals = options.rivals ?? modelRivals(settings.world, seed);
@@ -133,9 +135,42 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     revokeTokens: tokens.revokeAll,
     summary,
     stop: async () => {
+      end();
       server.http.closeAllConnections();
       await Promise.all([...replaced, deliveries?.stop(), new Promise((resolve) => server.http.close(resolve))]);
       record.close();
+    },
+  };
+}
+
+/** Auctions and batches to come are timers, which would keep a process alive long after it was told to end. */
+function endingClock(clock: Clock): { clock: Clock; end: () => void } {
+  const timers = new Set<Timer>();
+  let isOver = false;
+  const kept = (begin: (run: () => void) => Timer, run: () => void): Timer => {
+    if (isOver) return { cancel: () => undefined };
+    const timer = begin(() => {
+      timers.delete(timer);
+      run();
+    });
+    timers.add(timer);
+    return {
+      cancel: () => {
+        timers.delete(timer);
+        timer.cancel();
+      },
+    };
+  };
+  return {
+    clock: {
+      ...clock,
+      schedule: (at, run) => kept((due) => clock.schedule(at, due), run),
+      after: (delayMs, run) => kept((due) => clock.after(delayMs, due), run),
+    },
+    end: () => {
+      isOver = true;
+      for (const timer of timers) timer.cancel();
+      timers.clear();
     },
   };
 }

@@ -30,6 +30,33 @@ test('with a target the stream goes there, and a summary ends it', async () => {
   assert.match(text.stdout, /leilões encerrados +12/);
 });
 
+test('Ctrl-C ends a stream in its middle, with the summary so far', async () => {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => response.writeHead(202).end());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const target = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/token-of-the-tests`;
+  const settings = JSON.stringify({ auction: { windowMs: 60_000, expiryMs: 120_000 } });
+  const words = ['sandbox', '--target', target, '--requests', '3000', '--settings', settings, '--lang', 'en'];
+  const child = spawn(process.execPath, [mainFile, ...words], { env: { PATH: process.env.PATH } });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const received = once(server, 'request');
+  try {
+    await received;
+    const askedAt = performance.now();
+    child.kill('SIGINT');
+    const [code] = await once(child, 'exit', { signal: AbortSignal.timeout(15_000) });
+    assert.equal(code, 0);
+    assert.match(said, /auctions ended +0/);
+    assert.ok(performance.now() - askedAt < 15_000);
+  } finally {
+    child.kill('SIGKILL');
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
 test('without --exit it stays for the flows after the win, and says what a desk and a person need for them', async () => {
   const server = createServer((request, response) => {
     request.resume().on('end', () => response.writeHead(202).end());
