@@ -78,6 +78,16 @@ const cases: readonly { what: string; change: Series; fires: readonly string[]; 
     at: 31,
   })),
   {
+    what: 'bidding closed for minutes, for a cause that changes all the time',
+    change: {
+      ...like('lance_bidding_status', '1x28 0x12'),
+      'lance_bidding_status{job="lance",instance="a",cause="control-stale"}': '0x28 1 0 1 0 1 0',
+      'lance_bidding_status{job="lance",instance="a",cause="partitions-not-live"}': '0x28 0 1 0 1 0 1',
+    },
+    fires: ['LanceBiddingClosed'],
+    at: 32,
+  },
+  {
     what: 'closed for a moment',
     change: { 'lance_bidding_status{job="lance",instance="a",cause="service-unreachable"}': '0x28 1 0x11' },
     fires: [],
