@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type AnchorPlace, anchorFileOf } from './adapters/embedded/anchor.ts';
-import { freeBytes, isHeld, tooLittleSpace } from './adapters/embedded/database.ts';
+import { isHeld, tooLittleSpace } from './adapters/embedded/database.ts';
 import { quickCheck } from './adapters/embedded/quick-check.ts';
 import { openEmbeddedReader } from './adapters/embedded/reader.ts';
 import {
@@ -67,6 +67,7 @@ import type { PricingSettings } from './pricing/settings.ts';
 import { readStrict } from './regular-files.ts';
 import { createRuleWatch } from './rule-watch.ts';
 import { type MarketName, marketNames } from './sandbox/market-names.ts';
+import { freeBytes } from './state/sqlite.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
 import { type OutcomeTable, readOutcomeTable } from './wire/outcomes.ts';
 import { keepUnread } from './wire/webhook.ts';

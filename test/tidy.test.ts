@@ -43,6 +43,7 @@ const everyRoom = [
   'sandbox',
   'cli',
   'config',
+  'state',
   'top',
 ];
 const allowed: Readonly<Record<string, readonly string[]>> = {
@@ -70,7 +71,9 @@ function mayImport(from: string, to: string): boolean {
   // Client and sandbox must not share a misreading of a rule.
   if (here === 'sandbox' && to.startsWith('src/wire/checks/')) return false;
   if (there.startsWith('adapters/')) return roots.includes(from);
-  if (here.startsWith('adapters/')) return portFiles.includes(to) || there === 'wire' || there === 'domain';
+  if (here === 'state') return portFiles.includes(to) || there === 'domain';
+  if (here.startsWith('adapters/'))
+    return portFiles.includes(to) || there === 'state' || there === 'wire' || there === 'domain';
   return (allowed[here] ?? []).includes(there);
 }
 

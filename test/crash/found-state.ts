@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { databasePath, openReadOnly } from '../../src/adapters/embedded/database.ts';
 import { createLogReader } from '../../src/adapters/embedded/log-rows.ts';
-import { createViewReader } from '../../src/adapters/embedded/view-rows.ts';
 import type { BiddingSettings } from '../../src/config/sections.ts';
+import { createViewReader } from '../../src/state/view-rows.ts';
 import { createTally, type Phases } from './tally.ts';
 
 export type Found = {

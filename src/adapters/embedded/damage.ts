@@ -1,18 +1,10 @@
 /** A file that SQLite cannot read any more is told from one that is only busy or full: nobody goes on with it. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { Fault } from '../../errors.ts';
+import { sqliteCode, sqliteCorrupt, sqliteNotADatabase } from '../../state/sqlite.ts';
 import type { StoreFault } from './writer-messages.ts';
 
-/** The low byte of an extended code. */
 const sqliteError = 1;
-const sqliteCorrupt = 11;
-const sqliteNotADatabase = 26;
-const codeMask = 0xff;
-
-/** What SQLite says of an error, without its extension; null: it is none of SQLite's. */
-export function sqliteCode(cause: unknown): number | null {
-  return cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & codeMask : null;
-}
 
 /** An error as SQLite throws it, or a fault of ours, from what another thread told of one. */
 export function storeError({ message, errcode, code }: StoreFault): Error {
@@ -34,11 +26,6 @@ export function damageIn(path: string, cause: unknown): Fault | null {
     `The file ${path} is damaged (${cause.message}). Keep a copy of the directory, put back a backup of all its files, and accept it with: lance audit accept-restore --by NAME --reason TEXT.`,
     cause,
   );
-}
-
-/** For what the library does not notice: an index whose keys contradict each other. */
-export function damagedIndex(text: string): Error {
-  return Object.assign(new Error(text), { errcode: sqliteCorrupt });
 }
 
 /** Tells `onDamage` of every statement that finds the file damaged, whatever its caller makes of the fault. */

@@ -1,18 +1,17 @@
 /** The one SQLite file of a data directory: how it is opened, what tables it has, and who may run on it. */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Fault } from '../../errors.ts';
-import { checkRegular } from '../../regular-files.ts';
+import { freeBytes, inTransaction, isRefusedByDisk, keepPrivate, lockFile, pragma } from '../../state/sqlite.ts';
+import { viewTables } from '../../state/view-rows.ts';
 import { beginChains, hasTable } from './chain.ts';
-import { sqliteCode } from './damage.ts';
 import { beginSums } from './view-sums.ts';
 
 const schemaVersion = 8;
 /** The first one whose logs have signed heads from their first record on. */
 const signedSince = 7;
-const sqliteBusy = 5;
 
 /** `offset` counts from 0 without gaps. Rows of a file that was made before its tables had chains have none (see chain.ts). */
 const logTable = (name: string) => `
@@ -22,21 +21,7 @@ const logTable = (name: string) => `
 
 /** What can be made again: from the log, or because it is not missed. Made whenever some of it is gone. */
 const remade = `
-  CREATE TABLE IF NOT EXISTS applied (partition INTEGER PRIMARY KEY, next INTEGER NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS ledger (
-    request_id TEXT PRIMARY KEY, phase TEXT NOT NULL, open INTEGER NOT NULL, cursor TEXT NOT NULL, state TEXT NOT NULL
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS ledger_open ON ledger (request_id) WHERE open = 1;
-  CREATE INDEX IF NOT EXISTS ledger_cursor ON ledger (cursor);
-  CREATE INDEX IF NOT EXISTS ledger_phase ON ledger (phase, cursor);
-  CREATE TABLE IF NOT EXISTS bid_index (bid_id TEXT PRIMARY KEY, request_id TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS exposure (
-    request_id TEXT PRIMARY KEY, status TEXT NOT NULL, amount_cents INTEGER NOT NULL, keys TEXT NOT NULL, expires_at INTEGER NOT NULL
-  ) STRICT;
-  CREATE INDEX IF NOT EXISTS exposure_live ON exposure (request_id) WHERE status IN ('held', 'committed');
-  CREATE TABLE IF NOT EXISTS statistics (
-    key TEXT PRIMARY KEY, landmark_at INTEGER NOT NULL, landmark_count INTEGER NOT NULL, count INTEGER NOT NULL, cells BLOB NOT NULL
-  ) STRICT;
+  ${viewTables}
   CREATE TABLE IF NOT EXISTS margins (link_key TEXT PRIMARY KEY, received_at INTEGER NOT NULL, detail TEXT NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS margins_age ON margins (received_at);
   CREATE TABLE IF NOT EXISTS direct_queries (day TEXT PRIMARY KEY, taken INTEGER NOT NULL) STRICT;
@@ -96,30 +81,6 @@ const pageBytes = 16_384;
 /** Index pages that many transactions change are copied back once for all of them; a start replays that much at most. */
 const checkpointBytes = 32_000_000;
 
-const lockFile = 'lance.lock';
-/** What SQLite writes beside a file has the mode of that file. */
-const besideEndings = ['', '-wal', '-shm', '-journal'];
-const ownerOnly = 0o600;
-
-/** SQLite would wait for the other end of a pipe. */
-function checkFiles(path: string): void {
-  for (const ending of besideEndings) checkRegular(path + ending);
-}
-
-/** For its owner alone, whatever the directory allows; also a file that an earlier version made readable for all. */
-function keepPrivate(path: string): void {
-  checkFiles(path);
-  closeSync(openSync(path, 'a', ownerOnly));
-  for (const ending of besideEndings) {
-    const mode = statSync(path + ending, { throwIfNoEntry: false })?.mode;
-    if (mode !== undefined && (mode & 0o077) !== 0) chmodSync(path + ending, ownerOnly);
-  }
-}
-
-function pragma(database: DatabaseSync, name: string): number {
-  return Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
-}
-
 /** Of the tables; throws `store-newer`, and closes the file, where only a later program knows them. */
 function versionOf(database: DatabaseSync, path: string): number {
   const version = pragma(database, 'user_version');
@@ -174,28 +135,6 @@ export function openReadOnly(path: string): DatabaseSync {
   return database;
 }
 
-/** Runs `work` in one write transaction and rolls it back when it throws. */
-export function inTransaction<R>(database: DatabaseSync, work: () => R): R {
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    const result = work();
-    database.exec('COMMIT');
-    return result;
-  } catch (fault) {
-    // Some failures (disk full) have rolled back already.
-    if (database.isTransaction) database.exec('ROLLBACK');
-    throw fault;
-  }
-}
-
-const sqliteFull = 13;
-const sqliteIoError = 10;
-
-function isRefusedByDisk(cause: unknown): boolean {
-  const code = sqliteCode(cause);
-  return code === sqliteFull || code === sqliteIoError;
-}
-
 /** What to say of a write that failed. */
 export function writeFault(cause: unknown): Fault {
   const why = isRefusedByDisk(cause)
@@ -204,70 +143,11 @@ export function writeFault(cause: unknown): Fault {
   return new Fault('log-unavailable', `It was not stored, and nothing was changed: ${why}.`, cause);
 }
 
-/** What the file system still has for this user. */
-export function freeBytes(directory: string): number {
-  const { bavail, bsize } = statfsSync(directory);
-  return bavail * bsize;
-}
-
 /** Why a webhook of that size would not be stored, as far as the file system says; null when nothing is against it. */
 export function tooLittleSpace(directory: string, neededBytes: number): string | null {
   const free = freeBytes(directory);
   if (free >= neededBytes) return null;
   return `the disk of ${directory} has ${Math.floor(free / 1e6)} MB left; free some space`;
-}
-
-/** Less than this, and SQLite cannot open a store: it needs room for the shared memory beside the WAL. */
-const openingBytes = 1_000_000;
-
-export function unusable(directory: string, cause: unknown): Fault {
-  if (isRefusedByDisk(cause) && freeBytes(directory) < openingBytes) {
-    return new Fault(
-      'data-directory-unusable',
-      `The disk of ${directory} is full, so the store in it cannot be opened. Free some space and start again: nothing says that the store is damaged.`,
-      cause,
-    );
-  }
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new Fault(
-    'data-directory-unusable',
-    `The data directory ${directory} cannot be used: ${why}. Give LANCE_DATA_DIR a directory that this user may write.`,
-    cause,
-  );
-}
-
-/** Not `recursive: true`: that never returns where a parent exists but refuses children with ENOENT, as /proc does. */
-function makeDirectory(directory: string): void {
-  if (existsSync(directory)) return;
-  makeDirectory(dirname(directory));
-  mkdirSync(directory, { mode: 0o700 });
-}
-
-/**
- * Makes the directory and takes it for this process. The lock is an open exclusive transaction on a file of its own, so
- * it ends with the process, however that ends, and readers of `lance.sqlite` do not meet it.
- */
-export function lockDirectory(directory: string): { path: string; release: () => void } {
-  let database: DatabaseSync | null = null;
-  try {
-    makeDirectory(resolve(directory));
-    checkFiles(databasePath(directory));
-    keepPrivate(join(directory, lockFile));
-    database = new DatabaseSync(join(directory, lockFile), { timeout: 0 });
-    database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');
-  } catch (cause) {
-    database?.close();
-    if (sqliteCode(cause) === sqliteBusy) {
-      throw new Fault(
-        'data-directory-in-use',
-        `Another daemon runs on the data directory ${directory}. Stop it, or give this one a LANCE_DATA_DIR of its own.`,
-        cause,
-      );
-    }
-    throw unusable(directory, cause);
-  }
-  const held = database;
-  return { path: join(directory, lockFile), release: () => held.close() };
 }
 
 /** Longer than a daemon goes without showing life in `acknowledgements`. */

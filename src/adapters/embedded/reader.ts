@@ -17,15 +17,16 @@ import type { AuditKey, ChainVerdict } from '../../domain/audit.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
+import { inTransaction, unusable } from '../../state/sqlite.ts';
+import { createViewReader } from '../../state/view-rows.ts';
 import { verifyChains } from './chain.ts';
 import { createControlRows } from './control-rows.ts';
 import { damageIn, watchDamage } from './damage.ts';
-import { databasePath, inTransaction, openWritable, unusable, writeFault } from './database.ts';
+import { databasePath, openWritable, writeFault } from './database.ts';
 import { createFlowReader } from './flow-rows.ts';
 import { readFlows } from './flows.ts';
 import { createLogReader, createLogWriter, encode, noEntries } from './log-rows.ts';
 import { verifyStore } from './verify.ts';
-import { createViewReader } from './view-rows.ts';
 import { openScratch, type ViewScratch } from './view-scratch.ts';
 
 export type EmbeddedReader = {

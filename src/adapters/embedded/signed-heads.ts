@@ -6,8 +6,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { AuditKey, ChainHeads, Unverified } from '../../domain/audit.ts';
 import { readSignedLine, type SignedLine, signLine } from '../../domain/signed-line.ts';
+import { inTransaction } from '../../state/sqlite.ts';
 import { type AnchoredHeads, createChain, hasTable, headsOf } from './chain.ts';
-import { inTransaction, isFromBeforeSigning } from './database.ts';
+import { isFromBeforeSigning } from './database.ts';
 
 export const signedHeads = 'signed_heads';
 const table = signedHeads;

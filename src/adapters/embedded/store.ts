@@ -3,16 +3,20 @@ import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Control, EventLog, House, MarginCache, QueryBudget, RuleBook, Views } from '../../bidding/ports.ts';
 import type { AuditKey, ChainHeads } from '../../domain/audit.ts';
+import { createCapBook } from '../../domain/cap-book.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
+import { lockDirectory, unusable } from '../../state/sqlite.ts';
+import { createViewReader } from '../../state/view-rows.ts';
+import { createViews } from '../../state/views.ts';
 import { type AnchorPlace, claimedSince, findSetBack, knownHeads, type SetBack } from './anchor.ts';
 import { checkInBackground } from './background-check.ts';
 import { headsOf } from './chain.ts';
 import { type ControlRows, createControlRows } from './control-rows.ts';
 import { damageIn, watchDamage } from './damage.ts';
-import { databasePath, lockDirectory, openReadOnly, refuseLiving, tooLittleSpace, unusable } from './database.ts';
+import { databasePath, openReadOnly, refuseLiving, tooLittleSpace } from './database.ts';
 import { type FileWatch, identityOf, watchFiles } from './file-watch.ts';
 import { createFlowReader } from './flow-rows.ts';
 import { createFlows } from './flows.ts';
@@ -20,8 +24,6 @@ import { createLog } from './log.ts';
 import { createLogReader, hasLogTables } from './log-rows.ts';
 import { createMargins, createQueryBudget, type MarginReader } from './margins.ts';
 import { signingOf } from './signed-heads.ts';
-import { createViewReader } from './view-rows.ts';
-import { createViews } from './views.ts';
 import { startWriter, type Writer } from './writer.ts';
 
 export type EmbeddedStore = {
@@ -297,7 +299,7 @@ function foreignFault(directory: string, file: string, why: Extract<SetBack, { k
 export async function openEmbeddedStore(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const { directory, anchor = null, restored = null, onFault } = options;
   const path = databasePath(directory);
-  const lock = lockDirectory(directory);
+  const lock = lockDirectory(directory, [path]);
   let writer: Writer | null = null;
   let database: DatabaseSync | null = null;
   let files: FileWatch | null = null;
@@ -338,19 +340,22 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
     const opened = watchDamage(openReadOnly(path), path, onFault);
     database = opened;
     const memoryRows = options.memoryRows ?? 16_384;
+    const running = writer;
     const views = createViews({
+      partition: 0,
       reader: createViewReader(opened),
-      writer,
+      store: (flush) => running.submit({ kind: 'views', flush }),
+      caps: { ...createCapBook(), complete: true },
       limits: {
         rows: memoryRows,
         statistics: 4_096,
         dirtyRows: memoryRows,
+        unstoredRows: memoryRows,
         flushIntervalMs: options.flushIntervalMs ?? 250,
       },
     });
     const margins = createMargins({ read: createMarginReader(opened), writer, memoryRows });
     const rows = createControlRows(opened);
-    const running = writer;
     const { onChanged } = options;
     // Last, for it looks at the file from time to time from here on.
     const log = createLog({

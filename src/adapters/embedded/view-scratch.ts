@@ -8,12 +8,13 @@ import { join } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ViewDifference, Views } from '../../bidding/ports.ts';
+import { createCapBook } from '../../domain/cap-book.ts';
 import { Fault } from '../../errors.ts';
-import { databasePath, inTransaction, lockDirectory, openWritable } from './database.ts';
-import { createViewReader, createViewWriter } from './view-rows.ts';
-import { discardViews } from './view-sums.ts';
-import { createViews } from './views.ts';
-import type { Writer } from './writer.ts';
+import { inTransaction, lockDirectory } from '../../state/sqlite.ts';
+import { createViewReader, createViewWriter } from '../../state/view-rows.ts';
+import { createViews } from '../../state/views.ts';
+import { databasePath, openWritable } from './database.ts';
+import { createSumsWriter, discardViews } from './view-sums.ts';
 
 export type ViewScratch = {
   /** Empty at first: whoever compares folds the log into them. */
@@ -50,17 +51,22 @@ export function openScratch(database: DatabaseSync): ViewScratch {
   const own = openWritable(path);
   // Worth nothing after a crash.
   own.exec('PRAGMA synchronous = OFF');
-  const write = createViewWriter(own);
-  const store: Writer['submit'] = async (task) => {
-    if (task.kind !== 'views') throw new Error('only views are kept here');
-    inTransaction(own, () => write(task.flush));
-    return 0 as never;
-  };
-  const writer: Writer = { submit: store, failure: () => null, commits: () => 0, close: async () => undefined };
+  const write = createViewWriter(own, createSumsWriter(own, 'views'));
   const { views, flush, close } = createViews({
+    partition: 0,
     reader: createViewReader(own),
-    writer,
-    limits: { rows: memoryRows, statistics: 4_096, dirtyRows: memoryRows, flushIntervalMs: 250 },
+    store: async (flush) => {
+      inTransaction(own, () => write(flush));
+      return 0;
+    },
+    caps: { ...createCapBook(), complete: true },
+    limits: {
+      rows: memoryRows,
+      statistics: 4_096,
+      dirtyRows: memoryRows,
+      unstoredRows: memoryRows,
+      flushIntervalMs: 250,
+    },
   });
   database.prepare('ATTACH ? AS scratch').run(path);
 
@@ -140,7 +146,7 @@ export function giveUpViews(directory: string): void {
       `There is no desk in ${directory}: no daemon has run on it yet. Set LANCE_DATA_DIR to the daemon's directory.`,
     );
   }
-  const lock = lockDirectory(directory);
+  const lock = lockDirectory(directory, [path]);
   try {
     const database = openWritable(path);
     try {

@@ -3,22 +3,14 @@
  * was moved, are found at the start. The views can be made again from the log; views that are wrong would lead to a second bid.
  */
 import type { DatabaseSync } from 'node:sqlite';
+import { viewFigures } from '../../state/view-rows.ts';
 
 /** `views`: the requests; `flows`: what follows a win. Each has positions of its own, by partition. */
 type Part = 'views' | 'flows';
 
-const live = "status IN ('held', 'committed')";
 /** Each figure, and how it is counted anew. */
 const figures = {
-  views: {
-    requests: 'SELECT count(*) AS n FROM ledger',
-    open: 'SELECT count(*) AS n FROM ledger WHERE open = 1',
-    bids: 'SELECT count(*) AS n FROM bid_index',
-    exposures: 'SELECT count(*) AS n FROM exposure',
-    live: `SELECT count(*) AS n FROM exposure WHERE ${live}`,
-    liveCents: `SELECT coalesce(sum(amount_cents), 0) AS n FROM exposure WHERE ${live}`,
-    statistics: 'SELECT count(*) AS n FROM statistics',
-  },
+  views: viewFigures,
   flows: {
     flows: 'SELECT count(*) AS n FROM flow_states',
     open: 'SELECT count(*) AS n FROM flow_states WHERE open = 1',

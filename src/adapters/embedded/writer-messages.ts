@@ -2,12 +2,12 @@
 import type { HouseMark } from '../../bidding/ports.ts';
 import type { ChainHeads, OriginEntry } from '../../domain/audit.ts';
 import { Fault, type FaultCode } from '../../errors.ts';
+import type { ViewFlush } from '../../state/view-rows.ts';
 import type { AnchorPlace } from './anchor.ts';
 import type { Acknowledgement, ControlChange } from './control-rows.ts';
 import type { FlowFlush } from './flow-rows.ts';
 import type { EncodedEntries } from './log-rows.ts';
 import type { MarginFlush } from './margin-rows.ts';
-import type { ViewFlush } from './view-rows.ts';
 
 export type WriterTask =
   | { kind: 'append'; entries: EncodedEntries }

@@ -3,14 +3,15 @@
  * transaction and answers them all: under load the cost of a sync is shared by hundreds of entries.
  */
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { inTransaction } from '../../state/sqlite.ts';
+import { createViewWriter } from '../../state/view-rows.ts';
 import { type AnchorWriter, createAnchorWriter } from './anchor.ts';
 import { createControlRows } from './control-rows.ts';
-import { inTransaction, openWritable } from './database.ts';
+import { openWritable } from './database.ts';
 import { createFlowWriter } from './flow-rows.ts';
 import { ClaimRepeated, createLogWriter } from './log-rows.ts';
 import { createDirectQueryCounter, createMarginWriter } from './margin-rows.ts';
-import { createViewWriter } from './view-rows.ts';
-import { discardViews, emptyUnfit } from './view-sums.ts';
+import { createSumsWriter, discardViews, emptyUnfit } from './view-sums.ts';
 import {
   storeFaultOf,
   type TaskResult,
@@ -44,7 +45,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
   database.prepare('INSERT OR REPLACE INTO lock_file (id, identity) VALUES (1, ?)').run(lockIdentity ?? '');
   const unfitViews = inTransaction(database, () => emptyUnfit(database));
   const log = createLogWriter(database);
-  const writeViews = createViewWriter(database);
+  const writeViews = createViewWriter(database, createSumsWriter(database, 'views'));
   const writeFlows = createFlowWriter(database);
   const writeMargins = createMarginWriter(database);
   const takeDirectQuery = createDirectQueryCounter(database);

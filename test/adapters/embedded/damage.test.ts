@@ -21,8 +21,8 @@ import { damageIn } from '../../../src/adapters/embedded/damage.ts';
 import { openReadOnly, openWritable } from '../../../src/adapters/embedded/database.ts';
 import { quickCheck } from '../../../src/adapters/embedded/quick-check.ts';
 import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
-import { createViewReader } from '../../../src/adapters/embedded/view-rows.ts';
 import { Fault } from '../../../src/errors.ts';
+import { createViewReader } from '../../../src/state/view-rows.ts';
 import { auctionEntry, stateOf } from '../../conformance/samples.ts';
 
 const places = mkdtempSync(join(tmpdir(), 'lance-damage-'));

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createViewCache } from '../../../src/adapters/embedded/view-cache.ts';
-import type { ViewReader } from '../../../src/adapters/embedded/view-rows.ts';
-import { createViews } from '../../../src/adapters/embedded/views.ts';
-import type { Writer } from '../../../src/adapters/embedded/writer.ts';
-import { emptyHistogram } from '../../../src/domain/histogram.ts';
-import { stateOf } from '../../conformance/samples.ts';
+import { createCapBook } from '../../src/domain/cap-book.ts';
+import { emptyHistogram } from '../../src/domain/histogram.ts';
+import { createViewCache } from '../../src/state/view-cache.ts';
+import type { ViewReader } from '../../src/state/view-rows.ts';
+import { createViews } from '../../src/state/views.ts';
+import { stateOf } from '../conformance/samples.ts';
 
 const reader = {
   applied: () => 0,
@@ -62,10 +62,12 @@ test('statistics that are not stored yet: the same', () => {
 
 test('folding goes on while rows are stored, until as many wait again', async () => {
   const slow = Promise.withResolvers<number>();
-  const writer = { submit: () => slow.promise } as unknown as Writer;
   const { views, close } = createViews({
-    ...{ reader, writer },
-    limits: { rows: 100, statistics: 10, dirtyRows: 10, flushIntervalMs: 60_000 },
+    partition: 0,
+    reader,
+    store: () => slow.promise,
+    caps: { ...createCapBook(), complete: true },
+    limits: { rows: 100, statistics: 10, dirtyRows: 10, unstoredRows: 10, flushIntervalMs: 60_000 },
   });
   let folded = 0;
   const folding = (async () => {

@@ -1,6 +1,6 @@
 /**
- * The views: changed in memory, stored every moment. A batch is in memory whole or not at all, and reaches the disk in one
- * transaction with `applied`; what a crash loses is folded again from the log, which gives the same rows.
+ * The views of one partition: changed in memory, stored every moment. A batch is in memory whole or not at all, and reaches the disk
+ * in one transaction with `applied`; what a crash loses is folded again from the log, which gives the same rows.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import {
@@ -10,21 +10,27 @@ import {
   type ViewBatch,
   type ViewChange,
   type Views,
-} from '../../bidding/ports.ts';
-import { createCapBook, isPromised, type Reservation, type Reserve } from '../../domain/cap-book.ts';
-import type { EpochMs, RequestId } from '../../domain/glossary.ts';
-import { emptyHistogram, foldSums, type Histogram } from '../../domain/histogram.ts';
-import { Fault } from '../../errors.ts';
+} from '../bidding/ports.ts';
+import { type CapBook, isPromised, type Reservation, type Reserve } from '../domain/cap-book.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import { emptyHistogram, foldSums, type Histogram } from '../domain/histogram.ts';
+import { Fault } from '../errors.ts';
 import { type CachedRow, createViewCache, type DirtyRow, type ViewCache } from './view-cache.ts';
 import type { ViewFlush, ViewReader } from './view-rows.ts';
-import type { Writer } from './writer.ts';
 
-export type EmbeddedViews = {
+export type PartitionViews = {
   views: Views;
   /** Stores what is only in memory. Rejects with `views-unavailable`. */
   flush: () => Promise<void>;
+  /** Stores what can be stored, and takes the promises of this partition out of the caps. */
   close: () => Promise<void>;
 };
+
+/**
+ * The caps, which count over all partitions: each partition puts in what it holds. `complete`: they cover every partition. Else a
+ * reservation of this partition is held in any case, and whoever sends its bid looks for room first.
+ */
+export type Caps = CapBook & { readonly complete: boolean };
 
 export type ViewLimits = {
   /** Ledger rows and histograms kept in memory beyond those not yet stored. */
@@ -32,6 +38,8 @@ export type ViewLimits = {
   statistics: number;
   /** With more rows than this to be stored, beside those being stored, `apply` waits for the disk. */
   dirtyRows: number;
+  /** While the disk takes nothing, `apply` goes on up to this many rows, and rejects beyond them. */
+  unstoredRows: number;
   flushIntervalMs: number;
 };
 
@@ -47,6 +55,7 @@ const longestRestMs = 4_000;
 const sliceRows = 128;
 
 function unavailable(cause: unknown): Fault {
+  if (cause instanceof Fault) return cause;
   const why = cause instanceof Error ? cause.message : String(cause);
   return new Fault('views-unavailable', `The views cannot be read or stored: ${why}.`, cause);
 }
@@ -59,30 +68,38 @@ function guarded<R>(work: () => R): R {
   }
 }
 
-/** The reservations of all requests; whoever has none that counts keeps only its outcome. */
-function createExposure(reader: ViewReader, markExposure: (row: CachedRow) => void) {
-  const book = createCapBook();
+/** The reservations of the partition's requests; whoever has none that counts keeps only its outcome. */
+function createExposure(reader: ViewReader, caps: Caps, markExposure: (row: CachedRow) => void) {
+  const counting = new Set<RequestId>();
   for (const { requestId, status, amountCents, keys, expiresAt } of reader.liveExposures()) {
-    if (isPromised(status)) book.restore({ requestId, status, amountCents, keys, expiresAt });
+    if (!isPromised(status)) continue;
+    caps.restore({ requestId, status, amountCents, keys, expiresAt });
+    counting.add(requestId);
   }
   const become = (row: CachedRow, after: Reservation) => {
     if (after === row.reservation) return;
     row.reservation = after;
+    if (isPromised(after)) counting.add(row.requestId);
+    else counting.delete(row.requestId);
     markExposure(row);
   };
   return {
-    usage: book.usage,
-    reserve: (row: CachedRow, order: Reserve) => become(row, book.reserve(row.reservation, order)),
-    release: (row: CachedRow) => become(row, book.release(row.reservation, row.requestId)),
+    reserve: (row: CachedRow, order: Reserve) => become(row, caps.reserve(row.reservation, order)),
+    release: (row: CachedRow) => become(row, caps.release(row.reservation, row.requestId)),
     commit: (row: CachedRow, expiresAt: EpochMs) => {
-      if (book.find(row.requestId) === null) return;
-      row.reservation = book.commit(row.reservation, row.requestId, expiresAt);
+      if (caps.find(row.requestId) === null) return;
+      row.reservation = caps.commit(row.reservation, row.requestId, expiresAt);
       // Committed once more it may last longer.
       markExposure(row);
     },
+    /** From here on the partition counts nowhere in this process. */
+    withdraw: () => {
+      for (const requestId of counting) caps.release('held', requestId);
+      counting.clear();
+    },
     stored: (row: CachedRow) => {
       const { requestId, reservation } = row;
-      const promised = book.find(requestId);
+      const promised = caps.find(requestId);
       if (promised !== null) return promised;
       const status: 'released' | 'refused' = reservation === 'refused' ? 'refused' : 'released';
       return { requestId, status, amountCents: 0, keys: [], expiresAt: 0 };
@@ -142,16 +159,25 @@ function copyOf(histogram: Histogram): Histogram {
   return { ...histogram, cells: histogram.cells.slice() };
 }
 
-export function createViews(options: { reader: ViewReader; writer: Writer; limits: ViewLimits }): EmbeddedViews {
-  const { reader, writer, limits } = options;
+export function createViews(options: {
+  partition: number;
+  reader: ViewReader;
+  /** Stores a flush in one transaction. Resolves to the milliseconds of work that this took. */
+  store: (flush: ViewFlush) => Promise<number>;
+  caps: Caps;
+  limits: ViewLimits;
+}): PartitionViews {
+  const { reader, caps, limits } = options;
   const cache = createViewCache(reader, limits);
-  const exposure = createExposure(reader, cache.markExposure);
+  const exposure = createExposure(reader, caps, cache.markExposure);
   const applied = new Map<number, number>();
   const dirtyApplied = new Set<number>();
   let storing: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let closed = false;
   let restMs = limits.flushIntervalMs;
+  /** Why the last flush was not stored; null: it was. */
+  let refusal: Fault | null = null;
 
   const store = async () => {
     const partitions = [...dirtyApplied];
@@ -160,13 +186,15 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
     const progress = partitions.map((partition) => [partition, applied.get(partition)!] as const);
     try {
       const { flush, workMs } = await writtenOut(parts, progress);
-      const writerMs = await writer.submit({ kind: 'views', flush });
+      const writerMs = await options.store(flush);
       parts.stored();
+      refusal = null;
       restMs = Math.max(limits.flushIntervalMs, Math.min(longestRestMs, restShare * (workMs + writerMs)));
     } catch (cause) {
       parts.failed();
       for (const partition of partitions) dirtyApplied.add(partition);
-      throw unavailable(cause);
+      refusal = unavailable(cause);
+      throw refusal;
     } finally {
       storing = null;
     }
@@ -193,7 +221,10 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
 
   /** Begun in time, storing goes on beside the folding; a fold waits only where rows come faster than they are stored. */
   const makeRoom = async () => {
-    if (cache.dirtyCount() > limits.dirtyRows) await (storing ?? flush());
+    const rows = cache.dirtyCount();
+    // The timer tries again.
+    if (refusal !== null && rows <= limits.unstoredRows) return;
+    if (rows > limits.dirtyRows) await (storing ?? flush());
     // A fault is met by whoever waits for room.
     if (cache.dirtyCount() > limits.dirtyRows / 2 && storing === null) flush().catch(() => undefined);
   };
@@ -259,16 +290,16 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
     applied.set(batch.partition, batch.next);
     dirtyApplied.add(batch.partition);
     flushLater(restMs);
-    return { kind: 'applied', refused, whole: true };
+    return { kind: 'applied', refused, whole: caps.complete };
   };
 
   const rowsOf = (requestIds: readonly RequestId[]): LedgerRow[] =>
     requestIds.flatMap((requestId) => {
       const { state, reservation } = guarded(() => cache.row(requestId));
-      return state === null ? [] : [{ state, reservation, hadRoom: true }];
+      return state === null ? [] : [{ state, reservation, hadRoom: caps.complete }];
     });
 
-  const usage = (keys: readonly string[], at: EpochMs) => new Map(keys.map((key) => [key, exposure.usage(key, at)]));
+  const usage = (keys: readonly string[], at: EpochMs) => new Map(keys.map((key) => [key, caps.usage(key, at)]));
 
   const views: Views = {
     applied: async (partition) => appliedOf(partition),
@@ -276,9 +307,10 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
     read: async (requestIds) => new Map(rowsOf(requestIds).map((row) => [row.state.requestId, row])),
     readAt: async (partition, requestIds) => [{ applied: appliedOf(partition), rows: rowsOf(requestIds) }],
     open: async (partition) => {
-      if (partition !== 0) return [];
+      if (partition !== options.partition) return [];
       await flush();
-      return guarded(() => [reader.openRows(partition)]);
+      const { applied, rows } = guarded(() => reader.openRows(partition));
+      return [{ applied, rows: rows.map((row) => ({ ...row, hadRoom: caps.complete })) }];
     },
     findByBid: async (bidIds) => {
       const found = new Map<string, RequestId>();
@@ -289,9 +321,8 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
       return found;
     },
     usage: async (keys, at) => usage(keys, at),
-    // One file, with the log in it: nothing is lost alone.
-    areWhole: async () => true,
-    wholeUsage: async (keys, at) => usage(keys, at),
+    areWhole: async () => caps.complete,
+    wholeUsage: async (keys, at) => (caps.complete ? usage(keys, at) : null),
     statistics: async (keys) => {
       const found = new Map<string, Histogram>();
       for (const key of keys) {
@@ -317,6 +348,7 @@ export function createViews(options: { reader: ViewReader; writer: Writer; limit
       }
       if (timer !== null) clearTimeout(timer);
       timer = null;
+      exposure.withdraw();
     },
   };
 }

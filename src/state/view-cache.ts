@@ -1,8 +1,8 @@
 /** Ledger rows and statistics in memory: what changed since the last flush, and what was used of late. */
-import type { Reservation } from '../../domain/cap-book.ts';
-import type { RequestId } from '../../domain/glossary.ts';
-import type { Histogram } from '../../domain/histogram.ts';
-import type { RequestState } from '../../domain/states.ts';
+import type { Reservation } from '../domain/cap-book.ts';
+import type { RequestId } from '../domain/glossary.ts';
+import type { Histogram } from '../domain/histogram.ts';
+import type { RequestState } from '../domain/states.ts';
 import type { StoredExposure, StoredStatistic, ViewReader } from './view-rows.ts';
 
 export type CachedRow = {

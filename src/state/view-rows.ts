@@ -1,12 +1,29 @@
 /** The views as rows: what the writer thread stores of them, and how they are read back. */
 import type { DatabaseSync } from 'node:sqlite';
-import type { LedgerQuery, LedgerRow, RowsAt } from '../../bidding/ports.ts';
-import { isPromised, nothingUsed, type Reservation } from '../../domain/cap-book.ts';
-import type { EpochMs, RequestId } from '../../domain/glossary.ts';
-import type { Histogram } from '../../domain/histogram.ts';
-import type { Usage } from '../../domain/offer.ts';
-import { damagedIndex } from './damage.ts';
-import { createSumsWriter } from './view-sums.ts';
+import type { LedgerQuery, LedgerRow, RowsAt } from '../bidding/ports.ts';
+import { isPromised, nothingUsed, type Reservation } from '../domain/cap-book.ts';
+import type { EpochMs, RequestId } from '../domain/glossary.ts';
+import type { Histogram } from '../domain/histogram.ts';
+import type { Usage } from '../domain/offer.ts';
+import { damagedIndex } from './sqlite.ts';
+
+/** Missing ones are made when a file is opened: what stood in them is folded again. */
+export const viewTables = `
+  CREATE TABLE IF NOT EXISTS applied (partition INTEGER PRIMARY KEY, next INTEGER NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS ledger (
+    request_id TEXT PRIMARY KEY, phase TEXT NOT NULL, open INTEGER NOT NULL, cursor TEXT NOT NULL, state TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS ledger_open ON ledger (request_id) WHERE open = 1;
+  CREATE INDEX IF NOT EXISTS ledger_cursor ON ledger (cursor);
+  CREATE INDEX IF NOT EXISTS ledger_phase ON ledger (phase, cursor);
+  CREATE TABLE IF NOT EXISTS bid_index (bid_id TEXT PRIMARY KEY, request_id TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS exposure (
+    request_id TEXT PRIMARY KEY, status TEXT NOT NULL, amount_cents INTEGER NOT NULL, keys TEXT NOT NULL, expires_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS exposure_live ON exposure (request_id) WHERE status IN ('held', 'committed');
+  CREATE TABLE IF NOT EXISTS statistics (
+    key TEXT PRIMARY KEY, landmark_at INTEGER NOT NULL, landmark_count INTEGER NOT NULL, count INTEGER NOT NULL, cells BLOB NOT NULL
+  ) STRICT;`;
 
 /** All that changed in the views since the last flush, a row once, as parallel lists; stored in one transaction. */
 export type ViewFlush = {
@@ -42,7 +59,29 @@ export type StoredExposure = {
   expiresAt: EpochMs;
 };
 
-export function createViewWriter(database: DatabaseSync): (flush: ViewFlush) => void {
+const promisedRows = "status IN ('held', 'committed')";
+
+/**
+ * What the tables hold, as figures, and how each is counted. They are stored in the transaction that changes the rows, and counted
+ * again at the start: rows that are missing are found then.
+ */
+export const viewFigures = {
+  requests: 'SELECT count(*) AS n FROM ledger',
+  open: 'SELECT count(*) AS n FROM ledger WHERE open = 1',
+  bids: 'SELECT count(*) AS n FROM bid_index',
+  exposures: 'SELECT count(*) AS n FROM exposure',
+  live: `SELECT count(*) AS n FROM exposure WHERE ${promisedRows}`,
+  liveCents: `SELECT coalesce(sum(amount_cents), 0) AS n FROM exposure WHERE ${promisedRows}`,
+  statistics: 'SELECT count(*) AS n FROM statistics',
+} as const;
+
+type ViewFigures = Record<keyof typeof viewFigures, number>;
+
+/** Stores a flush inside the caller's transaction; `addFigures` writes what it adds into the same one. */
+export function createViewWriter(
+  database: DatabaseSync,
+  addFigures: (applied: ViewFlush['applied'], added: ViewFigures) => void,
+): (flush: ViewFlush) => void {
   const applied = database.prepare('INSERT OR REPLACE INTO applied (partition, next) VALUES (?, ?)');
   const isOpen = database.prepare('SELECT open FROM ledger WHERE request_id = ?');
   const newRow = database.prepare('INSERT INTO ledger (phase, open, cursor, state, request_id) VALUES (?, ?, ?, ?, ?)');
@@ -64,9 +103,8 @@ export function createViewWriter(database: DatabaseSync): (flush: ViewFlush) => 
   const changeStatistic = database.prepare(
     'UPDATE statistics SET landmark_at = ?, landmark_count = ?, count = ?, cells = ? WHERE key = ?',
   );
-  const addSums = createSumsWriter(database, 'views');
   return (flush) => {
-    const added = { requests: 0, open: 0, bids: 0, exposures: 0, live: 0, liveCents: 0, statistics: 0 };
+    const added: ViewFigures = { requests: 0, open: 0, bids: 0, exposures: 0, live: 0, liveCents: 0, statistics: 0 };
     for (const [partition, next] of flush.applied) applied.run(partition, next);
     for (let i = 0; i < flush.ledgerIds.length; i += 1) {
       const id = flush.ledgerIds[i]!;
@@ -104,7 +142,7 @@ export function createViewWriter(database: DatabaseSync): (flush: ViewFlush) => 
       if (newStatistic.run(...values).changes === 1) added.statistics += 1;
       else changeStatistic.run(...values);
     }
-    addSums(flush.applied, added);
+    addFigures(flush.applied, added);
   };
 }
 

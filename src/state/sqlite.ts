@@ -1,0 +1,129 @@
+/** How SQLite files are opened, locked and written: for the log of the embedded backend and for state files. */
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Fault } from '../errors.ts';
+import { checkRegular } from '../regular-files.ts';
+
+/** The low byte of an extended code. */
+const codeMask = 0xff;
+const sqliteBusy = 5;
+const sqliteIoError = 10;
+export const sqliteCorrupt = 11;
+const sqliteFull = 13;
+export const sqliteNotADatabase = 26;
+
+/** What SQLite says of an error, without its extension; null: it is none of SQLite's. */
+export function sqliteCode(cause: unknown): number | null {
+  return cause instanceof Error && 'errcode' in cause ? Number(cause.errcode) & codeMask : null;
+}
+
+/** The disk is full, or does not write. */
+export function isRefusedByDisk(cause: unknown): boolean {
+  const code = sqliteCode(cause);
+  return code === sqliteFull || code === sqliteIoError;
+}
+
+/** For what the library does not notice: an index whose keys contradict each other. */
+export function damagedIndex(text: string): Error {
+  return Object.assign(new Error(text), { errcode: sqliteCorrupt });
+}
+
+export function pragma(database: DatabaseSync, name: string): number {
+  return Number(Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
+}
+
+/** Runs `work` in one write transaction and rolls it back when it throws. */
+export function inTransaction<R>(database: DatabaseSync, work: () => R): R {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (fault) {
+    // Some failures (disk full) have rolled back already.
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw fault;
+  }
+}
+
+/** What SQLite writes beside a file has the mode of that file. */
+const besideEndings = ['', '-wal', '-shm', '-journal'];
+const ownerOnly = 0o600;
+
+/** SQLite would wait for the other end of a pipe. */
+function checkFiles(path: string): void {
+  for (const ending of besideEndings) checkRegular(path + ending);
+}
+
+/** For its owner alone, whatever the directory allows; also a file that an earlier version made readable for all. */
+export function keepPrivate(path: string): void {
+  checkFiles(path);
+  closeSync(openSync(path, 'a', ownerOnly));
+  for (const ending of besideEndings) {
+    const mode = statSync(path + ending, { throwIfNoEntry: false })?.mode;
+    if (mode !== undefined && (mode & 0o077) !== 0) chmodSync(path + ending, ownerOnly);
+  }
+}
+
+/** What the file system still has for this user. */
+export function freeBytes(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
+}
+
+/** Less than this, and SQLite cannot open a store: it needs room for the shared memory beside the WAL. */
+const openingBytes = 1_000_000;
+
+export function unusable(directory: string, cause: unknown): Fault {
+  if (isRefusedByDisk(cause) && freeBytes(directory) < openingBytes) {
+    return new Fault(
+      'data-directory-unusable',
+      `The disk of ${directory} is full, so the store in it cannot be opened. Free some space and start again: nothing says that the store is damaged.`,
+      cause,
+    );
+  }
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new Fault(
+    'data-directory-unusable',
+    `The data directory ${directory} cannot be used: ${why}. Give LANCE_DATA_DIR a directory that this user may write.`,
+    cause,
+  );
+}
+
+/** Not `recursive: true`: that never returns where a parent exists but refuses children with ENOENT, as /proc does. */
+function makeDirectory(directory: string): void {
+  if (existsSync(directory)) return;
+  makeDirectory(dirname(directory));
+  mkdirSync(directory, { mode: 0o700 });
+}
+
+export const lockFile = 'lance.lock';
+
+/**
+ * Makes the directory and takes it for this process. The lock is an open exclusive transaction on a file of its own, so
+ * it ends with the process, however that ends, and readers of the other files do not meet it. `paths`: files that are opened next,
+ * which have to be regular ones where they exist.
+ */
+export function lockDirectory(directory: string, paths: readonly string[]): { path: string; release: () => void } {
+  let database: DatabaseSync | null = null;
+  try {
+    makeDirectory(resolve(directory));
+    for (const path of paths) checkFiles(path);
+    keepPrivate(join(directory, lockFile));
+    database = new DatabaseSync(join(directory, lockFile), { timeout: 0 });
+    database.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;');
+  } catch (cause) {
+    database?.close();
+    if (sqliteCode(cause) === sqliteBusy) {
+      throw new Fault(
+        'data-directory-in-use',
+        `Another daemon runs on the data directory ${directory}. Stop it, or give this one a LANCE_DATA_DIR of its own.`,
+        cause,
+      );
+    }
+    throw unusable(directory, cause);
+  }
+  const held = database;
+  return { path: join(directory, lockFile), release: () => held.close() };
+}
