@@ -5,6 +5,8 @@ const table = {
   'views-unavailable': { retryable: true, exitCode: 74 },
   /** An order of an operator holds, and the log does not keep it yet. */
   'order-unkept': { retryable: true, exitCode: 74 },
+  /** The disk takes nothing, and the memory holds no more of what it should have taken. */
+  'disk-full': { retryable: true, exitCode: 74 },
   'views-behind': { retryable: true, exitCode: 74 },
   'sealed-unreadable': { retryable: false, exitCode: 78 },
   'pseudonym-key-changed': { retryable: false, exitCode: 78 },

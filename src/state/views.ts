@@ -222,9 +222,14 @@ export function createViews(options: {
   /** Begun in time, storing goes on beside the folding; a fold waits only where rows come faster than they are stored. */
   const makeRoom = async () => {
     const rows = cache.dirtyCount();
+    const isBearable = rows <= limits.unstoredRows;
     // The timer tries again.
-    if (refusal !== null && rows <= limits.unstoredRows) return;
-    if (rows > limits.dirtyRows) await (storing ?? flush());
+    if (refusal !== null && isBearable) return;
+    if (rows > limits.dirtyRows) {
+      await (storing ?? flush()).catch((fault: unknown) => {
+        if (!isBearable) throw fault;
+      });
+    }
     // A fault is met by whoever waits for room.
     if (cache.dirtyCount() > limits.dirtyRows / 2 && storing === null) flush().catch(() => undefined);
   };

@@ -70,6 +70,11 @@ export type BackendKind = {
 /** The half of a backend that holds what instances share. */
 export type Store = Pick<Backend, 'views' | 'margins' | 'queryBudget' | 'control' | 'flows' | 'close'>;
 
+/** What the suite of the views alone needs. */
+export type ViewsKind = Pick<BackendKind, 'name' | 'createPlace' | 'crash' | 'burnViews'> & {
+  open: (place: string) => Promise<Pick<Store, 'views' | 'close'>>;
+};
+
 export type StoreKind = Pick<BackendKind, 'name' | 'createPlace' | 'crash' | 'burnViews'> & {
   open: (place: string) => Promise<Store>;
   beside: (place: string) => Promise<Pick<Beside, 'control' | 'close'>>;

@@ -9,7 +9,7 @@ import type { AuctionRecord, FoldTerms } from '../../src/domain/records.ts';
 import { effectsOf, publishedAdditions, publishedHalfLives } from '../../src/pricing/additive.ts';
 import { accepted, answered, bid, claimed, contemplated, ended, requested, settings } from '../bidding/parts.ts';
 import { otherTerms, withTerms } from '../bidding/terms.ts';
-import { rowsAt, type Store, type StoreKind, withBackend } from './backend.ts';
+import { rowsAt, type ViewsKind, withBackend } from './backend.ts';
 import { stateOf } from './samples.ts';
 import { createViewsModel, type ModelRow, type ViewsModel } from './views-model.ts';
 
@@ -98,14 +98,16 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 5, maxLength: 25 },
 );
 
+type Store = Awaited<ReturnType<ViewsKind['open']>>;
+
 /** Here nothing was acted on that a loss could make forget: the views are whole as far as they are. */
-async function openWhole(kind: StoreKind, place: string): Promise<Store> {
+async function openWhole(kind: ViewsKind, place: string): Promise<Store> {
   const backend = await kind.open(place);
   assert.equal(await backend.views.areWhole(async () => new Map([[0, 0]])), true);
   return backend;
 }
 
-function withWholeViews(kind: StoreKind, run: (backend: Store) => Promise<void>): Promise<void> {
+function withWholeViews(kind: ViewsKind, run: (backend: Store) => Promise<void>): Promise<void> {
   return withBackend({ ...kind, open: (place) => openWhole(kind, place) }, run);
 }
 
@@ -154,7 +156,7 @@ async function catchUp({ views }: Store, history: readonly { batch: ViewBatch; r
   }
 }
 
-async function runSteps(kind: StoreKind, plan: readonly Step[]): Promise<void> {
+async function runSteps(kind: ViewsKind, plan: readonly Step[]): Promise<void> {
   let place = await kind.createPlace();
   let backend = await openWhole(kind, place);
   const model = createViewsModel();
@@ -225,7 +227,7 @@ function reserve(requestId: string, amountCents: number, over: Partial<Extract<V
   };
 }
 
-function testReservations(kind: StoreKind): void {
+function testReservations(kind: ViewsKind): void {
   const reservationOf = async ({ views }: Store, requestId: string) =>
     (await views.read([requestId])).get(requestId)?.reservation;
   const state = (requestId: string): ViewChange => ({
@@ -330,7 +332,7 @@ const written: readonly AuctionRecord[] = [
 ].map((record) => withTerms(record, settings));
 
 /** What a process with these settings makes of them in a store of its own. */
-async function madeWith(kind: StoreKind, terms: FoldTerms) {
+async function madeWith(kind: ViewsKind, terms: FoldTerms) {
   let made = null;
   await withWholeViews(kind, async ({ views }) => {
     const entries = written.map((record, offset) => ({ partition: 0, offset, key: record.requestId, record }));
@@ -350,7 +352,7 @@ async function madeWith(kind: StoreKind, terms: FoldTerms) {
   return made;
 }
 
-export function testViews(kind: StoreKind): void {
+export function testViews(kind: ViewsKind): void {
   testReservations(kind);
 
   test(`${kind.name}: processes with other settings make the same of the same records`, async () => {

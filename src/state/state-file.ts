@@ -1,0 +1,187 @@
+/**
+ * The file of one partition: the tables of its views, and what the file says of itself, in the same transaction. It is a copy of what
+ * the log says, so whatever does not fit is thrown away and folded again.
+ */
+import { rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { inTransaction, keepPrivate, pragma, sqliteCode, sqliteCorrupt, sqliteNotADatabase } from './sqlite.ts';
+import { createViewWriter, type ViewFlush, viewFigures, viewTables } from './view-rows.ts';
+
+/**
+ * To be raised with every change after which the same records give other rows: of `evolve`, of what a result teaches, of the shape of a
+ * row or a table.
+ */
+export const foldVersion = 1;
+
+/** What a file was folded from, and how far. */
+export type StateOrigin = {
+  foldVersion: number;
+  genesis: string;
+  partition: number;
+  /** The offset after the last record that is folded in. */
+  applied: number;
+  /** Tells the record before `applied` from any other; null: there is none, or it could not be read. */
+  lastHash: string | null;
+};
+
+export type StateFile = {
+  origin: StateOrigin;
+  /** Stores a flush in one transaction; `lastHash` undefined: `applied` stays what it was. */
+  write: (flush: ViewFlush, lastHash: string | null | undefined) => void;
+  /** All of the file is in its main part, and stays there byte for byte until `unpin`: what is written meanwhile stands beside it. */
+  pin: () => StateOrigin;
+  unpin: () => void;
+  close: () => void;
+};
+
+/** Records of 2 kB fill small pages badly. */
+const pageBytes = 16_384;
+const checkpointBytes = 8_000_000;
+const cacheKibibytes = 8_000;
+const busyTimeoutMs = 2_000;
+/** Of a statement that does not fit the tables. */
+const sqliteError = 1;
+
+const tables = `
+  CREATE TABLE origin (
+    id INTEGER PRIMARY KEY CHECK (id = 1), fold_version INTEGER NOT NULL, genesis TEXT NOT NULL, part INTEGER NOT NULL,
+    last_hash TEXT, figures TEXT NOT NULL
+  ) STRICT;
+  ${viewTables}`;
+
+/** Why a file is of no use: it is thrown away, and this is told to people. */
+export class Unusable extends Error {}
+
+export function removeFile(path: string): void {
+  for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(path + ending, { force: true });
+}
+
+/**
+ * Opens the file, or makes an empty one of this partition and log. Throws `Unusable` where it is damaged or lacks rows, and what the disk
+ * says where it cannot be opened.
+ */
+export function openStateFile(path: string, own: { genesis: string; partition: number }): StateFile {
+  keepPrivate(path);
+  const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+  try {
+    return begin(database, path, own);
+  } catch (cause) {
+    database.close();
+    const code = sqliteCode(cause);
+    if (code !== sqliteError && code !== sqliteCorrupt && code !== sqliteNotADatabase) throw cause;
+    throw new Unusable(`it is damaged (${(cause as Error).message})`, { cause });
+  }
+}
+
+function begin(database: DatabaseSync, path: string, own: { genesis: string; partition: number }): StateFile {
+  database.exec(`PRAGMA page_size = ${pageBytes}`);
+  // What a power cut loses of the last moments is folded again.
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -${cacheKibibytes}`);
+  database.exec(`PRAGMA wal_autocheckpoint = ${Math.floor(checkpointBytes / pragma(database, 'page_size'))}`);
+  if (!hasTables(database)) {
+    inTransaction(database, () => {
+      database.exec(tables);
+      const put = database.prepare('INSERT INTO origin VALUES (1, ?, ?, ?, NULL, ?)');
+      put.run(foldVersion, own.genesis, own.partition, JSON.stringify(countedIn(database)));
+    });
+  }
+  const origin = originIn(database);
+  const figures = countedIn(database);
+  const stored = storedFigures(database);
+  for (const [name, count] of Object.entries(figures)) {
+    if (count !== stored[name]) throw new Unusable(`${name} is ${count}, and ${stored[name] ?? 'nothing'} was stored`);
+  }
+  const setHash = database.prepare('UPDATE origin SET last_hash = ? WHERE id = 1');
+  const setFigures = database.prepare('UPDATE origin SET figures = ? WHERE id = 1');
+  const writeViews = createViewWriter(database, (applied, added) => {
+    for (const [name, more] of Object.entries(added)) figures[name]! += more;
+    for (const [partition, next] of applied) figures[positionName(partition)] = next;
+    setFigures.run(JSON.stringify(figures));
+  });
+  let pinned: DatabaseSync | null = null;
+
+  function unpin(): void {
+    pinned?.close();
+    pinned = null;
+  }
+
+  return {
+    origin,
+    write: (flush, lastHash) => {
+      const before = { ...figures };
+      try {
+        inTransaction(database, () => {
+          writeViews(flush);
+          if (lastHash !== undefined) setHash.run(lastHash);
+        });
+      } catch (cause) {
+        Object.assign(figures, before);
+        throw cause;
+      }
+    },
+    pin: () => {
+      unpin();
+      const reading = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
+      try {
+        const [checkpoint] = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all() as { busy: number }[];
+        if (checkpoint?.busy !== 0) throw new Error('the file is being read by somebody else');
+        reading.exec('BEGIN');
+        pinned = reading;
+        return originIn(reading);
+      } catch (cause) {
+        reading.close();
+        throw cause;
+      }
+    },
+    unpin,
+    close: () => {
+      unpin();
+      database.close();
+    },
+  };
+}
+
+function hasTables(database: DatabaseSync): boolean {
+  return database.prepare('SELECT 1 FROM sqlite_master LIMIT 1').get() !== undefined;
+}
+
+function originIn(database: DatabaseSync): StateOrigin {
+  const row = database.prepare('SELECT fold_version, genesis, part, last_hash FROM origin WHERE id = 1').get() as
+    | { fold_version: number; genesis: string; part: number; last_hash: string | null }
+    | undefined;
+  if (row === undefined) throw new Unusable('it does not say what it was folded from');
+  const { fold_version: foldVersion, genesis, part: partition, last_hash: lastHash } = row;
+  const position = database.prepare('SELECT next FROM applied WHERE partition = ?').get(partition) as
+    | { next: number }
+    | undefined;
+  return { foldVersion, genesis, partition, applied: position?.next ?? 0, lastHash };
+}
+
+/** By name: those of the views, and where each partition is. */
+type Figures = Record<string, number>;
+
+function positionName(partition: number): string {
+  return `applied of ${partition}`;
+}
+
+function storedFigures(database: DatabaseSync): Figures {
+  const { figures } = database.prepare('SELECT figures FROM origin WHERE id = 1').get() as { figures: string };
+  try {
+    return JSON.parse(figures);
+  } catch {
+    throw new Unusable('its figures cannot be read');
+  }
+}
+
+function countedIn(database: DatabaseSync): Figures {
+  const figures: Figures = {};
+  for (const [name, sql] of Object.entries(viewFigures)) {
+    figures[name] = Number((database.prepare(sql).get() as { n: number }).n);
+  }
+  const positions = database.prepare('SELECT partition, next FROM applied').all() as {
+    partition: number;
+    next: number;
+  }[];
+  for (const { partition, next } of positions) figures[positionName(partition)] = next;
+  return figures;
+}
