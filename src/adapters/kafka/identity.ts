@@ -16,6 +16,13 @@ const lookAgainMs = 500;
 export type LogIdentity = {
   /** The record was read there. */
   read: (topic: string, partition: number, record: RawRecord) => void;
+  /** Tells the record at an offset from any other: of the one that was read last, as it is known, of others as they are read now. Null: there is none. */
+  hashAt: (
+    reader: Pick<PartitionReader, 'fetch' | 'offsets'>,
+    topic: string,
+    partition: number,
+    offset: number,
+  ) => Promise<string | null>;
   /** How far each partition is known to reach now: what is appended later gets no lower offset. */
   reached: (topic: string) => ReadonlyMap<number, number>;
   /** Was appended at `offset`, when `reached` had given `before` as the send began. */
@@ -65,6 +72,16 @@ export function createIdentity(onReplaced: (fault: Fault) => void): LogIdentity 
 
   return {
     read,
+    hashAt: async (reader, topic, partition, offset) => {
+      const mark = marks.get(placeOf(topic, partition));
+      if (mark?.offset === offset) return mark.hash;
+      const { first, end } = await extentOf(reader, topic, partition);
+      if (offset < first || offset >= end) return null;
+      for await (const record of recordsOf(reader, { topic, partition, from: offset, to: offset + 1 }, 'kept', 'one')) {
+        if (record.offset === offset) return hashOf(record);
+      }
+      return null;
+    },
     reached: (topic) => new Map(ends.get(topic)),
     appended: (topic, partition, offset, before) => {
       if (offset < before)

@@ -3,12 +3,13 @@ import type { ControlCopies, EventLog, House, RuleBook, Snapshots } from '../../
 import type { Topic } from '../../domain/records.ts';
 import { sealedPlaces, type Vault } from '../../domain/vault.ts';
 import { Fault } from '../../errors.ts';
+import type { PartitionLog } from '../../state/state-store.ts';
 import { createAppender } from './appender.ts';
 import { calmed, createClient, type LogLine, unavailable } from './client.ts';
 import { createConsumer, type KafkaConsumer } from './consume.ts';
 import { createControlCopies, createHouse, createRuleBook } from './house.ts';
 import { createIdentity } from './identity.ts';
-import { createPartitionReader, type RawRecord } from './partitions.ts';
+import { createPartitionReader, extentOf, type RawRecord } from './partitions.ts';
 import { createLogReading } from './read-log.ts';
 import { registerSchemas } from './registry.ts';
 import { type KafkaSettings, recordTopics, topicNameOf } from './settings.ts';
@@ -25,6 +26,8 @@ export type KafkaLog = {
   appendAtDoor: EventLog['append'];
   lag: () => ConsumerLag[];
   snapshots: Snapshots;
+  /** A partition of `auctions` as the state store has to know it; `genesis` names the log. */
+  partitionLog: (partition: number, genesis: string) => PartitionLog;
   house: House;
   ruleBook: RuleBook;
   controlCopies: ControlCopies;
@@ -130,9 +133,16 @@ export async function openKafkaLog(options: {
     if (fault !== null) options.onStalled(fault);
   }, settings.stallTimeoutMs / 6);
 
+  const auctions = topicNameOf(settings, 'auctions');
+
   return {
     log,
     snapshots: copies.snapshots,
+    partitionLog: (partition, genesis) => ({
+      genesis,
+      extent: () => extentOf(reader, auctions, partition),
+      hashAt: (offset) => identity.hashAt(reader, auctions, partition, offset),
+    }),
     house: createHouse(kafka, settings, reader),
     ruleBook: createRuleBook(kafka, settings, reader),
     controlCopies: createControlCopies(kafka, settings, reader),
