@@ -105,11 +105,21 @@ export type ViewChange =
   /** Adds to the decayed sums under every key, one result each: `foldSums`. */
   | { kind: 'learn'; keys: readonly string[]; additions: readonly Addition[]; at: EpochMs; halfLives: HalfLives };
 
+/** What a record does to the cap book. `reserve` is a kind that awaits a verdict; what else an operation says is the book's matter. */
+export type KeptOperation = { offset: number; requestId: RequestId; kind: string };
+
 /**
  * `partition` is one of `auctions`, or `callbackPartition(p)` for a partition p of `callbacks`, whose batches carry no
  * changes: only how far they have been dealt with.
  */
-export type ViewBatch = { partition: number; first: number; next: number; changes: readonly ViewChange[] };
+export type ViewBatch = {
+  partition: number;
+  first: number;
+  next: number;
+  changes: readonly ViewChange[];
+  /** In order of their offsets; for views that keep them until the cap book has them. */
+  operations?: readonly KeptOperation[];
+};
 
 export function callbackPartition(partition: number): number {
   return -1 - partition;

@@ -4,6 +4,7 @@
  */
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import type { OperationFlush, StoredOperations } from './kept-operations.ts';
 import { inTransaction, keepPrivate, pragma, sqliteCode, sqliteCorrupt, sqliteNotADatabase } from './sqlite.ts';
 import { createViewWriter, type ViewFlush, viewFigures, viewTables } from './view-rows.ts';
 
@@ -45,8 +46,9 @@ const sqliteError = 1;
 const tables = `
   CREATE TABLE origin (
     id INTEGER PRIMARY KEY CHECK (id = 1), fold_version INTEGER NOT NULL, genesis TEXT NOT NULL, part INTEGER NOT NULL,
-    last_hash TEXT, figures TEXT NOT NULL
+    last_hash TEXT, acknowledged INTEGER NOT NULL, figures TEXT NOT NULL
   ) STRICT;
+  CREATE TABLE cap_operations (offset INTEGER PRIMARY KEY, operation TEXT NOT NULL) STRICT;
   ${viewTables}`;
 
 /** Why a file is of no use: it is thrown away, and this is told to people. */
@@ -81,7 +83,7 @@ function begin(database: DatabaseSync, path: string, own: { genesis: string; par
   if (!hasTables(database)) {
     inTransaction(database, () => {
       database.exec(tables);
-      const put = database.prepare('INSERT INTO origin VALUES (1, ?, ?, ?, NULL, ?)');
+      const put = database.prepare('INSERT INTO origin VALUES (1, ?, ?, ?, NULL, 0, ?)');
       put.run(foldVersion, own.genesis, own.partition, JSON.stringify(countedIn(database)));
     });
   }
@@ -98,6 +100,7 @@ function begin(database: DatabaseSync, path: string, own: { genesis: string; par
     for (const [partition, next] of applied) figures[positionName(partition)] = next;
     setFigures.run(JSON.stringify(figures));
   });
+  const writeOperations = createOperationWriter(database);
   let pinned: DatabaseSync | null = null;
 
   function unpin(): void {
@@ -111,6 +114,7 @@ function begin(database: DatabaseSync, path: string, own: { genesis: string; par
       const before = { ...figures };
       try {
         inTransaction(database, () => {
+          if (flush.operations !== undefined) figures[operationsName]! += writeOperations(flush.operations);
           writeViews(flush);
           if (lastHash !== undefined) setHash.run(lastHash);
         });
@@ -141,6 +145,29 @@ function begin(database: DatabaseSync, path: string, own: { genesis: string; par
   };
 }
 
+/** Inside the caller's transaction. Returns how many rows that adds. */
+function createOperationWriter(database: DatabaseSync): (flush: OperationFlush) => number {
+  const add = database.prepare('INSERT INTO cap_operations (offset, operation) VALUES (?, ?)');
+  const remove = database.prepare('DELETE FROM cap_operations WHERE offset = ?');
+  const setAcknowledged = database.prepare('UPDATE origin SET acknowledged = ? WHERE id = 1');
+  return ({ acknowledged, added, removed }) => {
+    for (const operation of added) add.run(operation.offset, JSON.stringify(operation));
+    for (const offset of removed) remove.run(offset);
+    setAcknowledged.run(acknowledged);
+    return added.length - removed.length;
+  };
+}
+
+export function storedOperations(database: DatabaseSync): StoredOperations {
+  const { acknowledged } = database.prepare('SELECT acknowledged FROM origin WHERE id = 1').get() as {
+    acknowledged: number;
+  };
+  const rows = database.prepare('SELECT operation FROM cap_operations ORDER BY offset').all() as {
+    operation: string;
+  }[];
+  return { acknowledged, operations: rows.map(({ operation }) => JSON.parse(operation)) };
+}
+
 function hasTables(database: DatabaseSync): boolean {
   return database.prepare('SELECT 1 FROM sqlite_master LIMIT 1').get() !== undefined;
 }
@@ -160,6 +187,8 @@ function originIn(database: DatabaseSync): StateOrigin {
 /** By name: those of the views, and where each partition is. */
 type Figures = Record<string, number>;
 
+const operationsName = 'operations';
+
 function positionName(partition: number): string {
   return `applied of ${partition}`;
 }
@@ -174,10 +203,10 @@ function storedFigures(database: DatabaseSync): Figures {
 }
 
 function countedIn(database: DatabaseSync): Figures {
+  const count = (sql: string) => Number((database.prepare(sql).get() as { n: number }).n);
   const figures: Figures = {};
-  for (const [name, sql] of Object.entries(viewFigures)) {
-    figures[name] = Number((database.prepare(sql).get() as { n: number }).n);
-  }
+  for (const [name, sql] of Object.entries(viewFigures)) figures[name] = count(sql);
+  figures[operationsName] = count('SELECT count(*) AS n FROM cap_operations');
   const positions = database.prepare('SELECT partition, next FROM applied').all() as {
     partition: number;
     next: number;

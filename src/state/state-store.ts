@@ -9,12 +9,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Snapshots, ViewCopy, Views } from '../bidding/ports.ts';
 import { Fault } from '../errors.ts';
+import { createKeptOperations, type StoredOperations } from './kept-operations.ts';
 import { piecesOf, readSnapshot } from './snapshot.ts';
 import { isRefusedByDisk, lockDirectory, unusable } from './sqlite.ts';
-import { foldVersion, type StateOrigin } from './state-file.ts';
+import { foldVersion, type StateOrigin, storedOperations } from './state-file.ts';
 import { type StateWriter, startStateWriter } from './state-writer.ts';
 import { createViewReader, type ViewFlush } from './view-rows.ts';
-import { type Caps, createViews, type ViewLimits } from './views.ts';
+import { type Caps, createViews, type PartitionViews, type ViewLimits } from './views.ts';
 
 /** The log that a partition's records stand in, as far as a file of its views has to fit it. */
 export type PartitionLog = {
@@ -32,6 +33,14 @@ export type PartitionState = {
   /** Rejects with `disk-full` when the disk has taken nothing for as long as the memory lasts: then the partition is to be given up. */
   views: Views;
   flush: () => Promise<void>;
+  /** What the owner of the partition tells the cap book. */
+  caps: {
+    /** What the book may not have, and reservations that await their verdict. */
+    operations: () => StoredOperations;
+    /** The book has all operations of records before `offset`. */
+    acknowledge: (offset: number) => void;
+    sums: PartitionViews['sums'];
+  };
   /**
    * Hands a snapshot as of now to `write`, which folding does not wait for. Resolves to how far it goes when `write` has resolved; null
    * while another one is taken, and where the partition is closed meanwhile.
@@ -71,6 +80,7 @@ export type StateStoreOptions = {
 const defaultLimits: ViewLimits = {
   rows: 8_192,
   statistics: 2_048,
+  filterBits: 23,
   dirtyRows: 8_192,
   unstoredRows: 65_536,
   flushIntervalMs: 250,
@@ -208,8 +218,9 @@ async function openState({ partition, log, writer, ...options }: OpenOptions): P
     }
   }
 
-  const { views, flush, close } = createViews({
-    ...{ partition, store, limits },
+  const operations = createKeptOperations(storedOperations(database));
+  const { views, flush, sums, close } = createViews({
+    ...{ partition, store, operations, limits },
     reader: createViewReader(database),
     caps: options.caps,
   });
@@ -247,6 +258,7 @@ async function openState({ partition, log, writer, ...options }: OpenOptions): P
     origin: options.origin,
     views,
     flush,
+    caps: { operations: operations.current, acknowledge: operations.acknowledge, sums },
     takeSnapshot,
     close: () => {
       closing ??= closeAll();

@@ -4,6 +4,7 @@ import type { RequestId } from '../domain/glossary.ts';
 import type { Histogram } from '../domain/histogram.ts';
 import type { RequestState } from '../domain/states.ts';
 import type { StoredExposure, StoredStatistic, ViewReader } from './view-rows.ts';
+import type { ViewLimits } from './views.ts';
 
 export type CachedRow = {
   requestId: RequestId;
@@ -104,12 +105,10 @@ type StoredIds = {
   mayHave: (id: RequestId) => boolean;
 };
 
-/** 8 MiB. Of ids without a row one in 6,000 is looked for when there are a million rows, one in three when there are ten. */
-const filterBits = 26;
 const filterHashes = 6;
 const ascii = /^[\0-\x7f]*$/;
 
-function createStoredIds(ids: Iterable<RequestId>): StoredIds {
+function createStoredIds(ids: Iterable<RequestId>, filterBits: number): StoredIds {
   const words = new Uint32Array(2 ** filterBits / 32);
   /**
    * Visits the bits of an id until `visit` says false. Two multiplicative hashes, combined by double hashing (Kirsch &
@@ -151,9 +150,12 @@ const newRow = { state: null, open: false, reservation: 'none' } as const;
 const isDirtyRow = (row: CachedRow) => row.stateDirty || row.exposureDirty;
 const isDirtyStatistic = (statistic: CachedStatistic) => statistic.dirty;
 
-export function createViewCache(reader: ViewReader, limits: { rows: number; statistics: number }): ViewCache {
+export function createViewCache(
+  reader: ViewReader,
+  limits: Pick<ViewLimits, 'rows' | 'statistics' | 'filterBits'>,
+): ViewCache {
   const rows = createEntries<RequestId, CachedRow>(limits.rows, isDirtyRow);
-  const storedIds = createStoredIds(reader.ids());
+  const storedIds = createStoredIds(reader.ids(), limits.filterBits);
   const statistics = createEntries<string, CachedStatistic>(limits.statistics, isDirtyStatistic);
   const dirtyRows = new Set<CachedRow>();
   const dirtyStatistics = new Map<string, CachedStatistic>();

@@ -5,6 +5,7 @@ import { isPromised, nothingUsed, type Reservation } from '../domain/cap-book.ts
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Histogram } from '../domain/histogram.ts';
 import type { Usage } from '../domain/offer.ts';
+import type { OperationFlush } from './kept-operations.ts';
 import { damagedIndex } from './sqlite.ts';
 
 /** Missing ones are made when a file is opened: what stood in them is folded again. */
@@ -41,6 +42,8 @@ export type ViewFlush = {
   exposureKeys: string[];
   exposureExpiries: number[];
   statistics: readonly StoredStatistic[];
+  /** Of a state file: what changed of the operations that are kept for the cap book. */
+  operations?: OperationFlush;
 };
 
 export type StoredStatistic = {

@@ -11,10 +11,12 @@ import {
   type ViewChange,
   type Views,
 } from '../bidding/ports.ts';
-import { type CapBook, isPromised, type Reservation, type Reserve } from '../domain/cap-book.ts';
+import { type CapBook, isPromised, nothingUsed, type Reservation, type Reserve } from '../domain/cap-book.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import { emptyHistogram, foldSums, type Histogram } from '../domain/histogram.ts';
+import type { Usage } from '../domain/offer.ts';
 import { Fault } from '../errors.ts';
+import type { KeptOperations } from './kept-operations.ts';
 import { type CachedRow, createViewCache, type DirtyRow, type ViewCache } from './view-cache.ts';
 import type { ViewFlush, ViewReader } from './view-rows.ts';
 
@@ -22,6 +24,8 @@ export type PartitionViews = {
   views: Views;
   /** Stores what is only in memory. Rejects with `views-unavailable`. */
   flush: () => Promise<void>;
+  /** What the partition's requests promise under each key, expired or not: what a cap book is filled with. */
+  sums: () => ReadonlyMap<string, Usage>;
   /** Stores what can be stored, and takes the promises of this partition out of the caps. */
   close: () => Promise<void>;
 };
@@ -36,6 +40,11 @@ export type ViewLimits = {
   /** Ledger rows and histograms kept in memory beyond those not yet stored. */
   rows: number;
   statistics: number;
+  /**
+   * Size of the filter of known ids, as a power of two in bits. With 26, which is 8 MiB, one of 6,000 ids without a row is looked for
+   * when there are a million rows, and one of three when there are ten.
+   */
+  filterBits: number;
   /** With more rows than this to be stored, beside those being stored, `apply` waits for the disk. */
   dirtyRows: number;
   /** While the disk takes nothing, `apply` goes on up to this many rows, and rejects beyond them. */
@@ -91,6 +100,17 @@ function createExposure(reader: ViewReader, caps: Caps, markExposure: (row: Cach
       row.reservation = caps.commit(row.reservation, row.requestId, expiresAt);
       // Committed once more it may last longer.
       markExposure(row);
+    },
+    sums: () => {
+      const sums = new Map<string, Usage>();
+      for (const requestId of counting) {
+        const { amountCents, keys } = caps.find(requestId)!;
+        for (const key of keys) {
+          const before = sums.get(key) ?? nothingUsed;
+          sums.set(key, { amountCents: before.amountCents + amountCents, count: before.count + 1 });
+        }
+      }
+      return sums;
     },
     /** From here on the partition counts nowhere in this process. */
     withdraw: () => {
@@ -165,9 +185,11 @@ export function createViews(options: {
   /** Stores a flush in one transaction. Resolves to the milliseconds of work that this took. */
   store: (flush: ViewFlush) => Promise<number>;
   caps: Caps;
+  /** Where operations on the cap book are kept; left out: nowhere. */
+  operations?: KeptOperations;
   limits: ViewLimits;
 }): PartitionViews {
-  const { reader, caps, limits } = options;
+  const { reader, caps, operations, limits } = options;
   const cache = createViewCache(reader, limits);
   const exposure = createExposure(reader, caps, cache.markExposure);
   const applied = new Map<number, number>();
@@ -183,15 +205,18 @@ export function createViews(options: {
     const partitions = [...dirtyApplied];
     dirtyApplied.clear();
     const parts = cache.takeDirty(exposure.stored);
+    const taken = operations?.takeDirty();
     const progress = partitions.map((partition) => [partition, applied.get(partition)!] as const);
     try {
       const { flush, workMs } = await writtenOut(parts, progress);
+      if (taken !== undefined) flush.operations = taken.flush;
       const writerMs = await options.store(flush);
       parts.stored();
       refusal = null;
       restMs = Math.max(limits.flushIntervalMs, Math.min(longestRestMs, restShare * (workMs + writerMs)));
     } catch (cause) {
       parts.failed();
+      taken?.failed();
       for (const partition of partitions) dirtyApplied.add(partition);
       refusal = unavailable(cause);
       throw refusal;
@@ -203,7 +228,7 @@ export function createViews(options: {
     // What is being stored now was taken before the latest changes.
     if (storing !== null) await storing;
     if (storing !== null) return flush();
-    if (dirtyApplied.size === 0) return;
+    if (dirtyApplied.size === 0 && operations?.isDirty() !== true) return;
     storing = store();
     await storing;
   };
@@ -292,6 +317,7 @@ export function createViews(options: {
     guarded(() => preload(batch.changes));
     const refused: RequestId[] = [];
     for (const each of batch.changes) change(each, refused);
+    operations?.add(batch.operations ?? []);
     applied.set(batch.partition, batch.next);
     dirtyApplied.add(batch.partition);
     flushLater(restMs);
@@ -344,6 +370,7 @@ export function createViews(options: {
   return {
     views,
     flush,
+    sums: exposure.sums,
     close: async () => {
       closed = true;
       try {

@@ -17,7 +17,7 @@ const reader = {
   statistic: () => null,
   requestOfBid: () => null,
 } as unknown as ViewReader;
-const limits = { rows: 16_384, statistics: 4_096 };
+const limits = { rows: 16_384, statistics: 4_096, filterBits: 26 };
 
 /** Far above what it takes, far below what a look at all rows for each of them takes (100 s). */
 const limitMs = 8_000;
@@ -67,7 +67,7 @@ test('folding goes on while rows are stored, until as many wait again', async ()
     reader,
     store: () => slow.promise,
     caps: { ...createCapBook(), complete: true },
-    limits: { rows: 100, statistics: 10, dirtyRows: 10, unstoredRows: 10, flushIntervalMs: 60_000 },
+    limits: { rows: 100, statistics: 10, filterBits: 10, dirtyRows: 10, unstoredRows: 10, flushIntervalMs: 60_000 },
   });
   let folded = 0;
   const folding = (async () => {
@@ -106,7 +106,11 @@ test('a row that has left the memory after it was stored is found again', () => 
     found.push(id);
     return { state: null, open: false, reservation: 'none' };
   };
-  const cache = createViewCache({ ...reader, row } as unknown as ViewReader, { rows: 10, statistics: 10 });
+  const cache = createViewCache({ ...reader, row } as unknown as ViewReader, {
+    rows: 10,
+    statistics: 10,
+    filterBits: 10,
+  });
   for (const mark of [
     (id: string) => cache.markState(cache.row(id), []),
     (id: string) => cache.markExposure(cache.row(id)),

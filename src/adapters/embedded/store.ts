@@ -349,6 +349,7 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       limits: {
         rows: memoryRows,
         statistics: 4_096,
+        filterBits: 26,
         dirtyRows: memoryRows,
         unstoredRows: memoryRows,
         flushIntervalMs: options.flushIntervalMs ?? 250,

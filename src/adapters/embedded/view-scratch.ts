@@ -63,6 +63,7 @@ export function openScratch(database: DatabaseSync): ViewScratch {
     limits: {
       rows: memoryRows,
       statistics: 4_096,
+      filterBits: 26,
       dirtyRows: memoryRows,
       unstoredRows: memoryRows,
       flushIntervalMs: 250,
