@@ -82,10 +82,8 @@ export function createKeptOperations(stored: StoredOperations): KeptOperations {
       return {
         flush: { acknowledged, added: [...taken.added.values()], removed: [...taken.removed] },
         failed: () => {
-          for (const [offset, operation] of taken.added) {
-            // What was removed meanwhile was never stored.
-            if (!removed.delete(offset)) added.set(offset, operation);
-          }
+          // One that was removed meanwhile is added and removed by the next flush.
+          for (const [offset, operation] of taken.added) added.set(offset, operation);
           for (const offset of taken.removed) removed.add(offset);
           moved = true;
         },

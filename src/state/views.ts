@@ -256,7 +256,8 @@ export function createViews(options: {
       });
     }
     // A fault is met by whoever waits for room.
-    if (cache.dirtyCount() > limits.dirtyRows / 2 && storing === null) flush().catch(() => undefined);
+    const isHalfFull = cache.dirtyCount() > limits.dirtyRows / 2;
+    if (isHalfFull && storing === null && refusal === null) flush().catch(() => undefined);
   };
 
   const appliedOf = (partition: number) => {

@@ -1,9 +1,11 @@
 /** A snapshot shows a partition as of one moment while it is folded on; put back, the partition goes on from there. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { test } from 'node:test';
 import type { Snapshots, ViewChange, Views } from '../../src/bidding/ports.ts';
 import { Fault } from '../../src/errors.ts';
+import { piecesOf } from '../../src/state/snapshot.ts';
 import { createSnapshotSchedule } from '../../src/state/snapshot-schedule.ts';
 import type { PartitionState, StateStoreOptions } from '../../src/state/state-store.ts';
 import { createSnapshotsInMemory } from '../adapters/redis/snapshots-in-memory.ts';
@@ -125,6 +127,35 @@ test('a partition that is closed while its snapshot is taken leaves no snapshot'
   const again = await store.open(0, endlessLog());
   assert.equal((await taken(again)).applied, 100);
   await store.close();
+});
+
+test('a file that is written to again gives no further piece, and never the hash', async () => {
+  let isHeld = true;
+  const bytes = Buffer.alloc(100, 7);
+  const file = {
+    stat: async () => ({ size: bytes.length }),
+    read: async (piece: Buffer, _from: number, length: number, at: number) => ({
+      bytesRead: bytes.copy(piece, 0, at, at + length),
+    }),
+  } as unknown as FileHandle;
+  const origin = { foldVersion: 1, genesis: 'g', partition: 0, applied: 5, lastHash: 'h' };
+  const pieces = () => piecesOf(file, { origin, pieceBytes: 40, isHeld: () => isHeld });
+  const all = await Array.fromAsync(pieces());
+  assert.deepEqual(
+    all.map(({ length }) => length),
+    [all[0]!.length, 40, 40, 20, 32],
+  );
+  const given: Buffer[] = [];
+  await assert.rejects(
+    async () => {
+      for await (const piece of pieces()) {
+        given.push(piece);
+        isHeld = given.length < 3;
+      }
+    },
+    { code: 'views-unavailable' },
+  );
+  assert.deepEqual(given, all.slice(0, 3));
 });
 
 async function* closingAfter(pieces: AsyncIterable<Buffer>, count: number, { close }: PartitionState) {

@@ -84,6 +84,38 @@ test('folding goes on while rows are stored, until as many wait again', async ()
   await close();
 });
 
+test('a disk that takes nothing is not asked again with every batch, and what it did not take is kept', async () => {
+  let asked = 0;
+  let isFull = true;
+  const stored = new Set<string>();
+  const { views, flush, close } = createViews({
+    partition: 0,
+    reader,
+    store: async ({ ledgerIds }) => {
+      asked += 1;
+      if (isFull) throw new Error('the disk is full');
+      for (const id of ledgerIds) stored.add(id);
+      return 1;
+    },
+    caps: { ...createCapBook(), complete: true },
+    limits: { rows: 100, statistics: 10, filterBits: 10, dirtyRows: 10, unstoredRows: 100, flushIntervalMs: 60_000 },
+  });
+  const fold = async (index: number) => {
+    const changes = [{ kind: 'state', state: stateOf(`r${index}`, 'lost', index), open: false, bidIds: [] }] as const;
+    await views.apply({ partition: 0, first: index, next: index + 1, changes });
+  };
+  for (let index = 0; index <= 100; index += 1) await fold(index);
+  assert.ok(asked <= 3, `asked ${asked} times`);
+  await assert.rejects(fold(101), { code: 'views-unavailable' });
+  assert.equal(await views.applied(0), 101);
+  isFull = false;
+  await flush();
+  assert.equal(stored.size, 101);
+  await fold(101);
+  await close();
+  assert.equal(stored.size, 102);
+});
+
 test('every row that is stored is found, and hardly any other is looked for on disk', () => {
   const stored = Array.from({ length: 50_000 }, (_, index) => `${4_711_000_000 + 7 * index}`);
   const looked: string[] = [];
