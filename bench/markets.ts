@@ -240,11 +240,14 @@ export const markets: Benchmark = {
         undercut = world.undercut;
         return playMarket(world, winCurve, seed);
       });
-      if (process.env.PER) say(earned.map((e) => (e.policy / e.oracle).toFixed(4)).join(' '));
       const figures = summarise(earned, !undercut);
       found[name] = figures;
       const { policy, low, high, histogram, oracle } = figures;
-      say(`${name.padEnd(14)} ${policy} (${low} … ${high}), plain histogram ${histogram}, oracle earns ${oracle}`);
+      // What an oracle earns depends on the break-evens: only the share can be held against what others measured.
+      const share = undercut ? `, which is ${rounded(policy / oracle, 4)} of the oracle's` : '';
+      say(
+        `${name.padEnd(14)} ${policy} (${low} … ${high})${share}, plain histogram ${histogram}, oracle earns ${oracle}`,
+      );
     }
     return { markets: found, seeds: seeds.length };
   },

@@ -80,3 +80,13 @@ export function foldSums(
 export function decayFactor(histogram: Histogram, at: EpochMs, halfLives: HalfLives): number {
   return Math.exp(-Math.max(0, exponentOf(histogram, at, halfLives)));
 }
+
+/**
+ * How many results of weight 1 say as much as results that halve after `halfLifeResults` of them and now weigh `weight` together: the
+ * square of that over the sum of their squares. Time is left out.
+ */
+export function evenResults(weight: number, halfLifeResults: number): number {
+  const kept = 2 ** (-1 / halfLifeResults);
+  const left = Math.max(0, 1 - (1 - kept) * weight);
+  return (weight * (1 + kept)) / (1 + left);
+}

@@ -4,7 +4,7 @@
  * are plain decayed sums; the errors are a histogram like those of rates. Both are folded from records as all statistics are.
  */
 import { cellCount, noRivalCell, type RateHundredths } from '../domain/glossary.ts';
-import type { Addition, Histogram } from '../domain/histogram.ts';
+import { type Addition, evenResults, type Histogram } from '../domain/histogram.ts';
 import type { AdditiveTrial } from '../domain/offer.ts';
 
 /** Which features there are. Sums of one layout mean nothing under another. */
@@ -16,8 +16,9 @@ export type Layout = {
 };
 
 /**
- * Readings, where each expects the best rival, and what it weighs beside the segments before any score. `drift` is moved by
- * what it was wrong by of late; `published` stands on the rate that we won with last, as rivals that answer it do.
+ * Readings, where each expects the best rival, and what it weighs beside the segments while nothing is known; see `massesOf`.
+ * `drift` is moved by what it was wrong by of late; `published` stands on the rate that we won with last, as rivals that answer
+ * it do.
  */
 export const additiveReadings = [
   { name: 'additive', mass: 0.15, centre: 'features', errorHalfLifeResults: Number.POSITIVE_INFINITY },
@@ -111,6 +112,10 @@ export type Effects = {
   published: number | null;
   /** How fresh the drift is, 0 … 1: the share of it that results say. */
   freshness: number;
+  /** How much likelier the results of late are with a drift than with none; 1 where nothing tells. */
+  driftOdds: number;
+  /** Part of the variance of rates that the features foretold, 0 … 1. */
+  explained: number;
 };
 
 /**
@@ -119,7 +124,7 @@ export type Effects = {
  */
 export function effectsOf(
   { columns }: Layout,
-  { moments, drift, won }: { moments: readonly Sums[]; drift: Sums; won: Sums },
+  { moments, drift, won, errors }: { moments: readonly Sums[]; drift: Sums; won: Sums; errors: Sums },
 ): Effects | null {
   const products = packed(columns + reserved, moments);
   const results = products[momentIndex(1, 1)]!;
@@ -136,15 +141,41 @@ export function effectsOf(
   let base = origin + mean;
   for (let column = 0; column < columns; column += 1) base -= (byColumn[column]! * counts[column]!) / results;
   const published = publishedOf(won);
-  if (drift === null) return { base, byColumn, drift: 0, published, freshness: 0 };
-  const known = drift.cells[1]! * drift.factor + driftWeight;
+  const variance = products[0]! / results - mean * mean;
+  const missed = missedBy(errors);
+  const explained = missed === null || !(variance > 0) ? 0 : Math.max(0, 1 - missed / variance);
+  if (drift === null) return { base, byColumn, drift: 0, published, freshness: 0, driftOdds: 1, explained };
+  const [sum, fresh] = [drift.cells[0]! * drift.factor, drift.cells[1]! * drift.factor];
+  const driftOdds = missed === null ? 1 : oddsOfDrift(sum, fresh, missed);
   return {
     base,
     byColumn,
-    drift: (drift.cells[0]! * drift.factor) / known,
+    drift: sum / (fresh + driftWeight * (1 - chanceOfDrift(driftOdds))),
     published,
-    freshness: 1 - driftWeight / known,
+    freshness: fresh / (fresh + driftWeight),
+    driftOdds,
+    explained,
   };
+}
+
+/** Mean square of what a reading was wrong by. Null: it never was tried. */
+function missedBy(errors: Sums): number | null {
+  if (errors === null) return null;
+  let results = 0;
+  let squares = 0;
+  for (let cell = 0; cell < noRivalCell; cell += 1) {
+    results += errors.cells[cell]!;
+    squares += errors.cells[cell]! * (cell - middleCell) ** 2;
+  }
+  return results * errors.factor > 1e-6 ? squares / results : null;
+}
+
+/** Odds of a drift against none, when errors of this variance add up to `sum`: a drift is thought to be as wide as they are. */
+function oddsOfDrift(sum: number, fresh: number, variance: number): number {
+  if (!(fresh > 1e-6) || !(variance > 0)) return 1;
+  const results = evenResults(fresh, driftHalfLives.halfLifeResults);
+  const surprise = (results * (sum / fresh) ** 2) / variance;
+  return Math.exp(Math.min(50, (surprise * results) / (results + 1) / 2)) / Math.sqrt(results + 1);
 }
 
 function publishedOf(won: Sums): number | null {
@@ -241,16 +272,31 @@ export type AdditiveStatistics = {
   errors: readonly (Histogram | null)[];
 };
 
+/** What the drift comes to weigh where the results of late say it beyond doubt, and the features where they explain everything. */
+const mostDrift = 0.7;
+const mostFeatures = 0.6;
+
 /**
- * What each reading weighs before any score: one that is moved by what was wrong of late waits for fresh results, one that
- * stands on a rate of ours for such a rate.
+ * What each reading weighs before any score. One that is moved by what was wrong of late waits for fresh results and counts as
+ * far as they say that something has moved; the one that looks at the features alone as far as they foretold the rates (the
+ * square, for segments explain much of the same); one that stands on a rate of ours waits for such a rate.
  */
-export function massesOf({ byColumn, freshness, published }: Effects): number[] {
-  const known = {
+export function massesOf({ byColumn, freshness, driftOdds, explained, published }: Effects): number[] {
+  return additiveReadings.map(({ mass, centre }) => {
+    if (centre === 'drift') return driftMass(freshness, driftOdds);
+    const left = 1 - driftMass(freshness, driftOdds);
+    if (centre === 'published') return published === null ? 0 : left * mass;
     // Without features it is the whole market once more.
-    features: byColumn.length === 0 ? 0 : 1,
-    drift: freshness,
-    published: published === null ? 0 : 1,
-  };
-  return additiveReadings.map(({ mass, centre }) => mass * known[centre]);
+    return byColumn.length === 0 ? 0 : left * (mass + (mostFeatures - mass) * explained * explained);
+  });
+}
+
+function driftMass(freshness: number, odds: number): number {
+  return mostDrift * freshness * chanceOfDrift(odds);
+}
+
+/** That something has moved, when its mass is what is thought of that before any result. */
+function chanceOfDrift(odds: number): number {
+  const { mass } = additiveReadings[1];
+  return (mass * odds) / (1 - mass + mass * odds);
 }

@@ -448,7 +448,16 @@ function readAdditive(
     moments: moments.map((known) => sumsOf(known, timeAlone(halfLifeMs))),
     drift: sumsOf(drift, driftHalfLives),
     won: sumsOf(won, publishedHalfLives),
-  }) ?? { base: level, byColumn: new Float64Array(layout.columns), drift: 0, published: null, freshness: 0 };
+    errors: sumsOf(errors[0] ?? null, { halfLifeMs, halfLifeResults: additiveReadings[0].errorHalfLifeResults }),
+  }) ?? {
+    base: level,
+    byColumn: new Float64Array(layout.columns),
+    drift: 0,
+    published: null,
+    freshness: 0,
+    driftOdds: 1,
+    explained: 0,
+  };
   const start = takeRoom(shared);
   start.set(moveWin(win, middleCell - Math.round(level), noHabits));
   const mixture = smoothings.map(({ factor, mass }) => ({ smoothing: factor * smoothing, share: mass }));

@@ -421,7 +421,7 @@ export function testViews(kind: ViewsKind): void {
         await views.apply(batch(place, lesson));
         const known = (await views.statistics(['*:won'])).get('*:won')!;
         const won = { cells: known.cells, factor: decayFactor(known, at, publishedHalfLives) };
-        const found = effectsOf(layout, { moments: [moments], drift: null, won })?.published;
+        const found = effectsOf(layout, { moments: [moments], drift: null, won, errors: null })?.published;
         assert.ok(Math.abs(found! - rate) < 1e-9, `${found} is read for ${rate}`);
       }
     }));

@@ -60,11 +60,11 @@ function sumsOf(statistics: ReadonlyMap<string, Histogram>): ({ cells: Float64Ar
 
 test('effects of levels are found from results alone, whatever else the requests had', () => {
   const { statistics } = taught(400);
-  const found = effectsOf(layout, { moments: sumsOf(statistics), drift: null, won: null });
+  const found = effectsOf(layout, { moments: sumsOf(statistics), drift: null, won: null, errors: null });
   assert.ok(found !== null);
   assert.ok(Math.abs(found.byColumn[1]! - found.byColumn[0]! - 60) < 3, `${found.byColumn}`);
   assert.ok(Math.abs(found.byColumn[3]! - found.byColumn[4]! - 50) < 3, `${found.byColumn}`);
-  assert.equal(effectsOf(layout, { moments: [null], drift: null, won: null }), null);
+  assert.equal(effectsOf(layout, { moments: [null], drift: null, won: null, errors: null }), null);
 });
 
 test('a tailored curve lies where the features say, and the readings that found it come to count', () => {
@@ -162,6 +162,50 @@ test('where a rival answers the rate that we won with last, the curve comes to s
   }
 });
 
+/** What the readings weigh after so many results around 250, and then some around 250 + `move`, with no feature that tells. */
+function weightsAfter(steady: number, late: number, move: number): readonly number[] {
+  const chance = chanceOf(5);
+  const learner = createLearner(settings.winCurve, Float64Array.from([120, 140, 160, 180, 200]));
+  const nothing = { layout: { name: 'none', columns: 0 }, levels: [] };
+  for (let result = 0; result < steady + late; result += 1) {
+    const { trial } = learner.decide(['all'], nothing, createShared());
+    const middle = result < steady ? 250 : 250 + move;
+    const bestRivalCell = Math.round(middle + 40 * (chance() + chance() - 1));
+    learner.learn({ bestRivalCell, bestRivalOffGrid: false }, ['all'], trial);
+  }
+  return learner.curve(['all'], createShared(), 0, nothing.layout).weights.additive;
+}
+
+test('the reading that is moved by errors of late comes to count within three batches of a shift, and weighs little before', () => {
+  const [, before] = weightsAfter(400, 0, 0);
+  assert.ok(before! < 0.1, `${before}`);
+  for (const move of [-60, 60]) {
+    const [, after] = weightsAfter(400, 60, move);
+    assert.ok(after! > 0.5, `${after}`);
+  }
+});
+
+test('features weigh more before any score where they foretell the rates', () => {
+  const weightAfter = (noise: number) => {
+    const chance = chanceOf(9);
+    const statistics = new Map<string, Histogram>();
+    const learner = createLearner(settings.winCurve, Float64Array.from([120, 140, 160, 180, 200]), { statistics });
+    for (let result = 0; result < 200; result += 1) {
+      const levels = levelsOf(chance);
+      const { trial } = learner.decide(['all'], { layout, levels }, createShared());
+      const known = levels.reduce((sum, level) => sum + effects[level]!, 0);
+      const bestRivalCell = Math.round(
+        250 + (noise === 0 ? known : 0) + 20 * (chance() - 0.5) + noise * (chance() - 0.5),
+      );
+      learner.learn({ bestRivalCell, bestRivalOffGrid: false }, ['all'], trial);
+    }
+    for (const key of statistics.keys()) if (key.includes('scored')) statistics.delete(key);
+    return learner.curve(['all'], createShared(), 0, layout).weights.additive[0]!;
+  };
+  assert.ok(weightAfter(0) > 0.3, `${weightAfter(0)}`);
+  assert.ok(weightAfter(100) < 0.2, `${weightAfter(100)}`);
+});
+
 test('shapes that a program with fewer readings stored are read', () => {
   const { learner } = taught(60);
   const made = learner.curve(['all'], createShared(), 0, layout);
@@ -204,7 +248,7 @@ test('what a program with two additive readings noted is mixed to the same bytes
 test('an auction without rivals says nothing of where rivals stand', () => {
   assert.equal(momentAdditions([0, 2], noRivalCell).size, 0);
   const { statistics } = taught(30);
-  const before = effectsOf(layout, { moments: sumsOf(statistics), drift: null, won: null });
+  const before = effectsOf(layout, { moments: sumsOf(statistics), drift: null, won: null, errors: null });
   const trial = {
     breakEvens: [],
     rates: [],
@@ -228,7 +272,7 @@ test('an auction without rivals says nothing of where rivals stand', () => {
       statistics.set(key, histogram);
     }
   }
-  assert.deepEqual(effectsOf(layout, { moments: sumsOf(statistics), drift: null, won: null }), before);
+  assert.deepEqual(effectsOf(layout, { moments: sumsOf(statistics), drift: null, won: null, errors: null }), before);
 });
 
 test('every statistic that a result teaches is read for a curve', () => {
