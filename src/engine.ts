@@ -10,6 +10,7 @@ import { claimKey } from './bidding/key-check.ts';
 import type { DeskEvent, DeskObserver, Step } from './bidding/observer.ts';
 import {
   type Control,
+  type ControlArchive,
   type ControlState,
   type EventLog,
   type House,
@@ -21,10 +22,12 @@ import {
   type RuleWatch,
   type Service,
   type Snapshots,
+  type TokenBook,
   type ViewCopies,
   type Views,
 } from './bidding/ports.ts';
 import { withinBudget } from './bidding/query-budget.ts';
+import type { Rollback } from './bidding/rule-book.ts';
 import { createRuleDesk, type RuleDesk, type RuleEvent } from './bidding/rule-desk.ts';
 import {
   createSnapshotKeeper,
@@ -38,17 +41,20 @@ import type { Config } from './config.ts';
 import type { Chance, Clock } from './domain/clock.ts';
 import type { EpochMs } from './domain/glossary.ts';
 import type { BidOutcome } from './domain/offer.ts';
+import type { Topic } from './domain/records.ts';
 import type { SteadyClock } from './domain/steady-clock.ts';
 import type { Vault } from './domain/vault.ts';
 import { Fault } from './errors.ts';
 import type { Addresses } from './http/address.ts';
 import type { ApiParts } from './http/api/api.ts';
+import { createGuard } from './http/api/auth.ts';
 import type { DaemonStatus } from './http/api/status.ts';
 import { type BodyReader, bodyReader, createDoor, type Door } from './http/door.ts';
 import { createRepeatLimit, type Journal } from './http/journal.ts';
 import { createLagGauge, type LagGauge } from './http/lag.ts';
 import { createMetrics, type GaugeSample, type Metrics } from './http/metrics.ts';
 import { createServer, type ReadinessCheck } from './http/server.ts';
+import { type TokenWatch, watchTokens } from './operating/tokens.ts';
 import { createFlowDesk, type FlowDesk, type FlowDurableStep } from './origination/desk.ts';
 import { createFlowFront } from './origination/front.ts';
 import type { FlowStore, Addresses as LoanAddresses, LoanService } from './origination/ports.ts';
@@ -65,9 +71,11 @@ export type Store = {
   margins: MarginCache;
   queryBudget: QueryBudget;
   flows: FlowStore;
-  control: Control;
+  control: Control & ControlArchive;
   house: House;
   ruleBook: RuleBook;
+  tokenBook: TokenBook;
+  partitionOf: (topic: Topic, key: string) => Promise<number>;
   /** Why something of that size would not be stored now; null when nothing is known to be against it. */
   unwritable?: (neededBytes: number) => string | null;
   /** Why nothing at all can be stored just now, asked before each write to the service. */
@@ -188,6 +196,8 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     ...(desk === null ? [] : readinessChecks(desk, flowDesk, rules, orders)),
     ...(door === null ? [] : [webhookCheck(parts, door, refusals)]),
   ];
+  const tokenWatch = watchTokens({ ...parts, ...parts.store }, (fault) => tellFault(tellers, fault));
+  const guard = createGuard(config.api.tokens, tokenWatch, () => parts.clock.now());
   const status = () => statusOf({ ...parts, desk, rules, checks, lasts, startedAt });
   const server = createServer({
     door,
@@ -198,7 +208,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     monotonicMs: () => performance.now(),
     progress: () => (desk === null ? { alive: true, detail: 'takes webhooks' } : progressOf(desk, parts.clock)),
     checks,
-    api: config.api.tokens.length === 0 ? null : { ...apiOf(parts), status },
+    api: { ...apiOf(parts, tokenWatch), status, guard },
     metricsText: () => metricsText({ ...parts, rules, metrics, lagGauge, desk, door, checks }),
     onFault: (text) => journal.error('http-fault', { text }),
     onRefusal: (report) => {
@@ -219,6 +229,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
   await desk?.start();
   await flowDesk?.start();
   keeper?.start();
+  await tokenWatch.start();
   server.open();
   const house = parts.soleOwner ? null : watchHouse({ ...parts, ...parts.store, shows: desk === null });
   journal.info('started', { instance: parts.instance, port, ruleSet: rules.status().hash });
@@ -230,6 +241,7 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     countAlarm: metrics.countAlarm,
     stop: async () => {
       house?.stop();
+      tokenWatch.stop();
       await server.close();
       doorTime?.stop();
       await keeper?.stop();
@@ -464,7 +476,7 @@ function doubtText({ doubt, movedMs }: NonNullable<DeskStatus['timeDoubt']>): st
   return `this machine's clock is ${moved} the time kept; it is followed when it is back or the service's time agrees with it`;
 }
 
-function apiOf(parts: EngineParts): Omit<ApiParts, 'status'> {
+function apiOf(parts: EngineParts, tokenWatch: TokenWatch): Omit<ApiParts, 'status'> {
   const { store, config, vault, clock, mapping, journal, version, readBody } = parts;
   const append = store.appendAtDoor;
   const front = createFlowFront({
@@ -475,11 +487,11 @@ function apiOf(parts: EngineParts): Omit<ApiParts, 'status'> {
     addresses: loanAddressesOf(config),
   });
   return {
-    ...{ ...store, append, front, vault, clock, mapping, version },
+    ...{ ...store, append, front, vault, clock, mapping, version, tokenWatch, ruleWatch: parts.ruleWatch },
+    rules: { ...store, clock, ...config.rules },
     readBody: readBody ?? bodyReader({ vault, mapping, limits: config.http, terms: config.bidding }),
     replayLimit: config.api.replayLimit,
     situations: config.flows.situations,
-    tokens: config.api.tokens,
     bodyLimitBytes: config.api.bodyLimitBytes,
     onFault: (text) => journal.error('http-fault', { text }),
   };
@@ -492,6 +504,12 @@ function ruleJournal({ metrics, journal }: Tellers): (event: RuleEvent) => void 
       case 'rules-announced':
       case 'rules-mended':
         return journal.info(event.kind, { ruleSet: event.hash });
+      case 'rules-reviewed':
+        return journal.info(event.kind, { ruleSet: event.hash, text: event.text });
+      case 'rules-review-overdue':
+        metrics.countAlarm('rollback-unreviewed');
+        return journal.error('alarm', { code: 'rollback-unreviewed', ruleSet: event.hash, text: event.text });
+      case 'rules-gone-back':
       case 'rules-await-approval':
       case 'rules-not-followed':
         return journal.warn(event.kind, { ruleSet: event.hash, text: event.text });
@@ -621,9 +639,9 @@ function readinessChecks(
         const { hash, missing } = rules.status();
         return missing === null ? null : `rule set ${hash?.slice(0, shownHash) ?? 'none'}: ${missing}`;
       },
-      note: () => {
-        const { hash, refusal, notFollowed } = rules.status();
-        const followed = `${hash?.slice(0, shownHash) ?? 'none'} is followed`;
+      note: (names) => {
+        const { hash, refusal, notFollowed, rollback } = rules.status();
+        const followed = `${hash?.slice(0, shownHash) ?? 'none'} is followed${rollback === null ? '' : rollbackText(rollback, names)}`;
         if (refusal !== null) return `${followed}; the folder is refused`;
         return notFollowed === null ? followed : `${followed}; ${notFollowed.slice(0, shownHash)} in the folder is not`;
       },
@@ -637,6 +655,16 @@ function readinessChecks(
   ];
 }
 
+/** `names`: who asks may read colleagues' names. */
+function rollbackText({ from, by, reviewBy, reviewedBy }: Rollback, names: boolean): string {
+  const who = names && by !== null ? ` by ${by}` : '';
+  const review =
+    reviewedBy === null
+      ? `to be looked at by somebody else until ${new Date(reviewBy).toISOString()}`
+      : `looked at${names ? ` by ${reviewedBy}` : ''}`;
+  return ` (gone back to${who} from ${from.slice(0, shownHash)}, ${review})`;
+}
+
 function statusOf(
   parts: EngineParts & {
     desk: Desk | null;
@@ -648,13 +676,14 @@ function statusOf(
 ): DaemonStatus {
   const { instance, version, config, clock, desk, rules, checks, lasts, startedAt } = parts;
   const status = desk?.status() ?? null;
-  const { hash, refusal, notFollowed } = rules.status();
+  const { hash, refusal, notFollowed, rollback } = rules.status();
   return {
     ...{ instance, version, roles: [...config.roles], startedAt, at: clock.now() },
     ready: checks.every(({ missing }) => missing() === null),
     bidding: status === null ? null : shownBidding(status.bidding),
     ruleSet: hash,
     rulesFolder: { refusal, notFollowed },
+    rollback: rollback === null ? null : { ...rollback },
     partitions: { owned: [...(desk?.partitions() ?? [])], closed: [...(status?.closed ?? [])] },
     requests:
       status === null
@@ -676,8 +705,9 @@ function statusOf(
 
 /** For readers without a token: who paused, and what that person wrote, is for those with a role. */
 function withoutPerson(status: DaemonStatus): DaemonStatus {
-  const { bidding } = status;
-  return bidding?.cause === 'paused' ? { ...status, bidding: { ...bidding, by: null, detail: null } } : status;
+  const { bidding, rollback } = status;
+  const nameless = { ...status, rollback: rollback == null ? null : { ...rollback, by: null, reviewedBy: null } };
+  return bidding?.cause === 'paused' ? { ...nameless, bidding: { ...bidding, by: null, detail: null } } : nameless;
 }
 
 function shownBidding(bidding: BiddingStatus): NonNullable<DaemonStatus['bidding']> {

@@ -27,11 +27,14 @@ const table = {
   'records-missing': { retryable: false, exitCode: 65 },
   'log-stalled': { retryable: false, exitCode: 75 },
   'service-unreachable': { retryable: true, exitCode: 69 },
+  /** The running desk that a command was to order. */
+  'desk-unreachable': { retryable: true, exitCode: 69 },
   'desk-moved': { retryable: false, exitCode: 78 },
   'export-unreadable': { retryable: false, exitCode: 65 },
   'not-acknowledged': { retryable: true, exitCode: 75 },
   'not-found': { retryable: false, exitCode: 66 },
   'not-allowed': { retryable: false, exitCode: 65 },
+  'option-missing': { retryable: false, exitCode: 1 },
 } as const;
 
 export type FaultCode = keyof typeof table;

@@ -161,14 +161,24 @@ function mapping(environment: Environment): RequestMapping {
 /** Loopback where it listens everywhere. */
 const reachable: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
 
+/** The address that is set for commands. */
+function namedPlace({ LANCE_URL: url, LANCE_TOKEN: token }: Environment): DaemonPlace | null {
+  if (url === undefined || url === '') return null;
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+    throw new Fault('configuration-invalid', 'LANCE_URL is no address: write it like https://host:port');
+  return { url: url.endsWith('/') ? url : `${url}/`, token: token === '' ? null : (token ?? null), named: true };
+}
+
+/** A desk is ordered by whoever names it and shows a token. */
+function remotePlace(environment: Environment): DaemonPlace | null {
+  const named = namedPlace(environment);
+  return named?.token == null ? null : named;
+}
+
 /** The address that is set for commands, or that of a process with this environment. */
 function daemonPlace(environment: Environment): DaemonPlace | null {
-  const { LANCE_URL: url, LANCE_TOKEN: token } = environment;
-  if (url !== undefined && url !== '') {
-    if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-      throw new Fault('configuration-invalid', 'LANCE_URL is no address: write it like https://host:port');
-    return { url: url.endsWith('/') ? url : `${url}/`, token: token === '' ? null : (token ?? null), named: true };
-  }
+  const named = namedPlace(environment);
+  if (named !== null) return named;
   const result = readListening(environment, readStrict);
   if (result.kind === 'refused') throw new Fault('configuration-invalid', result.faults.join('\n'));
   const { common, metrics } = addressesOf(result);
@@ -362,6 +372,8 @@ async function openSharedStore(
       appendAtDoor: records.appendAtDoor,
       house: records.house,
       ruleBook: records.ruleBook,
+      tokenBook: records.tokenBook,
+      partitionOf: records.partitionOf,
       unwritable: records.unwritable,
       silence: records.unwritable,
       views,
@@ -806,6 +818,7 @@ registerCommands(program, {
     store.backend === 'embedded' ? tooLittleSpace(store.dataDir, neededBytes) : null,
   freeBytes: (store) => (store.backend === 'embedded' ? freeBytes(store.dataDir) : null),
   tryToken,
+  remote: () => remotePlace(process.env),
   daemon: () => daemonPlace(process.env),
   readConfig: () => readConfig(process.env, readStrict),
   createVault,

@@ -33,7 +33,8 @@ async function judge(reading: Reading, { leastCoveragePercent, mapping }: RuleTh
   const verdict = await confirmRules(reading.files, leastCoveragePercent, Date.now(), whyAbsentIn(mapping));
   if (verdict.kind === 'good') return { kind: 'good', hash: verdict.ruleSet.hash, source: verdict.ruleSet.source };
   const reasons = reasonsAgainst(verdict).slice(0, shownReasons);
-  return { kind: 'refused', text: reasons.map((reason) => `  ${reason}`).join('\n') };
+  const text = reasons.map((reason) => `  ${reason}`).join('\n');
+  return { kind: 'refused', text, ...(verdict.kind === 'refused' ? {} : { compiles: true }) };
 }
 
 function check(source: string): RuleReport {
@@ -60,7 +61,12 @@ async function watch(tell: (word: RuleWord) => void, data: RuleThreadData): Prom
 
 function serve(port: MessagePort, data: RuleThreadData): void {
   const tell = (word: RuleWord) => port.postMessage(word);
-  port.on('message', ({ id, source }: RuleQuestion) => tell({ kind: 'answer', id, report: check(source) }));
+  const answer = async (question: RuleQuestion): Promise<void> => {
+    const { id } = question;
+    if ('source' in question) tell({ kind: 'answer', id, report: check(question.source) });
+    else tell({ kind: 'answer', id, report: await judge({ kind: 'files', files: question.files }, data) });
+  };
+  port.on('message', (question: RuleQuestion) => void answer(question));
   void watch(tell, data);
 }
 

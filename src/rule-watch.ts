@@ -3,6 +3,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { RuleReport, RuleWatch } from './bidding/ports.ts';
 import { Fault } from './errors.ts';
+import type { RuleFile } from './rules/rule-set.ts';
 import type { RequestMapping } from './wire/mapping-table.ts';
 
 export type RuleThreadData = {
@@ -14,7 +15,8 @@ export type RuleThreadData = {
   mapping: RequestMapping;
 };
 
-export type RuleQuestion = { id: number; source: string };
+/** A stored set, or files that somebody would make a set of. */
+export type RuleQuestion = { id: number } & ({ source: string } | { files: readonly RuleFile[] });
 export type RuleWord = { kind: 'folder'; report: RuleReport } | { kind: 'answer'; id: number; report: RuleReport };
 
 const restartMs = 5_000;
@@ -65,21 +67,24 @@ export function createRuleWatch(data: RuleThreadData): RuleWatch {
     runIn(restartMs);
   }
 
+  function ask(question: { source: string } | { files: readonly RuleFile[] }): Promise<RuleReport> {
+    return new Promise((resolve, reject) => {
+      if (fresh) run();
+      if (worker === null) return reject(new Fault('rules-unchecked', 'The thread that checks the rules starts anew.'));
+      lastId += 1;
+      asked.set(lastId, { resolve, reject });
+      worker.postMessage({ id: lastId, ...question } satisfies RuleQuestion);
+    });
+  }
+
   return {
     start: (listener, afterMs) => {
       onReport = listener;
       if (afterMs === 0) run();
       else runIn(afterMs);
     },
-    check: (source) =>
-      new Promise((resolve, reject) => {
-        if (fresh) run();
-        if (worker === null)
-          return reject(new Fault('rules-unchecked', 'The thread that checks the rules starts anew.'));
-        lastId += 1;
-        asked.set(lastId, { resolve, reject });
-        worker.postMessage({ id: lastId, source } satisfies RuleQuestion);
-      }),
+    check: (source) => ask({ source }),
+    judge: (files) => ask({ files }),
     stop: async () => {
       stopped = true;
       if (later !== null) clearTimeout(later);

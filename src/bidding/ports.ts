@@ -11,7 +11,9 @@ import type { AnswerDoubt, BidOutcome, Usage } from '../domain/offer.ts';
 import type { RecordPlaces } from '../domain/record-places.ts';
 import type { Topic, Topics } from '../domain/records.ts';
 import type { LinkDetail, WorkerIdentity } from '../domain/request.ts';
+import type { TokenEntry, Via } from '../domain/roles.ts';
 import type { RequestState } from '../domain/states.ts';
+import type { RuleFile } from '../rules/rule-set.ts';
 
 // --- EventLog -------------------------------------------------------------------------------------------------------
 
@@ -244,8 +246,8 @@ export type QueryBudget = {
 
 // --- Control --------------------------------------------------------------------------------------------------------
 
-/** Who gave an order, why and when; `reason` null: nobody asked for one. */
-export type OperatorWord = { by: string; reason: string | null; at: EpochMs };
+/** Who gave an order, why and when; `reason` null: nobody asked for one. `via`: see `Via`; absent in older words. */
+export type OperatorWord = { by: string; via?: Via; reason: string | null; at: EpochMs };
 
 export type Pause = OperatorWord & { reason: string };
 
@@ -350,8 +352,18 @@ export type ControlCopies = {
 
 export type { NewRuleBookEntry, RuleBook, RuleBookEntry, RuleSetChange } from '../domain/kept-book.ts';
 
-/** `text` is for operators: every problem on a line of its own. */
-export type RuleReport = { kind: 'good'; hash: string; source: string } | { kind: 'refused'; text: string };
+/** Tokens of the operator API, as records kept with the log. */
+export type TokenBook = {
+  /** All entries in the order in which they were written. Asked every few seconds: what was read before is not read again. */
+  read: () => Promise<readonly TokenEntry[]>;
+  /** Durable when it resolves. Rejects with `log-unavailable`. */
+  append: (entry: TokenEntry) => Promise<void>;
+};
+
+/** `text` is for operators: every problem on a line of its own. `compiles`: only the tests beside it are against it. */
+export type RuleReport =
+  | { kind: 'good'; hash: string; source: string }
+  | { kind: 'refused'; text: string; compiles?: true };
 
 /** The folder of rules, read and checked where that holds nobody up. */
 export type RuleWatch = {
@@ -359,6 +371,8 @@ export type RuleWatch = {
   start: (onReport: (report: RuleReport) => void, afterMs: number) => void;
   /** Whether this program takes a stored set. Rejects when that could not be found out. */
   check: (source: string) => Promise<RuleReport>;
+  /** What a folder with these files would be told. Rejects as `check`. */
+  judge: (files: readonly RuleFile[]) => Promise<RuleReport>;
   stop: () => Promise<void>;
 };
 

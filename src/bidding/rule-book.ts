@@ -1,5 +1,7 @@
 /** What the entries of the rule book come to: whose a set is, who stands for it, which one was to be followed when. */
 import type { Clock } from '../domain/clock.ts';
+import type { EpochMs } from '../domain/glossary.ts';
+import type { Identity } from '../domain/roles.ts';
 import { changesBetween } from '../rules/set-changes.ts';
 import type { Control, RuleBook, RuleBookEntry } from './ports.ts';
 
@@ -33,15 +35,25 @@ export function proposalOf(entries: Entries, hash: string): Proposed | null {
   return of(entries, 'proposed', hash)[0] ?? null;
 }
 
-/** Who has put a name to the set, as author or as approver; each once. */
+/** Who has put a name to the set, as author or as approver; each once. Also names that were only typed. */
 export function peopleFor(entries: Entries, hash: string): string[] {
-  const named = [...of(entries, 'proposed', hash), ...of(entries, 'approved', hash)].flatMap(({ by }) => by ?? []);
-  return [...new Map(named.map((name) => [person(name), name])).values()];
+  return distinct([...of(entries, 'proposed', hash), ...of(entries, 'approved', hash)].flatMap(({ by }) => by ?? []));
+}
+
+function distinct(names: readonly string[]): string[] {
+  return [...new Map(names.map((name) => [person(name), name])).values()];
+}
+
+/** A name that was typed beside the store says nothing of who typed it. Older entries were counted when they were written. */
+function isKnown({ via }: { via?: Identity['via'] }): boolean {
+  return via !== 'offline';
 }
 
 /** Whether two persons stand for the set: its author and another, or, where nobody knows the author, two others. */
 export function isApproved(entries: Entries, hash: string): boolean {
-  return of(entries, 'approved', hash).length > 0 && peopleFor(entries, hash).length >= 2;
+  const approvals = of(entries, 'approved', hash).filter(isKnown);
+  const authors = of(entries, 'proposed', hash).filter(isKnown);
+  return approvals.length > 0 && distinct([...authors, ...approvals].flatMap(({ by }) => by ?? [])).length >= 2;
 }
 
 type Requirement = {
@@ -64,6 +76,7 @@ function requirementIn(entries: Entries): Requirement {
     if (entry.kind === 'activated') followed = entry.hash;
     else if (entry.kind === 'approval-required' && !state.needed) state = { needed: true, lifting: [], held: followed };
     else if (entry.kind === 'approval-lift' && state.needed) {
+      if (!isKnown(entry)) continue;
       if (!state.lifting.some((name) => person(name) === person(entry.by))) state.lifting.push(entry.by);
       if (state.lifting.length >= 2) state = { needed: false, lifting: [], held: null };
     }
@@ -78,23 +91,28 @@ export function isApprovalNeeded(entries: Entries): boolean {
 /** Writes down that approval is needed, where the book does not say so yet. Resolves to what the book holds then. */
 export async function requireApproval(
   { ruleBook, clock }: { ruleBook: RuleBook; clock: Clock },
-  by: string | null,
+  who: Identity | null,
 ): Promise<Entries> {
   const entries = await ruleBook.read();
   if (isApprovalNeeded(entries)) return entries;
-  const entry: RuleBookEntry = { kind: 'approval-required', at: clock.now(), by };
+  const entry: RuleBookEntry = { kind: 'approval-required', at: clock.now(), ...(who ?? { by: null }) };
   await ruleBook.append(entry);
   return [...entries, entry];
 }
 
-/** May the set be followed: nobody has to approve, two persons do, or it decided already when that was asked for first. */
+/**
+ * May the set be followed: nobody has to approve, two persons do, it decided already when that was asked for first, or somebody
+ * went back to it from the set that was followed after it.
+ */
 export function mayFollow(entries: Entries, hash: string, approval: boolean): boolean {
   const { needed, held } = requirementIn(entries);
-  return !(approval || needed) || isApproved(entries, hash) || held === hash;
+  return !(approval || needed) || isApproved(entries, hash) || held === hash || rollbackIn(entries)?.hash === hash;
 }
 
-/** May this person approve: not whoever has stood for it already. */
+/** May this person approve: not whoever has stood for it already. What was gone back to may be looked at by anyone but who did it. */
 export function mayApprove(entries: Entries, hash: string, by: string): boolean {
+  const rollback = rollbackIn(entries);
+  if (rollback?.hash === hash && rollback.reviewedBy === null) return isOther(by, rollback.by);
   return !peopleFor(entries, hash).some((name) => person(name) === person(by));
 }
 
@@ -104,24 +122,70 @@ export function activations(entries: Entries): Activated[] {
   return all.filter((entry, index) => all[index - 1]?.hash !== entry.hash);
 }
 
-/** The set that was followed before the last one. */
+/** The sets that were followed one after the other, without those that somebody went back from. */
+function standing(entries: Entries): Activated[] {
+  const stack: Activated[] = [];
+  for (const entry of activations(entries)) {
+    const at = entry.rollback === undefined ? -1 : stack.findLastIndex(({ hash }) => hash === entry.hash);
+    if (at >= 0) stack.length = at;
+    stack.push(entry);
+  }
+  return stack;
+}
+
+/** The set that was followed before the last one: where a rollback goes. After a rollback the one before that. */
 export function hashBefore(entries: Entries): string | null {
-  return activations(entries).at(-2)?.hash ?? null;
+  return standing(entries).at(-2)?.hash ?? null;
+}
+
+export type Rollback = {
+  hash: string;
+  /** The set that was followed until then. */
+  from: string;
+  at: EpochMs;
+  by: string | null;
+  /** Somebody else has to have looked at it by then. */
+  reviewBy: EpochMs;
+  /** Who has; null: nobody yet. */
+  reviewedBy: string | null;
+};
+
+/**
+ * The rollback that holds; null: the last set was followed otherwise. One person may go back to the set that was followed before, and
+ * nowhere else: what only calls itself a rollback is none.
+ */
+export function rollbackIn(entries: Entries): Rollback | null {
+  const last = activations(entries).at(-1);
+  if (last?.rollback === undefined) return null;
+  const place = entries.indexOf(last);
+  if (hashBefore(entries.slice(0, place)) !== last.hash) return null;
+  const { hash, at, by, rollback } = last;
+  const review = entries
+    .slice(place)
+    .find((entry) => entry.kind === 'approved' && entry.hash === hash && isKnown(entry) && isOther(entry.by, by));
+  return { hash, at, by, ...rollback, reviewedBy: review?.kind === 'approved' ? review.by : null };
+}
+
+function isOther(name: string, by: string | null): boolean {
+  return by === null || person(name) !== person(by);
 }
 
 /** Keeps a set that passed its check, with whose it is and what it changes. */
 export async function propose(
   { ruleBook, clock }: { ruleBook: RuleBook; clock: Clock },
-  set: { hash: string; source: string; by: string | null },
+  { hash, source, who }: { hash: string; source: string; who: Identity | null },
 ): Promise<Entries> {
   const entries = await ruleBook.read();
-  const named = of(entries, 'proposed', set.hash);
-  if (named.some(({ by }) => set.by === null || (by !== null && person(by) === person(set.by)))) return entries;
+  const named = of(entries, 'proposed', hash);
+  const isSame = ({ by, via }: Proposed) =>
+    by !== null && person(by) === person(who!.by) && (via !== 'offline' || who!.via === 'offline');
+  if (named.some((entry) => who === null || isSame(entry))) return entries;
   const against = activations(entries).at(-1)?.hash ?? null;
   const before = against === null ? null : proposalOf(entries, against);
-  const changes = changesBetween(before === null ? null : await ruleBook.source(before.hash), set.source);
-  const { hash, source, by } = set;
-  const entry: RuleBookEntry = { kind: 'proposed', hash, by, at: clock.now(), against, changes };
+  const changes = changesBetween(before === null ? null : await ruleBook.source(before.hash), source);
+  const entry: RuleBookEntry = {
+    ...{ kind: 'proposed', hash, at: clock.now(), ...(who ?? { by: null }), against, changes },
+  };
   await ruleBook.append({ ...entry, source });
   return [...entries, entry];
 }
@@ -132,9 +196,17 @@ export async function propose(
  */
 export async function announce(
   { ruleBook, control, clock }: { ruleBook: RuleBook; control: Control; clock: Clock },
-  { hash, by, aheadMs }: { hash: string; by: string | null; aheadMs: number },
+  {
+    hash,
+    who,
+    aheadMs,
+    rollback,
+  }: { hash: string; who: Identity | null; aheadMs: number; rollback?: Activated['rollback'] },
 ): Promise<{ revision: number; liveAt: number }> {
-  await ruleBook.append({ kind: 'activated', hash, at: clock.now(), by });
+  await ruleBook.append({
+    ...{ kind: 'activated', hash, at: clock.now(), ...(who ?? { by: null }) },
+    ...(rollback === undefined ? {} : { rollback }),
+  });
   const liveAt = clock.now() + aheadMs;
   return { revision: await control.announceRules({ hash, liveAt }), liveAt };
 }

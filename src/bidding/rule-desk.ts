@@ -17,7 +17,9 @@ import {
   mayFollow,
   proposalOf,
   propose,
+  type Rollback,
   requireApproval,
+  rollbackIn,
 } from './rule-book.ts';
 
 /** `hash`: of the set in question. `text`: for operators. */
@@ -25,6 +27,8 @@ export type RuleEvent =
   | { kind: 'rules-live' | 'rules-announced'; hash: string }
   /** `text`: why, and what to do. */
   | { kind: 'rules-await-approval' | 'rules-not-followed' | 'rules-missing'; hash: string; text: string }
+  /** Somebody went back to the set; somebody else has looked at that; nobody has in time. */
+  | { kind: 'rules-gone-back' | 'rules-reviewed' | 'rules-review-overdue'; hash: string; text: string }
   | { kind: 'rules-refused'; text: string }
   | { kind: 'rules-mended'; hash: string }
   /** The configuration does not ask for approval, but what was recorded does. */
@@ -40,6 +44,8 @@ type RuleStatus = {
   refusal: string | null;
   /** A set in the folder that is good, and not followed. */
   notFollowed: string | null;
+  /** Somebody went back to the set that is followed; null: nobody did. */
+  rollback: Rollback | null;
 };
 
 export type RuleDesk = {
@@ -58,6 +64,8 @@ const shownHash = 12;
 const unapproved = 'it was announced, but two persons do not stand for it';
 /** A desk that starts anew has its hands full with what it finds: it follows what it followed, and the folder can wait. */
 const laterLookMs = 2_000;
+/** A rollback is looked at by a record that no control tells of. */
+const reviewLookMs = 60_000;
 
 export function createRuleDesk(world: {
   watch: RuleWatch;
@@ -83,6 +91,10 @@ export function createRuleDesk(world: {
   /** Sets that this program's check has let through. */
   const checked = new Set<string>();
   const lacking = new Map<string, string>();
+  let rollback: Rollback | null = null;
+  /** The set that the rollback was last looked up for, and when. */
+  let lookedUp: { hash: string | null; atMs: number } = { hash: null, atMs: Number.NEGATIVE_INFINITY };
+  let toldOverdue: string | null = null;
   let refusal: string | null = null;
   let folderHash: string | null = null;
   let toldHash: string | null = null;
@@ -122,7 +134,37 @@ export function createRuleDesk(world: {
       onEvent({ kind: 'rules-live', hash: current.hash });
     }
     for (const hash of ready.keys()) if (!orders.some((order) => order.hash === hash)) ready.delete(hash);
-    if (wanted().some(({ hash }) => !ready.has(hash))) work();
+    if (wanted().some(({ hash }) => !ready.has(hash)) || mayHaveGoneBack()) work();
+  }
+
+  /** The rollback at hand may not be what the book says. */
+  function mayHaveGoneBack(): boolean {
+    const last = orders.at(-1)?.hash ?? null;
+    if (last !== lookedUp.hash) return true;
+    return rollback?.reviewedBy === null && clock.monotonicMs() - lookedUp.atMs >= reviewLookMs;
+  }
+
+  async function lookUpRollback(): Promise<void> {
+    const asked = { hash: orders.at(-1)?.hash ?? null, atMs: clock.monotonicMs() };
+    const found = rollbackIn(await ruleBook.read());
+    lookedUp = asked;
+    const before = rollback;
+    rollback = found !== null && found.hash === lookedUp.hash ? found : null;
+    if (rollback === null) return;
+    const { hash, from, by, reviewBy, reviewedBy } = rollback;
+    const who = by ?? 'somebody';
+    if (before?.at !== rollback.at) {
+      const until = new Date(reviewBy).toISOString();
+      const text = `${who} went back from ${from.slice(0, shownHash)}; somebody else has to look at it by ${until}: lance rules approve ${hash.slice(0, shownHash)}, with a token of their own`;
+      onEvent({ kind: 'rules-gone-back', hash, text });
+    }
+    if (reviewedBy !== null && before?.reviewedBy === null)
+      onEvent({ kind: 'rules-reviewed', hash, text: `${reviewedBy} has looked at it` });
+    if (reviewedBy === null && clock.now() > reviewBy && toldOverdue !== hash) {
+      toldOverdue = hash;
+      const text = `${who} went back to it from ${from.slice(0, shownHash)}, and nobody else has looked at it in time`;
+      onEvent({ kind: 'rules-review-overdue', hash, text });
+    }
   }
 
   function lack(hash: string, text: string): void {
@@ -169,13 +211,21 @@ export function createRuleDesk(world: {
       onEvent({ kind: 'rules-not-followed', hash, text });
       return;
     }
-    const entries = await propose(world, { hash, source, by: null });
+    const entries = await propose(world, { hash, source, who: null });
+    const back = rollbackIn(entries);
+    if (back !== null && back.hash === last?.hash) {
+      // It may hold what was gone back from: only a person says whether that is to live again.
+      const decides = `${back.hash.slice(0, shownHash)} decides, to which ${back.by ?? 'somebody'} went back from ${back.from.slice(0, shownHash)}`;
+      const text = `${decides}; see lance rules diff live ${hash.slice(0, shownHash)}; to follow the folder: lance rules activate ${hash.slice(0, shownHash)} --by NAME`;
+      onEvent({ kind: 'rules-not-followed', hash, text });
+      return;
+    }
     if (!mayFollow(entries, hash, world.approval)) {
-      const text = `two persons have to stand for it: lance rules approve ${hash.slice(0, shownHash)} --by NAME`;
+      const text = `two persons have to stand for it: lance rules approve ${hash.slice(0, shownHash)}, each with a token of their own`;
       onEvent({ kind: 'rules-await-approval', hash, text });
       return;
     }
-    await announce(world, { hash, by: null, aheadMs: last === null ? 0 : announceAheadMs });
+    await announce(world, { hash, who: null, aheadMs: last === null ? 0 : announceAheadMs });
     onEvent({ kind: 'rules-announced', hash });
   }
 
@@ -202,6 +252,7 @@ export function createRuleDesk(world: {
     working = (async () => {
       try {
         await takeReport();
+        if (mayHaveGoneBack()) await lookUpRollback();
         for (const { hash } of wanted()) if (!ready.has(hash)) await acquire(hash);
       } catch (fault) {
         if (!(fault instanceof Fault)) throw fault;
@@ -265,6 +316,7 @@ export function createRuleDesk(world: {
       await take(found, true);
       await listen();
     }
+    await lookUpRollback();
     const inheritedHash = orderAt(clock.now())?.hash ?? null;
     if (inheritedHash === null) return;
     const entries = await ruleBook.read();
@@ -293,7 +345,7 @@ export function createRuleDesk(world: {
       const missing = isUnheard ? unheard : unready;
       const isFollowed = folderHash === null || orders.at(-1)?.hash === folderHash;
       const notFollowed = isFollowed ? null : folderHash;
-      return { hash, missing, refusal, notFollowed };
+      return { hash, missing, refusal, notFollowed, rollback };
     },
   };
 }

@@ -8,14 +8,17 @@ import { type CommandWorld, vaultOf, withReader } from './world.ts';
 /** Throws `not-found`, and `not-allowed` where the bid is not won. */
 export async function showWorker(
   world: CommandWorld,
-  { json, ...asked }: { requestId: string; by: string; reason: string; json: boolean },
+  { json, by, ...asked }: { requestId: string; by: string; reason: string; json: boolean },
 ): Promise<void> {
   const { terminal, format, clock } = world;
   const { show, worker: texts, states } = format.texts;
   const { requestId } = asked;
   await withReader(world, async ({ log, views, appendBeside }) => {
     const vault = await vaultOf(world, { log });
-    const reading = await readWorker({ log, views, append: appendBeside, vault, clock }, asked);
+    const reading = await readWorker(
+      { log, views, append: appendBeside, vault, clock },
+      { ...asked, who: { by, via: 'offline' } },
+    );
     switch (reading.kind) {
       case 'shown':
         terminal.write(json ? JSON.stringify(reading.worker) : workerText(format, reading.worker));

@@ -6,6 +6,7 @@ import type { EpochMs } from '../domain/glossary.ts';
 import { phases } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
 import { type BreakEven, breakEvenNames } from '../impact/learn.ts';
+import { operatorResolutions } from '../operating/endings.ts';
 import { marketNames } from '../sandbox/market-names.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { fromWallClock } from '../wire/local-time.ts';
@@ -14,7 +15,7 @@ import { exportAudit } from './audit-export.ts';
 import { acceptRestore } from './audit-restore.ts';
 import { backtestAuctions } from './backtest.ts';
 import { listBids } from './bids-list.ts';
-import { operatorResolutions, resolveBid } from './bids-resolve.ts';
+import { resolveBid } from './bids-resolve.ts';
 import { showBid } from './bids-show.ts';
 import { showWorker } from './bids-worker.ts';
 import { codeOption } from './code-option.ts';
@@ -32,8 +33,10 @@ import { registerLoan } from './loan-quote.ts';
 import { registerMapping } from './mapping.ts';
 import { showModelCard } from './model-card.ts';
 import { importPerformance } from './performance.ts';
-import { folderOf, registerRules } from './rules-commands.ts';
+import { registerRules } from './rules-commands.ts';
+import { folderOf } from './rules-files.ts';
 import { languages, readLanguage } from './texts.ts';
+import { registerTokens } from './tokens.ts';
 import { rebuildViews, verifyViews } from './views.ts';
 import type { CommandWorld } from './world.ts';
 
@@ -176,6 +179,7 @@ export function registerCommands(program: Command, world: CommandWorld): void {
   registerRules(program, world, add, readersOf(world.format.texts.help).said);
   registerFlows(program, world, add, readersOf(world.format.texts.help).said);
   registerLetters(program, world, add);
+  registerTokens(program, world, add, readersOf(world.format.texts.help).said);
   registerMapping(program, world, add);
   registerMove(program, world, add);
   registerCare(program, world, add);
@@ -235,10 +239,10 @@ function registerBids(program: Command, world: CommandWorld, add: Add): void {
         texts: world.format.texts,
       }).makeOptionMandatory(),
     )
-    .requiredOption('--by <name>', help.by, read.said)
+    .option('--by <name>', help.orderer, read.said)
     .requiredOption('--reason <text>', help.reason, read.said)
     .action(
-      async (requestId: string, options: { as: (typeof operatorResolutions)[number]; by: string; reason: string }) => {
+      async (requestId: string, options: { as: (typeof operatorResolutions)[number]; by?: string; reason: string }) => {
         await resolveBid(world, { requestId, ...options });
       },
     );
@@ -252,13 +256,13 @@ function registerControl(program: Command, world: CommandWorld, add: Add): void 
   const { help } = world.format.texts;
   const read = readersOf(help);
   add(program, 'pause', help.pause, 'lance pause --by ana --reason "taxas estranhas"')
-    .requiredOption('--by <name>', help.by, read.said)
+    .option('--by <name>', help.orderer, read.said)
     .requiredOption('--reason <text>', help.reason, read.said)
-    .action((options: { by: string; reason: string }) => pauseDesk(world, options));
+    .action((options: { by?: string; reason: string }) => pauseDesk(world, options));
   add(program, 'resume', help.resume, 'lance resume --by ana --reason "visto com o risco"')
-    .requiredOption('--by <name>', help.by, read.said)
+    .option('--by <name>', help.orderer, read.said)
     .requiredOption('--reason <text>', help.reason, read.said)
-    .action((options: { by: string; reason: string }) => resumeDesk(world, options));
+    .action((options: { by?: string; reason: string }) => resumeDesk(world, options));
   add(program, 'cap', help.cap, 'lance cap mesa --reais-a-day 250000 --by ana --reason "fim do mês"')
     .argument('<name>', help.capName, read.name)
     .addOption(new Option('--reais-a-day <amount>', help.reaisADay).argParser(read.reais).conflicts('remove'))

@@ -1,34 +1,14 @@
 /** `lance controls history`: what people and desks ordered, who, why and when; beside a running daemon. */
-import type { ControlHistory, OperatorChange, RuleBookEntry } from '../bidding/ports.ts';
-import { activations } from '../bidding/rule-book.ts';
 import { printable } from '../domain/printable.ts';
+import type { OrderGiven } from '../operating/controls.ts';
+import { withDesk } from './desk-control.ts';
 import type { Format } from './format.ts';
-import { type CommandWorld, withReader } from './world.ts';
-
-/** `by` null: the folder of rules; `reason` null: none was given. `liveAt` null: it is not known when the set began. */
-type RulesOrdered = {
-  kind: 'rules-ordered';
-  at: number;
-  by: string | null;
-  reason: null;
-  hash: string;
-  liveAt: number | null;
-};
-type Order = OperatorChange | RulesOrdered;
+import type { CommandWorld } from './world.ts';
 
 const textWidth = 80;
 const longestName = 24;
 const shownHash = 12;
 const indent = '    ';
-
-/** Oldest first. The book says who ordered a set of rules and when, the controls from when on it decides. */
-function ordersOf({ changes, ruleOrders }: ControlHistory, book: readonly RuleBookEntry[]): Order[] {
-  const orders = activations(book).map(({ hash, at, by }): RulesOrdered => {
-    const liveAt = ruleOrders.find((order) => order.hash === hash && order.liveAt >= at)?.liveAt ?? null;
-    return { kind: 'rules-ordered', at, by, reason: null, hash, liveAt };
-  });
-  return [...changes, ...orders].sort((left, right) => left.at - right.at);
-}
 
 function shortened(text: string): string {
   const safe = printable(text).replaceAll('\n', ' ');
@@ -50,7 +30,7 @@ function reasonLines(reason: string): string[] {
   return lines.map((line) => `${indent}${line}`);
 }
 
-function whatText(order: Order, { texts, money, minute }: Format): string {
+function whatText(order: OrderGiven, { texts, money, minute }: Format): string {
   const { what } = texts.controlHistory;
   switch (order.kind) {
     case 'paused':
@@ -71,10 +51,10 @@ function whatText(order: Order, { texts, money, minute }: Format): string {
 }
 
 /** When and who stand in columns; what was ordered and why stand below. */
-function orderLines(order: Order, format: Format): string[] {
+function orderLines(order: OrderGiven, format: Format): string[] {
   const by = order.by ?? format.texts.controlHistory.folder;
   return [
-    `${format.minute(order.at)}  ${shortened(by)}`,
+    `${format.minute(order.at)}  ${shortened(by)}${order.via === 'offline' ? ' (offline)' : ''}`,
     ...reasonLines(whatText(order, format)),
     ...(order.reason === null ? [] : reasonLines(`“${order.reason}”`)),
   ];
@@ -87,15 +67,12 @@ export async function tellControlHistory(
 ): Promise<void> {
   const { terminal, format } = world;
   const { controlHistory } = format.texts;
-  await withReader(world, async ({ control, ruleBook }) => {
-    const orders = ordersOf(await control.history(), await ruleBook.read());
-    const shown = orders.slice(-limit).reverse();
-    for (const order of shown) {
-      if (json) terminal.write(JSON.stringify(order));
-      else terminal.write(orderLines(order, format).join('\n'));
-    }
-    if (json) return;
-    if (shown.length === 0) terminal.write(controlHistory.none);
-    if (orders.length > limit) terminal.say(controlHistory.more(limit));
-  });
+  const { orders, more } = await withDesk(world, (desk) => desk.history(limit));
+  for (const order of orders) {
+    if (json) terminal.write(JSON.stringify(order));
+    else terminal.write(orderLines(order, format).join('\n'));
+  }
+  if (json) return;
+  if (orders.length === 0) terminal.write(controlHistory.none);
+  if (more) terminal.say(controlHistory.more(limit));
 }

@@ -25,7 +25,7 @@ export async function askStatus({ url, token }: DaemonPlace): Promise<StatusAnsw
       ? { kind: 'answered', status: read.data }
       : { kind: 'refused', httpStatus: answer.status };
   } catch (fault) {
-    return { kind: 'silent', reason: reasonOf(fault) };
+    return { kind: 'silent', reason: reasonOf(fault, timeoutMs) };
   }
 }
 
@@ -38,7 +38,7 @@ function jsonIn(text: string): unknown {
 }
 
 /** `fetch` hides the cause in its error. */
-function reasonOf(fault: unknown): string {
+export function reasonOf(fault: unknown, timeoutMs: number): string {
   const cause = fault instanceof Error ? (fault.cause ?? fault) : fault;
   if (!(cause instanceof Error)) return 'unknown';
   if (cause.name === 'TimeoutError') return `${timeoutMs} ms`;

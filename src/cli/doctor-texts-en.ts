@@ -103,13 +103,21 @@ export const doctorEn: Texts['doctor'] = {
     'rules-compiled': ({ count, hash, path }) => [`${count} rules in ${path}, set ${hash}`],
     'rules-followed': ({ hash }) => [`set ${hash} decides, the one in the folder`],
     'rules-kept': ({ hash, path }) => [`set ${hash} decides on; ${path} is refused`, 'mend the file that is named'],
+    'rules-back': ({ hash, from, by, until, folder }) => [
+      `set ${hash} decides: ${by} went back to it from ${from}, and nobody else has looked at that${folder === undefined ? '' : `; the folder holds ${folder}, which does not decide`}`,
+      `somebody else looks at it by ${until}: lance rules approve ${hash}, with a token of their own; then put the folder right, or lance rules activate what is to decide`,
+    ],
+    'rules-back-seen': ({ hash, from, by, folder }) => [
+      `set ${hash} decides: ${by} went back to it from ${from}${folder === undefined ? '' : `; the folder holds ${folder}, which does not decide`}`,
+      'put the folder right and lance rules activate it: it does not go live by itself after a rollback',
+    ],
     'rules-left': ({ hash, path, folder }) => [
       `set ${hash} decides; the set of ${path}, ${folder}, does not: another one was chosen after it`,
       `lance rules activate ${folder} --by NAME follows it; else put the folder right; see lance rules history`,
     ],
     'rules-unapproved': ({ hash, path, folder }) => [
       `set ${hash} decides; the set of ${path}, ${folder}, does not: two persons have to stand for it`,
-      `lance rules approve ${folder} --by NAME`,
+      `lance rules approve ${folder}, with the token of each person (LANCE_URL, LANCE_TOKEN)`,
     ],
     'rules-new': ({ hash, path, folder }) => [
       `set ${hash} decides; the set of ${path}, ${folder}, does not: no desk has taken it from there yet`,

@@ -110,13 +110,21 @@ export const doctorPt = {
       `o conjunto ${hash} continua decidindo; ${path} foi recusado`,
       'corrija o arquivo nomeado',
     ],
+    'rules-back': ({ hash, from, by, until, folder }: DoctorFigures) => [
+      `o conjunto ${hash} decide: ${by} voltou a ele a partir de ${from}, e mais ninguém conferiu${folder === undefined ? '' : `; a pasta tem ${folder}, que não decide`}`,
+      `outra pessoa confere até ${until}: lance rules approve ${hash}, com um token seu; depois acerte a pasta, ou ative o que deve decidir com lance rules activate`,
+    ],
+    'rules-back-seen': ({ hash, from, by, folder }: DoctorFigures) => [
+      `o conjunto ${hash} decide: ${by} voltou a ele a partir de ${from}${folder === undefined ? '' : `; a pasta tem ${folder}, que não decide`}`,
+      'acerte a pasta e ative-a com lance rules activate: depois de uma volta ela não entra em vigor sozinha',
+    ],
     'rules-left': ({ hash, path, folder }: DoctorFigures) => [
       `o conjunto ${hash} decide; o de ${path}, ${folder}, não: outro foi escolhido depois dele`,
       `lance rules activate ${folder} --by NOME passa a segui-lo; senão, corrija a pasta; veja lance rules history`,
     ],
     'rules-unapproved': ({ hash, path, folder }: DoctorFigures) => [
       `o conjunto ${hash} decide; o de ${path}, ${folder}, não: falta a aprovação de duas pessoas`,
-      `lance rules approve ${folder} --by NOME`,
+      `lance rules approve ${folder}, com o token de cada pessoa (LANCE_URL, LANCE_TOKEN)`,
     ],
     'rules-new': ({ hash, path, folder }: DoctorFigures) => [
       `o conjunto ${hash} decide; o de ${path}, ${folder}, não: nenhuma mesa o leu dali ainda`,

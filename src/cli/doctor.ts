@@ -5,7 +5,7 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 import { whyAbsentIn } from '../absent-facts.ts';
 import { judgeKey } from '../bidding/key-check.ts';
 import { lastChanges } from '../bidding/ports.ts';
-import { mayFollow, proposalOf } from '../bidding/rule-book.ts';
+import { mayFollow, proposalOf, rollbackIn } from '../bidding/rule-book.ts';
 import { modeForOthers, type StorePlace } from '../config/store-place.ts';
 import { type Config, type Place, secretsOf } from '../config.ts';
 import type { ChainVerdict } from '../domain/audit.ts';
@@ -13,12 +13,13 @@ import { dayOf } from '../domain/clock.ts';
 import type { Vault } from '../domain/vault.ts';
 import { Fault } from '../errors.ts';
 import { countLetters } from '../http/letters.ts';
+import { lifeMs } from '../operating/living.ts';
 import { confirmRules, reasonsAgainst } from '../rules/verdict.ts';
 import { readOutcomeTable } from '../wire/outcomes.ts';
 import { remedyOf } from './audit.ts';
 import { labelledText } from './terminal.ts';
 import type { DoctorFigures, Texts } from './texts.ts';
-import { type CommandWorld, type DeskReader, lifeMs, type TokenTrial } from './world.ts';
+import type { CommandWorld, DeskReader, TokenTrial } from './world.ts';
 
 type Check = keyof Texts['doctor']['checks'];
 type FindingName = keyof Texts['doctor']['findings'];
@@ -99,9 +100,16 @@ async function checkFollowed(
   const followed = (await control.read()).ruleOrders.at(-1)?.hash;
   if (followed === undefined) return [];
   const hash = followed.slice(0, hashLength);
+  const entries = await ruleBook.read();
+  const back = rollbackIn(entries);
+  if (back?.hash === followed) {
+    const { from, by, reviewBy, reviewedBy } = back;
+    const figures = { hash, from: from.slice(0, hashLength), by: by ?? '?', until: new Date(reviewBy).toISOString() };
+    const folder = folderHash === null || folderHash === followed ? {} : { folder: folderHash.slice(0, hashLength) };
+    return [found('rules', 'warn', reviewedBy === null ? 'rules-back' : 'rules-back-seen', { ...figures, ...folder })];
+  }
   if (followed === folderHash) return [found('rules', 'ok', 'rules-followed', { hash })];
   if (folderHash === null) return [found('rules', 'warn', 'rules-kept', { hash, path: rulesDir })];
-  const entries = await ruleBook.read();
   const figures = { hash, path: rulesDir, folder: folderHash.slice(0, hashLength) };
   if (!mayFollow(entries, folderHash, rules.approval)) return [found('rules', 'warn', 'rules-unapproved', figures)];
   const isKnown = proposalOf(entries, folderHash) !== null;

@@ -13,9 +13,10 @@ import { readSpan, type Span } from '../bidding/read-topic.ts';
 import type { StorePlace } from '../config/store-place.ts';
 import type { Topic, Topics } from '../domain/records.ts';
 import { Fault } from '../errors.ts';
+import { lifeMs, wait } from '../operating/living.ts';
 import { createDeskFile, type DeskCounts, type DeskHeader, type FileEntry, fileTopics, totalOf } from './desk-file.ts';
 import { createProgress } from './terminal.ts';
-import { type CommandWorld, lifeMs, type WholeStore, wait } from './world.ts';
+import type { CommandWorld, WholeStore } from './world.ts';
 
 const pageEntries = 1_000;
 const pollMs = 250;

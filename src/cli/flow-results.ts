@@ -26,7 +26,11 @@ export async function showResult(
     const vault = await vaultOf(world, { log });
     const state = (await flows.read([flowId])).get(flowId);
     if (state?.flow !== flow) throw await notFound(format, flows, flow, flowId);
-    const result = await readResult({ append: appendBeside, vault, clock }, state, { what, by, reason });
+    const result = await readResult({ append: appendBeside, vault, clock }, state, {
+      what,
+      who: { by, via: 'offline' },
+      reason,
+    });
     const known = Object.entries(state.results).flatMap(([name, kept]) => (kept?.sealedAnswer ? [name] : []));
     if (result === null) throw new Fault('not-found', texts.noResult(flowId, what, known));
     const { at, refused, answer } = result;

@@ -52,9 +52,9 @@ export function addThawing(
   ] as const) {
     add(parent, action, about, `lance ${name} ${action} ${id} --by ana --reason "versão nova"`)
       .argument('<id>', name === 'bids' ? help.requestId : flows.help.flowId)
-      .requiredOption('--by <name>', help.by, said)
+      .option('--by <name>', help.orderer, said)
       .requiredOption('--reason <text>', help.reason, said)
-      .action((given: string, options: { by: string; reason: string }) => thaw({ id: given, action, ...options }));
+      .action((given: string, options: { by?: string; reason: string }) => thaw({ id: given, action, ...options }));
   }
 }
 

@@ -9,6 +9,7 @@ import { issueTexts, wholeFile } from '../http/api/remedies.ts';
 import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAsked } from '../http/api/requests.ts';
 import { contractBody, lookupBody, renegotiationBody, stepBodies, withdrawalBody } from '../http/api/schemas.ts';
 import { flowView } from '../http/api/views.ts';
+import { livesSince, wait } from '../operating/living.ts';
 import { unsaidIn } from '../origination/differences.ts';
 import { attemptsOf } from '../origination/fold-answers.ts';
 import { createFlowFront, type FlowFront, type FrontResult } from '../origination/front.ts';
@@ -22,7 +23,7 @@ import { parseJson } from '../wire/json.ts';
 import { sealedText } from '../wire/plain-ids.ts';
 import type { Format } from './format.ts';
 import { labelledText, tableText } from './terminal.ts';
-import { type CommandWorld, type DeskReader, livesSince, vaultOf, wait, withReader } from './world.ts';
+import { type CommandWorld, type DeskReader, vaultOf, withReader } from './world.ts';
 
 type Order = { key?: string; by: string; json: boolean };
 /** Where the fields stand; a step that needs nothing but a reason takes that alone. */

@@ -27,7 +27,9 @@ export function registerImpact(rules: Command, world: CommandWorld, add: Add, { 
     .action(async (candidate: string, words: ImpactWords & { dir?: string }, command: Command) => {
       if (words.file !== undefined && words.last !== undefined) command.error(impact.help.lastOrFile);
       const last = words.last ?? defaultLast;
-      await runImpact(world, { current: folderOf(words.dir), candidate }, 'impact', { ...words, last });
+      // Without a folder that is named, beside the store, the set that decides there is what a change is a change of.
+      const current = words.dir === undefined && words.file === undefined ? null : folderOf(words.dir);
+      await runImpact(world, { current, candidate }, 'impact', { ...words, last });
     });
   common(add(rules, 'shadow', impact.help.shadow, 'lance rules shadow --last 5000')).action(
     async (words: ImpactWords & { dir?: string }) => {

@@ -18,6 +18,12 @@ export const impactEn: Texts['impact'] = {
     lastOrFile: 'give either --last or --file',
   },
   unreadable: (file, why) => `${file} cannot be read (${why}); name a file that \`lance audit export\` has written.`,
+  against: {
+    live: (hash) => `Against the set that decides, ${hash}, which is the one in the folder.`,
+    folder: () => 'Against the set in the folder.',
+    'folder-differs': (hash) =>
+      `Against the set that decides, ${hash}. The folder holds another one: lance doctor says why.`,
+  },
   nothing: 'There are no requests to decide: the file is empty, or nothing is left after --warm-up.',
   noShadow: (directory) => `There is no set in ${directory}; put the candidate's rules there.`,
   factsSealed:

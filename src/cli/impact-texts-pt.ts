@@ -18,6 +18,12 @@ export const impactPt = {
   },
   unreadable: (file: string, why: string) =>
     `${file} não pode ser lido (${why}); dê um arquivo que \`lance audit export\` escreveu.`,
+  against: {
+    live: (hash: string) => `Contra o conjunto que decide, ${hash}, que é o da pasta.`,
+    folder: (_hash: string) => 'Contra o conjunto da pasta.',
+    'folder-differs': (hash: string) =>
+      `Contra o conjunto que decide, ${hash}. A pasta tem outro: lance doctor diz por quê.`,
+  },
   nothing: 'Não há solicitações a decidir: o arquivo está vazio, ou nada resta depois de --warm-up.',
   noShadow: (directory: string) => `Não há conjunto em ${directory}; ponha lá as regras candidatas.`,
   factsSealed:

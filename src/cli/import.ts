@@ -3,10 +3,11 @@ import { resolve } from 'node:path';
 import { callbackPartition, type NewEntry } from '../bidding/ports.ts';
 import type { LinkDetail } from '../domain/request.ts';
 import { Fault } from '../errors.ts';
+import { wait } from '../operating/living.ts';
 import { type DeskFile, type DeskHeader, type FileEntry, fileTopics, openDeskFile, totalOf } from './desk-file.ts';
 import { placeText, refuseLiving } from './export.ts';
 import { createProgress } from './terminal.ts';
-import { type CommandWorld, type WholeStore, wait } from './world.ts';
+import type { CommandWorld, WholeStore } from './world.ts';
 
 const pageEntries = 500;
 const appendAttempts = 20;

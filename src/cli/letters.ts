@@ -2,7 +2,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { Fault } from '../errors.ts';
 import { bodyReader } from '../http/door.ts';
-import { type LetterRange, listLetters, replayLetters } from '../http/letters.ts';
+import { type LetterRange, listLetters, type Replay, replayLetters } from '../http/letters.ts';
+import { type LetterPage, remoteDesk } from './desk-control.ts';
 import { tableText } from './terminal.ts';
 import { type CommandWorld, vaultOf, withReader } from './world.ts';
 
@@ -35,27 +36,33 @@ export function registerLetters(program: Command, world: CommandWorld, add: Add)
 async function showLetters(world: CommandWorld, options: Options): Promise<void> {
   const { terminal, format } = world;
   const { letters: texts, none } = format.texts;
-  await withReader(world, async ({ log }, { pseudonymKey }) => {
+  const { letters, next, end, more } = await lettersIn(world, options);
+  if (options.json) {
+    for (const letter of letters) terminal.write(JSON.stringify(letter));
+    return;
+  }
+  if (letters.length === 0) {
+    terminal.write(texts.empty);
+    return;
+  }
+  const rows = letters.map(({ partition: own, offset, receivedAt, replayedAt, reason, pointer, ...seen }) => [
+    ...[String(own), String(offset), format.minute(receivedAt), reason, pointer ?? none],
+    replayedAt === null ? none : format.minute(replayedAt),
+    shortened(seen.keys?.join(', ') ?? none),
+    shortened(seen.unreadable.flatMap(({ fact }) => fact ?? []).join(', ') || none),
+  ]);
+  terminal.write(tableText(texts.header, rows, { right: [0, 1] }));
+  if (more !== undefined) terminal.say(texts.morePartitions(more));
+  else if (next < end) terminal.say(texts.more(next, end));
+}
+
+async function lettersIn(world: CommandWorld, range: LetterRange): Promise<LetterPage> {
+  const remote = await remoteDesk(world, {});
+  if (remote !== null) return remote.letters(range);
+  return withReader(world, ({ log }, { pseudonymKey }) => {
     const look =
       pseudonymKey === null ? null : { vault: world.createVault(pseudonymKey), mapping: world.mapping(null) };
-    const { letters, next, end, more } = await listLetters(log, options, look);
-    if (options.json) {
-      for (const letter of letters) terminal.write(JSON.stringify(letter));
-      return;
-    }
-    if (letters.length === 0) {
-      terminal.write(texts.empty);
-      return;
-    }
-    const rows = letters.map(({ partition: own, offset, receivedAt, replayedAt, reason, pointer, ...seen }) => [
-      ...[String(own), String(offset), format.minute(receivedAt), reason, pointer ?? none],
-      replayedAt === null ? none : format.minute(replayedAt),
-      shortened(seen.keys?.join(', ') ?? none),
-      shortened(seen.unreadable.flatMap(({ fact }) => fact ?? []).join(', ') || none),
-    ]);
-    terminal.write(tableText(texts.header, rows, { right: [0, 1] }));
-    if (more !== undefined) terminal.say(texts.morePartitions(more));
-    else if (next < end) terminal.say(texts.more(next, end));
+    return listLetters(log, range, look);
   });
 }
 
@@ -69,6 +76,9 @@ function shortened(text: string): string {
 async function replay(world: CommandWorld, options: Options): Promise<void> {
   const { terminal, format, clock } = world;
   const { letters: texts } = format.texts;
+  const tell = (result: Replay) => terminal.write(options.json ? JSON.stringify(result) : texts.replayed(result));
+  const remote = await remoteDesk(world, {});
+  if (remote !== null) return tell(await remote.replay(options));
   const { http, api, bidding } = world.writing();
   const { replayLimit } = api;
   if (options.count > replayLimit) throw new Fault('not-allowed', texts.tooMany(options.count, replayLimit));
@@ -77,7 +87,6 @@ async function replay(world: CommandWorld, options: Options): Promise<void> {
     const vault = await vaultOf(world, { log });
     const readBody = bodyReader({ vault, mapping, limits: http, terms: bidding });
     const parts = { log, append: appendBeside, vault, clock, readBody };
-    const result = await replayLetters(parts, options);
-    terminal.write(options.json ? JSON.stringify(result) : texts.replayed(result));
+    tell(await replayLetters(parts, options));
   });
 }

@@ -15,6 +15,7 @@ import { factMaps, readAt, readFacts } from '../rules/test-file.ts';
 import type { Format } from './format.ts';
 import { readNamed } from './named-file.ts';
 import { requireRules } from './rules-files.ts';
+import { factsOfRequest } from './rules-try.ts';
 import type { CommandWorld } from './world.ts';
 
 const marks = { true: '✓', false: '✗', unknown: '?' } as const;
@@ -85,13 +86,21 @@ function readFactsFile(world: CommandWorld, path: string): ReturnType<typeof fac
   return { ...factMaps(draft), at };
 }
 
-/** `lance rules explain FACTS.json`: every rule on these facts, now or at the time they name; and what would let them through. */
-export function explainRules(world: CommandWorld, directory: string, path: string, json: boolean): void {
+/**
+ * `lance rules explain FACTS.json | --request ID`: every rule of the folder on these facts, now or at the time they name, or on what was
+ * known when that request was decided; and what would let them through.
+ */
+export async function explainRules(
+  world: CommandWorld,
+  directory: string,
+  { path, requestId, json }: { path: string | undefined; requestId: string | undefined; json: boolean },
+): Promise<void> {
   const { terminal, format } = world;
   const { rules } = format.texts;
   const ruleSet = requireRules(world, directory);
-  const { facts, offerFacts, at } = readFactsFile(world, path);
-  const offer = Object.keys(offerFacts).length > 0 ? offerFacts : null;
+  const asked = path === undefined ? await factsOfRequest(world, requestId!) : readFactsFile(world, path);
+  const { facts, at } = asked;
+  const offer = asked.offerFacts !== null && Object.keys(asked.offerFacts).length > 0 ? asked.offerFacts : null;
   const accounts = accountRules(ruleSet, facts, offer, at);
   const verdict = evaluateRequest(ruleSet, facts, at);
   const onOffer = offer === null ? null : evaluateOffer(ruleSet, facts, offer, at);

@@ -1,6 +1,8 @@
 /** `lance rules check` and `lance rules test`: what activation does with a folder of rules, without activating it. */
 
 import { whyAbsentIn } from '../absent-facts.ts';
+import { Fault } from '../errors.ts';
+import { suggestion } from '../rules/place.ts';
 import type { TestReport } from '../rules/rule-tests.ts';
 import { junitOf } from '../rules/rule-tests.ts';
 import { confirmRules } from '../rules/verdict.ts';
@@ -8,7 +10,8 @@ import { writeNamed } from './named-file.ts';
 import { tellFaults } from './rules-files.ts';
 import type { CommandWorld } from './world.ts';
 
-export type TestOptions = { json: boolean; coverage: number; junit?: string | undefined };
+/** `run`: only the tests whose name holds this; how much of the rules they show is not asked then. */
+export type TestOptions = { json: boolean; coverage: number; junit?: string | undefined; run?: string | undefined };
 
 const hashLength = 12;
 const shownUncovered = 40;
@@ -30,6 +33,20 @@ function reportTests(world: CommandWorld, report: TestReport, least: number): vo
   terminal.write(rules.tested(results.length, failed, format.share(coverage), `${least} %`));
 }
 
+/** Of the tests with such a name alone. Throws `not-found` where there is none. */
+function reportOf({ format }: CommandWorld, report: TestReport, name: string): TestReport {
+  const results = report.results.filter(({ test }) => test.name.toLowerCase().includes(name.toLowerCase()));
+  if (results.length === 0) {
+    const hint = suggestion(
+      name,
+      report.results.map(({ test }) => test.name),
+    );
+    throw new Fault('not-found', format.texts.rules.noTest(name, hint));
+  }
+  const failed = results.filter(({ failures }) => failures.length > 0).length;
+  return { results, failed, coverage: report.coverage, uncovered: [] };
+}
+
 /** Resolves to the exit code: 65 when the files are refused, 1 when a test fails or too little is tested. */
 export async function checkRules(world: CommandWorld, directory: string, options: TestOptions): Promise<number> {
   const { terminal, format } = world;
@@ -45,8 +62,9 @@ export async function checkRules(world: CommandWorld, directory: string, options
     else tellFaults(world, rules.refused(verdict.faults.length), verdict.faults);
     return 65;
   }
-  const { ruleSet, warnings, report } = verdict;
-  const good = verdict.kind === 'good';
+  const { ruleSet, warnings } = verdict;
+  const report = options.run === undefined ? verdict.report : reportOf(world, verdict.report, options.run);
+  const good = options.run === undefined ? verdict.kind === 'good' : report.failed === 0;
   if (options.junit !== undefined) writeNamed(world, options.junit, junitOf(report));
   if (options.json) {
     const { coverage, uncovered, failed } = report;

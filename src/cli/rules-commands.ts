@@ -1,10 +1,10 @@
 /** The `rules` commands: their names, options, help and examples. */
 import { join } from 'node:path';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import { defaultRulesDir } from '../config.ts';
 import { Fault } from '../errors.ts';
 import { listFacts } from '../rules/lists.ts';
 import { schemaFiles } from '../rules/schema.ts';
+import type { Orderer } from './desk-control.ts';
 import { registerImpact } from './impact-commands.ts';
 import { writeBelow } from './named-file.ts';
 import { explainRules } from './rules-account.ts';
@@ -17,17 +17,13 @@ import {
   tellRuleHistory,
 } from './rules-activate.ts';
 import { checkRules, type TestOptions } from './rules-check.ts';
+import { folderOf } from './rules-files.ts';
 import { importRules } from './rules-import.ts';
 import { checkoutRules, diffRules } from './rules-sets.ts';
 import { tryRule } from './rules-try.ts';
 import type { CommandWorld } from './world.ts';
 
 type Add = (parent: Command, usage: string, description: string, example: string) => Command;
-
-/** The folder that is named, else the desk's. */
-export function folderOf(named: string | undefined): string {
-  return named ?? process.env.LANCE_RULES_DIR ?? defaultRulesDir;
-}
 
 function writeSchema(world: CommandWorld, directory: string): void {
   const files = schemaFiles();
@@ -81,7 +77,9 @@ export function registerRules(program: Command, world: CommandWorld, add: Add, s
   };
   const rules = add(program, 'rules', texts.help.rules, 'lance rules check');
   for (const name of ['check', 'test'] as const) {
-    add(rules, name, texts.help[name], `lance rules ${name} rules`)
+    const command = add(rules, name, texts.help[name], `lance rules ${name} rules`);
+    if (name === 'test') command.option('--run <name>', texts.help.run);
+    command
       .argument('[dir]', texts.help.dir)
       .option('--coverage <percent>', texts.help.coverage, percent, 100)
       .option('--junit <file>', texts.help.junit)
@@ -99,12 +97,20 @@ export function registerRules(program: Command, world: CommandWorld, add: Add, s
       await tryRule(world, folderOf(options.dir), name, options);
     });
   add(rules, 'explain', texts.help.explain, 'lance rules explain facts.json')
-    .argument('<facts>', texts.help.facts)
+    .argument('[facts]', texts.help.facts)
+    .option('--request <id>', texts.help.request)
     .option('--dir <dir>', texts.help.dir)
     .option('--json', help.json, false)
-    .action((path: string, options: { dir?: string; json: boolean }) => {
-      explainRules(world, folderOf(options.dir), path, options.json);
-    });
+    .action(
+      async (
+        path: string | undefined,
+        { dir, request, json }: { dir?: string; request?: string; json: boolean },
+        command: Command,
+      ) => {
+        if ((path === undefined) === (request === undefined)) command.error(texts.help.factsOrRequest);
+        await explainRules(world, folderOf(dir), { path, requestId: request, json });
+      },
+    );
   add(rules, 'schema', texts.help.schema, 'lance rules schema')
     .argument('[dir]', texts.help.dir)
     .action((dir: string | undefined) => writeSchema(world, folderOf(dir)));
@@ -118,24 +124,24 @@ function registerActivation(rules: Command, world: CommandWorld, add: Add, said:
   const { help } = world.format.texts;
   const { activation, dir, hash } = world.format.texts.rules.help;
   const named = (name: keyof typeof activation, example: string) =>
-    add(rules, name, activation[name], example).requiredOption('--by <name>', help.by, said);
+    add(rules, name, activation[name], example).option('--by <name>', help.orderer, said);
   named('propose', 'lance rules propose rules --by ana')
     .argument('[dir]', dir)
-    .action(async (directory: string | undefined, { by }: { by: string }) => {
-      process.exitCode = await proposeRules(world, folderOf(directory), by);
+    .action(async (directory: string | undefined, orderer: Orderer) => {
+      process.exitCode = await proposeRules(world, folderOf(directory), orderer);
     });
-  named('approve', 'lance rules approve 3f9c2a71b04e --by bruno')
+  named('approve', 'LANCE_URL=https://mesa.example LANCE_TOKEN=… lance rules approve 3f9c2a71b04e')
     .argument('<hash>', hash)
-    .action((word: string, { by }: { by: string }) => approveRules(world, word, by));
+    .action((word: string, orderer: Orderer) => approveRules(world, word, orderer));
   named('activate', 'lance rules activate 3f9c2a71b04e --by ana')
     .argument('<hash>', hash)
-    .action((word: string, { by }: { by: string }) => activateRules(world, word, by));
+    .action((word: string, orderer: Orderer) => activateRules(world, word, orderer));
   named('rollback', 'lance rules rollback --by ana')
     .argument('[hash]', hash)
-    .action((word: string | undefined, { by }: { by: string }) => rollbackRules(world, word, by));
+    .action((word: string | undefined, orderer: Orderer) => rollbackRules(world, word, orderer));
   named('approval', 'lance rules approval on --by ana')
     .addArgument(new Argument('<word>', activation.approvalWord).choices(['on', 'off']))
-    .action((word: 'on' | 'off', { by }: { by: string }) => setApproval(world, word, by));
+    .action((word: 'on' | 'off', orderer: Orderer) => setApproval(world, word, orderer));
   add(rules, 'history', activation.history, 'lance rules history')
     .option('--json', help.json, false)
     .action(({ json }: { json: boolean }) => tellRuleHistory(world, json));

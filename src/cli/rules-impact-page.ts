@@ -8,6 +8,7 @@ import {
   causeRows,
   caveats,
   differenceTexts,
+  flipRows,
   leadLines,
   measureText,
   passRows,
@@ -108,18 +109,8 @@ function whySection(report: ImpactReport, format: Format): PageSection {
 
 function flipSections(report: ImpactReport, format: Format): PageSection[] {
   const { impact } = format.texts;
-  const { sections, turns, bid, flipHeader } = impact;
-  const word = (code: string) => (code === 'bid' ? bid : code);
-  const rows = report.flips
-    .slice(0, mostFlips)
-    .map(({ requestId, segment, turn, from, to, rules }) => [
-      requestId,
-      segmentText(segment, format),
-      turns[turn],
-      word(from),
-      word(to),
-      rules.join(', '),
-    ]);
+  const { sections, flipHeader } = impact;
+  const rows = flipRows(report, format).slice(0, mostFlips);
   if (rows.length === 0) return [];
   const shown = impact.shown(format.number(rows.length), format.number(report.flips.length));
   return [{ title: sections.flips, text: shown, items: [table('', flipHeader, rows, [])] }];
@@ -140,7 +131,7 @@ export function impactPage(report: ImpactReport, format: Format): HtmlPage {
       {
         title: sections.total,
         text: '',
-        items: [table('', impact.totalHeader, totalRows(total, format), [1, 2, 3, 4])],
+        items: [table('', impact.totalHeader, totalRows(total, report.kind, format), [1, 2, 3, 4])],
       },
       ...caveats(report, format).map((text, place) => ({
         title: [sections.exact, sections.notExact, sections.sure][place] ?? '',

@@ -7,6 +7,7 @@ import { tableText } from './terminal.ts';
 const hashLength = 12;
 const mostCauses = 20;
 const mostSegments = 30;
+const mostFlips = 20;
 
 function isMoney(name: string): boolean {
   return name.endsWith('Cents');
@@ -36,7 +37,7 @@ export function differenceTexts(name: Compared, { value, low, high }: Difference
 }
 
 /** Measure, current, candidate, difference, interval. */
-export function totalRows(total: SegmentImpact, format: Format): string[][] {
+export function totalRows(total: SegmentImpact, kind: ImpactReport['kind'], format: Format): string[][] {
   const { measures, none } = format.texts.impact;
   const rows = compared.map((name) => [
     measures[name],
@@ -46,7 +47,9 @@ export function totalRows(total: SegmentImpact, format: Format): string[][] {
   ]);
   const [was, is] = [total.current.peakExposureCents, total.candidate.peakExposureCents];
   const change = `${is > was ? '+' : ''}${format.money(is - was)}`;
-  rows.push([measures.peakExposureCents, format.money(was), format.money(is), change, none]);
+  // In shadow the candidate reserves nothing: what it sees is the exposure of the current set.
+  const own = kind === 'shadow' ? [none, none] : [format.money(is), change];
+  rows.push([measures.peakExposureCents, format.money(was), ...own, none]);
   return rows;
 }
 
@@ -85,11 +88,20 @@ export function causeRows({ causes }: ImpactReport, format: Format): string[][] 
   ]);
 }
 
-export function capRowsText({ caps }: ImpactReport, format: Format): string[][] {
+/** The requests that turned, with the rules that turned them. */
+export function flipRows({ flips }: ImpactReport, format: Format): string[][] {
+  const { turns, bid } = format.texts.impact;
+  const word = (code: string) => (code === 'bid' ? bid : code);
+  return flips.map(({ requestId, segment, turn, from, to, rules }) => [
+    ...[requestId, segmentText(segment, format), turns[turn], word(from), word(to), rules.join(', ')],
+  ]);
+}
+
+export function capRowsText({ caps, kind }: ImpactReport, format: Format): string[][] {
   const { none } = format.texts.impact;
   return caps.map(({ name, current, candidate }) => [
     name,
-    ...[current, candidate].flatMap((peak) =>
+    ...[current, kind === 'shadow' ? null : candidate].flatMap((peak) =>
       peak === null ? [none, none] : [format.share(peak.share), format.money(peak.amountCents)],
     ),
   ]);
@@ -126,11 +138,14 @@ export function impactText(report: ImpactReport, format: Format): string {
   const { impact } = format.texts;
   const [total, ...segments] = report.segments;
   const parts = [leadLines(report, format).join('\n')];
-  parts.push(tableText(impact.totalHeader, totalRows(total!, format), { right: [1, 2, 3, 4] }));
+  parts.push(tableText(impact.totalHeader, totalRows(total!, report.kind, format), { right: [1, 2, 3, 4] }));
   const causes = causeRows(report, format);
   if (causes.length > 0) parts.push(tableText(impact.causeHeader, causes.slice(0, mostCauses), { right: [4] }));
   else if (total!.otherBid === 0) parts.push(impact.same);
   if (causes.length > mostCauses) parts.push(impact.shown(format.number(mostCauses), format.number(causes.length)));
+  const flips = flipRows(report, format);
+  if (flips.length > 0) parts.push(tableText(impact.flipHeader, flips.slice(0, mostFlips)));
+  if (flips.length > mostFlips) parts.push(impact.shown(format.number(mostFlips), format.number(flips.length)));
   parts.push(tableText(impact.passHeader, passRows(total!, format), { right: [1, 2] }));
   const shown = segments.slice(0, mostSegments);
   const right = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];

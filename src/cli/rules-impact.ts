@@ -7,12 +7,14 @@ import { Fault } from '../errors.ts';
 import { type ImpactReport, measureImpact } from '../impact/impact.ts';
 import type { RecordedCase } from '../impact/recorded-cases.ts';
 import { policyOf } from '../policy.ts';
-import type { RuleFile } from '../rules/rule-set.ts';
+import { compileRuleSet, type RuleFile } from '../rules/rule-set.ts';
 import { type CaseReading, readCaseFile } from './case-file.ts';
+import { withDesk } from './desk-control.ts';
 import { writeHtml } from './html-file.ts';
 import { checkPlace } from './named-file.ts';
 import { readLoggedCases } from './recorded-cases.ts';
 import { createReplayApart, type ReplayApart } from './replay-apart.ts';
+import { folderOf } from './rules-files.ts';
 import { impactPage } from './rules-impact-page.ts';
 import { impactText } from './rules-impact-text.ts';
 import { createProgress } from './terminal.ts';
@@ -61,7 +63,7 @@ async function casesOf(
 
 export async function runImpact(
   world: CommandWorld,
-  directories: { current: string; candidate: string },
+  directories: { current: string | null; candidate: string },
   kind: ImpactReport['kind'],
   words: ImpactWords,
 ): Promise<void> {
@@ -70,8 +72,9 @@ export async function runImpact(
   if (words.html !== undefined) checkPlace(world, words.html);
   const model = world.model();
   const files: readonly RuleFile[] = world.readRules(directories.candidate);
+  const current = await currentSet(world, directories.current);
   const policies: Record<'current' | 'candidate', Policy> = {
-    current: policyOf(model, world.readRules(directories.current)),
+    current: policyOf(model, current.files),
     candidate: policyOf(model, files),
   };
   const mapping = world.mapping(null);
@@ -104,9 +107,34 @@ export async function runImpact(
       writeHtml(world, words.html, impactPage(report, format));
       terminal.say(format.texts.page.written(words.html));
     }
-    terminal.write(words.json ? JSON.stringify(report) : impactText(report, format));
+    if (words.json) terminal.write(JSON.stringify({ ...report, against: current.against }));
+    else terminal.write(`${impact.against[current.against](current.hash ?? '')}\n\n${impactText(report, format)}`);
   } finally {
     await apart?.close();
+  }
+}
+
+type Current = { against: 'live' | 'folder' | 'folder-differs'; hash: string | null; files: readonly RuleFile[] };
+
+/** `directory` null: the set that decides on the store; the desk's folder where none does. */
+async function currentSet(world: CommandWorld, directory: string | null): Promise<Current> {
+  if (directory !== null) return { against: 'folder', hash: null, files: world.readRules(directory) };
+  const kept = await withDesk(world, (desk) => desk.keptSet('live'));
+  const folder = folderOf(undefined);
+  if (kept.kind !== 'found') return { against: 'folder', hash: null, files: world.readRules(folder) };
+  const sources = JSON.parse(kept.source) as { path: string; value: unknown }[];
+  const files = sources.map(({ path, value }) => ({ path, text: JSON.stringify(value) }));
+  return { against: isSame(world, folder, kept.hash) ? 'live' : 'folder-differs', hash: kept.hash.slice(0, 12), files };
+}
+
+/** A folder that cannot be read, or is refused, is another one. */
+function isSame(world: CommandWorld, folder: string, hash: string): boolean {
+  try {
+    const compiled = compileRuleSet(world.readRules(folder));
+    return compiled.kind === 'compiled' && compiled.ruleSet.hash === hash;
+  } catch (fault) {
+    if (!(fault instanceof Fault)) throw fault;
+    return false;
   }
 }
 

@@ -5,9 +5,10 @@ import { Fault } from '../errors.ts';
 import { faultText } from '../rules/place.ts';
 import { compileRuleSet } from '../rules/rule-set.ts';
 import { differencesBetween } from '../rules/set-differences.ts';
+import { type DeskControl, withDesk } from './desk-control.ts';
 import { writeBelow } from './named-file.ts';
-import { followedHash, hashNamed } from './rules-activate.ts';
-import { type CommandWorld, type DeskReader, withReader } from './world.ts';
+import { setNotNamed } from './rules-activate.ts';
+import type { CommandWorld } from './world.ts';
 
 const shownHash = 12;
 /** Of one rule or list; `--json` has all. */
@@ -16,14 +17,10 @@ const shownValues = 20;
 type KnownSet = { hash: string; source: string };
 
 /** `live`, the beginning of a hash, or a folder. */
-async function setNamed(world: CommandWorld, reader: DeskReader, word: string): Promise<KnownSet> {
-  const { activation } = world.format.texts.rules;
+async function setNamed(world: CommandWorld, desk: DeskControl, word: string): Promise<KnownSet> {
   if (word !== 'live' && !/^[\da-f]{1,64}$/i.test(word)) return setInFolder(world, word);
-  const entries = await reader.ruleBook.read();
-  const hash = word === 'live' ? await followedHash(reader) : hashNamed(world, entries, word);
-  const source = hash === null ? null : await reader.ruleBook.source(hash);
-  if (hash === null || source === null) throw new Fault('not-found', activation.unknown(word));
-  return { hash, source };
+  const kept = await desk.keptSet(word);
+  return kept.kind === 'found' ? kept : setNotNamed(world, word, kept);
 }
 
 function setInFolder(world: CommandWorld, directory: string): KnownSet {
@@ -38,9 +35,9 @@ export async function diffRules(world: CommandWorld, one: string, other: string,
   const { terminal, format } = world;
   const { activation, more } = format.texts.rules;
   const { sets } = format.texts.rules;
-  await withReader(world, async (reader) => {
-    const before = await setNamed(world, reader, one);
-    const after = await setNamed(world, reader, other);
+  await withDesk(world, async (desk) => {
+    const before = await setNamed(world, desk, one);
+    const after = await setNamed(world, desk, other);
     const differences = differencesBetween(before.source, after.source);
     if (json) {
       terminal.write(JSON.stringify({ before: before.hash, after: after.hash, differences }));
@@ -65,8 +62,8 @@ export async function diffRules(world: CommandWorld, one: string, other: string,
 export async function checkoutRules(world: CommandWorld, word: string, directory: string): Promise<void> {
   const { terminal, format } = world;
   const { sets } = format.texts.rules;
-  await withReader(world, async (reader) => {
-    const { hash, source } = await setNamed(world, reader, word);
+  await withDesk(world, async (desk) => {
+    const { hash, source } = await setNamed(world, desk, word);
     if (existsSync(directory) && readdirSync(directory).length > 0)
       throw new Fault('not-allowed', sets.notEmpty(directory));
     try {

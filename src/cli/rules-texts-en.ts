@@ -21,6 +21,9 @@ export const rulesEn: Texts['rules'] = {
     percent: 'write a whole number from 0 to 100',
     rule: 'name of the rule',
     last: 'how many requests, at most',
+    run: 'only the tests whose name holds this',
+    request: 'a request of the desk instead of the file: on what was known when it was decided',
+    factsOrRequest: 'write the name of a file with facts, or --request ID',
     facts: 'JSON file with the facts: {"worker.ageYears": 30}',
     csv: 'CSV file, with commas or semicolons',
     list: 'name of the list, in lower case and hyphens',
@@ -64,6 +67,7 @@ export const rulesEn: Texts['rules'] = {
   nearest: (fact, from, to) => `enough would be ${fact}: from ${from} to ${to}`,
   nearestNone: 'No change of a single fact, among those tried, would be enough.',
   noRule: (name, hint) => `There is no rule "${name}". ${hint}`,
+  noTest: (name, hint) => `No test has a name with "${name}". ${hint}`,
   trying: 'requests',
   tried: (name, count, hits, unknown, misses) =>
     `"${name}" on ${count} requests: true on ${hits}, unknown on ${unknown}, false on ${misses}.`,
@@ -95,7 +99,7 @@ export const rulesEn: Texts['rules'] = {
     configuration: '(configuration)',
     approvalOn: 'Two persons have to stand for a set from now on.',
     approvalOff: 'Nobody has to approve a set.',
-    approvalOneMore: 'Recorded; another person has to say the same: lance rules approval off --by NAME.',
+    approvalOneMore: 'Recorded; another person has to say the same with a token: lance rules approval off.',
     approvalConfigured:
       'Recorded; but the configuration still asks for approval: set rules.approval to false and restart.',
     changes: { added: 'new', removed: 'removed', changed: 'changed' },
@@ -119,11 +123,20 @@ export const rulesEn: Texts['rules'] = {
     ambiguous: (word, count) => `${count} sets begin with "${word}": write more characters.`,
     followedAlready: (hash) => `The set ${hash} is followed already.`,
     announced: (hash, at, count) => `The set ${hash} decides from ${at} on; ${count} process(es) know(s).`,
-    proposed: (hash, changes, next) => `Set ${hash} kept: ${changes}.\nNow: lance rules ${next} ${hash} --by NAME`,
+    proposed: (hash, changes, next) =>
+      `Set ${hash} kept: ${changes}.\nNow: lance rules ${next} ${hash}${next === 'approve' ? ', with the token of another person (LANCE_URL, LANCE_TOKEN)' : ' --by NAME'}`,
     samePerson: (hash, names) => `${names} stand(s) for the set ${hash} already: another person has to approve it.`,
     oneMore: (hash) =>
       `Approval of the set ${hash} kept. Its author is not known, so one more person has to approve it.`,
-    notApproved: (hash) => `No second person has approved the set ${hash}: lance rules approve ${hash} --by NAME`,
+    notApproved: (hash) =>
+      `No second person has approved the set ${hash}: lance rules approve ${hash}, with the token of another person (LANCE_URL, LANCE_TOKEN)`,
+    late: (hash, at, names) => `The set ${hash} decides from ${at} on, but ${names} do(es) not know of it yet.`,
+    review: (hash, until) =>
+      `It takes one person to go back. Somebody else has to look at it by ${until}: lance rules approve ${hash}, with a token of their own. Until another set is activated, the folder goes live only by lance rules activate.`,
+    reviewed: (hash) => `Recorded: somebody else has looked at the rollback to ${hash}.`,
+    rolledBack: 'gone back to',
+    identityNeeded:
+      'Who approves has to be known: set LANCE_URL and LANCE_TOKEN, each person with a token of their own (lance tokens create). A name that is typed never counts.',
     noneBefore: 'No other set was followed before: there is nothing to go back to.',
   },
 };

@@ -20,6 +20,9 @@ export const rulesPt = {
     percent: 'escreva um número inteiro de 0 a 100',
     rule: 'nome da regra',
     last: 'quantas solicitações, no máximo',
+    run: 'só os testes cujo nome contém isto',
+    request: 'uma solicitação da mesa em vez do arquivo: com o que se sabia quando foi decidida',
+    factsOrRequest: 'escreva o nome de um arquivo com fatos, ou --request ID',
     facts: 'arquivo JSON com os fatos: {"worker.ageYears": 30}',
     csv: 'arquivo CSV, com vírgula ou ponto e vírgula',
     list: 'nome da lista, em minúsculas e hífens',
@@ -63,6 +66,7 @@ export const rulesPt = {
   nearest: (fact: string, from: string, to: string) => `bastaria ${fact}: de ${from} para ${to}`,
   nearestNone: 'Nenhuma mudança de um só fato, entre as tentadas, bastaria.',
   noRule: (name: string, hint: string) => `Não há regra "${name}". ${hint}`,
+  noTest: (name: string, hint: string) => `Nenhum teste tem "${name}" no nome. ${hint}`,
   trying: 'solicitações',
   tried: (name: string, count: number, hits: number, unknown: number, misses: number) =>
     `"${name}" em ${count} solicitações: verdadeira em ${hits}, indefinida em ${unknown}, falsa em ${misses}.`,
@@ -95,7 +99,7 @@ export const rulesPt = {
     configuration: '(configuração)',
     approvalOn: 'De agora em diante duas pessoas respondem por cada conjunto.',
     approvalOff: 'Nenhum conjunto precisa de aprovação.',
-    approvalOneMore: 'Registrado; falta outra pessoa dizer o mesmo: lance rules approval off --by NOME.',
+    approvalOneMore: 'Registrado; falta outra pessoa dizer o mesmo com um token: lance rules approval off.',
     approvalConfigured:
       'Registrado; mas a configuração ainda exige aprovação: ponha rules.approval em false e reinicie.',
     changes: { added: 'novo', removed: 'removido', changed: 'mudado' },
@@ -121,13 +125,21 @@ export const rulesPt = {
     announced: (hash: string, at: string, count: number) =>
       `O conjunto ${hash} vale a partir de ${at}; ${count} processo(s) avisado(s).`,
     proposed: (hash: string, changes: string, next: 'approve' | 'activate') =>
-      `Conjunto ${hash} guardado: ${changes}.\nAgora: lance rules ${next} ${hash} --by NOME`,
+      `Conjunto ${hash} guardado: ${changes}.\nAgora: lance rules ${next} ${hash}${next === 'approve' ? ', com o token de outra pessoa (LANCE_URL, LANCE_TOKEN)' : ' --by NOME'}`,
     samePerson: (hash: string, names: string) =>
       `Pelo conjunto ${hash} já responde(m) ${names}: quem aprova tem de ser outra pessoa.`,
     oneMore: (hash: string) =>
       `Aprovação do conjunto ${hash} guardada. Como o autor não é conhecido, falta mais uma pessoa aprovar.`,
     notApproved: (hash: string) =>
-      `O conjunto ${hash} não tem a aprovação de uma segunda pessoa: lance rules approve ${hash} --by NOME`,
+      `O conjunto ${hash} não tem a aprovação de uma segunda pessoa: lance rules approve ${hash}, com o token de outra pessoa (LANCE_URL, LANCE_TOKEN)`,
+    late: (hash: string, at: string, names: string) =>
+      `O conjunto ${hash} vale a partir de ${at}, mas ${names} ainda não o conhece(m).`,
+    review: (hash: string, until: string) =>
+      `Para voltar basta uma pessoa. Outra tem de conferir até ${until}: lance rules approve ${hash}, com um token seu. Até que outro conjunto seja ativado, a pasta só entra em vigor com lance rules activate.`,
+    reviewed: (hash: string) => `Registrado: outra pessoa conferiu a volta ao conjunto ${hash}.`,
+    rolledBack: 'voltou-se a ele',
+    identityNeeded:
+      'Quem aprova tem de ser conhecido: defina LANCE_URL e LANCE_TOKEN, cada pessoa com um token seu (lance tokens create). Um nome digitado nunca conta.',
     noneBefore: 'Nenhum outro conjunto valeu antes: não há para onde voltar.',
   },
 };

@@ -2,6 +2,7 @@
 import { marginOf } from '../bidding/decide.ts';
 import type { LedgerRow } from '../bidding/ports.ts';
 import { cursorOf } from '../bidding/ports.ts';
+import type { EpochMs } from '../domain/glossary.ts';
 import type { DecisionTrace } from '../domain/offer.ts';
 import type { RequestState } from '../domain/states.ts';
 import { Fault } from '../errors.ts';
@@ -41,14 +42,19 @@ async function knownOf(log: DeskReader['log'], { requestId, places }: RequestSta
   return known;
 }
 
-/** The rule alone, on what was known when the request was decided. Null: it never came to rules. */
-async function tryOn(
-  ruleSet: RuleSet,
+type RequestFacts = {
+  facts: ReturnType<typeof factsOf>;
+  offerFacts: ReturnType<typeof offerFactsOf> | null;
+  at: EpochMs;
+};
+
+/** What the rules saw when the request was decided. Null: it never came to rules. */
+async function factsAtDecision(
   log: DeskReader['log'],
-  { state }: LedgerRow,
+  state: RequestState,
   whole: ReturnType<typeof wholeRequests>,
-): Promise<Tried | null> {
-  const { requestId, claim } = state;
+): Promise<RequestFacts | null> {
+  const { claim } = state;
   if (state.request === null) return null;
   const { trace, sealed } = await knownOf(log, state);
   const request = whole(state.request, sealed);
@@ -57,10 +63,32 @@ async function tryOn(
   const at = trace?.decidedAt ?? request.receivedAt;
   const facts = factsOf({ request, link, marginCents, ...(trace?.ledger && { ledger: trace.ledger }), at });
   // What the loan was worth is not in the claim: rules on it are undecided here.
-  const priced = claim && offerFactsOf({ offer: claim.offer, expectedProfitCents: Number.NaN, marginCents });
-  const [account] = accountRules(ruleSet, facts, priced, at);
+  const offerFacts = claim && offerFactsOf({ offer: claim.offer, expectedProfitCents: Number.NaN, marginCents });
+  return { facts, offerFacts, at };
+}
+
+/** The same of one request, by its id. Throws `not-found`. */
+export async function factsOfRequest(world: CommandWorld, requestId: string): Promise<RequestFacts> {
+  const { show } = world.format.texts;
+  return withReader(world, async ({ log, views }, { pseudonymKey }) => {
+    const state = (await views.read([requestId])).get(requestId)?.state;
+    const found = state && (await factsAtDecision(log, state, wholeRequests(world, pseudonymKey)));
+    if (!found) throw new Fault('not-found', show.notFound(requestId));
+    return found;
+  });
+}
+
+/** The rule alone, on what was known when the request was decided. Null: it never came to rules. */
+async function tryOn(
+  ruleSet: RuleSet,
+  log: DeskReader['log'],
+  { state }: LedgerRow,
+  whole: ReturnType<typeof wholeRequests>,
+): Promise<Tried | null> {
+  const known = await factsAtDecision(log, state, whole);
+  const [account] = known === null ? [] : accountRules(ruleSet, known.facts, known.offerFacts, known.at);
   if (account === undefined) return null;
-  return { requestId, state: state.phase, code: state.pass?.code ?? null, truth: account.truth };
+  return { requestId: state.requestId, state: state.phase, code: state.pass?.code ?? null, truth: account.truth };
 }
 
 export async function tryRule(

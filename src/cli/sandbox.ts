@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { Fault } from '../errors.ts';
 import { addressFault } from '../http/address.ts';
+import { wait } from '../operating/living.ts';
 import { parseJson } from '../rules/json.ts';
 import type { MarketName } from '../sandbox/market-names.ts';
 import { marketRivals, worldOf } from '../sandbox/markets.ts';
@@ -14,7 +15,7 @@ import { type SandboxSettings, sandboxSettings } from '../sandbox/settings.ts';
 import type { SandboxSummary } from '../sandbox/summary.ts';
 import { bidPath } from '../wire/bid.ts';
 import { createProgress, tableText } from './terminal.ts';
-import { type CommandWorld, wait } from './world.ts';
+import type { CommandWorld } from './world.ts';
 
 export type SandboxCommand = {
   port: number;

@@ -12,6 +12,7 @@ export const statusEn: Texts['status'] = {
     process: 'process',
     ready: '/readyz',
     rules: 'rules',
+    back: 'gone back',
     folder: 'folder',
     partitions: 'partitions',
     requests: 'requests',
@@ -27,6 +28,8 @@ export const statusEn: Texts['status'] = {
   notReady: 'not ready: see /readyz?verbose',
   partitionClosed: (text) => `closed: ${text}`,
   folderRefused: (text) => `REFUSED, the set above decides on: ${text} (lance rules check names all; mend the file)`,
+  goneBack: (from, by, until) =>
+    `from ${from}${by === null ? '' : ` by ${by}`}; ${until === null ? 'somebody else has looked at it' : `somebody else has to look at it by ${until}: lance rules approve`}; the folder waits for lance rules activate`,
   folderNotFollowed: (hash) =>
     `holds ${hash}, which is not followed: see lance rules history, and lance doctor for what to do`,
   requests: ({ open, parked, frozen }) => `${open} open, ${parked} waiting for a margin, ${frozen} frozen`,

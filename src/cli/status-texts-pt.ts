@@ -14,6 +14,7 @@ export const statusPt = {
     process: 'processo',
     ready: '/readyz',
     rules: 'regras',
+    back: 'voltou',
     folder: 'pasta',
     partitions: 'partições',
     requests: 'solicitações',
@@ -31,6 +32,8 @@ export const statusPt = {
   partitionClosed: (text: string) => `fechada: ${text}`,
   folderRefused: (text: string) =>
     `RECUSADA, o conjunto acima continua decidindo: ${text} (lance rules check mostra tudo; corrija o arquivo)`,
+  goneBack: (from: string, by: string | null, until: string | null) =>
+    `de ${from}${by === null ? '' : ` por ${by}`}; ${until === null ? 'outra pessoa já conferiu' : `outra pessoa tem de conferir até ${until}: lance rules approve`}; a pasta espera lance rules activate`,
   folderNotFollowed: (hash: string) =>
     `tem ${hash}, que não é seguido: veja lance rules history; o que fazer diz lance doctor`,
   requests: ({ open, parked, frozen }: Requests) =>

@@ -1,9 +1,10 @@
 /** `lance status`: why no bids flow, if they do not, and the essentials of a running process, as it says itself. */
 import type { Pause } from '../bidding/ports.ts';
 import type { DaemonStatus } from '../http/api/status.ts';
+import { lifeMs } from '../operating/living.ts';
 import { askStatus, type DaemonPlace, type StatusAnswer } from './daemon.ts';
 import { labelledText } from './terminal.ts';
-import { type CommandWorld, lifeMs, withReader } from './world.ts';
+import { type CommandWorld, withReader } from './world.ts';
 
 /** As `EX_UNAVAILABLE`: nobody answers. */
 const nobodyCode = 69;
@@ -88,6 +89,7 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
     [labels.process, status.process(found.version, found.roles.join(' + '), format.minute(found.startedAt), url)],
     [labels.ready, found.ready ? status.isReady : status.notReady],
     [labels.rules, found.ruleSet?.slice(0, hashLength) ?? format.texts.none],
+    [labels.back, backText(found)],
     [labels.folder, folderText(found)],
     [
       labels.partitions,
@@ -105,6 +107,12 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
   function folderText({ rulesFolder: { refusal, notFollowed } }: DaemonStatus): string | null {
     if (refusal !== null) return status.folderRefused(refusal.split('\n')[0]!.slice(0, longestRefusal));
     return notFollowed === null ? null : status.folderNotFollowed(notFollowed.slice(0, hashLength));
+  }
+
+  function backText({ rollback }: DaemonStatus): string | null {
+    if (rollback == null) return null;
+    const { from, by, reviewBy, reviewedBy } = rollback;
+    return status.goneBack(from.slice(0, hashLength), by, reviewedBy === null ? format.minute(reviewBy) : null);
   }
 
   function lastText(at: number | null): string {

@@ -16,6 +16,7 @@ import { quoteEn } from './quote-texts-en.ts';
 import { rulesEn } from './rules-texts-en.ts';
 import { statusEn } from './status-texts-en.ts';
 import type { Texts } from './texts.ts';
+import { tokensEn } from './tokens-texts-en.ts';
 import { workerEn } from './worker-texts-en.ts';
 
 export const en: Texts = {
@@ -29,6 +30,7 @@ export const en: Texts = {
     lang: 'language of the texts: pt or en (also by LANCE_LANG)',
     json: 'write JSON, the same in every language',
     by: 'who orders it',
+    orderer: 'who orders it; with LANCE_URL and LANCE_TOKEN the owner of the token',
     capBy: 'who orders it; the user of this machine where left out',
     reason: 'why; it is recorded',
     run: 'run the desk as a daemon',
@@ -417,6 +419,16 @@ export const en: Texts = {
       `Cap ${name}: ${used} of ${limit} promised today while a cap of this name was set.`,
     late: (revision, names) => `Stored as revision ${revision}, but not yet obeyed by ${names}.`,
   },
+  remote: {
+    silent: (url, reason) =>
+      `No desk answers at ${url} (${reason}), so nothing is known to have been done. See LANCE_URL and the network to it; without LANCE_URL the command works beside the store.`,
+    refused: (url, status, detail) => `${url} answered ${status}: ${detail}`,
+    foreign: (url, status) => `${url} answered ${status}, and not as a desk of this version does: see LANCE_URL.`,
+    otherIdentity: (token, by) =>
+      `The token in LANCE_TOKEN is of ${token}, not of ${by}: leave --by out, or show the token of ${by}.`,
+    nobodyNamed: 'Name who orders it with --by NAME, or order it with a token: LANCE_URL and LANCE_TOKEN.',
+  },
+  tokens: tokensEn,
   controlHistory: {
     folder: '(folder of rules)',
     none: 'Nothing has been ordered yet.',

@@ -22,6 +22,7 @@ import { rulesPt } from './rules-texts-pt.ts';
 import { statesPt } from './state-words-pt.ts';
 import { statusPt } from './status-texts-pt.ts';
 import type { CapFigures } from './texts.ts';
+import { tokensPt } from './tokens-texts-pt.ts';
 import { workerPt } from './worker-texts-pt.ts';
 
 /** A code without a text does not compile; the other languages have the shape of this catalogue. */
@@ -40,6 +41,7 @@ export const pt = {
     lang: 'idioma dos textos: pt ou en (também por LANCE_LANG)',
     json: 'escreve JSON, igual em qualquer idioma',
     by: 'quem manda',
+    orderer: 'quem manda; com LANCE_URL e LANCE_TOKEN, o dono do token',
     capBy: 'quem manda; sem isto, o usuário desta máquina',
     reason: 'por quê; fica registrado',
     run: 'roda a mesa como serviço',
@@ -421,6 +423,17 @@ export const pt = {
     late: (revision: number, names: string) =>
       `Guardado como revisão ${revision}, mas ainda não obedecido por ${names}.`,
   },
+  remote: {
+    silent: (url: string, reason: string) =>
+      `Nenhuma mesa responde em ${url} (${reason}); não se sabe de nada que tenha sido feito. Veja LANCE_URL e a rede até lá; sem LANCE_URL o comando trabalha junto ao armazenamento.`,
+    refused: (url: string, status: number, detail: string) => `${url} respondeu ${status}: ${detail}`,
+    foreign: (url: string, status: number) =>
+      `${url} respondeu ${status}, e não como uma mesa desta versão: veja LANCE_URL.`,
+    otherIdentity: (token: string, by: string) =>
+      `O token em LANCE_TOKEN é de ${token}, não de ${by}: omita --by, ou mostre o token de ${by}.`,
+    nobodyNamed: 'Diga quem manda com --by NOME, ou mande com um token: LANCE_URL e LANCE_TOKEN.',
+  },
+  tokens: tokensPt,
   controlHistory: {
     folder: '(pasta de regras)',
     none: 'Ninguém mandou nada ainda.',

@@ -10,6 +10,7 @@ import type {
   NewEntry,
   QueryAnswer,
   RuleBook,
+  TokenBook,
   ViewDifference,
   Views,
 } from '../bidding/ports.ts';
@@ -17,7 +18,6 @@ import type { StorePlace } from '../config/store-place.ts';
 import type { Config, ConfigResult, Model, Place, Writing } from '../config.ts';
 import type { ChainHeads, ChainVerdict } from '../domain/audit.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { EpochMs } from '../domain/glossary.ts';
 import type { Topic } from '../domain/records.ts';
 import type { Vault } from '../domain/vault.ts';
 import type { Fault } from '../errors.ts';
@@ -37,6 +37,7 @@ export type DeskReader = {
   control: Control & ControlArchive;
   house: Pick<House, 'read' | 'origins'>;
   ruleBook: RuleBook;
+  tokenBook: TokenBook;
   partitionOf: (topic: Topic, key: string) => Promise<number>;
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
   /** Checks every chain of the log, and the heads anchored outside of it. Null where none is kept. */
@@ -124,6 +125,8 @@ export type CommandWorld = {
   freeBytes: (store: StorePlace) => number | null;
   /** Shows the service the token that a desk with these settings would use, by a call that changes nothing. */
   tryToken: (config: Config) => Promise<TokenTrial>;
+  /** A running desk that commands are to order, by `LANCE_URL` and `LANCE_TOKEN`; null: not both are set. Throws `configuration-invalid`. */
+  remote: () => DaemonPlace | null;
   /** Where a running process is asked; null: it listens on a port that only it knows. Throws `configuration-invalid`. */
   daemon: () => DaemonPlace | null;
   readConfig: () => ConfigResult;
@@ -137,9 +140,6 @@ export type CommandWorld = {
   readText: (path: string) => string;
   endSignal: () => Promise<string>;
 };
-
-/** A process that has not been heard of for this long is not alive. */
-export const lifeMs = 5_000;
 
 /** Opens the store for one command and closes it however that ends. */
 export async function withReader<R>(
@@ -163,28 +163,4 @@ export async function vaultOf(
   const vault = world.createVault(world.writing().pseudonymKey);
   await refuseOtherKey(log, vault);
   return vault;
-}
-
-/**
- * Whether a process has shown since `at` that it lives: each does every second. One that has just stopped did so before, and is not
- * waited for.
- */
-export async function livesSince(control: Pick<Control, 'acknowledged'>, at: EpochMs): Promise<boolean> {
-  return (await control.acknowledged()).some((known) => known.at >= at);
-}
-
-export function wait(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => clock.after(ms, resolve));
-}
-
-const lookEveryMs = 50;
-
-/** What `look` gives as soon as that is not null; null when it gave nothing for `timeoutMs`. */
-export async function lookFor<V>(clock: Clock, timeoutMs: number, look: () => Promise<V | null>): Promise<V | null> {
-  const untilMs = clock.monotonicMs() + timeoutMs;
-  for (;;) {
-    const seen = await look();
-    if (seen !== null || clock.monotonicMs() >= untilMs) return seen;
-    await wait(clock, lookEveryMs);
-  }
 }

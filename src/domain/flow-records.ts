@@ -4,6 +4,7 @@
  */
 import type { AmountCents, EpochMs, RateHundredths, RequestId } from './glossary.ts';
 import type { CreditNote, ThawAction } from './records.ts';
+import type { Via } from './roles.ts';
 
 /**
  * `lookup` asks for a worker's links on a person's demand. `event` is no flow: it holds what the service told under a request code that nobody knows (yet), until a flow turns out to
@@ -225,7 +226,7 @@ export type FlowLinkTold = OfFlow & {
 /** As of requests: `Frozen`, `Unfrozen` and `Unreadable` in `records.ts`. */
 export type FlowFreezeRecord =
   | (OfFlow & { kind: 'frozen'; problem: string })
-  | (OfFlow & { kind: 'unfrozen'; action: ThawAction; by: string; reason: string })
+  | (OfFlow & { kind: 'unfrozen'; action: ThawAction; by: string; via?: Via; reason: string })
   | (OfFlow & { kind: 'unreadable'; problem: string });
 
 export type FlowRecord = FlowLifeRecord | FlowFreezeRecord;
@@ -253,6 +254,6 @@ export type FlowLifeRecord =
   /** The competence in which the contract was generated is over. */
   | (OfFlow & { kind: 'turned' })
   /** Somebody was shown what the service answered: an operation's name, or `links`. Changes nothing. */
-  | (OfFlow & { kind: 'shown'; by: string; what: string; sealedReason: string | null })
+  | (OfFlow & { kind: 'shown'; by: string; via?: Via; what: string; sealedReason: string | null })
   /** An event has found its flow. */
   | (OfFlow & { kind: 'claimed-by'; owner: string });

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Fault } from '../errors.ts';
 import type { EpochMs } from './glossary.ts';
+import type { Via } from './roles.ts';
 import { joinFiles, splitFiles } from './set-source.ts';
 
 export type RuleSetChange = {
@@ -15,7 +16,7 @@ export type RuleSetChange = {
   change: 'added' | 'removed' | 'changed';
 };
 
-/** `by` null: nobody said who; it was found in the folder of rules. */
+/** `by` null: nobody said who; it was found in the folder of rules. `via`: see `Via`; absent where nobody said who, and in older entries. */
 export type RuleBookEntry =
   /** A set that passed its check; `RuleBook.source` has its text. `changes` are against the set `against`, the one to follow then; null: the first one. */
   | {
@@ -23,16 +24,27 @@ export type RuleBookEntry =
       hash: string;
       at: EpochMs;
       by: string | null;
+      via?: Via;
       against: string | null;
       changes: readonly RuleSetChange[];
     }
-  | { kind: 'approved'; hash: string; at: EpochMs; by: string }
-  /** Announced, or about to be, as the set to follow. */
-  | { kind: 'activated'; hash: string; at: EpochMs; by: string | null }
+  | { kind: 'approved'; hash: string; at: EpochMs; by: string; via?: Via }
+  /**
+   * Announced, or about to be, as the set to follow. `rollback`: somebody went back to a set that was followed before, which takes
+   * one person, until somebody else has looked at it: by `reviewBy` at the latest.
+   */
+  | {
+      kind: 'activated';
+      hash: string;
+      at: EpochMs;
+      by: string | null;
+      via?: Via;
+      rollback?: { reviewBy: EpochMs; from: string };
+    }
   /** From here on two persons have to stand for a set. `by` null: the configuration of a desk says so. */
-  | { kind: 'approval-required'; at: EpochMs; by: string | null }
+  | { kind: 'approval-required'; at: EpochMs; by: string | null; via?: Via }
   /** One of the two persons who have to agree that it ends. */
-  | { kind: 'approval-lift'; at: EpochMs; by: string };
+  | { kind: 'approval-lift'; at: EpochMs; by: string; via?: Via };
 
 /** `source`: `RuleSet.source` of what is proposed. */
 export type NewRuleBookEntry =

@@ -250,7 +250,8 @@ const bids = list(
 const winner = { at: time, requestCode: text, message: nullable(text), errors: texts, sealed: added(text) };
 const proposal = { proposalCode: nullable(text), proposalNumber: nullable(text), validUntil: nullable(time) };
 const ofRequest = { requestId: id, at: time };
-const thaw = { action: oneOf('retry', 'cancel'), by: text, reason: text };
+const via = added(oneOf('api', 'offline'));
+const thaw = { action: oneOf('retry', 'cancel'), by: text, via, reason: text };
 
 const hindrances = added(
   list(object({ kind: oneOf('attempt', 'query', 'wait'), cause: id, count, from: time, until: time })),
@@ -289,9 +290,10 @@ const auctionRecord = byName('kind', {
     ...ofRequest,
     as: oneOf('won', 'contemplated', 'lost', 'not-landed', 'cancelled', 'result-missing', 'expired'),
     by: text,
+    via,
     reason: text,
   }),
-  'worker-read': object({ ...ofRequest, by: text, reason: text }),
+  'worker-read': object({ ...ofRequest, by: text, via, reason: text }),
   frozen: object({ ...ofRequest, problem: text }),
   unreadable: object({ ...ofRequest, problem: text }),
   unfrozen: object({ ...ofRequest, ...thaw }),
@@ -404,7 +406,7 @@ const flowRecord = byName('kind', {
     sealedAnswer: added(text),
   }),
   turned: object(ofFlow),
-  shown: object({ ...ofFlow, by: text, what: text, sealedReason: nullable(text) }),
+  shown: object({ ...ofFlow, by: text, via, what: text, sealedReason: nullable(text) }),
   'claimed-by': object({ ...ofFlow, owner: text }),
   frozen: object({ ...ofFlow, problem: text }),
   unreadable: object({ ...ofFlow, problem: text }),

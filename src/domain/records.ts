@@ -3,6 +3,7 @@ import type { FlowRecord } from './flow-records.ts';
 import type { AmountCents, EpochMs, RequestId } from './glossary.ts';
 import type { BidOutcome, DecisionTrace, Offer, PublishedBid, Reason } from './offer.ts';
 import type { Link, LinkDetail, LoanRequest } from './request.ts';
+import type { Via } from './roles.ts';
 
 /** Common to all records on `auctions`: the request is the key, `at` is when the writer wrote it. */
 type OfRequest = { requestId: RequestId; at: EpochMs };
@@ -135,17 +136,17 @@ export type Proposed = OfRequest & {
 export type Resolution = 'won' | 'contemplated' | 'lost' | 'not-landed' | 'cancelled' | 'result-missing' | 'expired';
 
 /** Ends what nothing else ended: by an operator, or by the desk when a time has passed (`by: 'desk'`). */
-export type Resolved = OfRequest & { kind: 'resolved'; as: Resolution; by: string; reason: string };
+export type Resolved = OfRequest & { kind: 'resolved'; as: Resolution; by: string; via?: Via; reason: string };
 
 /** Something that follows from the request's records could not be worked out: nothing is sent for it from here on. */
 export type Frozen = OfRequest & { kind: 'frozen'; problem: string };
 
 /** `retry`: its records are read again, with this program. `cancel`: what could not be processed is left out for good. */
 export type ThawAction = 'retry' | 'cancel';
-export type Unfrozen = OfRequest & { kind: 'unfrozen'; action: ThawAction; by: string; reason: string };
+export type Unfrozen = OfRequest & { kind: 'unfrozen'; action: ThawAction; by: string; via?: Via; reason: string };
 
 /** Somebody was shown who the worker of a won bid is. Changes nothing. */
-type WorkerRead = OfRequest & { kind: 'worker-read'; by: string; reason: string };
+type WorkerRead = OfRequest & { kind: 'worker-read'; by: string; via?: Via; reason: string };
 
 /**
  * Stands where the log has a record whose content cannot be read; written only where a desk that has one is moved. Folded, it

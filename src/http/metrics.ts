@@ -32,13 +32,14 @@ export type GaugeSample = {
   ready: Readonly<Record<string, boolean>>;
 };
 
-/** Alarms of neither desk: of the door, and of the store. */
+/** Alarms of neither desk: of the door, of the store, and of the rules. */
 export const furtherAlarms = [
   'webhook-failed',
   'anchor-unwritten',
   'log-changed',
   'views-unfit',
   'store-files-lost',
+  'rollback-unreviewed',
 ] as const;
 
 export type Metrics = {

@@ -16,7 +16,7 @@ import {
   trustedNetworks,
 } from './address.ts';
 import { type ApiParts, addApi, apiPrefix } from './api/api.ts';
-import { createGuard, type Guard } from './api/auth.ts';
+import type { Guard } from './api/auth.ts';
 import { stepsNear } from './api/flow-routes.ts';
 import { problem as apiProblem, failureText } from './api/problems.ts';
 import type { DaemonStatus } from './api/status.ts';
@@ -81,8 +81,8 @@ export type ServerParts = {
   metricsText: () => Promise<string>;
   /** Served beside the metrics, to whoever may read those: it names nobody. */
   status: () => DaemonStatus;
-  /** Routes of the operator API; null closes it. */
-  api: ApiParts | null;
+  /** Routes of the operator API, and who is let in there; null closes it. */
+  api: (ApiParts & { guard: Guard }) | null;
   /** Hears of failures of our own; the text quotes no input. */
   onFault: (text: string) => void;
   onRefusal: (report: RefusalReport) => void;
@@ -132,7 +132,7 @@ export function createServer(parts: ServerParts): Server {
     ),
     visitors: createVisitors(parts.limits, parts.monotonicMs),
     isWebhookToken: tokenCheck(parts.webhookTokens),
-    guard: parts.api === null ? null : createGuard(parts.api.tokens),
+    guard: parts.api?.guard ?? null,
     isOpen: () => isOpen,
   };
   const apps: FastifyInstance[] = [];
@@ -179,7 +179,7 @@ export function createServer(parts: ServerParts): Server {
 }
 
 function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstance {
-  const { limits, trustedProxies, monotonicMs, onFault, onRefusal, door, api, guard, bodies } = common;
+  const { limits, trustedProxies, monotonicMs, onFault, onRefusal, door, api, bodies } = common;
   const app = fastify({
     logger: false,
     bodyLimit: limits.bodyLimitBytes,
@@ -216,7 +216,7 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
   addHealth(app, common);
   if (serves.has('metrics')) addMetrics(app, common);
   if (serves.has('metrics')) app.get(statusPath, async () => common.status());
-  if (api !== null && guard !== null && serves.has('api')) addApi(app, { ...api, guard, bodies });
+  if (api !== null && serves.has('api')) addApi(app, { ...api, bodies });
   return app;
 }
 
@@ -251,10 +251,10 @@ function addAdmission(
       const isWrong = !isWebhookToken(token);
       return { proof: isWrong ? none : { kind: 'webhooks' }, at: 'webhooks', isWrong };
     }
-    if (guard === null || !isOfApi(request)) return { proof: none, at: null, isWrong: false };
+    if (guard === null || !guard.isOpen() || !isOfApi(request)) return { proof: none, at: null, isWrong: false };
     if (request.headers.authorization === undefined) return { proof: none, at: 'api', isWrong: false };
-    const caller = guard.identify(request);
-    return { proof: caller === null ? none : { kind: 'api', name: caller.name }, at: 'api', isWrong: caller === null };
+    const { caller, isWrong } = guard.identify(request);
+    return { proof: caller === null ? none : { kind: 'api', name: caller.name }, at: 'api', isWrong };
   }
 
   app.addHook('onResponse', async (request) => connections.end(request.raw));
@@ -281,6 +281,8 @@ function addAdmission(
       }
       if (isWrong) onRefusal({ problem: 'failed-login', at, address, isNews });
     }
+    // Without a token there is no API, as little as where it is switched off.
+    if (isOfApi(request) && guard?.isOpen() === false) return apiProblem(reply, 'not-found', 'There is nothing here.');
     if (request.is404)
       return isOfApi(request) ? undefinedOfApi(request, reply, methodsAt(request.url)) : notFound(reply);
     if (at === 'webhooks' && proof.kind === 'none') return notFound(reply);

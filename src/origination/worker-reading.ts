@@ -9,6 +9,7 @@ import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { AuctionRecord, CallbackRecord } from '../domain/records.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
+import type { Identity } from '../domain/roles.ts';
 import type { SealedRequest } from '../domain/sealed-facts.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
@@ -43,7 +44,7 @@ type ReadingWorld = {
 
 export async function readWorker(
   { log, views, append, vault, clock }: ReadingWorld,
-  { requestId, by, reason }: { requestId: RequestId; by: string; reason: string },
+  { requestId, who, reason }: { requestId: RequestId; who: Identity; reason: string },
 ): Promise<WorkerReading> {
   const state = (await views.read([requestId])).get(requestId)?.state;
   if (state === undefined) return { kind: 'unknown' };
@@ -51,7 +52,7 @@ export async function readWorker(
   const records = (await log.readKey('auctions', requestId, state.places)).map(({ record }) => record);
   const requested = records.find((record) => record.kind === 'requested');
   if (requested === undefined) return { kind: 'forgotten' };
-  const record = { kind: 'worker-read', requestId, at: clock.now(), by, reason: withoutCpf(reason) } as const;
+  const record = { kind: 'worker-read', requestId, at: clock.now(), ...who, reason: withoutCpf(reason) } as const;
   await append([{ topic: 'auctions', key: requestId, record }]);
   const { identity } = JSON.parse(vault.open(sealedPlaces.request(requestId), requested.sealed)) as SealedRequest;
   const { workerKey } = requested.request;
@@ -67,13 +68,13 @@ export async function readWorker(
 export async function readResult(
   { append, vault, clock }: Pick<ReadingWorld, 'append' | 'vault' | 'clock'>,
   { flowId, results }: FlowState,
-  { what, by, reason }: { what: string; by: string; reason: string | null },
+  { what, who, reason }: { what: string; who: Identity; reason: string | null },
 ): Promise<{ at: EpochMs; refused: boolean; answer: JsonValue } | null> {
   const kept = Object.entries(results).find(([name]) => name === what)?.[1];
   if (!kept?.sealedAnswer) return null;
   const sealedReason =
     reason === null ? null : vault.seal(sealedPlaces.flowReason(flowId), JSON.stringify(withoutCpf(reason)));
-  const record = { kind: 'shown', flowId, at: clock.now(), by, what, sealedReason } as const;
+  const record = { kind: 'shown', flowId, at: clock.now(), ...who, what, sealedReason } as const;
   await append([{ topic: 'flows', key: flowId, record }]);
   const text = vault.open(kept.place ?? sealedPlaces.flowAnswer(flowId), kept.sealedAnswer);
   const read = parseJson(text);

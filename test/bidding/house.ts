@@ -75,6 +75,12 @@ function watchOf(files: readonly RuleFile[], leastCoverage = 100): RuleWatch {
       if (opened.kind === 'refused') return { kind: 'refused', text: opened.faults.map(faultText).join('\n') };
       return { kind: 'good', hash: opened.ruleSet.hash, source: other };
     },
+    judge: async (others) => {
+      const judged = judgeRules(others, leastCoverage);
+      if (judged.kind === 'good') return { kind: 'good', hash: judged.ruleSet.hash, source: judged.ruleSet.source };
+      const text = reasonsAgainst(judged).join('\n');
+      return { kind: 'refused', text, ...(judged.kind === 'refused' ? {} : { compiles: true }) };
+    },
     stop: async () => undefined,
   };
 }

@@ -57,7 +57,8 @@ test('100 swaps while 5 000 requests pass: each decision follows the set that wa
   const house = await openHouse({ seed: 1, sandbox, bidding, ruleWatch });
   const { control } = house.store;
   try {
-    for (const { hash, source } of sets) await propose({ ...house.store, clock }, { hash, source, by: 'ana' });
+    for (const { hash, source } of sets)
+      await propose({ ...house.store, clock }, { hash, source, who: { by: 'ana', via: 'api' } });
     const swaps = 100;
     const live = [...(await control.read()).ruleOrders];
     const feeding = (async () => {
@@ -68,7 +69,10 @@ test('100 swaps while 5 000 requests pass: each decision follows the set that wa
     })();
     for (let swap = 1; swap <= swaps; swap += 1) {
       const { hash } = sets[swap % sets.length]!;
-      const { liveAt } = await announce({ ...house.store, clock }, { hash, by: 'ana', aheadMs: 2_000 });
+      const { liveAt } = await announce(
+        { ...house.store, clock },
+        { hash, who: { by: 'ana', via: 'api' }, aheadMs: 2_000 },
+      );
       live.push({ hash, liveAt });
       await sleep(55);
     }

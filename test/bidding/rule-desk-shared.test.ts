@@ -180,7 +180,7 @@ await describeOnStack('rule sets of several instances', (stack) => {
       assert.equal(desk.policy(clock.now())?.ruleSet.hash, c);
       const { liveAt } = await announce(
         { ruleBook: logs[0]!.ruleBook, control: fresh.control, clock },
-        { hash: a!, by: 'ana', aheadMs: announceAheadMs },
+        { hash: a!, who: { by: 'ana', via: 'api' }, aheadMs: announceAheadMs },
       );
       desk.onControl(await fresh.control.read(), clock.monotonicMs());
       await eventually(() => desk.policy(liveAt)?.ruleSet.hash === a);

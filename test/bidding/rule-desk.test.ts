@@ -175,7 +175,7 @@ test('what was gone back to stays so after a restart, until the folder changes',
   const first = await live('back', folder);
   folder.put(filesNamed('b'));
   await eventually(() => first.followed() === b, 8_000);
-  await announce({ ...first.store, clock }, { hash: a, by: 'ana', aheadMs: 0 });
+  await announce({ ...first.store, clock }, { hash: a, who: { by: 'ana', via: 'api' }, aheadMs: 0 });
   await eventually(() => first.followed() === a);
   await first.close();
   const second = await live('back', folder);
@@ -215,7 +215,8 @@ test('with approval two persons have to stand for a set, whoever announces it', 
   const life = await live('approval', folder, { approval: true });
   const { ruleBook } = life.store;
   const approve = (hash: string, by: string) => ruleBook.append({ kind: 'approved', hash, at: clock.now(), by });
-  const announceNow = (hash: string) => announce({ ...life.store, clock }, { hash, by: 'ana', aheadMs: 0 });
+  const announceNow = (hash: string) =>
+    announce({ ...life.store, clock }, { hash, who: { by: 'ana', via: 'api' }, aheadMs: 0 });
   try {
     assert.deepEqual([life.followed(), life.told('rules-await-approval').length], [null, 1]);
     await approve(a, 'ana');

@@ -7,10 +7,11 @@ import { type KafkaReader, openKafkaReader } from '../../src/adapters/kafka/read
 import { openRedisStore, type RedisStore } from '../../src/adapters/redis/store.ts';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import { transitions } from '../../src/bidding/transitions.ts';
-import { operatorResolutions, resolveBid } from '../../src/cli/bids-resolve.ts';
+import { resolveBid } from '../../src/cli/bids-resolve.ts';
 import { createFormat } from '../../src/cli/format.ts';
 import type { CommandWorld } from '../../src/cli/world.ts';
 import type { Phase } from '../../src/domain/states.ts';
+import { operatorResolutions } from '../../src/operating/endings.ts';
 import { eventually } from '../conformance/backend.ts';
 import { settingsOn } from '../conformance/kafka-log.ts';
 import { describeOnStack } from '../stack/suite.ts';
@@ -214,6 +215,7 @@ function worldOf(reader: KafkaReader, redis: RedisStore, write: (text: string) =
     clock: createSystemClock(),
     format: createFormat('en'),
     terminal: { write },
+    remote: () => null,
     place: () => ({ store: null }),
     openReader: async () => store,
   };

@@ -1,12 +1,22 @@
 /** Rule sets activated, gone back from and approved by the commands, beside a live `lance run`. */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../conformance/backend.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
 
-type Entry = { kind: string; hash: string; by: string | null; followed: boolean; changes?: object[] };
+type Entry = {
+  kind: string;
+  hash: string;
+  by: string | null;
+  via?: string;
+  followed: boolean;
+  changes?: object[];
+  rollback?: { reviewBy: number; from: string };
+};
 
 const shipped = new URL('../../rules/', import.meta.url).pathname;
 let played: Played;
@@ -20,7 +30,15 @@ before(async () => {
   cpSync(shipped, folder, { recursive: true });
   const config = JSON.parse(readFileSync(played.environment.LANCE_CONFIG!, 'utf8'));
   writeFileSync(played.environment.LANCE_CONFIG!, JSON.stringify({ ...config, rules: { restMs: 150 } }));
-  environment = { ...played.environment, LANCE_RULES_DIR: folder, LANCE_LANG: 'en' };
+  const tokens = ['ana', 'bruno'].map(
+    (name) => `${name}:risk:${createHash('sha256').update(tokenOf(name)).digest('hex')}`,
+  );
+  environment = {
+    ...played.environment,
+    LANCE_RULES_DIR: folder,
+    LANCE_LANG: 'en',
+    LANCE_API_TOKENS: tokens.join(','),
+  };
   daemon = await startDaemon(environment);
 });
 
@@ -32,6 +50,14 @@ after(async () => {
 function edit(change: (text: string) => string): void {
   const path = join(folder, 'limits.json');
   writeFileSync(path, change(readFileSync(path, 'utf8')));
+}
+
+const tokenOf = (name: string) => `a-token-of-${name}`;
+
+/** Ordered of the running process, with the token of a person. */
+function as(name: string, ...words: string[]) {
+  const reached = { LANCE_URL: new URL(daemon.url).origin, LANCE_TOKEN: tokenOf(name) };
+  return lance({ LANCE_LANG: 'en', ...reached }, 'rules', ...words);
 }
 
 async function history(): Promise<Entry[]> {
@@ -68,11 +94,24 @@ test('a change in the folder is followed; rollback goes back beside the daemon, 
   // The folder still holds the set that was left: both say which one decides.
   await eventually(async () => (await rulesLine()).endsWith(`; ${both[1]} in the folder is not`), 10_000);
   const doctor = (await lance(environment, 'doctor')).stdout;
+  const said = doctor.replaceAll(/\s+/g, ' ');
   assert.match(
-    doctor,
-    new RegExp(`rules +set ${both[0]} decides; the set of .*/rules, ${both[1]}, does not: .* chosen`),
+    said,
+    new RegExp(`set ${both[0]} decides: ana went back to it from ${both[1]}, .*; the folder holds ${both[1]}, which`),
   );
-  assert.match(doctor, new RegExp(`remedy: lance rules activate ${both[1]} --by NAME`));
+  assert.match(said, new RegExp(`somebody else looks at it by .*: lance rules approve ${both[0]}`));
+  assert.match(await rulesLine(), new RegExp(`gone back to by ana from ${both[1]}, to be looked at by somebody else`));
+  const told = daemon.lines.find(({ msg }) => msg === 'rules-gone-back');
+  assert.match(String(told?.text), new RegExp(`ana went back from ${both[1]}; somebody else has to look at it`));
+  // An edit of the folder does not bring to life what was gone back from.
+  edit((text) => text.replace('"description": "', '"description": "Noch etwas: '));
+  const waits = () => daemon.lines.find(({ msg }) => msg === 'rules-not-followed');
+  await eventually(() => waits() !== undefined, 10_000);
+  assert.match(String(waits()?.text), new RegExp(`^${both[0]} decides, to which ana went back from ${both[1]}`));
+  await sleep(2_500);
+  await follows(first!.hash);
+  const impact = await lance(environment, 'rules', 'impact', folder, '--json');
+  assert.equal(impact.code, 66, 'nothing was decided yet');
   const named = activated!.hash.slice(0, 9);
   const forth = await lance(environment, 'rules', 'activate', named, '--by', 'ana');
   assert.equal(forth.code, 0, forth.stderr);
@@ -152,27 +191,39 @@ test('with approval a set waits for a second person, bound to its hash', async (
   await eventually(async () => told() !== undefined, 10_000);
   const waiting = told();
   const shown = String(waiting?.ruleSet).slice(0, 12);
-  assert.equal(waiting?.text, `two persons have to stand for it: lance rules approve ${shown} --by NAME`);
+  assert.equal(
+    waiting?.text,
+    `two persons have to stand for it: lance rules approve ${shown}, each with a token of their own`,
+  );
   const unapproved = (await lance(environment, 'doctor')).stdout;
-  assert.match(unapproved, new RegExp(`${shown}, does not: .*\\n +remedy: lance rules approve ${shown} --by NAME`));
-  const proposed = await lance(environment, 'rules', 'propose', folder, '--by', 'ana');
+  assert.match(
+    unapproved,
+    new RegExp(`${shown}, does not: .*\\n +remedy: lance rules approve ${shown}, with the token`),
+  );
+  const proposed = await as('ana', 'propose', folder);
   assert.equal(proposed.code, 0, proposed.stderr);
   assert.match(proposed.stdout, /changed rule "[\s\S]*lance rules approve/);
   const hash = (await history()).find(({ by, kind }) => kind === 'proposed' && by === 'ana')!.hash;
   const alone = await lance(environment, 'rules', 'activate', hash, '--by', 'ana');
   assert.equal(alone.code, 65);
-  const own = await lance(environment, 'rules', 'approve', hash, '--by', 'Ana');
+  const own = await as('ana', 'approve', hash);
   assert.equal(own.code, 65);
   assert.match(own.stderr, /another person has to approve it/);
+  // A name that is typed beside the store is nobody's.
+  const offline = await lance(environment, 'rules', 'approve', hash, '--by', 'carla');
+  assert.deepEqual([offline.code, /A name that is typed never counts/.test(offline.stderr)], [65, true]);
+  const other = await as('ana', 'approve', hash, '--by', 'bruno');
+  assert.deepEqual([other.code, /is of ana, not of bruno/.test(other.stderr)], [65, true]);
   await follows(before);
-  const approved = await lance(environment, 'rules', 'approve', hash, '--by', 'bruno');
+  const approved = await as('bruno', 'approve', hash, '--by', 'bruno');
   assert.equal(approved.code, 0, approved.stderr);
   await follows(hash);
   assert.deepEqual(
-    (await history()).slice(0, 2).map(({ kind, by }) => [kind, by]),
+    (await history()).slice(0, 3).map(({ kind, by, via }) => [kind, by, via]),
     [
-      ['activated', 'bruno'],
-      ['approved', 'bruno'],
+      ['activated', 'bruno', 'api'],
+      ['approved', 'bruno', 'api'],
+      ['proposed', 'ana', 'api'],
     ],
   );
 });
@@ -200,9 +251,10 @@ test('leaving the configuration out passes nobody by: that approval is needed is
   await eventually(async () => /in the folder is not$/.test(await rulesLine()), 10_000);
   await follows(before);
   // It takes two to end it, and leaves a trace.
-  const off = (by: string) => lance(environment, 'rules', 'approval', 'off', '--by', by);
+  const off = (by: string) => as(by, 'approval', 'off');
   assert.match((await off('ana')).stdout, /another person/);
-  assert.match((await off(' ANA')).stdout, /another person/);
+  assert.match((await off('ana')).stdout, /another person/);
+  assert.equal((await lance(environment, 'rules', 'approval', 'off', '--by', 'bruno')).code, 65);
   assert.equal((await lance(environment, 'rules', 'activate', hash, '--by', 'ana')).code, 65);
   assert.match((await off('bruno')).stdout, /Nobody has to approve/);
   assert.equal((await lance(environment, 'rules', 'activate', hash, '--by', 'ana')).code, 0);
@@ -212,7 +264,7 @@ test('leaving the configuration out passes nobody by: that approval is needed is
   assert.deepEqual(traced, [
     ['approval-required', 'ana'],
     ['approval-lift', 'bruno'],
-    ['approval-lift', 'ANA'],
+    ['approval-lift', 'ana'],
     ['approval-lift', 'ana'],
     ['approval-required', null],
   ]);

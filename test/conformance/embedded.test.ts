@@ -9,6 +9,7 @@ import { testFlowStore } from './flow-store.ts';
 import { testMarginCache } from './margin-cache.ts';
 import { testRuleBook } from './rule-book.ts';
 import { auctionEntry } from './samples.ts';
+import { testTokenBook } from './token-book.ts';
 import { testViews } from './views.ts';
 
 /** Views are never ahead of their log: the suites of the views fold batches that stand for records which are there. */
@@ -30,9 +31,9 @@ testViews(written);
 testMarginCache(kind);
 testFlowStore(written);
 testControl(kind);
-testRuleBook({
+const books = {
   ...kind,
-  open: async (directory) => {
+  open: async (directory: string) => {
     const onFault = (fault: Error) => {
       throw fault;
     };
@@ -42,6 +43,20 @@ testRuleBook({
       await reader.close();
       await store.close();
     };
+    return { store, reader, close };
+  },
+};
+testRuleBook({
+  ...books,
+  open: async (place) => {
+    const { store, reader, close } = await books.open(place);
     return { ruleBook: store.ruleBook, beside: reader.ruleBook, close };
+  },
+});
+testTokenBook({
+  ...books,
+  open: async (place) => {
+    const { store, reader, close } = await books.open(place);
+    return { tokenBook: store.tokenBook, beside: reader.tokenBook, close };
   },
 });

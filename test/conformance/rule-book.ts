@@ -27,7 +27,7 @@ export function testRuleBook(kind: RuleBookKind): void {
     try {
       assert.deepEqual(await first.ruleBook.read(), []);
       await first.ruleBook.append({ kind: 'activated', hash: 'a'.repeat(64), at: clock.now(), by: null });
-      await requireApproval({ ruleBook: first.ruleBook, clock }, 'ana');
+      await requireApproval({ ruleBook: first.ruleBook, clock }, { by: 'ana', via: 'api' });
       // Asked for again from elsewhere, it is written once.
       await requireApproval({ ruleBook: first.beside, clock }, null);
       await first.beside.append({ ...proposed, source: '{}' });

@@ -31,7 +31,7 @@ test('links of a worker are asked for once for each key, answered by callback, a
   await tell(workerKey, list);
   await reaches(flowId, 'answered');
   const answered = (await state(flowId))!;
-  const reading = { what: 'links', by: 'bia', reason: 'conferir' };
+  const reading = { what: 'links', who: { by: 'bia', via: 'api' as const }, reason: 'conferir' };
   const world_ = { append: (entries: never) => append(...(entries as never[])), vault: plainVault as never, clock };
   const result = await readResult(world_ as never, answered, reading);
   assert.equal(JSON.stringify(result?.answer), body);

@@ -66,6 +66,7 @@ function watchOf(rules: RuleVariants): RuleWatch {
       const { hash } = rules.all.find((variant) => variant.source === source)!;
       return { kind: 'good', hash, source };
     },
+    judge: async () => ({ kind: 'refused', text: 'nobody proposes sets here' }),
     stop: async () => {},
   };
 }

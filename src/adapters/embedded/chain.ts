@@ -22,7 +22,7 @@ const ofTopic = (name: string): ChainedTable => ({ name, place: 'offset', first:
 const numbered = (name: string): ChainedTable => ({ name, place: 'number', first: 1, keyed: false, content: 'entry' });
 
 const chainedTopics = ['auctions', 'callbacks', 'dead_letters', 'inputs', 'flows'] as const;
-const numberedTables = ['rule_book', 'control_changes', 'origins', 'signed_heads'] as const;
+const numberedTables = ['rule_book', 'control_changes', 'origins', 'signed_heads', 'token_book'] as const;
 const chainedTables: readonly ChainedTable[] = [...chainedTopics.map(ofTopic), ...numberedTables.map(numbered)];
 
 /** The chain of `auctions` is older than the others and begins with nothing; the others begin with their name. */

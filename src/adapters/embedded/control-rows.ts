@@ -1,4 +1,4 @@
-/** Operators' controls, what became of rule sets, and where the desk lives, as rows: changed by the daemon's writer thread or by the command line's own short transaction. */
+/** Operators' controls, what became of rule sets and of API tokens, and where the desk lives, as rows: changed by the daemon's writer thread or by the command line's own short transaction. */
 import type { DatabaseSync } from 'node:sqlite';
 import {
   type ControlHistory,
@@ -15,6 +15,7 @@ import {
 import type { OriginEntry } from '../../domain/audit.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 import type { BookRows } from '../../domain/kept-book.ts';
+import type { TokenEntry } from '../../domain/roles.ts';
 import { Fault } from '../../errors.ts';
 import { controlEntry, createChain, createRowCheck, readControlEntry } from './chain.ts';
 
@@ -65,6 +66,9 @@ export type ControlRows = {
   origins: () => OriginEntry[];
   /** Inside the caller's transaction. */
   addOrigin: (entry: OriginEntry) => void;
+  tokenBook: () => TokenEntry[];
+  /** Inside the caller's transaction. */
+  addToTokenBook: (entry: TokenEntry) => void;
 };
 
 type Row = { revision: number; pause: string | null; caps: string };
@@ -120,11 +124,13 @@ export function createControlRows(database: DatabaseSync): ControlRows {
   const isWritten = createRowCheck(database, 'control_changes');
   const selectBookRow = database.prepare('SELECT entry FROM rule_book WHERE number = ?');
   const selectNext = database.prepare('SELECT number, entry FROM rule_book WHERE number > ? ORDER BY number LIMIT 1');
+  const selectTokens = database.prepare('SELECT entry FROM token_book ORDER BY number');
   const selectOrigins = database.prepare('SELECT entry FROM origins ORDER BY number');
   const chains = {
     ruleBook: createChain(database, 'rule_book'),
     changes: createChain(database, 'control_changes'),
     origins: createChain(database, 'origins'),
+    tokens: createChain(database, 'token_book'),
   };
   const chained = (chain: keyof typeof chains, entry: string): void => {
     const { next, link } = chains[chain].head();
@@ -213,6 +219,8 @@ export function createControlRows(database: DatabaseSync): ControlRows {
     addToRuleBook: (text) => chained('ruleBook', text),
     origins: () => (selectOrigins.all() as { entry: string }[]).map(({ entry }) => JSON.parse(entry)),
     addOrigin: (entry) => chained('origins', JSON.stringify(entry)),
+    tokenBook: () => (selectTokens.all() as { entry: string }[]).map(({ entry }) => JSON.parse(entry)),
+    addToTokenBook: (entry) => chained('tokens', JSON.stringify(entry)),
     setHouse: (mark) => {
       if (mark === null) clearHouse.run();
       else upsertHouse.run(JSON.stringify(mark));

@@ -9,7 +9,7 @@ import { viewTables } from '../../state/view-rows.ts';
 import { beginChains, hasTable } from './chain.ts';
 import { beginSums } from './view-sums.ts';
 
-const schemaVersion = 8;
+const schemaVersion = 9;
 /** The first one whose logs have signed heads from their first record on. */
 const signedSince = 7;
 
@@ -54,6 +54,7 @@ const schema = `
   CREATE TABLE IF NOT EXISTS rule_book (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
   CREATE TABLE IF NOT EXISTS control_changes (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
   CREATE TABLE IF NOT EXISTS origins (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
+  CREATE TABLE IF NOT EXISTS token_book (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
   CREATE TABLE IF NOT EXISTS signed_heads (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, chain TEXT) STRICT;
   CREATE TABLE IF NOT EXISTS unsigned_start (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS anchoring (id INTEGER PRIMARY KEY CHECK (id = 1), anchor TEXT NOT NULL) STRICT;

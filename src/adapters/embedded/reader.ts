@@ -11,6 +11,7 @@ import type {
   LedgerRow,
   NewEntry,
   RuleBook,
+  TokenBook,
   Views,
 } from '../../bidding/ports.ts';
 import type { AuditKey, ChainVerdict } from '../../domain/audit.ts';
@@ -37,6 +38,7 @@ export type EmbeddedReader = {
   control: Control & ControlArchive;
   house: Pick<House, 'read' | 'origins'>;
   ruleBook: RuleBook;
+  tokenBook: TokenBook;
   partitionOf: () => Promise<number>;
   /** Appends in one transaction; a running daemon sees the entries within 250 ms. Rejects with `log-unavailable`. */
   appendBeside: (entries: readonly NewEntry[]) => Promise<void>;
@@ -131,6 +133,10 @@ function createReader(
       ...control.ruleBook,
       add: async (text) => stored(() => control.addToRuleBook(text)),
     }),
+    tokenBook: {
+      read: async () => control.tokenBook(),
+      append: async (entry) => stored(() => control.addToTokenBook(entry)),
+    },
     partitionOf: async () => 0,
     appendBeside: async (entries) => {
       const encoded = noEntries();

@@ -1,7 +1,17 @@
 /** The embedded backend: all ports of one daemon on one SQLite file in its data directory. */
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import type { Control, EventLog, House, MarginCache, QueryBudget, RuleBook, Views } from '../../bidding/ports.ts';
+import type {
+  Control,
+  ControlArchive,
+  EventLog,
+  House,
+  MarginCache,
+  QueryBudget,
+  RuleBook,
+  TokenBook,
+  Views,
+} from '../../bidding/ports.ts';
 import type { AuditKey, ChainHeads } from '../../domain/audit.ts';
 import { createCapBook } from '../../domain/cap-book.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
@@ -36,9 +46,12 @@ export type EmbeddedStore = {
   margins: MarginCache;
   queryBudget: QueryBudget;
   flows: FlowStore;
-  control: Control;
+  control: Control & ControlArchive;
   house: House;
   ruleBook: RuleBook;
+  tokenBook: TokenBook;
+  /** There is one. */
+  partitionOf: () => Promise<number>;
   /** Where the chain of each table is. */
   chainHeads: () => ChainHeads;
   /** Transactions committed since the start, for the metrics. */
@@ -77,7 +90,7 @@ export type EmbeddedOptions = {
 /** An unchanged acknowledgement only shows life; it is stored this often, to spare the disk an idle daemon's syncs. */
 const lifeSignMs = 1_000;
 
-function createControl(rows: ControlRows, writer: Writer): Control {
+function createControl(rows: ControlRows, writer: Writer): Control & ControlArchive {
   const latest = new Map<string, { instance: string; revision: number; at: number; storedAt: number }>();
   const guarded = async <R>(work: () => R | Promise<R>): Promise<R> => {
     try {
@@ -88,6 +101,7 @@ function createControl(rows: ControlRows, writer: Writer): Control {
   };
   return {
     read: () => guarded(rows.read),
+    history: () => guarded(rows.history),
     setPause: (pause) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'pause', pause } })),
     resume: (word) => guarded(() => writer.submit({ kind: 'control', change: { kind: 'resume', word } })),
     setCap: (name, limitCents, word) =>
@@ -142,6 +156,19 @@ function createRuleBook(rows: ControlRows, writer: Writer): RuleBook {
       }
     },
   });
+}
+
+function createTokenBook(rows: ControlRows, writer: Writer): TokenBook {
+  return {
+    read: async () => rows.tokenBook(),
+    append: async (entry) => {
+      try {
+        await writer.submit({ kind: 'token-book', entry });
+      } catch (cause) {
+        throw new Fault('log-unavailable', 'What became of the token could not be stored.', cause);
+      }
+    },
+  };
 }
 
 function createMarginReader(database: DatabaseSync): MarginReader {
@@ -379,6 +406,8 @@ export async function openEmbeddedStore(options: EmbeddedOptions): Promise<Embed
       control: createControl(rows, writer),
       house: createHouse(rows, writer),
       ruleBook: createRuleBook(rows, writer),
+      tokenBook: createTokenBook(rows, writer),
+      partitionOf: async () => 0,
       chainHeads: () => headsOf(opened),
       commits: running.commits,
       unwritable: (neededBytes) => lost() ?? running.failure() ?? tooLittleSpace(directory, neededBytes),

@@ -1,6 +1,7 @@
 /** What the main thread and the writer thread say to each other. */
 import type { HouseMark } from '../../bidding/ports.ts';
 import type { ChainHeads, OriginEntry } from '../../domain/audit.ts';
+import type { TokenEntry } from '../../domain/roles.ts';
 import { Fault, type FaultCode } from '../../errors.ts';
 import type { ViewFlush } from '../../state/view-rows.ts';
 import type { AnchorPlace } from './anchor.ts';
@@ -19,7 +20,8 @@ export type WriterTask =
   | { kind: 'acknowledge'; acknowledgement: Acknowledgement }
   | { kind: 'house'; mark: HouseMark | null }
   | { kind: 'rule-book'; text: string }
-  | { kind: 'origin'; entry: OriginEntry };
+  | { kind: 'origin'; entry: OriginEntry }
+  | { kind: 'token-book'; entry: TokenEntry };
 
 export type WriterRequest = { id: number; task: WriterTask } | { id: number; task: { kind: 'close' } };
 
@@ -62,6 +64,7 @@ export type WriterRuns = {
   house: Run<'house', void>;
   'rule-book': Run<'rule-book', void>;
   origin: Run<'origin', void>;
+  'token-book': Run<'token-book', void>;
 };
 
 export type TaskResult<K extends WriterTask['kind'] = WriterTask['kind']> = ReturnType<WriterRuns[K]>;

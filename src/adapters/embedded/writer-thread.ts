@@ -66,6 +66,7 @@ function serve(port: MessagePort, { path, anchor: place, lockIdentity }: WriterO
     house: ({ mark }) => control.setHouse(mark),
     'rule-book': ({ text }) => control.addToRuleBook(text),
     origin: ({ entry }) => control.addOrigin(entry),
+    'token-book': ({ entry }) => control.addToTokenBook(entry),
   };
   const run = (task: WriterTask) => (runs[task.kind] as (task: WriterTask) => TaskResult)(task);
 

@@ -1,13 +1,14 @@
 /**
  * What is written a few times in the life of a desk and kept as long as its log: where it lives (the last record of the compacted
- * topic `house`), what operators said (records of `house` too) and what became of its rule sets (every record of `rules`). One
+ * topic `house`), what operators said and what became of API tokens (records of `house` too) and what became of its rule sets (every record of `rules`). One
  * partition each has it all.
  */
 import { randomUUID } from 'node:crypto';
 import type { Kafka } from 'kafkajs';
-import type { ControlCopies, House, HouseMark, RuleBook } from '../../bidding/ports.ts';
+import type { ControlCopies, House, HouseMark, RuleBook, TokenBook } from '../../bidding/ports.ts';
 import type { OriginEntry } from '../../domain/audit.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
+import type { TokenEntry } from '../../domain/roles.ts';
 import { Fault } from '../../errors.ts';
 import { unavailable } from './client.ts';
 import { extentOf, type PartitionReader, recordsOf } from './partitions.ts';
@@ -18,19 +19,29 @@ const partition = 0;
 const markKey = 'mark';
 const originKey = 'origin/';
 const controlKey = 'control/';
+const tokenKey = 'token/';
 const allReplicas = -1;
 
 type Kept = {
   values: () => AsyncGenerator<{ key: string; value: Buffer | null }>;
+  /** The values from an offset on, and where they end; `first`: the oldest that there is. */
+  since: (
+    from: number,
+  ) => Promise<{ values: AsyncGenerator<{ key: string; value: Buffer | null }>; first: number; end: number }>;
   write: (key: string, value: string | null) => Promise<void>;
 };
 
 function createKept(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader, kept: KafkaTopic): Kept {
   const topic = topicNameOf(settings, kept);
 
-  async function* values(): AsyncGenerator<{ key: string; value: Buffer | null }> {
+  async function since(from: number) {
     const { first, end } = await extentOf(reader, topic, partition);
-    yield* recordsOf(reader, { topic, partition, from: first, to: end }, retentionOf(kept));
+    const span = { topic, partition, from: Math.max(first, from), to: end };
+    return { values: recordsOf(reader, span, retentionOf(kept)), first, end };
+  }
+
+  async function* values(): AsyncGenerator<{ key: string; value: Buffer | null }> {
+    yield* (await since(0)).values;
   }
 
   /** Not worth a producer that stays. */
@@ -46,7 +57,7 @@ function createKept(kafka: Kafka, settings: KafkaSettings, reader: PartitionRead
     }
   }
 
-  return { values, write };
+  return { values, since, write };
 }
 
 export function createHouse(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): House {
@@ -107,4 +118,37 @@ export function createRuleBook(kafka: Kafka, settings: KafkaSettings, reader: Pa
     },
     add: (text, hash) => write(hash ?? 'approval', text),
   });
+}
+
+/** What was read stays: a topic that keeps every control that was ever ordered is not read from its beginning each time. */
+export function createTokenBook(kafka: Kafka, settings: KafkaSettings, reader: PartitionReader): TokenBook {
+  const { since, write } = createKept(kafka, settings, reader, 'house');
+  let known: readonly TokenEntry[] = [];
+  let next = 0;
+  /** One after the other: two at once would add the same entries twice. */
+  let reading: Promise<unknown> = Promise.resolve();
+
+  async function readOn(): Promise<readonly TokenEntry[]> {
+    const found = await since(next);
+    // A topic that is shorter than it was is another one.
+    const isAnother = found.end < next;
+    const { values, end } = isAnother ? await since(0) : found;
+    const entries: TokenEntry[] = isAnother ? [] : [...known];
+    for await (const { key, value } of values) {
+      if (key.startsWith(tokenKey) && value !== null) entries.push(JSON.parse(value.toString()));
+    }
+    known = entries;
+    next = end;
+    return known;
+  }
+
+  return {
+    read: () => {
+      const read = reading.then(readOn);
+      reading = read.catch(() => undefined);
+      return read;
+    },
+    // A key of its own each: none of them is ever compacted away.
+    append: (entry) => write(`${tokenKey}${randomUUID()}`, JSON.stringify(entry)),
+  };
 }

@@ -1,5 +1,5 @@
 /** The event log on Kafka: topics made, schemas registered, appended and read, watched over. */
-import type { ControlCopies, EventLog, House, RuleBook, Snapshots } from '../../bidding/ports.ts';
+import type { ControlCopies, EventLog, House, RuleBook, Snapshots, TokenBook } from '../../bidding/ports.ts';
 import type { Topic } from '../../domain/records.ts';
 import { sealedPlaces, type Vault } from '../../domain/vault.ts';
 import { Fault } from '../../errors.ts';
@@ -7,7 +7,7 @@ import type { PartitionLog } from '../../state/state-store.ts';
 import { createAppender } from './appender.ts';
 import { calmed, createClient, type LogLine, unavailable } from './client.ts';
 import { createConsumer, type KafkaConsumer } from './consume.ts';
-import { createControlCopies, createHouse, createRuleBook } from './house.ts';
+import { createControlCopies, createHouse, createRuleBook, createTokenBook } from './house.ts';
 import { createIdentity } from './identity.ts';
 import { createPartitionReader, extentOf, type RawRecord } from './partitions.ts';
 import { createLogReading } from './read-log.ts';
@@ -30,6 +30,8 @@ export type KafkaLog = {
   partitionLog: (partition: number, genesis: string) => PartitionLog;
   house: House;
   ruleBook: RuleBook;
+  tokenBook: TokenBook;
+  partitionOf: (topic: Topic, key: string) => Promise<number>;
   controlCopies: ControlCopies;
   /** Why nothing would be stored now; null while Kafka answers. */
   unwritable: () => string | null;
@@ -145,6 +147,8 @@ export async function openKafkaLog(options: {
     }),
     house: createHouse(kafka, settings, reader),
     ruleBook: createRuleBook(kafka, settings, reader),
+    tokenBook: createTokenBook(kafka, settings, reader),
+    partitionOf: (topic, key) => reader.partitionOf(topicNameOf(settings, topic), key),
     controlCopies: createControlCopies(kafka, settings, reader),
     appendAtDoor: (entries) => door.append(entries),
     unwritable: () => {

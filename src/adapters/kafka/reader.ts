@@ -2,12 +2,12 @@
  * The log for commands beside running processes. Reading creates no topic and registers no schema, so it needs no right to
  * write; brokers and registry are asked only when something is read. A topic that does not exist holds nothing.
  */
-import type { ControlCopies, EventLog, House, RuleBook } from '../../bidding/ports.ts';
+import type { ControlCopies, EventLog, House, RuleBook, TokenBook } from '../../bidding/ports.ts';
 import type { Topic } from '../../domain/records.ts';
 import { Fault } from '../../errors.ts';
 import { type Appender, createAppender } from './appender.ts';
 import { calmed, createClient, type LogLine } from './client.ts';
-import { createControlCopies, createHouse, createRuleBook } from './house.ts';
+import { createControlCopies, createHouse, createRuleBook, createTokenBook } from './house.ts';
 import { createIdentity } from './identity.ts';
 import { createPartitionReader, type PartitionReader } from './partitions.ts';
 import { createLogReading, type LogReading } from './read-log.ts';
@@ -22,6 +22,7 @@ export type KafkaReader = {
   partitionOf: (topic: Topic, key: string) => Promise<number>;
   house: Pick<House, 'read' | 'origins'>;
   ruleBook: RuleBook;
+  tokenBook: TokenBook;
   controlCopies: ControlCopies;
   /** Registers the schemas, for it writes. Rejects with `not-found` where the topic does not exist. */
   appendBeside: EventLog['append'];
@@ -38,6 +39,7 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
   const log = createLogReading(reader, readSchemas(settings), settings);
   const house = createHouse(kafka, settings, reader);
   const ruleBook = createRuleBook(kafka, settings, reader);
+  const tokenBook = createTokenBook(kafka, settings, reader);
   const copies = createControlCopies(kafka, settings, reader);
   const isThere = whetherThere(reader, settings);
   let appender: Promise<Appender> | null = null;
@@ -78,6 +80,13 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
       append: async (entry) => {
         await needTopic('rules');
         await ruleBook.append(entry);
+      },
+    },
+    tokenBook: {
+      read: async () => ((await isThere('house')) ? tokenBook.read() : []),
+      append: async (entry) => {
+        await needTopic('house');
+        await tokenBook.append(entry);
       },
     },
     controlCopies: {

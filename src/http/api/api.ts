@@ -23,16 +23,19 @@ import {
 } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { nearestWord } from '../../domain/nearest-word.ts';
-import type { ApiToken } from '../../domain/roles.ts';
 import { membersIn, parseJson, repeatedKey } from '../../wire/json.ts';
 import { type Bodies, codingOf } from '../bodies.ts';
 import type { Guard } from './auth.ts';
 import { addBidRoutes, type BidRouteParts } from './bid-routes.ts';
+import { addControlRoutes, type ControlRouteParts } from './control-routes.ts';
+import { addEndingRoutes, type EndingRouteParts } from './ending-routes.ts';
 import { fieldName, headerName } from './fields.ts';
 import { addFlowRoutes, type FlowRouteParts } from './flow-routes.ts';
 import { answerError, coded, problem, problemHeaders, unreadable } from './problems.ts';
 import { keyText, longestKey } from './remedies.ts';
+import { addRuleRoutes, type RuleRouteParts } from './rule-routes.ts';
 import { addStatus, type StatusParts } from './status.ts';
+import { addTokenRoutes, type TokenRouteParts } from './token-routes.ts';
 
 export type ApiApp = FastifyInstance<
   RawServerDefault,
@@ -46,8 +49,11 @@ export const apiPrefix = '/v1';
 
 export type ApiParts = Omit<BidRouteParts, 'guard'> &
   Omit<FlowRouteParts, 'guard'> &
-  Omit<StatusParts, 'guard'> & {
-    tokens: readonly ApiToken[];
+  Omit<StatusParts, 'guard'> &
+  Omit<ControlRouteParts, 'guard'> &
+  Omit<RuleRouteParts, 'guard'> &
+  Omit<EndingRouteParts, 'guard'> &
+  Omit<TokenRouteParts, 'guard'> & {
     bodyLimitBytes: number;
     version: string;
     onFault: (text: string) => void;
@@ -140,6 +146,10 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
   addStatus(app, parts);
   addFlowRoutes(app, parts);
   addBidRoutes(app, parts);
+  addEndingRoutes(app, parts);
+  addControlRoutes(app, parts);
+  addRuleRoutes(app, parts);
+  addTokenRoutes(app, parts);
 }
 
 const mostParameters = 10;

@@ -116,8 +116,8 @@ function addWorker(app: ApiApp, { guard, ...parts }: BidRouteParts): void {
     },
     async (request, reply) => {
       const { requestId } = request.params;
-      const { name: by } = guard.callerOf(request);
-      const reading = await readWorker(parts, { requestId, by, reason: request.body.reason });
+      const who = guard.identityOf(request);
+      const reading = await readWorker(parts, { requestId, who, reason: request.body.reason });
       switch (reading.kind) {
         case 'shown':
           return reading.worker;

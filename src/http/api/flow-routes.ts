@@ -229,9 +229,9 @@ function addReads(app: ApiApp, parts: FlowRouteParts, { path, flow }: KindPath):
   const shown = async (request: FastifyRequest, reply: FastifyReply, asked: ResultAsked, reason: string | null) => {
     const state = await find(asked.flowId);
     if (state === null) return notFound(reply, flows, { path, flow }, asked.flowId);
-    const { name: by } = guard.callerOf(request);
+    const who = guard.identityOf(request);
     return (
-      (await readResult(parts, state, { what: asked.operation, by, reason })) ??
+      (await readResult(parts, state, { what: asked.operation, who, reason })) ??
       problem(
         reply,
         'not-found',

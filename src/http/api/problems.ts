@@ -55,6 +55,11 @@ const problemSchema = answerNamed(
       ),
       'One for each fault; empty where no field is at fault',
     ),
+    outcome: said(
+      z.record(z.string(), z.unknown()).optional(),
+      'What became of an order that was not done, for programs: `kind` is stable, and what else there is belongs to it',
+      { kind: 'same-person', people: ['ana'] },
+    ),
   }),
   'Problem',
   'What went wrong (RFC 9457). It quotes no value that was sent',
@@ -67,6 +72,7 @@ export function problem(
   name: ProblemName,
   detail: string,
   errors: readonly ProblemError[] = [],
+  outcome?: { kind: string },
 ): FastifyReply {
   const [status, title] = titles[name];
   if (status === 401) void reply.header('www-authenticate', 'Bearer');
@@ -75,7 +81,7 @@ export function problem(
     .code(status)
     .type(problemType)
     .serializer((body: unknown) => JSON.stringify(body))
-    .send({ type: typeOf(name), title, status, detail, errors });
+    .send({ type: typeOf(name), title, status, detail, errors, ...(outcome === undefined ? {} : { outcome }) });
 }
 
 /** Every answer that a path may give besides its own. */

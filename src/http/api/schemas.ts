@@ -21,7 +21,7 @@ const digits = z
 const short = z.string().min(1).max(200);
 const long = z.string().min(1).max(2_000);
 /** Of whoever decides: blanks alone are no reason. */
-const reasonGiven = z.string().trim().min(1, 'is blank; say why, in 1 to 2000 characters').max(2_000);
+export const reasonGiven = z.string().trim().min(1, 'is blank; say why, in 1 to 2000 characters').max(2_000);
 const day = z.iso.date();
 const instant = z.iso.datetime({ offset: true });
 const anything = z.record(z.string().max(200), z.unknown());
@@ -30,7 +30,7 @@ const exampleCpf = '52998224725';
 const exampleAgent = '11144477735';
 const exampleRequest = '37400000012';
 const exampleNote = '9001';
-const exampleTime = 1_772_550_000_000;
+export const exampleTime = 1_772_550_000_000;
 
 export const idempotency = z.object({
   'idempotency-key': said(
@@ -720,11 +720,11 @@ export const requestParams = z.object({
 
 // --- Answers --------------------------------------------------------------------------------------------------------
 
-const time = measured(z.number(), 'epoch ms');
+export const time = measured(z.number(), 'epoch ms');
 const amount = measured(z.number(), 'whole cents of a real');
 const rateHundredths = measured(z.number(), 'hundredths of a percent a month');
 const count = measured(z.number(), 'a count');
-const wholeCount = measured(z.int(), 'a count');
+export const wholeCount = measured(z.int(), 'a count');
 const percentMonthly = measured(z.number(), 'percent a month');
 const percentAnnual = measured(z.number(), 'percent a year');
 
@@ -1327,8 +1327,8 @@ export const letterPage = answerNamed(
 export const replayBody = order(
   z.strictObject({
     partition: said(
-      measured(z.int().min(0).max(10_000), 'a number as it stands, without a unit'),
-      'Partition of the log: 0 to 10000',
+      measured(z.int().min(0).max(10_000), 'a number as it stands, without a unit').nullable().default(null),
+      'Partition of the log: 0 to 10000; left out or null: all of them',
       0,
     ),
     from: said(measured(z.int().min(0).max(Number.MAX_SAFE_INTEGER), 'a count'), 'First place in the partition', 0),
@@ -1343,6 +1343,10 @@ export const replaySchema = answerNamed(
     understood: said(wholeCount, 'Understood now', 2),
     stillNot: said(wholeCount, 'Still not understood', 1),
     next: said(inLog, 'Where to read on', 3),
+    more: saidOfParts(
+      z.object({ partition: said(ofLog, 'Partition', 1), from: said(inLog, 'Place', 0) }).optional(),
+      'Where a replay without a partition goes on; absent: it is at its end',
+    ),
   }),
   'LetterReplayed',
   'What became of dead letters that were read again',

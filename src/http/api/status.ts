@@ -34,6 +34,15 @@ const requests = z.object({
   frozen: said(count, 'Requests that wait for somebody to retry or cancel them', 0),
 });
 
+export const rollbackSchema = z.object({
+  hash: said(z.string(), 'SHA-256 of the set that was gone back to', 'a'.repeat(64)),
+  from: said(z.string(), 'The set that was followed until then', 'b'.repeat(64)),
+  at: said(time, 'When', exampleTime),
+  by: said(z.string().nullable(), 'Who went back; null: told only to those with a token', 'ana'),
+  reviewBy: said(time, 'Until when somebody else has to have looked at it', exampleTime + 86_400_000),
+  reviewedBy: said(z.string().nullable(), 'Who has looked at it; null: nobody yet', null),
+});
+
 export const statusSchema = answerNamed(
   z.object({
     instance: said(z.string(), 'Name of the process, for as long as it runs', '0b6f3c52-7d43-4a41-9a39-5c7f8f1f2b11'),
@@ -61,6 +70,10 @@ export const statusSchema = answerNamed(
         ),
       }),
       'The folder of the rules against the set that is followed',
+    ),
+    rollback: saidOfParts(
+      rollbackSchema.nullable().optional(),
+      'Somebody went back to the set that is followed; null: nobody did. While it holds, the folder goes live only when somebody activates it',
     ),
     partitions: saidOfParts(
       z.object({

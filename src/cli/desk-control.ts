@@ -1,0 +1,152 @@
+/**
+ * What people may order of a desk, whichever way it is reached: through the operator API of a running process (`LANCE_URL` with
+ * `LANCE_TOKEN`), with the token's identity, or beside the store, as *offline*. Both do the same and say the same.
+ */
+import type { Place } from '../config.ts';
+import type { Identity } from '../domain/roles.ts';
+import { Fault } from '../errors.ts';
+import type { Letter, LetterRange, Replay } from '../http/letters.ts';
+import {
+  type CapUse,
+  type ControlOutcome,
+  capUse,
+  controlHistory,
+  type OrderGiven,
+  pause,
+  resume,
+  setCap,
+} from '../operating/controls.ts';
+import {
+  type ResolveOrder,
+  type ResolveOutcome,
+  resolveRequest,
+  type ThawOrder,
+  type ThawOutcome,
+  thaw,
+} from '../operating/endings.ts';
+import {
+  type ActivateOutcome,
+  type ApprovalOutcome,
+  type ApproveOutcome,
+  activateSet,
+  approveSet,
+  type KeptSet,
+  keptSet,
+  type ProposeOutcome,
+  proposeSet,
+  type RollBackOutcome,
+  type RuleHistoryEntry,
+  rollBack,
+  ruleHistory,
+  type SetUnknown,
+  setApproval,
+} from '../operating/rule-orders.ts';
+import {
+  createToken,
+  type KnownToken,
+  listTokens,
+  type RevokeOutcome,
+  revokeToken,
+  type TokenCreated,
+  type TokenOrder,
+} from '../operating/tokens.ts';
+import type { RuleFile } from '../rules/rule-set.ts';
+import { judgeOf } from './rules-files.ts';
+import { type CommandWorld, type DeskReader, withReader } from './world.ts';
+
+export type LetterPage = { letters: Letter[]; next: number; end: number; more?: { partition: number; from: number } };
+
+export type DeskControl = {
+  pause: (reason: string) => Promise<ControlOutcome>;
+  resume: (reason: string) => Promise<ControlOutcome>;
+  setCap: (change: { name: string; limitCents: number | null; reason: string | null }) => Promise<ControlOutcome>;
+  capUse: (name: string) => Promise<CapUse | null>;
+  history: (limit: number) => Promise<{ orders: readonly OrderGiven[]; more: boolean }>;
+  resolve: (order: ResolveOrder) => Promise<ResolveOutcome>;
+  thaw: (order: ThawOrder) => Promise<ThawOutcome>;
+  propose: (files: readonly RuleFile[]) => Promise<ProposeOutcome>;
+  approve: (set: string) => Promise<ApproveOutcome>;
+  activate: (set: string) => Promise<ActivateOutcome>;
+  rollBack: (set: string | null) => Promise<RollBackOutcome>;
+  setApproval: (needed: boolean) => Promise<ApprovalOutcome>;
+  ruleHistory: () => Promise<readonly RuleHistoryEntry[]>;
+  keptSet: (set: string) => Promise<KeptSet | SetUnknown>;
+  createToken: (order: TokenOrder) => Promise<TokenCreated>;
+  tokens: () => Promise<readonly KnownToken[]>;
+  revokeToken: (id: string) => Promise<RevokeOutcome>;
+};
+
+/** Over the API alone; beside the store letters need keys and settings that no other command does. */
+export type RemoteDesk = DeskControl & {
+  letters: (range: LetterRange) => Promise<LetterPage>;
+  replay: (range: LetterRange) => Promise<Replay>;
+};
+
+/** The order of somebody: `by` as it was typed, undefined where it was not. */
+export type Orderer = { by?: string | undefined };
+
+/** A running desk, where one is named; null: the store is at hand. */
+export async function remoteDesk(world: CommandWorld, { by }: Orderer): Promise<RemoteDesk | null> {
+  const place = world.remote();
+  if (place === null) return null;
+  // Loaded here: every other command would start later for it.
+  const { reachDesk } = await import('./remote-desk.ts');
+  return reachDesk(place, by ?? null, world.format.texts.remote);
+}
+
+/** For what is only read. */
+export function withDesk<R>(world: CommandWorld, use: (desk: DeskControl) => Promise<R>): Promise<R> {
+  return asIdentity(world, {}, () => ({ by: '', via: 'offline' }), use);
+}
+
+/** For orders. `otherwise`: who it is where nobody was named and no token says so; left out, somebody has to be named. */
+export function withOrderer<R>(
+  world: CommandWorld,
+  orderer: Orderer,
+  use: (desk: DeskControl) => Promise<R>,
+  otherwise: () => string = () => {
+    throw new Fault('option-missing', world.format.texts.remote.nobodyNamed);
+  },
+): Promise<R> {
+  return asIdentity(world, orderer, () => ({ by: orderer.by ?? otherwise(), via: 'offline' }), use);
+}
+
+async function asIdentity<R>(
+  world: CommandWorld,
+  orderer: Orderer,
+  offline: () => Identity,
+  use: (desk: DeskControl) => Promise<R>,
+): Promise<R> {
+  const remote = await remoteDesk(world, orderer);
+  if (remote !== null) return use(remote);
+  const who = offline();
+  return withReader(world, (reader, place) => use(storeDesk(world, { reader, place, who })));
+}
+
+function storeDesk(
+  world: CommandWorld,
+  { reader, place, who }: { reader: DeskReader; place: Place; who: Identity },
+): DeskControl {
+  const { clock } = world;
+  const parts = { ...reader, clock, append: reader.appendBeside };
+  const rules = { ...parts, ...place.rules };
+  return {
+    pause: (reason) => pause(parts, who, reason),
+    resume: (reason) => resume(parts, who, reason),
+    setCap: (change) => setCap(parts, who, change),
+    capUse: (name) => capUse(parts, name),
+    history: (limit) => controlHistory(parts, limit),
+    resolve: (order) => resolveRequest(parts, who, order),
+    thaw: (order) => thaw(parts, who, order),
+    propose: async (files) => proposeSet(rules, who, await judgeOf(world, files, place.rules.leastCoveragePercent)),
+    approve: (set) => approveSet(rules, who, set),
+    activate: (set) => activateSet(rules, who, set),
+    rollBack: (set) => rollBack(rules, who, set),
+    setApproval: (needed) => setApproval(rules, who, needed),
+    ruleHistory: () => ruleHistory(parts),
+    keptSet: (set) => keptSet(parts, set),
+    createToken: (order) => createToken(parts, who, order),
+    tokens: () => listTokens(parts),
+    revokeToken: (id) => revokeToken(parts, who, id),
+  };
+}

@@ -1,0 +1,193 @@
+/** A running desk, ordered over its operator API with a token: what comes back is what the store would have said. */
+import type { z } from 'zod';
+import { Fault } from '../errors.ts';
+import { capUseSchema, obeyedSchema, orderPage } from '../http/api/control-routes.ts';
+import { resolvedSchema, thawedSchema } from '../http/api/ending-routes.ts';
+import {
+  approvalSchema,
+  followedSchema,
+  keptSetSchema,
+  proposedSchema,
+  ruleHistorySchema,
+} from '../http/api/rule-routes.ts';
+import { letterPage, replaySchema } from '../http/api/schemas.ts';
+import { tokenCreated, tokenPage, tokenRevoked } from '../http/api/token-routes.ts';
+import type { ControlOutcome } from '../operating/controls.ts';
+import type { ThawOrder } from '../operating/endings.ts';
+import type { Followed } from '../operating/rule-orders.ts';
+import type { DaemonPlace } from './daemon.ts';
+import { reasonOf } from './daemon.ts';
+import type { RemoteDesk } from './desk-control.ts';
+
+export type RemoteTexts = {
+  silent: (url: string, reason: string) => string;
+  refused: (url: string, status: number, detail: string) => string;
+  foreign: (url: string, status: number) => string;
+  otherIdentity: (token: string, by: string) => string;
+};
+
+/** Longer than a process waits for others to obey, or for a frozen request to be read again. */
+const timeoutMs = 20_000;
+
+type Answer = { status: number; body: unknown };
+/** Null: it was done. */
+type Outcome = { kind: string } | null;
+
+/** `by`: as it was typed; it has to be the token's owner then. */
+export async function reachDesk(place: DaemonPlace, by: string | null, texts: RemoteTexts): Promise<RemoteDesk> {
+  const { url, token } = place;
+
+  async function send(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer> {
+    try {
+      const answer = await fetch(new URL(`v1/${path}`, url), {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        redirect: 'manual',
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      const text = await answer.text();
+      return { status: answer.status, body: jsonIn(text) };
+    } catch (fault) {
+      throw new Fault('desk-unreachable', texts.silent(url, reasonOf(fault, timeoutMs)), fault);
+    }
+  }
+
+  function foreign({ status }: Answer): Fault {
+    return new Fault('desk-unreachable', texts.foreign(url, status));
+  }
+
+  /** What was not done and why, as the process says it; throws where it says nothing that a command knows. */
+  function outcomeOf(answer: Answer): NonNullable<Outcome> {
+    const { detail, outcome } = (answer.body ?? {}) as { detail?: unknown; outcome?: Outcome };
+    if (typeof outcome?.kind === 'string') return outcome;
+    if (typeof detail !== 'string') throw foreign(answer);
+    const code = answer.status === 404 ? 'not-found' : answer.status === 503 ? 'log-unavailable' : 'not-allowed';
+    throw new Fault(code, texts.refused(url, answer.status, detail));
+  }
+
+  async function asked<S extends z.ZodType>(
+    schema: S,
+    ...[method, path, body]: Parameters<typeof send>
+  ): Promise<{ done: z.infer<S> } | { done: null; outcome: NonNullable<Outcome> }> {
+    const answer = await send(method, path, body);
+    if (answer.status < 200 || answer.status > 299) return { done: null, outcome: outcomeOf(answer) };
+    const read = schema.safeParse(answer.body);
+    if (!read.success) throw foreign(answer);
+    return { done: read.data };
+  }
+
+  /** Of what has no outcome but one. */
+  async function read<S extends z.ZodType>(schema: S, path: string): Promise<z.infer<S>> {
+    const answer = await asked(schema, 'GET', path);
+    if (answer.done === null) throw new Fault('not-allowed', texts.refused(url, 409, JSON.stringify(answer)));
+    return answer.done;
+  }
+
+  async function controlled(path: string, body: unknown): Promise<ControlOutcome> {
+    const answer = await asked(obeyedSchema, 'POST', path, body);
+    return answer.done === null ? (answer.outcome as ControlOutcome) : { kind: 'stored', ...answer.done };
+  }
+
+  async function followed<O extends { kind: string }>(path: string, body: unknown): Promise<O> {
+    const answer = await asked(followedSchema, 'POST', path, body);
+    if (answer.done === null) return answer.outcome as O;
+    const { kind, hash, liveAt, knownBy, late, reviewBy } = answer.done;
+    if (kind !== 'announced') return { kind, hash } as unknown as O;
+    const review = reviewBy === null ? {} : { reviewBy };
+    const announced: Followed = { kind, hash, liveAt: liveAt ?? 0, knownBy: knownBy ?? 0, late, ...review };
+    return announced as unknown as O;
+  }
+
+  const part = encodeURIComponent;
+  const desk: RemoteDesk = {
+    pause: (reason) => controlled('controls/pause', { reason }),
+    resume: (reason) => controlled('controls/resume', { reason }),
+    setCap: ({ name, limitCents, reason }) => controlled(`controls/caps/${part(name)}`, { limitCents, reason }),
+    capUse: async (name) => {
+      const answer = await asked(capUseSchema, 'GET', `controls/caps/${part(name)}`);
+      return answer.done;
+    },
+    history: async (limit) => {
+      const { orders, more } = await read(orderPage, `controls/history?limit=${Math.min(limit, 500)}`);
+      return { orders: orders as never, more };
+    },
+    resolve: async ({ requestId, as, reason }) => {
+      const answer = await asked(resolvedSchema, 'POST', `bids/${part(requestId)}/resolve`, { as, reason });
+      if (answer.done === null) return answer.outcome as never;
+      const { kind, state } = answer.done;
+      return kind === 'done' && state !== null ? { kind, phase: state } : { kind: kind === 'done' ? 'stored' : kind };
+    },
+    thaw: async ({ of, id, action, reason }) => {
+      const answer = await asked(thawedSchema, 'POST', `${pathOf[of]}/${part(id)}/thaw`, { action, reason });
+      return answer.done === null ? (answer.outcome as never) : answer.done;
+    },
+    propose: async (files) => {
+      const answer = await asked(proposedSchema, 'POST', 'rules/sets', {
+        files: files.map(({ path, text }) => ({ path, text })),
+      });
+      return answer.done === null ? (answer.outcome as never) : { kind: 'proposed', ...answer.done };
+    },
+    approve: (set) => followed(`rules/sets/${part(set)}/approve`, {}),
+    activate: (set) => followed(`rules/sets/${part(set)}/activate`, {}),
+    rollBack: (set) => followed('rules/rollback', { set }),
+    setApproval: async (needed) => {
+      const answer = await asked(approvalSchema, 'POST', 'rules/approval', { needed });
+      return answer.done === null ? (answer.outcome as never) : answer.done;
+    },
+    ruleHistory: async () => (await read(ruleHistorySchema, 'rules/history')).entries as never,
+    keptSet: async (set) => {
+      const answer = await asked(keptSetSchema, 'GET', `rules/sets/${part(set)}`);
+      return answer.done === null ? (answer.outcome as never) : { kind: 'found', ...answer.done };
+    },
+    createToken: async (order) => {
+      const answer = await asked(tokenCreated, 'POST', 'tokens', order);
+      if (answer.done === null) throw new Fault('not-allowed', answer.outcome.kind);
+      return { kind: 'created', ...answer.done };
+    },
+    tokens: async () => (await read(tokenPage, 'tokens')).tokens as never,
+    revokeToken: async (id) => {
+      const answer = await asked(tokenRevoked, 'POST', `tokens/${part(id)}/revoke`, {});
+      if (answer.done === null) return answer.outcome as never;
+      const { before, ...revoked } = answer.done;
+      return { kind: before ? 'revoked-before' : 'revoked', ...revoked };
+    },
+    letters: async ({ partition, from, count }) => {
+      const which = partition === null ? '' : `&partition=${partition}`;
+      return (await read(letterPage, `dead-letters?from=${from}&limit=${count}${which}`)) as never;
+    },
+    replay: async ({ partition, from, count }) => {
+      const answer = await asked(replaySchema, 'POST', 'dead-letters/replay', { partition, from, count });
+      if (answer.done === null) throw new Fault('not-allowed', answer.outcome.kind);
+      return answer.done as never;
+    },
+  };
+
+  if (by !== null) {
+    const { status, body } = await send('GET', 'identity');
+    const name = (body as { name?: unknown } | null)?.name;
+    if (typeof name !== 'string') outcomeOf({ status, body });
+    else if (name.toLowerCase() !== by.toLowerCase()) throw new Fault('not-allowed', texts.otherIdentity(name, by));
+  }
+  return desk;
+}
+
+const pathOf: Readonly<Record<ThawOrder['of'], string>> = {
+  bid: 'bids',
+  contract: 'contracts',
+  renegotiation: 'renegotiations',
+  withdrawal: 'withdrawals',
+  lookup: 'lookups',
+  event: 'events',
+};
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,183 @@
+/** Pause, resumption and caps by hand: ordered, and waited for until every live process obeys. The same for API and command line. */
+import {
+  type Control,
+  type ControlArchive,
+  type ControlHistory,
+  type ControlState,
+  lastChanges,
+  type OperatorChange,
+  type RuleBook,
+  type RuleBookEntry,
+  type Views,
+} from '../bidding/ports.ts';
+import { activations } from '../bidding/rule-book.ts';
+import { nothingUsed } from '../domain/cap-book.ts';
+import { type Clock, dayOf } from '../domain/clock.ts';
+import type { EpochMs } from '../domain/glossary.ts';
+import type { Identity, Via } from '../domain/roles.ts';
+import { Fault } from '../errors.ts';
+import { lifeMs, lookFor } from './living.ts';
+
+export type ControlParts = {
+  control: Control & ControlArchive;
+  ruleBook: Pick<RuleBook, 'read'>;
+  views: Pick<Views, 'usage'>;
+  clock: Clock;
+};
+
+/** Longer than `lifeMs`, so that a process that has just died is not waited for in vain. */
+const timeoutMs = lifeMs + 1_000;
+
+/** `obeyedBy` and `late`: the processes that live, by whether they have acknowledged the revision. */
+export type Obeyed = { revision: number; obeyedBy: readonly string[]; late: readonly string[] };
+
+/** Resolves when every live process has acknowledged, or after some seconds, with those that have not in `late`. */
+export async function changeControl(
+  { control, clock }: Pick<ControlParts, 'clock'> & { control: Control },
+  change: () => Promise<number>,
+): Promise<Obeyed> {
+  const revision = await change();
+  let seen: Obeyed = { revision, obeyedBy: [], late: [] };
+  await lookFor(clock, timeoutMs, async () => {
+    const live = (await control.acknowledged()).filter(({ at }) => clock.now() - at < lifeMs);
+    const isLate = (known: { revision: number }) => known.revision < revision;
+    seen = {
+      revision,
+      obeyedBy: live.filter((known) => !isLate(known)).map(({ instance }) => instance),
+      late: live.filter(isLate).map(({ instance }) => instance),
+    };
+    return seen.late.length === 0 ? seen : null;
+  });
+  return seen;
+}
+
+/** What became of an order. Where the store failed, whoever wants bidding to stop has to hear whether it was told. */
+export type ControlOutcome =
+  /** `wasPaused`: before it. */
+  | ({ kind: 'stored'; wasPaused: boolean } & Obeyed)
+  | { kind: 'cap-unknown' }
+  /** Nothing was changed. */
+  | { kind: 'not-stored'; code: StoreFault; why: string }
+  /** The store did not say whether it was changed. */
+  | { kind: 'unsure'; code: StoreFault; why: string }
+  /** It holds, and the log does not keep it yet. */
+  | { kind: 'unkept'; code: StoreFault; why: string }
+  /** It is stored, and nobody knows whether the processes obey. */
+  | { kind: 'unseen'; code: StoreFault; revision: number; why: string };
+
+/** Faults of a store that may be there again. */
+type StoreFault = 'log-unavailable' | 'views-unavailable' | 'order-unkept';
+
+async function ordered(parts: ControlParts, change: (control: Control) => Promise<number>): Promise<ControlOutcome> {
+  const { control } = parts;
+  let asked = false;
+  let revision: number | null = null;
+  try {
+    const before = await control.read();
+    const obeyed = await changeControl(parts, async () => {
+      asked = true;
+      revision = await change(control);
+      return revision;
+    });
+    return { kind: 'stored', wasPaused: before.pause !== null, ...obeyed };
+  } catch (fault) {
+    if (!(fault instanceof Fault)) throw fault;
+    const { code, message: why } = fault;
+    if (code === 'not-found') return { kind: 'cap-unknown' };
+    if (code !== 'log-unavailable' && code !== 'views-unavailable' && code !== 'order-unkept') throw fault;
+    if (code === 'order-unkept') return { kind: 'unkept', code, why };
+    if (revision !== null) return { kind: 'unseen', code, revision, why };
+    // A server that does not answer may do it all the same; the embedded store takes it back.
+    return { kind: asked && code === 'views-unavailable' ? 'unsure' : 'not-stored', code, why };
+  }
+}
+
+export function pause(parts: ControlParts, who: Identity, reason: string): Promise<ControlOutcome> {
+  return ordered(parts, (control) => control.setPause({ ...who, reason, at: parts.clock.now() }));
+}
+
+/** Also where no pause was read: one that Redis has lost comes back from the processes that know it. */
+export function resume(parts: ControlParts, who: Identity, reason: string): Promise<ControlOutcome> {
+  return ordered(parts, (control) => control.resume({ ...who, reason, at: parts.clock.now() }));
+}
+
+/** `limitCents` null takes the cap away. */
+export function setCap(
+  parts: ControlParts,
+  who: Identity,
+  { name, limitCents, reason }: { name: string; limitCents: number | null; reason: string | null },
+): Promise<ControlOutcome> {
+  return ordered(parts, async (control) => {
+    const isKnown = limitCents !== null || Object.hasOwn((await control.read()).caps, name);
+    if (!isKnown) throw new Fault('not-found', 'no cap of this name is set by hand');
+    return control.setCap(name, limitCents, { ...who, reason, at: parts.clock.now() });
+  });
+}
+
+/** What is promised today under a cap. `limitCents` null: it is one of the rules, not set by hand. */
+export type CapUse = { name: string; usedCents: number; bids: number; limitCents: number | null };
+
+/** Null: no cap of this name is set by hand, and nothing is promised under one of the rules. */
+export async function capUse({ control, views, clock }: ControlParts, name: string): Promise<CapUse | null> {
+  const { caps } = await control.read();
+  const limitCents = Object.hasOwn(caps, name) ? caps[name]! : null;
+  const now = clock.now();
+  // A cap of the rules without facts counts the whole desk under this key.
+  const key = `${limitCents === null ? '' : 'operator:'}${name}|${dayOf(now)}`;
+  const { amountCents: usedCents, count: bids } = (await views.usage([key], now)).get(key) ?? nothingUsed;
+  return limitCents === null && bids === 0 ? null : { name, usedCents, bids, limitCents };
+}
+
+/** `by` null: the folder of rules; `reason` null: none was given. `liveAt` null: it is not known when the set began. */
+type RulesOrdered = {
+  kind: 'rules-ordered';
+  at: EpochMs;
+  by: string | null;
+  via?: Via;
+  reason: null;
+  hash: string;
+  liveAt: EpochMs | null;
+};
+export type OrderGiven = OperatorChange | RulesOrdered;
+
+/** Oldest first. The book says who ordered a set of rules and when, the controls from when on it decides. */
+function ordersOf({ changes, ruleOrders }: ControlHistory, book: readonly RuleBookEntry[]): OrderGiven[] {
+  const orders = activations(book).map(({ hash, at, by, via }): RulesOrdered => {
+    const liveAt = ruleOrders.find((order) => order.hash === hash && order.liveAt >= at)?.liveAt ?? null;
+    return { kind: 'rules-ordered', at, by, ...(via === undefined ? {} : { via }), reason: null, hash, liveAt };
+  });
+  return [...changes, ...orders].sort((left, right) => left.at - right.at);
+}
+
+/** What people and desks ordered, the latest first, at most `limit`; `more`: there are others. */
+export async function controlHistory(
+  { control, ruleBook }: ControlParts,
+  limit: number,
+): Promise<{ orders: readonly OrderGiven[]; more: boolean }> {
+  const orders = ordersOf(await control.history(), await ruleBook.read());
+  return { orders: orders.slice(-limit).reverse(), more: orders.length > limit };
+}
+
+/** What holds now, by whom, and which processes have heard it. */
+export type ControlStanding = {
+  revision: number;
+  pause: ControlState['pause'];
+  caps: readonly { name: string; limitCents: number; by: string | null; reason: string | null; at: EpochMs | null }[];
+  processes: readonly { instance: string; revision: number; at: EpochMs; obeys: boolean }[];
+};
+
+export async function controlStanding({ control, clock }: ControlParts): Promise<ControlStanding> {
+  const { revision, pause: paused, caps, changes } = await control.read();
+  const now = clock.now();
+  const orders = lastChanges(changes);
+  const live = (await control.acknowledged()).filter(({ at }) => now - at < lifeMs);
+  return {
+    revision,
+    pause: paused,
+    caps: Object.entries(caps).map(([name, limitCents]) => {
+      const order = orders.find((change) => change.kind === 'cap-set' && change.name === name);
+      return { name, limitCents, by: order?.by ?? null, reason: order?.reason ?? null, at: order?.at ?? null };
+    }),
+    processes: live.map((known) => ({ ...known, obeys: known.revision >= revision })),
+  };
+}

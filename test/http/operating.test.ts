@@ -1,0 +1,248 @@
+/** What people order of a running desk over HTTP: pause, caps, rule sets, ends by hand, tokens; who is named for it, and what is refused. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bidPath } from '../../src/wire/bid.ts';
+import { filesNamed } from '../bidding/rule-sets.ts';
+import type { Reply } from './api-house.ts';
+import { startApi } from './api-house.ts';
+
+type Problem = {
+  detail: string;
+  errors: { field: string; rule: string; detail: string }[];
+  outcome?: { kind: string };
+};
+const problemOf = ({ body }: Reply) => body as Problem;
+const why = { reason: 'taxas estranhas' };
+
+async function until(is: () => Promise<boolean>, timeoutMs = 10_000): Promise<number> {
+  const startedAt = performance.now();
+  while (!(await is())) {
+    if (performance.now() - startedAt > timeoutMs) throw new Error(`not within ${timeoutMs} ms`);
+    await sleep(20);
+  }
+  return performance.now() - startedAt;
+}
+
+test('ordering a desk over HTTP', async (context) => {
+  const { call, sandbox, store } = await startApi(context);
+  const bidCalls = () => sandbox.record.of('call').filter(({ path }) => path === bidPath);
+  const sent = () => bidCalls().length;
+
+  await context.test("a pause stops sending at once, is of the token's owner, and is lifted by another", async () => {
+    const running = sandbox.run(60);
+    await until(async () => sent() > 0);
+    const orderedAt = Date.now();
+    const paused = await call('POST', '/v1/controls/pause', { role: 'risk', body: why });
+    assert.equal(paused.status, 200, paused.text);
+    const obeyed = paused.body as { revision: number; obeyedBy: string[]; late: string[]; wasPaused: boolean };
+    assert.deepEqual([obeyed.obeyedBy.length, obeyed.late, obeyed.wasPaused], [1, [], false]);
+    await running;
+    // What was written before the desk had heard of it may arrive a moment later, but nothing later than a second after the order.
+    const lastMs = Math.max(...bidCalls().map(({ arrivedAt }) => arrivedAt - orderedAt));
+    context.diagnostic(`last bid ${lastMs} ms after the order to pause`);
+    assert.ok(lastMs < 1_000, `${lastMs} ms`);
+    const passed = (await call('GET', '/v1/bids?code=paused')).body as { bids: object[] };
+    assert.ok(passed.bids.length > 0, 'requests came while it was paused');
+    const held = (await call('GET', '/v1/controls', { role: 'viewer' })).body as { pause: object; processes: object[] };
+    assert.deepEqual({ ...held.pause, at: 0 }, { by: 'risk', via: 'api', ...why, at: 0 });
+    assert.equal(held.processes.length, 1);
+    const status = (await call('GET', '/v1/status', { role: 'viewer' })).body as { bidding: { by: string } };
+    assert.equal(status.bidding.by, 'risk');
+    assert.equal((await call('POST', '/v1/controls/resume', { role: 'operator', body: why })).status, 200);
+    const after = sent();
+    await sandbox.run(20);
+    assert.ok(sent() > after, 'the desk bids again');
+    const { orders } = (await call('GET', '/v1/controls/history?limit=2')).body as {
+      orders: { kind: string; by: string; via: string }[];
+    };
+    assert.deepEqual(
+      orders.map(({ kind, by, via }) => [kind, by, via]),
+      [
+        ['resumed', 'operator', 'api'],
+        ['paused', 'risk', 'api'],
+      ],
+    );
+  });
+
+  await context.test('what is wrong or missing names field, values and remedy, and changes nothing', async () => {
+    const { revision } = await store.control.read();
+    const cap = (body: unknown, name = 'mesa') => call('POST', `/v1/controls/caps/${name}`, { body });
+    for (const [reply, field, detail] of [
+      [await call('POST', '/v1/controls/pause', { body: {} }), 'reason', /is missing; write a text/],
+      [await call('POST', '/v1/controls/pause', { body: { reason: ' ' } }), 'reason', /is blank; say why/],
+      [await call('POST', '/v1/controls/pause', { body: { ...why, by: 'bruno' } }), 'by', /known are reason/],
+      [await cap({ ...why }), 'limitCents', /is missing/],
+      [await cap({ ...why, limitCents: -1 }), 'limitCents', /at least 0, in whole cents of a real/],
+      [await cap({ ...why, limitCents: 1.5 }), 'limitCents', /a whole number, in whole cents of a real/],
+      [await cap({ ...why, limitCents: 5 }, 'a b'), 'name', /letters, digits, hyphens or dots/],
+      [await cap({ ...why, limitCents: null }, 'nobody'), 'name', /no cap of this name/],
+      [await call('GET', '/v1/controls/caps/nobody'), 'name', /no cap of this name/],
+      [await call('POST', '/v1/rules/sets/zzzzzz/approve', { body: {} }), 'set', /6 to 64 characters/],
+      [await call('POST', '/v1/rules/sets/ffffffff/activate', { body: {} }), 'set', /no kept set begins like this/],
+      [await call('POST', '/v1/rules/sets', { body: { files: [] } }), 'files', /at least one file/],
+      [
+        await call('POST', '/v1/rules/sets', { body: { files: [{ path: '../x.json', text: '{}' }] } }),
+        'files.0.path',
+        /a path below the folder/,
+      ],
+      [await call('POST', '/v1/rules/approval', { body: { needed: 'no' } }), 'needed', /true or false/],
+      [
+        await call('POST', '/v1/tokens', { body: { owner: 'b', role: 'boss' } }),
+        'role',
+        /one of viewer, risk, operator, admin/,
+      ],
+      [await call('POST', '/v1/tokens', { body: { owner: 'b', role: 'risk', days: 400 } }), 'days', /at most 366/],
+      [await call('POST', '/v1/tokens/ffff/revoke', { body: {} }), 'id', /no token has this id/],
+      [await call('POST', '/v1/bids/1/resolve', { body: { as: 'gone', ...why } }), 'as', /one of won, contemplated/],
+    ] as const) {
+      const { errors } = problemOf(reply);
+      assert.ok([404, 422].includes(reply.status), reply.text);
+      assert.equal(errors[0]?.field, field, reply.text);
+      assert.match(errors[0]!.detail, detail);
+    }
+    assert.equal((await store.control.read()).revision, revision);
+    assert.deepEqual(await store.tokenBook.read(), []);
+  });
+
+  await context.test(
+    'a cap by hand holds, is shown with its use, and goes; a CPF in a reason is blotted out',
+    async () => {
+      const set = { limitCents: 1, reason: 'pedido de 529.982.247-25' };
+      assert.equal((await call('POST', '/v1/controls/caps/mesa', { role: 'operator', body: set })).status, 200);
+      const before = sent();
+      await sandbox.run(20);
+      assert.equal(sent(), before, 'a bid was sent over the cap');
+      const use = (await call('GET', '/v1/controls/caps/mesa')).body;
+      assert.deepEqual(use, { name: 'mesa', limitCents: 1, usedCents: 0, bids: 0 });
+      const { caps } = (await call('GET', '/v1/controls')).body as { caps: { by: string; reason: string }[] };
+      assert.deepEqual([caps[0]?.by, caps[0]?.reason], ['operator', 'pedido de ***']);
+      const taken = await call('POST', '/v1/controls/caps/mesa', { body: { limitCents: null, ...why } });
+      assert.equal(taken.status, 200, taken.text);
+      assert.deepEqual((await store.control.read()).caps, {});
+    },
+  );
+
+  await context.test('a request is ended by hand where it may be, by a named person', async () => {
+    const { bids } = (await call('GET', '/v1/bids?limit=200')).body as { bids: { requestId: string; state: string }[] };
+    const passed = bids.find(({ state }) => state === 'passed')!;
+    const open = bids.find(({ state }) => ['accepted', 'won', 'contemplated', 'proposed'].includes(state))!;
+    const refused = await call('POST', `/v1/bids/${passed.requestId}/resolve`, { body: { as: 'lost', ...why } });
+    assert.deepEqual([refused.status, problemOf(refused).outcome?.kind], [409, 'refused'], refused.text);
+    assert.equal((await call('POST', '/v1/bids/999/resolve', { body: { as: 'lost', ...why } })).status, 404);
+    const done = await call('POST', `/v1/bids/${open.requestId}/resolve`, {
+      role: 'operator',
+      body: { as: 'cancelled', reason: 'CPF 52998224725' },
+    });
+    assert.deepEqual([done.status, done.body], [200, { kind: 'done', state: 'cancelled' }], done.text);
+    const records = (await store.log.readKey('auctions', open.requestId)).map(({ record }) => record);
+    const resolved = records.find(({ kind }) => kind === 'resolved');
+    assert.ok(resolved?.kind === 'resolved');
+    assert.deepEqual([resolved.by, resolved.via, resolved.reason], ['operator', 'api', 'CPF ***']);
+    const frozen = await call('POST', `/v1/bids/${open.requestId}/thaw`, { body: { action: 'retry', ...why } });
+    assert.deepEqual([frozen.status, problemOf(frozen).errors[0]?.rule], [409, 'is-frozen']);
+    assert.equal((await call('POST', '/v1/events/event:1/thaw', { body: { action: 'retry', ...why } })).status, 404);
+  });
+
+  await context.test(
+    'a set is proposed by one identity, approved by another, followed, and gone back from',
+    async () => {
+      const files = filesNamed('other');
+      const needed = await call('POST', '/v1/rules/approval', { role: 'risk', body: { needed: true } });
+      assert.deepEqual(needed.body, { kind: 'approval-on' }, needed.text);
+      const bad = await call('POST', '/v1/rules/sets', { role: 'risk', body: { files: files.slice(0, 2) } });
+      assert.deepEqual([bad.status, problemOf(bad).outcome?.kind], [422, 'rules-refused'], bad.text);
+      const proposed = await call('POST', '/v1/rules/sets', { role: 'risk', body: { files } });
+      assert.equal(proposed.status, 201, proposed.text);
+      const { hash, next } = proposed.body as { hash: string; next: string };
+      assert.equal(next, 'approve');
+      const own = await call('POST', `/v1/rules/sets/${hash}/approve`, { role: 'risk', body: {} });
+      assert.deepEqual([own.status, problemOf(own).errors[0]?.rule], [409, 'another-person'], own.text);
+      const early = await call('POST', `/v1/rules/sets/${hash}/activate`, { role: 'risk', body: {} });
+      assert.deepEqual([early.status, problemOf(early).errors[0]?.rule], [409, 'set-approved']);
+      const { live: first } = (await call('GET', '/v1/rules')).body as { live: string };
+      const diff = (await call('GET', `/v1/rules/diff?after=${hash.slice(0, 8)}`, { role: 'operator' })).body as {
+        before: string;
+        differences: object[];
+      };
+      assert.ok(diff.before === first && diff.differences.length > 0);
+      const approved = await call('POST', `/v1/rules/sets/${hash.slice(0, 12)}/approve`, { role: 'admin', body: {} });
+      assert.equal(approved.status, 200, approved.text);
+      assert.equal((approved.body as { kind: string }).kind, 'announced');
+      const ruleSet = async () => ((await call('GET', '/v1/status')).body as { ruleSet: string }).ruleSet;
+      await until(async () => (await ruleSet()) === hash);
+      const back = await call('POST', '/v1/rules/rollback', { role: 'operator', body: {} });
+      assert.equal(back.status, 200, back.text);
+      const { reviewBy } = back.body as { reviewBy: number };
+      assert.ok(reviewBy > Date.now());
+      await until(async () => (await ruleSet()) === first);
+      type Standing = { rollback: { by: string; from: string; reviewedBy: string | null }; before: string | null };
+      const standing = async () => (await call('GET', '/v1/rules')).body as Standing;
+      const { rollback, before } = await standing();
+      assert.deepEqual([rollback.by, rollback.from, rollback.reviewedBy, before], ['operator', hash, null, null]);
+      const none = await call('POST', '/v1/rules/rollback', { role: 'operator', body: {} });
+      assert.deepEqual([none.status, problemOf(none).errors[0]?.rule], [409, 'set-before'], none.text);
+      const review = await call('POST', `/v1/rules/sets/${first}/approve`, { role: 'risk', body: {} });
+      assert.equal((review.body as { kind: string }).kind, 'reviewed', review.text);
+      assert.equal((await standing()).rollback.reviewedBy, 'risk');
+      const { entries } = (await call('GET', '/v1/rules/history')).body as {
+        entries: { kind: string; by: string | null; via?: string }[];
+      };
+      assert.deepEqual(
+        entries.map(({ kind, by, via }) => [kind, by, via ?? null]),
+        [
+          ['approved', 'risk', 'api'],
+          ['activated', 'operator', 'api'],
+          ['activated', 'admin', 'api'],
+          ['approved', 'admin', 'api'],
+          ['proposed', 'risk', 'api'],
+          ['approval-required', 'risk', 'api'],
+          ['activated', null, null],
+          ['proposed', null, null],
+        ],
+      );
+      const kept = (await call('GET', `/v1/rules/sets/${hash}`, { role: 'risk' })).body as { source: string };
+      assert.match(kept.source, /Marker other/);
+    },
+  );
+
+  await context.test('a token is given out, works with its role, is revoked, and is nowhere afterwards', async () => {
+    const given = await call('POST', '/v1/tokens', { body: { owner: 'bruno', role: 'risk', days: 1 } });
+    assert.equal(given.status, 201, given.text);
+    assert.equal(given.headers.get('cache-control'), 'no-store');
+    const { id, token } = given.body as { id: string; token: string };
+    const self = await call('GET', '/v1/identity', { token });
+    assert.deepEqual(
+      { ...(self.body as object), expiresAt: 0 },
+      { name: 'bruno', role: 'risk', tokenId: id, expiresAt: 0 },
+      self.text,
+    );
+    assert.equal((await call('GET', '/v1/tokens', { token })).status, 403);
+    // Another token of the same person is the same person.
+    const second = (await call('POST', '/v1/tokens', { body: { owner: 'Bruno', role: 'admin' } })).body as {
+      id: string;
+      token: string;
+    };
+    const files = filesNamed('third');
+    const { hash } = (await call('POST', '/v1/rules/sets', { token, body: { files } })).body as { hash: string };
+    const twice = await call('POST', `/v1/rules/sets/${hash}/approve`, { token: second.token, body: {} });
+    assert.deepEqual([twice.status, problemOf(twice).errors[0]?.rule], [409, 'another-person'], twice.text);
+    const listed = await call('GET', '/v1/tokens');
+    assert.ok(!listed.text.includes(token) && !listed.text.includes('sha256'));
+    const revoked = await call('POST', `/v1/tokens/${id}/revoke`, { body: {} });
+    assert.deepEqual(revoked.body, { id, owner: 'bruno', before: false }, revoked.text);
+    const refused = await call('GET', '/v1/identity', { token });
+    assert.deepEqual([refused.status, /was revoked/.test(refused.text)], [401, true], refused.text);
+    assert.equal((await call('GET', '/v1/identity', { token: second.token })).status, 200);
+    const again = await call('POST', `/v1/tokens/${id}/revoke`, { body: {} });
+    assert.equal((again.body as { before: boolean }).before, true);
+    const book = JSON.stringify(await store.tokenBook.read());
+    assert.ok(!book.includes(token));
+    // Whoever writes beside the process is heard within five seconds.
+    const at = Date.now();
+    await store.tokenBook.append({ kind: 'revoked', id: second.id, at, by: 'ana', via: 'offline' });
+    const tookMs = await until(async () => (await call('GET', '/v1/identity', { token: second.token })).status === 401);
+    assert.ok(tookMs < 5_000, `${tookMs} ms`);
+    context.diagnostic(`revocation beside the process: ${Math.round(tookMs)} ms`);
+  });
+});

@@ -1,0 +1,70 @@
+/** Every operation of the operator API with no token, a wrong one, one of each role: who is let in, and that nothing else happens. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Role, roles, startApi } from './api-house.ts';
+
+const everybody: readonly Role[] = roles;
+const deciding: readonly Role[] = ['risk', 'admin'];
+const seeing: readonly Role[] = ['risk', 'operator', 'admin'];
+const working: readonly Role[] = ['operator', 'admin'];
+
+/** Who may, by method and path; a step or a reading of flows by the last entries. The first that fits counts. */
+const allowed: readonly [RegExp, readonly Role[]][] = [
+  [/^GET \/v1\/(status|identity|bids|bids\/\{requestId\})$/, everybody],
+  [/^GET \/v1\/controls(\/history|\/caps\/\{name\})?$/, everybody],
+  [/^POST \/v1\/controls\/(pause|resume|caps\/\{name\})$/, seeing],
+  [/^GET \/v1\/rules(\/history)?$/, everybody],
+  [/^GET \/v1\/rules\/(diff|sets\/\{set\})$/, seeing],
+  [/^POST \/v1\/rules\/rollback$/, seeing],
+  [/^POST \/v1\/rules\/(sets|sets\/\{set\}\/(approve|activate)|approval)$/, deciding],
+  [/ \/v1\/tokens/, ['admin']],
+  [/^POST \/v1\/bids\/\{requestId\}\/(worker|resolve|thaw)$/, working],
+  [/^GET \/v1\/bids\/\{requestId\}\/margin$/, seeing],
+  [/^POST \/v1\/margins\/query$/, working],
+  [/^GET \/v1\/dead-letters$/, seeing],
+  [/^POST \/v1\/dead-letters\/replay$/, ['admin']],
+  [/^(GET|POST) \/v1\/\w+\/\{flowId\}\/results\/\{operation\}$/, working],
+  [/^GET \/v1\/(contracts|renegotiations|withdrawals|lookups|events)/, everybody],
+  [/^POST \/v1\/(contracts|renegotiations|withdrawals|lookups|events)/, working],
+];
+
+test('no operation without its role and identity', async (context) => {
+  const { call, store } = await startApi(context);
+  const { paths } = (await call('GET', '/v1/openapi.json', { role: null })).body as {
+    paths: Record<string, Record<string, unknown>>;
+  };
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  assert.ok(operations.length > 60, `${operations.length}`);
+  const held = async () => {
+    const { revision, pause, caps } = await store.control.read();
+    const ends = await Promise.all((['auctions', 'flows'] as const).map((topic) => store.log.ends(topic)));
+    const books = [await store.ruleBook.read(), await store.tokenBook.read()];
+    return JSON.stringify([revision, pause, caps, ends.map((end) => [...end]), books]);
+  };
+  const before = await held();
+  const wrong: string[] = [];
+  const strangers = new Set<number>();
+  for (const operation of operations) {
+    const [method, path] = operation.split(' ') as [string, string];
+    const row = allowed.find(([pattern]) => pattern.test(operation));
+    assert.ok(row !== undefined, `${operation} is not in the table`);
+    // Ids that nothing has, and bodies that no schema takes: who is let in changes nothing.
+    const address = path.replaceAll(/\{\w+\}/g, 'nothing-of-this-name');
+    const options = method === 'GET' ? {} : { key: 'roles', body: { nothing: 'of the kind' } };
+    const nobody = await call(method, address, { ...options, role: null });
+    if (nobody.status !== 401) wrong.push(`${operation} without a token: ${nobody.status}`);
+    const stranger = await call(method, address, { ...options, token: 'never-given-out' });
+    strangers.add(stranger.status);
+    for (const role of roles) {
+      const { status } = await call(method, address, { ...options, role });
+      const isLetIn = status !== 401 && status !== 403;
+      if (isLetIn !== row[1].includes(role) || status >= 500) wrong.push(`${operation} ${role}: ${status}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+  // Wrong tokens of one address are refused, and from some number on no longer looked at for the rest of the minute.
+  assert.deepEqual([...strangers], [401, 429]);
+  assert.equal(await held(), before, 'something was changed');
+});
