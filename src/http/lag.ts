@@ -1,3 +1,4 @@
+/** How far this process is behind the log, as a figure for `/metrics` that costs no reading of the log. */
 import type { Clock } from '../domain/clock.ts';
 import { Fault } from '../errors.ts';
 
