@@ -3,6 +3,7 @@
  * needs are in the records; `earlier` stands for those of records that were written before records carried any.
  */
 
+import { type CapOperation, type CapStanding, capOperationOf, isPromised } from '../domain/cap-book.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { timeAlone } from '../domain/histogram.ts';
 import type {
@@ -476,6 +477,22 @@ function workerAnswer(before: RequestState | null, after: RequestState): string 
   if (before === null || before.winner !== null || before.resolution !== null) return null;
   if (after.winner !== null) return after.winner.errors.length === 0 ? takenKey : null;
   return before.phase === 'won' && after.phase === 'expired' ? declinedKey : null;
+}
+
+/** What the record at `offset`, which led from one state to the other, does to the cap book. */
+export function capOperation(before: RequestState | null, after: RequestState, offset: number): CapOperation | null {
+  const [was, is] = [capStandingOf(before), capStandingOf(after)];
+  // Read again after a freeze, a request may have lost its claim.
+  const { request, claim } = is.isCounted || before === null ? after : before;
+  if (claim === null) return null;
+  const { amountCents } = claim.offer;
+  const caps = [...claim.caps, ...standingKeys(request, claim.at)];
+  return capOperationOf(was, is, { offset, requestId: after.requestId, amountCents, caps });
+}
+
+function capStandingOf(state: RequestState | null): CapStanding {
+  const isCounted = state !== null && state.claim !== null && isPromised(state.exposure);
+  return { isCounted, awaitsVerdict: isCounted && state.phase === 'claimed' };
 }
 
 function reserve(state: RequestState, record: AuctionRecord, earlier: FoldTerms, force: boolean): ViewChange {

@@ -3,6 +3,7 @@
  * make of it. Pure: times are arguments, and what a sum says depends only on the reservations and the time asked about, never
  * on when it was asked before. So a replay with other reading times refuses the same requests.
  */
+import assert from 'node:assert/strict';
 import type { AmountCents, EpochMs, RequestId } from './glossary.ts';
 import type { CapReservation, Usage } from './offer.ts';
 import type { ExposureStatus } from './states.ts';
@@ -108,6 +109,76 @@ export function fullCap(
 /** Whether money in this status counts under its caps. */
 export function isPromised(status: string): status is Promised['status'] {
   return status === 'held' || status === 'committed';
+}
+
+/**
+ * What one record of the log does to the promises under caps. A reservation counts under every key, with the amount and as one
+ * request. `offset` is that of the record, so an operation can be told from the same one coming again.
+ */
+export type CapOperation = {
+  offset: number;
+  requestId: RequestId;
+  amountCents: AmountCents;
+  /** Distinct. */
+  keys: readonly string[];
+} & (
+  | {
+      /** Counts if every limit has room, and is refused otherwise. */
+      kind: 'reserve';
+      limits: readonly CapReservation[];
+    }
+  | {
+      /** Counts whatever the limits. `reserved`: a reservation came before it, so only a refusal is undone. */
+      kind: 'hold';
+      reserved: boolean;
+    }
+  /** Counts no more, where it was not refused. */
+  | { kind: 'release' }
+);
+
+/** How a request stands with its caps before or after a record. */
+export type CapStanding = {
+  /** Its money is promised. */
+  isCounted: boolean;
+  /** It is claimed, and nothing that came since shows that its bid went out. */
+  awaitsVerdict: boolean;
+};
+
+/** The operation of the record that led from one standing to the other, at most one. */
+export function capOperationOf(
+  before: CapStanding,
+  after: CapStanding,
+  {
+    caps,
+    ...request
+  }: { offset: number; requestId: RequestId; amountCents: AmountCents; caps: readonly CapReservation[] },
+): CapOperation | null {
+  const operation = { ...request, keys: reservedKeysOf(caps) };
+  if (before.isCounted && !after.isCounted) return { ...operation, kind: 'release' };
+  if (!after.isCounted) return null;
+  if (before.isCounted) {
+    const isShownSent = before.awaitsVerdict && !after.awaitsVerdict;
+    return isShownSent ? { ...operation, kind: 'hold', reserved: true } : null;
+  }
+  if (!after.awaitsVerdict) return { ...operation, kind: 'hold', reserved: false };
+  return { ...operation, kind: 'reserve', limits: caps.filter(isLimiting) };
+}
+
+/** Adds to what is used under some keys; a key with nothing under it is left out of the map. */
+export function addUsage(
+  sums: Map<string, Usage>,
+  keys: readonly string[],
+  amountCents: AmountCents,
+  sign: 1 | -1,
+): void {
+  for (const key of keys) {
+    const { amountCents: before, count } = sums.get(key) ?? nothingUsed;
+    const after = { amountCents: before + sign * amountCents, count: count + sign };
+    assert(after.count >= 0 && after.amountCents >= 0, `more was released than reserved under ${key}`);
+    assert(after.count > 0 || after.amountCents === 0, `money is left under ${key}, and no request`);
+    if (after.count === 0) sums.delete(key);
+    else sums.set(key, after);
+  }
 }
 
 /**

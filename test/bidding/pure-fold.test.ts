@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { evolveOrFreeze } from '../../src/bidding/evolve.ts';
+import { capOperation, evolveOrFreeze } from '../../src/bidding/evolve.ts';
 import type { ViewChange } from '../../src/bidding/ports.ts';
+import { createCapBook } from '../../src/domain/cap-book.ts';
 import type { AuctionRecord, FoldTerms } from '../../src/domain/records.ts';
 import type { RequestState } from '../../src/domain/states.ts';
+import { createMemoryCapBook } from '../../src/state/memory-cap-book.ts';
+import { openBook } from '../conformance/cap-book.ts';
 import { settings } from './parts.ts';
 import { otherTerms, withTerms } from './terms.ts';
 
@@ -47,5 +50,30 @@ for (const { life, records, changes } of lives) {
     // And to what the settings of whoever wrote them say.
     assert.deepEqual(own, foldedWith(settings, records).changes);
     assert.deepEqual(state.timer, foldedWith(settings, records).state.timer);
+  });
+
+  test(`its operations on the cap book promise what its changes of the views promise: ${life}`, async () => {
+    const views = createCapBook();
+    const book = createMemoryCapBook({ server: 'memory', newName: () => life });
+    const { server, id } = await openBook(book);
+    const keys = new Set<string>();
+    let state: RequestState | null = null;
+    let reservation: Parameters<typeof views.release>[0] = 'none';
+    for (const [offset, record] of records.entries()) {
+      const evolved = evolveOrFreeze(state, record, settings);
+      for (const change of evolved.changes) {
+        if (change.kind === 'reserve') reservation = views.reserve(reservation, change);
+        if (change.kind === 'release') reservation = views.release(reservation, change.requestId);
+        if (change.kind === 'commit') reservation = views.commit(reservation, change.requestId, change.expiresAt);
+      }
+      const operation = capOperation(state, evolved.state, offset);
+      const operations = operation === null ? [] : [operation];
+      for (const key of operation?.keys ?? []) keys.add(key);
+      state = evolved.state;
+      await book.apply({ server, id, parts: [{ partition: 0, acknowledged: 0, applied: offset + 1, operations }] });
+      // Nothing has expired at 0.
+      const expected = new Map([...keys].map((key) => [key, views.usage(key, 0)]));
+      assert.deepEqual(await book.usage(id, [...keys]), expected);
+    }
   });
 }

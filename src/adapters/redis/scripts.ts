@@ -30,4 +30,6 @@ export const scripts = {
   flowRows: read(['flow-rows'], reading),
   margins: read(['margins'], writing),
   control: read(['control'], writing),
+  capBook: read(['cap-book'], writing),
+  capUsage: read(['cap-usage'], reading),
 } as const;

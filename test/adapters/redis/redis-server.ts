@@ -45,10 +45,20 @@ async function startRedis(): Promise<OwnRedis> {
 }
 
 /** `describe` with a Redis; without one on this machine skipped with a sentence, under CI a failure. Await it. */
-export async function describeOnRedis(name: string, body: (redis: OwnRedis) => void): Promise<void> {
+export function describeOnRedis(name: string, body: (redis: OwnRedis) => void): Promise<void> {
+  return describeOnServers(name, 1, ([redis]) => body(redis!));
+}
+
+/** The same with several of them. */
+export async function describeOnServers(
+  name: string,
+  count: number,
+  body: (servers: readonly OwnRedis[]) => void,
+): Promise<void> {
   if (spawnSync(program, ['--version']).status === 0) {
-    const redis = await startRedis();
-    describe(name, () => body(redis));
+    const servers: OwnRedis[] = [];
+    while (servers.length < count) servers.push(await startRedis());
+    describe(name, () => body(servers));
     return;
   }
   const sentence = `${program} is not installed (Debian: redis-server)`;
