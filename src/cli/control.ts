@@ -1,8 +1,8 @@
 /** `lance pause | resume | cap`: ordered of a running desk or beside the store, and told when every live process obeys. */
 import { userInfo } from 'node:os';
 import { Fault } from '../errors.ts';
-import type { ControlOutcome } from '../operating/controls.ts';
-import { type Orderer, withDesk, withOrderer } from './desk-control.ts';
+import { type ControlOutcome, isStoreFault } from '../operating/controls.ts';
+import { type DeskControl, type Orderer, withDesk, withOrderer } from './desk-control.ts';
 import type { CommandWorld } from './world.ts';
 
 type ChangeTexts = {
@@ -49,6 +49,21 @@ function tell(
   }
 }
 
+/** A store that could not even be opened took no order. */
+async function orderOf(
+  world: CommandWorld,
+  orderer: Orderer,
+  order: (desk: DeskControl) => Promise<ControlOutcome>,
+  otherwise?: () => string,
+): Promise<ControlOutcome> {
+  try {
+    return await withOrderer(world, orderer, order, otherwise);
+  } catch (fault) {
+    if (!(fault instanceof Fault) || !isStoreFault(fault.code)) throw fault;
+    return { kind: 'not-stored', code: fault.code, why: fault.message };
+  }
+}
+
 export async function pauseDesk(
   world: CommandWorld,
   { reason, ...orderer }: Orderer & { reason: string },
@@ -58,7 +73,7 @@ export async function pauseDesk(
     ...{ told: paused, stored: storedPause, notStored: pauseNotStored },
     ...{ unsure: pauseUnsure, unkept: pauseUnkept },
   };
-  const outcome = await withOrderer(world, orderer, (desk) => desk.pause(reason));
+  const outcome = await orderOf(world, orderer, (desk) => desk.pause(reason));
   tell(world, outcome, () => texts);
 }
 
@@ -77,7 +92,7 @@ export async function resumeDesk(
 ): Promise<void> {
   const { resumed, notPaused, storedResume, storedNotPaused, changeNotStored, changeUnsure, changeUnkept } =
     world.format.texts.control;
-  const outcome = await withOrderer(world, orderer, (desk) => desk.resume(reason));
+  const outcome = await orderOf(world, orderer, (desk) => desk.resume(reason));
   tell(world, outcome, (wasPaused) => ({
     told: wasPaused ? resumed : notPaused,
     stored: wasPaused ? storedResume : storedNotPaused,
@@ -101,7 +116,7 @@ export async function capDesk(
       cents === null ? texts.capRemoved(name, revision, count) : texts.cap(name, format.money(cents), revision, count);
     const stored = (revision: number) => told(revision, 0);
     const change = { name, limitCents: cents, reason: reason ?? null };
-    const outcome = await withOrderer(world, orderer, (desk) => desk.setCap(change), machineUser);
+    const outcome = await orderOf(world, orderer, (desk) => desk.setCap(change), machineUser);
     tell(
       world,
       outcome,

@@ -68,6 +68,10 @@ export type ControlOutcome =
 /** Faults of a store that may be there again. */
 type StoreFault = 'log-unavailable' | 'views-unavailable' | 'order-unkept';
 
+export function isStoreFault(code: string): code is StoreFault {
+  return code === 'log-unavailable' || code === 'views-unavailable' || code === 'order-unkept';
+}
+
 async function ordered(parts: ControlParts, change: (control: Control) => Promise<number>): Promise<ControlOutcome> {
   const { control } = parts;
   let asked = false;
@@ -84,7 +88,7 @@ async function ordered(parts: ControlParts, change: (control: Control) => Promis
     if (!(fault instanceof Fault)) throw fault;
     const { code, message: why } = fault;
     if (code === 'not-found') return { kind: 'cap-unknown' };
-    if (code !== 'log-unavailable' && code !== 'views-unavailable' && code !== 'order-unkept') throw fault;
+    if (!isStoreFault(code)) throw fault;
     if (code === 'order-unkept') return { kind: 'unkept', code, why };
     if (revision !== null) return { kind: 'unseen', code, revision, why };
     // A server that does not answer may do it all the same; the embedded store takes it back.
