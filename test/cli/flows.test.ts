@@ -151,7 +151,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const lookedUp = await lance(environment, 'lookups', 'start', '--file', lookup, '--by', 'ana');
   assert.match(lookedUp.stdout, /^q-\w+: taken\. Now: /, lookedUp.stderr);
   const history = await lance(environment, 'withdrawals', 'history', flowId);
-  assert.match(history.stdout, /shown to somebody +by ana; what simulation/);
+  assert.match(history.stdout, /shown to somebody +by ana; via offline; what simulation/);
   assert.match(history.stdout, /begun[\s\S]+step asked for[\s\S]+step simulation[\s\S]+being sent[\s\S]+answered/);
   const historia = await lance({ ...environment, LANCE_LANG: 'pt' }, 'withdrawals', 'history', flowId);
   assert.match(historia.stdout, /passo pedido +por ana; passo simulation \(simular\)/);
