@@ -40,9 +40,9 @@ export const pt = {
     versionOption: 'mostra a versão',
     lang: 'idioma dos textos: pt ou en (também por LANCE_LANG)',
     json: 'escreve JSON, igual em qualquer idioma',
-    by: 'quem manda',
-    orderer: 'quem manda; com LANCE_URL e LANCE_TOKEN, o dono do token',
-    capBy: 'quem manda; sem isto, o usuário desta máquina',
+    by: 'quem dá a ordem',
+    orderer: 'quem dá a ordem; com LANCE_URL e LANCE_TOKEN, o dono do token',
+    capBy: 'quem dá a ordem; sem isto, o usuário desta máquina',
     reason: 'por quê; fica registrado',
     run: 'roda a mesa como serviço',
     demo: 'serviço simulado, mesa e banco embutido num só comando, com um resumo no fim',
@@ -431,7 +431,7 @@ export const pt = {
       `${url} respondeu ${status}, e não como uma mesa desta versão: veja LANCE_URL.`,
     otherIdentity: (token: string, by: string) =>
       `O token em LANCE_TOKEN é de ${token}, não de ${by}: omita --by, ou mostre o token de ${by}.`,
-    nobodyNamed: 'Diga quem manda com --by NOME, ou mande com um token: LANCE_URL e LANCE_TOKEN.',
+    nobodyNamed: 'Informe quem dá a ordem com --by NOME, ou use um token: LANCE_URL e LANCE_TOKEN.',
   },
   tokens: tokensPt,
   controlHistory: {

@@ -153,16 +153,18 @@ test('what is mistyped is said in the language asked for, and so is what help ad
     const { code, stdout, stderr } = await lance({}, ...words);
     return { code, said: `${stdout}${stderr}` };
   };
-  const [missing, wrong, choice, option, help, english] = await Promise.all([
+  const [missing, nobody, wrong, choice, option, help, english] = await Promise.all([
+    say('pause', '--by', 'x'),
     say('pause', '--reason', 'x'),
     say('bids', 'list', '--limit', 'x'),
     say('bids', 'list', '--state', 'x'),
     say('bids', 'list', '--limt', '3'),
     say('bids', 'list', '--help'),
-    say('--lang', 'en', 'pause', '--reason', 'x'),
+    say('--lang', 'en', 'pause', '--by', 'x'),
   ]);
+  assert.deepEqual([nobody.code, nobody.said.includes('quem dá a ordem com --by NOME')], [1, true]);
   assert.deepEqual([missing.code, wrong.code, choice.code, option.code, help.code], [1, 1, 1, 1, 0]);
-  assert.equal(missing.said, "erro: falta a opção obrigatória '--by <name>'\n");
+  assert.equal(missing.said, "erro: falta a opção obrigatória '--reason <text>'\n");
   assert.match(wrong.said, /^erro: o valor 'x' da opção '--limit <n>' não serve: \S/);
   assert.match(choice.said, /não serve: escreva um destes: .*lost/);
   assert.equal(option.said, "erro: opção desconhecida '--limt'\n(seria --limit?)\n");
@@ -170,5 +172,5 @@ test('what is mistyped is said in the language asked for, and so is what help ad
   assert.match(help.said, /\(padrão: 50\)/);
   assert.match(help.said, /\(opções:\s+"/);
   assert.doesNotMatch(help.said, /default|choices|options/);
-  assert.equal(english.said, "error: required option '--by <name>' not specified\n");
+  assert.equal(english.said, "error: required option '--reason <text>' not specified\n");
 });
