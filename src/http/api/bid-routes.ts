@@ -13,6 +13,7 @@ import { listLetters, type ReplayParts, replayLetters } from '../letters.ts';
 import type { ApiApp } from './api.ts';
 import type { Guard } from './auth.ts';
 import { answered } from './described.ts';
+import { createLine } from './line.ts';
 import { problem, problemResponses } from './problems.ts';
 import {
   bidPage,
@@ -40,6 +41,10 @@ export type BidRouteParts = ReplayParts & {
   guard: Guard;
 };
 
+/** A search parses up to 2,000 rows on the main thread. Two, so that one token does not keep the others out. */
+const searches = { atOnce: 2, longestWaitMs: 2_000 };
+const searchesWait = 'Too many searches are under way; ask again, with fewer at once.';
+
 export function addBidRoutes(app: ApiApp, parts: BidRouteParts): void {
   addBids(app, parts);
   addWorker(app, parts);
@@ -48,6 +53,7 @@ export function addBidRoutes(app: ApiApp, parts: BidRouteParts): void {
 }
 
 function addBids(app: ApiApp, { views, log, vault, guard }: BidRouteParts): void {
+  const line = createLine(searches);
   app.get(
     '/bids',
     {
@@ -60,10 +66,14 @@ function addBids(app: ApiApp, { views, log, vault, guard }: BidRouteParts): void
         response: { 200: answered(bidPage, 'A page of requests, latest first'), ...problemResponses },
       },
     },
-    async ({ query }) => {
-      const { limit, before = null, batchId, ...search } = query;
+    async (request, reply) => {
+      const { limit, before = null, batchId, ...search } = request.query;
       const batchIds = batchId === undefined ? undefined : namesOfBatch(vault, batchId);
-      const { found, next } = await searchBids(views, { ...search, batchIds }, { limit, before });
+      const searched = await line(guard.callerOf(request).name, () =>
+        searchBids(views, { ...search, batchIds }, { limit, before }),
+      );
+      if (searched.kind === 'not-done') return problem(reply, 'unavailable', searchesWait);
+      const { found, next } = searched.result;
       return { bids: found.map(listedBid), next };
     },
   );
