@@ -3,7 +3,7 @@ import type { Reservation } from '../domain/cap-book.ts';
 import type { RequestId } from '../domain/glossary.ts';
 import type { Histogram } from '../domain/histogram.ts';
 import type { RequestState } from '../domain/states.ts';
-import type { StoredExposure, StoredStatistic, ViewReader } from './view-rows.ts';
+import { type StoredExposure, type StoredStatistic, storedJson, type ViewReader } from './view-rows.ts';
 import type { ViewLimits } from './views.ts';
 
 export type CachedRow = {
@@ -189,7 +189,7 @@ export function createViewCache(
         const { state, open, reservation } = storedIds.mayHave(requestId) ? reader.row(requestId) : newRow;
         return {
           requestId,
-          state: state === null ? null : JSON.parse(state),
+          state: state === null ? null : storedJson(state),
           open,
           reservation,
           stateDirty: false,

@@ -5,6 +5,7 @@ import { isPromised, nothingUsed, type Reservation } from '../domain/cap-book.ts
 import type { EpochMs, RequestId } from '../domain/glossary.ts';
 import type { Histogram } from '../domain/histogram.ts';
 import type { Usage } from '../domain/offer.ts';
+import { Fault } from '../errors.ts';
 import type { OperationFlush } from './kept-operations.ts';
 import { damagedIndex } from './sqlite.ts';
 
@@ -164,8 +165,18 @@ export type ViewReader = {
   statistic: (key: string) => Histogram | null;
 };
 
+/** Of a stored row. Throws `views-unavailable` with the remedy, and quotes nothing of the row. */
+export function storedJson<T>(text: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    const remedy = 'They are made again from the log: stop the desk, run lance views rebuild and start it.';
+    throw new Fault('views-unavailable', `A stored row of the views cannot be read. ${remedy}`);
+  }
+}
+
 function ledgerRow(row: JoinedRow): LedgerRow {
-  return { state: JSON.parse(row.state!), reservation: row.status ?? 'none', hadRoom: true };
+  return { state: storedJson(row.state!), reservation: row.status ?? 'none', hadRoom: true };
 }
 
 /** Rows that `ids` reads in one statement. */
@@ -211,7 +222,7 @@ export function createViewReader(database: DatabaseSync): ViewReader {
       requestId: stored.request_id,
       status: stored.status,
       amountCents: stored.amount_cents,
-      keys: JSON.parse(stored.keys),
+      keys: storedJson(stored.keys),
       expiresAt: stored.expires_at,
     }));
 

@@ -8,6 +8,7 @@ async function guarded<R>(work: () => R | Promise<R>): Promise<R> {
   try {
     return await work();
   } catch (cause) {
+    if (cause instanceof Fault) throw cause;
     throw new Fault('views-unavailable', 'The states of flows cannot be read or stored.', cause);
   }
 }

@@ -23,6 +23,17 @@ const tables = {
 } as const satisfies Record<Part, { positions: string; log: string; rows: readonly string[] }>;
 const parts = ['views', 'flows'] as const;
 
+/** What a start reads: rows that are no JSON would end every start. A closed row is looked at by whoever reads it. */
+const unreadable = (column: string, type: string) =>
+  `CASE WHEN json_valid(${column}) THEN json_type(${column}) <> '${type}' ELSE 1 END`;
+const unreadableRows = {
+  views: {
+    ledger: `SELECT count(*) AS n FROM ledger WHERE open = 1 AND ${unreadable('state', 'object')}`,
+    exposure: `SELECT count(*) AS n FROM exposure WHERE status IN ('held', 'committed') AND ${unreadable('keys', 'array')}`,
+  },
+  flows: { flow_states: `SELECT count(*) AS n FROM flow_states WHERE open = 1 AND ${unreadable('state', 'object')}` },
+} as const;
+
 type Figures<P extends Part> = Partial<Record<keyof (typeof figures)[P], number>>;
 type Sums = { applied: Record<string, number>; rows: Record<string, number> };
 type Position = readonly [partition: number, next: number];
@@ -57,7 +68,7 @@ export function discardViews(database: DatabaseSync): void {
 }
 
 /**
- * Empties the views that do not fit their figures or the log, and says what was wrong with them. Folding goes on from the beginning
+ * Empties the views that do not fit their figures or the log, or cannot be read, and says what was wrong with them. Folding goes on from the beginning
  * of the log then, but for the callbacks: what was given to its request stands in the log as records of that request. Inside the
  * caller's transaction.
  */
@@ -94,6 +105,10 @@ function problemOf(database: DatabaseSync, part: Part, stored: Sums | null): str
   for (const [name, count] of Object.entries(rows)) {
     const expected = stored.rows[name] ?? 0;
     if (count !== expected) return `${part} have ${count} ${name}, and ${expected} were stored`;
+  }
+  for (const [table, sql] of Object.entries(unreadableRows[part])) {
+    const { n } = database.prepare(sql).get() as { n: number };
+    if (n > 0) return `${n} rows of the table ${table} cannot be read`;
   }
   return null;
 }

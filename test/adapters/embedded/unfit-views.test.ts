@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
+import { openEmbeddedReader } from '../../../src/adapters/embedded/reader.ts';
 import { openEmbeddedStore } from '../../../src/adapters/embedded/store.ts';
 import { callbackPartition, type NewEntry, type ViewChange } from '../../../src/bidding/ports.ts';
 import { timeAlone } from '../../../src/domain/histogram.ts';
@@ -97,6 +98,12 @@ for (const [name, sql] of [
   ['applied negative', 'UPDATE applied SET next = -5 WHERE partition = 0'],
   ['applied behind', 'UPDATE applied SET next = next - 1 WHERE partition = 0'],
   ['applied gone', 'DELETE FROM applied WHERE partition = 0'],
+  ['a row that is no JSON', `UPDATE ledger SET state = 'Zuleica' WHERE rowid IN (SELECT rowid FROM ledger ${one}`],
+  ['a row that is a text', `UPDATE ledger SET state = '"Zuleica"' WHERE rowid IN (SELECT rowid FROM ledger ${one}`],
+  [
+    'a promise that is no JSON',
+    `UPDATE exposure SET keys = 'Zuleica' WHERE rowid IN (SELECT rowid FROM exposure ${one}`,
+  ],
   ['the figures gone', 'DELETE FROM view_sums'],
   ['the figures no JSON', "UPDATE view_sums SET sums = 'x'"],
 ] as const) {
@@ -176,4 +183,17 @@ test('a second claim of a request is not appended; the views by which it was mad
   const { problems, applied } = await opened(directory);
   assert.match(problems.join(), /figures kept of the views are gone/);
   assert.equal(applied, 0);
+});
+
+test('a row that cannot be read is told to a command with its remedy, and not quoted', async () => {
+  const reader = openEmbeddedReader({ directory: altered("UPDATE ledger SET state = 'Zuleica'") });
+  const told = (fault: unknown) => {
+    assert(fault instanceof Fault, String(fault));
+    assert.match(fault.message, /lance views rebuild/);
+    assert.ok(!String(fault.stack).includes('Zuleica'));
+    return true;
+  };
+  await assert.rejects(reader.views.query({ phase: null, limit: 1, before: null }), told);
+  await assert.rejects(reader.views.read(['r1']), told);
+  reader.close();
 });
