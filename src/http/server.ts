@@ -404,14 +404,26 @@ function addHealth(app: FastifyInstance, parts: ServerParts): void {
   });
 }
 
-/** Those who ask at the same time get the same text: it asks the log and the views. */
-function addMetrics(app: FastifyInstance, { metricsText }: ServerParts): void {
-  let asked: Promise<string> | null = null;
+/** Whoever asks may ask as often as he likes; within this time all get the same text. */
+const metricsKeptMs = 1_000;
+
+/** Computed once at a time, and kept for a moment: it asks the log and the views, and has no limit for strangers. */
+function addMetrics(app: FastifyInstance, { metricsText, monotonicMs }: Common): void {
+  let kept: { text: Promise<string>; until: number } | null = null;
   app.get('/metrics', async (_request, reply) => {
-    asked ??= metricsText().finally(() => {
-      asked = null;
-    });
-    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await asked);
+    if (kept === null || monotonicMs() >= kept.until) {
+      const asked = { text: metricsText(), until: Number.POSITIVE_INFINITY };
+      kept = asked;
+      asked.text.then(
+        () => {
+          asked.until = monotonicMs() + metricsKeptMs;
+        },
+        () => {
+          kept = null;
+        },
+      );
+    }
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await kept.text);
   });
 }
 

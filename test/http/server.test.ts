@@ -253,6 +253,26 @@ test('a failure of our own is 500, told with its path and its cause, and says no
   ]);
 });
 
+test('the text of the metrics is computed once a second, however many ask, and again at once where that failed', async (context) => {
+  let now = 0;
+  let computed = 0;
+  const metricsText = async () => {
+    computed += 1;
+    if (computed === 3) throw new Error('away');
+    return `computed ${computed}`;
+  };
+  const { root } = await start(context, { metricsText, monotonicMs: () => now });
+  const asked = async () => (await fetch(`${root}/metrics`)).text();
+  assert.deepEqual(new Set(await Promise.all(Array.from({ length: 10 }, asked))), new Set(['computed 1']));
+  now = 999;
+  assert.equal(await asked(), 'computed 1');
+  now = 1_000;
+  assert.equal(await asked(), 'computed 2');
+  now = 2_000;
+  assert.doesNotMatch(await asked(), /computed/);
+  assert.equal(await asked(), 'computed 4');
+});
+
 test('planted CPFs and names reach no response, line, metric or key', async (context) => {
   const { root, lines, log } = await start(context);
   const bodies = [
