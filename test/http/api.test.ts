@@ -571,6 +571,8 @@ test('the operator API', async (context) => {
         ({ phase }) => phase === 'endorsement-refused',
       );
       assert.ok(refused.errors.some((text) => text.includes('margem')));
+      // The text of the metrics is kept for a second.
+      for (let looks = 0; looks < 30 && (await alarms()) === before; looks += 1) await sleep(100);
       assert.equal(await alarms(), before + 1);
     },
   );
