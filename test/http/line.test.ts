@@ -5,8 +5,9 @@ import fastify from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import { addBidRoutes, type BidRouteParts } from '../../src/http/api/bid-routes.ts';
 import { createLine } from '../../src/http/api/line.ts';
+import { mapping } from './parts.ts';
 
-const patient = { atOnce: 2, longestWaitMs: 60_000 };
+const patient = { atOnce: 2, longestWaitMs: 1_000 };
 
 /** Work that ends when it is told to. */
 function works() {
@@ -88,5 +89,26 @@ test('of many searches for bids two ask the views at once; the others are told t
   await Promise.all(answers);
   assert.equal(asking, 2);
   assert.deepEqual(inTime, [...Array(18).fill([503, '1']), [200, undefined], [200, undefined]]);
+  await app.close();
+});
+
+test('of many looks at dead letters one is under way', async () => {
+  const app = fastify();
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  let looking = 0;
+  let most = 0;
+  const ends = async () => {
+    looking += 1;
+    most = Math.max(most, looking);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    looking -= 1;
+    return new Map();
+  };
+  const guard = { only: () => async () => undefined, callerOf: () => ({ name: 'risk' }) };
+  const parts = { log: { ends }, mapping, guard };
+  addBidRoutes(app.withTypeProvider<ZodTypeProvider>(), parts as unknown as BidRouteParts);
+  const answers = await Promise.all(Array.from({ length: 5 }, () => app.inject({ url: '/dead-letters' })));
+  assert.deepEqual([most, ...answers.map(({ statusCode }) => statusCode)], [1, 200, 200, 200, 200, 200]);
   await app.close();
 });

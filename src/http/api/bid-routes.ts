@@ -43,7 +43,10 @@ export type BidRouteParts = ReplayParts & {
 
 /** A search parses up to 2,000 rows on the main thread. Two, so that one token does not keep the others out. */
 const searches = { atOnce: 2, longestWaitMs: 2_000 };
-const searchesWait = 'Too many searches are under way; ask again, with fewer at once.';
+const searchesWait = 'Too many such calls are under way; ask again, with fewer at once.';
+
+/** A letter may be as long as a webhook: one page at a time is opened and parsed. */
+const lettersLooks = { atOnce: 1, longestWaitMs: 10_000 };
 
 export function addBidRoutes(app: ApiApp, parts: BidRouteParts): void {
   addBids(app, parts);
@@ -197,6 +200,7 @@ function addMargins(app: ApiApp, { views, margins, vault, clock, guard }: BidRou
 
 function addLetters(app: ApiApp, parts: BidRouteParts): void {
   const { log, guard, vault, mapping } = parts;
+  const line = createLine(lettersLooks);
   app.get(
     '/dead-letters',
     {
@@ -209,8 +213,13 @@ function addLetters(app: ApiApp, parts: BidRouteParts): void {
         response: { 200: answered(letterPage, 'A page of dead letters, in log order'), ...problemResponses },
       },
     },
-    async ({ query: { partition, from, limit } }) => {
-      const { letters, ...page } = await listLetters(log, { partition, from, count: limit }, { vault, mapping });
+    async (request, reply) => {
+      const { partition, from, limit } = request.query;
+      const looked = await line(guard.callerOf(request).name, () =>
+        listLetters(log, { partition, from, count: limit }, { vault, mapping }),
+      );
+      if (looked.kind === 'not-done') return problem(reply, 'unavailable', searchesWait);
+      const { letters, ...page } = looked.result;
       return {
         letters: letters.map(({ keys, unreadable, ...letter }) => ({
           ...letter,
