@@ -29,6 +29,17 @@ export async function askStatus({ url, token }: DaemonPlace): Promise<StatusAnsw
   }
 }
 
+/** Whether its event loop turns: it says so before it has opened its store. */
+export async function askAlive({ url }: DaemonPlace): Promise<boolean> {
+  try {
+    const answer = await fetch(new URL('livez', url), { redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
+    await answer.body?.cancel();
+    return answer.status === 200;
+  } catch {
+    return false;
+  }
+}
+
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);

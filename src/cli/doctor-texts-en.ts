@@ -96,6 +96,10 @@ export const doctorEn: Texts['doctor'] = {
       `there is a process, but nobody answers at ${url} (${text}): whether bids flow is not known`,
       'set LANCE_URL if it is at another address; else see /readyz?verbose and its log',
     ],
+    'daemon-starting': () => [
+      'a process has the directory and answers, but has given no sign of life yet: it is starting',
+      'see /readyz?verbose; run the doctor again in a minute',
+    ],
     'daemon-silent': () => [
       'the directory is taken, but its process gives no sign',
       'see its journal; restart it if it hangs',

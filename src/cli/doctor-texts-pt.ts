@@ -100,6 +100,10 @@ export const doctorPt = {
       `há um processo, mas ninguém responde em ${url} (${text}): não se sabe se há lances`,
       'dê LANCE_URL se ele está em outro endereço; senão, veja /readyz?verbose e o diário dele',
     ],
+    'daemon-starting': () => [
+      'um processo tem o diretório e responde, mas ainda não deu sinal de vida: está iniciando',
+      'veja /readyz?verbose; rode o doctor de novo em um minuto',
+    ],
     'daemon-silent': () => [
       'o diretório está tomado, mas o processo não dá sinal',
       'veja o diário dele; reinicie se estiver parado',

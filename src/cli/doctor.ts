@@ -368,15 +368,25 @@ async function isHeld(world: CommandWorld, { control }: DeskReader, store: Store
   return (await control.acknowledged()).some(({ at }) => world.clock.now() - at < lifeMs);
 }
 
-/** Why no bids flow, as the running process says. Nothing where none runs, or where only it knows its port. */
-async function checkBidding(world: CommandWorld, reader: DeskReader | null, store: StorePlace): Promise<Finding[]> {
-  let place: ReturnType<CommandWorld['daemon']> = null;
+function daemonPlace(world: CommandWorld): ReturnType<CommandWorld['daemon']> {
   try {
-    place = world.daemon();
+    return world.daemon();
   } catch (fault) {
     // Named among the faults of the configuration already.
     if (!(fault instanceof Fault)) throw fault;
+    return null;
   }
+}
+
+/** Whether the process answers at all, which it does from early in its start. False where its port is not known. */
+async function answersAlive(world: CommandWorld): Promise<boolean> {
+  const place = daemonPlace(world);
+  return place !== null && (await (await import('./daemon.ts')).askAlive(place));
+}
+
+/** Why no bids flow, as the running process says. Nothing where none runs, or where only it knows its port. */
+async function checkBidding(world: CommandWorld, reader: DeskReader | null, store: StorePlace): Promise<Finding[]> {
+  const place = daemonPlace(world);
   const mayRun = async () => reader === null || (await isHeld(world, reader, store));
   if (place === null || !(place.named || (await mayRun()))) return [];
   // Loaded here: every other command would start later for it.
@@ -407,9 +417,10 @@ async function checkDaemon(world: CommandWorld, reader: DeskReader, store: Store
   const findings: Finding[] = [];
   if (!held) findings.push(found('daemon', 'warn', 'daemon-none'));
   else if (live.length === 0) {
-    // Its sign of life is a row of the store.
-    const why = fullDisk(world, store) === null ? 'daemon-silent' : 'daemon-unwritten';
-    findings.push(found('daemon', 'fail', why));
+    // Its sign of life is a row of the store, which a process that starts has not written yet.
+    if (fullDisk(world, store) !== null) findings.push(found('daemon', 'fail', 'daemon-unwritten'));
+    else if (await answersAlive(world)) findings.push(found('daemon', 'warn', 'daemon-starting'));
+    else findings.push(found('daemon', 'fail', 'daemon-silent'));
   } else findings.push(found('daemon', 'ok', 'daemon-live', { count: live.length }));
   if (held && late > 0) findings.push(found('control', 'fail', 'control-late', { count: late }));
   if (pause === null) findings.push(found('control', 'ok', 'control-free'));

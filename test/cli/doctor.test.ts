@@ -4,8 +4,10 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { lockDirectory } from '../../src/state/sqlite.ts';
 import { bidPath } from '../../src/wire/bid.ts';
 import { noSmallDisk, withSmallDisk } from '../hostile/small-disk.ts';
 import { type Daemon, jsonLines, lance, openStage, type Played, startDaemon } from './desk.ts';
@@ -317,4 +319,22 @@ test('a folder whose tests fail is refused by the doctor as by the desk, and the
   const refused = found.filter(({ finding }) => finding === 'rules-refused');
   assert.ok(refused.length > 0 && refused.every(({ level }) => level === 'fail'), JSON.stringify(found));
   assert.match(String(refused[0]!.text), /limits\.test\.json.*: expected .*, got /);
+});
+
+test('a desk that starts has given no sign of life yet, and is not called hung while it answers', async () => {
+  const data = join(played.directory, 'starting');
+  await (await startDaemon({ ...environment, LANCE_DATA_DIR: data })).stop();
+  const database = new DatabaseSync(join(data, 'lance.sqlite'));
+  database.exec('DELETE FROM acknowledgements');
+  database.close();
+  const lock = lockDirectory(data, []);
+  try {
+    const answering = await serviceOf((response) => response.end('starting'));
+    const starting = { LANCE_DATA_DIR: data, LANCE_URL: answering };
+    assert.deepEqual(named(await findings(starting), 'daemon'), ['warn daemon-starting']);
+    const hung = { LANCE_DATA_DIR: data, LANCE_URL: 'http://127.0.0.1:1' };
+    assert.deepEqual(named(await findings(hung), 'daemon'), ['fail daemon-silent']);
+  } finally {
+    lock.release();
+  }
 });
