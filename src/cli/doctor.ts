@@ -534,11 +534,21 @@ function checkToken(config: Config): Finding {
 /** What the service says to the token, and what its answer says of our clock. */
 async function checkService(world: CommandWorld, config: Config): Promise<Finding[]> {
   const reached = await reachService(config.service.baseUrl);
-  if (reached.level !== 'ok') return [reached, found('token', 'warn', 'token-untried', { text: 'unreachable' })];
+  if (reached.level !== 'ok') return [reached, await checkRenewal(world, config, reached)];
   const [program = ''] = config.service.tokenCommand ?? [];
   if (config.service.accessToken === null && !isProgram(program)) return [reached];
   const { answer, renewalFault, skewMs } = await world.tryToken(config);
   return [reached, tokenFinding(answer, renewalFault), ...clockFinding(skewMs)];
+}
+
+/** While the service is away its token command can still be run: what it does wrong would keep the desk from bidding later. */
+async function checkRenewal(world: CommandWorld, config: Config, reached: Finding): Promise<Finding> {
+  const untried = found('token', 'warn', 'token-untried', { text: 'unreachable' });
+  const [program = ''] = config.service.tokenCommand ?? [];
+  if (reached.finding !== 'service-unreachable' || !isProgram(program)) return untried;
+  // Without a token at hand the command is run first.
+  const { renewalFault } = await world.tryToken({ ...config, service: { ...config.service, accessToken: null } });
+  return renewalFault === null ? untried : found('token', 'fail', 'token-unrenewed', { text: renewalFault });
 }
 
 function tokenFinding(answer: TokenTrial['answer'], renewalFault: string | null): Finding {

@@ -123,6 +123,13 @@ test('a token command is run: one that fails, and one that prints what works', a
   assert.deepEqual(named(await findings(working), 'token'), ['ok token-command', 'ok token-taken']);
   const both = { ...working, LANCE_ACCESS_TOKEN: 'expired' };
   assert.deepEqual(named(await findings(both), 'token'), ['ok token-both', 'ok token-taken']);
+  // What the program does wrong is said also while the service is away.
+  const away = { LANCE_BASE_URL: 'http://127.0.0.1:1' };
+  assert.deepEqual(named(await findings({ ...failing, ...away }), 'token'), [
+    'ok token-command',
+    'fail token-unrenewed',
+  ]);
+  assert.deepEqual(named(await findings({ ...working, ...away }), 'token'), ['ok token-command', 'warn token-untried']);
   const unusable = { LANCE_ACCESS_TOKEN: '', LANCE_TOKEN_COMMAND: '/nowhere/token' };
   assert.deepEqual(named(await findings(unusable), 'token'), ['fail token-unusable']);
 });
