@@ -1,5 +1,5 @@
 /** `lance doctor`: everything that keeps a desk from bidding, found before it matters, each with its remedy. */
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdtempSync, rmdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { whyAbsentIn } from '../absent-facts.ts';
@@ -217,6 +217,8 @@ function isUsable(directory: string): boolean {
     let there = resolve(directory);
     while (!existsSync(there) && dirname(there) !== there) there = dirname(there);
     accessSync(there, constants.W_OK | constants.X_OK);
+    // Permissions do not tell everything: some file systems make no directory for anybody.
+    if (there !== resolve(directory)) rmdirSync(mkdtempSync(join(there, '.lance-doctor-')));
     return statSync(there).isDirectory();
   } catch {
     return false;

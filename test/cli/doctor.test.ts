@@ -310,6 +310,9 @@ test('a place where no desk can keep its files is no new directory', async () =>
       `${LANCE_DATA_DIR}: ${JSON.stringify(found)}`,
     );
   }
+  // The system lets nobody make a directory there, whatever its permissions say to root.
+  const unmakable = await findings({ LANCE_DATA_DIR: '/proc/lance' });
+  assert.ok(named(unmakable, 'data-directory').includes('fail directory-unwritable'), JSON.stringify(unmakable));
   const fresh = await findings({ LANCE_DATA_DIR: join(played.directory, 'not', 'yet', 'there') });
   assert.ok(named(fresh, 'data-directory').includes('warn directory-new'));
 });
