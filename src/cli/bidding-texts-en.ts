@@ -27,7 +27,7 @@ export const biddingEn: Texts['bidding'] = {
     'partitions-not-live': 'catching up ends by itself; a closed partition names its record',
     'log-refused': 'the log takes no records: free space on its disk, or see to the broker',
     'service-unauthorised':
-      'the service refuses the token: set a new LANCE_ACCESS_TOKEN and restart, or mend the token command',
+      'the service refuses the token: set a new LANCE_ACCESS_TOKEN and restart, or mend the token command; once the service takes this one again, the desk opens by itself',
     'service-unreachable':
       'the service does not answer: look at its status page and at the network from here to LANCE_BASE_URL',
     'service-throttled': 'the service answers 429: lower bidding.sendLimit or ask it for more',

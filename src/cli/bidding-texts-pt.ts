@@ -26,7 +26,7 @@ export const biddingPt = {
     'partitions-not-live': 'pôr em dia termina sozinho; uma partição fechada diz qual é o registro',
     'log-refused': 'o registro não aceita gravações: libere espaço no disco dele ou veja o broker',
     'service-unauthorised':
-      'o serviço recusa o token: ponha um LANCE_ACCESS_TOKEN novo e reinicie, ou conserte o comando do token',
+      'o serviço recusa o token: ponha um LANCE_ACCESS_TOKEN novo e reinicie, ou conserte o comando do token; se o serviço voltar a aceitar este, a mesa reabre sozinha',
     'service-unreachable': 'o serviço não responde: veja a página de estado dele e a rede daqui até LANCE_BASE_URL',
     'service-throttled': 'o serviço responde 429: baixe bidding.sendLimit ou peça mais a ele',
   },

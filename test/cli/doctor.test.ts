@@ -101,8 +101,8 @@ test('a token that the service refuses', async () => {
   assert.deepEqual(named(jsonLines<Finding>(stdout), 'token'), ['ok token-given', 'fail token-refused']);
   await assertSaid(
     expired,
-    /falha +token do serviço +o serviço o recusa \(401\)\n +remédio: .*LANCE_ACCESS_TOKEN novo/,
-    /fail +service's token +the service refuses it \(401\)\n +remedy: .*set a new LANCE_ACCESS_TOKEN/,
+    /falha +token do serviço +o serviço o recusa \(401\)\n +remédio: .*LANCE_ACCESS_TOKEN novo e reinicie, .*; se o serviço voltar a aceitar este, a mesa reabre sozinha/,
+    /fail +service's token +the service refuses it \(401\)\n +remedy: .*set a new LANCE_ACCESS_TOKEN and restart, .*; once the service takes this one again, the desk opens by itself/,
   );
 });
 

@@ -19,7 +19,7 @@ const bidding = z.object({
   remedy: said(
     z.string().nullable(),
     'What to do about it, in words',
-    'the service refuses the token: set a new LANCE_ACCESS_TOKEN and restart, or mend the token command',
+    'the service refuses the token: set a new LANCE_ACCESS_TOKEN and restart, or mend the token command; once the service takes this one again, the desk opens by itself',
   ),
 });
 
