@@ -626,8 +626,10 @@ async function examine(world: CommandWorld): Promise<Finding[]> {
   if (result.kind === 'config')
     findings.push(found('configuration', 'ok', 'configuration-read'), ...checkSecrets(), checkToken(result.config));
   else findings.push(...result.faults.map((text) => found('configuration', 'fail', 'configuration-refused', { text })));
+  // A settings file that cannot be read names no mapping either, and is among the faults of the configuration already.
+  const told: readonly unknown[] = result.kind === 'config' ? [] : result.faults;
   findings.push(
-    ...checkMapping(world),
+    ...checkMapping(world).filter(({ figures }) => !told.includes(figures.text)),
     ...checkFile('outcomes', world.readPackageFile, 'config/outcomes.json', readOutcomeTable),
   );
   try {

@@ -348,3 +348,14 @@ test('a desk that starts has given no sign of life yet, and is not called hung w
     lock.release();
   }
 });
+
+test('a settings file that is no JSON is told once', async () => {
+  const path = join(played.directory, 'broken.json');
+  writeFileSync(path, '{"bidding":');
+  const found = (await findings({ LANCE_CONFIG: path })).filter(({ level }) => level === 'fail');
+  assert.deepEqual(
+    found.map(({ check }) => check),
+    ['configuration'],
+    JSON.stringify(found),
+  );
+});
