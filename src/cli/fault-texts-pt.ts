@@ -49,6 +49,11 @@ const remedies: readonly Sentence[] = [
 
 /** `REMEDY` in a sentence is one of the above. */
 const sentences: readonly Sentence[] = [
+  [
+    /^A stored row of the views cannot be read\. They are made again from the log: stop the desk, run lance views rebuild and start it\.$/,
+    'Uma linha guardada das visões não pode ser lida. Elas são refeitas a partir do log: pare a mesa, execute lance views rebuild e inicie-a.',
+  ],
+  [/^The log did not keep it: (.*)$/, 'O log ainda não guardou a ordem: $1'],
   [/^The configuration is refused:$/, 'A configuração foi recusada:'],
   [new RegExp(`^(${setting}) is missing: (.*)$`), '$1 falta: REMEDY'],
   [/^LANCE_URL is no address: write it like (.*)$/, 'LANCE_URL não é um endereço: escreva-o como $1'],

@@ -242,7 +242,12 @@ export function addControlRoutes(app: ApiApp, parts: ControlRouteParts): void {
     '/controls/resume',
     {
       onRequest: operating,
-      schema: { tags, summary: 'Bid again', body: reasonBody('ResumeOrder', 'Bids again'), response },
+      schema: {
+        tags,
+        summary: 'Resume bidding: takes the pause away',
+        body: reasonBody('ResumeOrder', 'Bids again'),
+        response,
+      },
     },
     async (request, reply) => {
       const who = guard.identityOf(request);
