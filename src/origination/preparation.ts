@@ -197,15 +197,17 @@ function withdrawal(
     readStored(facts.open(sealedPlaces.flowStep(state.flowId), state.operation!.sealedRequest!)) as StepRequests[O];
   const { cpf, birthDate } = order;
   const dto: ProposalLocator = { proposalCode: state.proposalCode };
+  // The service looks at the month of birth (contract, BuscarSimulacaoMultiPeriodo and IncluirProposta): what the order says goes along.
+  const person = { cpf, ...(birthDate === null ? {} : { birthDay: birthDate }) };
   switch (operation) {
     case 'simulation':
-      return prepareSimulation(operationId, { cpf, ...read(operation) }, { now: facts.now, birthDate });
+      return prepareSimulation(operationId, { ...person, ...read(operation) }, { now: facts.now, birthDate });
     case 'inclusion': {
       const simulatedCpf = state.simulatedKey === facts.pseudonym(cpf) ? cpf : null;
       const simulated = valuesSimulated(state, facts.open);
       return prepareInclusion(
         operationId,
-        { cpf, ...read(operation) },
+        { ...person, ...read(operation) },
         { now: facts.now, birthDate, simulatedCpf, simulated },
       );
     }

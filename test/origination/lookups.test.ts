@@ -98,6 +98,16 @@ test('a proposal made elsewhere is taken up by its code once: its state, instalm
   assert.equal((await state(flowId))!.proposalCode, order.proposalCode);
 });
 
+test('the day of birth of the order goes with a simulation that leaves it out', async (context) => {
+  const { front, sent } = await startFlowHouse(context);
+  const begun = await front.startWithdrawal({ by: 'ana', key: 'k1' }, { cpf, birthDate: '1990-05-17', signerCpfs: [] });
+  assert.ok(begun.kind === 'taken', JSON.stringify(begun));
+  const step = await front.ask(begun.state.flowId, { by: 'ana', key: 's1' }, { step: 'simulation', request: {} });
+  assert.equal(step.kind, 'taken', JSON.stringify(step));
+  await eventually(() => sent.length > 0);
+  assert.match(sent[0]!.body, /"DtAniversario":"1990-05-17/);
+});
+
 test('without an address of its root a withdrawal is refused at once; by the desk where the asker does not know (line 18)', async (context) => {
   const unset = { fgts: false, proposal: false };
   const order = { cpf, birthDate: null, signerCpfs: [] };
