@@ -148,8 +148,9 @@ test('the list is searched by code, batch, segment and time', async () => {
   const reader = openEmbeddedReader({ directory: played.environment.LANCE_DATA_DIR });
   for (const { requestId } of listed) {
     for (const { record } of await reader.log.readKey('auctions', requestId)) {
-      if (record.kind === 'claimed' || record.kind === 'passed')
-        segmentsOf.set(requestId, record.trace?.segmentKeys ?? []);
+      // A claim that is given up is followed by a pass without a trace.
+      if ((record.kind === 'claimed' || record.kind === 'passed') && record.trace)
+        segmentsOf.set(requestId, record.trace.segmentKeys);
     }
   }
   reader.close();
