@@ -34,7 +34,7 @@ export const statusEn: Texts['status'] = {
     `holds ${hash}, which is not followed: see lance rules history, and lance doctor for what to do`,
   requests: ({ open, parked, frozen }) => `${open} open, ${parked} waiting for a margin, ${frozen} frozen`,
   queue: ({ queued, sending, sendLimit, unknown }) =>
-    `${queued} waiting, ${sending} being sent (up to ${sendLimit}), ${unknown} without a known answer`,
+    `${queued} waiting, ${sending} being sent (limit now ${sendLimit}), ${unknown} without a known answer`,
   notSinceStart: 'none since the process started',
   silent: (url, reason, named) =>
     `No process answers at ${url} (${reason}). ${named ? 'See LANCE_URL and the network to it.' : 'If it runs at another address, set LANCE_URL.'}`,

@@ -39,7 +39,7 @@ export const statusPt = {
   requests: ({ open, parked, frozen }: Requests) =>
     `${open} abertas, ${parked} à espera de margem, ${frozen} congeladas`,
   queue: ({ queued, sending, sendLimit, unknown }: Queue) =>
-    `${queued} à espera, ${sending} sendo enviadas (até ${sendLimit}), ${unknown} sem resposta conhecida`,
+    `${queued} à espera, ${sending} sendo enviadas (limite agora ${sendLimit}), ${unknown} sem resposta conhecida`,
   notSinceStart: 'nenhum desde o início do processo',
   silent: (url: string, reason: string, named: boolean) =>
     `Nenhum processo responde em ${url} (${reason}). ${named ? 'Veja LANCE_URL e a rede até lá.' : 'Se ele roda em outro endereço, dê LANCE_URL.'}`,

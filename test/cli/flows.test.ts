@@ -155,7 +155,7 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   assert.match(history.stdout, /begun[\s\S]+step asked for[\s\S]+step simulation[\s\S]+being sent[\s\S]+answered/);
   const historia = await lance({ ...environment, LANCE_LANG: 'pt' }, 'withdrawals', 'history', flowId);
   assert.match(historia.stdout, /passo pedido +por ana; passo simulation \(simular\)/);
-  assert.match(historia.stdout, /mostrado a alguém +por ana; o quê simulation; motivo ligação 12/);
+  assert.match(historia.stdout, /mostrado a alguém +por ana; via offline; o quê simulation; motivo ligação 12/);
   assert.ok(!history.stdout.includes(cpf));
   const portuguese = await lance({ ...environment, LANCE_LANG: 'pt' }, 'withdrawals', 'list');
   assert.match(portuguese.stdout, /simulado/);
