@@ -42,10 +42,8 @@ const mutations: readonly Mutation[] = [
   {
     name: 're-pricing after a restart',
     file: 'src/bidding/bid-sender.ts',
-    search: '\n      claim,\n',
-    replacement: `
-      claim: claim.instance === world.instance ? claim : { ...claim, body: claim.body.replace(/"valorTaxaMensal":[0-9.]+/, '"valorTaxaMensal":2.51') },
-`,
+    search: 'claim: said!.claim!,',
+    replacement: `claim: { ...said!.claim!, body: said!.claim!.body.replace(/"valorTaxaMensal":[0-9.]+/, '"valorTaxaMensal":2.51') },`,
     caughtAs: ['two-payloads'],
   },
   {
