@@ -20,9 +20,15 @@ const leastWindowMs = 1_000;
 export type Ended = { code: number | null; stdout: string; stderr: string };
 type Environment = Readonly<Record<string, string>>;
 
+/** What a process of the tests takes over from this one: no setting of a desk, and the place of code compiled before. */
+export const inheritedEnvironment: Readonly<NodeJS.ProcessEnv> = {
+  PATH: process.env.PATH,
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+};
+
 /** Runs one command to its end. */
 export async function lance(environment: Environment, ...words: string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [mainFile, ...words], { env: { PATH: process.env.PATH, ...environment } });
+  const child = spawn(process.execPath, [mainFile, ...words], { env: { ...inheritedEnvironment, ...environment } });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => {
@@ -43,7 +49,7 @@ export async function linesInTerminal(
 ): Promise<readonly string[]> {
   const command = [process.execPath, mainFile, ...words].map((word) => `'${word}'`).join(' ');
   const child = spawn('script', ['-qec', `stty cols ${columns} rows 40; ${command}`, '/dev/null'], {
-    env: { PATH: process.env.PATH, SHELL: '/bin/sh', TERM: 'xterm', ...environment },
+    env: { ...inheritedEnvironment, SHELL: '/bin/sh', TERM: 'xterm', ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let said = '';
@@ -68,7 +74,7 @@ type Signals = { signal: (name: NodeJS.Signals) => void };
 
 export async function startDaemon(environment: Environment): Promise<Daemon & Signals> {
   const child: ChildProcess = spawn(process.execPath, [mainFile, 'run'], {
-    env: { PATH: process.env.PATH, ...environment },
+    env: { ...inheritedEnvironment, ...environment },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const reader = createInterface({ input: child.stdout! });

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream';
 import { test } from 'node:test';
 import { describeOnStack } from '../stack/suite.ts';
-import { mainFile, pseudonymKey } from './desk.ts';
+import { inheritedEnvironment, mainFile, pseudonymKey } from './desk.ts';
 
 async function listen(server: Server, port: number): Promise<number> {
   server.listen(port, '127.0.0.1');
@@ -53,7 +53,7 @@ await describeOnStack('servers that come late', (stack) => {
     const desk = spawn(process.execPath, [mainFile, 'run'], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: {
-        PATH: process.env.PATH,
+        ...inheritedEnvironment,
         LANCE_CONFIG: path,
         LANCE_BACKEND: 'kafka',
         LANCE_KAFKA_BROKERS: away === 'Kafka' ? `127.0.0.1:${port}` : stack.brokers,

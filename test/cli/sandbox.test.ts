@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually } from '../conformance/backend.ts';
-import { lance, mainFile } from './desk.ts';
+import { inheritedEnvironment, lance, mainFile } from './desk.ts';
 
 test('with a target the stream goes there, and a summary ends it', async () => {
   let received = 0;
@@ -38,7 +38,7 @@ test('Ctrl-C ends a stream in its middle, with the summary so far', async () => 
   const target = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/token-of-the-tests`;
   const settings = JSON.stringify({ auction: { windowMs: 60_000, expiryMs: 120_000 } });
   const words = ['sandbox', '--target', target, '--requests', '3000', '--settings', settings, '--lang', 'en'];
-  const child = spawn(process.execPath, [mainFile, ...words], { env: { PATH: process.env.PATH } });
+  const child = spawn(process.execPath, [mainFile, ...words], { env: { ...inheritedEnvironment } });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
   const received = once(server, 'request');
@@ -65,7 +65,7 @@ test('without --exit it stays for the flows after the win, and says what a desk 
   const target = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks/token-of-the-tests`;
   const settings = JSON.stringify({ auction: { windowMs: 200, expiryMs: 400 }, pace: { batchIntervalMs: 50 } });
   const words = ['sandbox', '--target', target, '--requests', '5', '--settings', settings, '--lang', 'en'];
-  const child = spawn(process.execPath, [mainFile, ...words], { env: { PATH: process.env.PATH } });
+  const child = spawn(process.execPath, [mainFile, ...words], { env: { ...inheritedEnvironment } });
   let said = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
   try {
