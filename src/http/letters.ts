@@ -24,6 +24,8 @@ export type ReplayParts = {
 
 /** Letters read from the log at once, as long as they are short; each may be as long as a webhook. */
 const lettersAtOnce = 8;
+/** Sealed characters, about 500 kB of JSON, beyond which a letter is listed without being opened: parsing it takes too long in one piece. */
+const longestOpened = 700_000;
 /** Sealed characters that may be read and opened before others get their turn. */
 const charactersAtOnce = 1_000_000;
 
@@ -41,7 +43,7 @@ export type Letter = {
   pointer: string | null;
   /** When it was read again and understood; null: it was not. */
   replayedAt: EpochMs | null;
-  /** Its keys without their values, dotted, `***` for those of words that nobody knows; null where it cannot be opened. */
+  /** Its keys without their values, dotted, `***` for those of words that nobody knows; null where it cannot be opened or is too long. */
   keys: readonly string[] | null;
   /** What the mapping of today cannot read in it. */
   unreadable: readonly Unreadable[];
@@ -134,6 +136,7 @@ async function contentOf(
   { vault, mapping }: LetterLook,
   known: (key: string) => boolean,
 ): Promise<Pick<Letter, 'keys' | 'unreadable'>> {
+  if (record.sealedPayload.length > longestOpened) return nothingSeen;
   let text: string;
   try {
     text = vault.open(sealedPlaces.letter(key), record.sealedPayload);

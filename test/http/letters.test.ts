@@ -148,3 +148,21 @@ test('a letter shows its keys and the facts that could not be read, and none of 
       [null, null],
     );
   }));
+
+test('a letter that would keep others waiting while it is parsed is listed without being opened', () =>
+  withBackend(kind, async ({ log }) => {
+    const mapping = mappingOf(mappingFile);
+    for (const elements of [10, 300_000]) {
+      const body = `{"estranho":[${'{},'.repeat(elements)}{}]}`;
+      const reading = readWebhook(body, { mapping, vault, receivedAt: cameAt, now: cameAt });
+      if (reading.kind === 'malformed') throw new Error(reading.text);
+      await log.append(reading.kind === 'entries' ? reading.entries : [reading.letter]);
+    }
+    const opened: number[] = [];
+    const open: typeof vault.open = (place, sealed) => {
+      opened.push(sealed.length);
+      return vault.open(place, sealed);
+    };
+    const { letters } = await listLetters(log, { partition: 0, from: 0, count: 10 }, { vault: { open }, mapping });
+    assert.deepEqual([letters.map(({ keys }) => keys !== null), opened.length], [[true, false], 1]);
+  }));

@@ -1293,7 +1293,7 @@ export const letterPage = answerNamed(
           replayedAt: said(time.nullable(), 'When it was read again and understood; null: it was not', null),
           keys: said(
             z.array(z.string()).nullable(),
-            'Its keys, dotted and without their values, at most 200; null: it cannot be opened',
+            'Its keys, dotted and without their values, at most 200; null: it cannot be opened, or is longer than 500 kB',
             ['Solicitacoes.numeroPedido', 'Solicitacoes.valorLiberado'],
           ),
           unreadable: saidOfParts(
