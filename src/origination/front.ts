@@ -13,7 +13,7 @@ import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs, RateHundredths } from '../domain/glossary.ts';
 import type { Offer } from '../domain/offer.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
-import { canonicalCode, spellingsOf } from '../domain/request-codes.ts';
+import { canonicalCode, isSameCode, spellingsOf } from '../domain/request-codes.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
@@ -367,7 +367,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     for (const { path, text } of named) {
       const name = path.split('.').at(-1)!;
       const isOwnNumber = text === note?.noteNumber;
-      const isOwnProposal = text.toLowerCase() === ownProposal?.toLowerCase();
+      const isOwnProposal = ownProposal !== null && isSameCode(text, ownProposal);
       if (proposalField.test(name) ? isOwnProposal : noteField.test(name) ? isOwnNumber : isOwnNumber || isOwnProposal)
         continue;
       const [ofNote, ofNoteProposal, ofProposal] = indexes(text).map((index) => found.get(index));

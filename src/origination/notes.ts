@@ -1,6 +1,7 @@
 /** Credit notes and their proposals as marks of a flow: which of them are the same, and which flows have had one. */
 import type { FlowState } from '../domain/flow-states.ts';
 import type { CreditNote } from '../domain/records.ts';
+import { isSameCode } from '../domain/request-codes.ts';
 import type { FlowStore } from './ports.ts';
 
 /** A contract of ours is found under the number of its credit note. */
@@ -8,7 +9,10 @@ export function noteIndex(noteNumber: string): string {
   return `note:${noteNumber}`;
 }
 
-/** And under the proposal that its note names. These are GUIDs, which are the same in capitals; no event is given to a flow by them. */
+/**
+ * And under the proposal that its note names. Found in any case, GUID or not, so that no other holder is missed; no event is given
+ * to a flow by them. Whether a code is a flow's own is asked of `isSameCode`.
+ */
 export function noteProposalIndex(code: string): string {
   return `note-proposal:${code.toLowerCase()}`;
 }
@@ -21,7 +25,7 @@ export function noteCodes({ noteNumber, proposalCode }: Pick<CreditNote, 'noteNu
 export function isSameNote(one: CreditNote, other: CreditNote): boolean {
   const keys = Object.keys({ ...one, ...other }) as (keyof CreditNote)[];
   return keys.every((key) =>
-    key === 'proposalCode' ? one[key]?.toLowerCase() === other[key]?.toLowerCase() : one[key] === other[key],
+    key === 'proposalCode' ? isSameCode(one[key] ?? '', other[key] ?? '') : one[key] === other[key],
   );
 }
 

@@ -109,6 +109,17 @@ test('a signature that names another proposal than that of its note is refused',
   assert.match(sent.at(-1)!.body, new RegExp(own.toUpperCase()));
 });
 
+test('a proposal code that is no GUID is another one in capitals', async (context) => {
+  const { start, noted, sign } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: 'proposta-a' });
+  for (const name of ['codigoProposta', 'ref']) {
+    const refused = await sign('c-701', { assinatura: 'b', [name]: 'PROPOSTA-A' });
+    assert.deepEqual(refusedBy(refused), [['note-of-this-flow', `content.${name}`]]);
+  }
+  assert.equal((await sign('c-701', { assinatura: 'b', codigoProposta: 'proposta-a' })).kind, 'taken');
+});
+
 test('a signature that names another person is refused', async (context) => {
   const { start, noted, sign } = await takingHouse(context);
   await start('701');
