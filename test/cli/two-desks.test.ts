@@ -125,8 +125,8 @@ await describeOnStack('two desks ordered over one API', (stack) => {
     assert.match((await lance(environment, 'tokens', 'list')).stdout, new RegExp(`${id} +bruno +risk .* ana `));
     const revoked = await lance(environment, 'tokens', 'revoke', id, '--by', 'carla');
     assert.match(revoked.stdout, new RegExp(`Token ${id} of bruno revoked`));
-    // Each is asked until it refuses: whoever goes on with a wrong token gets 429.
-    const refused = (desk: number) => until(async () => (await statusOn(desk)) === 401, 5_000);
+    // Each is asked until it refuses. Whoever goes on with a wrong token gets 429, as the second desk may have counted above.
+    const refused = (desk: number) => until(async () => [401, 429].includes(await statusOn(desk)), 5_000);
     const tookMs = Math.max(...(await Promise.all([refused(0), refused(1)])));
     context.diagnostic(`revoked on both ${Math.round(tookMs)} ms after the command had ended`);
     const unnamed = await lance(environment, 'tokens', 'create', '--owner', 'bia', '--role', 'viewer');
