@@ -445,6 +445,7 @@ test('the operator API', async (context) => {
         ({ phase }) => phase === 'answered' || phase === 'refused',
       );
       assert.equal(done.phase, 'answered', JSON.stringify(done));
+      assert.match(String(done.requestCode), /^[\da-f-]{36}$/, 'the code of its query, to ask the service about');
       const result = `${path}/results/links`;
       assert.equal((await call('POST', result, { role: 'risk', body: { reason: 'x' } })).status, 403);
       const shown = await call('POST', result, { role: 'operator', body: { reason: 'CPF 529.982.247-25' } });

@@ -91,7 +91,7 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
             retryAt: operation.retryAt,
             reason: open === null && operation.status === 'rejected' ? toEverybody(operation.reason) : operation.reason,
           },
-    requestCode: state.requestCode ?? state.told?.requestCode ?? null,
+    requestCode: requestCodeOf(state),
     proposalCode: state.proposalCode ?? state.proposal?.code ?? null,
     situation:
       state.situation === null
@@ -117,6 +117,11 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
     frozen: state.frozen?.problem ?? null,
     nextSteps: [...nextSteps(state)],
   };
+}
+
+/** A lookup has no operation: its code is that of the query of its links. */
+function requestCodeOf({ flow, requestCode, told, marginAsks }: FlowState): string | null {
+  return requestCode ?? told?.requestCode ?? (flow === 'lookup' ? marginAsks?.code : null) ?? null;
 }
 
 export function flowPageOf(states: readonly FlowState[], limit: number, open: OpenSealed, situations: Situations) {
