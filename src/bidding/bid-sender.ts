@@ -24,6 +24,8 @@ export type BidSender = {
   isSending: (requestId: RequestId) => boolean;
   /** Being sent, or waiting for a slot. */
   count: () => number;
+  /** Of these, those that gave up their slot after an attempt that failed, until they try again. */
+  retrying: () => number;
   /** How long a claim keeps its slot, a decaying mean; null before the first one was over. */
   heldMs: () => number | null;
   /** The request is closed: nothing is remembered of it. */
@@ -37,7 +39,7 @@ export type BidSender = {
 const readAtOnce = 16;
 
 export function createBidSender(
-  world: Omit<SendWorld, 'gateOpen' | 'over' | 'inFlight' | 'othersMaySend'> & {
+  world: Omit<SendWorld, 'gateOpen' | 'over' | 'inFlight' | 'place' | 'othersMaySend'> & {
     instance: string;
     gate: Gate;
     ledger: Ledger;
@@ -46,6 +48,8 @@ export function createBidSender(
     isLive: () => boolean;
     /** This process may act for the request now. */
     owns: (requestId: RequestId) => boolean;
+    /** A slot was given up: another claim may be made. */
+    onRoom: () => void;
   },
 ): BidSender {
   const { gate, ledger, observer } = world;
@@ -53,6 +57,7 @@ export function createBidSender(
   /** Claims written here that nobody has begun to send: any other one, taken up, may have landed. */
   const unsent = new Map<RequestId, Pick<Claimed, 'claimId' | 'body'>>();
   const slots = createSlots(world.clock, world.sendLimit.current);
+  const retrying = new Set<RequestId>();
   const lookUps = createSlots(world.clock, () => readAtOnce);
   const heldMs = createMean();
 
@@ -98,7 +103,13 @@ export function createBidSender(
     let placed = true;
     if (job.inherited) slots.enter();
     else placed = await slots.wait(cutoffOf(job.deadlineAt, world.service, world.settings));
-    const enteredAtMs = world.clock.monotonicMs();
+    let enteredAtMs = world.clock.monotonicMs();
+    const giveUp = () => {
+      if (!placed) return;
+      placed = false;
+      heldMs.add(world.clock.monotonicMs() - enteredAtMs);
+      slots.leave();
+    };
     const record = await sendClaim(
       {
         ...world,
@@ -107,13 +118,24 @@ export function createBidSender(
         othersMaySend: () => !world.soleOwner && (current.abandoned || !world.owns(requestId)),
         over: () => world.isLive() && !stands(),
         inFlight: slots.taken,
+        place: {
+          take: async (until) => {
+            placed = await slots.wait(until, true);
+            enteredAtMs = world.clock.monotonicMs();
+            if (placed) retrying.delete(requestId);
+            return placed;
+          },
+          giveUp: () => {
+            retrying.add(requestId);
+            giveUp();
+            world.onRoom();
+          },
+        },
       },
       job,
     );
-    if (placed) {
-      heldMs.add(world.clock.monotonicMs() - enteredAtMs);
-      slots.leave();
-    }
+    giveUp();
+    retrying.delete(requestId);
     sending.delete(requestId);
     if (record !== null) observer({ kind: 'step', step: 'answer-received' });
     return record;
@@ -212,6 +234,7 @@ export function createBidSender(
     wrote: ({ requestId, claimId, body }) => unsent.set(requestId, { claimId, body }),
     isSending: (requestId) => sending.has(requestId),
     count: () => sending.size,
+    retrying: () => retrying.size,
     heldMs: heldMs.value,
     forget: (requestId) => {
       unsent.delete(requestId);

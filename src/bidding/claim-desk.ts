@@ -28,6 +28,12 @@ export type ClaimDesk = {
   clear: () => void;
 };
 
+/**
+ * So many claims may wait to be tried again and leave the slots to new ones. While the service answers nobody, each attempt adds one
+ * of them, whose amount stays promised: beyond this number no new claims are made.
+ */
+const mostRetrying = 32;
+
 export function createClaimDesk(world: {
   instance: string;
   clock: Clock;
@@ -39,7 +45,7 @@ export function createClaimDesk(world: {
   ledger: Ledger;
   outbox: Outbox;
   agenda: Agenda;
-  sender: Pick<BidSender, 'count' | 'heldMs' | 'wrote'>;
+  sender: Pick<BidSender, 'count' | 'retrying' | 'heldMs' | 'wrote'>;
   sendLimit: SendLimit;
   owns: (requestId: RequestId) => boolean;
   isEnding: (requestId: RequestId) => boolean;
@@ -63,7 +69,8 @@ export function createClaimDesk(world: {
   function room(): number {
     const slots = sendLimit.current();
     const ahead = (claimMs.value() ?? 0) / Math.max(1, world.sender.heldMs() ?? Number.POSITIVE_INFINITY);
-    return slots + Math.ceil(slots * Math.min(1, ahead)) - claiming.size - world.sender.count();
+    const retrying = Math.min(mostRetrying, world.sender.retrying());
+    return slots + Math.ceil(slots * Math.min(1, ahead)) - claiming.size - (world.sender.count() - retrying);
   }
 
   function pump(): void {

@@ -100,6 +100,7 @@ export function createDesk(world: DeskWorld): Desk {
     sendLimit,
     isLive: intake.isLive,
     owns,
+    onRoom: () => claims.pump(),
   });
   const room = { queue, gate, ledger, outbox, agenda, sender, sendLimit, owns, end, spawn, endCode };
   const claims: ClaimDesk = createClaimDesk({ ...common, ...room, isEnding: (requestId) => ending.has(requestId) });

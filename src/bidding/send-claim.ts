@@ -33,8 +33,17 @@ export type SendWorld = {
   /** Another process may have, or have had, the request since this one began: what it has sent may be older than our answer. */
   othersMaySend: () => boolean;
   sendLimit: SendLimit;
-  /** Claims being carried to the service right now. */
+  /** Claims that have a place on the way to the service right now. */
   inFlight: () => number;
+  /**
+   * The place of this claim. It has one when it begins. After an attempt that failed it gives the place up until it tries again: a
+   * request that the service never answers must not keep others from being tried.
+   */
+  place: {
+    /** Waits for a place behind others. False: there was none until then. */
+    take: (until: EpochMs) => Promise<boolean>;
+    giveUp: () => void;
+  };
 };
 
 export type SendJob = {
@@ -47,6 +56,8 @@ export type SendJob = {
 };
 
 const gatePollMs = 25;
+/** Whoever waits for a place looks this often whether the claim is over. */
+const placePollMs = 1_000;
 /**
  * `Retry-After` is obeyed for so long at most: a claim that waits keeps its slot, slots are few after a 429, and an auction is
  * over long before an hour is.
@@ -89,12 +100,17 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   const hindrances: Hindrance[] = [];
   let pauseMs = settings.retryFirstMs;
   let held: DeskCode = 'deadline';
+  let hasPlace = true;
   for (;;) {
     if (world.stopping()) return null;
     // Whoever ended it may not know that bytes of ours are out: that has to be said, whatever it is worth by now.
     if (world.over()) return attempts > 0 ? unknown() : null;
     const cutoffAt = cutoffOf(job.deadlineAt, service, settings);
     if (clock.now() >= cutoffAt) return afterDeadline();
+    if (!hasPlace) {
+      hasPlace = await world.place.take(Math.min(cutoffAt, clock.now() + placePollMs));
+      continue;
+    }
     if (!world.gateOpen()) {
       held = world.endCode('deadline');
       await sleep(clock, Math.min(gatePollMs, cutoffAt - clock.now()));
@@ -105,6 +121,11 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     const heldUntilMs = world.sendLimit.admit(startedAtMs);
     if (heldUntilMs > startedAtMs) {
       held = 'service-unreachable';
+      // One waits to try the service; the others make room for those that were not tried yet.
+      if (world.inFlight() > world.sendLimit.current()) {
+        leavePlace();
+        continue;
+      }
       await sleep(clock, Math.min(heldUntilMs - startedAtMs, cutoffAt - clock.now()));
       continue;
     }
@@ -122,8 +143,16 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       });
     if (answer.kind === 'unknown') landingPossible = true;
     else held = troubleOfReason(answer.reason) ?? held;
+    // A claim that is throttled keeps its place, so that fewer are tried.
+    const waits = answer.kind === 'not-landed' && ['throttled', 'stopped', 'deadline'].includes(answer.reason);
+    if (!waits) leavePlace();
     await sleep(clock, Math.min(pauseAfter(answer), Math.max(0, cutoffAt - clock.now())));
     pauseMs = Math.min(settings.retryMaxMs, pauseMs * 2);
+  }
+
+  function leavePlace(): void {
+    hasPlace = false;
+    world.place.giveUp();
   }
 
   function pauseAfter(answer: BidAnswer): number {
@@ -189,7 +218,13 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     // A claim that waited for a slot until now was never tried.
     const code = held === 'deadline' ? world.endCode('deadline') : held;
     const why = code === 'deadline' ? '' : ` (${code})`;
-    const text = `claimed, and never written before the deadline${why}`;
+    const refusals = hindrances.filter(({ cause }) => cause === 'throttled' || cause === 'unauthorised');
+    const times = refusals.reduce((sum, { count }) => sum + count, 0);
+    const causes = [...new Set(refusals.map(({ cause }) => cause))].join(', ');
+    const text =
+      times === 0
+        ? `claimed, and never written before the deadline${why}`
+        : `claimed, and turned away each time until the deadline: ${times} × ${causes}${why}`;
     return { ...deskPass(job.requestId, code, text, clock.now(), job.claim.claimId), ...toldHindrances() };
   }
 

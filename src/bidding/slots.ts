@@ -1,10 +1,13 @@
-/** Places for bids that are on their way to the service: as many as it bears just now, given to those that wait in their order. */
+/**
+ * Places for bids that are on their way to the service: as many as it bears just now. Those that come for the first time and those
+ * that come again wait in two queues, which are served in turn: neither keeps the other out.
+ */
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 
 export type Slots = {
-  /** Resolves to true when a place was free and is taken, or to false at `until`. */
-  wait: (until: EpochMs) => Promise<boolean>;
+  /** Resolves to true when a place was free and is taken, or to false at `until`. `again`: it has had a place before. */
+  wait: (until: EpochMs, again?: boolean) => Promise<boolean>;
   /** Takes a place, free or not. */
   enter: () => void;
   leave: () => void;
@@ -12,11 +15,24 @@ export type Slots = {
 };
 
 export function createSlots(clock: Clock, limit: () => number): Slots {
-  const waiting = new Set<() => void>();
+  const first = new Set<() => void>();
+  const returning = new Set<() => void>();
   let taken = 0;
+  let returningNext = false;
+
+  function next(): (() => void) | null {
+    const queue = first.size === 0 || (returningNext && returning.size > 0) ? returning : first;
+    const [enter] = queue;
+    if (enter === undefined) return null;
+    queue.delete(enter);
+    returningNext = queue === first;
+    return enter;
+  }
+
   return {
-    wait: async (until) => {
-      if (taken >= limit() || waiting.size > 0) {
+    wait: async (until, again = false) => {
+      if (taken >= limit() || first.size + returning.size > 0) {
+        const waiting = again ? returning : first;
         const { promise, resolve } = Promise.withResolvers<boolean>();
         const enter = () => resolve(true);
         waiting.add(enter);
@@ -37,9 +53,9 @@ export function createSlots(clock: Clock, limit: () => number): Slots {
     leave: () => {
       taken -= 1;
       // The limit may have grown: more than one may come in for the one that leaves.
-      for (const enter of waiting) {
-        if (taken >= limit()) return;
-        waiting.delete(enter);
+      while (taken < limit()) {
+        const enter = next();
+        if (enter === null) return;
         taken += 1;
         enter();
       }

@@ -58,7 +58,7 @@ async function play(claimMs: number, heldMs: number, forMs: number) {
       },
     } as never,
     agenda: createAgenda(clock, () => undefined),
-    sender: { count: () => sending + waiting.length, heldMs: () => heldMs, wrote: () => undefined },
+    sender: { count: () => sending + waiting.length, retrying: () => 0, heldMs: () => heldMs, wrote: () => undefined },
     sendLimit: { ...createSendLimit(slots), current: () => slots },
     owns: () => true,
     isEnding: () => false,

@@ -72,6 +72,7 @@ function setUp(answers: readonly Answer[], over: { instance?: string; hadRoom?: 
     },
     isLive: () => !world.reading,
     owns: () => true,
+    onRoom: () => undefined,
     sendLimit: createSendLimit(settings.sendLimit),
   });
   let ending: Awaited<ReturnType<typeof sender.send>> | undefined;

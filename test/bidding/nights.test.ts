@@ -123,13 +123,22 @@ test('the service is down, and a rule needs what only the link says', async () =
   await assertNight({ baseUrl: () => `http://127.0.0.1:${port}`, moreRules }, 'service-unreachable');
 });
 
-/** The service behind a line that holds every request back. */
-async function slowService(context: TestContext, holdMs: number): Promise<{ behind: (serviceUrl: string) => string }> {
+/** The service behind a line that holds every request back, and answers those that `fails` names by itself. */
+async function slowService(
+  context: TestContext,
+  holdMs: number,
+  fails: (body: string) => number | null = () => null,
+): Promise<{ behind: (serviceUrl: string) => string }> {
   let target = '';
   const server = createHttpServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     await setTimeout(holdMs);
+    const status = fails(Buffer.concat(chunks).toString());
+    if (status !== null) {
+      response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+      return;
+    }
     const { authorization = '', 'idempotency-key': key } = request.headers;
     const answer = await fetch(new URL(request.url!, target), {
       method: request.method!,
@@ -198,3 +207,52 @@ test('overload is said only where the queue was full, else that no slot was free
     }
   }
 });
+
+for (const [status, cause, count] of [
+  [500, 'service-unreachable', 12],
+  [401, 'service-unauthorised', 4],
+] as const) {
+  test(`requests that the service answers with ${status} for ever leave the others their bids`, async (context) => {
+    const failing = new Set<string>();
+    const tried = new Map<string, number>();
+    const line = await slowService(context, 0, (body) => {
+      const id = /"numeroSolicitacao":"?(\d+)/i.exec(body)?.[1];
+      if (id === undefined) return null;
+      // The first that come, before any other one is answered.
+      if (failing.size < count) failing.add(id);
+      if (!failing.has(id)) return null;
+      tried.set(id, (tried.get(id) ?? 0) + 1);
+      return status;
+    });
+    const own = { windowMs: 12_000, batchRequests: count + 3, batchIntervalMs: 1_500 };
+    const house = await openHouse({
+      ...night,
+      baseUrl: line.behind,
+      bidding: { ...bidding, windowMs: own.windowMs, retryMaxMs: 400 },
+      sandbox: {
+        auction: { windowMs: own.windowMs, expiryMs: 10 * own.windowMs },
+        pace: { batchRequests: own.batchRequests, batchIntervalMs: own.batchIntervalMs },
+      },
+    });
+    try {
+      const requests = count + 40;
+      await house.sandbox.run(requests);
+      const rows = await house.store.views.query({ phase: null, limit: 1_000, before: null });
+      const others = rows.filter(({ state }) => !failing.has(state.requestId));
+      const lost = others.filter(({ state }) => state.pass?.code === cause || state.answer?.outcome.kind === 'unknown');
+      const answered = others.filter(({ state }) => state.answer !== null && state.answer.outcome.kind !== 'unknown');
+      context.diagnostic(
+        `${answered.length} of ${others.length} answered, ${lost.length} lost, tried ${[...tried.values()]}`,
+      );
+      assert.equal(failing.size, count);
+      assert.ok(Math.min(...tried.values()) > 3, 'the failing ones were tried again');
+      assert.deepEqual(
+        lost.map(({ state }) => [state.requestId, state.pass?.code]),
+        [],
+      );
+      assert.ok(answered.length > 15, String(answered.length));
+    } finally {
+      await house.close();
+    }
+  });
+}

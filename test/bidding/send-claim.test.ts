@@ -22,6 +22,7 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
   const clock = createManualClock(at + 10);
   const attempts: { at: number; attempt: BidAttempt }[] = [];
   const events: DeskEvent[] = [];
+  const places: string[] = [];
   const world = { gateOpen, stopping: false, over: false, othersMaySend: false };
   const service: Pick<Service, 'placeBid' | 'networkP99Ms' | 'clockSkewMs'> = {
     placeBid: async (attempt) => {
@@ -47,6 +48,10 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
     othersMaySend: () => world.othersMaySend,
     sendLimit: createSendLimit(settings.sendLimit),
     inFlight: () => 1,
+    place: {
+      take: async () => places.push('taken') > 0,
+      giveUp: () => void places.push('given up'),
+    },
   };
   let ending: Answered | Passed | null | undefined;
   void sendClaim(sendWorld, { requestId, claim, deadlineAt, receivedAt: at, inherited: false, ...job }).then(
@@ -58,7 +63,7 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
     assert.notEqual(ending, undefined, 'still sending');
     return ending!;
   };
-  return { clock, attempts, events, world, ended, isSending: () => ending === undefined };
+  return { clock, attempts, events, places, world, ended, isSending: () => ending === undefined };
 }
 
 const lands: Script = (now) => ({
@@ -129,6 +134,21 @@ test('unknown: the same bytes again, after pauses that double up to the greatest
   assert.ok(attempts.every(({ attempt }) => attempt.body === claim.body));
   const pauses = attempts.slice(1).map((one, index) => one.at - attempts[index]!.at);
   assert.deepEqual(pauses, [100, 200, 400, 800, 1_600, 2_000, 2_000]);
+});
+
+test('an attempt that failed gives its place to others; one that was throttled keeps it', async () => {
+  for (const [script, expected] of [
+    [lost, ['given up', 'taken']],
+    [turnedAway('unreachable'), ['given up', 'taken']],
+    [turnedAway('unauthorised'), ['given up', 'taken']],
+    [turnedAway('throttled'), []],
+    [turnedAway('stopped'), []],
+  ] as const) {
+    const { clock, places, ended } = setUp([script, lands]);
+    await clock.advance(5_000);
+    assert.equal(asAnswered(ended()).outcome.kind, 'accepted');
+    assert.deepEqual(places, expected);
+  }
 });
 
 test('unknown until the deadline stays unknown', async () => {
@@ -319,4 +339,9 @@ test('a claim that was turned away until the deadline says how often', async () 
   assert.equal(record.code, 'service-unauthorised');
   assert.equal(record.hindrances?.length, 1);
   assert.ok(record.hindrances[0]!.count > 2);
+  const { count } = record.hindrances[0]!;
+  assert.match(
+    record.reasons[0]!.text,
+    new RegExp(`turned away each time until the deadline: ${count} × unauthorised`),
+  );
 });

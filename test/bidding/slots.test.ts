@@ -59,3 +59,18 @@ test('who waits too long is told so, and takes no place', async () => {
   assert.deepEqual(answers, [false, true]);
   assert.equal(slots.taken(), 1);
 });
+
+test('those that come again and those that come first are let in in turn', async () => {
+  const slots = createSlots(createManualClock(0), () => 1);
+  assert.equal(await slots.wait(1_000), true);
+  const entered: string[] = [];
+  for (const name of ['again 1', 'again 2', 'again 3', 'again 4'])
+    void slots.wait(1_000, true).then(() => entered.push(name));
+  for (const name of ['first 1', 'first 2']) void slots.wait(1_000).then(() => entered.push(name));
+  for (let leaves = 0; leaves < 6; leaves += 1) {
+    slots.leave();
+    await settled();
+  }
+  assert.deepEqual(entered, ['first 1', 'again 1', 'first 2', 'again 2', 'again 3', 'again 4']);
+  assert.equal(slots.taken(), 1);
+});

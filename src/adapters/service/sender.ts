@@ -1,11 +1,12 @@
 /** Sends with the token at hand, and after a 401 once more with another one; learns from each answer on the way. */
+import { hash } from 'node:crypto';
 import { Pool } from 'undici';
 import type { Clock } from '../../domain/clock.ts';
 import type { EpochMs } from '../../domain/glossary.ts';
 import type { OperationName } from '../../wire/operations.ts';
 import { type Exchange, exchange, type Post } from './exchange.ts';
 import type { ClockSkew, NetworkTime } from './measures.ts';
-import type { Token, TokenEvent, TokenKeeper } from './token.ts';
+import type { Attempt, Token, TokenEvent, TokenKeeper } from './token.ts';
 
 type Operation = 'bid' | 'link-list' | 'link-detail' | 'token' | OperationName;
 
@@ -87,6 +88,7 @@ export function createSender(
 ): Send {
   const sendOnce = async (lane: Lane, letter: Letter, token: Token, gate: Gate) => {
     const { operation, path, body, idempotencyKey = null } = letter;
+    const attempt: Attempt = { sentAtMs: clock.monotonicMs(), subject: () => subjectOf(letter) };
     const result = await exchange(lane.pool, clock, {
       path: lane.prefix + path,
       authorization: lane.bareToken ? token.bare : token.header,
@@ -105,23 +107,28 @@ export function createSender(
       const dated =
         result.date === null || skew.add(result.date, result.writtenAt, result.writtenAt + result.roundTripMs);
       if (!dated) observe({ kind: 'date-ignored' });
-      if (!refusesToken(result)) tokens.confirmed(token);
+      if (!refusesToken(result)) tokens.confirmed(token, attempt);
     }
-    return result;
+    return { result, attempt };
   };
 
   return async (lane, letter, gate) => {
     const token = tokens.current() ?? (await tokens.ready());
     if (token === null) return null;
     const first = await sendOnce(lane, letter, token, gate);
-    if (!refusesToken(first)) return first;
-    const renewed = await tokens.refused(token);
+    if (!refusesToken(first.result)) return first.result;
+    const renewed = await tokens.refused(token, first.attempt);
     if (renewed === null) return null;
     const second = await sendOnce(lane, letter, renewed, gate);
-    if (statusOf(second) !== 401) return second;
-    await tokens.refused(renewed);
+    if (statusOf(second.result) !== 401) return second.result;
+    await tokens.refused(renewed, second.attempt);
     return null;
   };
+}
+
+/** The same for each attempt of one request, and no text that names anybody. */
+function subjectOf({ operation, path, body }: Letter): string {
+  return hash('sha256', `${operation} ${path} ${body}`, 'base64');
 }
 
 const tokenTexts = /token de acesso|access[ _]?token|bearer token|invalid_token/;

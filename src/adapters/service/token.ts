@@ -8,6 +8,8 @@ import type { EpochMs } from '../../domain/glossary.ts';
 
 /** A token that was refused is shown again after pauses that double up to this, however often the program prints it. */
 const longestSamePauseMs = 60_000;
+/** Requests that were refused last are remembered, so that one that is refused alone is known again. */
+const mostRefused = 256;
 
 /** Gets a new token. Rejects when there is none; the reason never holds the token. */
 export type RenewToken = () => Promise<string>;
@@ -55,15 +57,21 @@ export type TokenEvent =
 /** The token as it was when a request was written; `generation` tells whether it has changed since. */
 export type Token = { header: string; bare: string; generation: number };
 
+/** `sentAtMs` is on the monotonic clock; `subject` is the same for each attempt of one request. */
+export type Attempt = { sentAtMs: number; subject: () => string };
+
 export type TokenKeeper = {
   /** The token at hand, if it may be used at once. */
   current: () => Token | null;
   /** Waits for a renewal under way; null when sending is blocked. */
   ready: () => Promise<Token | null>;
-  /** A request with this token got 401. Gives the token for one more attempt, or null when sending is blocked. */
-  refused: (token: Token) => Promise<Token | null>;
+  /**
+   * A request with this token got 401. Gives the token for one more attempt, or null when there is none to try: sending is blocked,
+   * or the refusal is the request's own, as others are let in.
+   */
+  refused: (token: Token, attempt: Attempt) => Promise<Token | null>;
   /** A request with this token was let in. */
-  confirmed: (token: Token) => void;
+  confirmed: (token: Token, attempt: Attempt) => void;
   /** When sending is blocked: the time of the next renewal. */
   blockedUntil: () => EpochMs | null;
   close: () => void;
@@ -88,6 +96,11 @@ export function createTokenKeeper(options: {
   /** For how long the token that was refused last is not shown again; since when, on the monotonic clock. */
   let samePauseMs = 0;
   let refusedAtMs = Number.NEGATIVE_INFINITY;
+  /** When the request was sent whose refusal blocked sending. */
+  let refusedSentAtMs = Number.POSITIVE_INFINITY;
+  let confirmedAtMs = Number.NEGATIVE_INFINITY;
+  /** By subject, when it was refused first since it was let in; on the monotonic clock. */
+  const refusedSubjects = new Map<string, number>();
 
   const tryLater = (pauseMs: number): void => {
     blockedUntil = clock.now() + pauseMs;
@@ -100,8 +113,9 @@ export function createTokenKeeper(options: {
     });
   };
 
-  const block = (): void => {
+  const block = (sentAtMs: number): void => {
     if (blockedUntil !== null || closed) return;
+    refusedSentAtMs = sentAtMs;
     refusedAtMs = clock.monotonicMs();
     samePauseMs = Math.min(Math.max(retryMs, longestSamePauseMs), samePauseMs === 0 ? retryMs : 2 * samePauseMs);
     // A program is cheap to ask; the service is not shown what it has just refused.
@@ -126,14 +140,14 @@ export function createTokenKeeper(options: {
     } catch (error) {
       observe({ kind: 'token-renewal-failed', reason: error instanceof Error ? error.message : 'unknown' });
       blockedUntil = null;
-      block();
+      block(Number.POSITIVE_INFINITY);
       return null;
     }
   };
 
-  const renewOnce = (): Promise<Token | null> => {
+  const renewOnce = (sentAtMs = Number.POSITIVE_INFINITY): Promise<Token | null> => {
     if (renew === null) {
-      block();
+      block(sentAtMs);
       return Promise.resolve(null);
     }
     renewing ??= renewNow(renew).finally(() => {
@@ -151,18 +165,35 @@ export function createTokenKeeper(options: {
       if (renewing !== null) return renewing;
       return token ?? renewOnce();
     },
-    refused: async (used) => {
-      if (blockedUntil !== null) return null;
+    refused: async (used, { sentAtMs, subject }) => {
+      const known = subject();
+      const refusedFirstAtMs = refusedSubjects.get(known) ?? null;
+      // Between two refusals of it, or since it was sent with a token that nobody can renew, another one was let in: its 401 says
+      // nothing about the token.
+      const isItsOwn = confirmedAtMs > (refusedFirstAtMs ?? (renew === null ? sentAtMs : Number.POSITIVE_INFINITY));
+      if (refusedFirstAtMs === null) {
+        refusedSubjects.set(known, clock.monotonicMs());
+        const [oldest] = refusedSubjects.keys();
+        if (refusedSubjects.size > mostRefused) refusedSubjects.delete(oldest!);
+      }
+      if (blockedUntil !== null || isItsOwn) return null;
       if (renewing !== null) return renewing;
       if (token !== null && token.generation !== used.generation) return token;
-      if (firstRefusal) return renewOnce();
-      block();
+      if (firstRefusal) return renewOnce(sentAtMs);
+      block(sentAtMs);
       return null;
     },
-    confirmed: (used) => {
+    confirmed: (used, { sentAtMs, subject }) => {
+      if (refusedSubjects.size > 0) refusedSubjects.delete(subject());
       if (used.generation !== token?.generation) return;
+      confirmedAtMs = clock.monotonicMs();
       firstRefusal = true;
       samePauseMs = 0;
+      // Sent no earlier than the one that was refused: what was refused was that request, and not the token.
+      if (blockedUntil !== null && renewing === null && sentAtMs >= refusedSentAtMs) {
+        retry?.cancel();
+        blockedUntil = null;
+      }
     },
     blockedUntil: () => blockedUntil,
     close: () => {

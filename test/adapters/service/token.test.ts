@@ -202,3 +202,26 @@ test('the token is asked for by a query that names nobody: what the service says
     assert.equal(answer.kind === 'failed' ? `failed ${answer.reason}` : answer.kind, told);
   }
 });
+
+test('one request that is refused while others are let in with the token does not stop sending for long', async (t) => {
+  const { baseUrl } = await startHttp(t, (response, { body }) => {
+    if (body.includes('"numeroSolicitacao":13')) response.writeHead(401).end();
+    else response.end(accepted);
+  });
+  const { service, events } = startClient(t, baseUrl, { tokenRetryMs: 300 });
+  const bid = (id: number) => service.placeBid(attemptOf({ body: `{"numeroSolicitacao":${id}}` }));
+  const blocks = () => events.filter(({ kind }) => kind === 'token-refused').length;
+  assert.equal((await bid(13)).kind, 'not-landed');
+  assert.deepEqual([service.ready(), blocks()], [false, 1], 'nobody has been let in yet');
+  await pause(450);
+  assert.equal((await bid(1)).kind, 'answered');
+  for (let round = 0; round < 5; round += 1) {
+    const refused = await bid(13);
+    assert.equal(refused.kind, 'not-landed');
+    assert.equal(service.ready(), true);
+  }
+  assert.equal(blocks(), 1);
+  // Others that are refused without anybody being let in since are the token's affair all the same.
+  assert.equal((await bid(130)).kind, 'not-landed');
+  assert.deepEqual([service.ready(), blocks()], [false, 2]);
+});
