@@ -73,6 +73,8 @@ export function createLinkDesk(options: {
   const asking = new Set<string>();
   /** What the latest queries asked for, by their code, and failures that came before their acknowledgement. */
   const keys = new Map<string, string>();
+  /** Which link it was, as it was asked about. */
+  const askedAbout = new Map<string, WorkerIdentity>();
   const failures = new Map<string, QueryFailure>();
   /** Links chosen from a list, for requests that did not name theirs. */
   const chosen = new Map<RequestId, string>();
@@ -82,6 +84,16 @@ export function createLinkDesk(options: {
       vault.open(sealedPlaces.request(state.requestId), state.sealed!),
     );
     return sealed.identity;
+  }
+
+  function openedOrNull(...sealed: Parameters<Vault['open']>): string | null {
+    try {
+      return vault.open(...sealed);
+    } catch (fault) {
+      // Throws again whatever is not the record's own problem.
+      problemOf(fault);
+      return null;
+    }
   }
 
   function unpark(requestId: RequestId): void {
@@ -115,6 +127,7 @@ export function createLinkDesk(options: {
         const answer = await send(query);
         noteQuery(key, answer, from);
         if (answer.kind === 'acknowledged') {
+          if (answer.requestCode !== null) remember(askedAbout, answer.requestCode, query.identity);
           acknowledge(answer.requestCode, key);
           return;
         }
@@ -164,10 +177,14 @@ export function createLinkDesk(options: {
     }
   }
 
-  /** Requests of the same worker that wait under another key for the query of this code. */
-  function waitingFor(requestCode: string | null, workerKey: string, besides: string): readonly RequestId[] {
+  /** Requests of the same worker that wait under another key for the query of this code, which told of their link otherwise named. */
+  function waitingOtherwise({ requestCode, detail, sealed }: DetailTold): readonly RequestId[] {
+    const { workerKey, linkKey } = detail;
     const key = requestCode === null ? undefined : keys.get(requestCode);
-    if (key === undefined || key === besides) return [];
+    if (requestCode === null || key === undefined || key === linkKey || !waitingByKey.has(key)) return [];
+    const asked = askedAbout.get(requestCode);
+    const body = openedOrNull(sealedPlaces.callback(workerKey), sealed);
+    if (asked === undefined || body === null || !service.isDetailOf(body, asked)) return [];
     return [...(waitingByKey.get(key) ?? [])].filter(
       (requestId) => parked.get(requestId)?.state.request?.workerKey === workerKey,
     );
@@ -242,8 +259,9 @@ export function createLinkDesk(options: {
     },
     linkKeyOf: (state) => chosen.get(state.requestId) ?? state.request?.linkKey ?? null,
     unpark,
-    detailArrived: ({ detail: { linkKey, workerKey }, requestCode }) => {
-      const renamed = waitingFor(requestCode, workerKey, linkKey);
+    detailArrived: (told) => {
+      const { linkKey } = told.detail;
+      const renamed = waitingOtherwise(told);
       for (const requestId of renamed) chosen.set(requestId, linkKey);
       return [...(waitingByKey.get(linkKey) ?? []), ...renamed];
     },

@@ -473,6 +473,8 @@ export type Service = {
   askLinkDetail: (query: LinkQuery) => Promise<QueryAnswer>;
   /** Why a link query failed, in what the service wrote of it. */
   refusalIn: (text: string) => QueryRefusal;
+  /** Whether the body of a link-detail callback tells of the link that was asked about, however it names it. */
+  isDetailOf: (body: string, asked: WorkerIdentity) => boolean;
   /** 99 % of first bytes reach the service within this time, measured; a setting until there is a measure. */
   networkP99Ms: () => number;
   /** How far the service's clock is ahead of ours, from its Date header (± 1 s). */

@@ -4,16 +4,20 @@
  */
 import type { Outbox } from '../bidding/outbox.ts';
 import { callbackPartition, type LogBatch, type NewEntry } from '../bidding/ports.ts';
+import { problemOf } from '../bidding/unprocessable.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { FlowLinkTold, FlowTold } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import type { CallbackRecord } from '../domain/records.ts';
 import { spellingsOf } from '../domain/request-codes.ts';
+import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
+import { isDetailOf } from '../wire/links.ts';
 import { eventPrefix, lookupIndex, proposalIndex } from './evolve.ts';
 import { holdersOf, noteCodes, stillHolds } from './notes.ts';
 import type { FlowStore } from './ports.ts';
+import type { LinkAsk } from './preparation.ts';
 
 /** How long an acknowledgement takes to be folded, at most; and how many answers wait for that at once. */
 const lookAgainMs = 2_000;
@@ -37,10 +41,12 @@ export function createFlowCallbacks({
   flows,
   outbox,
   clock,
+  vault,
 }: {
   flows: FlowStore;
   outbox: Outbox;
   clock: Clock;
+  vault: Pick<Vault, 'open'>;
 }): FlowCallbacks {
   let laterLooks = 0;
   /** Which flow was given a note last, by what the note is found under; the oldest go first. */
@@ -64,12 +70,35 @@ export function createFlowCallbacks({
         .map((code) => found.get(code))
         .find((each) => each !== undefined);
       if (flowId !== undefined)
-        given.push(entryOf(record.kind === 'told' ? await withHolder(record, flowId) : { ...record, flowId }));
+        given.push(
+          entryOf(record.kind === 'told' ? await withHolder(record, flowId) : await ofItsLink(record, flowId)),
+        );
       else if (record.kind === 'link-told' || record.of === 'link-query') left.push(record);
       else given.push(entryOf(record));
     }
     if (given.length > 0) await outbox.keep(given);
     if (left.length > 0) later(left);
+  }
+
+  /** A detail of another link than the flow asked about is told to it without the link: its margin is not that of the flow's. */
+  async function ofItsLink(told: FlowLinkTold, flowId: string): Promise<FlowLinkTold> {
+    const given = { ...told, flowId };
+    if (told.linkKey === null) return given;
+    const state = (await flows.read([flowId])).get(flowId);
+    if (state === undefined || state.subject.linkKey === told.linkKey || state.flow === 'lookup') return given;
+    return isOfAskedLink(state, told) ? given : { ...given, linkKey: null };
+  }
+
+  function isOfAskedLink({ flowId, sealed }: FlowState, told: FlowLinkTold): boolean {
+    try {
+      const order = JSON.parse(vault.open(sealedPlaces.flowOrder(flowId), sealed!)) as { link: LinkAsk | null };
+      const body = vault.open(sealedPlaces.callback(told.workerKey), told.sealed);
+      return order.link !== null && isDetailOf(body, order.link.identity);
+    } catch (fault) {
+      // Throws again whatever is not the record's own problem.
+      problemOf(fault);
+      return false;
+    }
   }
 
   /** With the other flow that has had its note, the one that still has it first. */

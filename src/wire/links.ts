@@ -1,6 +1,8 @@
 /** The callbacks about employment links, both ways (contract, Employment link and Link-detail callback). */
 import { z } from 'zod';
+import { employerKeyOf } from '../domain/employer.ts';
 import type { AmountCents, Day } from '../domain/glossary.ts';
+import type { WorkerIdentity } from '../domain/request.ts';
 import {
   type Decoded,
   decodeBy,
@@ -12,7 +14,7 @@ import {
   tooManyElements,
   type WireFault,
 } from './casing.ts';
-import { isJsonObject, type JsonValue, numberOfDigits } from './json.ts';
+import { isJsonObject, type JsonValue, numberOfDigits, parseJson } from './json.ts';
 import { linkDetailPath } from './link-queries.ts';
 import { readCode } from './plain-ids.ts';
 import { readEmployerIdType } from './request-mapping.ts';
@@ -238,6 +240,32 @@ export function decodeLinkDetail(value: JsonValue): Decoded<LinkDetailMessage> {
       legacyLoans: link.emprestimosLegados ?? null,
     },
   };
+}
+
+/**
+ * Whether the body of a link-detail callback tells of the link that was asked about. The service may write a registration and an
+ * employer otherwise than they were sent: without leading zeros, in other letters, as the root of the CNPJ. Another registration or
+ * employer is another link, under whatever code it comes. False for a body that cannot be read.
+ */
+export function isDetailOf(
+  body: string,
+  { registration, employerId, employerIdType }: Pick<WorkerIdentity, 'registration' | 'employerId' | 'employerIdType'>,
+): boolean {
+  const parsed = parseJson(body);
+  const decoded = parsed.kind === 'parsed' ? decodeLinkDetail(parsed.value) : null;
+  if (decoded?.kind !== 'decoded' || registration === null || employerId === null) return false;
+  const told = decoded.value;
+  return (
+    plainRegistration(told.registration) === plainRegistration(registration) &&
+    employerKeyOf(told) === employerKeyOf({ employerId, employerIdType })
+  );
+}
+
+function plainRegistration(registration: string): string {
+  return registration
+    .replace(/[^\dA-Za-z]/g, '')
+    .replace(/^0+(?=.)/, '')
+    .toUpperCase();
 }
 
 export function encodeLinkDetail(link: LinkDetailMessage): string {

@@ -68,6 +68,7 @@ async function started(context: TestContext, directory: string) {
       return { kind: 'answered', outcome, response: { status: 200, body: '' }, firstByteAt: clock.now() };
     },
     refusalIn: () => 'unclassified',
+    isDetailOf: () => true,
     networkP99Ms: () => 40,
     clockSkewMs: () => 0,
     askSkew: async () => 0,

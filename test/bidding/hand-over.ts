@@ -83,6 +83,7 @@ export async function createHandOver() {
         });
       },
       refusalIn: () => 'unclassified',
+      isDetailOf: () => true,
       networkP99Ms: () => 40,
       clockSkewMs: () => 0,
       askSkew: async () => 0,

@@ -8,6 +8,7 @@ import type { Link, LoanRequest, WorkerIdentity } from '../../src/domain/request
 import type { RequestState } from '../../src/domain/states.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import { workerKeyOf } from '../../src/wire/identity.ts';
+import { isDetailOf } from '../../src/wire/links.ts';
 import { sampleLink, sampleRequest } from '../rules/sample-request.ts';
 import { createTestVault } from '../wire/vault.ts';
 import { createManualClock } from './manual-clock.ts';
@@ -28,9 +29,25 @@ function waiting(requestId: string, change: Partial<LoanRequest> = {}): RequestS
   return folded({ ...requested({ sealed, request: { ...sampleRequest, requestId, ...change } }), requestId });
 }
 
-const told = (linkKey: string, requestCode: string | null = null, workerKey = 'worker-pseudonym') => ({
+/** A detail of the link of `identity`, with what is changed in it. */
+const told = (
+  linkKey: string,
+  requestCode: string | null = null,
+  workerKey = 'worker-pseudonym',
+  change: { matricula?: string; numeroInscricaoEmpregador?: string | number } = {},
+) => ({
   detail: { ...sampleLink, linkKey, workerKey },
   requestCode,
+  sealed: vault.seal(
+    sealedPlaces.callback(workerKey),
+    JSON.stringify({
+      CodigoRequisicao: requestCode,
+      Payload: {
+        ...{ cpf: 191, matricula: '007', inscricaoEmpregador: { codigo: 1 }, elegivel: true },
+        ...{ numeroInscricaoEmpregador: identity.employerId, ...change },
+      },
+    }),
+  ),
 });
 const acknowledged: QueryAnswer = { kind: 'acknowledged', requestCode: null };
 const failed: QueryAnswer = { kind: 'failed', reason: 'headers-timeout' };
@@ -46,9 +63,9 @@ function setUp(answers: readonly QueryAnswer[], always = false) {
   };
   const refusalIn = (text: string) => (text.includes('NSU') ? 'authorisation-missing' : 'unclassified');
   const authorisations = createAuthorisations({ keyOf, always });
-  const service = { askLinkDetail: answer(false), listLinks: answer(true), refusalIn };
+  const service = { askLinkDetail: answer(false), listLinks: answer(true), refusalIn, isDetailOf };
   const desk = createLinkDesk({
-    service: service as Pick<Service, 'askLinkDetail' | 'listLinks' | 'refusalIn'> as Service,
+    service: service as Pick<Service, 'askLinkDetail' | 'listLinks' | 'refusalIn' | 'isDetailOf'> as Service,
     authorisations,
     vault,
     clock,
@@ -262,6 +279,10 @@ test('a detail under the code of the query is for who asked, though its link is 
   await clock.settle();
   assert.deepEqual(desk.detailArrived(told('renamed', 'q1', 'another worker')), []);
   assert.deepEqual(desk.detailArrived(told('renamed', 'q2')), []);
+  assert.deepEqual(desk.detailArrived(told('other', 'q1', undefined, { matricula: '77' })), [], 'another registration');
+  const employer = { numeroInscricaoEmpregador: '11222333000181' };
+  assert.deepEqual(desk.detailArrived(told('other', 'q1', undefined, employer)), [], 'another employer');
+  assert.deepEqual(desk.detailArrived({ ...told('other', 'q1'), sealed: 'unreadable' }), []);
   assert.deepEqual(desk.detailArrived(told('renamed', 'q1')), ['1']);
   assert.equal(desk.linkKeyOf(waiting('1')), 'renamed');
 });

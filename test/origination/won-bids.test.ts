@@ -100,7 +100,24 @@ test('a detail that names the link otherwise is taken by the code of its query; 
   const linkKey = linkKeyOf(plainVault, cpf, 'm-77', employerIdType, '12ABC345');
   assert.notEqual(linkKey, (await state(flowId))!.subject.linkKey);
   const detail = { ...sampleLink, linkKey, workerKey, receivedAt: Date.now(), availableMarginCents: 200_000 };
-  const told: CallbackRecord = { kind: 'link-detail', at: Date.now(), requestCode: 'q-1', detail, sealed: '{}' };
+  const bodyOf = (matricula: string) =>
+    JSON.stringify({
+      CodigoRequisicao: 'q-1',
+      Payload: {
+        ...{ cpf: Number(cpf), matricula, inscricaoEmpregador: { codigo: employerIdType }, elegivel: true },
+        numeroInscricaoEmpregador: '12ABC345',
+      },
+    });
+  const sealed = plainVault.seal(sealedPlaces.callback(workerKey), bodyOf('m-77'));
+  const told: CallbackRecord = { kind: 'link-detail', at: Date.now(), requestCode: 'q-1', detail, sealed };
+  // The same worker's other employment, with a great margin: nothing is known of this one by it.
+  const other = { ...detail, linkKey: 'other', availableMarginCents: 9_999_900 };
+  details.set('other', other);
+  const sealedOther = plainVault.seal(sealedPlaces.callback(workerKey), bodyOf('M-78'));
+  await tell(workerKey, { ...told, detail: other, sealed: sealedOther });
+  await sleep(150);
+  assert.equal((await state(flowId))!.phase, 'preparing');
+  assert.notEqual((await state(flowId))!.subject.linkKey, 'other');
   const foreign = { ...detail, linkKey: 'another', workerKey: 'another' };
   await tell('another', { ...told, detail: foreign });
   details.set('another', foreign);

@@ -178,6 +178,7 @@ export function createService(world: ServiceWorld, process: Process): Service {
     listLinks: (asked) => query('list', asked),
     askLinkDetail: (asked) => query('detail', asked),
     refusalIn: () => 'unclassified',
+    isDetailOf: () => true,
     networkP99Ms: () => networkP99Ms,
     clockSkewMs: () => 0,
     latestSkewMs: () => null,

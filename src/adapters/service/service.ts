@@ -19,6 +19,7 @@ import {
   reportsErrors,
   tokenQuery,
 } from '../../wire/link-queries.ts';
+import { isDetailOf } from '../../wire/links.ts';
 import { type OutcomeTable, readBidAnswer } from '../../wire/outcomes.ts';
 import type { Exchange } from './exchange.ts';
 import { createClockSkew, createNetworkTime } from './measures.ts';
@@ -188,6 +189,7 @@ export function createService(
     askLinkDetail: (query) => ask('link-detail', linkDetailPath, () => encodeLinkDetailQuery(query)),
     askToken: () => ask('token', linkListPath, () => tokenQuery),
     refusalIn: (text) => reasonIn(text) ?? 'unclassified',
+    isDetailOf,
     perform,
     networkP99Ms: network.p99Ms,
     clockSkewMs: skew.ms,
