@@ -122,6 +122,12 @@ const whole: readonly Sentence[] = [
   ],
   [/^send feeCents or feePercent, not both$/, 'envie feeCents ou feePercent, não os dois'],
   [
+    /^send the rate that was simulated for this period, (.*) hundredths of a percent, or simulate with the other one first$/,
+    'envie a taxa simulada para este prazo, $1 centésimos de ponto percentual, ou simule antes com a outra',
+  ],
+  [/^send less than the loan: amounts are in cents$/, 'envie menos que o empréstimo: os valores são em centavos'],
+  [/^send less than 100 percent of the loan$/, 'envie menos de 100 por cento do empréstimo'],
+  [
     /^send at most what was simulated for this period, (.*) cents, or simulate the amount first$/,
     'envie no máximo o que foi simulado para este prazo, $1 centavos, ou simule antes o valor',
   ],

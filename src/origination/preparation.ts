@@ -20,6 +20,7 @@ import {
   prepareSigners,
   prepareSimulation,
   prepareSplits,
+  type Simulated,
 } from '../wire/checks/withdrawals.ts';
 import {
   type MarginFact,
@@ -250,17 +251,25 @@ function withdrawal(
   }
 }
 
-/** By period what would be released. Null: the last simulation does not say; whether it was of this worker is another rule's. */
-function valuesSimulated(
-  { flowId, results }: FlowState,
-  open: Vault['open'],
-): ReadonlyMap<number, AmountCents | null> | null {
+/** By period. Null: the last simulation does not say; whether it was of this worker is another rule's. */
+function valuesSimulated({ flowId, results }: FlowState, open: Vault['open']): ReadonlyMap<number, Simulated> | null {
   const sealed = results.simulation?.sealedAnswer;
   if (sealed == null || results.simulation?.refused === true) return null;
   const decoded = simulationAnswer.decode(readStored(open(sealedPlaces.flowAnswer(flowId), sealed)) as JsonValue);
   if (decoded.kind === 'refused') return null;
-  const values = (decoded.value.simulations ?? []).flatMap(({ period, releasedCents, customerLoanCents }) =>
-    period === null ? [] : [[period, mostOf(releasedCents, customerLoanCents)] as const],
+  const values = (decoded.value.simulations ?? []).flatMap(
+    ({ period, releasedCents, customerLoanCents, rateMonthlyPercent }) =>
+      period === null
+        ? []
+        : [
+            [
+              period,
+              {
+                releasedCents: mostOf(releasedCents, customerLoanCents),
+                rateHundredths: rateMonthlyPercent === null ? null : Math.round(rateMonthlyPercent * 100),
+              },
+            ] as const,
+          ],
   );
   return values.length === 0 ? null : new Map(values);
 }

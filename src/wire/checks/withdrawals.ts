@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { cnpj as cnpjRules, cpf as cpfRules } from 'cpf-cnpj-validator';
 import { dayOf } from '../../domain/clock.ts';
-import type { AmountCents, Day, EpochMs } from '../../domain/glossary.ts';
+import type { AmountCents, Day, EpochMs, RateHundredths } from '../../domain/glossary.ts';
 import { isJsonObject, scalarsIn } from '../json.ts';
 import {
   type AccountUpdateRequest,
@@ -114,9 +114,12 @@ export type InclusionFacts = {
   birthDate: Day | null;
   /** The worker whose own balance was simulated; null: nothing was simulated, or by a balance that somebody gave. */
   simulatedCpf: string | null;
-  /** The periods that the service simulated last, and what each would release, where it says so; null: it named none. */
-  simulated: ReadonlyMap<number, AmountCents | null> | null;
+  /** The periods that the service simulated last; null: it named none. */
+  simulated: ReadonlyMap<number, Simulated> | null;
 };
+
+/** What a period would release, and the monthly rate of it; null where the service did not say. */
+export type Simulated = { releasedCents: AmountCents | null; rateHundredths: RateHundredths | null };
 
 export function prepareInclusion(
   operationId: string,
@@ -125,7 +128,8 @@ export function prepareInclusion(
 ): Preparation<'inclusion'> {
   const { account, cpf, period } = request;
   const holder = account?.holderCpf ?? null;
-  const mostCents = facts.simulated?.get(period ?? -1) ?? null;
+  const own = facts.simulated?.get(period ?? -1) ?? null;
+  const mostCents = own?.releasedCents ?? null;
   const loanCents = request.amountCents ?? mostCents;
   return prepared('inclusion', operationId, request, [
     validCpf('cpf', cpf),
@@ -156,8 +160,9 @@ export function prepareInclusion(
     ...accountPayable(account),
     leastCents('amount', 'amountCents', request.amountCents),
     amountSimulated(request.amountCents, mostCents),
-    rateInBounds(request.rateHundredths),
+    rateInBounds(request.rateHundredths) ?? rateSimulated(request.rateHundredths, own?.rateHundredths ?? null),
     oneFee(request),
+    feeOfLoan(request, loanCents),
     insuranceOfLoan(request.insuranceCents, loanCents),
     request.contractType === null || request.contractType === undefined
       ? null
@@ -180,6 +185,26 @@ function amountSimulated(amountCents: AmountCents | null | undefined, mostCents:
     'amountCents',
     `send at most what was simulated for this period, ${mostCents} cents, or simulate the amount first`,
   );
+}
+
+/** The instalments and what is released were reckoned with it. */
+function rateSimulated(asked: RateHundredths | null | undefined, simulated: RateHundredths | null): Check {
+  if (asked === null || asked === undefined || simulated === null || asked === simulated) return null;
+  return breach(
+    'rate-simulated',
+    'rateHundredths',
+    `send the rate that was simulated for this period, ${simulated} hundredths of a percent, or simulate with the other one first`,
+  );
+}
+
+function feeOfLoan(
+  { feeCents, feePercent }: Pick<InclusionRequest, 'feeCents' | 'feePercent'>,
+  loanCents: AmountCents | null,
+): Check {
+  const isTooMuch = feeCents !== null && feeCents !== undefined && loanCents !== null && feeCents >= loanCents;
+  if (isTooMuch) return breach('fee-of-loan', 'feeCents', 'send less than the loan: amounts are in cents');
+  if (feePercent === null || feePercent === undefined || feePercent < 100) return null;
+  return breach('fee-of-loan', 'feePercent', 'send less than 100 percent of the loan');
 }
 
 function insuranceOfLoan(insuranceCents: AmountCents | null | undefined, loanCents: AmountCents | null): Check {

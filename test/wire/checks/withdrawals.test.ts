@@ -32,9 +32,9 @@ const account = {
 };
 const inclusion = { cpf, period: 3, birthDay: birthDate, account };
 const simulated = new Map([
-  [1, 100_000],
-  [2, null],
-  [3, 300_000],
+  [1, { releasedCents: 100_000, rateHundredths: 180 }],
+  [2, { releasedCents: null, rateHundredths: null }],
+  [3, { releasedCents: 300_000, rateHundredths: 180 }],
 ]);
 const included = { now, birthDate, simulatedCpf: cpf, simulated };
 const unknown = { loanCents: null, splitCents: 0 };
@@ -70,6 +70,15 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
     prepareInclusion('op', { ...inclusion, account: { ...account, branchDigit: '99999' } }, included),
     prepareInclusion('op', { ...inclusion, account: { ...account, account: '12 34' } }, included),
     prepareInclusion('op', { ...inclusion, account: { ...account, accountDigit: '123' } }, included),
+  ],
+  'inclusion rate-simulated': () =>
+    [1, 2, 17, 179, 181, 498].map((rateHundredths) =>
+      prepareInclusion('op', { ...inclusion, rateHundredths }, included),
+    ),
+  'inclusion fee-of-loan': () => [
+    prepareInclusion('op', { ...inclusion, feeCents: 300_000 }, included),
+    prepareInclusion('op', { ...inclusion, amountCents: 100_000, feeCents: 500_000 }, included),
+    prepareInclusion('op', { ...inclusion, feePercent: 100 }, included),
   ],
   'inclusion amount-simulated': () => [prepareInclusion('op', { ...inclusion, amountCents: 300_001 }, included)],
   'inclusion insurance-of-loan': () => [
@@ -108,7 +117,11 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
     [0, 1, 1_999].map((amountCents) => prepareInclusion('op', { ...inclusion, amountCents }, included)),
   'inclusion period-simulated': () => [
     prepareInclusion('op', { ...inclusion, period: 4 }, included),
-    prepareInclusion('op', { ...inclusion, period: 1 }, { ...included, simulated: new Map([[2, null]]) }),
+    prepareInclusion(
+      'op',
+      { ...inclusion, period: 1 },
+      { ...included, simulated: new Map([[2, { releasedCents: null, rateHundredths: null }]]) },
+    ),
   ],
   'inclusion cpf-valid': () => [
     prepareInclusion('op', { cpf: '1', period: 3, pix: { key: 'a@b.example' } }, { ...included, simulatedCpf: '1' }),
@@ -288,6 +301,8 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareInclusion('op', { ...inclusion, period: 4 }, { ...included, simulated: null }),
     prepareInclusion('op', inclusion, included),
     prepareInclusion('op', { cpf, period: 1, pix: { key: cpf } }, included),
+    prepareInclusion('op', { ...inclusion, period: 2, rateHundredths: 90, feeCents: 5_000 }, included),
+    prepareInclusion('op', { ...inclusion, feePercent: 3 }, included),
     prepareInclusion('op', { cpf, period: 1, splits: [{ ...paid, amountCents: 100_000 }] }, included),
     prepareInclusion('op', { ...inclusion, amountCents: 300_000, rateHundredths: 180, insuranceCents: 1 }, included),
     prepareInclusion('op', { ...inclusion, account: { ...account, bankNumber: null, bankCode: 7 } }, included),
