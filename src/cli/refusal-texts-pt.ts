@@ -350,6 +350,14 @@ const whole: readonly Sentence[] = [
     'este trabalhador já tem um saque em andamento: $1; prossiga com ele ou cancele-o, ou envie true para outro ao lado',
   ],
   [/^there is a flow of this proposal already: (.*)$/, 'já existe um fluxo desta proposta: $1'],
+  [
+    /^send the code of the proposal with its hyphens, as the service writes it$/,
+    'envie o código da proposta com os hífens, como o serviço o escreve',
+  ],
+  [
+    /^the detail of the link does not say whether it is eligible; ask for it again$/,
+    'o detalhe do vínculo não diz se ele é elegível; consulte-o de novo',
+  ],
   [/^no request has this id$/, 'nenhuma solicitação tem este código'],
   [/^no flow has this id$/, 'nenhum fluxo tem este código'],
   [

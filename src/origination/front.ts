@@ -150,6 +150,16 @@ function linkUnformed(
   return breaches.length === 0 ? null : { kind: 'refused', problem: 'breach', breaches };
 }
 
+/** A bid that got so far and no contract is made of, whatever its winner events said before. */
+function isLost(phase: RequestState['phase']): boolean {
+  return phase === 'winner-failed' || phase === 'cancelled' || phase === 'expired' || phase === 'lost';
+}
+
+/** A GUID in another spelling would be another proposal to us, and the same one to the service. */
+const bareGuid = /^\{?[\da-f]{32}\}?$|^\{[\da-f-]{36}\}$/i;
+
+const bindingSteps: ReadonlySet<StepAsked['step']> = new Set(['sign', 'regenerate', 'amend', 'deny']);
+
 export function createFlowFront(world: FrontWorld): FlowFront {
   const { vault, clock, flows, settings, pricing, addresses } = world;
 
@@ -246,15 +256,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const { requestId } = contract;
     const won = (await world.views.read([requestId])).get(requestId)?.state;
     if (won === undefined) return refusal('not-found', 'request-known', 'requestId', 'no request has this id');
-    const isWon = (won.winner !== null || won.phase === 'contemplated') && won.phase !== 'winner-failed';
-    if (!isWon || won.claim === null) {
-      return refusal(
-        'not-allowed',
-        'bid-won',
-        'requestId',
-        `the bid of this request is ${won.phase}, not contemplated; once you have seen that it is, say so on the machine of the desk: lance bids resolve ${requestId} --as contemplated --by NAME --reason TEXT`,
-      );
-    }
+    const isWon = (won.winner !== null || won.phase === 'contemplated') && !isLost(won.phase);
+    if (!isWon || won.claim === null) return notContemplated(won);
     const breaches = beyondBid(contract, won.claim.offer, clock.now());
     const ofRequest = won.request?.authorisationNumber ?? null;
     const named = asked.link;
@@ -281,6 +284,19 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     };
     const terms = termsOf(contract);
     return begin('contract', contractId(requestId), asker, { subject, terms, sealed: order, asked, breaches });
+  }
+
+  function notContemplated({ requestId, phase }: RequestState): FrontResult {
+    const text = `the bid of this request is ${phase}, not contemplated; once you have seen that it is, say so on the machine of the desk: lance bids resolve ${requestId} --as contemplated --by NAME --reason TEXT`;
+    return refusal('not-allowed', 'bid-won', 'requestId', text);
+  }
+
+  /** What binds the lender further is not asked for while the won bid of the contract has failed, or a person has ended it. */
+  async function bidLost({ flow, subject }: FlowState, { step }: StepAsked): Promise<FrontResult | null> {
+    const { requestId } = subject;
+    if (flow !== 'contract' || requestId === null || !bindingSteps.has(step)) return null;
+    const won = (await world.views.read([requestId])).get(requestId)?.state;
+    return won !== undefined && isLost(won.phase) ? notContemplated(won) : null;
   }
 
   /** Who the worker is, is sealed in the request's first record. */
@@ -490,6 +506,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const text = `this worker has a withdrawal under way already: ${live}; go on with it or cancel it, or send true for another beside it`;
       return refusal('conflict', 'withdrawal-live', 'alongside', text);
     }
+    if (bareGuid.test(proposalCode)) {
+      const text = 'send the code of the proposal with its hyphens, as the service writes it';
+      return refusal('breach', 'proposal-code', 'proposalCode', text);
+    }
     if (!isId(proposalCode) || proposalCode === cpf) {
       const text =
         'send the code of the proposal as the service gave it: letters and digits without blanks, and not the CPF';
@@ -541,6 +561,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const text = 'a record of it cannot be processed; retry or cancel it with the lance command of its kind';
       return refusal('not-allowed', 'flow-frozen', 'flowId', text);
     }
+    const lost = await bidLost(state, asked);
+    if (lost !== null) return lost;
     if (asked.step === 'sign') {
       const other = await otherNote(state, asked.content as JsonObject);
       if (other !== null) return other;

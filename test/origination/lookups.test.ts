@@ -87,6 +87,10 @@ test('a proposal made elsewhere is taken up by its code once: its state, instalm
   const inCapitals = { ...order, proposalCode: order.proposalCode.toUpperCase() };
   const again = await front.startWithdrawal({ by: 'ana', key: 'k3' }, inCapitals);
   assert.ok(again.kind === 'refused' && again.breaches[0]!.rule === 'flow-exists', 'a GUID in capitals is the same');
+  for (const spelt of [order.proposalCode.replaceAll('-', ''), `{${order.proposalCode}}`]) {
+    const bare = await front.startWithdrawal({ by: 'ana', key: 'k4' }, { ...order, proposalCode: spelt });
+    assert.ok(bare.kind === 'refused' && bare.breaches[0]!.rule === 'proposal-code', spelt);
+  }
   const step = await front.ask(
     flowId,
     { by: 'ana', key: 's1' },

@@ -88,6 +88,37 @@ test('a link query that fails by callback stops the flow with an alarm, and is n
   assert.equal(queries.length, asked);
 });
 
+test('a bid that failed, or that a person ended, gets no contract and no signature', async (context) => {
+  const { front, won, reaches, sent } = await startFlowHouse(context);
+  const winning = [ours, claimed(), answered(accepted), contemplated(), proposed()] as const;
+  const ended = [folded(...winning, resolved('cancelled')), folded(...winning, proposed(['E']))];
+  for (const [index, state] of ended.entries()) {
+    won.set(requestId, state);
+    const begun = await front.startContract({ by: 'ana', key: `k${index}` }, orderOf(requestId));
+    assert.deepEqual(
+      [state.phase, begun.kind === 'refused' && begun.breaches[0]!.rule],
+      [index === 0 ? 'cancelled' : 'winner-failed', 'bid-won'],
+    );
+  }
+  won.set(requestId, folded(...winning));
+  assert.equal((await front.startContract({ by: 'ana', key: 'k9' }, orderOf(requestId))).kind, 'taken');
+  const flowId = `c-${requestId}`;
+  await reaches(flowId, 'preparing');
+  const before = sent.length;
+  for (const state of ended) {
+    won.set(requestId, state);
+    for (const asked of [
+      { step: 'regenerate', reason: 'again' },
+      { step: 'sign', signedAt: Date.now() - 1, content: { assinatura: 'b' } },
+    ] as const) {
+      const refused = await front.ask(flowId, { by: 'ana', key: randomUUID() }, asked);
+      assert.equal(refused.kind === 'refused' && refused.breaches[0]!.rule, 'bid-won', asked.step);
+    }
+  }
+  assert.equal(sent.length, before);
+  assert.equal((await front.ask(flowId, { by: 'ana', key: 'x' }, { step: 'cancel', reason: 'lost' })).kind, 'taken');
+});
+
 test('a detail that names the link otherwise is taken by the code of its query; of another worker it is not (line 3)', async (context) => {
   const { front, world, won, details, alarms, tell, state } = await startFlowHouse(context);
   won.set(requestId, folded(ours, claimed(), answered(accepted), contemplated(), proposed()));

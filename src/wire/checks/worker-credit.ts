@@ -155,6 +155,9 @@ function linkUsable(link: MarginFact | null, workerKey: string | null | undefine
   const { eligible, ineligibilityCode, terminationDate } = link;
   const reason = ineligibilityCode == null ? '' : ` (motivoInelegibilidade ${ineligibilityCode})`;
   return [
+    eligible === null
+      ? breach('link-eligible', 'link', 'the detail of the link does not say whether it is eligible; ask for it again')
+      : null,
     eligible === false
       ? breach(
           'link-eligible',

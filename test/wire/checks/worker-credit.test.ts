@@ -82,6 +82,7 @@ const contractCases: Readonly<Record<string, readonly ContractCase[]>> = {
   ],
   'link-eligible': [
     { facts: { margin: { ...margin, eligible: false } } },
+    { facts: { margin: { ...margin, eligible: null } } },
     { facts: { margin: { ...margin, eligible: false, ineligibilityCode: 3, terminationDate: null } } },
   ],
   'link-not-terminated': [{ facts: { margin: { ...margin, eligible: true, terminationDate: '2026-10-01' } } }],
