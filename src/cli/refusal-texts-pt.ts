@@ -358,6 +358,10 @@ const whole: readonly Sentence[] = [
     /^the detail of the link does not say whether it is eligible; ask for it again$/,
     'o detalhe do vínculo não diz se ele é elegível; consulte-o de novo',
   ],
+  [
+    /^ask for the proposal first \(step proposal\): what the loan comes to is not known, and splits are at most that$/,
+    'consulte antes a proposta (passo proposal): não se sabe de quanto é o empréstimo, e os repasses não passam dele',
+  ],
   [/^no request has this id$/, 'nenhuma solicitação tem este código'],
   [/^no flow has this id$/, 'nenhum fluxo tem este código'],
   [

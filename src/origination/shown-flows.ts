@@ -77,7 +77,7 @@ export function shownWorker({ flowId, sealed }: FlowState, open: OpenSealed): st
 
 /**
  * What the loan of the flow comes to: what was ordered, else what the credit note says. Of a withdrawal what the service credits by
- * its last answer to `proposal`, else what the inclusion asked for, else what was simulated for its period; null before.
+ * its last answer to `proposal` (what is credited, else what is financed), else what the inclusion asked for, else what was simulated for its period; null before.
  */
 export function shownAmount(state: FlowState, open: OpenSealed): AmountCents | null {
   if (state.flow !== 'withdrawal') return state.terms?.amountCents ?? state.note?.loanCents ?? null;
@@ -88,7 +88,11 @@ export function shownAmount(state: FlowState, open: OpenSealed): AmountCents | n
     return kept?.sealedAnswer && !kept.refused ? (opened(open, place, kept.sealedAnswer) as JsonValue) : null;
   };
   const proposal = proposalRecord.decode(answerTo('proposal'));
-  if (proposal.kind === 'decoded' && proposal.value.totalCreditCents !== null) return proposal.value.totalCreditCents;
+  if (proposal.kind === 'decoded') {
+    // Where it does not say what is credited, it is at most what is financed.
+    const saidCents = proposal.value.totalCreditCents ?? proposal.value.financedCents;
+    if (saidCents !== null) return saidCents;
+  }
   const { inclusion } = state.results;
   if (inclusion?.sealedRequest === undefined || inclusion.refused) return null;
   const asked = opened(open, sealedPlaces.flowStep(state.flowId), inclusion.sealedRequest) as

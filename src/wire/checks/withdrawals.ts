@@ -410,6 +410,13 @@ export function prepareSplits(operationId: string, request: SplitsRequest, facts
   return prepared('splits', operationId, request, [
     located(request.dto),
     (request.splits ?? []).length > 0 ? null : breach('splits-given', 'splits', 'send at least one split'),
+    facts.loanCents === null
+      ? breach(
+          'loan-known',
+          'step',
+          'ask for the proposal first (step proposal): what the loan comes to is not known, and splits are at most that',
+        )
+      : null,
     ...splitsPayable(request.splits, facts),
     ...centsGiven('splits', request.splits),
     ...splitKeysFormed(request.splits),

@@ -37,7 +37,7 @@ const simulated = new Map([
   [3, { releasedCents: 300_000, rateHundredths: 180 }],
 ]);
 const included = { now, birthDate, simulatedCpf: cpf, simulated };
-const unknown = { loanCents: null, splitCents: 0 };
+const unsplit = { loanCents: 1_000_000, splitCents: 0 };
 const paid = { pixKey: { key: '+5511987654321' } };
 const split = { ...paid, amountCents: 1 };
 const unborn = { now, birthDate: null };
@@ -102,7 +102,7 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
   ],
   'splits split-amount': () =>
     [paid, { emv: { code: '000201' } }, { paymentLine: '23790' }, { ...paid, amountCents: null }].map((one) =>
-      prepareSplits('op', { dto, splits: [split, one] }, unknown),
+      prepareSplits('op', { dto, splits: [split, one] }, unsplit),
     ),
   'simulation amount-least': () =>
     [-1, 0, 1, 1_999].map((amountCents) => prepareSimulation('op', { cpf, amountCents }, unborn)),
@@ -169,12 +169,12 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       'a@b',
       'a b@c.example',
     ].map((key) => prepareInclusion('op', { cpf, period: 1, pix: { key } }, included)),
-  'splits pix-key': () => [prepareSplits('op', { dto, splits: [{ ...split, pixKey: { key: 'junk' } }] }, unknown)],
+  'splits pix-key': () => [prepareSplits('op', { dto, splits: [{ ...split, pixKey: { key: 'junk' } }] }, unsplit)],
   'splits splits-given': () => [
-    prepareSplits('op', { dto, splits: [] }, unknown),
-    prepareSplits('op', { dto }, unknown),
+    prepareSplits('op', { dto, splits: [] }, unsplit),
+    prepareSplits('op', { dto }, unsplit),
   ],
-  'splits split-payee': () => [prepareSplits('op', { dto, splits: [split, { amountCents: 1 }] }, unknown)],
+  'splits split-payee': () => [prepareSplits('op', { dto, splits: [split, { amountCents: 1 }] }, unsplit)],
   'splits splits-of-loan': () => [
     prepareSplits(
       'op',
@@ -205,7 +205,8 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
       prepareProposalQuery('op', { dto: named }, { proposalCode: 'P-1' }),
     ),
   'installments located': () => [prepareInstallments('op', { asOf: '2026-11-10' })],
-  'splits located': () => [prepareSplits('op', { dto: {}, splits: [split] }, unknown)],
+  'splits loan-known': () => [prepareSplits('op', { dto, splits: [split] }, { loanCents: null, splitCents: 0 })],
+  'splits located': () => [prepareSplits('op', { dto: {}, splits: [split] }, unsplit)],
   'splits entry-amount': () =>
     [-1, 0].map((amountCents) =>
       prepareSplits(
@@ -217,7 +218,7 @@ const cases: Readonly<Record<string, () => readonly Result[]>> = {
             { ...paid, amountCents },
           ],
         },
-        unknown,
+        unsplit,
       ),
     ),
   'inclusion entry-amount': () =>
@@ -310,7 +311,7 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareProposalQuery('op', { dto: { any: 1 } }, { proposalCode: null }),
     prepareProposalQuery('op', { dto: { CodigoProposta: 'P-1', detalhes: true } }, { proposalCode: 'P-1' }),
     prepareInstallments('op', { proposalCode: 'P-1' }),
-    prepareSplits('op', { dto: { proposalNumber: '12' }, splits: [split, split] }, unknown),
+    prepareSplits('op', { dto: { proposalNumber: '12' }, splits: [split, split] }, unsplit),
     prepareSplits(
       'op',
       { dto, splits: [{ bankNumber: '341', branch: '1', account: '2', amountCents: 100 }] },
@@ -326,7 +327,7 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
           { amountCents: 1, portability: { number: '1' } },
         ],
       },
-      unknown,
+      unsplit,
     ),
     prepareSigners('op', { dto: { operationCode: 'O' }, signers: [{ ...signer, ip: '2001:db8::7' }] }, signing),
     prepareFinalisation('op', { dto }, ready),
@@ -347,7 +348,7 @@ test('each kind of Pix key is let through', () => {
     const kind = prepareInclusion('op', { cpf, period: 1, pix: { key } }, included).kind;
     assert.equal(kind, isOthers ? 'withheld' : 'prepared', key);
     assert.equal(
-      prepareSplits('op', { dto, splits: [{ amountCents: 1, pixKey: { key } }] }, unknown).kind,
+      prepareSplits('op', { dto, splits: [{ amountCents: 1, pixKey: { key } }] }, unsplit).kind,
       'prepared',
       key,
     );
