@@ -10,10 +10,11 @@ import { createSlots } from '../bidding/slots.ts';
 import { problemOf } from '../bidding/unprocessable.ts';
 import type { FlowSettings } from '../config/sections.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { FlowOperation, FlowRecord } from '../domain/flow-records.ts';
+import type { FlowAnswered, FlowOperation, FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
 import { foldedInto } from '../domain/record-places.ts';
+import { spellingsOf } from '../domain/request-codes.ts';
 import { isCode } from '../domain/sealed-facts.ts';
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
@@ -24,7 +25,7 @@ import { workerKeyOf } from '../wire/identity.ts';
 import { parseJson } from '../wire/json.ts';
 import { errorsOf } from '../wire/service-errors.ts';
 import { createFlowCallbacks } from './callbacks.ts';
-import { evolveAll } from './evolve.ts';
+import { evolveAll, proposalIndex } from './evolve.ts';
 import { createFlowIntake } from './intake.ts';
 import { createFlowLedger } from './ledger.ts';
 import type { Addresses, FlowStore, LoanService } from './ports.ts';
@@ -283,8 +284,18 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     };
     const record = await sender.send(state, body, mayWrite);
     if (record === null) return;
-    await outbox.keep([entryOf(record)]);
+    const holder = await holderOfProposal(record);
+    const problem = `its inclusion was answered with the proposal of the flow ${holder}: find out from the service whose it is`;
+    const frozen: FlowRecord = { kind: 'frozen', flowId, at: clock.now(), problem };
+    await outbox.keep([record, ...(holder === null ? [] : [frozen])].map(entryOf));
     observer({ kind: 'step', step: 'flow-answer-appended' });
+  }
+
+  /** The other flow that has the proposal that an inclusion was answered with; what would be paid out of it is that one's. */
+  async function holderOfProposal({ flowId, result }: FlowAnswered): Promise<string | null> {
+    if (result.kind !== 'accepted' || result.proposalCode === null) return null;
+    const found = await flows.findByCode(spellingsOf(result.proposalCode).map(proposalIndex));
+    return [...found.values()].find((holder) => holder !== flowId) ?? null;
   }
 
   /**

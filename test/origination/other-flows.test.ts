@@ -269,6 +269,42 @@ function json(body: string) {
   return { status: 200, body };
 }
 
+test('a withdrawal that is answered with the proposal of another one stands still until somebody has looked', async (context) => {
+  const { ask, world, front, state, sent, alarms } = await takingHouse(context);
+  world.answerTo = ({ operation }) => {
+    const body =
+      operation === 'simulation'
+        ? '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00}]}'
+        : '{"HasError":false,"CodigoProposta":"p-1"}';
+    const reading = readOperationAnswer(operation, 200, body);
+    assert(reading.kind === 'accepted', operation);
+    return { ...reading, ...heard, response: json(body) };
+  };
+  const pixKey = { key: '+5511987654321' };
+  const included = async (key: string): Promise<string> => {
+    const order = { cpf: '52998224725', birthDate: null, signerCpfs: [], alongside: true };
+    const begun = await front.startWithdrawal({ by: 'ana', key }, order);
+    assert(begun.kind === 'taken');
+    const { flowId } = begun.state;
+    const settled = () => eventually(async () => !(await state(flowId))!.steps.some(isPending));
+    await ask(flowId, { step: 'simulation', request: {} });
+    await settled();
+    await ask(flowId, { step: 'inclusion', request: { period: 3, pix: pixKey } });
+    await settled();
+    return flowId;
+  };
+  const first = await included('w1');
+  const second = await included('w2');
+  await eventually(async () => (await state(second))!.frozen !== undefined);
+  assert.match((await state(second))!.frozen!.problem, new RegExp(`the proposal of the flow ${first}`));
+  assert.equal((await state(first))!.frozen, undefined);
+  assert.ok(alarms.includes('flow-frozen'));
+  const before = sent.length;
+  const split = await ask(second, { step: 'splits', request: { splits: [{ amountCents: 100, pixKey }] } });
+  assert.equal(split.kind === 'refused' && split.breaches[0]!.rule, 'flow-frozen');
+  assert.equal(sent.length, before);
+});
+
 test('the splits of all steps together are at most the loan', async (context) => {
   const { ask, world, front, state, reaches, sent, history } = await takingHouse(context);
   const order = { cpf: '52998224725', birthDate: null, signerCpfs: [] };
