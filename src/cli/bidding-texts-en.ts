@@ -25,7 +25,8 @@ export const biddingEn: Texts['bidding'] = {
     'rule-set-missing': 'see rules in /readyz?verbose; lance rules rollback --by NAME goes back to the set before',
     'views-incomplete': 'what is used under the caps is being counted again; it ends by itself',
     'partitions-not-live': 'catching up ends by itself; a closed partition names its record',
-    'log-refused': 'the log takes no records: free space on its disk, or see to the broker',
+    'log-refused':
+      'the log takes no records: see to the broker where the text names Kafka, else free space on the disk',
     'service-unauthorised':
       'the service refuses the token: set a new LANCE_ACCESS_TOKEN and restart, or mend the token command; once the service takes this one again, the desk opens by itself',
     'service-unreachable':

@@ -24,7 +24,8 @@ export const biddingPt = {
     'rule-set-missing': 'veja rules em /readyz?verbose; lance rules rollback --by NOME volta ao conjunto anterior',
     'views-incomplete': 'o uso dos tetos está sendo recontado; termina sozinho',
     'partitions-not-live': 'pôr em dia termina sozinho; uma partição fechada diz qual é o registro',
-    'log-refused': 'o registro não aceita gravações: libere espaço no disco dele ou veja o broker',
+    'log-refused':
+      'o registro não aceita gravações: veja o broker onde o texto nomeia o Kafka; senão, libere espaço no disco',
     'service-unauthorised':
       'o serviço recusa o token: ponha um LANCE_ACCESS_TOKEN novo e reinicie, ou conserte o comando do token; se o serviço voltar a aceitar este, a mesa reabre sozinha',
     'service-unreachable': 'o serviço não responde: veja a página de estado dele e a rede daqui até LANCE_BASE_URL',

@@ -76,7 +76,10 @@ export const doctorEn: Texts['doctor'] = {
     'servers-refused': ({ text }) => [String(text), 'mend what is named'],
     'daemon-live': ({ count }) => [`running (${count})`],
     'daemon-none': () => ['none is running', 'start it by lance run'],
-    'disk-full': ({ text }) => [String(text), 'free space there; the desk goes on by itself, without a restart'],
+    'disk-full': ({ text }) => [
+      String(text),
+      'free space there; a desk that runs goes on by itself; one that has ended is to be started again',
+    ],
     'disk-free': ({ megabytes }) => [`${megabytes} MB free`],
     'disk-low': ({ megabytes }) => [
       `only ${megabytes} MB free: when it is full, webhooks are refused and nothing is bid`,

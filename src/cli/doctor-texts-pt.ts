@@ -80,7 +80,10 @@ export const doctorPt = {
     'servers-refused': ({ text }: DoctorFigures) => [String(text), 'corrija o que é citado'],
     'daemon-live': ({ count }: DoctorFigures) => [`rodando (${count})`],
     'daemon-none': () => ['nenhum está rodando', 'inicie com lance run'],
-    'disk-full': ({ text }: DoctorFigures) => [String(text), 'libere espaço; a mesa segue sozinha, sem reiniciar'],
+    'disk-full': ({ text }: DoctorFigures) => [
+      String(text),
+      'libere espaço; uma mesa em execução segue sozinha; uma que terminou deve ser iniciada de novo',
+    ],
     'disk-free': ({ megabytes }: DoctorFigures) => [`${megabytes} MB livres`],
     'disk-low': ({ megabytes }: DoctorFigures) => [
       `só ${megabytes} MB livres: com o disco cheio, webhooks são recusados e não há lances`,

@@ -164,14 +164,17 @@ async function checkShared(
   const { brokers, registryUrl } = store.kafka;
   const redis = new URL(store.redis.url);
   const servers = [
-    ...brokers.map((address) => ({ name: 'Kafka', url: new URL(`kafka://${address}`), port: 9_092 })),
-    { name: 'schema registry', url: new URL(registryUrl), port: registryUrl.startsWith('https:') ? 443 : 80 },
-    { name: 'Redis', url: redis, port: 6_379 },
+    ...brokers.map((address) => ({ name: 'Kafka', url: new URL(`kafka://${address}`), port: 9_092, greeting: null })),
+    {
+      ...{ name: 'schema registry', url: new URL(registryUrl), port: registryUrl.startsWith('https:') ? 443 : 80 },
+      greeting: registryUrl.startsWith('https:') ? null : 'GET / HTTP/1.0\r\n\r\n',
+    },
+    { name: 'Redis', url: redis, port: 6_379, greeting: redis.protocol === 'rediss:' ? null : 'PING\r\n' },
   ];
   const findings = await Promise.all(
-    servers.map(async ({ name, url, port }) => {
+    servers.map(async ({ name, url, port, greeting }) => {
       const host = `${url.hostname}:${url.port === '' ? port : url.port}`;
-      const { text, durationMs } = await reach(host);
+      const { text, durationMs } = await reach(host, greeting);
       if (text !== null) return found('servers', 'fail', 'server-silent', { name, host, text });
       return found('servers', 'ok', 'server-reached', { name, host, durationMs });
     }),
@@ -594,8 +597,14 @@ async function reachService(baseUrl: string): Promise<Finding> {
   return found('service', 'ok', 'service-reached', { host, durationMs });
 }
 
-/** `host` with its port. `text`: why nobody listens there; null: somebody does. */
-async function reach(host: string): Promise<{ text: string | null; durationMs: number }> {
+/**
+ * `host` with its port. `text`: why nobody answers there; null: somebody does. A process that hangs takes connections all the same:
+ * what is greeted has to say something, whatever it is.
+ */
+async function reach(
+  host: string,
+  greeting: string | null = null,
+): Promise<{ text: string | null; durationMs: number }> {
   const startedAt = performance.now();
   const text = await new Promise<string | null>((resolve) => {
     const [, name = '', port] = /^(.*):(\d+)$/.exec(host) ?? [];
@@ -605,7 +614,11 @@ async function reach(host: string): Promise<{ text: string | null; durationMs: n
       resolve(why);
     };
     socket.setTimeout(connectTimeoutMs, () => end(`${connectTimeoutMs} ms`));
-    socket.once('connect', () => end(null));
+    socket.once('connect', () => {
+      if (greeting === null) end(null);
+      else socket.write(greeting);
+    });
+    socket.once('data', () => end(null));
     socket.once('error', (fault: NodeJS.ErrnoException) => end(fault.code ?? fault.message));
   });
   return { text, durationMs: Math.round(performance.now() - startedAt) };

@@ -41,6 +41,9 @@ export type Connection = {
 
 /** Nothing of the command goes into the fault: its arguments are people's requests. `host`: which server, without its password. */
 function unavailable(cause: unknown, host: string): Fault {
+  // The words of the library for a command while there is no connection name a setting of its own.
+  const unconnected = cause instanceof Error && cause.message.startsWith("Stream isn't writeable");
+  if (unconnected) return new Fault('views-unavailable', `Redis at ${host} does not answer.`, cause);
   const why =
     cause instanceof Error ? (cause.message.split('\n')[0] ?? '').slice(0, 200).replace(/\.+$/, '') : 'no reason given';
   return new Fault('views-unavailable', `Redis at ${host} did not do it: ${why}.`, cause);
