@@ -387,6 +387,8 @@ export async function takeStep(
     const asker = askerOf(order);
     const stepId = storedKey(world.createVault(world.writing().pseudonymKey), asker.key);
     const result = await front.ask(flowId, asker, stepAsked(named, body as never));
+    // Whoever orders it again until it exits with 0 must not take a refused step for one that was done.
+    if (result.kind === 'known' && hasFailed(outcomeOf(result.state, stepId))) process.exitCode = 1;
     if (result.kind !== 'taken') return result;
     const ended = await stepEnded(world, () => stateOf(flowId), stepId);
     return { kind: 'taken', state: ended ?? result.state, step: { named, stepId } };

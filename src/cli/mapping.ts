@@ -35,7 +35,9 @@ function showTrial(world: CommandWorld, file: string, { mapping: own, json }: Op
   const trial = trialOf(world, file, own);
   if (json) terminal.write(JSON.stringify(trial));
   else terminal.write(trialText(trial, format.texts));
-  if (!trial.understood) process.exitCode = 1;
+  // A fact that cannot be read is missing in the request that is made of it.
+  const unread = trial.elements.some(({ facts }) => facts.some(({ problem }) => problem !== null));
+  if (!trial.understood || unread) process.exitCode = 1;
 }
 
 function trialOf(world: CommandWorld, file: string, own: string | null): Trial {

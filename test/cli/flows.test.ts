@@ -232,12 +232,23 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const wrongMonth = file('wrong-month.json', {
     birthDate: birthDate.slice(5, 7) === '01' ? '1990-02-01' : '1990-01-01',
   });
-  const rejected = await lance(
-    environment,
-    ...['withdrawals', 'step', undatedId, 'simulation', '--file', wrongMonth, '--by', 'ana'],
-  );
+  const refusedStep = [
+    'withdrawals',
+    'step',
+    undatedId,
+    'simulation',
+    '--file',
+    wrongMonth,
+    '--by',
+    'ana',
+    '--key',
+    'm',
+  ];
+  const rejected = await lance(environment, ...refusedStep);
   assert.match(rejected.stdout, /^w-\w+: simulation: refused by the service/, rejected.stderr);
   assert.equal(rejected.code, 1, 'a script has to be able to tell');
+  const repeated = await lance(environment, ...refusedStep);
+  assert.deepEqual([repeated.code, /asked before under this key/.test(repeated.stdout)], [1, true], repeated.stdout);
 
   // In a terminal of 80 columns no line is broken by the terminal (clerk, issue 16).
   const commands = [
