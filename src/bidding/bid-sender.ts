@@ -24,7 +24,7 @@ export type BidSender = {
   isSending: (requestId: RequestId) => boolean;
   /** Being sent, or waiting for a slot. */
   count: () => number;
-  /** Of these, those that gave up their slot after an attempt that failed, until they try again. */
+  /** Of these, those that gave up their slot, after an attempt that failed or to the one probe of the breaker, until they have one again. */
   retrying: () => number;
   /** How long a claim keeps its slot, a decaying mean; null before the first one was over. */
   heldMs: () => number | null;

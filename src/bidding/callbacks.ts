@@ -13,8 +13,7 @@ import type { Outbox } from './outbox.ts';
 import { callbackPartition, type LogBatch, type MarginCache, type Views } from './ports.ts';
 import { sleep } from './sleep.ts';
 
-/** `requestCode`: of the query; null where the callback does not say. */
-/** `sealed`: the body of the callback. */
+/** `requestCode`: of the query; null where the callback does not say. `sealed`: the body of the callback. */
 export type DetailTold = { detail: LinkDetail; requestCode: string | null; sealed: string };
 /** `errors`: their codes; `no-links` where the worker has none. */
 export type FailureTold = { requestCode: string; errors: readonly string[]; sealed: string };

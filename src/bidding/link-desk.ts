@@ -72,9 +72,7 @@ export function createLinkDesk(options: {
   const waitingByKey = new Map<string, Set<RequestId>>();
   const asking = new Set<string>();
   /** What the latest queries asked for, by their code, and failures that came before their acknowledgement. */
-  const keys = new Map<string, string>();
-  /** Which link it was, as it was asked about. */
-  const askedAbout = new Map<string, WorkerIdentity>();
+  const queries = new Map<string, { key: string; identity: WorkerIdentity }>();
   const failures = new Map<string, QueryFailure>();
   /** Links chosen from a list, for requests that did not name theirs. */
   const chosen = new Map<RequestId, string>();
@@ -127,8 +125,7 @@ export function createLinkDesk(options: {
         const answer = await send(query);
         noteQuery(key, answer, from);
         if (answer.kind === 'acknowledged') {
-          if (answer.requestCode !== null) remember(askedAbout, answer.requestCode, query.identity);
-          acknowledge(answer.requestCode, key);
+          acknowledge(answer.requestCode, key, query.identity);
           return;
         }
         if (answer.kind === 'unwritable') {
@@ -154,9 +151,9 @@ export function createLinkDesk(options: {
       noteHindrance(parked.get(requestId)!.queries, { kind: 'query', cause, count: 1, from, until: clock.now() });
   }
 
-  function acknowledge(requestCode: string | null, key: string): void {
+  function acknowledge(requestCode: string | null, key: string, identity: WorkerIdentity): void {
     if (requestCode === null) return;
-    remember(keys, requestCode, key);
+    remember(queries, requestCode, { key, identity });
     const failure = failures.get(requestCode);
     if (failure !== undefined) tellFailure(failure, key);
   }
@@ -177,17 +174,15 @@ export function createLinkDesk(options: {
     }
   }
 
-  /** Requests of the same worker that wait under another key for the query of this code, which told of their link otherwise named. */
+  /** Requests of the same worker that wait under another key for the query of this code: the service named their link otherwise. */
   function waitingOtherwise({ requestCode, detail, sealed }: DetailTold): readonly RequestId[] {
     const { workerKey, linkKey } = detail;
-    const key = requestCode === null ? undefined : keys.get(requestCode);
-    if (requestCode === null || key === undefined || key === linkKey || !waitingByKey.has(key)) return [];
-    const asked = askedAbout.get(requestCode);
+    const asked = requestCode === null ? undefined : queries.get(requestCode);
+    const waiting = asked === undefined || asked.key === linkKey ? undefined : waitingByKey.get(asked.key);
+    if (asked === undefined || waiting === undefined) return [];
     const body = openedOrNull(sealedPlaces.callback(workerKey), sealed);
-    if (asked === undefined || body === null || !service.isDetailOf(body, asked)) return [];
-    return [...(waitingByKey.get(key) ?? [])].filter(
-      (requestId) => parked.get(requestId)?.state.request?.workerKey === workerKey,
-    );
+    if (body === null || !service.isDetailOf(body, asked.identity)) return [];
+    return [...waiting].filter((requestId) => parked.get(requestId)?.state.request?.workerKey === workerKey);
   }
 
   function askDetail(key: string, identity: WorkerIdentity, authorisationNumber: string | null): void {
@@ -267,7 +262,7 @@ export function createLinkDesk(options: {
     },
     failureArrived: (failure) => {
       const { requestCode } = failure;
-      const key = keys.get(requestCode);
+      const key = queries.get(requestCode)?.key;
       if (key === undefined) remember(failures, requestCode, reasonOf(failure));
       else tellFailure(reasonOf(failure), key);
     },

@@ -598,8 +598,8 @@ async function reachService(baseUrl: string): Promise<Finding> {
 }
 
 /**
- * `host` with its port. `text`: why nobody answers there; null: somebody does. A process that hangs takes connections all the same:
- * what is greeted has to say something, whatever it is.
+ * `host` with its port. `text`: why nobody answers there; null: somebody does. A process that hangs still accepts connections, so a
+ * server that is sent a `greeting` has to answer it with something.
  */
 async function reach(
   host: string,

@@ -24,7 +24,7 @@ export type ReplayParts = {
 
 /** Letters read from the log at once, as long as they are short; each may be as long as a webhook. */
 const lettersAtOnce = 8;
-/** Sealed characters, about 500 kB of JSON, beyond which a letter is listed without being opened: parsing it takes too long in one piece. */
+/** A letter with more sealed characters, which is about 500 kB of JSON, is listed without being opened: parsing cannot be interrupted. */
 const longestOpened = 700_000;
 /** Sealed characters that may be read and opened before others get their turn. */
 const charactersAtOnce = 1_000_000;

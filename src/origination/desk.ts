@@ -284,14 +284,17 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     };
     const record = await sender.send(state, body, mayWrite);
     if (record === null) return;
+    const records: FlowRecord[] = [record];
     const holder = await holderOfProposal(record);
-    const problem = `its inclusion was answered with the proposal of the flow ${holder}: find out from the service whose it is`;
-    const frozen: FlowRecord = { kind: 'frozen', flowId, at: clock.now(), problem };
-    await outbox.keep([record, ...(holder === null ? [] : [frozen])].map(entryOf));
+    if (holder !== null) {
+      const problem = `its inclusion was answered with the proposal of the flow ${holder}: find out from the service whose it is`;
+      records.push({ kind: 'frozen', flowId, at: clock.now(), problem });
+    }
+    await outbox.keep(records.map(entryOf));
     observer({ kind: 'step', step: 'flow-answer-appended' });
   }
 
-  /** The other flow that has the proposal that an inclusion was answered with; what would be paid out of it is that one's. */
+  /** Another flow that has the proposal of this answer already: what is paid out of it is that flow's. Null: there is none. */
   async function holderOfProposal({ flowId, result }: FlowAnswered): Promise<string | null> {
     if (result.kind !== 'accepted' || result.proposalCode === null) return null;
     const found = await flows.findByCode(spellingsOf(result.proposalCode).map(proposalIndex));

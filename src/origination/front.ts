@@ -150,14 +150,15 @@ function linkUnformed(
   return breaches.length === 0 ? null : { kind: 'refused', problem: 'breach', breaches };
 }
 
-/** A bid that got so far and no contract is made of, whatever its winner events said before. */
+/** The bid failed, expired or was ended by a person: no contract is made of it, even if it was won before. */
 function isLost(phase: RequestState['phase']): boolean {
   return phase === 'winner-failed' || phase === 'cancelled' || phase === 'expired' || phase === 'lost';
 }
 
-/** A GUID in another spelling would be another proposal to us, and the same one to the service. */
+/** Without hyphens or in braces: the same proposal to the service, and another one to us. */
 const bareGuid = /^\{?[\da-f]{32}\}?$|^\{[\da-f-]{36}\}$/i;
 
+/** Steps that bind the lender further. */
 const bindingSteps: ReadonlySet<StepAsked['step']> = new Set(['sign', 'regenerate', 'amend', 'deny']);
 
 export function createFlowFront(world: FrontWorld): FlowFront {
@@ -291,7 +292,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return refusal('not-allowed', 'bid-won', 'requestId', text);
   }
 
-  /** What binds the lender further is not asked for while the won bid of the contract has failed, or a person has ended it. */
+  /** The refusal of a binding step whose bid is lost; null: the step may be taken. */
   async function bidLost({ flow, subject }: FlowState, { step }: StepAsked): Promise<FrontResult | null> {
     const { requestId } = subject;
     if (flow !== 'contract' || requestId === null || !bindingSteps.has(step)) return null;

@@ -257,21 +257,16 @@ function valuesSimulated({ flowId, results }: FlowState, open: Vault['open']): R
   if (sealed == null || results.simulation?.refused === true) return null;
   const decoded = simulationAnswer.decode(readStored(open(sealedPlaces.flowAnswer(flowId), sealed)) as JsonValue);
   if (decoded.kind === 'refused') return null;
-  const values = (decoded.value.simulations ?? []).flatMap(
-    ({ period, releasedCents, customerLoanCents, rateMonthlyPercent }) =>
-      period === null
-        ? []
-        : [
-            [
-              period,
-              {
-                releasedCents: mostOf(releasedCents, customerLoanCents),
-                rateHundredths: rateMonthlyPercent === null ? null : Math.round(rateMonthlyPercent * 100),
-              },
-            ] as const,
-          ],
-  );
-  return values.length === 0 ? null : new Map(values);
+  const simulated = new Map<number, Simulated>();
+  for (const each of decoded.value.simulations ?? []) {
+    const { period, releasedCents, customerLoanCents, rateMonthlyPercent } = each;
+    if (period === null) continue;
+    simulated.set(period, {
+      releasedCents: mostOf(releasedCents, customerLoanCents),
+      rateHundredths: rateMonthlyPercent === null ? null : Math.round(rateMonthlyPercent * 100),
+    });
+  }
+  return simulated.size === 0 ? null : simulated;
 }
 
 /** The contract does not say which of the two an inclusion asks for. */

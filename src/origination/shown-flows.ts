@@ -76,8 +76,9 @@ export function shownWorker({ flowId, sealed }: FlowState, open: OpenSealed): st
 }
 
 /**
- * What the loan of the flow comes to: what was ordered, else what the credit note says. Of a withdrawal what the service credits by
- * its last answer to `proposal` (what is credited, else what is financed), else what the inclusion asked for, else what was simulated for its period; null before.
+ * What the loan of the flow comes to: what was ordered, else what the credit note says. Of a withdrawal: what the last answer to
+ * `proposal` says is credited, else financed; without such an answer what the inclusion asked for, else what was simulated for its
+ * period; null before.
  */
 export function shownAmount(state: FlowState, open: OpenSealed): AmountCents | null {
   if (state.flow !== 'withdrawal') return state.terms?.amountCents ?? state.note?.loanCents ?? null;

@@ -166,13 +166,13 @@ export function createTokenKeeper(options: {
       return token ?? renewOnce();
     },
     refused: async (used, { sentAtMs, subject }) => {
-      const known = subject();
-      const refusedFirstAtMs = refusedSubjects.get(known) ?? null;
+      const request = subject();
+      const refusedFirstAtMs = refusedSubjects.get(request) ?? null;
       // Between two refusals of it, or since it was sent with a token that nobody can renew, another one was let in: its 401 says
       // nothing about the token.
       const isItsOwn = confirmedAtMs > (refusedFirstAtMs ?? (renew === null ? sentAtMs : Number.POSITIVE_INFINITY));
       if (refusedFirstAtMs === null) {
-        refusedSubjects.set(known, clock.monotonicMs());
+        refusedSubjects.set(request, clock.monotonicMs());
         const [oldest] = refusedSubjects.keys();
         if (refusedSubjects.size > mostRefused) refusedSubjects.delete(oldest!);
       }
