@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { FlowSettings } from '../config/sections.ts';
 import type { FlowKind, FlowRecord, FlowStep } from '../domain/flow-records.ts';
 import { type FlowState, flowPhases } from '../domain/flow-states.ts';
+import { checkUntrusted } from '../domain/untrusted-value.ts';
 import { Fault } from '../errors.ts';
 import { issueTexts, wholeFile } from '../http/api/remedies.ts';
 import { contractAsked, lookupAsked, renegotiationAsked, stepAsked, withdrawalAsked } from '../http/api/requests.ts';
@@ -524,7 +525,7 @@ function readBody(world: CommandWorld, path: string, schema: z.ZodType): unknown
     const found = locateFault(text);
     throw new Fault('configuration-invalid', flows.unreadable(path, found.kind === 'malformed' ? found.text : ''));
   }
-  const read = schema.safeParse(parsed.value);
+  const read = checkUntrusted(parsed.value, (given) => schema.safeParse(given));
   if (read.success) return read.data;
   throw new Fault(
     'configuration-invalid',

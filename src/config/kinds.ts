@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { nearestWord } from '../domain/nearest-word.ts';
+import { checkUntrusted } from '../domain/untrusted-value.ts';
 
 /** The kind of a value, never the value itself. */
 function kindOf(value: unknown): string {
@@ -176,7 +177,7 @@ export type SettingResult<T> = { kind: 'value'; value: T } | { kind: 'faults'; f
 /** Each place in `value` that is wrong is named, with the first thing that is wrong there. */
 export function readSetting<T extends z.ZodType>(schema: T, value: unknown): SettingResult<z.infer<T>> {
   // Read once: compiling the schema would take longer than reading with it does.
-  const read = schema.safeParse(value, { jitless: true });
+  const read = checkUntrusted(value, (given) => schema.safeParse(given, { jitless: true }));
   if (read.success) return { kind: 'value', value: read.data };
   const faults = new Map<string, string>();
   for (const issue of read.error.issues) {

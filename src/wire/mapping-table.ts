@@ -1,6 +1,7 @@
 /** The mapping file (`config/request-mapping.json`), checked and prepared for reading. Integrators edit it; code does not change. */
 import { z } from 'zod';
 import { nearestWord } from '../domain/nearest-word.ts';
+import { checkUntrusted } from '../domain/untrusted-value.ts';
 import { withoutAccents } from './accents.ts';
 
 export const factNames = [
@@ -135,7 +136,7 @@ function pointerOf(path: readonly PropertyKey[]): string {
 
 /** Reads the file's content; every problem at once. */
 export function readRequestMapping(content: unknown): MappingReading {
-  const result = schema.safeParse(content);
+  const result = checkUntrusted(content, (given) => schema.safeParse(given));
   if (!result.success) {
     const faults = result.error.issues.flatMap((issue) => faultsOf(issue, content));
     return { kind: 'refused', faults, problems: faults.map(({ pointer, text }) => `${pointer}: ${text}`) };

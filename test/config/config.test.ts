@@ -121,6 +121,14 @@ test('faults of file, environment and combinations come together', () => {
   assert.match(all, /^biding is not a section of the settings: did you mean bidding\?$/m);
 });
 
+test('what cannot be compared with a limit is a fault like any other', () => {
+  const webhookTokens = { length: { valueOf: 1, toString: 1 } };
+  const { LANCE_WEBHOOK_TOKENS: _, ...environment } = complete as Record<string, string>;
+  assert.deepEqual(faultsOf(environment, { http: { webhookTokens } }), [
+    'LANCE_WEBHOOK_TOKENS (http.webhookTokens) is an object: a list is needed',
+  ]);
+});
+
 test('a port with a fraction is a number, only none that fits; a hash may be in capitals (stranger, issue 15)', () => {
   const result = readConfig({ ...complete, LANCE_HTTP_PORT: '80.5' }, readingOf());
   assert.ok(result.kind === 'refused');

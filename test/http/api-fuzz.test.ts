@@ -90,6 +90,8 @@ const nonsense = fc.oneof(
     'x'.repeat(5_000),
     { __proto__: null, constructor: 1 },
     [[[[]]]],
+    { length: { valueOf: 1, toString: 1 } },
+    { size: [-6.655827637473621e-291] },
     '\u0000',
     '𝄞',
   ),

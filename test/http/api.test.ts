@@ -38,6 +38,15 @@ test('the operator API', async (context) => {
   const { requestId, amountCents, installments, rateHundredths } = won;
   const order = { requestId, workerAccepted: true, amountCents, installments, rateHundredths, agentCpf, account };
 
+  await context.test('what cannot be compared with a limit is refused like any other wrong value', async () => {
+    for (const wrong of ['{"length":{"valueOf":1,"toString":1}}', '{"length":[-6.655827637473621e-291]}']) {
+      const sent = { role: 'admin', key: 'odd', raw: `{"reason":${wrong}}` } as const;
+      const reply = await call('POST', '/v1/contracts/nobody/cancel', sent);
+      assert.equal(reply.status, 422, reply.text);
+      assert.match((reply.body as { detail: string }).detail, /^reason: write a text/);
+    }
+  });
+
   await context.test('a token is needed, and its role says what for', async () => {
     const none = await call('GET', '/v1/bids', { role: null });
     assert.equal(none.status, 401);

@@ -84,6 +84,8 @@ test('a mapping that is wrong is refused with its place, the nearest word and wh
     inherited: ['batchID'],
     facts: { ...mappingFile.facts, cpf: [], requestID: ['x'], birthDate: undefined, name: 'nome', colour: ['cor'] },
     politicallyExposedCodes: { exposed: ['1'], notExposed: [0] },
+    // An object whose length cannot be compared with the least.
+    alertCode: { length: { valueOf: 1, toString: 1 } },
   });
   assert.ok(read.kind === 'refused');
   const faults = Object.fromEntries(read.faults.map(({ pointer, text }) => [pointer, text]));
@@ -94,6 +96,7 @@ test('a mapping that is wrong is refused with its place, the nearest word and wh
   assert.equal(faults['/facts/cpf'], 'write at least one key');
   assert.equal(faults['/facts/birthDate'], 'is missing; write a list [ … ] of texts');
   assert.equal(faults['/facts/name'], 'write a list [ … ] of texts');
+  assert.ok(faults['/alertCode'] !== undefined);
   assert.equal(faults['/politicallyExposedCodes/exposed/0'], 'write a whole number');
 });
 

@@ -23,6 +23,7 @@ import {
 } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { nearestWord } from '../../domain/nearest-word.ts';
+import { checkUntrusted } from '../../domain/untrusted-value.ts';
 import { membersIn, parseJson, repeatedKey } from '../../wire/json.ts';
 import { type Bodies, codingOf } from '../bodies.ts';
 import type { Guard } from './auth.ts';
@@ -103,7 +104,10 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
     parts.bodies.release(request.raw);
     return readJson(body);
   });
-  scope.setValidatorCompiler(validatorCompiler);
+  scope.setValidatorCompiler((route) => {
+    const check = validatorCompiler(route as Parameters<typeof validatorCompiler>[0]);
+    return (sent) => checkUntrusted(sent, check);
+  });
   scope.setSerializerCompiler(serializerCompiler);
   scope.setErrorHandler((error: FastifyError, request, reply) =>
     answerError(error, reply, { ...parts, schemas: { ...request.routeOptions.schema } }),
