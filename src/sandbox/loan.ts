@@ -79,14 +79,20 @@ export function dueDays(
   calendar: { cutoffDay: number; dueDay: number; businessDays?: boolean },
 ): DayNumber[] {
   const released = new Date(releasedOn * 86_400_000);
+  const year = released.getUTCFullYear();
   const first = released.getUTCMonth() + (released.getUTCDate() > calendar.cutoffDay ? 3 : 2);
-  const days: DayNumber[] = [];
-  for (let index = 0; index < installments; index += 1) {
-    const day = Date.UTC(released.getUTCFullYear(), first + index, calendar.dueDay) / 86_400_000;
+  const key = `${year}/${first}/${calendar.dueDay}/${calendar.businessDays === true}`;
+  const days = daysFrom.get(key) ?? [];
+  if (!daysFrom.has(key)) daysFrom.set(key, days);
+  while (days.length < installments) {
+    const day = Date.UTC(year, first + days.length, calendar.dueDay) / 86_400_000;
     days.push(calendar.businessDays === true ? openDayFrom(day) : day);
   }
-  return days;
+  return days.slice(0, installments);
 }
+
+/** Due days from a first month on, as many as were asked for so far: a list for each month and calendar. */
+const daysFrom = new Map<string, DayNumber[]>();
 
 /** Instalment of `financedCents`: P / Σ (1 + ia)^(−days / 365), rounded to the cent. */
 export function installmentOf(

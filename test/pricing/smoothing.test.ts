@@ -23,7 +23,8 @@ const weights = fc
   )
   .map((results) => {
     const sums = new Float64Array(2 * cellCount);
-    for (const { cell, gap, weight } of results) sums[gap ? cellCount + cell : cell]! += weight;
+    // Below the lowest cell there is no rate.
+    for (const { cell, gap, weight } of results) sums[gap && cell > 0 ? cellCount + cell : cell]! += weight;
     return sums;
   });
 
