@@ -45,7 +45,7 @@ import type { Topic } from './domain/records.ts';
 import type { SteadyClock } from './domain/steady-clock.ts';
 import type { Vault } from './domain/vault.ts';
 import { Fault } from './errors.ts';
-import type { Addresses } from './http/address.ts';
+import { addressesOf } from './http/address.ts';
 import type { ApiParts } from './http/api/api.ts';
 import { createGuard } from './http/api/auth.ts';
 import type { DaemonStatus } from './http/api/status.ts';
@@ -250,24 +250,6 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
       await rules.stop();
       journal.info('stopped', { instance: parts.instance });
     },
-  };
-}
-
-/** Where the server of a daemon with these settings listens. */
-export function addressesOf({
-  http,
-}: {
-  http: Pick<
-    Config['http'],
-    'host' | 'port' | 'webhookHost' | 'webhookPort' | 'apiHost' | 'apiPort' | 'metricsHost' | 'metricsPort'
-  >;
-}): Addresses {
-  const own = (host: string | null, port: number | null) => (port === null ? null : { host: host ?? http.host, port });
-  return {
-    common: { host: http.host, port: http.port },
-    webhooks: own(http.webhookHost, http.webhookPort),
-    api: own(http.apiHost, http.apiPort),
-    metrics: own(http.metricsHost, http.metricsPort),
   };
 }
 

@@ -19,7 +19,6 @@ import {
 } from './adapters/embedded/store.ts';
 import { giveUpViews } from './adapters/embedded/view-scratch.ts';
 import type { KafkaAnchors } from './adapters/kafka/anchors.ts';
-import { createService } from './adapters/service/service.ts';
 import { createSteadySystemClock, createSystemClock } from './adapters/system/clock.ts';
 import { readRuleFiles } from './adapters/system/rule-files.ts';
 import { createAuditKey } from './adapters/vault/audit-key.ts';
@@ -56,10 +55,11 @@ import type { AuditKey } from './domain/audit.ts';
 import { dayOf } from './domain/clock.ts';
 import type { Vault } from './domain/vault.ts';
 import { createDoorReader } from './door-reader.ts';
-import { addressesOf, type Engine, type Store, startEngine } from './engine.ts';
+import type { Engine, Store } from './engine.ts';
 import { Fault } from './errors.ts';
+import { addressesOf } from './http/address.ts';
 import { bodyReader } from './http/door.ts';
-import { createJournal, type Journal } from './http/journal.ts';
+import type { Journal } from './http/journal.ts';
 import { createWaitingServer, storeUnreachable } from './http/waiting.ts';
 import { readMappingText, shippedMappingFile } from './mapping-file.ts';
 import { prepareCalendar } from './pricing/schedule.ts';
@@ -95,10 +95,14 @@ function configuration(environment: Environment, readFile = readStrict): Config 
 
 const here = (): Place => place(process.env);
 
-/**
- * Loaded only where several machines share a log: these and the libraries behind them cost each start and each command some
- * 150 ms and 18 MB.
- */
+/** Loaded only where they are used: with the libraries behind them they are half of the time that a command takes to begin. */
+const deskParts = {
+  engine: () => import('./engine.ts'),
+  journal: () => import('./http/journal.ts'),
+  service: () => import('./adapters/service/service.ts'),
+};
+
+/** The same, where several machines share a log: these cost each start and each command some 150 ms and 18 MB. */
 const sharedAdapters = {
   anchors: () => import('./adapters/kafka/anchors.ts'),
   log: () => import('./adapters/kafka/log.ts'),
@@ -411,6 +415,7 @@ async function openWhole(place: StorePlace, { create }: { create: boolean }): Pr
     }
     return openEmbeddedStore({ directory: place.dataDir, onFault, anchor, checkKey: keyCheckHere() });
   }
+  const { createJournal } = await deskParts.journal();
   const journal = createJournal('error', process.stderr);
   const nobody = createVault(randomUUID() + randomUUID());
   const onWaiting = ({ code, message }: Fault) => journal.error('waiting-for-store', { code, text: message });
@@ -496,6 +501,7 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
   const { openAnchors } = await sharedAdapters.anchors();
   const { openKafkaReader } = await sharedAdapters.reader();
   const { openRedisStore } = await sharedAdapters.redis();
+  const { createJournal } = await deskParts.journal();
   const journal = createJournal('error', process.stderr);
   const records = openKafkaReader({
     settings: { ...place.kafka, appendTimeoutMs: commandTimeoutMs },
@@ -533,6 +539,7 @@ function outcomeTable(): OutcomeTable {
 
 /** As a desk with these settings would begin: the token that is given, and after a 401 the one that the command prints. */
 async function tryToken({ service: settings }: Config): Promise<TokenTrial> {
+  const { createService } = await deskParts.service();
   let renewalFault: string | null = null;
   const service = createService(settings, {
     outcomes: outcomeTable(),
@@ -577,9 +584,10 @@ async function openEngine(parts: {
       else alarm('store-files-lost')(text);
     },
   });
-  // Holidays take as long to read as the store's thread or servers to answer.
+  // Both take as long as the store's thread or servers to answer.
+  const loading = Promise.all([deskParts.engine(), deskParts.service()]);
   prepareCalendar(dayOf(clock.now()), config.pricing.maxInstallments, config.pricing.payrollCalendar);
-  const store = await opening;
+  const [store, [{ startEngine }, { createService }]] = await Promise.all([opening, loading]);
   const deskClock = createSteadySystemClock();
   const service = createService(config.service, {
     outcomes,
@@ -654,6 +662,7 @@ function ignoreHangup(journal: Journal): void {
 }
 
 async function run(options: { learning: boolean }): Promise<void> {
+  const { createJournal } = await deskParts.journal();
   const journal = createJournal('info');
   ignoreHangup(journal);
   const config = configuration(process.env);
@@ -732,6 +741,7 @@ async function demo(
       },
       (path) => (path === 'demo' ? JSON.stringify(demoConfig(settings.world.economics)) : readStrict(path)),
     );
+    const { createJournal } = await deskParts.journal();
     const journal = createJournal(options.json || terminal.interactive ? 'silent' : 'error', process.stderr);
     const onFault = (fault: Fault): never => {
       throw fault;

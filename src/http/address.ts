@@ -18,6 +18,23 @@ export const addressSettings: Readonly<Record<keyof Addresses, AddressSettings>>
   metrics: { host: 'LANCE_METRICS_HOST', port: 'LANCE_METRICS_PORT' },
 };
 
+/** The settings of a daemon; null is left out. */
+type Listening = Record<'host', string> &
+  Record<'port', number> &
+  Record<'webhookHost' | 'apiHost' | 'metricsHost', string | null> &
+  Record<'webhookPort' | 'apiPort' | 'metricsPort', number | null>;
+
+/** Where the server of a daemon with these settings listens. */
+export function addressesOf({ http }: { http: Listening }): Addresses {
+  const own = (host: string | null, port: number | null) => (port === null ? null : { host: host ?? http.host, port });
+  return {
+    common: { host: http.host, port: http.port },
+    webhooks: own(http.webhookHost, http.webhookPort),
+    api: own(http.apiHost, http.apiPort),
+    metrics: own(http.metricsHost, http.metricsPort),
+  };
+}
+
 /** As fastify wants them: it knows no network of all addresses, which is the two halves of one. */
 export function trustedNetworks(proxies: readonly string[]): string[] {
   return proxies.flatMap((proxy) => {
