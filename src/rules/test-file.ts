@@ -13,7 +13,7 @@ import { ownCodes } from './rule-file.ts';
 import type { BinTest } from './scorecards.ts';
 import { definitionOf, type Vocabulary } from './vocabulary.ts';
 
-export type Expectation = {
+type Expectation = {
   /** Code of the first pass, null: no pass; undefined: not said. */
   pass?: string | null;
   /** In the units of the domain; null: not limited. Fields that are not named are not looked at. */

@@ -1,0 +1,58 @@
+/**
+ * `npm test`: every test file, each in a process of its own, on one stack; of patterns that are given, what they match. Files that only compute run two at a time; after them the others,
+ * one at a time, for they start desks and hold them to limits of seconds. Ends with the one line that CI reads.
+ */
+import { globSync, readFileSync } from 'node:fs';
+import { run } from 'node:test';
+import type { TestEvent } from 'node:test/reporters';
+import report from './reporter.ts';
+import { globalSetup, globalTeardown } from './stack/global-setup.ts';
+
+const timeoutMs = 600_000;
+/** Of files that wait for nothing and start nothing but themselves. */
+const computing = [
+  'config',
+  'contract',
+  'domain',
+  'impact',
+  'pricing',
+  'rules',
+  'sandbox/auditor',
+  'simulation',
+  'wire',
+];
+/** A file that looks at a clock, starts a program or needs a server runs alone wherever it is. */
+const needsTheMachine =
+  /performance\.now|cpuUsage|setTimeout|\bsleep\(|startDaemon|\/desk\.ts|describeOnStack|browser\.ts/;
+
+const isComputing = (file: string): boolean =>
+  computing.some((folder) => file.startsWith(`test/${folder}/`)) && !needsTheMachine.test(readFileSync(file, 'utf8'));
+
+const patterns = process.argv.slice(2);
+const files = globSync(patterns.length > 0 ? patterns : ['test/**/*.test.ts']).sort();
+const { together = [], alone = [] } = Object.groupBy(files, (file) => (isComputing(file) ? 'together' : 'alone'));
+
+const ending = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
+
+async function* played(): AsyncGenerator<TestEvent> {
+  for (const { paths, concurrency } of [
+    { paths: together, concurrency: 2 },
+    { paths: alone, concurrency: 1 },
+  ]) {
+    if (ending.signal.aborted) return;
+    for await (const event of run({ files: paths, concurrency, timeout: timeoutMs, signal: ending.signal })) {
+      const { type, data } = event as TestEvent;
+      if (type === 'test:fail' && (data.todo === undefined || data.todo === false)) process.exitCode = 1;
+      yield event as TestEvent;
+    }
+  }
+}
+
+await globalSetup();
+try {
+  for await (const text of report(played())) process.stdout.write(text);
+} finally {
+  await globalTeardown();
+}
+if (ending.signal.aborted) process.exitCode = 1;
