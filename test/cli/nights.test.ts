@@ -10,7 +10,7 @@ import { request as ask, createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ClosedCause } from '../../src/bidding/bidding-status.ts';
@@ -237,154 +237,161 @@ async function assertCodes(night: Night, cause: ClosedCause, least = 4): Promise
     assert.equal(codes[wrong], undefined, JSON.stringify(codes));
 }
 
-test('the first night: the token has expired', async () => {
-  await withNight(61, { more: { LANCE_ACCESS_TOKEN: 'expired' } }, async (night) => {
-    const running = night.played.sandbox.run(10);
-    await untilCause(night, 'service-unauthorised');
-    await assertShown(night, 'service-unauthorised');
-    await running;
-    await assertCodes(night, 'service-unauthorised');
-    const metrics = await (await fetch(`${night.root}/metrics`)).text();
-    assert.match(metrics, /^lance_alarms_total\{code="service-unauthorised"\} 1$/m);
-  });
-});
-
-test('the second night: the service is down, and comes back', async () => {
-  await withNight(62, patient, async (night) => {
-    night.front.mode = 'down';
-    const running = night.played.sandbox.run(40);
-    await untilCause(night, 'service-unreachable');
-    await assertShown(night, 'service-unreachable');
-    await running;
-    // Those whose bid was written and not answered are unknown, which is no code.
-    await assertCodes(night, 'service-unreachable', 3);
-    night.front.mode = 'through';
-    await night.played.sandbox.run(10);
-    await untilCause(night, null, 20_000);
-    const told = night.daemon.lines.filter(({ msg, from }) => msg === 'bidding-open' && from === 'service-unreachable');
-    assert.ok(told.length > 0, 'the recovery is logged');
-    assert.equal((await fetch(`${night.root}/readyz`)).status, 200);
-  });
-});
-
-test('the third night: a bad rule file; the set before decides on, and every place says what is wrong', async () => {
-  await withNight(63, {}, async (night) => {
-    const { environment, daemon, root, played } = night;
-    const path = join(environment.LANCE_RULES_DIR!, 'limits.json');
-    const good = readFileSync(path, 'utf8');
-    writeFileSync(path, good.slice(0, 200));
-    const refused = () => daemon.lines.find(({ msg }) => msg === 'rules-refused');
-    for (let looks = 0; looks < 150 && refused() === undefined; looks += 1) await sleep(100);
-    assert.match(String(refused()?.text), /limits\.json/);
-    assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[\+\] rules: .*the folder is refused$/m);
-    const metrics = await (await fetch(`${root}/metrics`)).text();
-    assert.match(metrics, /^lance_rule_set_refused 1$/m);
-    firingWithin2Minutes(metrics, 'LanceRuleSetRefused', [{ alertname: 'LanceRuleSetRefused' }]);
-    const status = await apiStatus(night);
-    assert.match(status.rulesFolder.refusal ?? '', /limits\.json/);
-    assert.equal(status.bidding?.kind, 'open', 'bids flow on, by the set before');
-    const [screen, pt, doctor] = await Promise.all([
-      lance({ ...environment, LANCE_LANG: 'en' }, 'status'),
-      lance(environment, 'status'),
-      lance(environment, 'doctor', '--json'),
-    ]);
-    assert.match(flat(screen.stdout), /folder REFUSED, the set above decides on: .*limits\.json.*mend the file/);
-    assert.match(
-      flat(pt.stdout),
-      /pasta RECUSADA, o conjunto acima continua decidindo: .*limits\.json.*corrija o arquivo/,
-    );
-    for (const { stdout } of [screen, pt])
-      for (const line of stdout.split('\n')) assert.ok(line.length <= 80, `${line.length}: ${line}`);
-    const found = jsonLines<{ check: string; finding: string }>(doctor.stdout).filter(({ check }) => check === 'rules');
-    assert.deepEqual([...new Set(found.map(({ finding }) => finding))].sort(), ['rules-kept', 'rules-refused']);
-    await played.sandbox.run(10);
-    const codes = await codesOf(night);
-    for (const wrong of ['rule-set-missing', 'paused', 'overload']) assert.equal(codes[wrong], undefined);
-    writeFileSync(path, good);
-    const mended = () => daemon.lines.some(({ msg }) => msg === 'rules-mended');
-    for (let looks = 0; looks < 150 && !mended(); looks += 1) await sleep(100);
-    assert.ok(mended(), 'the recovery is logged');
-    assert.equal((await apiStatus(night)).rulesFolder.refusal, null);
-  });
-});
-
-test('paused by a person', async () => {
-  await withNight(64, {}, async (night) => {
-    const order = ['--by', 'ana', '--reason', 'teste'];
-    assert.equal((await lance(night.environment, 'pause', ...order)).code, 0);
-    const running = night.played.sandbox.run(10);
-    await untilCause(night, 'paused');
-    await assertShown(night, 'paused');
-    await running;
-    await assertCodes(night, 'paused');
-  });
-});
-
-test('throttled by the service', async () => {
-  await withNight(65, patient, async (night) => {
-    night.front.mode = 'throttled';
-    const running = night.played.sandbox.run(20);
-    await untilCause(night, 'service-throttled');
-    await assertShown(night, 'service-throttled');
-    await running;
-    await assertCodes(night, 'service-throttled');
-  });
-});
-
-test("the machine's clock jumps", async () => {
-  await withNight(66, {}, async (night) => {
-    // Nobody tells the true time, so the step is not understood.
-    night.front.mode = 'down';
-    night.shift(10 * 60_000);
-    await untilCause(night, 'clock-step');
-    const running = night.played.sandbox.run(10);
-    await assertShown(night, 'clock-step');
-    await running;
-    night.front.mode = 'through';
-    night.shift(0);
-    await untilCause(night, null, 20_000);
-  });
-});
-
-test("the service's clock and ours do not agree", async () => {
-  await withNight(67, {}, async (night) => {
-    night.front.mode = 'an-hour-ahead';
-    const running = night.played.sandbox.run(20);
-    await untilCause(night, 'clock-skew', 20_000);
-    await assertShown(night, 'clock-skew');
-    await running;
-  });
-});
-
-test('the disk is full, so the log takes nothing', async (t) => {
-  const place = mkdtempSync(join(tmpdir(), 'lance-nights-'));
-  const disk = join(place, 'disk');
-  try {
-    const done = await withSmallDisk(disk, 60, async ({ fill, free }) => {
-      const more = { LANCE_DATA_DIR: join(disk, 'data') };
-      await withNight(68, { more }, async (night) => {
-        await night.played.sandbox.run(5);
-        const running = night.played.sandbox.run(20);
-        await sleep(300);
-        fill();
-        await untilCause(night, 'log-refused');
-        await assertShown(night, 'log-refused', 503);
-        free();
-        await running;
-        await untilCause(night, null, 20_000);
-        // Partitions may have fallen behind meanwhile, and be the last cause.
-        const recovery = () => {
-          const { lines } = night.daemon;
-          const closed = lines.findIndex(({ msg, code }) => msg === 'bidding-closed' && code === 'log-refused');
-          return closed >= 0 && lines.slice(closed).some(({ msg }) => msg === 'bidding-open');
-        };
-        for (let looks = 0; looks < 20 && !recovery(); looks += 1) await sleep(100);
-        assert.ok(recovery(), 'the recovery is logged');
-      });
-      return true;
+// Each has a desk and a service of its own, and waits for windows of seconds half of its time.
+describe('nights on which no bid flows', { concurrency: 2 }, () => {
+  test('the first night: the token has expired', async () => {
+    await withNight(61, { more: { LANCE_ACCESS_TOKEN: 'expired' } }, async (night) => {
+      const running = night.played.sandbox.run(10);
+      await untilCause(night, 'service-unauthorised');
+      await assertShown(night, 'service-unauthorised');
+      await running;
+      await assertCodes(night, 'service-unauthorised');
+      const metrics = await (await fetch(`${night.root}/metrics`)).text();
+      assert.match(metrics, /^lance_alarms_total\{code="service-unauthorised"\} 1$/m);
     });
-    if (done === null) t.skip(noSmallDisk);
-  } finally {
-    rmSync(place, { recursive: true, force: true });
-  }
+  });
+
+  test('the second night: the service is down, and comes back', async () => {
+    await withNight(62, patient, async (night) => {
+      night.front.mode = 'down';
+      const running = night.played.sandbox.run(40);
+      await untilCause(night, 'service-unreachable');
+      await assertShown(night, 'service-unreachable');
+      await running;
+      // Those whose bid was written and not answered are unknown, which is no code.
+      await assertCodes(night, 'service-unreachable', 3);
+      night.front.mode = 'through';
+      await night.played.sandbox.run(10);
+      await untilCause(night, null, 20_000);
+      const told = night.daemon.lines.filter(
+        ({ msg, from }) => msg === 'bidding-open' && from === 'service-unreachable',
+      );
+      assert.ok(told.length > 0, 'the recovery is logged');
+      assert.equal((await fetch(`${night.root}/readyz`)).status, 200);
+    });
+  });
+
+  test('the third night: a bad rule file; the set before decides on, and every place says what is wrong', async () => {
+    await withNight(63, {}, async (night) => {
+      const { environment, daemon, root, played } = night;
+      const path = join(environment.LANCE_RULES_DIR!, 'limits.json');
+      const good = readFileSync(path, 'utf8');
+      writeFileSync(path, good.slice(0, 200));
+      const refused = () => daemon.lines.find(({ msg }) => msg === 'rules-refused');
+      for (let looks = 0; looks < 150 && refused() === undefined; looks += 1) await sleep(100);
+      assert.match(String(refused()?.text), /limits\.json/);
+      assert.match(await (await fetch(`${root}/readyz?verbose`)).text(), /^\[\+\] rules: .*the folder is refused$/m);
+      const metrics = await (await fetch(`${root}/metrics`)).text();
+      assert.match(metrics, /^lance_rule_set_refused 1$/m);
+      firingWithin2Minutes(metrics, 'LanceRuleSetRefused', [{ alertname: 'LanceRuleSetRefused' }]);
+      const status = await apiStatus(night);
+      assert.match(status.rulesFolder.refusal ?? '', /limits\.json/);
+      assert.equal(status.bidding?.kind, 'open', 'bids flow on, by the set before');
+      const [screen, pt, doctor] = await Promise.all([
+        lance({ ...environment, LANCE_LANG: 'en' }, 'status'),
+        lance(environment, 'status'),
+        lance(environment, 'doctor', '--json'),
+      ]);
+      assert.match(flat(screen.stdout), /folder REFUSED, the set above decides on: .*limits\.json.*mend the file/);
+      assert.match(
+        flat(pt.stdout),
+        /pasta RECUSADA, o conjunto acima continua decidindo: .*limits\.json.*corrija o arquivo/,
+      );
+      for (const { stdout } of [screen, pt])
+        for (const line of stdout.split('\n')) assert.ok(line.length <= 80, `${line.length}: ${line}`);
+      const found = jsonLines<{ check: string; finding: string }>(doctor.stdout).filter(
+        ({ check }) => check === 'rules',
+      );
+      assert.deepEqual([...new Set(found.map(({ finding }) => finding))].sort(), ['rules-kept', 'rules-refused']);
+      await played.sandbox.run(10);
+      const codes = await codesOf(night);
+      for (const wrong of ['rule-set-missing', 'paused', 'overload']) assert.equal(codes[wrong], undefined);
+      writeFileSync(path, good);
+      const mended = () => daemon.lines.some(({ msg }) => msg === 'rules-mended');
+      for (let looks = 0; looks < 150 && !mended(); looks += 1) await sleep(100);
+      assert.ok(mended(), 'the recovery is logged');
+      assert.equal((await apiStatus(night)).rulesFolder.refusal, null);
+    });
+  });
+
+  test('paused by a person', async () => {
+    await withNight(64, {}, async (night) => {
+      const order = ['--by', 'ana', '--reason', 'teste'];
+      assert.equal((await lance(night.environment, 'pause', ...order)).code, 0);
+      const running = night.played.sandbox.run(10);
+      await untilCause(night, 'paused');
+      await assertShown(night, 'paused');
+      await running;
+      await assertCodes(night, 'paused');
+    });
+  });
+
+  test('throttled by the service', async () => {
+    await withNight(65, patient, async (night) => {
+      night.front.mode = 'throttled';
+      const running = night.played.sandbox.run(20);
+      await untilCause(night, 'service-throttled');
+      await assertShown(night, 'service-throttled');
+      await running;
+      await assertCodes(night, 'service-throttled');
+    });
+  });
+
+  test("the machine's clock jumps", async () => {
+    await withNight(66, {}, async (night) => {
+      // Nobody tells the true time, so the step is not understood.
+      night.front.mode = 'down';
+      night.shift(10 * 60_000);
+      await untilCause(night, 'clock-step');
+      const running = night.played.sandbox.run(10);
+      await assertShown(night, 'clock-step');
+      await running;
+      night.front.mode = 'through';
+      night.shift(0);
+      await untilCause(night, null, 20_000);
+    });
+  });
+
+  test("the service's clock and ours do not agree", async () => {
+    await withNight(67, {}, async (night) => {
+      night.front.mode = 'an-hour-ahead';
+      const running = night.played.sandbox.run(20);
+      await untilCause(night, 'clock-skew', 20_000);
+      await assertShown(night, 'clock-skew');
+      await running;
+    });
+  });
+
+  test('the disk is full, so the log takes nothing', async (t) => {
+    const place = mkdtempSync(join(tmpdir(), 'lance-nights-'));
+    const disk = join(place, 'disk');
+    try {
+      const done = await withSmallDisk(disk, 60, async ({ fill, free }) => {
+        const more = { LANCE_DATA_DIR: join(disk, 'data') };
+        await withNight(68, { more }, async (night) => {
+          await night.played.sandbox.run(5);
+          const running = night.played.sandbox.run(20);
+          await sleep(300);
+          fill();
+          await untilCause(night, 'log-refused');
+          await assertShown(night, 'log-refused', 503);
+          free();
+          await running;
+          await untilCause(night, null, 20_000);
+          // Partitions may have fallen behind meanwhile, and be the last cause.
+          const recovery = () => {
+            const { lines } = night.daemon;
+            const closed = lines.findIndex(({ msg, code }) => msg === 'bidding-closed' && code === 'log-refused');
+            return closed >= 0 && lines.slice(closed).some(({ msg }) => msg === 'bidding-open');
+          };
+          for (let looks = 0; looks < 20 && !recovery(); looks += 1) await sleep(100);
+          assert.ok(recovery(), 'the recovery is logged');
+        });
+        return true;
+      });
+      if (done === null) t.skip(noSmallDisk);
+    } finally {
+      rmSync(place, { recursive: true, force: true });
+    }
+  });
 });
