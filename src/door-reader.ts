@@ -39,9 +39,12 @@ export type DoorReaderParts = {
 
 /** A process that begins has more urgent things to do than to load a thread: requests that waited for it. */
 const usualRestMs = 10_000;
-/** A longer body waits for the thread, which begins at once: reading it here would keep decisions waiting. */
+/**
+ * A longer body waits for the thread, which begins at once: reading it here would keep decisions waiting. The thread reads it in
+ * turn with shorter ones, whichever came first: reading it may take a second, and others are not to wait for many such.
+ */
 const longestHere = 262_144;
-/** Bodies handed over at once: the thread has the next one at hand, and no more lie there than must. */
+/** Bodies handed over at once: the thread has the next one at hand, and no more lie there than must. Of long ones it has one. */
 const handedOver = 4;
 /** The thread ends so often before it has read anything: then it is not the bodies. */
 const maxFruitless = 5;
@@ -79,9 +82,11 @@ function codeOf(fault: unknown): string {
 }
 
 export function createDoorReader({ data, here, keep, restMs = usualRestMs, thread }: DoorReaderParts): DoorReader {
-  /** Those before `handed` are with the thread, which reads them in this order. */
-  const queue: Waiting[] = [];
-  let handed = 0;
+  /** With the thread, which reads them in this order. */
+  const handed: Waiting[] = [];
+  /** What waits to be handed over, each in the order in which it came. */
+  const short: Waiting[] = [];
+  const long: Waiting[] = [];
   const up = Promise.withResolvers<void>();
   let worker: Worker | null = null;
   let isUp = false;
@@ -90,19 +95,23 @@ export function createDoorReader({ data, here, keep, restMs = usualRestMs, threa
   let closed = false;
   let fruitless = 0;
 
+  const isLong = ({ body }: Waiting): boolean => body.length > longestHere;
+
   function handOver(): void {
-    while (isUp && worker !== null && handed < Math.min(handedOver, queue.length)) {
-      const { id, body, receivedAt, now, queuedMs, resolve } = queue[handed]!;
+    while (isUp && worker !== null && handed.length < handedOver) {
+      const mayBeLong = long.length > 0 && !handed.some(isLong);
+      const next = mayBeLong ? long.shift() : short.shift();
+      if (next === undefined) return;
+      const { id, body, receivedAt, now, queuedMs, resolve } = next;
       // Its sender has given up or will: those behind it are not to wait for it.
       if (performance.now() - queuedMs > data.limits.appendTimeoutMs) {
-        queue.splice(handed, 1);
         resolve(null);
         continue;
       }
       // Copied, not given away: it is needed again should the thread end over it.
       const question: BodyQuestion = { id, body, receivedAt, now };
       worker.postMessage(question);
-      handed += 1;
+      handed.push(next);
     }
   }
 
@@ -113,8 +122,7 @@ export function createDoorReader({ data, here, keep, restMs = usualRestMs, threa
       up.resolve();
     } else {
       fruitless = 0;
-      const { resolve } = queue.shift()!;
-      handed -= 1;
+      const { resolve } = handed.shift()!;
       void readingOf(word).then(resolve);
     }
     handOver();
@@ -133,9 +141,9 @@ export function createDoorReader({ data, here, keep, restMs = usualRestMs, threa
       fruitless += 1;
       if (fruitless > maxFruitless)
         throw new Error(`the thread that reads webhooks ends again and again`, { cause: fault });
-      const culprit = handed > 0 ? queue.shift() : undefined;
+      const culprit = handed.shift();
       isUp = false;
-      handed = 0;
+      for (const again of handed.splice(0).reverse()) (isLong(again) ? long : short).unshift(again);
       if (culprit !== undefined) culprit.resolve(keep(culprit.body, culprit.receivedAt, codeOf(fault)));
       begin();
     });
@@ -151,7 +159,8 @@ export function createDoorReader({ data, here, keep, restMs = usualRestMs, threa
       }
       return new Promise((resolve) => {
         lastId += 1;
-        queue.push({ id: lastId, body, receivedAt, now, queuedMs: performance.now(), resolve });
+        const waiting = { id: lastId, body, receivedAt, now, queuedMs: performance.now(), resolve };
+        (isLong(waiting) ? long : short).push(waiting);
         handOver();
       });
     },

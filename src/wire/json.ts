@@ -9,8 +9,16 @@ export type RawNumber = { readonly rawJSON: string };
 export type JsonLimits = { maxBytes: number; maxDepth: number };
 const defaultJsonLimits: JsonLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 64 };
 
-/** `members`: how many the text writes; an object that says a key twice has one fewer. */
-export type Parsed = { kind: 'parsed'; value: JsonValue; members: number } | { kind: 'malformed'; text: string };
+/**
+ * `members`: how many the text writes; an object that says a key twice has one fewer. `wide`: an object has more keys than
+ * `mostKeys`, and the text was not read any further; it may be JSON.
+ */
+export type Parsed =
+  | { kind: 'parsed'; value: JsonValue; members: number }
+  | { kind: 'malformed'; text: string; wide?: true };
+
+/** Keys of one object. Each one that was not met before costs many times what its bytes do. */
+const mostKeys = 10_000;
 
 // The type library does not know this proposal yet (ECMAScript "JSON.parse source text access"); Node 24 has it.
 const json = JSON as typeof JSON & {
@@ -35,9 +43,13 @@ export function parseJson(body: Buffer | string, limits: JsonLimits = defaultJso
   }
   if (bytes.length === 0) return malformed('the body is empty; send a JSON object');
   if (!isUtf8(bytes)) return malformed('the body is not UTF-8; send JSON in UTF-8');
-  const { depth, long, members } = survey(bytes, limits.maxDepth);
+  const { depth, long, members, widest } = survey(bytes, limits.maxDepth);
   if (depth > limits.maxDepth) {
     return malformed(`the body nests deeper than the ${limits.maxDepth} levels allowed; flatten it`);
+  }
+  if (widest > mostKeys) {
+    const text = `an object in it has more than the ${mostKeys} keys allowed; send it without them, or in parts`;
+    return { kind: 'malformed', text, wide: true };
   }
   const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const from = hasMark ? 3 : 0;
@@ -114,12 +126,25 @@ function unmark(value: JsonValue): JsonValue {
 
 type Span = readonly [start: number, end: number];
 
-/** One pass over the bytes: how deep it nests (stops past the limit) and which numbers have more digits than a double keeps. */
-function survey(bytes: Buffer, maxDepth: number): { depth: number; long: readonly Span[]; members: number } {
+/** What one pass over the bytes finds. */
+type Survey = {
+  /** How deep it nests; the pass ends past the limit. */
+  depth: number;
+  /** Numbers that have more digits than a double keeps. */
+  long: readonly Span[];
+  members: number;
+  /** Keys of the object that has most; the pass ends past `mostKeys`. */
+  widest: number;
+};
+
+function survey(bytes: Buffer, maxDepth: number): Survey {
   let depth = 0;
   let deepest = 0;
   let digits = 0;
   let members = 0;
+  let widest = 0;
+  /** Keys so far, of what is open at each depth. */
+  const keys = new Uint32Array(maxDepth + 1);
   const long: Span[] = [];
   for (let index = 0; index < bytes.length; index += 1) {
     const byte = bytes[index]!;
@@ -138,15 +163,20 @@ function survey(bytes: Buffer, maxDepth: number): { depth: number; long: readonl
       index = endOfString(bytes, index + 1);
     } else if (byte === 0x3a) {
       members += 1;
+      const own = keys[depth]! + 1;
+      keys[depth] = own;
+      if (own > widest) widest = own;
+      if (widest > mostKeys) break;
     } else if (byte === 0x5b || byte === 0x7b) {
       depth += 1;
       if (depth > deepest) deepest = depth;
       if (deepest > maxDepth) break;
+      keys[depth] = 0;
     } else if (byte === 0x5d || byte === 0x7d) {
       depth -= 1;
     }
   }
-  return { depth: deepest, long, members };
+  return { depth: deepest, long, members, widest };
 }
 
 /** The number that the byte at `index` belongs to. */
@@ -182,6 +212,22 @@ export function membersIn(value: JsonValue): number {
   count += inner.length;
   for (const each of inner) if (typeof each === 'object') count += membersIn(each);
   return count;
+}
+
+/** Whether a value holds more than `most` members of objects and items of lists. It nests no deeper than the limit that it was parsed with. */
+export function holdsMoreThan(value: JsonValue, most: number): boolean {
+  let left = most;
+  const visit = (inner: JsonValue): void => {
+    if (typeof inner !== 'object' || inner === null || isRawNumber(inner)) return;
+    const held = Array.isArray(inner) ? inner : Object.values<JsonValue>(inner as JsonObject);
+    left -= held.length;
+    for (const each of held) {
+      if (left < 0) return;
+      visit(each);
+    }
+  };
+  visit(value);
+  return left < 0;
 }
 
 /** The first key that an object of a text says twice; null: none does. `json` is well-formed. */

@@ -8,7 +8,7 @@ import type { Vault } from '../domain/vault.ts';
 import { maxElements, type WireFault } from './casing.ts';
 import { extraFactsOf, inheritedLength } from './extra-facts.ts';
 import { linkKeyOf, workerKeyOf } from './identity.ts';
-import { isJsonObject, type JsonValue, kindOf } from './json.ts';
+import { holdsMoreThan, isJsonObject, type JsonValue, kindOf } from './json.ts';
 import { type FactName, factNames, type RequestMapping } from './mapping-table.ts';
 import { shownBatch, shownEmployer } from './plain-ids.ts';
 import { type Element, elementsOf, type FoundFact, findAlias, findFact, innerValue } from './request-elements.ts';
@@ -73,6 +73,9 @@ export function mapRequests(value: JsonValue, mapping: RequestMapping, context: 
   const own = { ...context, batches: new Map<string, string>() };
   return { kind: 'requests', items: elements.map((element) => readElement(element, mapping, own)) };
 }
+
+/** Keys and items of lists that one request may hold, all together: those that are told take some dozens. */
+const mostPieces = 2_000;
 
 /** Characters of facts that wrappers give to all their requests together: each gets a copy. */
 const maxInherited = 16_000_000;
@@ -184,6 +187,10 @@ function readElement(element: Element, mapping: RequestMapping, context: Element
   if (requestId === null && facts.faults.length === 0) {
     const found = element.scope.fields.length === 0 ? `is ${kindOf(element.own)}` : 'has no request id';
     facts.faults.push({ pointer: element.pointer, problem: `${found}; send an object with numeroSolicitacao` });
+  }
+  if (holdsMoreThan(element.own, mostPieces)) {
+    const problem = `holds more than the ${mostPieces} keys and list items that one request may have; send it without them`;
+    facts.faults.push({ pointer: element.pointer, problem });
   }
   // An unreadable deadline is not a missing one: guessing it could mean a late bid.
   if (requestId === null || facts.faults.length > 0) {

@@ -92,7 +92,10 @@ function limited(deps: WebhookDeps, bodyBytes: number): LimitedDeps {
 
 export function readWebhook(body: Buffer | string, deps: WebhookDeps): WebhookReading {
   const parsed = parseJson(body, deps.limits);
-  if (parsed.kind === 'malformed') return parsed;
+  if (parsed.kind === 'malformed') {
+    if (!parsed.wide) return parsed;
+    return { kind: 'dead-letter', reason: parsed.text, letter: deadLetter(parsed.text, null, body.toString(), deps) };
+  }
   try {
     if (membersIn(parsed.value) !== parsed.members) {
       const reason =

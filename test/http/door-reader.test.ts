@@ -100,3 +100,27 @@ test('a body that ends the thread costs itself alone; those behind it are read b
   const kept = vault.open(sealedPlaces.letter(lost.letter.key), lost.letter.record.sealedPayload);
   assert.equal(kept, killer.toString());
 });
+
+test('a short body waits for one or two long ones, not for all that came before it', async (context) => {
+  const wider = { ...limits, bodyLimitBytes: 1_000_000 };
+  const there = createDoorReader({
+    data: { pseudonymKey, mapping, limits: wider, terms },
+    here: bodyReader({ vault, mapping, limits: wider, terms }),
+    keep,
+    restMs: 0,
+  });
+  context.after(there.close);
+  await there.up;
+  const long = requestBody(1, { observacao: 'x'.repeat(300_000) });
+  const done: string[] = [];
+  const bodies = [...Array.from({ length: 8 }, () => long), requestBody(2)];
+  const readings = bodies.map(async (body) => {
+    const reading = await there.read(body, 5_000);
+    assert.equal(reading?.kind, 'entries');
+    done.push(body === long ? 'long' : 'short');
+  });
+  await Promise.all(readings);
+  const place = done.indexOf('short');
+  assert.ok(place <= 2, `the short one was read after ${place} long ones`);
+  assert.equal(done.length, bodies.length);
+});

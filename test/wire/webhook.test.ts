@@ -489,3 +489,42 @@ test('scores are read where the mapping file names them, and are no extra facts 
   assert.deepEqual(scoresOf({}), { scores: {}, extra: {} });
   assert.equal(readRequestMapping({ ...mappingFile, scores: { 'a b': ['x'] } }).kind, 'refused');
 });
+
+const keys = (count: number): string => Array.from({ length: count }, (_, index) => `"campo${index}":${index}`).join();
+
+test('an object with more keys than anybody sends is a letter with a reason of its own, and is hardly read', () => {
+  const body = `{"CodigoLote":"L","Solicitacoes":[{"numeroSolicitacao":1,"outro":{${keys(200_000)}}}]}`;
+  const startedAt = process.cpuUsage();
+  const result = reading(body);
+  const { user, system } = process.cpuUsage(startedAt);
+  assert.ok(result.kind === 'dead-letter', result.kind);
+  assert.equal(
+    result.reason,
+    'an object in it has more than the 10000 keys allowed; send it without them, or in parts',
+  );
+  assert.ok(result.letter.topic === 'dead-letters');
+  const { key, record } = result.letter;
+  assert.equal(vault.open(sealedPlaces.letter(key), record.sealedPayload), body);
+  assert.ok((user + system) / 1_000 < 500, `it took ${(user + system) / 1_000} ms`);
+});
+
+test('a request with more keys and list items than it may have is unusable; those beside it are read', () => {
+  const many = { numeroSolicitacao: 2, a: [[{ b: Array(2_000).fill(1) }]] };
+  const wide = JSON.parse(`{"numeroSolicitacao":3,"c":{${keys(2_000)}}}`);
+  const full = JSON.parse(`{"numeroSolicitacao":4,${keys(1_999)}}`);
+  const entries = entriesOf({ CodigoLote: 'L', Solicitacoes: [{ numeroSolicitacao: 1 }, many, wide, full] });
+  const ends = entries.flatMap(({ topic, key, record }) =>
+    topic === 'auctions' && record.kind === 'passed' ? [[key, record.code, record.reasons[0]?.text]] : [],
+  );
+  const problem = 'holds more than the 2000 keys and list items that one request may have; send it without them';
+  assert.deepEqual(ends, [
+    ['2', 'request-unusable', `/Solicitacoes/1 ${problem}`],
+    ['3', 'request-unusable', `/Solicitacoes/2 ${problem}`],
+  ]);
+  const read = entries.filter(({ topic, record }) => topic === 'auctions' && record.kind === 'requested');
+  assert.deepEqual(
+    read.map(({ key }) => key),
+    ['1', '4'],
+  );
+  assert.equal(entries.filter(({ topic }) => topic === 'dead-letters').length, 2);
+});
