@@ -189,10 +189,12 @@ function unseen(requestId: string): RequestState {
 function triggerOf(state: RequestState, record: LifeRecord): Trigger | null {
   switch (record.kind) {
     case 'requested':
-      return state.request === null ? 'requested' : null;
+      if (state.request !== null) return null;
+      return state.pass?.unread ? 'readable' : 'requested';
     case 'claimed':
       return state.claim === null ? 'claimed' : null;
     case 'passed':
+      if (record.unread && state.request !== null) return null;
       if (record.claimId === null) return 'passed';
       return record.claimId === state.claim?.claimId ? 'unsent' : null;
     case 'answered':
@@ -267,6 +269,10 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
   const next: RequestState = { ...state };
   switch (record.kind) {
     case 'requested':
+      if (next.pass?.unread && moved) {
+        next.pass = null;
+        next.decidedAt = null;
+      }
       takeRequest(next, record);
       break;
     case 'claimed':
@@ -284,6 +290,7 @@ function absorb(state: RequestState, record: LifeRecord, moved: boolean, earlier
     case 'passed':
       if (!moved) break;
       next.pass = { code: record.code, reasons: record.reasons, at: record.at, maybeSent: record.maybeSent ?? false };
+      if (record.unread) next.pass.unread = true;
       next.sealed = null;
       next.decidedAt ??= record.trace?.decidedAt ?? record.at;
       if (record.trace !== null) {

@@ -7,6 +7,7 @@ import type { Phase, TimerKind } from '../domain/states.ts';
 /** What a record means for a request, once it is merged with what was known. */
 export const triggers = [
   'requested',
+  'readable',
   'claimed',
   'passed',
   'unsent',
@@ -103,6 +104,7 @@ export const transitions: Readonly<Record<Phase | 'unseen', Row>> = {
     ...byWinner,
   },
   passed: {
+    readable: go('requested', 'keep', 'deadline'),
     ended: go('passed', 'keep', 'keep'),
     unknown: go('unknown', 'hold', 'result'),
     'settled-won': go('won', 'commit', 'contemplation'),

@@ -265,6 +265,7 @@ const auctionRecord = byName('kind', {
     code: id,
     claimId: nullable(id),
     maybeSent: added(isTrue),
+    unread: added(isTrue),
     reasons,
     trace: nullable(trace),
     hindrances,

@@ -72,6 +72,11 @@ export type Passed = OfRequest & {
   claimId: string | null;
   /** Another process may have sent the claim all the same. Absent: surely nobody has. */
   maybeSent?: true;
+  /**
+   * What came under this id could not be read. It ends only a request of which nothing readable has come, and one that comes later
+   * begins it. Absent: it ends for good; so does every pass of an earlier version.
+   */
+  unread?: true;
   reasons: readonly Reason[];
   /** Null when the request ended without being decided (too late, overload, unusable). */
   trace: DecisionTrace | null;

@@ -75,7 +75,7 @@ export type RequestState = {
   segmentKeys: readonly string[];
   /** What policies would have bid; null before the decision and after the auction's end. */
   trial: Trial | null;
-  pass: { code: string; reasons: readonly Reason[]; at: EpochMs; maybeSent: boolean } | null;
+  pass: { code: string; reasons: readonly Reason[]; at: EpochMs; maybeSent: boolean; unread?: true } | null;
   answer: Answer | null;
   /** Codes of all answers, whichever of them counts, beside the id of the bid; absent: none. */
   codes?: readonly string[];

@@ -290,6 +290,7 @@ function requestEntries(value: JsonValue, deps: LimitedDeps): WebhookReading {
     unusable.map(({ element }) => element.own),
     together,
   );
+  const readable = new Set(mapped.items.flatMap((item) => (item.kind === 'request' ? [item.request.requestId] : [])));
   for (const item of mapped.items) {
     faults.push(...item.faults);
     if (item.kind === 'request') {
@@ -307,7 +308,8 @@ function requestEntries(value: JsonValue, deps: LimitedDeps): WebhookReading {
       continue;
     }
     if (apart) entries.push(letterOf([item], item.element.alone(), deps));
-    if (item.requestId !== null) entries.push(unusableEntry(item.requestId, describeFaults(item.faults), now));
+    if (item.requestId !== null && !readable.has(item.requestId))
+      entries.push(unusableEntry(item.requestId, describeFaults(item.faults), now));
   }
   if (unusable.length > 0 && !apart) entries.push(letterOf(unusable, together(), deps));
   return { kind: 'entries', event: 'requests', entries, deadLetters: unusable.length, faults };
@@ -318,7 +320,7 @@ function sealedContent(content: SealedRequest, raw: string): string {
   return `${JSON.stringify(content).slice(0, -1)},"raw":${raw}}`;
 }
 
-/** A request that cannot be used still ends, explained. */
+/** A request that cannot be used still ends, explained, unless a copy of it can be read. */
 function unusableEntry(requestId: RequestId, reason: string, at: EpochMs): WebhookEntry {
   const code = 'request-unusable';
   return auctionEntry({
@@ -327,6 +329,7 @@ function unusableEntry(requestId: RequestId, reason: string, at: EpochMs): Webho
     at,
     code,
     claimId: null,
+    unread: true,
     reasons: [{ code, rule: null, text: reason }],
     trace: null,
   });

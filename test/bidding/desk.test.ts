@@ -134,3 +134,30 @@ test('a request whose auction ends while bidding is closed has the cause as its 
     await house.close();
   }
 });
+
+test('a request that could not be read is decided when a copy comes that can, and ends when none comes', async () => {
+  const house = await openHouse({ seed: 15, sandbox: { auction }, bidding: { ...bidding, windowMs: 30_000 } });
+  const send = async (request: object): Promise<number> => {
+    const url = `${house.engine.url}/webhooks/token-of-the-webhooks`;
+    const body = JSON.stringify({ CodigoLote: 'L', Solicitacoes: [request] });
+    return (await fetch(url, { method: 'POST', body })).status;
+  };
+  const phaseOf = async (id: string) => (await house.store.views.read([id])).get(id)?.state.phase;
+  try {
+    const { dataHoraValidadeSolicitacao: _, ...terms } = batch.in.Solicitacoes[0]!;
+    for (const numeroSolicitacao of [700, 701])
+      assert.equal(await send({ ...terms, numeroSolicitacao, DataHoraFimLeilao: 'logo' }), 202);
+    for (let polls = 0; (await phaseOf('701')) !== 'passed' && polls < 300; polls += 1) await setTimeout(20);
+    assert.equal(await send({ ...terms, numeroSolicitacao: 700 }), 200);
+    const decided = async () => {
+      const records = (await house.store.log.readKey('auctions', '700')).map(({ record }) => record);
+      return records.find((record) => record.kind === 'claimed' || (record.kind === 'passed' && !record.unread));
+    };
+    for (let polls = 0; (await decided()) === undefined && polls < 300; polls += 1) await setTimeout(20);
+    assert.notEqual(await decided(), undefined);
+    const [left] = await house.store.views.query({ phase: 'passed', limit: 1, before: null });
+    assert.deepEqual([await phaseOf('701'), left?.state.pass?.code], ['passed', 'request-unusable']);
+  } finally {
+    await house.close();
+  }
+});

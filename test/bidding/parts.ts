@@ -96,6 +96,10 @@ export function passed(claimId: string | null, code = 'deadline'): Passed {
   return { kind: 'passed', requestId, at: at + 3, code, claimId, reasons: [], trace: null };
 }
 
+export function unread(): Passed {
+  return { ...passed(null, 'request-unusable'), unread: true };
+}
+
 export function answered(outcome: Answered['outcome'], earlierAttemptPossible = false): Answered {
   return {
     kind: 'answered',

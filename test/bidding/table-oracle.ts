@@ -26,6 +26,7 @@ import {
   resolved,
   settings,
   unknown,
+  unread,
 } from './parts.ts';
 
 export const rival = bid('rival', { rateHundredths: 240, position: 1 });
@@ -51,6 +52,7 @@ const records: readonly AuctionRecord[] = [
   passed(null, 'overload'),
   passed('a:1'),
   passed('b:1'),
+  unread(),
   { ...passed('a:1'), maybeSent: true },
   ...answers,
   ended([]),
@@ -78,10 +80,12 @@ export const history = fc
 export function triggerOf(state: RequestState | null, record: AuctionRecord): Trigger | null {
   switch (record.kind) {
     case 'requested':
-      return (state?.request ?? null) === null ? 'requested' : null;
+      if ((state?.request ?? null) !== null) return null;
+      return state?.pass?.unread === true ? 'readable' : 'requested';
     case 'claimed':
       return (state?.claim ?? null) === null ? 'claimed' : null;
     case 'passed':
+      if (record.unread === true && (state?.request ?? null) !== null) return null;
       if (record.claimId === null) return 'passed';
       return state?.claim?.claimId === record.claimId ? 'unsent' : null;
     case 'answered': {

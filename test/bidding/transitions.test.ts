@@ -28,6 +28,7 @@ import {
   resolved,
   settings,
   unknown,
+  unread,
 } from './parts.ts';
 import {
   after,
@@ -134,6 +135,20 @@ test('a rejection after an attempt that may have landed proves nothing', () => {
   assert.equal(state.exposure, 'held');
   assert.match((state.answer!.outcome as { reason: string }).reason, /request-expired/);
   assert.equal(folded(requested(), claimed(), answered(rejected)).exposure, 'released');
+});
+
+test('a request is bid for when a copy of it can be read, whichever came first; others have ended it for good', () => {
+  const plain = folded(requested());
+  assert.deepEqual(folded(unread(), requested()), plain);
+  assert.deepEqual(folded(requested(), unread()), plain);
+  assert.deepEqual(folded(unread(), requested(), unread()), plain);
+  assert.equal(folded(unread(), requested(), claimed()).phase, 'claimed');
+  assert.equal(folded(unread(), unread()).phase, 'passed');
+  assert.equal(folded(unread(), requested(), passed(null)).pass?.code, 'deadline');
+  const unmarked = folded(passed(null, 'request-unusable'), requested());
+  assert.deepEqual([unmarked.phase, unmarked.pass?.code], ['passed', 'request-unusable']);
+  const afterEnd = folded(ended([]), unread(), requested());
+  assert.deepEqual(afterEnd, folded(ended([]), requested()));
 });
 
 test('the first claim in log order is the claim', () => {

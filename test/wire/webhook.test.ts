@@ -528,3 +528,28 @@ test('a request with more keys and list items than it may have is unusable; thos
   );
   assert.equal(entries.filter(({ topic }) => topic === 'dead-letters').length, 2);
 });
+
+test('an unreadable copy does not end a request that can be read in the same batch; it is a letter all the same', () => {
+  const bad = { numeroSolicitacao: 7, DataHoraFimLeilao: 'logo' };
+  for (const Solicitacoes of [
+    [bad, { numeroSolicitacao: 7 }],
+    [{ numeroSolicitacao: '7' }, bad],
+  ]) {
+    const entries = entriesOf({ CodigoLote: 'L', Solicitacoes });
+    const kinds = entries.map(({ topic, record }) => (topic === 'auctions' ? record.kind : topic)).sort();
+    assert.deepEqual(kinds, ['dead-letters', 'requested']);
+  }
+  const [, alone] = entriesOf({ CodigoLote: 'L', Solicitacoes: [bad] });
+  assert.ok(alone?.topic === 'auctions' && alone.record.kind === 'passed' && alone.record.unread);
+});
+
+test('an amount that may be a thousand times as much is no amount, and is named', () => {
+  const result = reading({ numeroSolicitacao: 1, CodigoLote: 'l', valorLiberado: '15.640' });
+  assert(result.kind === 'entries' && result.entries[0]?.topic === 'auctions');
+  assert(result.entries[0].record.kind === 'requested');
+  assert.equal(result.entries[0].record.request.requestedAmountCents, null);
+  assert.deepEqual(
+    result.faults.map(({ pointer }) => pointer),
+    ['/valorLiberado'],
+  );
+});

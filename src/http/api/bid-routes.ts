@@ -98,8 +98,10 @@ function addBids(app: ApiApp, { views, log, vault, guard }: BidRouteParts): void
       const detailed = guard.callerOf(request).role !== 'viewer';
       const entries = detailed ? await log.readKey('auctions', requestId, state.places) : [];
       const records = entries.map(({ record }) => record);
-      const decided = records.find(({ kind }) => kind === 'claimed' || kind === 'passed');
-      const trace = decided?.kind === 'claimed' || decided?.kind === 'passed' ? decided.trace : null;
+      const traces = records.map((record) =>
+        record.kind === 'claimed' || record.kind === 'passed' ? record.trace : null,
+      );
+      const trace = traces.find((each) => each !== null) ?? null;
       return {
         ...listedBid(state),
         offer: state.claim === null ? null : { ...state.claim.offer },

@@ -101,7 +101,11 @@ export function checkTwoEnds(known: RequestCase, owners: 'one' | 'many', report:
   const landed = calls.filter((call) => call.outcome === 'accepted' || call.outcome === 'accepted-outside');
   if (landed.length > 1) report('two-ends', requestId, `the service accepted ${landed.length} bids`);
   if (owners === 'many') return;
-  const ends = new Set(records.flatMap((record) => (record.kind === 'passed' ? `pass ${record.code}` : [])));
+  // What could not be read ends nothing where the request could be read after all.
+  const passes = records.filter(
+    (record) => record.kind === 'passed' && !(record.unread && evidence.requested !== null),
+  );
+  const ends = new Set(passes.map((record) => (record.kind === 'passed' ? `pass ${record.code}` : '')));
   if (evidence.claim !== null && evidence.unsent === null) ends.add('a bid');
   if (ends.size > 1) report('two-ends', requestId, `the log ends it as ${[...ends].join(' and as ')}`);
 }

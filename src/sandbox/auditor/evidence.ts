@@ -54,6 +54,7 @@ export function absorb(evidence: Evidence, record: AuctionRecord): void {
   switch (record.kind) {
     case 'requested':
       evidence.requested ??= record;
+      if (evidence.pass?.unread) evidence.pass = null;
       return;
     case 'claimed':
       if (evidence.requested !== null && evidence.pass === null) evidence.claim ??= record;
@@ -106,7 +107,8 @@ function absorbThaw(evidence: Evidence, { requestId, at, action, reason }: Unfro
 }
 
 function absorbPass(evidence: Evidence, record: Passed): void {
-  const { claim } = evidence;
+  const { claim, requested } = evidence;
+  if (record.unread && requested !== null) return;
   if (record.claimId === null) {
     if (claim === null) evidence.pass ??= record;
   } else if (record.claimId === claim?.claimId && evidence.answer === null) {
