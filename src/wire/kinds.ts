@@ -4,6 +4,8 @@ import { isRawNumber, numberOfDigits } from './json.ts';
 import { formatWallClock } from './local-time.ts';
 import { scalar } from './message.ts';
 import {
+  ambiguousPoint,
+  mayMarkThousands,
   type Reader,
   readBoolean,
   readComputedMoney,
@@ -31,8 +33,8 @@ function isMissing(value: unknown): boolean {
 
 const decimal = /^(-?)(\d{1,13})(?:\.(\d+))?$/;
 
-/** Reais with at most two decimals, negative ones too: corrections and rebates may be. */
-const readMoney: Reader<AmountCents> = (value) => {
+/** Hundredths of a number with at most two decimals. */
+const readTwoDecimals: Reader<number> = (value) => {
   if (isMissing(value)) return { kind: 'missing' };
   const parts = decimal.exec(plain(value));
   const decimals = withoutTrailing(parts?.[3] ?? '', '0');
@@ -43,9 +45,12 @@ const readMoney: Reader<AmountCents> = (value) => {
   return { kind: 'value', value: parts[1] === '-' && cents !== 0 ? -cents : cents };
 };
 
+/** Reais with at most two decimals, negative ones too: corrections and rebates may be. */
+const readMoney: Reader<AmountCents> = (value) => (mayMarkThousands(value) ? ambiguousPoint : readTwoDecimals(value));
+
 /** Percent a month on the grid of hundredths, whatever its size: each operation has bounds of its own. */
 const readMonthlyRate: Reader<RateHundredths> = (value) => {
-  const reading = readMoney(value);
+  const reading = readTwoDecimals(value);
   if (reading.kind === 'missing' || (reading.kind === 'value' && reading.value >= 0)) return reading;
   return { kind: 'wrong', problem: 'cannot be used; send percent a month as a number from 0 with at most 2 decimals' };
 };

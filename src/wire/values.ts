@@ -50,6 +50,20 @@ function centsOfPlain(value: unknown): AmountCents | null {
   return cents / 100 === value ? cents : null;
 }
 
+/**
+ * A text whose point may be a decimal point or, as people write numbers in Brazil, mark the thousands: `15.640`. A JSON number
+ * has but one meaning, and so has `0.640` or `1564.000`.
+ */
+export function mayMarkThousands(value: unknown): boolean {
+  return typeof value === 'string' && /^-?[1-9]\d{0,2}\.\d{3}$/.test(value.trim());
+}
+
+export const ambiguousPoint: Reading<never> = {
+  kind: 'wrong',
+  problem:
+    'is a text whose point may be a decimal point or mark the thousands; send a number, or a text with 2 decimals',
+};
+
 const decimalPattern = /^(\d{1,13})(?:\.(\d+))?$/;
 
 /** Reais, as a number or as a text with a decimal point, to integer cents. */
@@ -57,6 +71,7 @@ export function readAmount(value: unknown): Reading<AmountCents> {
   if (isMissing(value)) return missing;
   const plainCents = centsOfPlain(value);
   if (plainCents !== null) return read(plainCents);
+  if (mayMarkThousands(value)) return ambiguousPoint;
   const parts = decimalPattern.exec(plainText(value) ?? '');
   if (parts === null) return wrong(value, 'send reais as a number from 0, with a decimal point and no thousands mark');
   const decimals = withoutTrailing(parts[2] ?? '', '0');
@@ -71,6 +86,7 @@ const signedDecimalPattern = /^(-?)(\d{1,13})(?:\.(\d+))?$/;
 /** Reais that the service computed, to the nearest cent, half a cent away from zero: the contract calls them numbers (double). */
 export function readComputedMoney(value: unknown): Reading<AmountCents> {
   if (isMissing(value)) return missing;
+  if (mayMarkThousands(value)) return ambiguousPoint;
   const parts = signedDecimalPattern.exec(plainText(value) ?? '');
   if (parts === null) return wrong(value, 'send reais as a number with a decimal point and no thousands mark');
   const decimals = (parts[3] ?? '').slice(0, 3).padEnd(3, '0');
@@ -90,6 +106,7 @@ export function readMargin(value: unknown): Reading<AmountCents> {
   if (isMissing(value)) return missing;
   const plainCents = centsOfPlain(value);
   if (plainCents !== null) return read(plainCents);
+  if (mayMarkThousands(value)) return ambiguousPoint;
   const parts = signedDecimalPattern.exec(plainText(value) ?? '');
   if (parts === null) return wrong(value, 'send reais as a number with a decimal point and no thousands mark');
   const decimals = withoutTrailing(parts[3] ?? '', '0');
@@ -141,6 +158,10 @@ export function readPercent(value: unknown): Reading<number> {
 /** Any number, as a number or as a text with a point. */
 export function readScore(value: unknown): Reading<number> {
   if (isMissing(value)) return missing;
+  if (mayMarkThousands(value)) {
+    const problem = 'is a text whose point may be a decimal point or mark the thousands; send the score as a number';
+    return { kind: 'wrong', problem };
+  }
   const text = plainText(value) ?? '';
   return /^-?\d{1,7}(\.\d{1,6})?$/.test(text) ? read(Number(text)) : wrong(value, 'send the score as a number');
 }

@@ -9,6 +9,8 @@ import {
   type Reading,
   readAmount,
   readBoolean,
+  readComputedAmount,
+  readComputedMoney,
   readCpf,
   readDay,
   readDigits,
@@ -18,6 +20,7 @@ import {
   readMargin,
   readPercent,
   readRate,
+  readScore,
   readTerm,
   readText,
 } from '../../src/wire/values.ts';
@@ -34,7 +37,8 @@ test('amounts are exact in cents, as numbers and as texts', () => {
       assert.equal(got(readAmount((cents / 100).toFixed(2))), cents);
     }),
   );
-  assert.equal(got(readAmount(' 10.500 ')), 1_050);
+  assert.equal(got(readAmount(' 1010.500 ')), 101_050);
+  assert.equal(got(readAmount('0.500')), 50);
   assert.match(JSON.stringify(readAmount(10.005)), /more than 2 decimals/);
   const refused = [
     Number.NaN,
@@ -60,7 +64,7 @@ test('a margin below zero is no margin, and parts of a cent are rounded down', (
     ['-0.001', 0, 'negative'],
     [123.456, 12_345, 'rounded'],
     ['0.009', 0, 'rounded'],
-    ['10.500', 1_050],
+    ['1010.500', 101_050],
     [-0, 0],
     ['-0.00', 0],
     [0, 0],
@@ -185,6 +189,26 @@ test('terms, truth values and texts', () => {
   assert.equal(readText('x'.repeat(201)).kind, 'wrong');
 });
 
+test('a text whose point may mark the thousands is refused, and a number is not', () => {
+  const readers = [readAmount, readMargin, readComputedAmount, readComputedMoney, readScore];
+  for (const reader of readers) {
+    for (const text of ['15.640', ' 1.000 ', '999.999', '-15.640']) {
+      const reading = reader(text);
+      assert.match(reading.kind === 'wrong' ? reading.problem : '', /point/, `${reader.name} of ${text}`);
+    }
+    for (const text of ['15.640,00', '15,640.00', '15,64', '1.015.640', '1 564.00'])
+      assert.equal(reader(text).kind, 'wrong', `${reader.name} of ${text}`);
+    assert.equal(reader(15.64).kind, 'value');
+    assert.equal(reader('15.64').kind, 'value');
+    assert.equal(reader('1564.00').kind, 'value');
+  }
+  // No rate is a thousand percent: its point is a decimal point.
+  assert.deepEqual(got(readRate('1.790')), { rateHundredths: 179, offGrid: false });
+  assert.equal(got(readPercent('40.000')), 40);
+});
+
+const mayMarkThousands = /^-?[1-9]\d{0,2}\.\d{3}$/;
+
 test('a number is read as its digits are', () => {
   const anyNumber = fc.oneof(
     fc.double(),
@@ -198,6 +222,10 @@ test('a number is read as its digits are', () => {
     fc.property(anyNumber, (number) => {
       for (const reader of readers) {
         const [one, other] = [reader(number), reader(String(number))];
+        if (mayMarkThousands.test(String(number)) && reader !== readRate && reader !== readPercent) {
+          assert.equal(other.kind, 'wrong', `${reader.name} of the text ${number}`);
+          continue;
+        }
         assert.equal(one.kind, other.kind, `${reader.name} of ${number}`);
         if (one.kind === 'value') assert.deepEqual(one, other);
       }
