@@ -114,12 +114,18 @@ export function createChain(database: DatabaseSync, name: string): Chain {
 }
 
 /**
+ * How a row fits its neighbours: `before`, it or the row before it is not what was written; `after`, it or the row after it. Which of
+ * two it was their links do not tell: one edited with a new link of its own and the next one edited without look the same.
+ */
+export type RowFit = 'fits' | 'before' | 'after';
+
+/**
  * Whether a row is what was written, as far as its own link and that of the row after it tell: a row that was edited fits one of
  * the two at most, with or without a new link. More is told by the walk from the beginning. A table without links tells nothing.
  */
-export function createRowCheck(database: DatabaseSync, name: string): (row: Omit<Row, 'chain'>) => boolean {
+export function createRowCheck(database: DatabaseSync, name: string): (row: Omit<Row, 'chain'>) => RowFit {
   const table = chainedTables.find((each) => each.name === name)!;
-  if (!hasChain(database, name)) return () => true;
+  if (!hasChain(database, name)) return () => 'fits';
   const { place, first } = table;
   const linkOf = database.prepare(`SELECT chain FROM ${name} WHERE ${place} = ?`);
   const following = database.prepare(
@@ -133,12 +139,14 @@ export function createRowCheck(database: DatabaseSync, name: string): (row: Omit
   };
   return ({ place: at, key, value }) => {
     // Stood there before the chain began, which goes on from all of these together.
-    if (at < start.next) return (linkOf.get(at) as Pick<Row, 'chain'> | undefined)?.chain === null;
+    if (at < start.next) return (linkOf.get(at) as Pick<Row, 'chain'> | undefined)?.chain === null ? 'fits' : 'before';
     const before = linkAfter(at - 1);
     const own = linkAfter(at);
-    if (before === null || own === null || own !== nextLink(before, at, key, value)) return false;
+    if (before === null || own === null || own !== nextLink(before, at, key, value)) return 'before';
     const next = following.get(at) as Row | undefined;
-    return next === undefined || (next.place === at + 1 && next.chain === nextLink(own, at + 1, next.key, next.value));
+    const isFollowed =
+      next === undefined || (next.place === at + 1 && next.chain === nextLink(own, at + 1, next.key, next.value));
+    return isFollowed ? 'fits' : 'after';
   };
 }
 

@@ -151,7 +151,7 @@ export function createControlRows(database: DatabaseSync): ControlRows {
   const read = (): ControlState => {
     const last = selectLast.get() as { number: number; entry: string } | undefined;
     // A store of an earlier version has none until the first change.
-    const fits = last === undefined || isWritten({ place: last.number, key: '', value: last.entry });
+    const fits = last === undefined || isWritten({ place: last.number, key: '', value: last.entry }) === 'fits';
     try {
       if (fits) return stateOf(last === undefined ? inRows() : JSON.parse(last.entry));
     } catch {

@@ -162,11 +162,14 @@ export function createLogReader(
   ) as Record<Topic, ReturnType<typeof createRowCheck>>;
   const changed = new Set<string>();
   const checked = <T extends Topic>(topic: T, row: StoredRow): LogEntry<Topics[T]> => {
-    if (checks[topic]({ place: row.offset, key: row.key, value: row.value })) return decode(topic, row);
-    const text = `record ${row.offset} of ${tables[topic]} is not what was written; see lance audit verify`;
+    const fit = checks[topic]({ place: row.offset, key: row.key, value: row.value });
+    if (fit === 'fits') return decode(topic, row);
+    const neighbour = fit === 'before' ? row.offset - 1 : row.offset + 1;
+    const either = `or record ${neighbour} beside it is not: which of the two was edited the chain does not tell`;
+    const text = `record ${row.offset} of ${tables[topic]} is not what was written, ${either}; see lance audit verify`;
     if (!changed.has(text)) onChanged(text);
     changed.add(text);
-    return decode(topic, row, 'it is not what was written: it does not fit the chain');
+    return decode(topic, row, `it is not what was written, ${either}`);
   };
   const guarded = <R>(work: () => R): R => {
     try {
