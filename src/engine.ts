@@ -512,8 +512,8 @@ function ruleJournal({ metrics, journal }: Tellers): (event: RuleEvent) => void 
 
 type OrderJournal = {
   hear: (state: ControlState) => void;
-  /** Who last ordered what, for `/readyz?verbose`. */
-  text: () => string;
+  /** Who last ordered what, for `/readyz?verbose`. `current`: the controls are read just now. */
+  text: (current: boolean) => string;
 };
 
 /** Writes a line for each order of an operator that is new since the last reading, and at the start for a pause that holds. */
@@ -533,8 +533,12 @@ function createOrderJournal(journal: Journal): OrderJournal {
       for (const change of state.changes) if (change.revision > before) tell(change);
       known = state;
     },
-    text: () =>
-      known === null ? 'not read yet' : lastChanges(known.changes).map(changeText).join('; ') || 'no order yet',
+    text: (current) => {
+      if (known === null) return 'unknown: the orders are not read yet';
+      const orders = lastChanges(known.changes).map(changeText).join('; ');
+      if (!current) return `unknown: the orders cannot be read${orders === '' ? '' : `; as last read: ${orders}`}`;
+      return orders || 'no order yet';
+    },
   };
 }
 
@@ -594,7 +598,9 @@ function readinessChecks(
       note: () => {
         const [bids, flows] = [desk.status(), flowDesk?.status() ?? { closed: [], frozen: 0 }];
         const closed = [...bids.closed, ...flows.closed];
-        const frozen = `${bids.frozen} requests and ${flows.frozen} flows are frozen`;
+        const frozen = bids.live
+          ? `${bids.frozen} requests and ${flows.frozen} flows are frozen`
+          : 'how many requests and flows are frozen is not known';
         return [closed.length === 0 ? 'none is closed' : closed.join('; '), frozen].join('; ');
       },
     },
@@ -632,7 +638,10 @@ function readinessChecks(
       name: 'control',
       role: 'engine',
       missing: () => null,
-      note: (names) => (names ? orders.text() : 'said to whoever asks from this machine'),
+      note: (names) => {
+        if (!names) return 'said to whoever asks from this machine';
+        return orders.text(desk.status().gate !== 'control-stale');
+      },
     },
   ];
 }
@@ -672,6 +681,7 @@ function statusOf(
         ? null
         : {
             ...{
+              known: status.live,
               open: status.open,
               queued: status.queued,
               oldestQueuedAt: status.oldestQueuedAt,

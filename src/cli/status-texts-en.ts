@@ -33,6 +33,7 @@ export const statusEn: Texts['status'] = {
   folderNotFollowed: (hash) =>
     `holds ${hash}, which is not followed: see lance rules history, and lance doctor for what to do`,
   requests: ({ open, parked, frozen }) => `${open} open, ${parked} waiting for a margin, ${frozen} frozen`,
+  requestsUnknown: 'unknown: the store is away or still being read',
   queue: ({ queued, sending, sendLimit, unknown }) =>
     `${queued} waiting, ${sending} being sent (limit now ${sendLimit}), ${unknown} without a known answer`,
   notSinceStart: 'none since the process started',

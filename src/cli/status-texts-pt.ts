@@ -38,6 +38,7 @@ export const statusPt = {
     `tem ${hash}, que não é seguido: veja lance rules history; o que fazer diz lance doctor`,
   requests: ({ open, parked, frozen }: Requests) =>
     `${open} abertas, ${parked} à espera de margem, ${frozen} congeladas`,
+  requestsUnknown: 'não se sabe: o armazenamento está fora ou ainda está sendo lido',
   queue: ({ queued, sending, sendLimit, unknown }: Queue) =>
     `${queued} à espera, ${sending} sendo enviadas (limite agora ${sendLimit}), ${unknown} sem resposta conhecida`,
   notSinceStart: 'nenhum desde o início do processo',

@@ -95,7 +95,10 @@ function statusText({ format }: CommandWorld, url: string, found: DaemonStatus):
       labels.partitions,
       [partitions.owned.join(', ') || format.texts.none, ...partitions.closed.map(status.partitionClosed)].join('; '),
     ],
-    [labels.requests, requests === null ? null : status.requests(requests)],
+    [
+      labels.requests,
+      requests === null ? null : requests.known === false ? status.requestsUnknown : status.requests(requests),
+    ],
     [labels.queue, requests === null ? null : status.queue(requests)],
     [labels.lastBid, requests === null ? null : lastText(found.lastBidAt)],
     [labels.lastWin, requests === null ? null : lastText(found.lastWinAt)],

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { createKeptRows } from '../../src/bidding/kept-rows.ts';
 import type { NewEntry } from '../../src/bidding/ports.ts';
+import { Fault } from '../../src/errors.ts';
 import { openHouse } from './house.ts';
 
 const probes = 1_000;
@@ -74,4 +75,19 @@ test('what is counted of the rows at hand is what a look at all of them would co
       }
     }),
   );
+});
+
+test('orders that cannot be read just now are unknown, not none', async () => {
+  const house = await openHouse({ seed: 2, sandbox: {}, bidding: { controlMaxAgeMs: 600, controlPollMs: 100 } });
+  const verbose = async () => (await fetch(`${house.engine.url}/readyz?verbose`)).text();
+  try {
+    while (!/control: no order yet/.test(await verbose())) await setTimeout(50);
+    house.store.control.read = () => Promise.reject(new Fault('views-unavailable', 'the server is away'));
+    while (!/control-stale/.test(await verbose())) await setTimeout(50);
+    assert.match(await verbose(), /control: unknown: the orders cannot be read\n/);
+    const status = (await (await fetch(`${house.engine.url}/status`)).json()) as { requests: { known: boolean } };
+    assert.equal(status.requests.known, true);
+  } finally {
+    await house.close();
+  }
 });

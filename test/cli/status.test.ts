@@ -1,6 +1,7 @@
 /** `lance status` and the doctor ask the running desk why no bids flow; what they say where nobody answers. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { DaemonStatus } from '../../src/http/api/status.ts';
@@ -115,6 +116,23 @@ test('LANCE_URL and LANCE_TOKEN ask the operator API of another machine', async 
   assert.match((await lance({ LANCE_URL: 'host:80' }, 'status')).stderr, /LANCE_URL não é um endereço: escreva-o como/);
   const spelt = await lance({ LANCE_URL: 'host:80', LANCE_LANG: 'en' }, 'status');
   assert.deepEqual([spelt.code, /LANCE_URL is no address/.test(spelt.stderr)], [78, true]);
+});
+
+test('requests of a process whose store is away are unknown, not none', async () => {
+  const status = await statusOf();
+  const away = { ...status, requests: { ...status.requests, known: false, open: 0 } };
+  const server = createHttpServer((_request, response) => response.end(JSON.stringify(away)));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    const there = { LANCE_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+    assert.match(
+      (await lance({ ...there, LANCE_LANG: 'en' }, 'status')).stdout,
+      /requests +unknown: the store is away/,
+    );
+    assert.match((await lance(there, 'status')).stdout, /solicitações +não se sabe/);
+  } finally {
+    server.close();
+  }
 });
 
 test('an expired token is the cause everywhere; a fault of the service is no warning of the doctor', async () => {

@@ -24,6 +24,11 @@ const bidding = z.object({
 });
 
 const requests = z.object({
+  known: said(
+    z.boolean().optional(),
+    'False: the counts are not known, for the store is away or still being read; they are of what this process has seen',
+    true,
+  ),
   open: said(count, 'Requests that something is still to happen to', 41),
   queued: said(count, 'Offers that wait for a free slot', 3),
   oldestQueuedAt: said(time.nullable(), 'Since when the oldest of them waits', exampleTime),
