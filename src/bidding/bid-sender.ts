@@ -26,6 +26,8 @@ export type BidSender = {
   count: () => number;
   /** Of these, those that gave up their slot, after an attempt that failed or to the one probe of the breaker, until they have one again. */
   retrying: () => number;
+  /** Of those being sent, the ones whose first attempt is still to come or under way. */
+  untried: () => number;
   /** How long a claim keeps its slot, a decaying mean; null before the first one was over. */
   heldMs: () => number | null;
   /** The request is closed: nothing is remembered of it. */
@@ -58,6 +60,7 @@ export function createBidSender(
   const unsent = new Map<RequestId, Pick<Claimed, 'claimId' | 'body'>>();
   const slots = createSlots(world.clock, world.sendLimit.current);
   const retrying = new Set<RequestId>();
+  const tried = new Set<RequestId>();
   const lookUps = createSlots(world.clock, () => readAtOnce);
   const heldMs = createMean();
 
@@ -104,11 +107,11 @@ export function createBidSender(
     if (job.inherited) slots.enter();
     else placed = await slots.wait(cutoffOf(job.deadlineAt, world.service, world.settings));
     let enteredAtMs = world.clock.monotonicMs();
-    const giveUp = () => {
+    const giveUp = (restMs: number) => {
       if (!placed) return;
       placed = false;
       heldMs.add(world.clock.monotonicMs() - enteredAtMs);
-      slots.leave();
+      slots.leave(restMs);
     };
     const record = await sendClaim(
       {
@@ -125,17 +128,19 @@ export function createBidSender(
             if (placed) retrying.delete(requestId);
             return placed;
           },
-          giveUp: () => {
+          giveUp: (restMs) => {
             retrying.add(requestId);
-            giveUp();
+            tried.add(requestId);
+            giveUp(restMs);
             world.onRoom();
           },
         },
       },
       job,
     );
-    giveUp();
+    giveUp(0);
     retrying.delete(requestId);
+    tried.delete(requestId);
     sending.delete(requestId);
     if (record !== null) observer({ kind: 'step', step: 'answer-received' });
     return record;
@@ -235,6 +240,7 @@ export function createBidSender(
     isSending: (requestId) => sending.has(requestId),
     count: () => sending.size,
     retrying: () => retrying.size,
+    untried: () => sending.size - tried.size,
     heldMs: heldMs.value,
     forget: (requestId) => {
       unsent.delete(requestId);

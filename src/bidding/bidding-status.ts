@@ -204,6 +204,11 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
     run.lastMs = nowMs;
   }
 
+  /** Where the token may be used all the same, it was that request alone which was refused. */
+  function hearOf(asked: Service, answer: BidAnswer | QueryAnswer): void {
+    if (troubleOf(answer) !== 'service-unauthorised' || !asked.ready()) hear(answer);
+  }
+
   /** What says nothing of the token leaves it refused. */
   async function probe(asked: Service): Promise<void> {
     probing = true;
@@ -222,17 +227,17 @@ export function createServiceHealth(clock: Clock): ServiceHealth {
         ...asked,
         placeBid: async (attempt) => {
           const answer = await asked.placeBid(attempt);
-          hear(answer);
+          hearOf(asked, answer);
           return answer;
         },
         listLinks: async (query) => {
           const answer = await asked.listLinks(query);
-          hear(answer);
+          hearOf(asked, answer);
           return answer;
         },
         askLinkDetail: async (query) => {
           const answer = await asked.askLinkDetail(query);
-          hear(answer);
+          hearOf(asked, answer);
           return answer;
         },
       };

@@ -30,7 +30,8 @@ export type ClaimDesk = {
 
 /**
  * So many claims may wait to be tried again and leave the slots to new ones. While the service answers nobody, each attempt adds one
- * of them, whose amount stays promised: beyond this number no new claims are made.
+ * of them, whose amount stays promised: beyond this number new claims are made one at a time, each when the one before was tried.
+ * One is always made: those that wait may fail for a reason of their own.
  */
 const mostRetrying = 32;
 
@@ -45,7 +46,7 @@ export function createClaimDesk(world: {
   ledger: Ledger;
   outbox: Outbox;
   agenda: Agenda;
-  sender: Pick<BidSender, 'count' | 'retrying' | 'heldMs' | 'wrote'>;
+  sender: Pick<BidSender, 'count' | 'retrying' | 'untried' | 'heldMs' | 'wrote'>;
   sendLimit: SendLimit;
   owns: (requestId: RequestId) => boolean;
   isEnding: (requestId: RequestId) => boolean;
@@ -70,7 +71,8 @@ export function createClaimDesk(world: {
     const slots = sendLimit.current();
     const ahead = (claimMs.value() ?? 0) / Math.max(1, world.sender.heldMs() ?? Number.POSITIVE_INFINITY);
     const retrying = Math.min(mostRetrying, world.sender.retrying());
-    return slots + Math.ceil(slots * Math.min(1, ahead)) - claiming.size - (world.sender.count() - retrying);
+    const free = slots + Math.ceil(slots * Math.min(1, ahead)) - claiming.size - (world.sender.count() - retrying);
+    return Math.max(free, 1 - claiming.size - world.sender.untried());
   }
 
   function pump(): void {

@@ -42,7 +42,8 @@ export type SendWorld = {
   place: {
     /** Waits for a place behind others. False: there was none until then. */
     take: (until: EpochMs) => Promise<boolean>;
-    giveUp: () => void;
+    /** Nobody has the place before `restMs` are over. */
+    giveUp: (restMs: number) => void;
   };
 };
 
@@ -58,11 +59,12 @@ export type SendJob = {
 const gatePollMs = 25;
 /** Whoever waits for a place looks this often whether the claim is over. */
 const placePollMs = 1_000;
-/**
- * `Retry-After` is obeyed for so long at most: a claim that waits keeps its slot, slots are few after a 429, and an auction is
- * over long before an hour is.
- */
+/** `Retry-After` is obeyed for so long at most: slots are few after a 429, and an auction is over long before an hour is. */
 const longestRetryAfterMs = 5_000;
+/**
+ * After so many failures in a row, and others answered between each two of them, it is this request that fails, and not the service.
+ */
+const failuresAlone = 2;
 /** Each attempt may get codes of its own. */
 const maxCodes = 16;
 
@@ -101,6 +103,8 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
   let pauseMs = settings.retryFirstMs;
   let held: DeskCode = 'deadline';
   let hasPlace = true;
+  let failedAtMs = Number.POSITIVE_INFINITY;
+  let failedAlone = 0;
   for (;;) {
     if (world.stopping()) return null;
     // Whoever ended it may not know that bytes of ours are out: that has to be said, whatever it is worth by now.
@@ -123,7 +127,7 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       held = 'service-unreachable';
       // One waits to try the service; the others make room for those that were not tried yet.
       if (world.inFlight() > world.sendLimit.current()) {
-        leavePlace();
+        leavePlace(0);
         continue;
       }
       await sleep(clock, Math.min(heldUntilMs - startedAtMs, cutoffAt - clock.now()));
@@ -131,7 +135,8 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
     }
     const startedAt = clock.now();
     const answer = await service.placeBid({ body: job.claim.body, deadlineAt: cutoffAt, mayWrite: world.gateOpen });
-    observe(answer, startedAtMs);
+    const end = endOf(answer);
+    observe(answer, end, startedAtMs);
     if (answer.kind === 'answered') return answered(answer);
     if (answer.reason !== 'stopped' && answer.reason !== 'deadline')
       noteHindrance(hindrances, {
@@ -143,28 +148,40 @@ export async function sendClaim(world: SendWorld, job: SendJob): Promise<Answere
       });
     if (answer.kind === 'unknown') landingPossible = true;
     else held = troubleOfReason(answer.reason) ?? held;
-    // A claim that is throttled keeps its place, so that fewer are tried.
-    const waits = answer.kind === 'not-landed' && ['throttled', 'stopped', 'deadline'].includes(answer.reason);
-    if (!waits) leavePlace();
+    const waits = answer.kind === 'not-landed' && ['stopped', 'deadline'].includes(answer.reason);
+    // Where the service throttles all, the place rests: fewer are tried.
+    if (!waits) leavePlace(end === 'throttled' ? Math.max(world.sendLimit.restMs(), askedMs(answer)) : 0);
     await sleep(clock, Math.min(pauseAfter(answer), Math.max(0, cutoffAt - clock.now())));
     pauseMs = Math.min(settings.retryMaxMs, pauseMs * 2);
   }
 
-  function leavePlace(): void {
+  function leavePlace(restMs: number): void {
     hasPlace = false;
-    world.place.giveUp();
+    world.place.giveUp(restMs);
+  }
+
+  /** What the service asks us to wait. */
+  function askedMs(answer: BidAnswer): number {
+    const ms = answer.kind === 'not-landed' && answer.retryAt !== null ? answer.retryAt - clock.now() : 0;
+    return Math.min(ms, longestRetryAfterMs);
   }
 
   function pauseAfter(answer: BidAnswer): number {
     if (answer.kind === 'not-landed' && answer.reason === 'stopped') return gatePollMs;
-    const askedMs = answer.kind === 'not-landed' && answer.retryAt !== null ? answer.retryAt - clock.now() : 0;
-    return Math.max(pauseMs * (0.5 + world.chance()), Math.min(askedMs, longestRetryAfterMs));
+    return Math.max(pauseMs * (0.5 + world.chance()), askedMs(answer));
   }
 
-  function observe(answer: BidAnswer, startedAtMs: number): void {
+  function endOf(answer: BidAnswer): AttemptEnd | null {
+    const end = attemptEnd(answer);
+    if (end !== 'failed' && end !== 'throttled') return end;
+    failedAlone = world.sendLimit.answeredAtMs() > failedAtMs ? failedAlone + 1 : 0;
+    failedAtMs = clock.monotonicMs();
+    return failedAlone >= failuresAlone ? 'alone' : end;
+  }
+
+  function observe(answer: BidAnswer, end: AttemptEnd | null, startedAtMs: number): void {
     const durationMs = clock.monotonicMs() - startedAtMs;
     world.observer({ kind: 'attempt', outcome: answer.kind === 'answered' ? answer.outcome.kind : answer.reason });
-    const end = attemptEnd(answer);
     if (end === null) world.sendLimit.withdrawn();
     else world.sendLimit.heard(end, durationMs, world.inFlight(), clock.monotonicMs());
     if (answer.kind === 'not-landed') return;

@@ -11,8 +11,11 @@
  */
 import { moved } from './mean.ts';
 
-/** `failed`: no whole answer came, or a 5xx. `throttled`: 429. Whatever else was answered is `answered`. */
-export type AttemptEnd = 'answered' | 'throttled' | 'failed';
+/**
+ * `failed`: no whole answer came, or a 5xx. `throttled`: 429. Whatever else was answered is `answered`. `alone`: one of the first two
+ * again and again for one claim, while others were answered between: it says nothing of the service.
+ */
+export type AttemptEnd = 'answered' | 'throttled' | 'failed' | 'alone';
 
 export type Circuit = 'closed' | 'open' | 'probing';
 
@@ -25,6 +28,10 @@ export type SendLimit = {
   heard: (end: AttemptEnd, durationMs: number, inFlight: number, nowMs: number) => void;
   /** The attempt that was let in did not try the service after all. */
   withdrawn: () => void;
+  /** When an attempt was answered last; -∞ when none was. */
+  answeredAtMs: () => number;
+  /** How long a slot rests after a 429: longer each time that all are refused. */
+  restMs: () => number;
   circuit: () => Circuit;
 };
 
@@ -33,7 +40,9 @@ const firstSlots = 16;
 /** Failures in a row, and none answered between them, that open the circuit. */
 const failuresToOpen = 12;
 const firstRestMs = 250;
-const longestRestMs = 2_000;
+const longestRestMs = 500;
+/** Of a slot, after one 429 upon the other. */
+const longestThrottledRestMs = 2_000;
 /** A probe that nobody reports on is given up. */
 const probeTimeoutMs = 10_000;
 /** The long average has crept up by so much since it was last held against half the slots: is that us or them? */
@@ -72,8 +81,12 @@ export function createSendLimit(most: number): SendLimit {
   let restMs = firstRestMs;
   let circuit: Circuit = 'closed';
   let reopensAt = 0;
+  let answeredAtMs = Number.NEGATIVE_INFINITY;
+  let throttledRestMs = 0;
 
-  function answered(durationMs: number, inFlight: number): void {
+  function answered(durationMs: number, inFlight: number, nowMs: number): void {
+    answeredAtMs = nowMs;
+    throttledRestMs = 0;
     failures = 0;
     if (circuit !== 'closed') {
       circuit = 'closed';
@@ -132,20 +145,35 @@ export function createSendLimit(most: number): SendLimit {
     check = null;
   }
 
-  function cut(share: number, durationMs: number, nowMs: number): void {
+  /** False: all that was under way together is cut once. */
+  function cut(share: number, durationMs: number, nowMs: number): boolean {
     slowStart = false;
     check = null;
-    // One cut for all that was under way together.
-    if (nowMs - durationMs < cutAt) return;
+    if (nowMs - durationMs < cutAt) return false;
     cutAt = nowMs;
     cutFrom = limit;
     limit = clamped(limit * share);
+    return true;
+  }
+
+  function throttled(durationMs: number, nowMs: number): void {
+    failures = 0;
+    circuit = 'closed';
+    if (!cut(0.7, durationMs, nowMs)) return;
+    throttledRestMs = Math.min(longestThrottledRestMs, throttledRestMs === 0 ? firstRestMs : throttledRestMs * 2);
   }
 
   function failed(nowMs: number): void {
     failures += 1;
     if (circuit === 'probing') restMs = Math.min(longestRestMs, restMs * 2);
     else if (circuit === 'open' || failures < failuresToOpen) return;
+    circuit = 'open';
+    reopensAt = nowMs + restMs;
+  }
+
+  /** The probe told nothing, so another one is tried as soon as this one would have been. */
+  function alone(nowMs: number): void {
+    if (circuit !== 'probing') return;
     circuit = 'open';
     reopensAt = nowMs + restMs;
   }
@@ -164,14 +192,13 @@ export function createSendLimit(most: number): SendLimit {
       return nowMs;
     },
     heard: (end, durationMs, inFlight, nowMs) => {
+      if (end === 'alone') return alone(nowMs);
       failureShare = moved(failureShare, end === 'failed' ? 1 : 0, failureSamples);
       switch (end) {
         case 'answered':
-          return answered(durationMs, inFlight);
+          return answered(durationMs, inFlight, nowMs);
         case 'throttled':
-          failures = 0;
-          if (circuit !== 'closed') circuit = 'closed';
-          return cut(0.7, durationMs, nowMs);
+          return throttled(durationMs, nowMs);
         case 'failed':
           if (failureShare > failureShareToCut) cut(0.8, durationMs, nowMs);
           return failed(nowMs);
@@ -185,5 +212,7 @@ export function createSendLimit(most: number): SendLimit {
       reopensAt = 0;
     },
     circuit: () => circuit,
+    answeredAtMs: () => answeredAtMs,
+    restMs: () => throttledRestMs,
   };
 }

@@ -10,7 +10,9 @@ export type Slots = {
   wait: (until: EpochMs, again?: boolean) => Promise<boolean>;
   /** Takes a place, free or not. */
   enter: () => void;
-  leave: () => void;
+  /** The place is free for another one after `restMs`. */
+  leave: (restMs?: number) => void;
+  /** Without those that rest. */
   taken: () => number;
 };
 
@@ -18,6 +20,7 @@ export function createSlots(clock: Clock, limit: () => number): Slots {
   const first = new Set<() => void>();
   const returning = new Set<() => void>();
   let taken = 0;
+  let resting = 0;
   let returningNext = false;
 
   function next(): (() => void) | null {
@@ -29,9 +32,19 @@ export function createSlots(clock: Clock, limit: () => number): Slots {
     return enter;
   }
 
+  /** The limit may have grown: more than one may come in for the one that leaves. */
+  function letIn(): void {
+    while (taken + resting < limit()) {
+      const enter = next();
+      if (enter === null) return;
+      taken += 1;
+      enter();
+    }
+  }
+
   return {
     wait: async (until, again = false) => {
-      if (taken >= limit() || first.size + returning.size > 0) {
+      if (taken + resting >= limit() || first.size + returning.size > 0) {
         const waiting = again ? returning : first;
         const { promise, resolve } = Promise.withResolvers<boolean>();
         const enter = () => resolve(true);
@@ -50,15 +63,14 @@ export function createSlots(clock: Clock, limit: () => number): Slots {
     enter: () => {
       taken += 1;
     },
-    leave: () => {
+    leave: (restMs = 0) => {
       taken -= 1;
-      // The limit may have grown: more than one may come in for the one that leaves.
-      while (taken < limit()) {
-        const enter = next();
-        if (enter === null) return;
-        taken += 1;
-        enter();
-      }
+      if (restMs <= 0) return letIn();
+      resting += 1;
+      clock.after(restMs, () => {
+        resting -= 1;
+        letIn();
+      });
     },
     taken: () => taken,
   };

@@ -146,6 +146,7 @@ test('a refused token is tried again without traffic, by no bid, no more often t
   const clock = createManualClock(1_000_000);
   let ready = true;
   let answer: QueryAnswer = { kind: 'failed', reason: 'unauthorised' };
+  const placed = { body: '{}', deadlineAt: 2_000_000, mayWrite: () => true };
   let asked = 0;
   const health = createServiceHealth(clock);
   const heard = health.heard({
@@ -164,7 +165,11 @@ test('a refused token is tried again without traffic, by no bid, no more often t
   };
   await looks(5_000);
   assert.equal(asked, 0, 'nothing was refused yet');
-  await heard.placeBid({ body: '{}', deadlineAt: 2_000_000, mayWrite: () => true });
+  await heard.placeBid(placed);
+  assert.equal(health.trouble(), null, 'where the token is let in, it was that bid alone which was refused');
+  ready = false;
+  await heard.placeBid(placed);
+  ready = true;
   assert.equal(health.trouble()?.cause, 'service-unauthorised');
   await looks(10_000);
   assert.equal(asked, 4, 'one in two seconds, and none while a bid has just been heard');

@@ -150,9 +150,11 @@ async function slowService(
 
 // Each waits for windows of seconds with a desk of its own, and all of them together need ten seconds of one core. The longest begin.
 describe('nights on which no bid flows', { concurrency: 3 }, () => {
-  for (const [status, cause, count] of [
-    [401, 'service-unauthorised', 4],
-    [500, 'service-unreachable', 12],
+  // They come before all others, and as many as there are slots, or failures until the circuit opens, or claims that wait to be tried again.
+  for (const [status, cause, count, batchIntervalMs] of [
+    [401, 'service-unauthorised', 1, 300],
+    [429, 'service-throttled', 4, 1_000],
+    [500, 'service-unreachable', 18, 1_500],
   ] as const) {
     test(`requests that the service answers with ${status} for ever leave the others their bids`, async (context) => {
       const failing = new Set<string>();
@@ -166,7 +168,7 @@ describe('nights on which no bid flows', { concurrency: 3 }, () => {
         tried.set(id, (tried.get(id) ?? 0) + 1);
         return status;
       });
-      const own = { windowMs: 12_000, batchRequests: count + 3, batchIntervalMs: 1_500 };
+      const own = { windowMs: 12_000, batchRequests: count, batchIntervalMs };
       const house = await openHouse({
         ...night,
         baseUrl: line.behind,

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { DeskEvent } from '../../src/bidding/observer.ts';
 import type { BidAnswer, BidAttempt, Service } from '../../src/bidding/ports.ts';
 import { cutoffOf, type SendJob, type SendWorld, sendClaim } from '../../src/bidding/send-claim.ts';
-import { createSendLimit } from '../../src/bidding/send-limit.ts';
+import { type AttemptEnd, createSendLimit } from '../../src/bidding/send-limit.ts';
 import type { Answered, Passed } from '../../src/domain/records.ts';
 import { sealedPlaces } from '../../src/domain/vault.ts';
 import { createTestVault } from '../wire/vault.ts';
@@ -18,7 +18,7 @@ const response = { status: 200, body: 'as received' };
 type Script = (now: number, attempt: BidAttempt) => BidAnswer;
 
 /** Plays `script` answer by answer; the last one again and again. */
-function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen = true) {
+function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen = true, more: Partial<SendWorld> = {}) {
   const clock = createManualClock(at + 10);
   const attempts: { at: number; attempt: BidAttempt }[] = [];
   const events: DeskEvent[] = [];
@@ -50,8 +50,9 @@ function setUp(script: readonly Script[], job: Partial<SendJob> = {}, gateOpen =
     inFlight: () => 1,
     place: {
       take: async () => places.push('taken') > 0,
-      giveUp: () => void places.push('given up'),
+      giveUp: (restMs) => void places.push(`given up for ${restMs} ms`),
     },
+    ...more,
   };
   let ending: Answered | Passed | null | undefined;
   void sendClaim(sendWorld, { requestId, claim, deadlineAt, receivedAt: at, inherited: false, ...job }).then(
@@ -136,18 +137,41 @@ test('unknown: the same bytes again, after pauses that double up to the greatest
   assert.deepEqual(pauses, [100, 200, 400, 800, 1_600, 2_000, 2_000]);
 });
 
-test('an attempt that failed gives its place to others; one that was throttled keeps it', async () => {
+test('an attempt that failed gives its place to others; where it was throttled, the place rests first', async () => {
   for (const [script, expected] of [
-    [lost, ['given up', 'taken']],
-    [turnedAway('unreachable'), ['given up', 'taken']],
-    [turnedAway('unauthorised'), ['given up', 'taken']],
-    [turnedAway('throttled'), []],
+    [lost, ['given up for 0 ms', 'taken']],
+    [turnedAway('unreachable'), ['given up for 0 ms', 'taken']],
+    [turnedAway('unauthorised'), ['given up for 0 ms', 'taken']],
+    [turnedAway('throttled'), ['given up for 250 ms', 'taken']],
+    [turnedAway('throttled', at + 3_010), ['given up for 3000 ms', 'taken']],
+    [turnedAway('throttled', at + 60_000), ['given up for 5000 ms', 'taken']],
     [turnedAway('stopped'), []],
   ] as const) {
     const { clock, places, ended } = setUp([script, lands]);
-    await clock.advance(5_000);
+    await clock.advance(6_000);
     assert.equal(asAnswered(ended()).outcome.kind, 'accepted');
     assert.deepEqual(places, expected);
+  }
+});
+
+test('what fails again and again while others are answered says nothing of the service', async () => {
+  for (const script of [lost, turnedAway('throttled')]) {
+    for (const othersAreAnswered of [true, false]) {
+      const limit = createSendLimit(settings.sendLimit);
+      const ends: AttemptEnd[] = [];
+      const sendLimit = {
+        ...limit,
+        heard: (end: AttemptEnd) => void ends.push(end),
+        answeredAtMs: () => (othersAreAnswered ? clock.monotonicMs() : Number.NEGATIVE_INFINITY),
+      };
+      const { clock, places } = setUp([script], {}, true, { sendLimit });
+      await clock.advance(8_000);
+      assert.ok(ends.length > 4);
+      const told = script === lost ? 'failed' : 'throttled';
+      assert.deepEqual(new Set(ends.slice(0, 2)), new Set([told]));
+      assert.deepEqual(new Set(ends.slice(2)), new Set([othersAreAnswered ? 'alone' : told]));
+      assert.ok(places.length > 4);
+    }
   }
 });
 

@@ -147,3 +147,31 @@ test('a service that refuses what is above its capacity is refused little by', (
   assert.ok(refused < 0.05 * answers, `${refused} refusals of ${answers}`);
   assert.ok(used / answers > 0.75 * capacity, `${Math.round(used / answers)} of ${capacity} in use`);
 });
+
+test('the longer all are refused, the longer a slot rests; an answer ends that', () => {
+  const limit = createSendLimit(64);
+  assert.equal(limit.restMs(), 0);
+  const rests: number[] = [];
+  for (let round = 1; round <= 6; round += 1) {
+    for (let each = 0; each < 4; each += 1) limit.heard('throttled', 40, 4, round * 1_000 + each);
+    rests.push(limit.restMs());
+  }
+  assert.deepEqual(rests, [250, 500, 1_000, 2_000, 2_000, 2_000]);
+  assert.equal(limit.answeredAtMs(), Number.NEGATIVE_INFINITY);
+  limit.heard('answered', 40, 4, 9_000);
+  assert.deepEqual([limit.restMs(), limit.answeredAtMs()], [0, 9_000]);
+});
+
+test('what one claim alone meets neither cuts the limit nor opens the circuit, and a probe that meets it is made again', () => {
+  const limit = createSendLimit(64);
+  for (let each = 0; each < 100; each += 1) limit.heard('alone', 40, 8, 1_000 + each);
+  assert.deepEqual([limit.circuit(), limit.current()], ['closed', 16]);
+  for (let each = 0; each < 12; each += 1) limit.heard('failed', 40, 1, 2_000 + each);
+  assert.equal(limit.circuit(), 'open');
+  assert.equal(limit.admit(2_400), 2_400);
+  limit.heard('alone', 40, 1, 2_440);
+  assert.equal(limit.circuit(), 'open');
+  assert.equal(limit.admit(2_500), 2_690);
+  assert.equal(limit.admit(2_690), 2_690);
+  assert.equal(limit.circuit(), 'probing');
+});

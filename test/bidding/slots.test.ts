@@ -74,3 +74,22 @@ test('those that come again and those that come first are let in in turn', async
   assert.deepEqual(entered, ['first 1', 'again 1', 'first 2', 'again 2', 'again 3', 'again 4']);
   assert.equal(slots.taken(), 1);
 });
+
+test('a place that rests is nobody’s until then', async () => {
+  const clock = createManualClock(0);
+  const slots = createSlots(clock, () => 2);
+  const entered: string[] = [];
+  for (const name of ['a', 'b', 'c', 'd']) void slots.wait(9_000).then(() => entered.push(name));
+  await settled();
+  slots.leave(250);
+  await settled();
+  assert.deepEqual(entered, ['a', 'b']);
+  assert.equal(slots.taken(), 1);
+  slots.leave();
+  await settled();
+  assert.deepEqual(entered, ['a', 'b', 'c']);
+  await clock.advance(250);
+  await settled();
+  assert.deepEqual(entered, ['a', 'b', 'c', 'd']);
+  assert.equal(slots.taken(), 2);
+});

@@ -79,13 +79,19 @@ type Letter = { operation: Operation; path: string; body: string; idempotencyKey
 /** Null: there is no token that works. */
 export type Send = (lane: Lane, letter: Letter, gate: Gate) => Promise<Exchange | null>;
 
+export type Sender = {
+  send: Send;
+  /** Sends with this token, also while it is refused. */
+  show: (lane: Lane, letter: Letter, token: Token) => Promise<'let-in' | 'refused' | null>;
+};
+
 /** What a sender needs beside its lanes; shared with the port's own questions. */
 export type Senses = { tokens: TokenKeeper; network: NetworkTime; skew: ClockSkew };
 
 export function createSender(
   { tokens, network, skew }: Senses,
   { clock, observe }: { clock: Clock; observe: (event: ServiceEvent) => void },
-): Send {
+): Sender {
   const sendOnce = async (lane: Lane, letter: Letter, token: Token, gate: Gate) => {
     const { operation, path, body, idempotencyKey = null } = letter;
     const attempt: Attempt = { sentAtMs: clock.monotonicMs(), subject: () => subjectOf(letter) };
@@ -107,12 +113,19 @@ export function createSender(
       const dated =
         result.date === null || skew.add(result.date, result.writtenAt, result.writtenAt + result.roundTripMs);
       if (!dated) observe({ kind: 'date-ignored' });
-      if (!refusesToken(result)) tokens.confirmed(token, attempt);
+      // What is in front of the service may fail before it looks at the token.
+      if (operation === 'token' ? letsIn(result) : !refusesToken(result)) tokens.confirmed(token, attempt);
     }
     return { result, attempt };
   };
 
-  return async (lane, letter, gate) => {
+  const show = async (lane: Lane, letter: Letter, token: Token) => {
+    const { result } = await sendOnce(lane, letter, token, { deadlineAt: null, gate: () => null });
+    if (refusesToken(result)) return 'refused';
+    return letsIn(result) ? 'let-in' : null;
+  };
+
+  const send: Send = async (lane, letter, gate) => {
     const token = tokens.current() ?? (await tokens.ready());
     if (token === null) return null;
     const first = await sendOnce(lane, letter, token, gate);
@@ -124,6 +137,7 @@ export function createSender(
     await tokens.refused(renewed, second.attempt);
     return null;
   };
+  return { send, show };
 }
 
 /** The same for each attempt of one request, and no text that names anybody. */
@@ -142,6 +156,11 @@ function refusesToken(result: Exchange): boolean {
   if (result.kind !== 'answered' || (status !== 400 && status !== 403)) return false;
   const text = result.response.body.slice(0, longestTokenText).toLowerCase();
   return tokenTexts.test(text) && refusalTexts.test(text);
+}
+
+function letsIn(result: Exchange): boolean {
+  const status = statusOf(result);
+  return status !== null && status !== 429 && status < 500 && !refusesToken(result);
 }
 
 function statusOf(result: Exchange): number | null {

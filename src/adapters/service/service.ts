@@ -119,8 +119,9 @@ export function createService(
     retryMs: options.tokenRetryMs,
     clock,
     observe,
+    show: (token) => show(lanes.queries, { operation: 'token', path: linkListPath, body: tokenQuery }, token),
   });
-  const send = createSender({ tokens, network, skew }, surroundings);
+  const { send, show } = createSender({ tokens, network, skew }, surroundings);
   const reasonIn = authorisationReader(options);
   let openQueries = 0;
 

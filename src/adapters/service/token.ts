@@ -1,6 +1,7 @@
 /**
  * The access token: one renewal at a time, whoever asks. A second 401 in a row blocks sending until a later renewal
- * works; a token without a program has nothing to renew and is tried again after a pause.
+ * works; a token without a program has nothing to renew and is tried again after a pause. While sending is blocked the token is shown
+ * by a query that means nothing: one request that is refused for a reason of its own must not keep the others from being sent.
  */
 import { execFile } from 'node:child_process';
 import type { Clock, Timer } from '../../domain/clock.ts';
@@ -84,8 +85,10 @@ export function createTokenKeeper(options: {
   retryMs: number;
   clock: Clock;
   observe: (event: TokenEvent) => void;
+  /** Shows the token to the service by what is no bid, whether sending is blocked or not. Null: the answer does not tell. */
+  show: (token: Token) => Promise<'let-in' | 'refused' | null>;
 }): TokenKeeper {
-  const { renew, retryMs, clock, observe } = options;
+  const { renew, retryMs, clock, observe, show } = options;
   let token: Token | null = options.token === null ? null : tokenOf(options.token, 1);
   /** A 401 is the first in a row only after an answer that was none, or with the first token of all. */
   let firstRefusal = true;
@@ -106,11 +109,34 @@ export function createTokenKeeper(options: {
     blockedUntil = clock.now() + pauseMs;
     retry = clock.after(pauseMs, () => {
       if (renew !== null) void renewOnce();
-      else {
-        blockedUntil = null;
-        firstRefusal = false;
-      }
+      else void showAgain();
     });
+  };
+
+  /** While the token is shown; those that come meanwhile wait for what it says. */
+  let showing: Promise<unknown> | null = null;
+  const showNow = (shown: Token): Promise<'let-in' | 'refused' | null> => {
+    const said = show(shown).finally(() => {
+      if (showing === said) showing = null;
+    });
+    showing = said;
+    return said;
+  };
+
+  /** Those that wait for the end of the block come after it. What does not tell leaves it to them. */
+  const showAgain = async (): Promise<void> => {
+    const shown = token === null ? null : await showNow(token);
+    if (closed || blockedUntil === null) return;
+    if (shown === 'refused') return refuseAgain();
+    blockedUntil = null;
+    firstRefusal = false;
+  };
+
+  const refuseAgain = (): void => {
+    refusedAtMs = clock.monotonicMs();
+    samePauseMs = Math.min(Math.max(retryMs, longestSamePauseMs), 2 * samePauseMs);
+    tryLater(samePauseMs);
+    observe({ kind: 'token-refused', retryAt: blockedUntil! });
   };
 
   const block = (sentAtMs: number): void => {
@@ -121,6 +147,8 @@ export function createTokenKeeper(options: {
     // A program is cheap to ask; the service is not shown what it has just refused.
     tryLater(renew === null ? samePauseMs : retryMs);
     observe({ kind: 'token-refused', retryAt: blockedUntil! });
+    // It may be that request alone which is refused. What lets the token in ends the block.
+    if (token !== null && sentAtMs !== Number.POSITIVE_INFINITY) void showNow(token);
   };
 
   const renewNow = async (run: RenewToken): Promise<Token | null> => {
@@ -161,6 +189,7 @@ export function createTokenKeeper(options: {
   return {
     current,
     ready: async () => {
+      if (blockedUntil !== null && showing !== null) await showing;
       if (blockedUntil !== null) return null;
       if (renewing !== null) return renewing;
       return token ?? renewOnce();

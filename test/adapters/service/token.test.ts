@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { accepted, attemptOf, pause, startClient, startHttp } from './surroundings.ts';
+import { accepted, attemptOf, pause, type Received, startClient, startHttp } from './surroundings.ts';
 
 /** A program that prints the next token (`second`, `third`, …) after a moment, and counts its runs in a file. */
 function tokenProgram(
@@ -27,6 +27,11 @@ function tokenProgram(
     command: [process.execPath, '-e', script, '--', counter, String(delayMs), ...tokens],
     runs: () => readFileSync(counter, 'utf8').length,
   };
+}
+
+/** Without the queries by which the token is shown while sending is blocked. */
+function bidsOf(received: readonly Received[]): readonly Received[] {
+  return received.filter(({ url }) => url.endsWith('/incluir-lance'));
 }
 
 function serverThatAccepts(t: TestContext, good: () => string) {
@@ -74,10 +79,10 @@ test('a second 401 in a row stops sending until a later renewal works', async (t
   assert(refused.kind === 'not-landed' && refused.reason === 'unauthorised', JSON.stringify(refused));
   assert.ok(refused.retryAt !== null && refused.retryAt > Date.now());
   assert.equal(service.ready(), false);
-  assert.equal(received.length, 2);
+  assert.equal(bidsOf(received).length, 2);
   const meanwhile = await service.placeBid(attemptOf());
   assert(meanwhile.kind === 'not-landed' && meanwhile.reason === 'unauthorised');
-  assert.equal(received.length, 2);
+  assert.equal(bidsOf(received).length, 2);
   assert.equal(events.filter(({ kind }) => kind === 'token-refused').length, 1);
   await pause(800);
   assert.equal(runs(), 2);
@@ -120,7 +125,7 @@ test('a token without a program: the first 401 stops sending, the same token is 
   const { service } = startClient(t, baseUrl, { tokenRetryMs: 200 });
   assert.equal((await service.placeBid(attemptOf())).kind, 'not-landed');
   assert.equal(service.ready(), false);
-  assert.equal(received.length, 1);
+  assert.equal(bidsOf(received).length, 1);
   good = 'first';
   await pause(300);
   assert.equal(service.ready(), true);
@@ -165,9 +170,9 @@ test('a program that prints the refused token again: it is run often, and the to
     if (service.ready()) await service.askToken();
     await pause(10);
   }
-  // Pauses of 150, 300, 600, 1200 ms, each a run of the program or more.
-  assert.ok(received.length >= 3 && received.length <= 7, `${received.length} calls`);
-  assert.ok(runs() > received.length, `${runs()} runs`);
+  // Pauses of 150, 300, 600, 1200 ms, each a run of the program or more; at its beginning the token is shown once more.
+  assert.ok(received.length >= 5 && received.length <= 13, `${received.length} calls`);
+  assert.ok(runs() > received.length / 2, `${runs()} runs`);
   good = 'stale';
   const freeMs = Date.now() + 5_000;
   while (!service.ready() && Date.now() < freeMs) await pause(10);
@@ -224,4 +229,47 @@ test('one request that is refused while others are let in with the token does no
   // Others that are refused without anybody being let in since are the token's affair all the same.
   assert.equal((await bid(130)).kind, 'not-landed');
   assert.deepEqual([service.ready(), blocks()], [false, 2]);
+});
+
+test('one bid that is always refused keeps no other from being sent, with a program and without', async (t) => {
+  const { command } = tokenProgram(t, [...Array.from({ length: 20 }, () => 'first')]);
+  for (const tokenCommand of [null, command]) {
+    const { baseUrl, received } = await startHttp(t, (response, { url, body }) => {
+      if (body.includes('"refused"')) response.writeHead(401).end();
+      else if (url.endsWith('/incluir-lance')) response.end(accepted);
+      else response.writeHead(400).end('{"Erros":[{"Codigo":"1","Mensagem":"CPF obrigatorio"}]}');
+    });
+    const { service } = startClient(t, baseUrl, { tokenCommand, tokenRetryMs: 30_000 });
+    // Nobody was let in before it, and it comes again first whenever it may.
+    const refused = async () => (await service.placeBid(attemptOf({ body: '{"numeroSolicitacao":"refused"}' }))).kind;
+    for (let each = 0; each < 5; each += 1) {
+      assert.equal(await refused(), 'not-landed');
+      const body = `{"numeroSolicitacao":${each}}`;
+      assert.equal((await service.placeBid(attemptOf({ body }))).kind, 'answered', String(each));
+      assert.equal(service.ready(), true);
+    }
+    assert.ok(received.filter(({ url }) => !url.endsWith('/incluir-lance')).length <= 2, 'the token is shown seldom');
+  }
+});
+
+test('what fails before it looks at the token does not end the block', async (t) => {
+  const { baseUrl, received } = await startHttp(t, (response, { url }) => {
+    response.writeHead(url.endsWith('/incluir-lance') ? 401 : 503).end();
+  });
+  const { service } = startClient(t, baseUrl, { tokenRetryMs: 400 });
+  assert.equal((await service.placeBid(attemptOf())).kind, 'not-landed');
+  await pause(150);
+  assert.equal(service.ready(), false);
+  assert.equal(bidsOf(received).length, 1);
+});
+
+test('a token that is shown in vain at the end of a block stays blocked, and for longer', async (t) => {
+  const { baseUrl, received } = await startHttp(t, (response) => response.writeHead(401).end());
+  const { service, events } = startClient(t, baseUrl, { tokenRetryMs: 100 });
+  assert.equal((await service.placeBid(attemptOf())).kind, 'not-landed');
+  await pause(1_000);
+  assert.equal(service.ready(), false);
+  assert.equal(bidsOf(received).length, 1, 'by no bid');
+  const refusals = events.filter(({ kind }) => kind === 'token-refused').length;
+  assert.ok(refusals >= 3 && refusals <= 4, String(refusals));
 });
