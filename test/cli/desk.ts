@@ -41,7 +41,18 @@ export async function lance(environment: Environment, ...words: string[]): Promi
   return { code, stdout, stderr };
 }
 
-/** The same in a terminal of that many columns, without its control sequences. Needs `script` of util-linux. */
+/** For each in turn, two at a time: a command keeps one core busy. Answers in the order of what was given. */
+export async function twoAtATime<T, R>(items: readonly T[], use: (item: T) => Promise<R>): Promise<R[]> {
+  const answers: R[] = [];
+  const entries = items.entries();
+  const worker = async () => {
+    for (const [index, item] of entries) answers[index] = await use(item);
+  };
+  await Promise.all([worker(), worker()]);
+  return answers;
+}
+
+/** One command in a terminal of that many columns, without its control sequences. Needs `script` of util-linux. */
 export async function linesInTerminal(
   environment: Environment,
   columns: number,

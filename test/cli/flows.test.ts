@@ -8,7 +8,7 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { steadyPort } from '../crash/desk-process.ts';
 import { flowsEnvironment, flowsSandbox, noRivals, webhookToken } from '../flows/world.ts';
 import { runningClock } from '../sandbox/clocks.ts';
-import { lance, linesInTerminal, startDaemon } from './desk.ts';
+import { lance, linesInTerminal, startDaemon, twoAtATime } from './desk.ts';
 
 const cpf = '52998224725';
 
@@ -47,69 +47,69 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   // Under another key the same worker is somebody else, and what is sealed cannot be read by the desk (clerk, session 33).
   const mistyped = { ...environment, LANCE_PSEUDONYM_KEY: environment.LANCE_PSEUDONYM_KEY.replace(/.$/, '~') };
   const asAna = ['--by', 'ana', '--reason', 'x'];
-  for (const words of [
+  const mistaken = [
     ['withdrawals', 'start', '--file', order, '--key', 'w9', '--by', 'ana'],
     ['withdrawals', 'step', flowId, 'cancel', ...asAna],
     ['withdrawals', 'results', flowId, 'simulation', ...asAna],
     ['bids', 'worker', '1', ...asAna],
     ['letters', 'replay'],
-  ]) {
+  ];
+  await twoAtATime(mistaken, async (words) => {
     const other = await lance(mistyped, ...words);
     assert.deepEqual(
       [other.code, /written under another LANCE_PSEUDONYM_KEY/.test(other.stderr)],
       [78, true],
       other.stderr,
     );
-  }
+  });
   assert.equal(JSON.parse((await lance(environment, 'withdrawals', 'show', flowId, '--json')).stdout).phase, 'started');
 
   const bad = file('bad.json', { cpf: '123', other: 1 });
-  const refused = await lance(environment, 'withdrawals', 'start', '--file', bad, '--by', 'ana');
+  const rootless = { ...environment, LANCE_BASE_URL: url };
+  const noObject = file('list.json', []);
+  const noJson = file('x.json', `{"cpf": "${cpf}`);
+  const [refused, nowhere, list, broken] = await Promise.all([
+    lance(environment, 'withdrawals', 'start', '--file', bad, '--by', 'ana'),
+    lance(rootless, 'withdrawals', 'start', '--file', order, '--by', 'ana'),
+    lance(environment, 'withdrawals', 'start', '--file', noObject, '--by', 'ana'),
+    lance(environment, 'withdrawals', 'start', '--file', noJson, '--by', 'ana'),
+  ]);
   assert.equal(refused.code, 78);
   assert.match(refused.stderr, /cpf: send the 11 digits of a CPF, as a text without points\n/);
   assert.match(refused.stderr, /the file: take out what is not known here: other/);
-  const rootless = { ...environment, LANCE_BASE_URL: url };
-  const nowhere = await lance(rootless, 'withdrawals', 'start', '--file', order, '--by', 'ana');
   assert.equal(nowhere.code, 65);
   assert.match(nowhere.stderr, /LANCE_FGTS_URL: it is not set/);
-  const list = await lance(environment, 'withdrawals', 'start', '--file', file('list.json', []), '--by', 'ana');
   assert.match(list.stderr, /the file: write an object/);
   assert.ok(!refused.stderr.includes('123'));
-  const broken = await lance(
-    environment,
-    'withdrawals',
-    'start',
-    '--file',
-    file('x.json', `{"cpf": "${cpf}`),
-    '--by',
-    'ana',
-  );
   assert.match(broken.stderr, /no file with JSON in it\. Line 1, column 9: /);
   assert.ok(!broken.stderr.includes(cpf));
 
   const long = file('long.json', { birthDay: 'x'.repeat(2_000_000) });
-  const tooLong = await lance(environment, 'withdrawals', 'step', flowId, 'simulation', '--file', long, '--by', 'ana');
+  const empty = file('empty.json', {});
+  const cents = file('cents.json', { amountCents: 10.5, rateHundredths: 'x' });
+  const inPortuguese = ['withdrawals', 'step', flowId, 'finalisation', '--file', empty, '--by', 'ana', '--lang', 'pt'];
+  const units = ['withdrawals', 'step', flowId, 'simulation', '--file', cents, '--by', 'ana'];
+  const [tooLong, early, cedo, noUnit, semUnidade] = await Promise.all([
+    lance(environment, 'withdrawals', 'step', flowId, 'simulation', '--file', long, '--by', 'ana'),
+    lance(environment, 'withdrawals', 'step', flowId, 'finalisation', '--file', empty, '--by', 'ana'),
+    lance(environment, ...inPortuguese),
+    lance(environment, ...units),
+    lance(environment, ...units, '--lang', 'pt'),
+  ]);
   assert.equal(tooLong.code, 78);
   assert.match(tooLong.stderr, /has 20000\d\d bytes, more than the 2000000 of the setting api\.bodyLimitBytes/);
 
-  const empty = file('empty.json', {});
-  const early = await lance(environment, 'withdrawals', 'step', flowId, 'finalisation', '--file', empty, '--by', 'ana');
   assert.equal(early.code, 65);
   assert.match(
     early.stderr,
     /step: finalisation cannot be asked for while the flow is started; possible now: cancel, s/,
   );
-  const inPortuguese = ['withdrawals', 'step', flowId, 'finalisation', '--file', empty, '--by', 'ana', '--lang', 'pt'];
   assert.match(
-    (await lance(environment, ...inPortuguese)).stderr,
+    cedo.stderr,
     /step: finalisation \(finalizar\) não pode ser pedido na fase “iniciado”; possíveis agora: cancel \(cancelar\), simulation \(simular\)/,
   );
-  const cents = file('cents.json', { amountCents: 10.5, rateHundredths: 'x' });
-  const units = ['withdrawals', 'step', flowId, 'simulation', '--file', cents, '--by', 'ana'];
-  const noUnit = await lance(environment, ...units);
   assert.match(noUnit.stderr, /amountCents: write a whole number, in whole cents of a real\n/);
   assert.match(noUnit.stderr, /rateHundredths: write a number, in hundredths of a percent a month\n/);
-  const semUnidade = await lance(environment, ...units, '--lang', 'pt');
   assert.match(semUnidade.stderr, /amountCents: escreva um número inteiro, em centavos inteiros de real\n/);
   const simulation = file('simulation.json', { birthDay: birthDate });
   const step = await lance(
@@ -150,22 +150,24 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   const lookup = file('lookup.json', { cpf, authorisationNumber: '880011', reason: 'cliente pediu' });
   const lookedUp = await lance(environment, 'lookups', 'start', '--file', lookup, '--by', 'ana');
   assert.match(lookedUp.stdout, /^q-\w+: taken\. Now: /, lookedUp.stderr);
-  const history = await lance(environment, 'withdrawals', 'history', flowId);
+  const [history, historia, portuguese, keyless, other] = await Promise.all([
+    lance(environment, 'withdrawals', 'history', flowId),
+    lance({ ...environment, LANCE_LANG: 'pt' }, 'withdrawals', 'history', flowId),
+    lance({ ...environment, LANCE_LANG: 'pt' }, 'withdrawals', 'list'),
+    lance({ ...environment, LANCE_PSEUDONYM_KEY: '' }, 'withdrawals', 'list'),
+    lance(environment, 'contracts', 'show', flowId),
+  ]);
   assert.match(history.stdout, /shown to somebody +by ana; via offline; what simulation/);
   assert.match(history.stdout, /begun[\s\S]+step asked for[\s\S]+step simulation[\s\S]+being sent[\s\S]+answered/);
-  const historia = await lance({ ...environment, LANCE_LANG: 'pt' }, 'withdrawals', 'history', flowId);
   assert.match(historia.stdout, /passo pedido +por ana; passo simulation \(simular\)/);
   assert.match(historia.stdout, /mostrado a alguém +por ana; via offline; o quê simulation; motivo ligação 12/);
   assert.ok(!history.stdout.includes(cpf));
-  const portuguese = await lance({ ...environment, LANCE_LANG: 'pt' }, 'withdrawals', 'list');
   assert.match(portuguese.stdout, /simulado/);
   assert.ok(portuguese.stdout.includes(flowId));
   assert.match(portuguese.stdout, /^Fluxo +Fase +Início +Por +Trabalhador +Valor +Sobre$/m);
   assert.match(portuguese.stdout, / \*\*\*\.982\.247-\*\* +– /);
   assert.ok(!portuguese.stdout.includes(cpf));
-  const keyless = await lance({ ...environment, LANCE_PSEUDONYM_KEY: '' }, 'withdrawals', 'list');
   assert.ok(keyless.stdout.includes(flowId) && !keyless.stdout.includes('982'), keyless.stderr + keyless.stdout);
-  const other = await lance(environment, 'contracts', 'show', flowId);
   assert.equal(other.code, 66);
   assert.match(other.stderr, new RegExp(`There is: lance withdrawals show ${flowId}`));
 
@@ -182,18 +184,20 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
   );
   const twice = await lance({ ...environment, LANCE_LANG: 'pt' }, 'renegotiations', 'start', ...words);
   assert.match(twice.stdout, /^r-9001: já pedido com esta chave\. Agora: /);
-  const inReais = await lance(environment, 'renegotiations', 'show', 'r-9001');
+  const cancel = ['renegotiations', 'step', 'r-9001', 'cancel', '--by', 'ana'];
+  const [inReais, bare, begins, newKey, unreasoned] = await Promise.all([
+    lance(environment, 'renegotiations', 'show', 'r-9001'),
+    lance(environment, 'renegotiations', 'show', '9001'),
+    lance(environment, 'withdrawals', 'show', flowId.slice(0, 8)),
+    lance(environment, 'renegotiations', 'start', ...words.slice(0, 4), '--key', 'r2'),
+    lance(environment, ...cancel),
+  ]);
   assert.match(inReais.stdout, /Instalment +R\$ 1,234\.56/);
   assert.match(inReais.stdout, /Instalments +24/);
-  const bare = await lance(environment, 'renegotiations', 'show', '9001');
   assert.equal(bare.code, 66);
   assert.match(bare.stderr, /There is: lance renegotiations show r-9001/);
-  const begins = await lance(environment, 'withdrawals', 'show', flowId.slice(0, 8));
   assert.match(begins.stderr, new RegExp(`There is: lance withdrawals show ${flowId}`));
-  const newKey = await lance(environment, 'renegotiations', 'start', ...words.slice(0, 4), '--key', 'r2');
   assert.match(newKey.stderr, /^ +closedContract: there is such a flow already: r-9001, \w+; possible now: /m);
-  const cancel = ['renegotiations', 'step', 'r-9001', 'cancel', '--by', 'ana'];
-  const unreasoned = await lance(environment, ...cancel);
   assert.equal(unreasoned.code, 65);
   assert.match(unreasoned.stderr, /cancel needs --reason TEXT, for the record/);
   const cancelled = await lance(environment, ...cancel, '--reason', 'typed twice');
@@ -220,10 +224,12 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
 
   const inclusion = ['withdrawals', 'step', flowId, 'inclusion', '--by', 'ana', '--file'];
   const named = file('named.json', { period: 2, birthDate, account: { holderCpf: cpf, bankNumber: 'Itaú' } });
-  const withheld = await lance(environment, ...inclusion, named);
-  assert.match(withheld.stderr, /account\.bankNumber: send the three digits of the bank, such as 341/);
   const unheardOf = file('unheard-of.json', { period: 99, birthDate, pix: { key: 'ana@example.com' } });
-  const period = await lance(environment, ...inclusion, unheardOf);
+  const [withheld, period] = await Promise.all([
+    lance(environment, ...inclusion, named),
+    lance(environment, ...inclusion, unheardOf),
+  ]);
+  assert.match(withheld.stderr, /account\.bankNumber: send the three digits of the bank, such as 341/);
   assert.match(period.stderr, /^ +period: send one of the periods simulated: 1, 2, 3/m);
 
   const undated = ['start', '--file', file('undated.json', { cpf, alongside: true }), '--key', 'u1', '--by', 'ana'];
@@ -262,13 +268,12 @@ test('a withdrawal is begun, taken a step and shown; what is refused says which 
       ['doctor'],
     ],
   ];
-  for (const lang of ['pt', 'en']) {
-    for (const command of commands) {
-      const lines = await linesInTerminal({ ...environment, LANCE_LANG: lang }, 80, ...command);
-      assert.ok(lines.length > 1, command.join(' '));
-      assert.deepEqual([command, lines.filter((line) => line.length > 80)], [command, []]);
-    }
-  }
+  const languages = ['pt', 'en'].flatMap((lang) => commands.map((command) => [lang, command] as const));
+  await twoAtATime(languages, async ([lang, command]) => {
+    const lines = await linesInTerminal({ ...environment, LANCE_LANG: lang }, 80, ...command);
+    assert.ok(lines.length > 1, command.join(' '));
+    assert.deepEqual([command, lines.filter((line) => line.length > 80)], [command, []]);
+  });
 
   await daemon.stop();
   const later = ['withdrawals', 'step', flowId, 'simulation', '--file', simulation, '--by', 'ana', '--key', 's2'];
