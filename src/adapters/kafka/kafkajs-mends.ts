@@ -1,5 +1,5 @@
 /**
- * Six mends of kafkajs 2.2.4 from outside; it has had no release since 2023.
+ * Seven mends of kafkajs 2.2.4 from outside; it has had no release since 2023.
  *
  * Idle loop (kafkajs #1704, #1751): once a connection has had an answer, its request queue looks for pending requests every
  * millisecond for ever, because the wait until the end of a throttling that never was is negative. That is 5 % of a core in
@@ -16,12 +16,16 @@
  * Lost socket: two requests that find a connection not yet open both open it, and the first socket is forgotten but stays
  * open; the process then never ends by itself. Here the second request waits for the first one's attempt.
  *
+ * Listeners of a dead socket: each time a connection is ended, one more listener waits for its socket to connect. While a broker is
+ * away that goes on without end. Here a socket that is destroyed keeps one of them.
+ *
  * Lost causes: where a broker refuses, kafkajs logs a sentence without the error code, and the error itself does not say which
  * topic it is about, although the answer did. Here both are kept: see `cause.ts`.
  *
  * Costly writing: what a plain producer sends takes a tenth of a busy desk's CPU to put together: see `produce-bytes.ts`.
  */
 import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
 import { causeText, placeOf } from './cause.ts';
 import { type ProduceBody, produceBytes } from './produce-bytes.ts';
 
@@ -59,7 +63,9 @@ type Sent = {
 type Connection = {
   host: string;
   port: number;
+  socket: Socket | null;
   connect: () => Promise<unknown>;
+  disconnect: () => Promise<unknown>;
   send: (sent: Sent) => Promise<unknown>;
   logError: (text: string, fields: object) => void;
 };
@@ -140,6 +146,13 @@ connection.connect = function connectOnce(this: Connection): Promise<unknown> {
   const attempt = openOne.call(this).finally(() => opening.delete(this));
   opening.set(this, attempt);
   return attempt;
+};
+
+const endOne = connection.disconnect;
+
+connection.disconnect = function leaveDeadSocket(this: Connection): Promise<unknown> {
+  if (this.socket?.destroyed) this.socket.removeAllListeners('connect');
+  return endOne.call(this);
 };
 
 const sendOne = connection.send;
