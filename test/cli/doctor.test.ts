@@ -5,7 +5,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { lockDirectory } from '../../src/state/sqlite.ts';
 import { bidPath } from '../../src/wire/bid.ts';
@@ -94,65 +94,71 @@ test('the token is tried by a query that names nobody, and never by a bid', asyn
   assert.ok(!calls.some(({ path }) => path === bidPath));
 });
 
-test('a token that the service refuses', async () => {
-  const expired = { LANCE_ACCESS_TOKEN: 'expired' };
-  const { code, stdout } = await lance({ ...environment, ...expired }, 'doctor', '--json');
-  assert.equal(code, 1);
-  assert.deepEqual(named(jsonLines<Finding>(stdout), 'token'), ['ok token-given', 'fail token-refused']);
-  await assertSaid(
-    expired,
-    /falha +token do serviço +o serviço o recusa \(401\)\n +remédio: .*LANCE_ACCESS_TOKEN novo e reinicie, .*; se o serviço voltar a aceitar este, a mesa reabre sozinha/,
-    /fail +service's token +the service refuses it \(401\)\n +remedy: .*set a new LANCE_ACCESS_TOKEN and restart, .*; once the service takes this one again, the desk opens by itself/,
-  );
-});
+// They change nothing, and a command keeps one core busy.
+describe('what is wrong with the token', { concurrency: 2 }, () => {
+  test('a token that the service refuses', async () => {
+    const expired = { LANCE_ACCESS_TOKEN: 'expired' };
+    const { code, stdout } = await lance({ ...environment, ...expired }, 'doctor', '--json');
+    assert.equal(code, 1);
+    assert.deepEqual(named(jsonLines<Finding>(stdout), 'token'), ['ok token-given', 'fail token-refused']);
+    await assertSaid(
+      expired,
+      /falha +token do serviço +o serviço o recusa \(401\)\n +remédio: .*LANCE_ACCESS_TOKEN novo e reinicie, .*; se o serviço voltar a aceitar este, a mesa reabre sozinha/,
+      /fail +service's token +the service refuses it \(401\)\n +remedy: .*set a new LANCE_ACCESS_TOKEN and restart, .*; once the service takes this one again, the desk opens by itself/,
+    );
+  });
 
-test('a token command is run: one that fails, and one that prints what works', async () => {
-  const program = (name: string, text: string): Environment => {
-    const path = join(played.directory, name);
-    writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-    return { LANCE_ACCESS_TOKEN: '', LANCE_TOKEN_COMMAND: path };
-  };
-  const failing = program('failing', 'exit 3');
-  assert.deepEqual(named(await findings(failing), 'token'), ['ok token-command', 'fail token-unrenewed']);
-  await assertSaid(
-    failing,
-    /nenhum funciona: o programa do token falhou \(3\)\n +remédio: execute o programa/,
-    /none that works: the token command failed \(3\)\n +remedy: run the program of LANCE_TOKEN_COMMAND/,
-  );
-  const working = program('working', `echo ${environment.LANCE_ACCESS_TOKEN}`);
-  assert.deepEqual(named(await findings(working), 'token'), ['ok token-command', 'ok token-taken']);
-  const both = { ...working, LANCE_ACCESS_TOKEN: 'expired' };
-  assert.deepEqual(named(await findings(both), 'token'), ['ok token-both', 'ok token-taken']);
-  // What the program does wrong is said also while the service is away.
-  const away = { LANCE_BASE_URL: 'http://127.0.0.1:1' };
-  assert.deepEqual(named(await findings({ ...failing, ...away }), 'token'), [
-    'ok token-command',
-    'fail token-unrenewed',
-  ]);
-  assert.deepEqual(named(await findings({ ...working, ...away }), 'token'), ['ok token-command', 'warn token-untried']);
-  const unusable = { LANCE_ACCESS_TOKEN: '', LANCE_TOKEN_COMMAND: '/nowhere/token' };
-  assert.deepEqual(named(await findings(unusable), 'token'), ['fail token-unusable']);
-});
+  test('a token command is run: one that fails, and one that prints what works', async () => {
+    const program = (name: string, text: string): Environment => {
+      const path = join(played.directory, name);
+      writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+      return { LANCE_ACCESS_TOKEN: '', LANCE_TOKEN_COMMAND: path };
+    };
+    const failing = program('failing', 'exit 3');
+    assert.deepEqual(named(await findings(failing), 'token'), ['ok token-command', 'fail token-unrenewed']);
+    await assertSaid(
+      failing,
+      /nenhum funciona: o programa do token falhou \(3\)\n +remédio: execute o programa/,
+      /none that works: the token command failed \(3\)\n +remedy: run the program of LANCE_TOKEN_COMMAND/,
+    );
+    const working = program('working', `echo ${environment.LANCE_ACCESS_TOKEN}`);
+    assert.deepEqual(named(await findings(working), 'token'), ['ok token-command', 'ok token-taken']);
+    const both = { ...working, LANCE_ACCESS_TOKEN: 'expired' };
+    assert.deepEqual(named(await findings(both), 'token'), ['ok token-both', 'ok token-taken']);
+    // What the program does wrong is said also while the service is away.
+    const away = { LANCE_BASE_URL: 'http://127.0.0.1:1' };
+    assert.deepEqual(named(await findings({ ...failing, ...away }), 'token'), [
+      'ok token-command',
+      'fail token-unrenewed',
+    ]);
+    assert.deepEqual(named(await findings({ ...working, ...away }), 'token'), [
+      'ok token-command',
+      'warn token-untried',
+    ]);
+    const unusable = { LANCE_ACCESS_TOKEN: '', LANCE_TOKEN_COMMAND: '/nowhere/token' };
+    assert.deepEqual(named(await findings(unusable), 'token'), ['fail token-unusable']);
+  });
 
-test('answers that tell nothing of the token are said so, and are no failure of it', async () => {
-  const statusOf = (status: number) => serviceOf((response) => response.writeHead(status).end('{}'));
-  for (const [status, finding] of [
-    [404, 'token-unclear'],
-    [403, 'token-unclear'],
-    [429, 'token-untried'],
-    [503, 'token-untried'],
-  ] as const) {
-    const url = await statusOf(status);
-    assert.deepEqual(named(await findings({ LANCE_BASE_URL: url }), 'token'), ['ok token-given', `warn ${finding}`]);
-  }
-  await assertSaid(
-    { LANCE_BASE_URL: await statusOf(404) },
-    /o serviço respondeu HTTP 404: isso nada diz do token\n +remédio: veja o caminho/,
-    /answered HTTP 404: that tells nothing of the token\n +remedy: see the path in LANCE_BASE_URL/,
-  );
-  const away = named(await findings({ LANCE_BASE_URL: 'http://127.0.0.1:9' }), 'token', 'service');
-  const withdrawals = ['ok withdrawals-off', 'ok withdrawals-off'];
-  assert.deepEqual(away.sort(), ['fail service-unreachable', 'ok token-given', ...withdrawals, 'warn token-untried']);
+  test('answers that tell nothing of the token are said so, and are no failure of it', async () => {
+    const statusOf = (status: number) => serviceOf((response) => response.writeHead(status).end('{}'));
+    for (const [status, finding] of [
+      [404, 'token-unclear'],
+      [403, 'token-unclear'],
+      [429, 'token-untried'],
+      [503, 'token-untried'],
+    ] as const) {
+      const url = await statusOf(status);
+      assert.deepEqual(named(await findings({ LANCE_BASE_URL: url }), 'token'), ['ok token-given', `warn ${finding}`]);
+    }
+    await assertSaid(
+      { LANCE_BASE_URL: await statusOf(404) },
+      /o serviço respondeu HTTP 404: isso nada diz do token\n +remédio: veja o caminho/,
+      /answered HTTP 404: that tells nothing of the token\n +remedy: see the path in LANCE_BASE_URL/,
+    );
+    const away = named(await findings({ LANCE_BASE_URL: 'http://127.0.0.1:9' }), 'token', 'service');
+    const withdrawals = ['ok withdrawals-off', 'ok withdrawals-off'];
+    assert.deepEqual(away.sort(), ['fail service-unreachable', 'ok token-given', ...withdrawals, 'warn token-untried']);
+  });
 });
 
 test('a clock that differs from that of the service, slightly and by an hour', async () => {
@@ -206,46 +212,49 @@ test('a cap by hand: in force, and keeping bids back', async () => {
   assert.deepEqual(named(await findings(), 'caps'), ['ok caps-of-rules']);
 });
 
-test('the folder against the live set: another folder, and one that is refused', async () => {
-  const other = join(played.directory, 'other-rules');
-  cpSync(shippedRules, other, { recursive: true });
-  const path = join(other, 'limits.json');
-  const good = readFileSync(path, 'utf8');
-  writeFileSync(path, good.replace(/("name": "[^"]+",\s*"description": ")/, '$1Anders: '));
-  assert.notEqual(readFileSync(path, 'utf8'), good);
-  const elsewhere = { LANCE_RULES_DIR: other };
-  assert.deepEqual(named(await findings(elsewhere), 'rules'), ['ok rules-compiled', 'warn rules-new']);
-  writeFileSync(path, good.slice(0, 200));
-  assert.deepEqual(named(await findings(elsewhere), 'rules'), ['fail rules-refused', 'warn rules-kept']);
-  await assertSaid(
-    elsewhere,
-    /falha +regras +.*limits\.json[\s\S]*atenção +regras +o conjunto [\da-f]{12} continua decidindo/,
-    /fail +rules +.*limits\.json[\s\S]*warn +rules +set [\da-f]{12} decides on/,
-  );
-});
+// They change nothing, and a command keeps one core busy.
+describe('what is wrong with files and keys', { concurrency: 2 }, () => {
+  test('the folder against the live set: another folder, and one that is refused', async () => {
+    const other = join(played.directory, 'other-rules');
+    cpSync(shippedRules, other, { recursive: true });
+    const path = join(other, 'limits.json');
+    const good = readFileSync(path, 'utf8');
+    writeFileSync(path, good.replace(/("name": "[^"]+",\s*"description": ")/, '$1Anders: '));
+    assert.notEqual(readFileSync(path, 'utf8'), good);
+    const elsewhere = { LANCE_RULES_DIR: other };
+    assert.deepEqual(named(await findings(elsewhere), 'rules'), ['ok rules-compiled', 'warn rules-new']);
+    writeFileSync(path, good.slice(0, 200));
+    assert.deepEqual(named(await findings(elsewhere), 'rules'), ['fail rules-refused', 'warn rules-kept']);
+    await assertSaid(
+      elsewhere,
+      /falha +regras +.*limits\.json[\s\S]*atenção +regras +o conjunto [\da-f]{12} continua decidindo/,
+      /fail +rules +.*limits\.json[\s\S]*warn +rules +set [\da-f]{12} decides on/,
+    );
+  });
 
-test('a mapping that is not there, or is no mapping', async () => {
-  const gone = await findings({ LANCE_MAPPING: join(played.directory, 'gone.json') });
-  assert.deepEqual(named(gone, 'mapping'), ['fail file-refused']);
-  const path = join(played.directory, 'mapping.json');
-  writeFileSync(path, '{"facts": 1}');
-  const wrong = (await findings({ LANCE_MAPPING: path })).filter(({ check }) => check === 'mapping');
-  assert.ok(wrong.length > 0 && wrong.every(({ level }) => level === 'fail'));
-  assert.ok(String(wrong[0]!.text).includes(path));
-});
+  test('a mapping that is not there, or is no mapping', async () => {
+    const gone = await findings({ LANCE_MAPPING: join(played.directory, 'gone.json') });
+    assert.deepEqual(named(gone, 'mapping'), ['fail file-refused']);
+    const path = join(played.directory, 'mapping.json');
+    writeFileSync(path, '{"facts": 1}');
+    const wrong = (await findings({ LANCE_MAPPING: path })).filter(({ check }) => check === 'mapping');
+    assert.ok(wrong.length > 0 && wrong.every(({ level }) => level === 'fail'));
+    assert.ok(String(wrong[0]!.text).includes(path));
+  });
 
-test('keys that are not those of the data, and keys that are not given', async () => {
-  const audit = await findings({ LANCE_AUDIT_KEY: 'a key that has never signed any anchor of this desk' });
-  assert.deepEqual(named(audit, 'key', 'audit-key').sort(), ['fail audit-key-other', 'ok key-fits']);
-  const other = await findings({ LANCE_PSEUDONYM_KEY: 'quite another key, with which caps would begin anew' });
-  assert.deepEqual(named(other, 'key', 'audit-key').sort(), ['fail audit-key-other', 'fail key-other']);
-  const none = await findings({ LANCE_PSEUDONYM_KEY: '' });
-  assert.deepEqual(named(none, 'key', 'audit-key').sort(), ['warn audit-key-missing', 'warn key-missing']);
-  await assertSaid(
-    { LANCE_AUDIT_KEY: 'a key that has never signed any anchor of this desk' },
-    /falha +chave das âncoras +não é a que assinou as âncoras.*\n +remédio: defina LANCE_AUDIT_KEY/,
-    /fail +key of the anchors +is not the one that signed the anchors.*\n +remedy: set LANCE_AUDIT_KEY/,
-  );
+  test('keys that are not those of the data, and keys that are not given', async () => {
+    const audit = await findings({ LANCE_AUDIT_KEY: 'a key that has never signed any anchor of this desk' });
+    assert.deepEqual(named(audit, 'key', 'audit-key').sort(), ['fail audit-key-other', 'ok key-fits']);
+    const other = await findings({ LANCE_PSEUDONYM_KEY: 'quite another key, with which caps would begin anew' });
+    assert.deepEqual(named(other, 'key', 'audit-key').sort(), ['fail audit-key-other', 'fail key-other']);
+    const none = await findings({ LANCE_PSEUDONYM_KEY: '' });
+    assert.deepEqual(named(none, 'key', 'audit-key').sort(), ['warn audit-key-missing', 'warn key-missing']);
+    await assertSaid(
+      { LANCE_AUDIT_KEY: 'a key that has never signed any anchor of this desk' },
+      /falha +chave das âncoras +não é a que assinou as âncoras.*\n +remédio: defina LANCE_AUDIT_KEY/,
+      /fail +key of the anchors +is not the one that signed the anchors.*\n +remedy: set LANCE_AUDIT_KEY/,
+    );
+  });
 });
 
 test('a disk with little left', async (t) => {
@@ -300,62 +309,65 @@ test('a full disk is called full, never a damaged store, by the doctor and by a 
   if (done === null) t.skip(noSmallDisk);
 });
 
-test('a place where no desk can keep its files is no new directory', async () => {
-  const file = join(played.directory, 'a-file');
-  writeFileSync(file, 'x');
-  for (const LANCE_DATA_DIR of [file, join(file, 'below')]) {
-    const found = await findings({ LANCE_DATA_DIR });
-    assert.ok(
-      named(found, 'data-directory').includes('fail directory-unwritable'),
-      `${LANCE_DATA_DIR}: ${JSON.stringify(found)}`,
+// Each has a directory of its own.
+describe('what is wrong before a desk begins', { concurrency: 2 }, () => {
+  test('a place where no desk can keep its files is no new directory', async () => {
+    const file = join(played.directory, 'a-file');
+    writeFileSync(file, 'x');
+    for (const LANCE_DATA_DIR of [file, join(file, 'below')]) {
+      const found = await findings({ LANCE_DATA_DIR });
+      assert.ok(
+        named(found, 'data-directory').includes('fail directory-unwritable'),
+        `${LANCE_DATA_DIR}: ${JSON.stringify(found)}`,
+      );
+    }
+    // The system lets nobody make a directory there, whatever its permissions say to root.
+    const unmakable = await findings({ LANCE_DATA_DIR: '/proc/lance' });
+    assert.ok(named(unmakable, 'data-directory').includes('fail directory-unwritable'), JSON.stringify(unmakable));
+    const fresh = await findings({ LANCE_DATA_DIR: join(played.directory, 'not', 'yet', 'there') });
+    assert.ok(named(fresh, 'data-directory').includes('warn directory-new'));
+  });
+
+  test('a folder whose tests fail is refused by the doctor as by the desk, and the test is named', async () => {
+    const folder = join(played.directory, 'failing-rules');
+    cpSync(shippedRules, folder, { recursive: true });
+    const file = join(folder, 'limits.json');
+    const text = readFileSync(file, 'utf8');
+    const changed = text.replace(/"maxAmountReais": ?\d+/, '"maxAmountReais": 59000');
+    assert.notEqual(changed, text);
+    writeFileSync(file, changed);
+    const found = await findings({ LANCE_RULES_DIR: folder });
+    const refused = found.filter(({ finding }) => finding === 'rules-refused');
+    assert.ok(refused.length > 0 && refused.every(({ level }) => level === 'fail'), JSON.stringify(found));
+    assert.match(String(refused[0]!.text), /limits\.test\.json.*: expected .*, got /);
+  });
+
+  test('a desk that starts has given no sign of life yet, and is not called hung while it answers', async () => {
+    const data = join(played.directory, 'starting');
+    await (await startDaemon({ ...environment, LANCE_DATA_DIR: data })).stop();
+    const database = new DatabaseSync(join(data, 'lance.sqlite'));
+    database.exec('DELETE FROM acknowledgements');
+    database.close();
+    const lock = lockDirectory(data, []);
+    try {
+      const answering = await serviceOf((response) => response.end('starting'));
+      const starting = { LANCE_DATA_DIR: data, LANCE_URL: answering };
+      assert.deepEqual(named(await findings(starting), 'daemon'), ['warn daemon-starting']);
+      const hung = { LANCE_DATA_DIR: data, LANCE_URL: 'http://127.0.0.1:1' };
+      assert.deepEqual(named(await findings(hung), 'daemon'), ['fail daemon-silent']);
+    } finally {
+      lock.release();
+    }
+  });
+
+  test('a settings file that is no JSON is told once', async () => {
+    const path = join(played.directory, 'broken.json');
+    writeFileSync(path, '{"bidding":');
+    const found = (await findings({ LANCE_CONFIG: path })).filter(({ level }) => level === 'fail');
+    assert.deepEqual(
+      found.map(({ check }) => check),
+      ['configuration'],
+      JSON.stringify(found),
     );
-  }
-  // The system lets nobody make a directory there, whatever its permissions say to root.
-  const unmakable = await findings({ LANCE_DATA_DIR: '/proc/lance' });
-  assert.ok(named(unmakable, 'data-directory').includes('fail directory-unwritable'), JSON.stringify(unmakable));
-  const fresh = await findings({ LANCE_DATA_DIR: join(played.directory, 'not', 'yet', 'there') });
-  assert.ok(named(fresh, 'data-directory').includes('warn directory-new'));
-});
-
-test('a folder whose tests fail is refused by the doctor as by the desk, and the test is named', async () => {
-  const folder = join(played.directory, 'failing-rules');
-  cpSync(shippedRules, folder, { recursive: true });
-  const file = join(folder, 'limits.json');
-  const text = readFileSync(file, 'utf8');
-  const changed = text.replace(/"maxAmountReais": ?\d+/, '"maxAmountReais": 59000');
-  assert.notEqual(changed, text);
-  writeFileSync(file, changed);
-  const found = await findings({ LANCE_RULES_DIR: folder });
-  const refused = found.filter(({ finding }) => finding === 'rules-refused');
-  assert.ok(refused.length > 0 && refused.every(({ level }) => level === 'fail'), JSON.stringify(found));
-  assert.match(String(refused[0]!.text), /limits\.test\.json.*: expected .*, got /);
-});
-
-test('a desk that starts has given no sign of life yet, and is not called hung while it answers', async () => {
-  const data = join(played.directory, 'starting');
-  await (await startDaemon({ ...environment, LANCE_DATA_DIR: data })).stop();
-  const database = new DatabaseSync(join(data, 'lance.sqlite'));
-  database.exec('DELETE FROM acknowledgements');
-  database.close();
-  const lock = lockDirectory(data, []);
-  try {
-    const answering = await serviceOf((response) => response.end('starting'));
-    const starting = { LANCE_DATA_DIR: data, LANCE_URL: answering };
-    assert.deepEqual(named(await findings(starting), 'daemon'), ['warn daemon-starting']);
-    const hung = { LANCE_DATA_DIR: data, LANCE_URL: 'http://127.0.0.1:1' };
-    assert.deepEqual(named(await findings(hung), 'daemon'), ['fail daemon-silent']);
-  } finally {
-    lock.release();
-  }
-});
-
-test('a settings file that is no JSON is told once', async () => {
-  const path = join(played.directory, 'broken.json');
-  writeFileSync(path, '{"bidding":');
-  const found = (await findings({ LANCE_CONFIG: path })).filter(({ level }) => level === 'fail');
-  assert.deepEqual(
-    found.map(({ check }) => check),
-    ['configuration'],
-    JSON.stringify(found),
-  );
+  });
 });
