@@ -10,7 +10,7 @@ import { faultPt, jsonFaultPt } from '../../src/cli/fault-texts-pt.ts';
 import { readConfig } from '../../src/config.ts';
 import { addressFault } from '../../src/http/address.ts';
 import { parseJson } from '../../src/rules/json.ts';
-import { lance } from './desk.ts';
+import { lance, twoAtATime } from './desk.ts';
 
 const nothing = () => {
   throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
@@ -97,15 +97,15 @@ test('commands say in Portuguese that a port is taken, a key is missing, no desk
     `lance: --port: 127.0.0.1:${port} já está em uso: pare o processo que a usa, ou escolha outra porta.\n`,
   );
   const place = { LANCE_DATA_DIR: join(tmpdir(), 'lance-nowhere-at-all') };
-  for (const words of [
+  const elsewhere = [
     ['bids', 'list'],
     ['withdrawals', 'show', 'w-1'],
     ['letters', 'list'],
-  ] as const)
-    assert.match(
-      (await lance(place, ...words)).stderr,
-      /^lance: Não há mesa em \S+: ali nenhum processo rodou ainda\./,
-    );
+  ];
+  await twoAtATime(elsewhere, async (words) => {
+    const { stderr } = await lance(place, ...words);
+    assert.match(stderr, /^lance: Não há mesa em \S+: ali nenhum processo rodou ainda\./);
+  });
   const keyless = await lance(place, 'letters', 'replay');
   assert.equal(
     keyless.stderr,
@@ -113,15 +113,20 @@ test('commands say in Portuguese that a port is taken, a key is missing, no desk
   );
   const doctor = await lance({}, 'doctor');
   assert.match(doctor.stdout, /LANCE_BASE_URL \(service\.baseUrl\) falta: defina o endereço raiz do serviço/);
-  const state = await lance(place, 'bids', 'list', '--state', 'ganho');
-  assert.match(state.stderr, /o valor 'ganho' da opção .* escreva um destes: .*won \(ganho\), lost \(perdido\)/);
-  const end = await lance(place, 'bids', 'resolve', '1', '--as', 'x', '--by', 'ana', '--reason', 'x');
-  assert.match(end.stderr, /escreva um destes: won \(ganho\), .*not-landed \(não chegou\)/);
-  const count = await lance(place, 'demo', '--requests', 'x');
-  assert.match(count.stderr, /escreva um número inteiro de pelo menos 1$/m);
-  const phase = await lance(place, 'withdrawals', 'list', '--phase', 'x');
-  assert.match(phase.stderr, /escreva um destes: started \(iniciado\), simulated \(simulado\)/);
-  assert.match((await lance(place, 'bids', 'list', '--state', 'x', '--lang', 'en')).stderr, /one of: .*won, lost/);
+  const ending = ['bids', 'resolve', '1', '--as', 'x', '--by', 'ana', '--reason', 'x'];
+  const mistyped: [words: string[], said: RegExp][] = [
+    [
+      ['bids', 'list', '--state', 'ganho'],
+      /o valor 'ganho' da opção .* escreva um destes: .*won \(ganho\), lost \(perdido\)/,
+    ],
+    [ending, /escreva um destes: won \(ganho\), .*not-landed \(não chegou\)/],
+    [['demo', '--requests', 'x'], /escreva um número inteiro de pelo menos 1$/m],
+    [['withdrawals', 'list', '--phase', 'x'], /escreva um destes: started \(iniciado\), simulated \(simulado\)/],
+    [['bids', 'list', '--state', 'x', '--lang', 'en'], /one of: .*won, lost/],
+  ];
+  await twoAtATime(mistyped, async ([words, said]) => {
+    assert.match((await lance(place, ...words)).stderr, said);
+  });
   assert.match((await lance({}, 'run')).stderr, /^lance: The configuration is refused:\n/);
   assert.match((await lance({}, 'run', '--lang', 'pt')).stderr, /^lance: A configuração foi recusada:\n/);
 });

@@ -8,7 +8,7 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts';
 import { steadyPort } from '../crash/desk-process.ts';
 import { flowsEnvironment, flowsSandbox, noRivals, webhookToken } from '../flows/world.ts';
 import { runningClock } from '../sandbox/clocks.ts';
-import { lance, startDaemon } from './desk.ts';
+import { lance, startDaemon, twoAtATime } from './desk.ts';
 
 type Shown = { flowId: string; phase: string; note: { noteNumber: string } | null };
 
@@ -142,15 +142,16 @@ test('what example prints works against the sandbox, without a change (line 17)'
   const amended = await lance(environment, 'renegotiations', 'example', '--step', 'amend');
   assert.deepEqual(JSON.parse(amended.stdout), { renegotiation: { installments: 12, rateHundredths: 150 } });
 
-  for (const [words, problem] of [
+  const unknown = [
     [['contracts', 'example', '1'], /There is no bid of request 1/],
     [['withdrawals', 'example', '--step', 'sign'], /sign is no step/],
     [['withdrawals', 'example', '--set', 'cpf=1'], /cpf: send the 11 digits/],
     [['withdrawals', 'example', '--set', 'nome.x=1'], /nome\.x=1 is no field=value/],
     [['withdrawals', 'example', '--set', '__proto__=1'], /is no field=value|not known here/],
-  ] as const) {
+  ] as const;
+  await twoAtATime(unknown, async ([words, problem]) => {
     const refused = await lance(environment, ...words);
     assert.notEqual(refused.code, 0, words.join(' '));
     assert.match(refused.stderr, problem);
-  }
+  });
 });

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { tableText } from '../../src/cli/terminal.ts';
 import { printable } from '../../src/domain/printable.ts';
-import { lance } from './desk.ts';
+import { lance, twoAtATime } from './desk.ts';
 
 /** Clears the screen, sets the title, one control of eight bits, turns the direction of writing. */
 const hostile = '\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp\x7f';
@@ -45,20 +45,21 @@ test('names in files and words of the command line reach no terminal as they are
     mkdirSync(rules);
     writeFileSync(join(rules, 'codes.json'), JSON.stringify({ codes: { [hostile]: hostile } }));
     writeFileSync(join(rules, 'ages.json'), JSON.stringify({ rules: [rule] }));
-    for (const words of [
+    const commands = [
       ['rules', 'check', rules],
       ['rules', 'check', rules, '--json'],
       ['rules', 'check', join(directory, hostile.replaceAll('/', ''))],
       [`--${hostile}`],
       ['bids', 'list', '--state', hostile],
       ['learn', join(directory, hostile)],
-    ]) {
+    ];
+    await twoAtATime(commands, async (words) => {
       const { code, stdout, stderr } = await lance({ LANCE_LANG: 'en', LANCE_DATA_DIR: directory }, ...words);
       assert.notEqual(code, 0, words.join(' '));
       assert.ok(`${stdout}${stderr}`.includes('\\u001b'), `${words[0]}: what was wrong is still named`);
       assert.doesNotMatch(`${stdout}${stderr}`, obeyed, words.join(' '));
       if (words.includes('--json')) assert.ok((JSON.parse(stdout) as { faults: unknown[] }).faults.length > 0);
-    }
+    });
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

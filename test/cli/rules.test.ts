@@ -7,7 +7,7 @@ import { after, test } from 'node:test';
 import { createVault } from '../../src/adapters/vault/vault.ts';
 import { schemaFiles } from '../../src/rules/schema.ts';
 import { workerKeyOf } from '../../src/wire/identity.ts';
-import { lance, pseudonymKey } from './desk.ts';
+import { lance, pseudonymKey, twoAtATime } from './desk.ts';
 
 const shipped = new URL('../../rules/', import.meta.url).pathname;
 const root = mkdtempSync(join(tmpdir(), 'lance-rules-'));
@@ -161,12 +161,12 @@ test('a file or folder that is not there, or takes nothing, is told by name, bef
     [['rules', 'schema', nowhere], 65, /rules\.schema\.json cannot be written \(ENOENT\)/],
     [['rules', 'test', shipped, '--junit', join(nowhere, 'junit.xml')], 65, /junit\.xml cannot be written \(ENOENT\)/],
   ];
-  for (const [words, code, text] of cases) {
+  await twoAtATime(cases, async ([words, code, text]) => {
     const ended = await lance(english, ...words);
     assert.equal(ended.code, code, `${words.join(' ')}: ${ended.stderr}`);
     assert.match(ended.stderr, text);
     assert.doesNotMatch(ended.stderr, /\n {4}at /, 'no stack');
-  }
+  });
   assert.ok(!existsSync(nowhere));
 });
 

@@ -4,7 +4,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, test } from 'node:test';
-import { lance, openStage, type Played, startDaemon } from './desk.ts';
+import { lance, openStage, type Played, startDaemon, twoAtATime } from './desk.ts';
 
 let played: Played;
 let daemon: Awaited<ReturnType<typeof startDaemon>>;
@@ -69,7 +69,7 @@ test('rows that were edited with all sums kept are named, of each table', async 
     ['a row of nobody', "INSERT INTO bid_index VALUES ('of nobody', 'x')", 'bid_index', 'extra'],
     ['states', 'DELETE FROM ledger WHERE rowid % 2 = 0', 'ledger', 'missing'],
   ];
-  for (const [name, sql, table, what] of cases) {
+  await twoAtATime(cases, async ([name, sql, table, what]) => {
     const data = join(played.directory, `edited-${Math.random()}`);
     cpSync(played.environment.LANCE_DATA_DIR, data, { recursive: true });
     const database = new DatabaseSync(join(data, 'lance.sqlite'));
@@ -82,5 +82,5 @@ test('rows that were edited with all sums kept are named, of each table', async 
     assert.ok(verdict.counts[table][what] > 0, `${name}: ${JSON.stringify(verdict.counts)}`);
     const [first] = verdict.found;
     assert.deepEqual([first.table, first.what, typeof first.key], [table, what, 'string'], name);
-  }
+  });
 });
