@@ -137,7 +137,8 @@ function lance(...words: string[]) {
   });
 }
 
-describe('the package, installed elsewhere (defect line 3)', () => {
+// One of them waits for eleven seconds beside its daemon.
+describe('the package, installed elsewhere (defect line 3)', { concurrency: 2 }, () => {
   const packed = pack();
   install(packed);
   after(() => rmSync(directory, { recursive: true, force: true }));
