@@ -501,12 +501,8 @@ async function openReader(place: StorePlace): Promise<DeskReader> {
   const { openAnchors } = await sharedAdapters.anchors();
   const { openKafkaReader } = await sharedAdapters.reader();
   const { openRedisStore } = await sharedAdapters.redis();
-  const { createJournal } = await deskParts.journal();
-  const journal = createJournal('error', process.stderr);
-  const records = openKafkaReader({
-    settings: { ...place.kafka, appendTimeoutMs: commandTimeoutMs },
-    onLine: (level, text) => journal[level]('kafka', { text }),
-  });
+  // What the client says line by line comes to a fault with one sentence.
+  const records = openKafkaReader({ settings: { ...place.kafka, appendTimeoutMs: commandTimeoutMs } });
   const { views, flows, control, close } = await openRedisStore(place.redis, records.controlCopies).catch(
     async (fault: unknown) => {
       await records.close();

@@ -43,6 +43,7 @@ const closingSkewMs = 15 * 60_000;
 /** A body that was read and found wanting: the token came before. */
 const readStatuses: ReadonlySet<number> = new Set([200, 400, 422]);
 /** The setting's default, where the configuration cannot be read. */
+const firstAnswerMs = 6_000;
 const usualBodyBytes = 5_000_000;
 const databaseFile = 'lance.sqlite';
 const earliestYear = 2025;
@@ -179,7 +180,13 @@ async function checkShared(
       return found('servers', 'ok', 'server-reached', { name, host, durationMs });
     }),
   );
-  const examined = await examineStore(world, place, rulesHash, `${brokers.join(', ')}; ${redis.host}`);
+  // The brokers come first.
+  const isAway = findings.slice(0, brokers.length).every(({ finding }) => finding === 'server-silent');
+  const text = `Kafka (${brokers.join(', ')}) does not answer`;
+  // The client of Kafka would ask again and again for the best part of a minute.
+  const examined = isAway
+    ? [found('servers', 'fail', 'servers-unread', { text }), ...(await checkBidding(world, null, store))]
+    : await examineStore(world, place, rulesHash, `${brokers.join(', ')}; ${redis.host}`);
   return [...checkDisk(world, store), ...findings, ...examined];
 }
 
@@ -260,6 +267,14 @@ async function checkPlace(reader: DeskReader, store: StorePlace, path: string): 
     : found('data-directory', 'warn', 'directory-wide', { path, text: mode });
 }
 
+/** The first answer of a store: a server that takes connections and says nothing would be asked for the best part of a minute. */
+async function soon<R>(answer: Promise<R>): Promise<R> {
+  const late = Promise.withResolvers<never>();
+  const text = `it did not answer within ${firstAnswerMs / 1_000} s`;
+  const timer = setTimeout(() => late.reject(new Fault('log-unavailable', text)), firstAnswerMs);
+  return Promise.race([answer, late.promise]).finally(() => clearTimeout(timer));
+}
+
 async function examineStore(
   world: CommandWorld,
   place: Place,
@@ -271,7 +286,7 @@ async function examineStore(
   const findings: Finding[] = [];
   try {
     reader = await world.openReader(store);
-    findings.push(await checkPlace(reader, store, path), ...(await checkFollowed(reader, place, rulesHash)));
+    findings.push(await soon(checkPlace(reader, store, path)), ...(await checkFollowed(reader, place, rulesHash)));
     findings.push(...(await checkDaemon(world, reader, store)));
     findings.push(...(await checkCaps(world, reader)));
     findings.push(...(await checkBidding(world, reader, store)));

@@ -14,8 +14,8 @@ import { createLogReading, type LogReading } from './read-log.ts';
 import { readSchemas, registerSchemas } from './registry.ts';
 import { type KafkaSettings, type KafkaTopic, topicNameOf } from './settings.ts';
 
-/** So long a copy of operators' orders is read or written before the log counts as away. */
-const orderWaitMs = 10_000;
+/** So long a copy of operators' orders is read or written before the log counts as away, and is not asked again by this command. */
+const orderWaitMs = 5_000;
 
 export type KafkaReader = {
   log: LogReading;
@@ -43,13 +43,16 @@ export function openKafkaReader(options: { settings: KafkaSettings; onLine?: Log
   const copies = createControlCopies(kafka, settings, reader);
   const isThere = whetherThere(reader, settings);
   let appender: Promise<Appender> | null = null;
+  let away: Fault | null = null;
 
   /** Somebody waits to hear whether bidding stops: asking again and again, as for what is read, takes a minute. */
   async function inTime<R>(ask: () => Promise<R>): Promise<R> {
+    if (away !== null) throw away;
     const late = Promise.withResolvers<never>();
     const timer = setTimeout(() => {
       const where = settings.brokers.join(', ');
-      late.reject(new Fault('log-unavailable', `Kafka (${where}) did not answer within ${orderWaitMs / 1_000} s.`));
+      away = new Fault('log-unavailable', `Kafka (${where}) did not answer within ${orderWaitMs / 1_000} s.`);
+      late.reject(away);
     }, orderWaitMs);
     return Promise.race([ask(), late.promise]).finally(() => clearTimeout(timer));
   }
