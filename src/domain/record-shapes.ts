@@ -5,6 +5,7 @@
  */
 import { flowSteps } from './flow-records.ts';
 import type { Topic, Topics } from './records.ts';
+import type { LinkDetail } from './request.ts';
 
 /** Null: it fits. Else what is wrong and where; the value is never quoted. */
 type Shape = (value: unknown) => string | null;
@@ -449,6 +450,17 @@ export function readRecord<T extends Topic>(
   const problem = undecoded ?? problemOf(topic, key, value);
   if (problem === null) return value as Topics[T];
   return standIn(topic, key, timeIn(value), `${topic}/${partition} at ${offset}: ${problem}`);
+}
+
+/** What a cache kept of a link; null where it is no such thing, or of another link: then it is as if nothing had been kept. */
+export function readKeptDetail(linkKey: string, json: string): LinkDetail | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return null;
+  }
+  return linkDetail(value) === null && (value as LinkDetail).linkKey === linkKey ? (value as LinkDetail) : null;
 }
 
 function problemOf(topic: Topic, key: string, value: unknown): string | null {

@@ -15,7 +15,7 @@ import type {
 import type { AuditKey, ChainHeads } from '../../domain/audit.ts';
 import { createCapBook } from '../../domain/cap-book.ts';
 import { createKeptBook } from '../../domain/kept-book.ts';
-import type { LinkDetail } from '../../domain/request.ts';
+import { readKeptDetail } from '../../domain/record-shapes.ts';
 import { Fault } from '../../errors.ts';
 import type { FlowStore } from '../../origination/ports.ts';
 import { lockDirectory, unusable } from '../../state/sqlite.ts';
@@ -175,7 +175,7 @@ function createMarginReader(database: DatabaseSync): MarginReader {
   const select = database.prepare('SELECT detail FROM margins WHERE link_key = ?');
   return (linkKey) => {
     const row = select.get(linkKey) as { detail: string } | undefined;
-    return row === undefined ? null : (JSON.parse(row.detail) as LinkDetail);
+    return row === undefined ? null : readKeptDetail(linkKey, row.detail);
   };
 }
 

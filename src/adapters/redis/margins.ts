@@ -1,5 +1,6 @@
 /** The margin cache: one key a link, gone a day after it was written. */
 import type { MarginCache, QueryBudget } from '../../bidding/ports.ts';
+import { readKeptDetail } from '../../domain/record-shapes.ts';
 import type { LinkDetail } from '../../domain/request.ts';
 import type { Connection } from './connection.ts';
 import { scripts } from './scripts.ts';
@@ -18,8 +19,8 @@ export function createMargins(connection: Connection, prefix: string): MarginCac
         const texts = await connection.command<(string | null)[]>('MGET', ...page.map(keyOf));
         for (const [i, text] of texts.entries()) {
           if (text === null) continue;
-          const detail: LinkDetail = JSON.parse(text.slice(text.indexOf('\n') + 1));
-          if (at - detail.receivedAt <= validityMs) found.set(page[i]!, detail);
+          const detail = readKeptDetail(page[i]!, text.slice(text.indexOf('\n') + 1));
+          if (detail !== null && at - detail.receivedAt <= validityMs) found.set(page[i]!, detail);
         }
       }
       return found;
