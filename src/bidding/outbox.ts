@@ -1,4 +1,7 @@
-/** Appends of the desk, grouped by turn of the event loop; none waits here for an earlier one, which the log may still be writing. */
+/**
+ * Appends of the desk, grouped by turn of the event loop; none waits here for an earlier one, which the log may still be writing.
+ * Once the log has refused one, the next ones go together after `retryMs`: each request of thousands would ask a full disk by itself.
+ */
 import type { Clock } from '../domain/clock.ts';
 import type { EventLog, NewEntry } from './ports.ts';
 import { sleep } from './sleep.ts';
@@ -24,17 +27,22 @@ export function createOutbox(options: {
   let waiting: Waiting[] = [];
   const underWay = new Set<Promise<void>>();
   let closed = false;
+  let refusedAtMs = Number.NEGATIVE_INFINITY;
 
   async function write(): Promise<void> {
     // Everything appended in this turn goes together.
     await Promise.resolve();
+    const restMs = refusedAtMs + retryMs - clock.monotonicMs();
+    if (restMs > 0 && !closed) await sleep(clock, restMs);
     const group = waiting;
     waiting = [];
     let durable = true;
     try {
       await log.append(group.flatMap(({ entries }) => entries));
+      refusedAtMs = Number.NEGATIVE_INFINITY;
     } catch (fault) {
       onRefused(fault);
+      refusedAtMs = clock.monotonicMs();
       durable = false;
     }
     for (const { resolve } of group) resolve(durable);

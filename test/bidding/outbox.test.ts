@@ -94,3 +94,26 @@ test('close waits for what is under way and lets keep give up', async () => {
   await clock.advance(1_000);
   assert.equal(appends.length, 1);
 });
+
+test('after a refusal what comes goes together, once in a while, and at once again when the log takes it', async () => {
+  const { clock, appends, outbox } = setUp();
+  const first = outbox.append([entry('0')]);
+  await clock.settle();
+  appends[0]!.refuse();
+  assert.equal(await first, false);
+  const later: Promise<boolean>[] = [];
+  for (let index = 1; index <= 50; index += 1) {
+    later.push(outbox.append([entry(String(index))]));
+    await clock.advance(1);
+  }
+  assert.equal(appends.length, 1);
+  await clock.advance(50);
+  assert.equal(appends.length, 2);
+  assert.equal(appends[1]!.keys.length, 50);
+  appends[1]!.take();
+  assert.ok((await Promise.all(later)).every((durable) => durable));
+  const last = outbox.append([entry('last')]);
+  await clock.settle();
+  appends[2]!.take();
+  assert.equal(await last, true);
+});
