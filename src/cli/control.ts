@@ -35,7 +35,7 @@ function tell(
       return;
     }
     case 'cap-unknown':
-      throw new Fault('not-found', capNone(name));
+      throw new Fault('not-found', capNone(name, outcome.nearest));
     case 'not-stored':
       throw new Fault(outcome.code, textsOf(false).notStored(outcome.why));
     case 'unsure':

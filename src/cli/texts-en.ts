@@ -411,8 +411,8 @@ export const en: Texts = {
     cap: (name, limit, revision, count) =>
       `Cap ${name}: ${limit} a day (revision ${revision}), obeyed by ${count} process(es). It counts bids decided while a cap of this name is set; what was promised before is not in it.`,
     capRemoved: (name, revision, count) => `Cap ${name} removed (revision ${revision}), by ${count} process(es).`,
-    capNone: (name) =>
-      `There is no cap ${name} set by hand. The use of a cap of the rules is shown for each decision: lance bids show ID.`,
+    capNone: (name, nearest) =>
+      `There is no cap ${name} set by hand. ${nearest === undefined ? '' : `Did you mean ${nearest}? `}The use of a cap of the rules is shown for each decision: lance bids show ID.`,
     ruleCapUsage: (name, used, count) =>
       `${name} is a cap of the rules, not one set by hand: ${used} in ${count} bids promised today. Its limit stands in the rules; a cap by hand of this name would count anew.`,
     capUsage: (name, used, limit) =>

@@ -414,8 +414,8 @@ export const pt = {
       `Teto ${name}: ${limit} por dia (revisão ${revision}), obedecido por ${count} processo(s). Conta os lances decididos enquanto há um teto com este nome; o que foi prometido antes não entra.`,
     capRemoved: (name: string, revision: number, count: number) =>
       `Teto ${name} tirado (revisão ${revision}), por ${count} processo(s).`,
-    capNone: (name: string) =>
-      `Não há teto ${name} posto à mão. O uso de um teto das regras aparece em cada decisão: lance bids show ID.`,
+    capNone: (name: string, nearest?: string) =>
+      `Não há teto ${name} posto à mão. ${nearest === undefined ? '' : `Quis dizer ${nearest}? `}O uso de um teto das regras aparece em cada decisão: lance bids show ID.`,
     ruleCapUsage: (name: string, used: string, count: number) =>
       `${name} é um teto das regras, não um posto à mão: ${used} em ${count} lances prometidos hoje. O limite está nas regras; um teto à mão com este nome contaria do zero.`,
     capUsage: (name: string, used: string, limit: string) =>

@@ -14,6 +14,7 @@ import { activations } from '../bidding/rule-book.ts';
 import { nothingUsed } from '../domain/cap-book.ts';
 import { type Clock, dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import { nearestWord } from '../domain/nearest-word.ts';
 import type { Identity, Via } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
 import { lifeMs, lookFor } from './living.ts';
@@ -55,7 +56,8 @@ export async function changeControl(
 export type ControlOutcome =
   /** `wasPaused`: before it. */
   | ({ kind: 'stored'; wasPaused: boolean } & Obeyed)
-  | { kind: 'cap-unknown' }
+  /** `nearest`: one that is set by hand, and was perhaps meant. */
+  | { kind: 'cap-unknown'; nearest?: string }
   /** Nothing was changed. */
   | { kind: 'not-stored'; code: StoreFault; why: string }
   /** The store did not say whether it was changed. */
@@ -105,17 +107,31 @@ export function resume(parts: ControlParts, who: Identity, reason: string): Prom
   return ordered(parts, (control) => control.resume({ ...who, reason, at: parts.clock.now() }));
 }
 
-/** `limitCents` null takes the cap away. */
-export function setCap(
+/** Names that differ in case and marks only would be two caps, both of which hold. */
+function bareName(name: string): string {
+  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+}
+
+/** Of the caps by hand the one that was perhaps meant by a name that none of them has; null: any other name may be a new cap. */
+function sameBare(name: string, known: readonly string[]): string | null {
+  return known.find((each) => each !== name && bareName(each) === bareName(name)) ?? null;
+}
+
+/** `limitCents` null takes the cap away. A new name that is one of a cap by hand but for case and marks is refused as unknown. */
+export async function setCap(
   parts: ControlParts,
   who: Identity,
   { name, limitCents, reason }: { name: string; limitCents: number | null; reason: string | null },
 ): Promise<ControlOutcome> {
-  return ordered(parts, async (control) => {
-    const isKnown = limitCents !== null || Object.hasOwn((await control.read()).caps, name);
+  let nearest: string | null = null;
+  const outcome = await ordered(parts, async (control) => {
+    const known = Object.keys((await control.read()).caps);
+    nearest = limitCents === null ? nearestWord(name, known) : sameBare(name, known);
+    const isKnown = known.includes(name) || (limitCents !== null && nearest === null);
     if (!isKnown) throw new Fault('not-found', 'no cap of this name is set by hand');
     return control.setCap(name, limitCents, { ...who, reason, at: parts.clock.now() });
   });
+  return outcome.kind === 'cap-unknown' && nearest !== null ? { ...outcome, nearest } : outcome;
 }
 
 /** What is promised today under a cap. `limitCents` null: it is one of the rules, not set by hand. */

@@ -103,6 +103,14 @@ test('a cap set by hand holds, is shown with its use, and goes', async () => {
   const ofRules = await lance(played.environment, 'cap', 'desk-day', '--lang', 'en');
   assert.equal(ofRules.code, 0, ofRules.stderr);
   assert.match(ofRules.stdout, /^desk-day is a cap of the rules, not one set by hand: R\$ [1-9][\d,.]+ in \d+ bids/);
+  for (const mistyped of [
+    ['messa', '--remove'],
+    ['Mesa', '--reais-a-day', '500'],
+  ]) {
+    const refused = await lance(played.environment, 'cap', ...mistyped, '--lang', 'en');
+    assert.notEqual(refused.code, 0);
+    assert.match(refused.stderr, new RegExp(`no cap ${mistyped[0]} set by hand. Did you mean mesa\\?`));
+  }
   const removed = await lance(played.environment, 'cap', 'mesa', '--remove');
   assert.equal(removed.code, 0);
   const [gone, wrong] = await Promise.all([

@@ -295,9 +295,11 @@ const changeFailed: FailedTexts = {
   unsure: 'It is not known whether it was changed: put Redis right, and order it again if needed.',
 };
 
-function noCap(reply: FastifyReply): FastifyReply {
-  const detail = 'no cap of this name is set by hand';
-  return problem(reply, 'not-found', detail, [{ field: 'name', rule: 'cap-known', detail }], { kind: 'cap-unknown' });
+function noCap(reply: FastifyReply, nearest?: string): FastifyReply {
+  const meant = nearest === undefined ? '' : `; did you mean "${nearest}"?`;
+  const detail = `no cap of this name is set by hand${meant}`;
+  const outcome = { kind: 'cap-unknown', ...(nearest === undefined ? {} : { nearest }) };
+  return problem(reply, 'not-found', detail, [{ field: 'name', rule: 'cap-known', detail }], outcome);
 }
 
 function ordered(reply: FastifyReply, outcome: ControlOutcome, texts: FailedTexts): FastifyReply {
@@ -307,7 +309,7 @@ function ordered(reply: FastifyReply, outcome: ControlOutcome, texts: FailedText
       return reply.code(late.length === 0 ? 200 : 202).send({ revision: stored, wasPaused, obeyedBy, late });
     }
     case 'cap-unknown':
-      return noCap(reply);
+      return noCap(reply, outcome.nearest);
     case 'not-stored':
       return problem(reply, 'unavailable', `${outcome.why} ${texts.notStored}`, [], outcome);
     case 'unsure':
