@@ -207,6 +207,8 @@ export type FlowTold = OfFlow & {
   note: CreditNote | null;
   /** Which other flow has had this note, by its number or its proposal; null: none; absent: an earlier version did not look. */
   holder?: string | null;
+  /** Of the note of a renegotiation: what it should say, reckoned from its loan; absent: none came, or an earlier version wrote it. */
+  reckoned?: ExpectedLoan;
   errors: readonly string[];
   sealed: string;
 };

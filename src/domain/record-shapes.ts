@@ -395,7 +395,8 @@ const flowRecord = byName('kind', {
   }),
   told: object({
     ...{ ...ofFlow, requestCode: text, of: oneOf('contract', 'renegotiation', 'operation', 'link-query') },
-    ...{ note: nullable(creditNote), errors: texts, sealed: text },
+    ...{ note: nullable(creditNote), holder: added(nullable(text)), reckoned: added(map(finite)) },
+    ...{ errors: texts, sealed: text },
   }),
   'link-told': object({
     ...{ ...ofFlow, requestCode: nullable(text), workerKey: text, linkKey: nullable(text), sealed: text },

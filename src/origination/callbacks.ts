@@ -9,11 +9,13 @@ import type { Clock } from '../domain/clock.ts';
 import type { FlowLinkTold, FlowTold } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import type { CallbackRecord } from '../domain/records.ts';
+import type { CallbackRecord, CreditNote } from '../domain/records.ts';
 import { spellingsOf } from '../domain/request-codes.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
+import type { PricingSettings } from '../pricing/settings.ts';
 import { linkDetailPath, linkListPath } from '../wire/link-queries.ts';
 import { isDetailOf } from '../wire/links.ts';
+import { expectedRenegotiation } from './differences.ts';
 import { eventPrefix, lookupIndex, proposalIndex } from './evolve.ts';
 import { holdersOf, noteCodes, stillHolds } from './notes.ts';
 import type { FlowStore } from './ports.ts';
@@ -42,11 +44,13 @@ export function createFlowCallbacks({
   outbox,
   clock,
   vault,
+  pricing,
 }: {
   flows: FlowStore;
   outbox: Outbox;
   clock: Clock;
   vault: Pick<Vault, 'open'>;
+  pricing: PricingSettings;
 }): FlowCallbacks {
   let laterLooks = 0;
   /** Which flow was given a note last, by what the note is found under; the oldest go first. */
@@ -117,7 +121,20 @@ export function createFlowCallbacks({
       if (recent.size <= mostRecent) break;
       recent.delete(oldest);
     }
-    return { ...told, flowId, holder };
+    return { ...told, flowId, holder, ...(await reckonedFrom(told, note, flowId)) };
+  }
+
+  /** What is owed nobody knew before the note came, so it is reckoned here; the fold knows no settings. */
+  async function reckonedFrom(
+    { of, at }: FlowTold,
+    note: CreditNote,
+    flowId: string,
+  ): Promise<Pick<FlowTold, 'reckoned'>> {
+    if (of !== 'renegotiation') return {};
+    const state = (await flows.read([flowId])).get(flowId);
+    if (state?.flow !== 'renegotiation' || state.terms === null) return {};
+    const generatedAt = state.generatedAt ?? state.operation?.intent?.at ?? at;
+    return { reckoned: expectedRenegotiation(state.terms, note, generatedAt, pricing) };
   }
 
   /**

@@ -5,24 +5,58 @@ import type { ExpectedLoan, FlowTerms, LoanFigure } from '../domain/flow-records
 import type { FlowState, NoteDifference } from '../domain/flow-states.ts';
 import type { EpochMs, RateHundredths } from '../domain/glossary.ts';
 import type { CreditNote } from '../domain/records.ts';
-import { type LoanTerms, quoteInstallment, quoteReleased } from '../pricing/loan.ts';
+import { cetOf, financeReleased, type LoanTerms, quoteInstallment, quoteReleased } from '../pricing/loan.ts';
 import { payrollDueDays } from '../pricing/schedule.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 
-/** Of a renegotiation only the rate can be told: what is owed the service alone knows. */
+function loanTermsOf(terms: FlowTerms, at: EpochMs, settings: PricingSettings): LoanTerms {
+  return {
+    rateHundredths: terms.rateHundredths,
+    dueDays: payrollDueDays(dayOf(at), terms.installments, settings.payrollCalendar),
+    dayCount: settings.dayCount,
+    rounding: settings.rounding,
+    insuranceCents: terms.insuranceCents ?? 0,
+    iof: settings.iof,
+    iofFinanced: true,
+  };
+}
+
+/** What a note may come to at most for it to be reckoned with; more than this nobody lends on a payroll. */
+const mostLoanCents = 1e12;
+
+/**
+ * What the note of a renegotiation should say. What is owed the service alone knows, so the loan is taken as the note says it, and
+ * everything else is reckoned from it at the rate and the term that were ordered: with another term the instalment is another one.
+ * Insurance is never ordered. The tax is at most that of a new loan: less is due on what was taxed before. An instalment that the
+ * order estimates is the most that was agreed.
+ */
+export function expectedRenegotiation(
+  terms: FlowTerms,
+  note: CreditNote,
+  at: EpochMs,
+  settings: PricingSettings,
+): ExpectedLoan {
+  const { rateHundredths, installmentCents: estimated } = terms;
+  const least: ExpectedLoan = { rateHundredths, insuranceCents: 0 };
+  const loanCents = note.loanCents ?? 0;
+  if (loanCents <= 0 || loanCents > mostLoanCents) {
+    return estimated === null ? least : { ...least, installmentCents: estimated };
+  }
+  const kept = { ...loanTermsOf(terms, at, settings), insuranceCents: 0, iofFinanced: false };
+  const loan = financeReleased(loanCents, kept);
+  const iofCents = Math.min(loan.iofCents, note.iofCents ?? loan.iofCents);
+  const installmentCents = Math.min(loan.installmentCents, estimated ?? loan.installmentCents);
+  const disbursedCents = loanCents - iofCents;
+  const { cetAnnualHundredths, cetMonthlyHundredths } = cetOf({ ...loan, disbursedCents }, kept);
+  return { ...least, iofCents, installmentCents, cetAnnualHundredths, cetMonthlyHundredths };
+}
+
+/** Of a renegotiation only the rate can be told before its note comes. */
 export function expectedLoan(terms: FlowTerms, at: EpochMs, settings: PricingSettings): ExpectedLoan {
   const { amountCents, installmentCents, rateHundredths } = terms;
   if (amountCents === null && installmentCents === null) return { rateHundredths };
   const insuranceCents = terms.insuranceCents ?? 0;
-  const loanTerms: LoanTerms = {
-    rateHundredths,
-    dueDays: payrollDueDays(dayOf(at), terms.installments, settings.payrollCalendar),
-    dayCount: settings.dayCount,
-    rounding: settings.rounding,
-    insuranceCents,
-    iof: settings.iof,
-    iofFinanced: true,
-  };
+  const loanTerms = loanTermsOf(terms, at, settings);
   const quote =
     amountCents === null ? quoteInstallment(installmentCents!, loanTerms) : quoteReleased(amountCents, loanTerms);
   return {
@@ -58,10 +92,15 @@ export function differencesOf(expected: ExpectedLoan | null, note: CreditNote | 
 /** Figures without which nobody can tell what would be signed, and that the note leaves out or writes unreadably. */
 const needed = ['loanCents', 'installmentCents', 'rateHundredths'] as const satisfies readonly LoanFigure[];
 
-export function unsaidIn({ expected, note }: Pick<FlowState, 'expected' | 'note'>): readonly LoanFigure[] {
+export function unsaidIn({
+  flow,
+  expected,
+  note,
+}: Pick<FlowState, 'flow' | 'expected' | 'note'>): readonly LoanFigure[] {
   if (expected === null || note === null) return [];
   const told = { ...note, rateHundredths: note.rateMonthlyPercent };
-  return needed.filter((field) => expected[field] !== undefined && told[field] === null);
+  const isNeeded = (field: LoanFigure) => flow === 'renegotiation' || expected[field] !== undefined;
+  return needed.filter((field) => isNeeded(field) && told[field] === null);
 }
 
 /** What else is doubtful about the note: another flow has had it, or something else was told for the same contract. */
@@ -71,7 +110,7 @@ export function marksOf({ noteHolder, noteAgain }: Pick<FlowState, 'noteHolder' 
 
 /** What somebody has to look at before the note is signed: a figure where ours is another or that it does not say, and `marksOf`. */
 export function doubtsOf(
-  state: Pick<FlowState, 'expected' | 'note' | 'differences' | 'noteHolder' | 'noteAgain'>,
+  state: Pick<FlowState, 'flow' | 'expected' | 'note' | 'differences' | 'noteHolder' | 'noteAgain'>,
   { noteTolerance }: Pick<FlowSettings, 'noteTolerance'>,
 ): readonly string[] {
   const beyond = state.differences.filter(

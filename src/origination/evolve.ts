@@ -504,11 +504,13 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
   const dated = state.generatedAt === null ? generated(noted, state.operation?.intent?.at ?? record.at) : noted;
   const known = { ...settled(dated), ...codeOf(dated, record.requestCode) };
   const doubts = holder === undefined ? {} : { noteHolder: holder, noteAgain: null };
+  const expected = record.reckoned === undefined ? state.expected : { ...state.expected, ...record.reckoned };
   return {
     ...known,
     note,
     ...doubts,
-    differences: differencesOf(state.expected, note),
+    expected,
+    differences: differencesOf(expected, note),
     noteAccepted: null,
     errors: [],
   };

@@ -1,0 +1,109 @@
+/** The note of a renegotiation is held against what was ordered, as that of a contract is. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import { dayOf } from '../../src/domain/clock.ts';
+import type { CreditNote } from '../../src/domain/records.ts';
+import { flowView } from '../../src/http/api/views.ts';
+import type { RenegotiationAsked } from '../../src/origination/orders.ts';
+import { financeReleased } from '../../src/pricing/loan.ts';
+import { payrollDueDays } from '../../src/pricing/schedule.ts';
+import { linkKeyOf, workerKeyOf } from '../../src/wire/identity.ts';
+import { readOperationAnswer } from '../../src/wire/operations.ts';
+import { eventually } from '../conformance/backend.ts';
+import { sampleLink } from '../rules/sample-request.ts';
+import { startFlowHouse } from './flow-house.ts';
+import { sampleNote } from './flow-world.ts';
+import { link, plainVault, pricing } from './orders.ts';
+
+const { registration, employerId, employerIdType } = link.identity;
+const cpf = link.identity.cpf!;
+const loanCents = 800_000;
+const [installments, rateHundredths] = [24, 250];
+const order = { closedContract: '9001', cpf, registration: registration!, employerId: employerId!, employerIdType };
+
+/** A renegotiation whose note is awaited. */
+async function awaiting(context: TestContext, change: Partial<RenegotiationAsked> = {}) {
+  const house = await startFlowHouse(context);
+  const linkKey = linkKeyOf(plainVault, cpf, registration!, employerIdType!, employerId!);
+  house.details.set(linkKey, {
+    ...{ ...sampleLink, linkKey, workerKey: workerKeyOf(plainVault, cpf), eligible: true, terminationDate: null },
+    ...{ availableMarginCents: 100_000, receivedAt: house.clock.now() },
+  });
+  house.world.answerTo = ({ operation }) => {
+    const body = '{"CodigoRequisicao":"q-1"}';
+    const reading = readOperationAnswer(operation, 200, body);
+    assert(reading.kind === 'accepted');
+    return { ...reading, firstByteAt: Date.now(), attempts: 1, response: { status: 200, body } };
+  };
+  const result = await house.front.startRenegotiation({ by: 'ana', key: randomUUID() }, {
+    renegotiation: { ...order, agentCpf: '11144477735', contractType: 'R', installments, rateHundredths },
+    ...{ originalRateHundredths: 260, closedByTermination: true, openInstallments: 9, pendingCharges: false },
+    ...{ linkValid: true, estimatedInstallmentCents: null, authorisationNumber: '880011', ...change },
+  } as RenegotiationAsked);
+  assert.equal(result.kind, 'taken', JSON.stringify(result));
+  const flowId = 'r-9001';
+  await house.reaches(flowId, 'awaiting-note');
+  const tell = async (note: CreditNote) => {
+    const event = { kind: 'credit-note', at: Date.now(), requestCode: 'q-1', of: 'renegotiation', note } as const;
+    await house.tell('q-1', { ...event, errors: [], sealed: '{}' });
+    await house.reaches(flowId, 'renegotiated');
+    return flowView((await house.state(flowId))!, null, []);
+  };
+  return { ...house, tell, flowId };
+}
+
+/** As the service would write it for this term. */
+function asOrdered(change: Partial<CreditNote> = {}, term = installments): CreditNote {
+  const loan = financeReleased(loanCents, {
+    ...{ rateHundredths, dueDays: payrollDueDays(dayOf(Date.now()), term, pricing.payrollCalendar) },
+    ...{ dayCount: pricing.dayCount, rounding: pricing.rounding, insuranceCents: 0, iof: pricing.iof },
+    iofFinanced: false,
+  });
+  const { installmentCents, iofCents } = loan;
+  return { ...sampleNote, loanCents, iofCents, installmentCents, rateMonthlyPercent: rateHundredths / 100, ...change };
+}
+
+test('a note as ordered, and one that taxes less, differ in nothing', async (context) => {
+  const { tell, alarms } = await awaiting(context);
+  const view = await tell(asOrdered({ iofCents: 0 }));
+  assert.deepEqual([view.differences, view.notSaid, view.nextSteps], [[], [], ['proposal']]);
+  assert.ok(!alarms.includes('note-differs'));
+});
+
+for (const [what, change, term, fields] of [
+  ['another term', {}, 48, ['installmentCents', 'iofCents']],
+  ['another instalment', { installmentCents: 99_000 }, installments, ['installmentCents']],
+  ['another rate', { rateMonthlyPercent: 2.6 }, installments, ['rateHundredths']],
+  ['insurance', { insuranceCents: 20_000 }, installments, ['insuranceCents']],
+  ['too much tax', { iofCents: 90_000 }, installments, ['iofCents']],
+  [
+    'fees in its CET',
+    { cetAnnualPercent: 99, cetMonthlyPercent: 5.9 },
+    installments,
+    ['cetAnnualHundredths', 'cetMonthlyHundredths'],
+  ],
+] as const) {
+  test(`a note with ${what} is told as one that differs`, async (context) => {
+    const { tell, alarms } = await awaiting(context);
+    const view = await tell(asOrdered(change, term));
+    assert.deepEqual(view.differences.map(({ field }) => field).sort(), [...fields].sort());
+    await eventually(() => alarms.includes('note-differs'));
+    assert.ok(view.nextSteps.includes('accept'));
+  });
+}
+
+test('an instalment above the estimate of the order, and a loan that is not said, are told', async (context) => {
+  const { tell } = await awaiting(context, { estimatedInstallmentCents: 40_000 });
+  const view = await tell(asOrdered());
+  assert.deepEqual(
+    view.differences.map(({ field, ours }) => [field, ours]),
+    [['installmentCents', 40_000]],
+  );
+});
+
+test('a note that does not say its loan is told', async (context) => {
+  const { tell } = await awaiting(context);
+  const view = await tell(asOrdered({ loanCents: null }));
+  assert.deepEqual(view.notSaid, ['loanCents']);
+});
