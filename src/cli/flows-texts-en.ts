@@ -254,6 +254,7 @@ export const flowsEn: Texts['flows'] = {
     unsaid: 'Not in the note',
     noteHolder: 'Also the note of',
     noteAgain: 'Told after the note',
+    lateNote: 'Note that nobody waited for any more',
     breaches: 'Rules in the way',
     errors: 'The service said',
     steps: 'Steps taken',
@@ -264,6 +265,10 @@ export const flowsEn: Texts['flows'] = {
   },
   begins: 'begins',
   noteFailed: 'the contract failed',
+  lateNote: {
+    taken: 'it stands at the service, unsigned: accept takes it up and the flow goes on with it',
+    seen: 'it stands at the service and counts no more; nothing is signed until accept says that somebody has seen it',
+  },
   againAt: (time) => `(again from ${time})`,
   readThem: (command, flowId) =>
     `What the service answered: lance ${command} results ${flowId} OPERATION --by NAME --reason TEXT; the reading is recorded.`,

@@ -261,6 +261,7 @@ export const flowsPt = {
     unsaid: 'Não consta da CCB',
     noteHolder: 'Também é a CCB de',
     noteAgain: 'Informado depois da CCB',
+    lateNote: 'CCB que ninguém esperava mais',
     breaches: 'Regras que impedem',
     errors: 'O serviço disse',
     steps: 'Passos dados',
@@ -271,6 +272,10 @@ export const flowsPt = {
   },
   begins: 'inicia',
   noteFailed: 'o contrato falhou',
+  lateNote: {
+    taken: 'está no serviço, sem assinatura: com accept o fluxo a retoma e segue com ela',
+    seen: 'está no serviço e já não vale; nada é assinado até que accept diga que alguém a viu',
+  },
   againAt: (time: string) => `(de novo a partir de ${time})`,
   readThem: (command: string, flowId: string) =>
     `O que o serviço respondeu: lance ${command} results ${flowId} OPERAÇÃO --by NOME --reason TEXTO; a leitura fica registrada.`,

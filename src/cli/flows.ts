@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { FlowSettings } from '../config/sections.ts';
 import type { FlowKind, FlowRecord, FlowStep } from '../domain/flow-records.ts';
 import { type FlowState, flowPhases } from '../domain/flow-states.ts';
+import type { CreditNote } from '../domain/records.ts';
 import { checkUntrusted } from '../domain/untrusted-value.ts';
 import { Fault } from '../errors.ts';
 import { issueTexts, wholeFile } from '../http/api/remedies.ts';
@@ -178,6 +179,7 @@ export function flowText(
     [labels.unsaid, joined(unsaidIn(state).map((field) => figures[field]))],
     [labels.noteHolder, view.noteHolder],
     [labels.noteAgain, noteAgainText(format, state)],
+    [labels.lateNote, lateNoteText(format, state)],
     [
       labels.breaches,
       joined(state.breaches.map(({ field, rule, problem }) => `${field} (${rule}): ${texts.flows.said(problem)}`)),
@@ -204,12 +206,22 @@ export function flowText(
 function noteAgainText(format: Format, { noteAgain }: FlowState): string | null {
   if (noteAgain == null) return null;
   const { at, note } = noteAgain;
-  const { figures, noteFailed, facts } = format.texts.flows;
-  const time = format.time(at);
-  if (note === null) return `${time}: ${noteFailed}`;
+  return `${format.time(at)}: ${note === null ? format.texts.flows.noteFailed : noteText(format, note)}`;
+}
+
+/** What came after nobody waited for it, and what can be done about it. */
+function lateNoteText(format: Format, { lateNote, phase }: FlowState): string | null {
+  if (lateNote == null) return null;
+  const { at, note, isLast } = lateNote;
+  const { taken, seen } = format.texts.flows.lateNote;
+  return `${format.time(at)}: ${noteText(format, note)} (${phase === 'cancelled' && isLast ? taken : seen})`;
+}
+
+function noteText(format: Format, note: CreditNote): string {
+  const { figures, facts } = format.texts.flows;
   const money = (field: 'loanCents' | 'installmentCents') =>
     note[field] === null ? [] : [`${figures[field]} ${format.money(note[field])}`];
-  return `${time}: ${[`${facts.noteNumber} ${note.noteNumber}`, ...money('loanCents'), ...money('installmentCents')].join(', ')}`;
+  return [`${facts.noteNumber} ${note.noteNumber}`, ...money('loanCents'), ...money('installmentCents')].join(', ');
 }
 
 function operationText(format: Format, state: FlowState, operation: NonNullable<FlowState['operation']>): string {

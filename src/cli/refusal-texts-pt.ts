@@ -405,6 +405,10 @@ const whole: readonly Sentence[] = [
     'a CCB não está como pedida ($1): aceite-a como está com a etapa accept e um motivo, ou gere-a de novo com a etapa regenerate',
   ],
   [
+    /^the competence has turned since this note was generated: start the flow again under a new key, which generates another one$/,
+    'a competência virou desde que esta CCB foi gerada: inicie o fluxo de novo com outra chave, o que gera outra CCB',
+  ],
+  [
     /^send the number of the closed contract as its note has it: letters and digits without blanks, and not the CPF$/,
     'envie o número do contrato encerrado como está na CCB: letras e dígitos sem espaços, e não o CPF',
   ],

@@ -158,6 +158,13 @@ export type FlowState = {
   noteHolder?: string | null;
   /** What was told last for the same contract, where it is not this note; `note` null: that it failed. Absent or null: nothing. */
   noteAgain?: { at: EpochMs; note: CreditNote | null } | null;
+  /**
+   * The latest note that came after its generation counted no more: the flow was cancelled, or generated again. `isLast`: it is of
+   * the latest generation, so a cancelled flow may take it up. Absent or null: none, or somebody has seen it.
+   */
+  lateNote?: { at: EpochMs; requestCode: string; note: CreditNote; isLast: boolean } | null;
+  /** Numbers of notes that the flow has had before, the latest ones: told again they are nothing new. Absent: none. */
+  earlierNotes?: readonly string[];
   /** Who took the note as it is, although it is doubtful or its figures are not ours; absent or null: nobody. */
   noteAccepted?: { by: string; at: EpochMs } | null;
   signature: { signedAt: EpochMs; sealed: string } | null;

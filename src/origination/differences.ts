@@ -103,14 +103,20 @@ export function unsaidIn({
   return needed.filter((field) => isNeeded(field) && told[field] === null);
 }
 
-/** What else is doubtful about the note: another flow has had it, or something else was told for the same contract. */
-export function marksOf({ noteHolder, noteAgain }: Pick<FlowState, 'noteHolder' | 'noteAgain'>): readonly string[] {
-  return [...(noteHolder == null ? [] : ['noteHolder']), ...(noteAgain == null ? [] : ['noteAgain'])];
+type Marks = Pick<FlowState, 'noteHolder' | 'noteAgain' | 'lateNote'>;
+
+/**
+ * What else is doubtful about the note: another flow has had it, something else was told for the same contract, or there is another
+ * note of this flow, which came after its generation counted no more.
+ */
+export function marksOf({ noteHolder, noteAgain, lateNote }: Marks): readonly string[] {
+  const marks = { noteHolder, noteAgain, lateNote };
+  return Object.entries(marks).flatMap(([name, mark]) => (mark == null ? [] : [name]));
 }
 
 /** What somebody has to look at before the note is signed: a figure where ours is another or that it does not say, and `marksOf`. */
 export function doubtsOf(
-  state: Pick<FlowState, 'flow' | 'expected' | 'note' | 'differences' | 'noteHolder' | 'noteAgain'>,
+  state: Pick<FlowState, 'flow' | 'expected' | 'note' | 'differences'> & Marks,
   { noteTolerance }: Pick<FlowSettings, 'noteTolerance'>,
 ): readonly string[] {
   const beyond = state.differences.filter(

@@ -276,7 +276,13 @@ function begun(record: FlowStarted): FlowState {
 function begunAgain(state: FlowState, record: FlowStarted): FlowState {
   const { startedAt, steps, codes, generations, strays } = state;
   const earlier = [...(state.earlier ?? []), state.key ?? ''].slice(-earlierKept);
-  return { ...begun(record), startedAt, steps, codes, generations, strays, earlier, begun: state.begun + 1 };
+  const notes = { ...earlierNotesOf(state), ...lateNoteOf(state) };
+  return { ...begun(record), ...notes, startedAt, steps, codes, generations, strays, earlier, begun: state.begun + 1 };
+}
+
+/** Nothing of before can be taken up any more. */
+function lateNoteOf({ lateNote }: FlowState): Pick<FlowState, 'lateNote'> {
+  return lateNote == null ? {} : { lateNote: { ...lateNote, isLast: false } };
 }
 
 function bodyOf({ requestCode, sealed }: FlowTold): SealedWords {
@@ -369,7 +375,7 @@ function takeStep(state: FlowState, record: FlowAsked, earlier: FlowFoldTerms): 
     case 'regenerate':
       return { ...anew(move(state, 'regenerate')!), steps: entry('done'), marginAsks: null };
     case 'accept':
-      return { ...move(state, 'accept')!, steps: entry('done'), noteAccepted: { by, at } };
+      return { ...acceptNote(state, by, at), steps: entry('done') };
     case 'confirm':
       return confirm({ ...state, steps: entry('done') }, record);
     case 'deny':
@@ -491,7 +497,7 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
     const failed = isSameCode(record.requestCode, state.marginAsks?.code ?? '') ? move(state, 'margin-refused') : null;
     return failed === null ? stray(state) : { ...failed, errors: record.errors, errorsIn: bodyOf(record) };
   }
-  if (!isOurs(state, record)) return stray(state);
+  if (!isOurs(state, record)) return takeLateNote(state, record);
   const { note, errors, holder } = record;
   if (state.note !== null && holder !== undefined) return takeNoteAgain(state, record);
   if (note === null) {
@@ -500,7 +506,7 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
     return { ...settled(failed), errors, errorsIn: bodyOf(record), generatedAt: null };
   }
   const noted = move(state, 'noted');
-  if (noted === null) return stray(state);
+  if (noted === null) return takeLateNote(state, record);
   const dated = state.generatedAt === null ? generated(noted, state.operation?.intent?.at ?? record.at) : noted;
   const known = { ...settled(dated), ...codeOf(dated, record.requestCode) };
   const doubts = holder === undefined ? {} : { noteHolder: holder, noteAgain: null };
@@ -519,9 +525,45 @@ function takeEvent(state: FlowState, record: FlowTold): FlowState {
 /** The first note stands. Whatever else is told under its code, somebody has to look at before anything is signed. */
 function takeNoteAgain(state: FlowState, record: FlowTold): FlowState {
   const { at, note, errors } = record;
-  if (state.phase === 'cancelled' || (note !== null && isSameNote(note, state.note!))) return stray(state);
+  if (state.phase === 'cancelled') return takeLateNote(state, record);
+  if (note !== null && isSameNote(note, state.note!)) return stray(state);
   const said = note === null ? { errors, errorsIn: bodyOf(record) } : {};
   return { ...stray(state), ...said, noteAgain: { at, note }, noteAccepted: null };
+}
+
+/**
+ * A note that nobody waits for any more: it stands at the service and could be signed there, so somebody has to look. Earlier
+ * versions wrote no holder, and their records fold as they did.
+ */
+function takeLateNote(state: FlowState, { at, of, requestCode, note, holder }: FlowTold): FlowState {
+  if (note === null || holder === undefined || of !== state.flow) return stray(state);
+  const known = [state.note, state.lateNote?.note ?? null].some((other) => other !== null && isSameNote(note, other));
+  if (known || state.earlierNotes?.includes(note.noteNumber)) return stray(state);
+  const isLast = state.requestCode !== null && isSameCode(requestCode, state.requestCode);
+  return { ...stray(state), lateNote: { at, requestCode, note, isLast }, noteAccepted: null };
+}
+
+/** Somebody has looked: the note is taken as it is, or the late one of a cancelled flow in its place. */
+function acceptNote(state: FlowState, by: string, at: number): FlowState {
+  const { lateNote, phase } = state;
+  const seen = lateNote == null ? {} : { lateNote: null, earlierNotes: withNote(state, lateNote.note.noteNumber) };
+  if (phase !== 'cancelled') return { ...move(state, 'accept')!, ...seen, noteAccepted: { by, at } };
+  if (lateNote == null || !lateNote.isLast) return { ...state, ...seen };
+  const { note } = lateNote;
+  const taken = { note, differences: differencesOf(state.expected, note), noteAgain: null, signature: null };
+  return { ...move(state, 'accept')!, ...seen, ...taken, noteAccepted: { by, at }, breaches: [], errors: [] };
+}
+
+function withNote({ earlierNotes = [] }: FlowState, noteNumber: string): readonly string[] {
+  return [...earlierNotes, noteNumber].slice(-earlierKept);
+}
+
+/** Of a note that is given up. */
+function earlierNotesOf(state: FlowState): Pick<FlowState, 'earlierNotes'> {
+  if (state.note === null || state.noteHolder === undefined) {
+    return state.earlierNotes === undefined ? {} : { earlierNotes: state.earlierNotes };
+  }
+  return { earlierNotes: withNote(state, state.note.noteNumber) };
 }
 
 /** The service may name a link otherwise than it was asked about: its margin stands under that name. */
@@ -580,6 +622,8 @@ function turn(state: FlowState): FlowState {
 function anew(state: FlowState): FlowState {
   return {
     ...state,
+    ...earlierNotesOf(state),
+    ...lateNoteOf(state),
     begun: state.begun + 1,
     requestCode: null,
     endorsementCode: null,

@@ -18,7 +18,7 @@ import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { employerFormed, leastShareOfKnown, registrationFormed, validCpf } from '../wire/checks/breach.ts';
-import { noteRateWithin } from '../wire/checks/worker-credit.ts';
+import { competenceOf, noteRateWithin } from '../wire/checks/worker-credit.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
@@ -293,9 +293,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   }
 
   /** The refusal of a binding step whose bid is lost; null: the step may be taken. */
-  async function bidLost({ flow, subject }: FlowState, { step }: StepAsked): Promise<FrontResult | null> {
+  async function bidLost({ flow, phase, subject }: FlowState, { step }: StepAsked): Promise<FrontResult | null> {
     const { requestId } = subject;
-    if (flow !== 'contract' || requestId === null || !bindingSteps.has(step)) return null;
+    const binds = bindingSteps.has(step) || (step === 'accept' && phase === 'cancelled');
+    if (flow !== 'contract' || requestId === null || !binds) return null;
     const won = (await world.views.read([requestId])).get(requestId)?.state;
     return won !== undefined && isLost(won.phase) ? notContemplated(won) : null;
   }
@@ -574,6 +575,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const other = await otherProposal(state, content, parent);
       if (other !== null) return other;
     }
+    if (asked.step === 'accept' && isOutdated(state)) {
+      const text =
+        'the competence has turned since this note was generated: start the flow again under a new key, which generates another one';
+      return refusal('breach', 'same-competence', 'step', text);
+    }
     if (asked.step === 'confirm' && !allowsStep(state, 'confirm')) return notAllowed(state, 'confirm');
     if (asked.step === 'amend' && asked.contract !== undefined && state.subject.requestId !== null) {
       const { requestId } = state.subject;
@@ -598,7 +604,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const isOwn = ({ stepId }: FlowState['steps'][number]): boolean => stepId === step.stepId;
     const outcome = next.steps.find(isOwn)?.outcome;
     if (outcome === 'ignored') return notAllowed(state, asked.step);
-    const beyond = asked.step === 'accept' ? noteRateWithin(rateFacts(state)) : null;
+    const beyond = asked.step === 'accept' ? noteRateWithin(rateFacts(next)) : null;
     const breaches = [...(beyond === null ? [] : [beyond]), ...(await breachesOf(next))];
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     await world.append([{ topic: 'flows', key: flowId, record: step }]);
@@ -608,6 +614,13 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const own = folds.steps.find(isOwn)!;
     if (own.requestHash !== step.requestHash) return repeated(folds, step)!;
     return own.outcome === 'ignored' ? notAllowed(folds, asked.step) : { kind: 'taken', state: folds };
+  }
+
+  /** The late note of a cancelled flow would be generated anew at once, which nobody asked for. */
+  function isOutdated({ phase, lateNote, generatedAt }: FlowState): boolean {
+    const { cutoffDay } = settings;
+    const takesUp = phase === 'cancelled' && lateNote?.isLast === true && generatedAt !== null;
+    return takesUp && competenceOf(generatedAt, cutoffDay) !== competenceOf(clock.now(), cutoffDay);
   }
 
   function repeated(state: FlowState, record: FlowAsked): FrontResult | null {

@@ -58,6 +58,7 @@ function codesOf(state: FlowState): readonly string[] {
     ...(state.proposalCode === null ? [] : [proposalIndex(state.proposalCode)]),
     ...(requestId === null ? [] : [requestIndex(requestId)]),
     ...(note === null ? [] : noteCodes(note)),
+    ...(state.lateNote == null ? [] : noteCodes(state.lateNote.note)),
     ...(workerKey === null ? [] : [workerIndex(workerKey)]),
   ];
 }

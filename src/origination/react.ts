@@ -18,6 +18,7 @@ export const flowAlarms = [
   'margin-late',
   'note-late',
   'note-differs',
+  'note-unexpected',
   'flow-refused',
   'event-unclaimed',
 ] as const;
@@ -224,6 +225,7 @@ export function alarmsOf(before: FlowState | null, after: FlowState, settings: F
   const isNew = after.note !== null && before?.note === null && doubtsOf(after, settings).length > 0;
   const isOtherwise = after.noteAgain != null && after.noteAgain !== before?.noteAgain;
   if (isNew || isOtherwise) alarms.push('note-differs');
+  if (after.lateNote != null && after.lateNote.at !== before?.lateNote?.at) alarms.push('note-unexpected');
   const withoutMargin = after.phase === 'withheld' && after.errors.length > 0;
   const refused =
     withoutMargin || after.phase === 'refused' || after.phase === 'endorsement-refused' || after.phase === 'failed';

@@ -15,6 +15,7 @@ export function allowsStep(state: FlowState, step: FlowStep): boolean {
   if (step === 'confirm' || step === 'deny') return state.operation?.status === 'unclear';
   const isAsOrdered = [state.differences, unsaidIn(state), marksOf(state)].every(({ length }) => length === 0);
   if (step === 'accept' && (isAsOrdered || state.noteAccepted)) return false;
+  if (step === 'accept' && state.phase === 'cancelled' && state.lateNote == null) return false;
   const row = transitions[state.flow][state.phase] ?? {};
   return (
     row[step] !== undefined &&
@@ -26,11 +27,18 @@ export function nextSteps(state: FlowState): readonly FlowStep[] {
   return flowSteps.filter((step) => allowsStep(state, step) && isReadyFor(state, step));
 }
 
+/** What the step `accept` would take: of a cancelled flow the note that came after its end, if it may still take it up. */
+function noteToAccept({ phase, note, lateNote }: FlowState): FlowState['note'] {
+  if (phase !== 'cancelled') return note;
+  return lateNote?.isLast ? lateNote.note : null;
+}
+
 /** As far as the flow itself shows: asked for all the same, the step is refused with what is missing. */
 function isReadyFor(state: FlowState, step: FlowStep): boolean {
   const { simulatedKey, subject, signedKeys } = state;
   if (step === 'inclusion') return simulatedKey !== null;
-  if (step === 'accept') return (noteRate(state) ?? 0) <= (subject.rateLimitHundredths ?? Number.POSITIVE_INFINITY);
+  if (step === 'accept')
+    return (noteRate({ note: noteToAccept(state) }) ?? 0) <= (subject.rateLimitHundredths ?? Number.POSITIVE_INFINITY);
   return step !== 'finalisation' || subject.signerKeys.every((key) => signedKeys.includes(key));
 }
 

@@ -71,7 +71,8 @@ function generation(noted: FlowPhase): Partial<Record<FlowPhase, Row>> {
       cancel: 'cancelled',
     },
     refused: { amend: 'preparing', cancel: 'cancelled', accepted: 'awaiting-note', noted },
-    cancelled: {},
+    /** Only a note that came after the end: see `lateNote`. */
+    cancelled: { accept: noted },
   };
 }
 

@@ -206,6 +206,70 @@ test('what is told for a contract after its note is an alarm, and is signed only
   }
 });
 
+test('a note that comes after a second generation is an alarm, and nothing is signed before somebody has seen it', async (context) => {
+  const { ask, start, noted, noteFor, sign, state, reaches, alarms, tell } = await takingHouse(context);
+  await start('701');
+  await reaches('c-701', 'awaiting-note');
+  const { requestCode } = (await state('c-701'))!;
+  const old = await noteFor('c-701', { noteNumber: 'N-OLD', proposalCode: uuid(1) });
+  await ask('c-701', { step: 'regenerate', reason: 'não veio' });
+  await eventually(async () => (await state('c-701'))!.generations === 2);
+  const event = { kind: 'credit-note', requestCode: requestCode!, of: 'contract', errors: [], sealed: '{}' } as const;
+  const tellOld = (note: CreditNote | null) => tell(requestCode!, { ...event, note, at: Date.now() });
+  await tellOld(old);
+  await eventually(() => alarms.includes('note-unexpected'));
+  const waits = (await state('c-701'))!;
+  assert.deepEqual([waits.phase, waits.note, nextSteps(waits).includes('accept')], ['awaiting-note', null, false]);
+  assert.deepEqual([flowView(waits, null, []).lateNote?.note.noteNumber, waits.lateNote?.isLast], ['N-OLD', false]);
+  await noted('c-701', { noteNumber: 'N-NEW', proposalCode: uuid(2) });
+  const content = { numeroContrato: 'N-NEW', assinatura: 'b' };
+  assert.deepEqual(refusedBy(await sign('c-701', content)), [['note-accepted', 'step']]);
+  const other = await sign('c-701', { numeroContrato: 'N-NEW', ref: 'N-OLD', assinatura: 'b' });
+  assert.deepEqual(refusedBy(other), [['note-of-this-flow', 'content.ref']]);
+  assert.equal((await ask('c-701', { step: 'accept', reason: 'a antiga será baixada' })).kind, 'taken');
+  assert.equal(flowView((await state('c-701'))!, null, []).lateNote, null);
+  alarms.splice(0);
+  // Told again, or failed after all, it is nothing new.
+  const { strays } = (await state('c-701'))!;
+  for (const note of [old, null]) await tellOld(note);
+  await eventually(async () => (await state('c-701'))!.strays === strays + 2);
+  assert.deepEqual([alarms, (await state('c-701'))!.lateNote], [[], null]);
+  assert.equal((await sign('c-701', content)).kind, 'taken');
+  await reaches('c-701', 'endorsed');
+});
+
+test('a note that comes after the cancellation is an alarm, and a person may take it up', async (context) => {
+  const { ask, start, noted, noteFor, tellNote, sign, state, reaches, alarms, sent } = await takingHouse(context);
+  await start('701');
+  await reaches('c-701', 'awaiting-note');
+  assert.equal((await ask('c-701', { step: 'cancel', reason: 'desistiu' })).kind, 'taken');
+  assert.deepEqual(nextSteps((await state('c-701'))!), []);
+  const note = await noteFor('c-701', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  await tellNote('c-701', note);
+  await eventually(() => alarms.includes('note-unexpected'));
+  const ended = (await state('c-701'))!;
+  assert.deepEqual([ended.phase, ended.note, nextSteps(ended)], ['cancelled', null, ['accept']]);
+  assert.equal(sent.length, 1);
+  assert.equal((await ask('c-701', { step: 'accept', reason: 'quer sim' })).kind, 'taken');
+  await reaches('c-701', 'awaiting-signature');
+  assert.equal((await state('c-701'))!.note!.noteNumber, 'N-1');
+  assert.equal((await sign('c-701', { numeroContrato: 'N-1', assinatura: 'b' })).kind, 'taken');
+  await reaches('c-701', 'endorsed');
+  // The note that it had before its end, told again, is nothing new; another one is.
+  await start('702');
+  await noted('c-702', { noteNumber: 'N-2', proposalCode: uuid(2) });
+  await ask('c-702', { step: 'cancel', reason: 'desistiu' });
+  alarms.splice(0);
+  const had = (await state('c-702'))!;
+  await tellNote('c-702', had.note);
+  await eventually(async () => (await state('c-702'))!.strays > had.strays);
+  assert.deepEqual([alarms, nextSteps((await state('c-702'))!)], [[], []]);
+  await tellNote('c-702', { ...had.note!, rateMonthlyPercent: 3.51, noteNumber: 'N-3' });
+  await eventually(() => alarms.includes('note-unexpected'));
+  assert.deepEqual(nextSteps((await state('c-702'))!), [], 'its rate is above the bid');
+  assert.deepEqual(refusedBy(await ask('c-702', { step: 'accept', reason: 'x' })), [['rate-within-bid', 'step']]);
+});
+
 test('a note whose rate is above the bid is accepted by nobody', async (context) => {
   const { ask, start, noted, sign, state } = await takingHouse(context);
   await start('701');

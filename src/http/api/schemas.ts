@@ -882,6 +882,21 @@ export const flowSchema = answerNamed(
         .nullable(),
       'What the service told last for the same contract, where it is not `note`: that one stands, and is signed only after the step `accept`',
     ),
+    lateNote: saidOfParts(
+      z
+        .object({
+          at: said(time, 'When it was told', exampleTime + 8_000),
+          requestCode: said(z.string(), 'Under which code', '6f1e2d3c-0000-4000-8000-000000000001', 'CodigoRequisicao'),
+          note: saidOfParts(noteSchema, 'The note'),
+          isLast: said(
+            z.boolean(),
+            'true: it is of the latest generation, so a cancelled flow takes it up with the step `accept` and goes on with it',
+            true,
+          ),
+        })
+        .nullable(),
+      'A note that came after the flow was cancelled or generated again; null: none, or somebody has seen it. It stands at the service and is never signed by itself. While it stands here nothing else is signed either: the step `accept`, with a reason, takes it up where the flow is cancelled and it is the latest, and else says that it was seen',
+    ),
     noteAccepted: saidOfParts(
       z.object({ by: said(z.string(), 'Who', 'ana'), at: said(time, 'When', exampleTime + 9_000) }).nullable(),
       'Who took the note as it is, although figures of it differ or it is doubtful',

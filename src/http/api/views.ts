@@ -104,6 +104,7 @@ export function flowView(state: FlowState, open: OpenSealed, situations: Situati
     notSaid: [...unsaidIn(state)],
     noteHolder: state.noteHolder ?? null,
     noteAgain: state.noteAgain ?? null,
+    lateNote: state.lateNote ?? null,
     noteAccepted: state.noteAccepted ?? null,
     breaches: [...state.breaches],
     errors: shownErrors(state, open).map((shown, index) =>
