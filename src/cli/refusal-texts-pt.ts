@@ -417,6 +417,15 @@ const whole: readonly Sentence[] = [
     'um registro dele não pode ser processado; use retry ou cancel do comando lance deste tipo',
   ],
   [
+    /^the service has told since then that an operation was done, under a code that no flow knows \((.*)\): if it is this one, take the step confirm with that code; once you know that it is not, send true in despiteEvents$/,
+    'o serviço informou depois que uma operação foi feita, com um código que nenhum fluxo conhece ($1): se é esta, use a etapa confirm com esse código; quando souber que não é, envie true em despiteEvents',
+  ],
+  [
+    /^its note has come, so it was done and there is nothing to deny: (.*); possible now: (.*)$/,
+    'a CCB chegou, portanto a operação foi feita e não há o que negar: $1; possíveis agora: $2',
+    [(number) => number, stepsListPt],
+  ],
+  [
     /^(.*) cannot be asked for while the flow is (.*); possible now: (.*)$/,
     '$1 não pode ser pedido na fase $2; possíveis agora: $3',
     [stepPt, phasePt, stepsListPt],

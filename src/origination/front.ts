@@ -109,6 +109,9 @@ const pollMs = 15;
 /** Nobody lent at less a month: of a contract made elsewhere nothing else shows that its rate was typed in percent. */
 const leastOriginalRateHundredths: RateHundredths = 10;
 
+/** Of events that nobody has claimed, the latest that are looked at. */
+const mostEvents = 50;
+
 /** Of the flows of one worker, the latest that are looked at. */
 const mostOfWorker = 50;
 
@@ -436,6 +439,18 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return owners.find((owner) => owner !== flowId) ?? null;
   }
 
+  /** Codes of events that nobody has claimed and that may tell of the operation that is unclear: done again, it would be done twice. */
+  async function eventsOfNobody({ operation }: FlowState): Promise<readonly string[]> {
+    const named = operation?.operation;
+    if (named !== 'contract' && named !== 'renegotiation' && named !== 'endorsement') return [];
+    const of = named === 'endorsement' ? 'operation' : named;
+    const around = { flow: 'event', phase: 'unclaimed', code: null, limit: mostEvents, before: null } as const;
+    const since = operation?.intent?.at ?? 0;
+    return (await flows.query(around)).flatMap(({ told }) =>
+      told !== null && told.of === of && told.at >= since && told.errors.length === 0 ? [told.requestCode] : [],
+    );
+  }
+
   /** The fields are the partner's: a proposal of another flow would be shown, or changed, in the name of this one. */
   async function otherProposal(
     { flowId }: FlowState,
@@ -587,6 +602,10 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const beyond = claim === null ? [] : beyondBid(asked.contract, claim.offer, clock.now());
       const breaches = beyond.map((each) => ({ ...each, field: `contract.${each.field}` }));
       if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
+    }
+    if (asked.step === 'deny' && asked.despiteEvents !== true && allowsStep(state, 'deny')) {
+      const waiting = await eventsOfNobody(state);
+      if (waiting.length > 0) return mayBeDone(waiting);
     }
     const record = stepRecord(state, asker, asked);
     if ('kind' in record && record.kind === 'refused') return record;
@@ -812,6 +831,12 @@ export function createFlowFront(world: FrontWorld): FlowFront {
   return { startContract, startRenegotiation, startWithdrawal, startLookup, ask };
 }
 
+function mayBeDone(codes: readonly string[]): FrontResult {
+  const named = codes.slice(0, 3).join(', ') + (codes.length > 3 ? ', …' : '');
+  const text = `the service has told since then that an operation was done, under a code that no flow knows (${named}): if it is this one, take the step confirm with that code; once you know that it is not, send true in despiteEvents`;
+  return refusal('breach', 'event-of-nobody', 'step', text);
+}
+
 /** The service goes on with what was done under a code of its own. */
 function needsCode({ operation }: FlowState): boolean {
   const named = operation?.operation;
@@ -887,6 +912,10 @@ function notAllowed(state: FlowState, step: FlowStep): FrontResult {
   const { operation } = state;
   if (operation?.status === 'asked' || operation?.status === 'intended') {
     const text = `${operation.operation} is under way in this flow; ask for ${step} again when it has ended`;
+    return refusal('not-allowed', 'step-allowed', 'step', text);
+  }
+  if (step === 'deny' && state.note !== null && operation?.status === 'done') {
+    const text = `its note has come, so it was done and there is nothing to deny: ${state.note.noteNumber}; possible now: ${possible.join(', ')}`;
     return refusal('not-allowed', 'step-allowed', 'step', text);
   }
   const now = possible.length === 0 ? 'no step is possible now' : `possible now: ${possible.join(', ')}`;

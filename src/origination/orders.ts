@@ -84,7 +84,9 @@ export type StepAsked =
       authorisationNumber?: string;
     }
   | { step: 'sign'; signedAt: EpochMs; content: Record<string, unknown> }
-  | { step: 'cancel' | 'deny' | 'regenerate' | 'accept'; reason: string }
+  | { step: 'cancel' | 'regenerate' | 'accept'; reason: string }
+  /** `despiteEvents`: whoever denies knows that no event that waits tells of it. */
+  | { step: 'deny'; reason: string; despiteEvents?: boolean }
   | { step: 'confirm'; reason: string; requestCode: string | null }
   | { [O in keyof StepRequests]: { step: O; request: StepRequests[O] } }[keyof StepRequests];
 

@@ -270,6 +270,40 @@ test('a note that comes after the cancellation is an alarm, and a person may tak
   assert.deepEqual(refusedBy(await ask('c-702', { step: 'accept', reason: 'x' })), [['rate-within-bid', 'step']]);
 });
 
+test('an operation is not denied while a note waits that may be its own, unless somebody knows that it is not', async (context) => {
+  const { ask, start, world, reaches, noteFor, tell, flows, sent } = await takingHouse(context);
+  await start('700');
+  await reaches('c-700', 'awaiting-note');
+  const takes = world.answerTo;
+  world.answerTo = () => ({ kind: 'unknown', reason: 'status-500', response: null, ...heard });
+  for (const requestId of ['701', '702']) {
+    await start(requestId);
+    await reaches(`c-${requestId}`, 'unclear');
+  }
+  const note = await noteFor('c-700', { noteNumber: 'N-1', proposalCode: uuid(1) });
+  const event = { kind: 'credit-note', requestCode: 'q-lost', of: 'contract', sealed: '{}', at: Date.now() } as const;
+  await tell('q-lost', { ...event, note, errors: [] });
+  await eventually(async () => (await flows.read(['event:q-lost'])).get('event:q-lost')?.phase === 'unclaimed');
+  const before = sent.length;
+  const denied = await ask('c-701', { step: 'deny', reason: 'não vejo no portal' });
+  assert.deepEqual(refusedBy(denied), [['event-of-nobody', 'step']]);
+  assert(denied.kind === 'refused');
+  assert.match(denied.breaches[0]!.problem, /q-lost.*confirm.*despiteEvents/);
+  assert.equal(sent.length, before);
+  // It is of the other one, whose note has come then.
+  assert.equal((await ask('c-702', { step: 'confirm', reason: 'no portal', requestCode: 'q-lost' })).kind, 'taken');
+  await reaches('c-702', 'awaiting-signature');
+  const there = await ask('c-702', { step: 'deny', reason: 'x' });
+  assert(there.kind === 'refused');
+  assert.match(there.breaches[0]!.problem, /its note has come, so it was done/);
+  await tell('q-other', { ...event, requestCode: 'q-other', note: { ...note, noteNumber: 'N-2' }, errors: [] });
+  await eventually(async () => (await flows.read(['event:q-other'])).get('event:q-other')?.phase === 'unclaimed');
+  world.answerTo = takes;
+  const known = await ask('c-701', { step: 'deny', reason: 'a nota é de outro parceiro', despiteEvents: true });
+  assert.equal(known.kind, 'taken', JSON.stringify(known));
+  await reaches('c-701', 'awaiting-note');
+});
+
 test('a note whose rate is above the bid is accepted by nobody', async (context) => {
   const { ask, start, noted, sign, state } = await takingHouse(context);
   await start('701');

@@ -69,7 +69,7 @@ const readers: { readonly [S in keyof Bodies]: (body: Bodies[S]) => StepAsked } 
   }),
   sign: ({ signedAt, content }) => ({ step: 'sign', signedAt: Date.parse(signedAt), content }),
   cancel: ({ reason }) => ({ step: 'cancel', reason }),
-  deny: ({ reason }) => ({ step: 'deny', reason }),
+  deny: (body) => ({ step: 'deny', ...given(body) }),
   regenerate: ({ reason }) => ({ step: 'regenerate', reason }),
   accept: ({ reason }) => ({ step: 'accept', reason }),
   confirm: ({ reason, requestCode }) => ({ step: 'confirm', reason, requestCode: requestCode ?? null }),

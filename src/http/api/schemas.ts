@@ -471,7 +471,19 @@ export const stepBodies = {
     'ConfirmStep',
     'An unclear operation was done',
   ),
-  deny: reasoned('DenyStep', 'An unclear operation was not done'),
+  deny: order(
+    z.strictObject({
+      reason,
+      despiteEvents: said(
+        z.boolean().optional(),
+        'Deny it although events wait that no flow has claimed and that may tell of it; left out or false: refused then, and their codes are named',
+        false,
+        'none',
+      ),
+    }),
+    'DenyStep',
+    'An unclear operation was not done',
+  ),
   regenerate: reasoned('RegenerateStep', 'Why it is generated again'),
   accept: reasoned('AcceptStep', 'Why the note is taken although it differs'),
   simulation: order(
