@@ -17,7 +17,7 @@ import { canonicalCode, isSameCode, spellingsOf } from '../domain/request-codes.
 import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
-import { employerFormed, leastShareOfKnown, registrationFormed, validCpf } from '../wire/checks/breach.ts';
+import { employerFormed, isOfOtherUnit, registrationFormed, validCpf } from '../wire/checks/breach.ts';
 import { competenceOf, noteRateWithin } from '../wire/checks/worker-credit.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
@@ -861,10 +861,10 @@ function valuesBeyondBid(
   const wrong = bounds.flatMap(([field, value, ofBid]): FlowBreach[] => {
     if (value === null || value === undefined) return [];
     const isBeyond = field !== 'rateHundredths' && value > ofBid;
-    if (!isBeyond && value >= ofBid * leastShareOfKnown) return [];
+    if (!isBeyond && !isOfOtherUnit(value, ofBid)) return [];
     const problem = isBeyond
       ? `the bid was ${ofBid}: send at most that`
-      : `the bid was ${ofBid}: so little was typed in another unit`;
+      : `the bid was ${ofBid}: a tenth of it or less was typed in another unit (100000 cents are R$ 1,000.00, a rate of 150 is 1.50 %)`;
     return [{ rule: 'as-bid', field, problem }];
   });
   if (installments <= bid.installments) return wrong;

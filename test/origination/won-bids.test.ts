@@ -661,6 +661,8 @@ test('a contract goes not beyond the bid, nor so far below it that its unit was 
   for (const [change, field] of [
     [{ amountCents: 650_001 }, 'amountCents'],
     [{ amountCents: 6_500 }, 'amountCents'],
+    // R$ 6,500.00 with a digit lost.
+    [{ amountCents: 65_000 }, 'amountCents'],
     [{ amountCents: null, installmentCents: 38_001 }, 'installmentCents'],
     [{ installments: 25 }, 'installments'],
     [{ rateHundredths: 24 }, 'rateHundredths'],

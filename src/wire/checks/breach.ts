@@ -37,8 +37,12 @@ const least = {
   installment: { cents: 100, text: 'send at least 100 cents (R$ 1.00): amounts are in cents' },
 } as const;
 
-/** Below this part of what is known a value was typed in another unit: reais for cents, a rate with its comma. */
-export const leastShareOfKnown = 0.1;
+/** Down from this part of what is known a value was typed in another unit: a digit lost, reais for cents, a rate with its comma. */
+const leastShareOfKnown = 0.1;
+
+export function isOfOtherUnit(value: number, known: number): boolean {
+  return value <= known * leastShareOfKnown;
+}
 
 export const leastInstallmentCents: number = least.installment.cents;
 

@@ -19,9 +19,9 @@ import {
   cpfDigits,
   employerFormed,
   given,
+  isOfOtherUnit,
   leastCents,
   leastInstallmentCents,
-  leastShareOfKnown,
   type Preparation,
   prepared,
   registrationFormed,
@@ -346,7 +346,7 @@ export function prepareRenegotiation(
     rateHundredths <= renegotiationMaxRateHundredths
       ? null
       : breach('rate-at-most-maximum', 'rateHundredths', 'send a rate of at most 4.98 % a month'),
-    rateHundredths >= original.rateHundredths * leastShareOfKnown || rateAbove(rateHundredths) !== null
+    !isOfOtherUnit(rateHundredths, original.rateHundredths) || rateAbove(rateHundredths) !== null
       ? null
       : breach(
           'rate-in-unit',
