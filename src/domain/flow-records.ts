@@ -54,6 +54,8 @@ export type FlowSubject = {
   linkKey: string | null;
   /** What may not be exceeded: the rate of the bid, or of the contract that is renegotiated. */
   rateLimitHundredths: RateHundredths | null;
+  /** Of a contract, what may be released at most: the amount of the bid. Absent: another flow, or an earlier version wrote it. */
+  amountLimitCents?: AmountCents;
   closedContract: string | null;
   /** Pseudonyms of those who have to have signed before a withdrawal is finalised. */
   signerKeys: readonly string[];

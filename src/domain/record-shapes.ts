@@ -358,6 +358,7 @@ const subject = object({
   workerKey: nullable(text),
   linkKey: nullable(text),
   rateLimitHundredths: nullable(count),
+  amountLimitCents: added(cents),
   closedContract: nullable(text),
   signerKeys: texts,
 });

@@ -3,7 +3,7 @@ import type { FlowSettings } from '../config/sections.ts';
 import { dayOf } from '../domain/clock.ts';
 import type { ExpectedLoan, FlowTerms, LoanFigure } from '../domain/flow-records.ts';
 import type { FlowState, NoteDifference } from '../domain/flow-states.ts';
-import type { EpochMs, RateHundredths } from '../domain/glossary.ts';
+import type { AmountCents, EpochMs, RateHundredths } from '../domain/glossary.ts';
 import type { CreditNote } from '../domain/records.ts';
 import { cetOf, financeReleased, type LoanTerms, quoteInstallment, quoteReleased } from '../pricing/loan.ts';
 import { payrollDueDays } from '../pricing/schedule.ts';
@@ -70,6 +70,41 @@ export function expectedLoan(terms: FlowTerms, at: EpochMs, settings: PricingSet
   };
 }
 
+/**
+ * The instalment that releases this amount at the rate, term and insurance that are ordered: a greater one releases more. It is
+ * rounded to the cent, so at most half a cent of each instalment is beyond.
+ */
+export function installmentReleasing(
+  amountCents: AmountCents,
+  terms: FlowTerms,
+  at: EpochMs,
+  settings: PricingSettings,
+): AmountCents {
+  const { installmentCents } = expectedLoan({ ...terms, amountCents, installmentCents: null }, at, settings);
+  return installmentCents ?? 0;
+}
+
+/** What the tax of a note may be rounded otherwise than ours. */
+const taxSlackCents = 2;
+
+/** What another rounding of an ordered instalment changes the loan by, and its tax by less: half a cent of each. */
+function roundingOf({ amountCents, installments }: FlowTerms): AmountCents {
+  return amountCents === null ? Math.ceil(installments / 2) : 0;
+}
+
+/** What a note releases, and the most that it may: the bid's amount, and what rounding adds to it. Null: it is not known. */
+export function noteRelease({ note, subject, terms }: Pick<FlowState, 'note' | 'subject' | 'terms'>): {
+  releasedCents: AmountCents | null;
+  mostCents: AmountCents | null;
+} {
+  const limitCents = subject.amountLimitCents;
+  const isSaid = note !== null && note.loanCents !== null;
+  return {
+    releasedCents: isSaid ? note.loanCents! - (note.iofCents ?? 0) - (note.insuranceCents ?? 0) : null,
+    mostCents: limitCents === undefined || terms === null ? null : limitCents + roundingOf(terms) + taxSlackCents,
+  };
+}
+
 /** Every figure that both name and that differs, to the cent and the hundredth of a percent. */
 export function differencesOf(expected: ExpectedLoan | null, note: CreditNote | null): readonly NoteDifference[] {
   if (expected === null || note === null) return [];
@@ -116,12 +151,15 @@ export function marksOf({ noteHolder, noteAgain, lateNote }: Marks): readonly st
 
 /** What somebody has to look at before the note is signed: a figure where ours is another or that it does not say, and `marksOf`. */
 export function doubtsOf(
-  state: Pick<FlowState, 'flow' | 'expected' | 'note' | 'differences'> & Marks,
+  state: Pick<FlowState, 'flow' | 'terms' | 'expected' | 'note' | 'differences'> & Marks,
   { noteTolerance }: Pick<FlowSettings, 'noteTolerance'>,
 ): readonly string[] {
-  const beyond = state.differences.filter(
-    ({ field, ours, theirs }) => Math.abs(ours - theirs) > (field === 'rateHundredths' ? 0 : noteTolerance),
-  );
+  const rounding = state.flow === 'contract' && state.terms !== null ? roundingOf(state.terms) : 0;
+  const tolerated = (field: LoanFigure) => {
+    if (field === 'rateHundredths') return 0;
+    return field === 'loanCents' || field === 'iofCents' ? noteTolerance + rounding : noteTolerance;
+  };
+  const beyond = state.differences.filter(({ field, ours, theirs }) => Math.abs(ours - theirs) > tolerated(field));
   return [...beyond.map(({ field }) => field), ...unsaidIn(state), ...marksOf(state)];
 }
 

@@ -18,13 +18,13 @@ import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import { employerFormed, isOfOtherUnit, registrationFormed, validCpf } from '../wire/checks/breach.ts';
-import { competenceOf, noteRateWithin } from '../wire/checks/worker-credit.ts';
+import { competenceOf, noteRateWithin, noteReleaseWithin, releaseWithinBid } from '../wire/checks/worker-credit.ts';
 import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { linkKeyOf, workerKeyOf } from '../wire/identity.ts';
 import { type JsonObject, scalarsIn } from '../wire/json.ts';
 import { isId } from '../wire/plain-ids.ts';
 import type { ContractRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
-import { expectedLoan, noteRate } from './differences.ts';
+import { expectedLoan, installmentReleasing, noteRate, noteRelease } from './differences.ts';
 import { eventPrefix, evolve, proposalIndex } from './evolve.ts';
 import { workerIndex } from './ledger.ts';
 import { holdersOf, noteIndex, noteProposalIndex, stillHolds } from './notes.ts';
@@ -215,7 +215,9 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const isAgain = known?.phase === 'cancelled' && known.frozen === undefined && !isKey(known.key);
     if (known !== null && !isAgain) return answer(known, false);
     const written: FlowStarted = isAgain ? { ...record, again: true } : record;
-    const breaches = [...(await breachesOf(evolve(known, written, settings)!)), ...ofOrder];
+    const isSaid = (one: FlowBreach) => ofOrder.some(({ rule, field }) => rule === one.rule && field === one.field);
+    const ofOperation = await breachesOf(evolve(known, written, settings)!);
+    const breaches = [...ofOperation.filter((each) => !isSaid(each)), ...ofOrder];
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     await world.append([{ topic: 'flows', key: flowId, record: written }]);
     const state = await folded(flowId, (next) => next.phase !== 'cancelled' || isKey(next.key));
@@ -283,6 +285,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       workerKey: requestWorker,
       linkKey: link === null ? (won.request?.linkKey ?? null) : keyOfLink(link.identity),
       rateLimitHundredths: won.claim.offer.rateHundredths,
+      amountLimitCents: won.claim.offer.amountCents,
       closedContract: null,
       signerKeys: [],
     };
@@ -623,8 +626,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const isOwn = ({ stepId }: FlowState['steps'][number]): boolean => stepId === step.stepId;
     const outcome = next.steps.find(isOwn)?.outcome;
     if (outcome === 'ignored') return notAllowed(state, asked.step);
-    const beyond = asked.step === 'accept' ? noteRateWithin(rateFacts(next)) : null;
-    const breaches = [...(beyond === null ? [] : [beyond]), ...(await breachesOf(next))];
+    const beyond = asked.step === 'accept' ? await noteBeyond(next) : [];
+    const breaches = [...beyond, ...(await breachesOf(next))];
     if (breaches.length > 0) return { kind: 'refused', problem: 'breach', breaches };
     await world.append([{ topic: 'flows', key: flowId, record: step }]);
     const folds = await folded(flowId, ({ steps }) => steps.some(isOwn));
@@ -633,6 +636,17 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const own = folds.steps.find(isOwn)!;
     if (own.requestHash !== step.requestHash) return repeated(folds, step)!;
     return own.outcome === 'ignored' ? notAllowed(folds, asked.step) : { kind: 'taken', state: folds };
+  }
+
+  /** Earlier versions did not write down what was bid: of their flows the request knows. */
+  async function noteBeyond(state: FlowState): Promise<readonly FlowBreach[]> {
+    const { requestId, amountLimitCents } = state.subject;
+    const claim =
+      requestId === null ? null : ((await world.views.read([requestId])).get(requestId)?.state.claim ?? null);
+    const limit = amountLimitCents ?? claim?.offer.amountCents;
+    const subject = limit === undefined ? state.subject : { ...state.subject, amountLimitCents: limit };
+    const checks = [noteRateWithin(rateFacts(state)), noteReleaseWithin(noteRelease({ ...state, subject }))];
+    return checks.filter((check) => check !== null);
   }
 
   /** The late note of a cancelled flow would be generated anew at once, which nobody asked for. */
@@ -808,8 +822,17 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     at: EpochMs,
   ): FlowBreach[] {
     const { installments, rateHundredths } = contract;
-    if (contract.amountCents === null || contract.amountCents === undefined) return [];
     if (rateHundredths > bid.rateHundredths) return [];
+    if (contract.amountCents === null || contract.amountCents === undefined) {
+      const mostInstallmentCents = installmentReleasing(
+        bid.amountCents,
+        termsOf({ ...contract, requestId: '' }),
+        at,
+        pricing,
+      );
+      const beyond = releaseWithinBid(contract, { amountLimitCents: bid.amountCents, mostInstallmentCents });
+      return beyond === null ? [] : [beyond];
+    }
     const reckoned = (terms: Partial<FlowTerms>) =>
       expectedLoan(
         { amountCents: null, installmentCents: null, installments, rateHundredths, insuranceCents: null, ...terms },

@@ -47,7 +47,7 @@ import {
   simulationAnswer,
 } from '../wire/withdrawals.ts';
 import type { ContractRequest, EndorsementRequest, RenegotiationRequest } from '../wire/worker-credit.ts';
-import { doubtsOf, expectedLoan, noteRate } from './differences.ts';
+import { doubtsOf, expectedLoan, installmentReleasing, noteRate, noteRelease } from './differences.ts';
 import type { Addresses } from './ports.ts';
 import { shownAmount } from './shown-flows.ts';
 
@@ -142,6 +142,14 @@ function unpriced(preparation: Preparation<OperationName>): PreparedStep {
 function contract(state: FlowState, operationId: string, facts: PreparationFacts): PreparedStep {
   const order = readStored(facts.open(sealedPlaces.flowOrder(state.flowId), state.sealed!)) as ContractOrder;
   const expected = expectedLoan(state.terms!, facts.now, facts.pricing);
+  const { amountLimitCents } = state.subject;
+  const release =
+    amountLimitCents === undefined
+      ? null
+      : {
+          amountLimitCents,
+          mostInstallmentCents: installmentReleasing(amountLimitCents, state.terms!, facts.now, facts.pricing),
+        };
   const preparation = prepareContract(operationId, order.contract, {
     now: facts.now,
     bidRateHundredths: state.subject.rateLimitHundredths!,
@@ -149,6 +157,7 @@ function contract(state: FlowState, operationId: string, facts: PreparationFacts
     margin: facts.margin,
     workerKey: state.subject.workerKey,
     installmentCents: expected.installmentCents ?? 0,
+    release,
   });
   return { preparation, expected };
 }
@@ -183,6 +192,7 @@ function endorsement(state: FlowState, operationId: string, facts: PreparationFa
     doubts: state.noteAccepted ? [] : doubtsOf(state, facts.settings),
     rateLimitHundredths: subject.rateLimitHundredths,
     noteRateHundredths: noteRate(state),
+    noteRelease: noteRelease(state),
     signer: subject.workerKey === null ? null : { isWorker, agentCpf: order.contract.agentCpf },
   });
 }

@@ -1,7 +1,8 @@
 /** What a person may ask of a flow where it stands. Pure; said by the API, held to by the fold. */
 import { type FlowStep, flowSteps } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
-import { marksOf, noteRate, unsaidIn } from './differences.ts';
+import { noteReleaseWithin } from '../wire/checks/worker-credit.ts';
+import { marksOf, noteRate, noteRelease, unsaidIn } from './differences.ts';
 import { isOperation, transitions } from './transitions.ts';
 
 /** An operation is under way: nothing else may be begun before it has ended. */
@@ -37,8 +38,11 @@ function noteToAccept({ phase, note, lateNote }: FlowState): FlowState['note'] {
 function isReadyFor(state: FlowState, step: FlowStep): boolean {
   const { simulatedKey, subject, signedKeys } = state;
   if (step === 'inclusion') return simulatedKey !== null;
-  if (step === 'accept')
-    return (noteRate({ note: noteToAccept(state) }) ?? 0) <= (subject.rateLimitHundredths ?? Number.POSITIVE_INFINITY);
+  if (step === 'accept') {
+    const note = noteToAccept(state);
+    const isWithinRate = (noteRate({ note }) ?? 0) <= (subject.rateLimitHundredths ?? Number.POSITIVE_INFINITY);
+    return isWithinRate && noteReleaseWithin(noteRelease({ ...state, note })) === null;
+  }
   return step !== 'finalisation' || subject.signerKeys.every((key) => signedKeys.includes(key));
 }
 

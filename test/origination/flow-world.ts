@@ -232,7 +232,7 @@ function noteAsOrdered(expected: ExpectedLoan | null): CreditNote {
 export const sampleNote: CreditNote = {
   noteNumber: '77',
   proposalCode: 'other',
-  loanCents: 1_000_000,
+  loanCents: 600_000,
   iofCents: 30_000,
   insuranceCents: 0,
   installmentCents: 45_000,

@@ -57,7 +57,11 @@ export type ContractFacts = {
   workerKey?: string | null;
   /** Our own arithmetic of the instalment; the asked one where the request names it. */
   installmentCents: AmountCents;
+  /** What was bid, and the instalment that releases as much at the rate and term of the request; absent or null: not known. */
+  release?: ReleaseFacts | null;
 };
+
+export type ReleaseFacts = { amountLimitCents: AmountCents; mostInstallmentCents: AmountCents };
 
 /** `operationId` names this generation: a second one, after the competence has turned, has another name. */
 export function prepareContract(
@@ -74,6 +78,7 @@ export function prepareContract(
     rateBelow(request.rateHundredths),
     rateWithin(request.rateHundredths, facts.bidRateHundredths),
     wholeTerm(request.installments),
+    releaseWithinBid(request, facts.release ?? null),
     policyGiven(request),
     validCpf('agentCpf', request.agentCpf),
     ...accountWhole(request.account),
@@ -91,6 +96,21 @@ function exactlyOneValue({ amountCents, installmentCents }: ContractRequest): Ch
   const given = [amountCents, installmentCents].filter((value) => value !== null && value !== undefined).length;
   if (given === 1) return null;
   return breach('one-value', 'amountCents', 'send the released value or the instalment, exactly one of the two');
+}
+
+/** Of an order by its instalment the service reckons the amount: at a lower rate it would release more than was bid. */
+export function releaseWithinBid(
+  { installmentCents }: Pick<ContractRequest, 'installmentCents'>,
+  release: ReleaseFacts | null,
+): Check {
+  if (installmentCents === null || installmentCents === undefined || release === null) return null;
+  const { amountLimitCents, mostInstallmentCents } = release;
+  if (installmentCents <= mostInstallmentCents) return null;
+  return breach(
+    'as-bid',
+    'installmentCents',
+    `it would release more than the bid, which was ${amountLimitCents} cents: at this rate and term send at most ${mostInstallmentCents} cents, or order by amountCents`,
+  );
 }
 
 function positive(field: 'amountCents' | 'installmentCents', value: AmountCents | null | undefined): Check {
@@ -213,9 +233,24 @@ export type EndorsementFacts = {
   rateLimitHundredths: RateHundredths | null;
   /** Null: the note does not say. */
   noteRateHundredths: RateHundredths | null;
+  /** What the note releases, and the most that it may; absent: neither is known. */
+  noteRelease?: NoteRelease;
   /** Who may be named in the signature; null: nobody knows whose contract it is. */
   signer: { isWorker: (cpf: string) => boolean; agentCpf: string } | null;
 };
+
+/** Null: not said, or not known. */
+export type NoteRelease = { releasedCents: AmountCents | null; mostCents: AmountCents | null };
+
+/** Limits and caps were kept for the amount of the bid: nobody takes a note of more. */
+export function noteReleaseWithin({ releasedCents, mostCents }: NoteRelease): Check {
+  if (releasedCents === null || mostCents === null || releasedCents <= mostCents) return null;
+  return breach(
+    'amount-within-bid',
+    'step',
+    `the note releases ${releasedCents} cents, and the bid allows ${mostCents}: nobody can take it; have it generated again or cancel the flow, and settle it with the service`,
+  );
+}
 
 /** The contract lets nobody lift it: at most the rate of the bid. */
 export function noteRateWithin({
@@ -264,7 +299,10 @@ export function prepareEndorsement(
   const { generatedAt: at, signedAt } = facts;
   // The signature lies between the two, or its time is wrong: the month of a mistyped time says nothing of the competence.
   const turned = at !== null && competenceOf(at, facts.cutoffDay) !== competenceOf(facts.now, facts.cutoffDay);
-  const rateBeyond = noteRateWithin(facts);
+  const beyond = [
+    noteRateWithin(facts),
+    noteReleaseWithin(facts.noteRelease ?? { releasedCents: null, mostCents: null }),
+  ];
   return prepared('endorsement', operationId, request, [
     Object.keys(request.content).length > 0
       ? null
@@ -284,8 +322,8 @@ export function prepareEndorsement(
       : null,
     signedAt !== null ? null : breach('signed', 'content', 'let the worker sign with facial biometrics first'),
     ...signerOwn(request.content, facts),
-    rateBeyond,
-    facts.doubts.length === 0 || rateBeyond !== null
+    ...beyond,
+    facts.doubts.length === 0 || beyond.some((each) => each !== null)
       ? null
       : breach(
           'note-accepted',

@@ -1,0 +1,78 @@
+/** No order, and no note, is above the bid that it comes from. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { expectedLoan } from '../../src/origination/differences.ts';
+import type { StepAsked } from '../../src/origination/orders.ts';
+import { nextSteps } from '../../src/origination/steps.ts';
+import { offer } from '../bidding/parts.ts';
+import { orderOf } from './flow-house.ts';
+import { pricing } from './orders.ts';
+import { refusedBy, takingHouse, uuid } from './taking-house.ts';
+
+const { amountCents, installments, rateHundredths } = offer;
+const none = { amountCents: null, installmentCents: null, insuranceCents: null, installments, rateHundredths };
+/** The instalment that releases the amount of the bid today. */
+const ofAmount = (terms: Partial<typeof offer> = {}) =>
+  expectedLoan({ ...none, ...terms, amountCents }, Date.now(), pricing).installmentCents!;
+
+test('an order by its instalment releases not more than the bid', async (context) => {
+  const { ask, start, state, reaches, details } = await takingHouse(context);
+  const most = offer.installmentCents;
+  assert.ok(most <= ofAmount());
+  const byInstallment = { amountCents: null, installmentCents: most };
+  const low = { ...byInstallment, rateHundredths: 30 };
+  const ofLow = ofAmount({ rateHundredths: 30 });
+  assert.ok(ofLow < most);
+  const beyond = await start('701', low);
+  assert.deepEqual(refusedBy(beyond), [['as-bid', 'installmentCents']]);
+  assert(beyond.kind === 'refused');
+  assert.match(beyond.breaches[0]!.problem, new RegExp(`was ${amountCents} cents.*at most ${ofLow} cents`));
+  const bitMore = { ...low, installmentCents: ofLow + 1 };
+  assert.deepEqual(refusedBy(await start('701', bitMore)), [['as-bid', 'installmentCents']]);
+  assert.equal((await start('701', { ...low, installmentCents: ofLow })).kind, 'taken');
+  // And by the step that changes what was ordered.
+  details.clear();
+  assert.equal((await start('702')).kind, 'taken');
+  await reaches('c-702', 'preparing');
+  assert.equal((await state('c-702'))!.subject.amountLimitCents, amountCents);
+  const { contract } = orderOf('702');
+  const amended = (change: object) =>
+    ask('c-702', { step: 'amend', contract: { ...contract, ...change } } as StepAsked);
+  assert.deepEqual(refusedBy(await amended(low)), [['as-bid', 'contract.installmentCents']]);
+  assert.equal((await amended(byInstallment)).kind, 'taken');
+});
+
+test('a note that is as its order by instalment says raises no doubt, however the service rounds', async (context) => {
+  const { start, noted, sign, state, alarms, reaches } = await takingHouse(context);
+  assert.equal((await start('701', { amountCents: null, installmentCents: offer.installmentCents })).kind, 'taken');
+  await reaches('c-701', 'awaiting-note');
+  const { loanCents } = (await state('c-701'))!.expected!;
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1), loanCents: loanCents! + installments / 2 + 2 });
+  assert.ok(!alarms.includes('note-differs'), alarms.join());
+  assert.equal((await sign('c-701', { numeroContrato: 'N-1', assinatura: 'b' })).kind, 'taken');
+  await reaches('c-701', 'endorsed');
+  // One cent more is another loan.
+  assert.equal(
+    (await start('702', { amountCents: null, installmentCents: offer.installmentCents - 100 })).kind,
+    'taken',
+  );
+  await reaches('c-702', 'awaiting-note');
+  const other = (await state('c-702'))!.expected!.loanCents! + installments / 2 + 3;
+  await noted('c-702', { noteNumber: 'N-2', proposalCode: uuid(2), loanCents: other });
+  assert.ok(alarms.includes('note-differs'));
+  assert.ok(nextSteps((await state('c-702'))!).includes('accept'));
+});
+
+test('a note that releases more than the bid is accepted by nobody', async (context) => {
+  const { ask, start, noted, sign, state, reaches } = await takingHouse(context);
+  await start('701');
+  await reaches('c-701', 'awaiting-note');
+  const { loanCents } = (await state('c-701'))!.expected!;
+  await noted('c-701', { noteNumber: 'N-1', proposalCode: uuid(1), loanCents: loanCents! + 3 });
+  assert.ok(!nextSteps((await state('c-701'))!).includes('accept'));
+  const refused = await ask('c-701', { step: 'accept', reason: 'x' });
+  assert.deepEqual(refusedBy(refused), [['amount-within-bid', 'step']]);
+  const content = { numeroContrato: 'N-1', assinatura: 'b' };
+  assert.deepEqual(refusedBy(await sign('c-701', content)), [['amount-within-bid', 'step']]);
+  assert.ok(nextSteps((await state('c-701'))!).includes('regenerate'));
+});
