@@ -29,7 +29,13 @@ import { evolveAll, proposalIndex } from './evolve.ts';
 import { createFlowIntake } from './intake.ts';
 import { createFlowLedger } from './ledger.ts';
 import type { Addresses, FlowStore, LoanService } from './ports.ts';
-import { type ContractOrder, type LookupOrder, prepareOperation, type RenegotiationOrder } from './preparation.ts';
+import {
+  type ContractOrder,
+  isLost,
+  type LookupOrder,
+  prepareOperation,
+  type RenegotiationOrder,
+} from './preparation.ts';
 import { alarmsOf, type FlowAlarm, type FlowCommand, maySend, react } from './react.ts';
 import { createFlowSender, isSameIntent } from './sender.ts';
 
@@ -154,6 +160,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     if (states.length === 0 || stopping) return;
     const now = clock.now();
     const margins = await marginsOf(states, now);
+    const bids = await bidsOf(states);
     const waiting: FlowState[] = [];
     for (const state of states) {
       const { flowId } = state;
@@ -169,7 +176,7 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
         if (command.kind === 'wait') agenda.set(flowId, command.until);
         else if (command.kind === 'alarm') observer({ ...command, flowId });
         else if (command.kind === 'look-up-proposal') waiting.push(state);
-        else perform(state, command, margin, now);
+        else perform(state, command, { margin, bid: bids.get(state.subject.requestId ?? '') ?? null }, now);
       }
     }
     if (waiting.length > 0) await lookUpProposals(waiting, now);
@@ -182,18 +189,30 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     return new Map(details);
   }
 
+  /** Of contracts on which something is about to be sent: the bid may be lost since a person asked for it. */
+  async function bidsOf(states: readonly FlowState[]): Promise<ReadonlyMap<string, RequestState>> {
+    const requestIds = states.flatMap(({ flow, phase, operation, subject }) => {
+      const isNext = phase === 'preparing' || phase === 'signed' || operation?.status === 'intended';
+      return flow === 'contract' && isNext ? (subject.requestId ?? []) : [];
+    });
+    if (requestIds.length === 0) return new Map();
+    const rows = await world.views.read(requestIds);
+    return new Map([...rows].map(([requestId, { state }]) => [requestId, state]));
+  }
+
+  type Known = Pick<Parameters<typeof prepareOperation>[3], 'margin' | 'bid'>;
   type Deed = Exclude<FlowCommand, { kind: 'wait' | 'alarm' | 'look-up-proposal' }>;
 
-  function perform(state: FlowState, command: Deed, margin: MarginFact | null, now: EpochMs): void {
+  function perform(state: FlowState, command: Deed, known: Known, now: EpochMs): void {
     switch (command.kind) {
       case 'append':
         append(command.record);
         return;
       case 'prepare':
-        prepare(state, command.operation, command.slot, margin, now);
+        prepare(state, command.operation, command.slot, known, now);
         return;
       case 'send':
-        spawn(send(state));
+        if (!withdrawn(state, known.bid, now)) spawn(send(state));
         return;
       case 'ask-margin':
         busy.set(state.flowId, 'margin-asked');
@@ -229,17 +248,27 @@ export function createFlowDesk(world: FlowDeskWorld): FlowDesk {
     spawn(outbox.keep([entryOf(record)]));
   }
 
-  function prepare(
-    state: FlowState,
-    operation: FlowOperation,
-    slot: string,
-    margin: MarginFact | null,
-    now: EpochMs,
-  ): void {
+  /**
+   * An intent whose bid was lost before a byte was written: it is told as not sent, and what is prepared anew is withheld. With a
+   * key, or once tried, it may have been taken: it is sent as it stands.
+   */
+  function withdrawn({ flowId, operation }: FlowState, bid: Known['bid'], now: EpochMs): boolean {
+    const intent = operation!.intent!;
+    if (bid === null || !isLost(bid.phase) || intent.idempotencyKey !== null || sender.tried(intent.intentId))
+      return false;
+    append({
+      ...{ kind: 'answered', flowId, at: now, intentId: intent.intentId, instance },
+      ...{ result: { kind: 'not-sent', reason: 'bid-lost', retryAt: null }, earlierAttemptPossible: false },
+      ...{ firstByteAt: null, status: null, sealedAnswer: null },
+    });
+    return true;
+  }
+
+  function prepare(state: FlowState, operation: FlowOperation, slot: string, known: Known, now: EpochMs): void {
     const { flowId } = state;
     const facts = {
       now,
-      margin,
+      ...known,
       open: vault.open,
       pseudonym: (cpf: string) => workerKeyOf(vault, cpf),
       pricing,

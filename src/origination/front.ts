@@ -48,8 +48,10 @@ import type { Addresses, FlowStore } from './ports.ts';
 import {
   addressMissing,
   type ContractOrder,
+  isLost,
   type LinkAsk,
   type LookupOrder,
+  notContemplated,
   prepareOperation,
   type RenegotiationOrder,
   readStored,
@@ -133,6 +135,10 @@ function refusal(
   return { kind: 'refused', problem, breaches: [{ rule, field, problem: text }] };
 }
 
+function bidNotWon(won: RequestState): FrontResult {
+  return { kind: 'refused', problem: 'not-allowed', breaches: [notContemplated(won)] };
+}
+
 /** These orders identify a person by the CPF alone, so a mistyped one could be somebody else's. */
 function wrongCpfs(named: readonly (readonly [field: string, cpf: string])[]): FrontResult | null {
   const breaches = named.map(([field, cpf]) => validCpf(field, cpf)).filter((check) => check !== null);
@@ -151,11 +157,6 @@ function linkUnformed(
     employerFormed(`${parent}employerId`, employerId, employerIdType),
   ].filter((check) => check !== null);
   return breaches.length === 0 ? null : { kind: 'refused', problem: 'breach', breaches };
-}
-
-/** The bid failed, expired or was ended by a person: no contract is made of it, even if it was won before. */
-function isLost(phase: RequestState['phase']): boolean {
-  return phase === 'winner-failed' || phase === 'cancelled' || phase === 'expired' || phase === 'lost';
 }
 
 /** Without hyphens or in braces: the same proposal to the service, and another one to us. */
@@ -193,7 +194,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const due = commands.find((command) => command.kind === 'prepare');
     if (due === undefined) return [];
     const pseudonym = (cpf: string) => workerKeyOf(vault, cpf);
-    const facts = { now, margin, open: vault.open, pseudonym, pricing, settings, addresses };
+    const facts = { now, margin, open: vault.open, pseudonym, pricing, settings, addresses, bid: null };
     const { preparation } = prepareOperation(state, due.operation, due.slot, facts);
     return preparation.kind === 'withheld' ? preparation.breaches : [];
   }
@@ -263,7 +264,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     const won = (await world.views.read([requestId])).get(requestId)?.state;
     if (won === undefined) return refusal('not-found', 'request-known', 'requestId', 'no request has this id');
     const isWon = (won.winner !== null || won.phase === 'contemplated') && !isLost(won.phase);
-    if (!isWon || won.claim === null) return notContemplated(won);
+    if (!isWon || won.claim === null) return bidNotWon(won);
     const breaches = beyondBid(contract, won.claim.offer, clock.now());
     const ofRequest = won.request?.authorisationNumber ?? null;
     const named = asked.link;
@@ -293,18 +294,13 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     return begin('contract', contractId(requestId), asker, { subject, terms, sealed: order, asked, breaches });
   }
 
-  function notContemplated({ requestId, phase }: RequestState): FrontResult {
-    const text = `the bid of this request is ${phase}, not contemplated; once you have seen that it is, say so on the machine of the desk: lance bids resolve ${requestId} --as contemplated --by NAME --reason TEXT`;
-    return refusal('not-allowed', 'bid-won', 'requestId', text);
-  }
-
   /** The refusal of a binding step whose bid is lost; null: the step may be taken. */
   async function bidLost({ flow, phase, subject }: FlowState, { step }: StepAsked): Promise<FrontResult | null> {
     const { requestId } = subject;
     const binds = bindingSteps.has(step) || (step === 'accept' && phase === 'cancelled');
     if (flow !== 'contract' || requestId === null || !binds) return null;
     const won = (await world.views.read([requestId])).get(requestId)?.state;
-    return won !== undefined && isLost(won.phase) ? notContemplated(won) : null;
+    return won !== undefined && isLost(won.phase) ? bidNotWon(won) : null;
   }
 
   /** Who the worker is, is sealed in the request's first record. */

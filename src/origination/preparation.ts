@@ -8,6 +8,7 @@ import type { ExpectedLoan, FlowBreach, FlowOperation } from '../domain/flow-rec
 import type { FlowState } from '../domain/flow-states.ts';
 import type { AmountCents, Day, EpochMs } from '../domain/glossary.ts';
 import type { WorkerIdentity } from '../domain/request.ts';
+import type { RequestState } from '../domain/states.ts';
 import { sealedPlaces, type Vault } from '../domain/vault.ts';
 import type { PricingSettings } from '../pricing/settings.ts';
 import type { Preparation } from '../wire/checks/breach.ts';
@@ -87,7 +88,20 @@ type PreparationFacts = {
   settings: FlowSettings;
   /** Null: whoever asks does not know. */
   addresses: Addresses | null;
+  /** Where the flow's bid stands; null: it has none, or nobody knows it any more. */
+  bid: Pick<RequestState, 'requestId' | 'phase'> | null;
 };
+
+/** The bid failed, expired or was ended by a person: no contract is made of it, even if it was won before. */
+export function isLost(phase: RequestState['phase']): boolean {
+  return phase === 'winner-failed' || phase === 'cancelled' || phase === 'expired' || phase === 'lost';
+}
+
+/** What keeps contract and signature of such a bid back. */
+export function notContemplated({ requestId, phase }: Pick<RequestState, 'requestId' | 'phase'>): FlowBreach {
+  const problem = `the bid of this request is ${phase}, not contemplated; once you have seen that it is, say so on the machine of the desk: lance bids resolve ${requestId} --as contemplated --by NAME --reason TEXT`;
+  return { rule: 'bid-won', field: 'requestId', problem };
+}
 
 const roots = {
   fgts: { variable: 'LANCE_FGTS_URL', path: '/FGTS' },
@@ -123,6 +137,9 @@ export function prepareOperation(
   const operationId = `${state.flowId}:${slot}`;
   const missing = addressMissing(operation, facts.addresses);
   if (missing !== null) return unpriced({ kind: 'withheld', breaches: [missing] });
+  // It may have been lost since somebody asked for this step.
+  if (facts.bid !== null && isLost(facts.bid.phase))
+    return unpriced({ kind: 'withheld', breaches: [notContemplated(facts.bid)] });
   switch (operation) {
     case 'contract':
       return contract(state, operationId, facts);

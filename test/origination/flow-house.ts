@@ -55,6 +55,7 @@ export async function startFlowHouse(
     beforeMargins: async (): Promise<void> => {},
     /** Before the desk appends records of these kinds. */
     beforeAppend: async (_kinds: readonly string[]): Promise<void> => {},
+    isOpen: true,
   };
   const views = {
     read: async (requestIds: readonly string[]) =>
@@ -104,7 +105,7 @@ export async function startFlowHouse(
       log: { ...store.log, append: heldAppend },
       settings: own,
       addresses: addresses.desk,
-      isOpen: () => true,
+      isOpen: () => world.isOpen,
     },
     authorisations,
     service: {

@@ -99,7 +99,15 @@ export function createFlowWorld(start: FlowRecord) {
     switch (command.kind) {
       case 'prepare': {
         const { operation, slot } = command;
-        const facts = { now: world.now, margin: margin(), ...plainVault, pricing, settings, addresses: null };
+        const facts = {
+          now: world.now,
+          margin: margin(),
+          ...plainVault,
+          pricing,
+          settings,
+          addresses: null,
+          bid: null,
+        };
         const { preparation, expected } = prepareOperation(state!, operation, slot, facts);
         if (preparation.kind === 'withheld') {
           append({ kind: 'withheld', flowId, at: world.now, operation, slot, breaches: preparation.breaches });

@@ -8,8 +8,19 @@ import type { StepAsked } from '../../src/origination/orders.ts';
 import { nextSteps } from '../../src/origination/steps.ts';
 import type { JsonObject } from '../../src/wire/json.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
-import { offer } from '../bidding/parts.ts';
+import {
+  accepted,
+  answered,
+  claimed,
+  contemplated,
+  folded,
+  offer,
+  proposed,
+  requested,
+  resolved,
+} from '../bidding/parts.ts';
 import { eventually } from '../conformance/backend.ts';
+import { sampleRequest } from '../rules/sample-request.ts';
 import { heard, refusedBy, takingHouse, uuid } from './taking-house.ts';
 
 test('a signature that names another proposal than that of its note is refused', async (context) => {
@@ -400,4 +411,62 @@ test('an order goes not beyond the instalment of its bid by insurance or a short
   assert.deepEqual(beyond(await start('701', both)), [['as-bid', 'installments']]);
   const less = { amountCents: amountCents - 250_000, installments, insuranceCents: 20_000, policyNumber: 'A' };
   assert.equal((await start('701', less)).kind, 'taken');
+});
+
+test('a bid that is lost while its contract or its signature waits gets neither', async (context) => {
+  const { ask, start, noted, sign, state, reaches, world, won, sent, details, history } = await takingHouse(context);
+  const winning = (requestId: string) =>
+    [
+      requested({ requestId, request: sampleRequest }),
+      claimed(),
+      answered(accepted),
+      contemplated(),
+      proposed(),
+    ] as const;
+  const lose = (requestId: string, index: number) =>
+    won.set(requestId, folded(...winning(requestId), index === 0 ? resolved('cancelled') : proposed(['E1'])));
+  const sentFor = (requestId: string) => sent.filter(({ body }) => body.includes(`"numeroSolicitacao":"${requestId}"`));
+
+  const [link] = [...details];
+  for (const [index, requestId] of ['800', '801'].entries()) {
+    details.clear();
+    await start(requestId);
+    await reaches(`c-${requestId}`, 'preparing');
+    lose(requestId, index);
+    details.set(...link!);
+    await reaches(`c-${requestId}`, 'withheld');
+    assert.deepEqual(
+      (await state(`c-${requestId}`))!.breaches.map(({ rule }) => rule),
+      ['bid-won'],
+    );
+    assert.deepEqual(sentFor(requestId), []);
+  }
+
+  // Lost between the record of what is to be sent and its first byte.
+  const { promise, resolve } = Promise.withResolvers<void>();
+  world.beforeAppend = async (kinds) => {
+    if (!kinds.includes('intended')) return;
+    lose('802', 1);
+    resolve();
+  };
+  await start('802');
+  await promise;
+  await reaches('c-802', 'withheld');
+  assert.deepEqual(sentFor('802'), []);
+  const told = (await history('c-802')).find((record) => record.kind === 'answered');
+  assert.deepEqual(told?.kind === 'answered' && told.result, { kind: 'not-sent', reason: 'bid-lost', retryAt: null });
+  world.beforeAppend = async () => undefined;
+
+  await start('803');
+  await noted('c-803', { noteNumber: 'N-803' });
+  world.isOpen = false;
+  assert.equal((await sign('c-803', { numeroContrato: 'N-803', assinatura: 'b' })).kind, 'taken');
+  await reaches('c-803', 'signed');
+  lose('803', 1);
+  const before = sent.length;
+  world.isOpen = true;
+  await reaches('c-803', 'awaiting-signature');
+  assert.equal(sent.length, before);
+  assert.equal((await state('c-803'))!.breaches[0]!.rule, 'bid-won');
+  assert.equal((await ask('c-803', { step: 'cancel', reason: 'lost' })).kind, 'taken');
 });
