@@ -31,8 +31,8 @@ export function codeOf(state: FlowState, requestCode: string | null): Pick<FlowS
 /** Whose values were simulated, who has signed and what was split counts once the service took it. */
 export function takeCounted(before: FlowState, { operation, personKeys, splitCents }: FlowOperationState): FlowState {
   const state = splitCents === undefined ? before : { ...before, splitCents: (before.splitCents ?? 0) + splitCents };
-  // One by a balance alone says nothing of the worker.
-  if (operation === 'simulation') return { ...state, simulatedKey: personKeys[0] ?? state.simulatedKey };
+  // The last one decides: one by a balance that somebody gave says nothing of the worker, and its values stand in place of earlier ones.
+  if (operation === 'simulation') return { ...state, simulatedKey: personKeys[0] ?? null };
   if (operation !== 'signers') return state;
   return { ...state, signedKeys: [...new Set([...state.signedKeys, ...personKeys])] };
 }

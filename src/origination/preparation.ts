@@ -278,13 +278,13 @@ function withdrawal(
   }
 }
 
-/** By period. Null: the last simulation does not say; whether it was of this worker is another rule's. */
-function valuesSimulated({ flowId, results }: FlowState, open: Vault['open']): ReadonlyMap<number, Simulated> | null {
+/** By period; none where the last simulation was refused or failed. Whether it was of this worker is another rule's. */
+function valuesSimulated({ flowId, results }: FlowState, open: Vault['open']): ReadonlyMap<number, Simulated> {
   const sealed = results.simulation?.sealedAnswer;
-  if (sealed == null || results.simulation?.refused === true) return null;
-  const decoded = simulationAnswer.decode(readStored(open(sealedPlaces.flowAnswer(flowId), sealed)) as JsonValue);
-  if (decoded.kind === 'refused') return null;
   const simulated = new Map<number, Simulated>();
+  if (sealed == null || results.simulation?.refused === true) return simulated;
+  const decoded = simulationAnswer.decode(readStored(open(sealedPlaces.flowAnswer(flowId), sealed)) as JsonValue);
+  if (decoded.kind === 'refused') return simulated;
   for (const each of decoded.value.simulations ?? []) {
     const { period, releasedCents, customerLoanCents, rateMonthlyPercent } = each;
     if (period === null) continue;
@@ -293,7 +293,7 @@ function valuesSimulated({ flowId, results }: FlowState, open: Vault['open']): R
       rateHundredths: rateMonthlyPercent === null ? null : Math.round(rateMonthlyPercent * 100),
     });
   }
-  return simulated.size === 0 ? null : simulated;
+  return simulated;
 }
 
 /** The contract does not say which of the two an inclusion asks for. */

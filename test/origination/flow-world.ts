@@ -79,12 +79,10 @@ export function createFlowWorld(start: FlowRecord) {
       if (operation === 'contract' || operation === 'renegotiation') events.push(noteOf(operation, requestCode));
     }
     if (fate === 'lost') return answer({ kind: 'unknown', reason: 'headers-timeout' });
-    return answer({
-      kind: 'accepted',
-      requestCode,
-      proposalCode: 'prop-1',
-      situation: operation === 'proposal' ? 1 : null,
-    });
+    const sealedAnswer =
+      operation === 'simulation' ? '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00}]}' : null;
+    const situation = operation === 'proposal' ? 1 : null;
+    return answer({ kind: 'accepted', requestCode, proposalCode: 'prop-1', situation }, sealedAnswer);
   };
 
   const noteOf = (of: 'contract' | 'renegotiation', requestCode: string): FlowRecord => {

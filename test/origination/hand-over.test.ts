@@ -128,7 +128,8 @@ async function open(context: TestContext) {
   await store.log.append([{ topic: 'flows', key: flowId, record: started('withdrawal', undefined, clock.now()) }]);
   await ask('simulation');
   await eventually(() => sent.length === 1);
-  const heard = { response: { status: 200, body: '{}' }, firstByteAt: clock.now(), attempts: 1 };
+  const body = '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00}]}';
+  const heard = { response: { status: 200, body }, firstByteAt: clock.now(), attempts: 1 };
   sent[0]!.answer({ kind: 'accepted', answer: {}, ...heard } as never);
   await eventually(async () => (await state()).phase === 'simulated');
   return { world, sent, give, ask, state, heard, directory };

@@ -291,9 +291,17 @@ test('a request code or a proposal of another flow confirms nothing', async (con
   const { flowId } = withdrawal.state;
   world.answerTo = ({ operation }) => {
     if (operation !== 'simulation') return { kind: 'rejected', code: 'x', errors: [], ...heard, response: json('{}') };
-    const reading = readOperationAnswer(operation, 200, '{"HasError":false,"Simulacoes":[]}');
+    const reading = readOperationAnswer(
+      operation,
+      200,
+      '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00}]}',
+    );
     assert(reading.kind === 'accepted');
-    return { ...reading, ...heard, response: json('{"HasError":false,"Simulacoes":[]}') };
+    return {
+      ...reading,
+      ...heard,
+      response: json('{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00}]}'),
+    };
   };
   await ask(flowId, { step: 'simulation', request: {} });
   await reaches(flowId, 'simulated');

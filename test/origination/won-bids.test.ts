@@ -598,7 +598,10 @@ test('of signatures asked for at the same moment the one that was sent is told a
 test('a simulation by a balance alone leaves the CPF out, and is none of the worker', async (context) => {
   const { front, sent, world } = await startFlowHouse(context);
   world.answerTo = ({ operation }) => {
-    const body = operation === 'inclusion' ? '{"CodigoProposta":"p-1"}' : '{"HasError":false,"Simulacoes":[]}';
+    const body =
+      operation === 'inclusion'
+        ? '{"CodigoProposta":"p-1"}'
+        : '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00}]}';
     const reading = readOperationAnswer(operation, 200, body);
     assert(reading.kind === 'accepted');
     return { ...reading, ...heard, response: { status: 200, body } };

@@ -114,8 +114,8 @@ export type InclusionFacts = {
   birthDate: Day | null;
   /** The worker whose own balance was simulated; null: nothing was simulated, or by a balance that somebody gave. */
   simulatedCpf: string | null;
-  /** The periods that the service simulated last; null: it named none. */
-  simulated: ReadonlyMap<number, Simulated> | null;
+  /** What the service simulated last, by period. */
+  simulated: ReadonlyMap<number, Simulated>;
 };
 
 /** What a period would release, and the monthly rate of it; null where the service did not say. */
@@ -128,7 +128,7 @@ export function prepareInclusion(
 ): Preparation<'inclusion'> {
   const { account, cpf, period } = request;
   const holder = account?.holderCpf ?? null;
-  const own = facts.simulated?.get(period ?? -1) ?? null;
+  const own = facts.simulated.get(period ?? -1) ?? null;
   const mostCents = own?.releasedCents ?? null;
   const loanCents = request.amountCents ?? mostCents;
   return prepared('inclusion', operationId, request, [
@@ -136,7 +136,7 @@ export function prepareInclusion(
     period === null || period === undefined
       ? breach('period-given', 'period', 'send how many yearly withdrawals are pledged: one of the periods simulated')
       : null,
-    periodSimulated(period, facts.simulated),
+    facts.simulatedCpf === cpf ? periodSimulated(period, facts.simulated) : null,
     payeeGiven(request),
     onePayee(request),
     pixKeyFormed('pix.key', request.pix?.key),
@@ -174,8 +174,13 @@ export function prepareInclusion(
 }
 
 function periodSimulated(period: number | null | undefined, simulated: InclusionFacts['simulated']): Check {
-  if (period === null || period === undefined || simulated === null || simulated.has(period)) return null;
-  return breach('period-simulated', 'period', `send one of the periods simulated: ${[...simulated.keys()].join(', ')}`);
+  if (period === null || period === undefined || simulated.get(period)?.releasedCents != null) return null;
+  const named = [...simulated].flatMap(([each, { releasedCents }]) => (releasedCents === null ? [] : [each]));
+  const problem =
+    named.length === 0
+      ? "the last simulation brought no values for any period: simulate the worker's own balance again, and see what it says"
+      : `send one of the periods simulated last: ${named.join(', ')}`;
+  return breach('period-simulated', 'period', problem);
 }
 
 function amountSimulated(amountCents: AmountCents | null | undefined, mostCents: AmountCents | null): Check {

@@ -129,7 +129,12 @@ test('fourteen endpoints and eight events, from the won bid to the renegotiated 
   const inclusion = prepareInclusion(
     'i-1',
     { cpf: agentCpf, period: 1, birthDay: birthDate, account: { ...account, holderCpf: agentCpf } },
-    { now: Date.now(), simulated: null, birthDate, simulatedCpf: agentCpf },
+    {
+      now: Date.now(),
+      simulated: new Map([[1, { releasedCents: 100_000_000, rateHundredths: null }]]),
+      birthDate,
+      simulatedCpf: agentCpf,
+    },
   );
   const { proposalCode } = accepted(await service.perform(ready(inclusion)));
   const dto = { proposalCode };

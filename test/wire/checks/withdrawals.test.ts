@@ -33,7 +33,7 @@ const account = {
 const inclusion = { cpf, period: 3, birthDay: birthDate, account };
 const simulated = new Map([
   [1, { releasedCents: 100_000, rateHundredths: 180 }],
-  [2, { releasedCents: null, rateHundredths: null }],
+  [2, { releasedCents: 200_000, rateHundredths: null }],
   [3, { releasedCents: 300_000, rateHundredths: 180 }],
 ]);
 const included = { now, birthDate, simulatedCpf: cpf, simulated };
@@ -299,7 +299,6 @@ test('what keeps the rules is prepared, each with a key of its own', () => {
     prepareSimulation('op', { cpf, birthDay: birthDate, cached: false }, { now, birthDate }),
     prepareSimulation('op', { balanceCents: 0 }, unborn),
     prepareSimulation('op', { cpf, amountCents: 2_000, transfers: transfersOn(['2026-11-10', '2027-05-01']) }, unborn),
-    prepareInclusion('op', { ...inclusion, period: 4 }, { ...included, simulated: null }),
     prepareInclusion('op', inclusion, included),
     prepareInclusion('op', { cpf, period: 1, pix: { key: cpf } }, included),
     prepareInclusion('op', { ...inclusion, period: 2, rateHundredths: 90, feeCents: 5_000 }, included),

@@ -1,0 +1,70 @@
+/** A withdrawal is at most what was simulated last for the worker, and its splits at most its own proposal. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { type TestContext, test } from 'node:test';
+import type { StepAsked } from '../../src/origination/orders.ts';
+import { nextSteps } from '../../src/origination/steps.ts';
+import { readOperationAnswer } from '../../src/wire/operations.ts';
+import { eventually } from '../conformance/backend.ts';
+import { heard, refusedBy, takingHouse } from './taking-house.ts';
+
+const pixKey = { key: '+5511987654321' };
+const own = '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":1000.00,"VlrTAC":10.00}]}';
+
+/** A withdrawal whose service answers each operation as the test says. */
+async function withdrawing(context: TestContext, answers: Record<string, string> = {}) {
+  const house = await takingHouse(context);
+  const { world, front, state } = house;
+  const bodies: Record<string, string> = {
+    ...{ simulation: own, inclusion: '{"HasError":false,"CodigoProposta":"p-1"}', splits: '{"hasError":false}' },
+    ...answers,
+  };
+  world.answerTo = ({ operation }) => {
+    const response = { status: 200, body: bodies[operation]! };
+    return { ...readOperationAnswer(operation, 200, response.body), ...heard, response } as ReturnType<
+      typeof world.answerTo
+    >;
+  };
+  const order = { cpf: '52998224725', birthDate: null, signerCpfs: [], alongside: true };
+  const begun = await front.startWithdrawal({ by: 'ana', key: randomUUID() }, order);
+  assert(begun.kind === 'taken');
+  const { flowId } = begun.state;
+  const step = async (asked: StepAsked) => {
+    const result = await house.ask(flowId, asked);
+    await eventually(async () => !(await state(flowId))!.steps.some(({ outcome }) => outcome === 'pending'));
+    return result;
+  };
+  const simulate = (request = {}) => step({ step: 'simulation', request });
+  const include = (request: object = {}) =>
+    step({ step: 'inclusion', request: { period: 3, pix: pixKey, ...request } });
+  return { ...house, bodies, flowId, step, simulate, include };
+}
+
+test('an inclusion is held to the last simulation, which is of the own balance', async (context) => {
+  const { bodies, simulate, include, sent, state, flowId } = await withdrawing(context);
+  await simulate({ cpf: '52998224725' });
+  bodies.simulation = '{"HasError":false,"Simulacoes":[{"Periodo":3,"VlrLiberado":900000.00}]}';
+  await simulate({ balanceCents: 100_000_000 });
+  const before = sent.length;
+  assert.deepEqual(refusedBy(await include({ amountCents: 90_000_000 })), [['simulated-first', 'step']]);
+  assert.ok(!nextSteps((await state(flowId))!).includes('inclusion'));
+  for (const body of [
+    '{"HasError":true,"Msg":"falhou","Messages":[{"Code":"E1"}]}',
+    '{"HasError":false,"Simulacoes":null,"SimulacoesErro":[{"Periodo":3,"HasError":true,"Msg":"sem saldo"}]}',
+    '{"HasError":false,"Simulacoes":[{"Periodo":3}]}',
+  ]) {
+    bodies.simulation = own;
+    await simulate({ cpf: '52998224725' });
+    bodies.simulation = body;
+    await simulate({ cpf: '52998224725' });
+    for (const period of [3, 5]) {
+      const refused = await include({ period, amountCents: 99_999_900 });
+      assert.deepEqual(refusedBy(refused), [['period-simulated', 'period']], body);
+    }
+  }
+  assert.ok(!sent.slice(before).some(({ operation }) => operation === 'inclusion'));
+  bodies.simulation = own;
+  await simulate({ cpf: '52998224725' });
+  assert.deepEqual(refusedBy(await include({ amountCents: 100_001 })), [['amount-simulated', 'amountCents']]);
+  assert.equal((await include({ amountCents: 100_000 })).kind, 'taken');
+});
