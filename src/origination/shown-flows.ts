@@ -13,7 +13,7 @@ import { withoutCpf } from '../wire/hidden-cpf.ts';
 import { isJsonObject, type JsonValue, parseJson } from '../wire/json.ts';
 import { shownCode, shownError } from '../wire/plain-ids.ts';
 import { errorsOf } from '../wire/service-errors.ts';
-import { proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
+import { isToldOf, proposalRecord, simulationAnswer } from '../wire/withdrawals.ts';
 import { shownKey } from './orders.ts';
 import type { ContractOrder, LookupOrder, RenegotiationOrder, StepRequests, WithdrawalOrder } from './preparation.ts';
 
@@ -77,7 +77,7 @@ export function shownWorker({ flowId, sealed }: FlowState, open: OpenSealed): st
 
 /**
  * What the loan of the flow comes to: what was ordered, else what the credit note says. Of a withdrawal: what the last answer to
- * `proposal` says is credited, else financed; without such an answer what the inclusion asked for, else what was simulated for its
+ * `proposal` says is credited, else financed, unless it is of another proposal; without such an answer what the inclusion asked for, else what was simulated for its
  * period; null before.
  */
 export function shownAmount(state: FlowState, open: OpenSealed): AmountCents | null {
@@ -89,7 +89,10 @@ export function shownAmount(state: FlowState, open: OpenSealed): AmountCents | n
     return kept?.sealedAnswer && !kept.refused ? (opened(open, place, kept.sealedAnswer) as JsonValue) : null;
   };
   const proposal = proposalRecord.decode(answerTo('proposal'));
-  if (proposal.kind === 'decoded') {
+  if (
+    proposal.kind === 'decoded' &&
+    isToldOf(proposal.value, state.proposalCode === null ? [] : [state.proposalCode])
+  ) {
     // Where it does not say what is credited, it is at most what is financed.
     const saidCents = proposal.value.totalCreditCents ?? proposal.value.financedCents;
     if (saidCents !== null) return saidCents;

@@ -295,12 +295,23 @@ export type ProposalRecord = Output<typeof proposalRecordFields>;
  * The situation that a proposal query brought; null where the answer names other proposals only than the query did, or none is told.
  * `asked`: the bytes of the query.
  */
-export function situationTold(asked: string, { code, proposalCode, situation }: ProposalRecord): number | null {
-  const codes = [code, proposalCode].filter((told) => typeof told === 'string');
+export function situationTold(asked: string, answer: ProposalRecord): number | null {
   const query = parseJson(asked);
   const named = query.kind === 'parsed' ? scalarsIn(query.value, { longest: 128, most: 1_000 }) : [];
-  const isAsked = codes.length === 0 || codes.some((told) => named.some(({ text }) => isSameCode(text, told)));
-  return isAsked ? (situation ?? null) : null;
+  const isAsked = isToldOf(
+    answer,
+    named.map(({ text }) => text),
+  );
+  return isAsked ? (answer.situation ?? null) : null;
+}
+
+/** Whether an answer is of a proposal with one of these codes: it names one of them, or none at all. */
+export function isToldOf(
+  { code, proposalCode }: Pick<ProposalRecord, 'code' | 'proposalCode'>,
+  codes: readonly string[],
+): boolean {
+  const told = [code, proposalCode].filter((each) => typeof each === 'string');
+  return told.length === 0 || told.some((each) => codes.some((known) => isSameCode(known, each)));
 }
 
 const updatedInstallment = message({

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import type { StepAsked } from '../../src/origination/orders.ts';
+import { shownAmount } from '../../src/origination/shown-flows.ts';
 import { nextSteps } from '../../src/origination/steps.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
 import { eventually } from '../conformance/backend.ts';
+import { plainVault } from './orders.ts';
 import { heard, refusedBy, takingHouse } from './taking-house.ts';
 
 const pixKey = { key: '+5511987654321' };
@@ -67,4 +69,22 @@ test('an inclusion is held to the last simulation, which is of the own balance',
   await simulate({ cpf: '52998224725' });
   assert.deepEqual(refusedBy(await include({ amountCents: 100_001 })), [['amount-simulated', 'amountCents']]);
   assert.equal((await include({ amountCents: 100_000 })).kind, 'taken');
+});
+
+test('splits are not held to the amount of another proposal', async (context) => {
+  const { bodies, simulate, include, step, state, flowId } = await withdrawing(context);
+  await simulate({ cpf: '52998224725' });
+  await include();
+  const amountOf = async () => shownAmount((await state(flowId))!, plainVault.open as never);
+  assert.equal(await amountOf(), 100_000);
+  const told = (code: string) =>
+    `{"HasError":false,"Codigo":"${code}","CodigoProposta":"${code}","VlrTotalCredito":99999.99}`;
+  bodies.proposal = told('p-9');
+  await step({ step: 'proposal', request: { dto: {} } });
+  assert.equal(await amountOf(), 100_000);
+  const splits = { splits: [{ amountCents: 100_001, pixKey }] };
+  assert.deepEqual(refusedBy(await step({ step: 'splits', request: splits })), [['splits-of-loan', 'splits']]);
+  bodies.proposal = told('p-1');
+  await step({ step: 'proposal', request: { dto: {} } });
+  assert.equal(await amountOf(), 9_999_999);
 });
