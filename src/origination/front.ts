@@ -340,7 +340,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const text = `its note has the number ${noteNumber}: send it as the note does`;
       return refusal('breach', 'contract-number', 'closedContract', text);
     }
-    const ownRate = own?.terms?.rateHundredths ?? null;
+    // What the service lent at counts, where that is below the order.
+    const ownRate = own === null ? null : (noteRate(own) ?? own.terms?.rateHundredths ?? null);
     const rate = ownRate ?? asked.originalRateHundredths;
     if (rate === null) {
       const text =

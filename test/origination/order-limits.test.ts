@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { expectedLoan } from '../../src/origination/differences.ts';
-import type { StepAsked } from '../../src/origination/orders.ts';
+import type { RenegotiationAsked, StepAsked } from '../../src/origination/orders.ts';
 import { nextSteps } from '../../src/origination/steps.ts';
 import { offer } from '../bidding/parts.ts';
 import { orderOf } from './flow-house.ts';
@@ -75,4 +75,33 @@ test('a note that releases more than the bid is accepted by nobody', async (cont
   const content = { numeroContrato: 'N-1', assinatura: 'b' };
   assert.deepEqual(refusedBy(await sign('c-701', content)), [['amount-within-bid', 'step']]);
   assert.ok(nextSteps((await state('c-701'))!).includes('regenerate'));
+});
+
+test('a renegotiation of a contract made here is held to the rate of its note', async (context) => {
+  const { ask, start, noted, sign, state, reaches, front } = await takingHouse(context);
+  await start('701');
+  await noted('c-701', { noteNumber: '9001', proposalCode: uuid(1), rateMonthlyPercent: 2.4 });
+  assert.equal((await ask('c-701', { step: 'accept', reason: 'menor' })).kind, 'taken');
+  const { authorisationNumber, ...link } = orderOf('701').link!;
+  const { agentCpf } = orderOf('701').contract;
+  const renegotiate = (rate: number) =>
+    front.startRenegotiation({ by: 'ana', key: `r-${rate}` }, {
+      ...{
+        renegotiation: {
+          ...link,
+          closedContract: '9001',
+          agentCpf,
+          contractType: 'R',
+          installments,
+          rateHundredths: rate,
+        },
+      },
+      ...{ originalRateHundredths: null, closedByTermination: true, openInstallments: 9, pendingCharges: false },
+      ...{ linkValid: true, estimatedInstallmentCents: null, authorisationNumber },
+    } as RenegotiationAsked);
+  assert.equal((await sign('c-701', { numeroContrato: '9001', assinatura: 'b' })).kind, 'taken');
+  await reaches('c-701', 'endorsed');
+  assert.equal((await state('c-701'))!.terms!.rateHundredths, 250);
+  assert.deepEqual(refusedBy(await renegotiate(241)), [['rate-within-original', 'rateHundredths']]);
+  assert.equal((await renegotiate(240)).kind, 'taken');
 });
