@@ -10,11 +10,25 @@ export function canonicalCode(code: string): string {
   return guid.test(code) ? code.toLowerCase() : code;
 }
 
-export function isSameCode(one: string, other: string): boolean {
-  return one === other || canonicalCode(one) === canonicalCode(other);
+/** A GUID is written with its hyphens elsewhere or nowhere, in braces or as a URN, and is longer by no more than that. */
+const longestGuid = 100;
+
+/** The code as a GUID in small letters with its hyphens, if its 32 hexadecimal digits are all that it says; else null. */
+export function guidOf(code: string): string | null {
+  if (code.length > longestGuid) return null;
+  const digits = code.replace(/^urn:uuid:/i, '').replaceAll(/[\s{}()._:-]/g, '');
+  if (!/^[\da-f]{32}$/i.test(digits)) return null;
+  return digits.toLowerCase().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/** How a code may stand in what was stored before codes were kept in small letters; the code itself is the first. */
+export function isSameCode(one: string, other: string): boolean {
+  return one === other || (guidOf(one) ?? one) === (guidOf(other) ?? other);
+}
+
+/** How a code may stand in what was stored: as it is, as a GUID in small letters, and as others wrote it; the code itself is the first. */
 export function spellingsOf(code: string): readonly string[] {
-  return guid.test(code) ? [...new Set([code, code.toLowerCase(), code.toUpperCase()])] : [code];
+  const known = guidOf(code);
+  if (known === null) return [code];
+  const bare = known.replaceAll('-', '');
+  return [...new Set([code, known, known.toUpperCase(), bare, bare.toUpperCase()])];
 }

@@ -382,7 +382,11 @@ export function createFlowFront(world: FrontWorld): FlowFront {
    */
   async function otherNote({ flowId, note, proposal }: FlowState, content: JsonObject): Promise<FrontResult | null> {
     const named = scalarsIn(content, mayBeNote);
-    const indexes = (text: string) => [noteIndex(text), noteProposalIndex(text), proposalIndex(text)];
+    const indexes = (text: string) => [
+      noteIndex(text),
+      noteProposalIndex(text),
+      ...spellingsOf(text).map(proposalIndex),
+    ];
     const found = await flows.findByCode([...new Set(named.flatMap(({ text }) => indexes(text)))]);
     const ownProposal = note === null ? null : (note.proposalCode ?? proposal?.code ?? null);
     for (const { path, text } of named) {
@@ -391,7 +395,8 @@ export function createFlowFront(world: FrontWorld): FlowFront {
       const isOwnProposal = ownProposal !== null && isSameCode(text, ownProposal);
       if (proposalField.test(name) ? isOwnProposal : noteField.test(name) ? isOwnNumber : isOwnNumber || isOwnProposal)
         continue;
-      const [ofNote, ofNoteProposal, ofProposal] = indexes(text).map((index) => found.get(index));
+      const [ofNote, ofNoteProposal, ...ofSpellings] = indexes(text).map((index) => found.get(index));
+      const ofProposal = ofSpellings.find((each) => each !== undefined);
       // What a won bid became has a code of its own: of this flow it may stand where no field is called so.
       const owner = ofNote ?? ofNoteProposal ?? (ofProposal === flowId ? undefined : ofProposal);
       if (owner === undefined && !noteField.test(name) && !proposalField.test(name)) continue;
@@ -458,7 +463,7 @@ export function createFlowFront(world: FrontWorld): FlowFront {
     parent: string,
   ): Promise<FrontResult | null> {
     const named = scalarsIn(content, mayBeProposal);
-    const indexes = (text: string) => [proposalIndex(text), noteProposalIndex(text)];
+    const indexes = (text: string) => [...spellingsOf(text).map(proposalIndex), noteProposalIndex(text)];
     const found = await flows.findByCode([...new Set(named.flatMap(({ text }) => indexes(text)))]);
     for (const { path, text } of named) {
       const owner = indexes(text)

@@ -5,6 +5,7 @@ import type { FlowSettings } from '../config/sections.ts';
 import type { FlowRecord } from '../domain/flow-records.ts';
 import type { FlowState } from '../domain/flow-states.ts';
 import { placesBefore, withPlace } from '../domain/record-places.ts';
+import { guidOf } from '../domain/request-codes.ts';
 import { evolveAgain, evolveOrFreeze, proposalIndex } from './evolve.ts';
 import { noteCodes } from './notes.ts';
 import type { FlowRow, FlowStore } from './ports.ts';
@@ -55,12 +56,18 @@ function codesOf(state: FlowState): readonly string[] {
   const note = state.flow === 'event' ? null : state.note;
   return [
     ...state.codes,
-    ...(state.proposalCode === null ? [] : [proposalIndex(state.proposalCode)]),
+    ...(state.proposalCode === null ? [] : proposalIndexes(state.proposalCode)),
+    ...(state.proposal?.code ? proposalIndexes(state.proposal.code) : []),
     ...(requestId === null ? [] : [requestIndex(requestId)]),
     ...(note === null ? [] : noteCodes(note)),
     ...(state.lateNote == null ? [] : noteCodes(state.lateNote.note)),
     ...(workerKey === null ? [] : [workerIndex(workerKey)]),
   ];
+}
+
+/** Also as the GUID that it is: however it is written, its other spellings find it. */
+function proposalIndexes(code: string): readonly string[] {
+  return [...new Set([code, guidOf(code) ?? code])].map(proposalIndex);
 }
 
 export function requestIndex(requestId: string): string {

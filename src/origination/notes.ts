@@ -1,7 +1,7 @@
 /** Credit notes and their proposals as marks of a flow: which of them are the same, and which flows have had one. */
 import type { FlowState } from '../domain/flow-states.ts';
 import type { CreditNote } from '../domain/records.ts';
-import { isSameCode } from '../domain/request-codes.ts';
+import { guidOf, isSameCode } from '../domain/request-codes.ts';
 import type { FlowStore } from './ports.ts';
 
 /** A contract of ours is found under the number of its credit note. */
@@ -14,7 +14,7 @@ export function noteIndex(noteNumber: string): string {
  * to a flow by them. Whether a code is a flow's own is asked of `isSameCode`.
  */
 export function noteProposalIndex(code: string): string {
-  return `note-proposal:${code.toLowerCase()}`;
+  return `note-proposal:${guidOf(code) ?? code.toLowerCase()}`;
 }
 
 export function noteCodes({ noteNumber, proposalCode }: Pick<CreditNote, 'noteNumber' | 'proposalCode'>): string[] {

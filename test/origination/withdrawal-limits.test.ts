@@ -6,6 +6,7 @@ import type { StepAsked } from '../../src/origination/orders.ts';
 import { shownAmount } from '../../src/origination/shown-flows.ts';
 import { nextSteps } from '../../src/origination/steps.ts';
 import { readOperationAnswer } from '../../src/wire/operations.ts';
+import { isId } from '../../src/wire/plain-ids.ts';
 import { eventually } from '../conformance/backend.ts';
 import { plainVault } from './orders.ts';
 import { heard, refusedBy, takingHouse } from './taking-house.ts';
@@ -87,4 +88,48 @@ test('splits are not held to the amount of another proposal', async (context) =>
   bodies.proposal = told('p-1');
   await step({ step: 'proposal', request: { dto: {} } });
   assert.equal(await amountOf(), 9_999_999);
+});
+
+const code = '1b4e28ba-2fa1-11d2-883f-0016d3cca427';
+const spellings = [
+  code.toUpperCase(),
+  `{${code}}`,
+  `urn:uuid:${code}`,
+  code.replaceAll('-', '_'),
+  code.replaceAll('-', ''),
+  `${code.replaceAll('-', '').slice(0, 9)}-${code.replaceAll('-', '').slice(9)}`,
+];
+
+test('one proposal in other spellings is of the flow that has it', async (context) => {
+  const { bodies, simulate, include, state, flowId, front, ask } = await withdrawing(context, {
+    inclusion: `{"HasError":false,"CodigoProposta":"${code}"}`,
+  });
+  await simulate({ cpf: '52998224725' });
+  await include();
+  assert.equal((await state(flowId))!.proposalCode, code);
+  const order = { cpf: '52998224725', birthDate: null, signerCpfs: [], alongside: true };
+  const another = await front.startWithdrawal({ by: 'ana', key: 'other' }, { ...order, proposalCode: 'p-else' });
+  assert(another.kind === 'taken');
+  for (const proposalCode of spellings) {
+    const begun = await front.startWithdrawal({ by: 'ana', key: proposalCode }, { ...order, proposalCode });
+    const rule = refusedBy(begun)[0]![0];
+    assert.ok(['flow-exists', 'proposal-code'].includes(rule), `${rule} ${proposalCode}`);
+    const asked = { step: 'proposal', request: { dto: { CodigoProposta: proposalCode } } } as const;
+    const named = refusedBy(await ask(another.state.flowId, asked));
+    assert.deepEqual(named, [['locator-kept', 'dto.CodigoProposta']]);
+    assert.match(JSON.stringify(await ask(another.state.flowId, asked)), new RegExp(`of the flow ${flowId}`));
+  }
+  // Included by another flow in another spelling, it stands still; sent goes what came.
+  for (const proposalCode of spellings.filter(isId)) {
+    bodies.inclusion = `{"HasError":false,"CodigoProposta":"${proposalCode}"}`;
+    const begun = await front.startWithdrawal({ by: 'ana', key: `k-${proposalCode}` }, order);
+    assert(begun.kind === 'taken', JSON.stringify(begun));
+    const other = begun.state.flowId;
+    const idle = () => eventually(async () => !(await state(other))!.steps.some((each) => each.outcome === 'pending'));
+    await ask(other, { step: 'simulation', request: { cpf: '52998224725' } });
+    await idle();
+    await ask(other, { step: 'inclusion', request: { period: 3, pix: pixKey } });
+    await eventually(async () => (await state(other))!.frozen !== undefined);
+    assert.equal((await state(other))!.proposalCode, proposalCode);
+  }
 });
