@@ -10,16 +10,30 @@ import { splitCommand } from './config/formats.ts';
 import { nearestName, optional, readSetting } from './config/kinds.ts';
 import { type BiddingSettings, httpOfCommands, type Read, type Sections, sections } from './config/sections.ts';
 import { type PlaceSections, type StorePlace, storePlaceOf } from './config/store-place.ts';
+import { loginCallbackPath } from './domain/identity-provider.ts';
 import { iofShare } from './pricing/iof.ts';
 import { byteOrderMark, parseJson } from './rules/json.ts';
 import { type Contact, checkContacts } from './wire/bid.ts';
 
-export type Config = Omit<Sections, 'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir' | 'service' | 'contacts'> & {
+/** How people log in; `redirectBase` is an origin, `redirectUri` where the provider sends them back to. */
+type LoginSettings = Omit<Sections['oidc'], 'issuer' | 'clientId' | 'redirectBase'> & {
+  issuer: string;
+  clientId: string;
+  redirectBase: string;
+  redirectUri: string;
+};
+
+export type Config = Omit<
+  Sections,
+  'backend' | 'dataDir' | 'kafka' | 'redis' | 'rulesDir' | 'service' | 'contacts' | 'oidc'
+> & {
   store: StorePlace;
   rulesDir: string;
   /** At least one of token and token command is set. */
   service: Omit<Sections['service'], 'tokenCommand'> & { tokenCommand: readonly string[] | null };
   contacts: readonly Contact[];
+  /** Null: people come with tokens alone. */
+  oidc: LoginSettings | null;
   /** What decisions depend on, as canonical JSON without secrets, and its SHA-256 in hex: a stored input of every decision. */
   settings: { hash: string; content: string };
 };
@@ -71,6 +85,14 @@ function apiTokensIn(value: string): unknown {
   });
 }
 
+/** `value:role`, separated by commas; a value may hold colons. */
+function rolesIn(value: string): unknown {
+  return (listOf(value) as string[]).map((entry) => {
+    const at = entry.lastIndexOf(':');
+    return at < 0 ? { value: entry } : { value: entry.slice(0, at), role: entry.slice(at + 1) };
+  });
+}
+
 type Variable = { path: string; secret?: true; read?: (value: string) => unknown };
 
 /**
@@ -102,6 +124,13 @@ const variables: Readonly<Record<string, Variable>> = {
   LANCE_TRUSTED_PROXIES: { path: 'http.trustedProxies', read: listOf },
   LANCE_WEBHOOK_TOKENS: { path: 'http.webhookTokens', secret: true, read: listOf },
   LANCE_API_TOKENS: { path: 'api.tokens', secret: true, read: apiTokensIn },
+  LANCE_OIDC_ISSUER: { path: 'oidc.issuer' },
+  LANCE_OIDC_CLIENT_ID: { path: 'oidc.clientId' },
+  LANCE_OIDC_CLIENT_SECRET: { path: 'oidc.clientSecret', secret: true },
+  LANCE_OIDC_REDIRECT_BASE: { path: 'oidc.redirectBase' },
+  LANCE_OIDC_NAME_CLAIM: { path: 'oidc.nameClaim' },
+  LANCE_OIDC_ROLES_CLAIM: { path: 'oidc.rolesClaim' },
+  LANCE_OIDC_ROLES: { path: 'oidc.roles', read: rolesIn },
   LANCE_BASE_URL: { path: 'service.baseUrl' },
   LANCE_FGTS_URL: { path: 'service.fgtsUrl' },
   LANCE_PROPOSAL_URL: { path: 'service.proposalUrl' },
@@ -324,10 +353,61 @@ function apiTokenFaults(tokens: Sections['api']['tokens']): string[] {
   });
 }
 
+/** Whether others can hear what is sent there. */
+function isOpenTo({ protocol, hostname }: URL): boolean {
+  const isHere = hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
+  return protocol === 'http:' && !isHere;
+}
+
+/** A code or a session that travels without TLS is anybody's, but on the machine itself. */
+function loginFaults({ issuer, clientId, clientSecret, redirectBase, roles, scopes }: Sections['oidc']): string[] {
+  const faults: string[] = [];
+  const missing = (path: string, remedy: string) => faults.push(`${nameOf(path)} is missing: ${remedy}`);
+  if (issuer === null) {
+    if (clientId !== null || clientSecret !== null || redirectBase !== null)
+      missing('oidc.issuer', 'name the OpenID provider, or leave all of oidc out');
+    return faults;
+  }
+  if (clientId === null) missing('oidc.clientId', 'name this desk as the provider knows it');
+  if (redirectBase === null)
+    missing('oidc.redirectBase', 'set where browsers reach this API, like https://desk.example');
+  if (roles.length === 0) missing('oidc.roles', 'say which group has which role, or nobody could log in');
+  if (!scopes.includes('openid')) faults.push('oidc.scopes lacks openid: without it the provider names nobody; add it');
+  for (const [path, address] of [
+    ['oidc.issuer', issuer],
+    ['oidc.redirectBase', redirectBase],
+  ] as const) {
+    if (address !== null && isOpenTo(new URL(address)))
+      faults.push(
+        `${nameOf(path)} is not encrypted: write https://, or an address of this machine such as http://127.0.0.1`,
+      );
+  }
+  if (redirectBase !== null && new URL(redirectBase).pathname !== '/')
+    faults.push(`${nameOf('oidc.redirectBase')} carries a path: write scheme, host and port alone`);
+  return faults;
+}
+
+function loginOf({ issuer, clientId, redirectBase, ...others }: Sections['oidc']): LoginSettings | null {
+  if (issuer === null || clientId === null || redirectBase === null) return null;
+  const { origin } = new URL(redirectBase);
+  return Object.freeze({ ...others, issuer, clientId, redirectBase: origin, redirectUri: origin + loginCallbackPath });
+}
+
 /** What only several settings together can get wrong, of the sections that are right in themselves. */
-function crossFaults({ backend, roles, http, api, service, contacts, bidding, pricing }: Partial<Sections>): string[] {
+function crossFaults({
+  backend,
+  roles,
+  http,
+  api,
+  oidc,
+  service,
+  contacts,
+  bidding,
+  pricing,
+}: Partial<Sections>): string[] {
   const faults: string[] = [];
   if (api !== undefined) faults.push(...apiTokenFaults(api.tokens));
+  if (oidc !== undefined) faults.push(...loginFaults(oidc));
   if (backend === 'embedded' && roles !== undefined && !(roles.includes('door') && roles.includes('desk'))) {
     faults.push(
       `${nameOf('roles')} names one role: on the embedded backend one process has both; leave it out, or set LANCE_BACKEND to kafka`,
@@ -389,6 +469,7 @@ function configOf(read: Sections, store: StorePlace): Config {
     pricing,
     flows: read.flows,
     api: read.api,
+    oidc: loginOf(read.oidc),
     pseudonymKey: read.pseudonymKey,
     audit: read.audit,
     settings: Object.freeze({ hash: createHash('sha256').update(content).digest('hex'), content }),

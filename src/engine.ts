@@ -40,6 +40,7 @@ import { biddingEn } from './cli/bidding-texts-en.ts';
 import type { Config } from './config.ts';
 import type { Chance, Clock } from './domain/clock.ts';
 import type { EpochMs } from './domain/glossary.ts';
+import type { IdentityProvider } from './domain/identity-provider.ts';
 import type { BidOutcome } from './domain/offer.ts';
 import type { Topic } from './domain/records.ts';
 import type { SteadyClock } from './domain/steady-clock.ts';
@@ -98,6 +99,8 @@ export type EngineParts = {
   mapping: RequestMapping;
   /** Null in a process that takes no webhooks. */
   readBody: BodyReader | null;
+  /** Null where the settings name none. */
+  identityProvider: IdentityProvider | null;
   ruleWatch: RuleWatch;
   /** Of this program, as its package says. */
   version: string;
@@ -197,7 +200,8 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     ...(door === null ? [] : [webhookCheck(parts, door, refusals)]),
   ];
   const tokenWatch = watchTokens({ ...parts, ...parts.store }, (fault) => tellFault(tellers, fault));
-  const guard = createGuard(config.api.tokens, tokenWatch, () => parts.clock.now());
+  const sessions = config.oidc === null ? null : { origin: config.oidc.redirectBase };
+  const guard = createGuard(config.api.tokens, tokenWatch, () => parts.clock.now(), sessions);
   const status = () => statusOf({ ...parts, desk, rules, checks, lasts, startedAt });
   const server = createServer({
     door,
@@ -213,8 +217,8 @@ export async function startEngine(given: EngineParts): Promise<Engine> {
     onFault: (text) => journal.error('http-fault', { text }),
     onRefusal: (report) => {
       metrics.observeRefusal(report);
-      const { problem, at, address, isNews } = report;
-      if (isNews) journal.warn('request-refused', { problem, kind: at, address });
+      const { problem, at, address, isNews, why } = report;
+      if (isNews) journal.warn('request-refused', { problem, kind: at, address, text: why });
     },
   });
   const addresses = addressesOf(config);
@@ -474,9 +478,17 @@ function apiOf(parts: EngineParts, tokenWatch: TokenWatch): Omit<ApiParts, 'stat
     readBody: readBody ?? bodyReader({ vault, mapping, limits: config.http, terms: config.bidding }),
     replayLimit: config.api.replayLimit,
     situations: config.flows.situations,
+    login: loginOf(parts),
     bodyLimitBytes: config.api.bodyLimitBytes,
     onFault: (text) => journal.error('http-fault', { text }),
   };
+}
+
+function loginOf({ config, identityProvider }: EngineParts): ApiParts['login'] {
+  const { oidc } = config;
+  if (oidc === null || identityProvider === null) return null;
+  const { redirectBase: origin, sessionMs, nameClaim, rolesClaim, roles } = oidc;
+  return { identityProvider, origin, sessionMs, person: { nameClaim, rolesClaim, roles } };
 }
 
 function ruleJournal({ metrics, journal }: Tellers): (event: RuleEvent) => void {

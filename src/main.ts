@@ -53,6 +53,7 @@ import {
 import { crashAt } from './crash-step.ts';
 import type { AuditKey } from './domain/audit.ts';
 import { dayOf } from './domain/clock.ts';
+import type { IdentityProvider } from './domain/identity-provider.ts';
 import type { Vault } from './domain/vault.ts';
 import { createDoorReader } from './door-reader.ts';
 import type { Engine, Store } from './engine.ts';
@@ -109,6 +110,13 @@ const sharedAdapters = {
   reader: () => import('./adapters/kafka/reader.ts'),
   redis: () => import('./adapters/redis/store.ts'),
 };
+
+/** Loaded only where people log in. */
+async function identityProviderOf({ oidc }: Config): Promise<IdentityProvider | null> {
+  if (oidc === null) return null;
+  const { createIdentityProvider } = await import('./adapters/oidc/identity-provider.ts');
+  return createIdentityProvider(oidc, () => performance.now());
+}
 
 function place(environment: Environment): Place {
   const result = readPlace(environment, readStrict);
@@ -614,6 +622,7 @@ async function openEngine(parts: {
     chance: Math.random,
     mapping: requestMapping,
     readBody: reader?.read ?? null,
+    identityProvider: await identityProviderOf(config),
     ruleWatch,
     version,
     onStep: crashAt(process.env.LANCE_CRASH_AT),

@@ -5,8 +5,8 @@ export const tokensEn: Texts['tokens'] = {
   help: {
     tokens: 'tokens of the API: create, list, revoke',
     create: 'creates a token, which is shown this once',
-    list: 'whose each token is, until when it is valid, who created it',
-    revoke: 'revokes a token: within 5 seconds no process lets it in',
+    list: 'whose each token and each session is, until when it is valid, who created it',
+    revoke: 'revokes a token or ends a session: within 5 seconds no process lets it in',
     owner: 'who will have it: one name for each person, in all their tokens, for four eyes compare it',
     ownerForm: 'write letters, digits, . _ @ and -, at most 60',
     role: 'what it may do',
@@ -18,6 +18,7 @@ export const tokensEn: Texts['tokens'] = {
   none: 'No token has been created. Those of LANCE_API_TOKENS are not here.',
   created: (id, owner, role, until) =>
     `Token ${id} of ${owner} (${role}), valid until ${until}. Keep it now: it is not shown again.`,
+  session: 'session',
   expired: 'expired',
   revokedBy: (by, at) => `${at}, by ${by}`,
   revoked: (id, owner) => `Token ${id} of ${owner} revoked: within 5 seconds no process lets it in.`,

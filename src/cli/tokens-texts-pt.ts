@@ -4,8 +4,8 @@ export const tokensPt = {
   help: {
     tokens: 'tokens da API: criar, listar, revogar',
     create: 'cria um token, que é mostrado uma única vez',
-    list: 'de quem é cada token, até quando vale, quem o criou',
-    revoke: 'revoga um token: em 5 segundos nenhum processo o aceita',
+    list: 'de quem é cada token e cada sessão, até quando vale, quem o criou',
+    revoke: 'revoga um token ou encerra uma sessão: em 5 segundos nenhum processo o aceita',
     owner: 'de quem será: um só nome por pessoa, em todos os seus tokens, pois é ele que os quatro olhos comparam',
     ownerForm: 'escreva letras, dígitos, . _ @ e -, no máximo 60',
     role: 'o que pode fazer',
@@ -17,6 +17,7 @@ export const tokensPt = {
   none: 'Nenhum token foi criado. Os de LANCE_API_TOKENS não estão aqui.',
   created: (id: string, owner: string, role: string, until: string) =>
     `Token ${id} de ${owner} (${role}), vale até ${until}. Guarde-o agora: não será mostrado de novo.`,
+  session: 'sessão',
   expired: 'expirado',
   revokedBy: (by: string, at: string) => `${at}, por ${by}`,
   revoked: (id: string, owner: string) => `Token ${id} de ${owner} revogado: em 5 segundos nenhum processo o aceita.`,

@@ -1,6 +1,6 @@
 /** `lance tokens create | list | revoke`: tokens of the operator API, given out and taken back without a restart. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type ApiRole, apiRoles } from '../domain/roles.ts';
+import { type ApiRole, apiRoles, ownerForm } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
 import { type KnownToken, mostTokenDays, usualTokenDays } from '../operating/tokens.ts';
 import { type Orderer, withDesk, withOrderer } from './desk-control.ts';
@@ -17,7 +17,7 @@ export function registerTokens(program: Command, world: CommandWorld, add: Add, 
     return Number(word);
   };
   const owner = (word: string) => {
-    if (!/^[A-Za-zÀ-ÖØ-öø-ÿ\d._@-]{1,60}$/.test(word)) throw new InvalidArgumentError(texts.help.ownerForm);
+    if (!ownerForm.test(word)) throw new InvalidArgumentError(texts.help.ownerForm);
     return word;
   };
   const parent = add(program, 'tokens', texts.help.tokens, 'lance tokens list');
@@ -72,7 +72,12 @@ async function list(world: CommandWorld, json: boolean): Promise<void> {
     return expiresAt <= clock.now() ? texts.expired : none;
   };
   const rows = tokens.map((token) => [
-    ...[token.id, token.owner, token.role, format.minute(token.createdAt)],
+    ...[
+      token.kind === 'session' ? `${token.id} (${texts.session})` : token.id,
+      token.owner,
+      token.role,
+      format.minute(token.createdAt),
+    ],
     `${token.createdBy}${token.createdVia === 'offline' ? ' (offline)' : ''}`,
     ...[format.minute(token.expiresAt), stateOf(token)],
   ]);

@@ -345,6 +345,34 @@ const api = section({
   replayLimit: wholeNumber('count', 1, 10_000).describe('Dead letters that one call may read again, at most.'),
 });
 
+const claimName = form(/^[\w.:/-]{1,200}$/, 'is no name of a claim: write letters, digits and . : / _ -');
+
+const oidc = section({
+  issuer: optional(text(addressProblem)).describe(
+    'OpenID provider that people log in at, as it names itself: its metadata stand under it at /.well-known/openid-configuration. Not set: there is no log-in.',
+  ),
+  clientId: optional(anyText).describe('What this desk is called at the provider.'),
+  clientSecret: optional(anyText).describe(
+    'Of a confidential client; not set: a public client with PKCE alone. Better set LANCE_OIDC_CLIENT_SECRET_FILE.',
+  ),
+  redirectBase: optional(text(addressProblem)).describe(
+    'Where browsers reach the operator API: scheme, host and port, like https://desk.example. The provider has to know it with /v1/login/callback behind it.',
+  ),
+  scopes: list(form(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/, 'is no scope: write it without spaces'), 1).describe(
+    'What is asked for at the provider; openid is among them.',
+  ),
+  nameClaim: claimName.describe(
+    'The claim that names the person: the identity of all that is ordered. One that people cannot change themselves.',
+  ),
+  rolesClaim: claimName.describe(
+    'The claim with the groups or roles of a person: a text or a list of texts, with dots where it is nested.',
+  ),
+  roles: list(section({ value: anyText, role: choice(...apiRoles) }), 0).describe(
+    'Which role a value of rolesClaim gives; the first that a person has counts. Who has none is not let in.',
+  ),
+  sessionMs: wholeNumber('ms', 5 * minuteMs, 7 * dayMs).describe('How long a log-in lasts.'),
+}).describe('Log-in of people through an OpenID provider (authorisation code with PKCE).');
+
 const kafka = section({
   brokers: optional(list(text(brokerProblem), 1)).describe('host:port of at least one broker.'),
   registryUrl: optional(text(addressProblem)).describe("Root of the schema registry's API."),
@@ -413,6 +441,7 @@ export const sections = {
   pricing,
   flows,
   api,
+  oidc,
 };
 
 /** What is read with the schemas of a shape. */

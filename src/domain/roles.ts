@@ -12,12 +12,12 @@ export type ApiRole = (typeof apiRoles)[number];
 export type ApiToken = { name: string; role: ApiRole; sha256: string };
 
 /**
- * How somebody who ordered something is known: `api` by a token of the operator API, `offline` by a name that was typed beside the
- * store. What was written before this was kept has neither.
+ * How somebody who ordered something is known: `api` by a token of the operator API or by a log-in, `offline` by a name that was
+ * typed beside the store. What was written before this was kept has neither.
  */
 export type Via = 'api' | 'offline';
 
-/** Who orders: the owner of a token, or the name that was typed. */
+/** Who orders: the owner of a token, the person who logged in, or the name that was typed. */
 export type Identity = { by: string; via: Via };
 
 /** What became of an API token; the token itself is nowhere. `id` names it to people. */
@@ -35,4 +35,27 @@ export type TokenEntry =
       by: string;
       via: Via;
     }
-  | { kind: 'revoked'; id: string; at: EpochMs; by: string; via: Via };
+  /** A token, or a session, is let in no more. */
+  | { kind: 'revoked'; id: string; at: EpochMs; by: string; via: Via }
+  /** Somebody logged in. `id` is of the log-in that was begun, so that it counts once: later entries with it mean nothing. */
+  | {
+      kind: 'session-begun';
+      id: string;
+      /** The person: the identity of what is ordered in the session. */
+      owner: string;
+      role: ApiRole;
+      /** Of what the cookie holds, in hex. */
+      sha256: string;
+      expiresAt: EpochMs;
+      /** Who says so, and what that provider calls the person. */
+      issuer: string;
+      subject: string;
+      at: EpochMs;
+      by: string;
+      via: Via;
+    }
+  /** All sessions of a person that were begun before. */
+  | { kind: 'sessions-ended'; owner: string; at: EpochMs; by: string; via: Via };
+
+/** Letters, digits and . _ @ -, at most 60: what a person or program may be called in records. */
+export const ownerForm = /^[A-Za-zÀ-ÖØ-öø-ÿ\d._@-]{1,60}$/;

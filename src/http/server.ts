@@ -63,6 +63,8 @@ export type RefusalReport = {
   address: string | null;
   /** False for those that follow the first of their kind in a minute. */
   isNews: boolean;
+  /** Of a log-in that was refused, where there is more to say: in words, without anything that was sent. */
+  why?: string;
 };
 
 export type ServerParts = {
@@ -216,7 +218,7 @@ function createApp(common: Common, serves: ReadonlySet<Purpose>): FastifyInstanc
   addHealth(app, common);
   if (serves.has('metrics')) addMetrics(app, common);
   if (serves.has('metrics')) app.get(statusPath, async () => common.status());
-  if (api !== null && serves.has('api')) addApi(app, { ...api, bodies });
+  if (api !== null && serves.has('api')) addApi(app, { ...api, bodies, loginFailed: countFailedLogins(common) });
   return app;
 }
 
@@ -252,7 +254,7 @@ function addAdmission(
       return { proof: isWrong ? none : { kind: 'webhooks' }, at: 'webhooks', isWrong };
     }
     if (guard === null || !guard.isOpen() || !isOfApi(request)) return { proof: none, at: null, isWrong: false };
-    if (request.headers.authorization === undefined) return { proof: none, at: 'api', isWrong: false };
+    if (!guard.isShown(request)) return { proof: none, at: 'api', isWrong: false };
     const { caller, isWrong } = guard.identify(request);
     return { proof: caller === null ? none : { kind: 'api', name: caller.name }, at: 'api', isWrong };
   }
@@ -288,6 +290,17 @@ function addAdmission(
     if (at === 'webhooks' && proof.kind === 'none') return notFound(reply);
     return undefined;
   });
+}
+
+/** A log-in through the provider that is refused counts as a wrong token does. */
+function countFailedLogins({ visitors, onRefusal }: Common): (address: string, why: string) => { isLimited: boolean } {
+  return (address, why) => {
+    const admission = visitors.failed(address);
+    const isLimited = admission !== 'answered';
+    const problem = isLimited ? 'too-many-failed-logins' : 'failed-login';
+    onRefusal({ problem, at: 'api', address, isNews: admission !== 'refused', why });
+    return { isLimited };
+  };
 }
 
 function isOfApi(request: FastifyRequest): boolean {

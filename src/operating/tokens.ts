@@ -1,9 +1,12 @@
-/** Tokens of the operator API as records: given out, revoked, and who they are of. The token itself is told once and kept nowhere. */
+/**
+ * Tokens and sessions of the operator API as records: given out or begun, revoked or ended, and who they are of. The secret itself is
+ * told once and kept nowhere.
+ */
 import { createHash, randomBytes } from 'node:crypto';
 import type { TokenBook } from '../bidding/ports.ts';
 import type { Clock, Timer } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
-import type { ApiRole, Identity, TokenEntry, Via } from '../domain/roles.ts';
+import { type ApiRole, type Identity, ownerForm, type TokenEntry, type Via } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
 
 export type TokenParts = { tokenBook: TokenBook; clock: Clock };
@@ -19,6 +22,8 @@ const secretBytes = 32;
 const idBytes = 5;
 
 export type KnownToken = {
+  /** `session`: somebody logged in, and a browser has it as a cookie. */
+  kind: 'token' | 'session';
   id: string;
   owner: string;
   role: ApiRole;
@@ -35,14 +40,29 @@ type Hashed = KnownToken & { sha256: string };
 function tokensIn(entries: readonly TokenEntry[]): Hashed[] {
   const tokens = new Map<string, Hashed>();
   for (const entry of entries) {
-    if (entry.kind === 'created') {
-      const { id, owner, role, sha256, expiresAt, at, by, via } = entry;
-      const created = { createdAt: at, createdBy: by, createdVia: via };
-      if (!tokens.has(id)) tokens.set(id, { id, owner, role, sha256, expiresAt, ...created, revoked: null });
-      continue;
+    const { at, by, via } = entry;
+    switch (entry.kind) {
+      case 'created':
+      case 'session-begun': {
+        const { id, owner, role, sha256, expiresAt } = entry;
+        const kind = entry.kind === 'created' ? 'token' : 'session';
+        const created = { createdAt: at, createdBy: by, createdVia: via };
+        if (!tokens.has(id)) tokens.set(id, { kind, id, owner, role, sha256, expiresAt, ...created, revoked: null });
+        break;
+      }
+      case 'revoked': {
+        const token = tokens.get(entry.id);
+        if (token !== undefined) token.revoked ??= { at, by, via };
+        break;
+      }
+      case 'sessions-ended':
+        for (const token of tokens.values())
+          if (token.kind === 'session' && token.owner === entry.owner) token.revoked ??= { at, by, via };
+        break;
+      default:
+        // Of a later version.
+        entry satisfies never;
     }
-    const token = tokens.get(entry.id);
-    if (token !== undefined && token.revoked === null) token.revoked = { at: entry.at, by: entry.by, via: entry.via };
   }
   return [...tokens.values()];
 }
@@ -64,9 +84,11 @@ export async function createToken(
   return { kind: 'created', id, token, expiresAt };
 }
 
-/** The latest first. */
-export async function listTokens({ tokenBook }: Pick<TokenParts, 'tokenBook'>): Promise<KnownToken[]> {
+/** The latest first. Of sessions those that are not over yet: there is one for each day of each person. */
+export async function listTokens({ tokenBook, clock }: TokenParts): Promise<KnownToken[]> {
+  const now = clock.now();
   return tokensIn(await tokenBook.read())
+    .filter(({ kind, expiresAt }) => kind === 'token' || expiresAt > now)
     .reverse()
     .map(({ sha256: _, ...token }) => token);
 }
@@ -85,8 +107,87 @@ export async function revokeToken({ tokenBook, clock }: TokenParts, who: Identit
   return { kind: 'revoked', id, owner };
 }
 
-/** A token as whoever checks callers sees it. */
-type TokenAtHand = Pick<Hashed, 'id' | 'owner' | 'role' | 'sha256' | 'expiresAt'> & { isRevoked: boolean };
+/** `id`: of the log-in. */
+export type SessionOrder = {
+  id: string;
+  owner: string;
+  role: ApiRole;
+  issuer: string;
+  subject: string;
+  sessionMs: number;
+};
+export type SessionBegun =
+  | { kind: 'begun'; secret: string; expiresAt: EpochMs }
+  /** This log-in was ended before: here, or on another process. */
+  | { kind: 'used-before' };
+
+/** True: a session was begun by this log-in already. */
+export async function isUsed({ tokenBook }: Pick<TokenParts, 'tokenBook'>, id: string): Promise<boolean> {
+  return tokensIn(await tokenBook.read()).some((known) => known.id === id);
+}
+
+/** Where two processes begin one at the same time, the log decides which of them did. */
+export async function beginSession({ tokenBook, clock }: TokenParts, order: SessionOrder): Promise<SessionBegun> {
+  const { sessionMs, ...person } = order;
+  if (await isUsed({ tokenBook }, person.id)) return { kind: 'used-before' };
+  const secret = randomBytes(secretBytes).toString('base64url');
+  const sha256 = createHash('sha256').update(secret).digest('hex');
+  const at = clock.now();
+  const expiresAt = at + sessionMs;
+  await tokenBook.append({ kind: 'session-begun', ...person, sha256, expiresAt, at, by: person.owner, via: 'api' });
+  const counted = tokensIn(await tokenBook.read()).find(({ id }) => id === person.id);
+  return counted?.sha256 === sha256 ? { kind: 'begun', secret, expiresAt } : { kind: 'used-before' };
+}
+
+/** Log-out everywhere: resolves to how many sessions of the person were ended. */
+export async function endSessions({ tokenBook, clock }: TokenParts, who: Identity): Promise<number> {
+  const at = clock.now();
+  const live = tokensIn(await tokenBook.read()).filter(
+    ({ kind, owner, revoked, expiresAt }) =>
+      kind === 'session' && owner === who.by && revoked === null && expiresAt > at,
+  );
+  if (live.length > 0) await tokenBook.append({ kind: 'sessions-ended', owner: who.by, at, ...who });
+  return live.length;
+}
+
+/** What is known of a person, and which of it counts here. */
+export type PersonRules = {
+  /** The claim that names the person. */
+  nameClaim: string;
+  rolesClaim: string;
+  /** The first whose value a person has counts. */
+  roles: readonly { value: string; role: ApiRole }[];
+};
+
+export type PersonFound =
+  | { kind: 'person'; owner: string; role: ApiRole }
+  | { kind: 'name-missing' | 'name-unfit' | 'name-unverified' | 'role-missing' };
+
+/** A claim by its whole name, or by the way to it. */
+function claimIn(claims: Readonly<Record<string, unknown>>, name: string): unknown {
+  if (Object.hasOwn(claims, name)) return claims[name];
+  let at: unknown = claims;
+  for (const part of name.split('.')) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined;
+    at = (at as Record<string, unknown>)[part];
+  }
+  return at;
+}
+
+/** Who somebody is here, and in which role, by what the provider says. */
+export function personIn(claims: Readonly<Record<string, unknown>>, rules: PersonRules): PersonFound {
+  const owner = claimIn(claims, rules.nameClaim);
+  if (typeof owner !== 'string' || owner === '') return { kind: 'name-missing' };
+  if (!ownerForm.test(owner)) return { kind: 'name-unfit' };
+  // An address that nobody confirmed is one that anybody may have written.
+  if (rules.nameClaim === 'email' && claims.email_verified === false) return { kind: 'name-unverified' };
+  const held = [claimIn(claims, rules.rolesClaim)].flat();
+  const found = rules.roles.find(({ value }) => held.includes(value));
+  return found === undefined ? { kind: 'role-missing' } : { kind: 'person', owner, role: found.role };
+}
+
+/** A token or session as whoever checks callers sees it. */
+type TokenAtHand = Pick<Hashed, 'kind' | 'id' | 'owner' | 'role' | 'sha256' | 'expiresAt'> & { isRevoked: boolean };
 
 export type TokenWatch = {
   /** Reads once; what cannot be read is tried again. */
@@ -114,9 +215,13 @@ export function watchTokens({ tokenBook, clock }: TokenParts, onFault: (fault: F
     const startedAtMs = clock.monotonicMs();
     try {
       const found = tokensIn(await tokenBook.read());
-      known = found.map(({ id, owner, role, sha256, expiresAt, revoked }) => {
-        return { id, owner, role, sha256, expiresAt, isRevoked: revoked !== null };
-      });
+      const now = clock.now();
+      // A token that has expired is told so; of sessions that are over there are too many to keep.
+      known = found
+        .filter(({ kind, expiresAt }) => kind === 'token' || expiresAt > now)
+        .map(({ kind, id, owner, role, sha256, expiresAt, revoked }) => {
+          return { kind, id, owner, role, sha256, expiresAt, isRevoked: revoked !== null };
+        });
       // From before the reading: what was revoked while it went on may not be in it.
       readAtMs = Math.max(readAtMs, startedAtMs);
     } catch (fault) {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import outcomesFile from '../../config/outcomes.json' with { type: 'json' };
 import mappingFile from '../../config/request-mapping.json' with { type: 'json' };
 import { type EmbeddedStore, openEmbeddedStore } from '../../src/adapters/embedded/store.ts';
+import { createIdentityProvider } from '../../src/adapters/oidc/identity-provider.ts';
 import { createService } from '../../src/adapters/service/service.ts';
 import { createSteadySystemClock } from '../../src/adapters/system/clock.ts';
 import { readRuleFiles } from '../../src/adapters/system/rule-files.ts';
@@ -149,6 +150,7 @@ export async function openHouse(options: {
     chance: Math.random,
     mapping: mapping.mapping,
     readBody: bodyReader({ vault, mapping: mapping.mapping, limits: config.http, terms: config.bidding }),
+    identityProvider: config.oidc === null ? null : createIdentityProvider(config.oidc, () => performance.now()),
     ruleWatch,
     version: '0.0.0',
     learning: true,

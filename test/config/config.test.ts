@@ -398,12 +398,56 @@ function refusedWith(environment: Environment, files: Readonly<Record<string, st
   return result.kind === 'refused' ? result.faults : [];
 }
 
+const loggingIn: Environment = {
+  LANCE_OIDC_ISSUER: 'https://login.example/desk',
+  LANCE_OIDC_CLIENT_ID: 'lance',
+  LANCE_OIDC_CLIENT_SECRET: 'a-secret-of-the-client',
+  LANCE_OIDC_REDIRECT_BASE: 'https://mesa.example/',
+  LANCE_OIDC_ROLES: 'desk-admins:admin, urn:desk:operators:operator',
+};
+
+test('log-in is set as a whole, and travels with TLS or stays on the machine', () => {
+  assert.equal(configOf(complete).oidc, null);
+  const { oidc } = configOf({ ...complete, ...loggingIn });
+  assert.deepEqual(
+    [oidc?.redirectBase, oidc?.redirectUri],
+    ['https://mesa.example', 'https://mesa.example/v1/login/callback'],
+  );
+  assert.deepEqual(oidc?.roles, [
+    { value: 'desk-admins', role: 'admin' },
+    { value: 'urn:desk:operators', role: 'operator' },
+  ]);
+  const faults: [change: Environment, pattern: RegExp][] = [
+    [{ LANCE_OIDC_ISSUER: '' }, /LANCE_OIDC_ISSUER \(oidc\.issuer\) is missing: name the OpenID provider/],
+    [{ LANCE_OIDC_CLIENT_ID: '' }, /LANCE_OIDC_CLIENT_ID \(oidc\.clientId\) is missing: name this desk/],
+    [
+      { LANCE_OIDC_REDIRECT_BASE: '' },
+      /LANCE_OIDC_REDIRECT_BASE \(oidc\.redirectBase\) is missing: set where browsers/,
+    ],
+    [{ LANCE_OIDC_ROLES: '' }, /LANCE_OIDC_ROLES \(oidc\.roles\) is missing: say which group/],
+    [{ LANCE_OIDC_ROLES: 'desk-admins' }, /oidc\.roles\[0\]\.role\) is not one of viewer, risk, operator, admin/],
+    [{ LANCE_OIDC_ROLES: 'desk-admins:root' }, /oidc\.roles\[0\]\.role\) is not one of viewer, risk, operator, admin/],
+    [{ LANCE_OIDC_ISSUER: 'http://login.example' }, /LANCE_OIDC_ISSUER .*is not encrypted: write https/],
+    [{ LANCE_OIDC_REDIRECT_BASE: 'http://10.0.0.7:8080' }, /LANCE_OIDC_REDIRECT_BASE .*is not encrypted: write https/],
+    [
+      { LANCE_OIDC_REDIRECT_BASE: 'https://mesa.example/v1' },
+      /LANCE_OIDC_REDIRECT_BASE .*carries a path: write scheme/,
+    ],
+    [{ LANCE_OIDC_REDIRECT_BASE: 'mesa.example' }, /is not an address: write it with its scheme/],
+  ];
+  for (const [change, pattern] of faults) assertOneFault(faultsOf({ ...complete, ...loggingIn, ...change }), pattern);
+  const local = { LANCE_OIDC_ISSUER: 'http://127.0.0.1:9000', LANCE_OIDC_REDIRECT_BASE: 'http://localhost:8080' };
+  assert.deepEqual(faultsOf({ ...complete, ...loggingIn, ...local }), []);
+  assertOneFault(faultsOf({ ...complete, ...loggingIn }, { oidc: { scopes: ['email'] } }), /oidc\.scopes lacks openid/);
+});
+
 const secretVariables = [
   'LANCE_REDIS_URL',
   'LANCE_PSEUDONYM_KEY',
   'LANCE_AUDIT_KEY',
   'LANCE_WEBHOOK_TOKENS',
   'LANCE_API_TOKENS',
+  'LANCE_OIDC_CLIENT_SECRET',
   'LANCE_ACCESS_TOKEN',
 ];
 
@@ -412,6 +456,7 @@ test('every secret can come from a file, and one line end after it is not part o
     ...complete,
     LANCE_AUDIT_KEY: 'a'.repeat(40),
     LANCE_API_TOKENS: `ana:operator:${'0'.repeat(64)}`,
+    ...loggingIn,
     LANCE_REDIS_URL: 'rediss://:password@redis:6380/0',
     LANCE_BACKEND: 'kafka',
     LANCE_KAFKA_BROKERS: 'one:9092',

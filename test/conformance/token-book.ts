@@ -4,7 +4,14 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSystemClock } from '../../src/adapters/system/clock.ts';
 import type { TokenBook } from '../../src/bidding/ports.ts';
-import { createToken, listTokens, revokeToken, watchTokens } from '../../src/operating/tokens.ts';
+import {
+  beginSession,
+  createToken,
+  endSessions,
+  listTokens,
+  revokeToken,
+  watchTokens,
+} from '../../src/operating/tokens.ts';
 
 export type TokenBookKind = {
   name: string;
@@ -49,13 +56,47 @@ export function testTokenBook(kind: TokenBookKind): void {
     }
     const again = await kind.open(place);
     try {
-      const listed = (await listTokens(again)).map(({ owner, revoked }) => [owner, revoked?.by ?? null]);
+      const listed = (await listTokens({ ...again, clock })).map(({ owner, revoked }) => [owner, revoked?.by ?? null]);
       assert.deepEqual(listed, [
         ['carla', null],
         ['bruno', 'ana'],
       ]);
     } finally {
       await again.close();
+    }
+  });
+
+  test(`${kind.name}: a log-in begins one session, whichever process ends it, and log-out everywhere is heard by all`, async () => {
+    const clock = createSystemClock();
+    const { tokenBook, beside, close } = await kind.open(await kind.createPlace());
+    const watch = watchTokens({ tokenBook, clock }, () => undefined);
+    try {
+      const order = { owner: 'ana', role: 'risk', issuer: 'http://issuer', subject: 's-1', sessionMs: 60_000 } as const;
+      const books = [tokenBook, beside].map((book) => ({ tokenBook: book, clock }));
+      const twice = await Promise.all(books.map((parts) => beginSession(parts, { ...order, id: 'a1' })));
+      assert.deepEqual(twice.map(({ kind: outcome }) => outcome).sort(), ['begun', 'used-before']);
+      assert.equal((await beginSession(books[0]!, { ...order, id: 'a1' })).kind, 'used-before');
+      assert.equal((await beginSession(books[1]!, { ...order, id: 'b2' })).kind, 'begun');
+      assert.equal((await beginSession(books[1]!, { ...order, id: 'c3', owner: 'bruno' })).kind, 'begun');
+      await createToken(books[1]!, { by: 'ana', via: 'api' }, { owner: 'ana', role: 'risk', days: 1 });
+      assert.equal(await endSessions(books[1]!, { by: 'ana', via: 'api' }), 2);
+      assert.equal(await endSessions(books[0]!, { by: 'ana', via: 'api' }), 0);
+      // Begun after it.
+      assert.equal((await beginSession(books[0]!, { ...order, id: 'd4' })).kind, 'begun');
+      await watch.look();
+      const live = watch
+        .tokens()
+        .flatMap(({ isRevoked, ...known }) => (isRevoked ? [] : `${known.kind} ${known.owner} ${known.id}`));
+      assert.deepEqual(live.map((text) => text.replace(/^(token \w+) .*/, '$1')).sort(), [
+        'session ana d4',
+        'session bruno c3',
+        'token ana',
+      ]);
+      const shown = (await listTokens(books[0]!)).filter(({ revoked }) => revoked?.by === 'ana').map(({ id }) => id);
+      assert.deepEqual(shown, ['b2', 'a1']);
+    } finally {
+      watch.stop();
+      await close();
     }
   });
 }

@@ -10,7 +10,8 @@ const tokenOf = (role: Role) => `a-token-of-the-${role}`;
 
 export type Reply = { status: number; headers: Headers; text: string; body: unknown };
 
-export async function startApi(context: TestContext) {
+/** `more`: other sections of the settings. */
+export async function startApi(context: TestContext, more: object = {}) {
   const tokens = roles.map((role) => ({
     ...{ name: role, role, sha256: createHash('sha256').update(tokenOf(role)).digest('hex') },
   }));
@@ -19,7 +20,7 @@ export async function startApi(context: TestContext) {
     sandbox: flowsSandbox(false),
     rivals: noRivals,
     bidding: { windowMs: 1_500, skewAllowanceMs: 200, marginWaitMs: 700, directQueriesPerDay: 1 },
-    more: { api: { tokens }, flows: { pollMs: 50, retryMs: 50, finalisationEnabled: true } },
+    more: { api: { tokens }, flows: { pollMs: 50, retryMs: 50, finalisationEnabled: true }, ...more },
   });
   context.after(() => house.close());
   const { url } = house.engine;

@@ -11,7 +11,7 @@ test('the token of the README, hashed as it says, is known', async () => {
   const [, name, role, token] = /LANCE_API_TOKENS="(\w+):(operator):\$\(printf %s '([^']+)'/.exec(readme)!;
   const sha256 = createHash('sha256').update(token!).digest('hex');
   const none = { tokens: () => [], isCurrent: () => true };
-  const guard = createGuard([{ name: name!, role: role as 'operator', sha256 }], none, () => 0);
+  const guard = createGuard([{ name: name!, role: role as 'operator', sha256 }], none, () => 0, null);
   const app = fastify();
   app.get('/', { onRequest: guard.only('operator') }, (request) => guard.callerOf(request));
   // `SECRET` stands for what the sandbox prints.
@@ -19,7 +19,7 @@ test('the token of the README, hashed as it says, is known', async () => {
   assert.ok(headers.length > 0);
   for (const [, header, value] of headers) {
     const answer = await app.inject({ url: '/', headers: { [header!]: value! } });
-    assert.deepEqual([answer.statusCode, answer.json()], [200, { name, role, token: null }]);
+    assert.deepEqual([answer.statusCode, answer.json()], [200, { name, role, token: null, csrfToken: null }]);
   }
   for (const scheme of ['bearer', 'BEARER', 'bEaReR ']) {
     const answer = await app.inject({ url: '/', headers: { authorization: `${scheme} ${token}` } });

@@ -1,7 +1,14 @@
-/** Every operation of the operator API with no token, a wrong one, one of each role: who is let in, and that nothing else happens. */
+/**
+ * Every operation of the operator API with no token, a wrong one, one of each role, and a session of each role: who is let in, and that
+ * nothing else happens.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { beginSession } from '../../src/operating/tokens.ts';
 import { type Role, roles, startApi } from './api-house.ts';
+import { clientId, startLiar } from './openid.ts';
 
 const everybody: readonly Role[] = roles;
 const deciding: readonly Role[] = ['risk', 'admin'];
@@ -17,6 +24,7 @@ const allowed: readonly [RegExp, readonly Role[]][] = [
   [/^GET \/v1\/rules\/(diff|sets\/\{set\})$/, seeing],
   [/^POST \/v1\/rules\/rollback$/, seeing],
   [/^POST \/v1\/rules\/(sets|sets\/\{set\}\/(approve|activate)|approval)$/, deciding],
+  [/^POST \/v1\/logout$/, everybody],
   [/ \/v1\/tokens/, ['admin']],
   [/^POST \/v1\/bids\/\{requestId\}\/(worker|resolve|thaw)$/, working],
   [/^GET \/v1\/bids\/\{requestId\}\/margin$/, seeing],
@@ -29,7 +37,23 @@ const allowed: readonly [RegExp, readonly Role[]][] = [
 ];
 
 test('no operation without its role and identity', async (context) => {
-  const { call, store } = await startApi(context);
+  const issuer = await startLiar(context, () => ({}));
+  const redirectBase = 'http://127.0.0.1:1';
+  const groups = roles.map((role) => ({ value: role, role }));
+  const { call, store, engine } = await startApi(context, { oidc: { issuer, clientId, redirectBase, roles: groups } });
+  const sessions = new Map<Role, { cookie: string; 'x-csrf-token': string }>();
+  const book = { tokenBook: store.tokenBook, clock: createSystemClock() };
+  for (const role of roles) {
+    const person = { id: `aa${roles.indexOf(role)}`, owner: `${role}@desk.example`, role, issuer, subject: role };
+    const begun = await beginSession(book, { ...person, sessionMs: 600_000 });
+    assert.ok(begun.kind === 'begun');
+    sessions.set(role, { cookie: `other=1; lance_session=${begun.secret}`, 'x-csrf-token': '' });
+  }
+  for (const headers of sessions.values()) {
+    const identity = () => call('GET', '/v1/identity', { role: null, headers });
+    while ((await identity()).status !== 200) await sleep(250);
+    headers['x-csrf-token'] = ((await identity()).body as { csrfToken: string }).csrfToken;
+  }
   const { paths } = (await call('GET', '/v1/openapi.json', { role: null })).body as {
     paths: Record<string, Record<string, unknown>>;
   };
@@ -43,11 +67,18 @@ test('no operation without its role and identity', async (context) => {
     const books = [await store.ruleBook.read(), await store.tokenBook.read()];
     return JSON.stringify([revision, pause, caps, ends.map((end) => [...end]), books]);
   };
+  const { url } = engine;
   const before = await held();
   const wrong: string[] = [];
   const strangers = new Set<number>();
   for (const operation of operations) {
     const [method, path] = operation.split(' ') as [string, string];
+    if (operation === 'GET /v1/login') {
+      // It sends whoever comes to the provider, and does nothing else.
+      const sent = await fetch(`${url}/v1/login`, { redirect: 'manual' });
+      assert.deepEqual([sent.status, new URL(sent.headers.get('location')!).origin], [302, issuer]);
+      continue;
+    }
     const row = allowed.find(([pattern]) => pattern.test(operation));
     assert.ok(row !== undefined, `${operation} is not in the table`);
     // Ids that nothing has, and bodies that no schema takes: who is let in changes nothing.
@@ -61,10 +92,20 @@ test('no operation without its role and identity', async (context) => {
       const { status } = await call(method, address, { ...options, role });
       const isLetIn = status !== 401 && status !== 403;
       if (isLetIn !== row[1].includes(role) || status >= 500) wrong.push(`${operation} ${role}: ${status}`);
+      const headers = sessions.get(role)!;
+      const inSession = await call(method, address, { ...options, role: null, headers });
+      if (inSession.status !== status)
+        wrong.push(`${operation} ${role} in a session: ${inSession.status}, not ${status}`);
+      if (method === 'GET') continue;
+      const { cookie } = headers;
+      const fromElsewhere = await call(method, address, { ...options, role: null, headers: { cookie } });
+      if (fromElsewhere.status !== 403) wrong.push(`${operation} ${role} from elsewhere: ${fromElsewhere.status}`);
     }
   }
   assert.deepEqual(wrong, []);
   // Wrong tokens of one address are refused, and from some number on no longer looked at for the rest of the minute.
   assert.deepEqual([...strangers], [401, 429]);
   assert.equal(await held(), before, 'something was changed');
+  const back = await call('GET', '/v1/login/callback?code=a&state=b', { role: null });
+  assert.deepEqual([back.status, (back.body as { outcome: unknown }).outcome], [429, undefined]);
 });

@@ -26,12 +26,13 @@ import { nearestWord } from '../../domain/nearest-word.ts';
 import { checkUntrusted } from '../../domain/untrusted-value.ts';
 import { membersIn, parseJson, repeatedKey } from '../../wire/json.ts';
 import { type Bodies, codingOf } from '../bodies.ts';
-import type { Guard } from './auth.ts';
+import { type Guard, sessionCookieName } from './auth.ts';
 import { addBidRoutes, type BidRouteParts } from './bid-routes.ts';
 import { addControlRoutes, type ControlRouteParts } from './control-routes.ts';
 import { addEndingRoutes, type EndingRouteParts } from './ending-routes.ts';
 import { fieldName, headerName } from './fields.ts';
 import { addFlowRoutes, type FlowRouteParts } from './flow-routes.ts';
+import { addLoginRoutes, type LoginRouteParts } from './login-routes.ts';
 import { answerError, coded, problem, problemHeaders, unreadable } from './problems.ts';
 import { keyText, longestKey } from './remedies.ts';
 import { addRuleRoutes, type RuleRouteParts } from './rule-routes.ts';
@@ -54,6 +55,7 @@ export type ApiParts = Omit<BidRouteParts, 'guard'> &
   Omit<ControlRouteParts, 'guard'> &
   Omit<RuleRouteParts, 'guard'> &
   Omit<EndingRouteParts, 'guard'> &
+  Omit<LoginRouteParts, 'guard' | 'loginFailed'> &
   Omit<TokenRouteParts, 'guard'> & {
     bodyLimitBytes: number;
     version: string;
@@ -84,7 +86,7 @@ const pageStyle = `
 }`;
 
 /** What the server has for all its routes. */
-type Shared = { guard: Guard; bodies: Bodies };
+type Shared = Pick<LoginRouteParts, 'loginFailed'> & { guard: Guard; bodies: Bodies };
 
 /** Ready when the server listens. */
 export function addApi(app: FastifyInstance, parts: ApiParts & Shared): void {
@@ -130,8 +132,18 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
           'What the service wrote may name a worker: `(sealed)` stands in its place for the roles viewer and risk, and its codes and our own reasons are shown to all. ' +
           `A body has at most ${parts.bodyLimitBytes} bytes (setting api.bodyLimitBytes), and is sent as it is: one with a Content-Encoding, such as gzip, is answered with 415.`,
       },
-      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
-      security: [{ token: [] }],
+      components: {
+        securitySchemes: {
+          token: { type: 'http', scheme: 'bearer' },
+          session: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: parts.login === null ? 'lance_session' : sessionCookieName(parts.login),
+          },
+          page: { type: 'apiKey', in: 'header', name: 'X-CSRF-Token' },
+        },
+      },
+      security: [{ token: [] }, { session: [], page: [] }],
     },
     transform: jsonSchemaTransform,
     transformObject: (document) => withHeaders(withAnswersAlone(jsonSchemaTransformObject(document))),
@@ -154,6 +166,7 @@ async function addRoutes(scope: FastifyInstance, parts: ApiParts & Shared): Prom
   addControlRoutes(app, parts);
   addRuleRoutes(app, parts);
   addTokenRoutes(app, parts);
+  addLoginRoutes(app, parts);
 }
 
 const mostParameters = 10;

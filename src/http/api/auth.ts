@@ -1,4 +1,8 @@
-/** Bearer tokens of the operator API: known by their hashes, each with an owner and a role. From the settings, or given out by records. */
+/**
+ * Who calls the operator API: whoever shows a bearer token, or a browser with the cookie of a session. Both are known by their hashes,
+ * each with an owner and a role: from the settings, or given out by records. A browser sends its cookie wherever a page makes it, so
+ * what changes something has to come from the desk's own pages.
+ */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EpochMs } from '../../domain/glossary.ts';
@@ -6,8 +10,20 @@ import type { ApiRole, ApiToken, Identity } from '../../domain/roles.ts';
 import type { TokenWatch } from '../../operating/tokens.ts';
 import { problem } from './problems.ts';
 
+/** Sessions of people who log in. */
+export type SessionSettings = {
+  /** Where browsers reach this API; without TLS only on the machine itself. */
+  origin: string;
+};
+
 /** `name`: the identity. `token`: null for one of the settings. */
-type Caller = { name: string; role: ApiRole; token: { id: string; expiresAt: EpochMs } | null };
+type Caller = {
+  name: string;
+  role: ApiRole;
+  token: { id: string; expiresAt: EpochMs } | null;
+  /** Of whom a cookie says it: what has to come with each order; null: a token was shown. */
+  csrfToken: string | null;
+};
 
 /** What was shown for a login. */
 type Look =
@@ -15,12 +31,16 @@ type Look =
   /** None, or none that was ever given out. */
   | { kind: 'unknown' }
   | { kind: 'expired' | 'revoked' }
+  /** The cookie of a session that was ended, or of none that is known. */
+  | { kind: 'session-over' | 'session-unknown' }
   /** It was given out, and nobody has heard lately whether it was revoked. */
   | { kind: 'unheard' };
 
 export type Guard = {
-  /** False while there is no token at all: then there is no API either. */
+  /** False while there is no token at all and nobody can log in: then there is no API either. */
   isOpen: () => boolean;
+  /** Whether anything was shown at all. */
+  isShown: (request: FastifyRequest) => boolean;
   /** Null: no token that is let in. `isWrong`: one was shown that is not known, or no longer. */
   identify: (request: FastifyRequest) => { caller: Caller | null; isWrong: boolean };
   /** For `onRequest`: lets in whoever has one of the roles. */
@@ -34,38 +54,103 @@ const everybody: readonly ApiRole[] = ['viewer', 'risk', 'operator', 'admin'];
 
 type Known = { digest: Buffer; look: () => Look };
 
+const sessionName = 'lance_session';
+const csrfHeader = 'x-csrf-token';
+const digestOf = (text: string) => createHash('sha256').update(text).digest();
+
+/** Only the pages of the desk can read it, and nobody can tell the session by it. */
+function csrfTokenOf(secret: string): string {
+  return createHash('sha256').update(`csrf ${secret}`).digest('base64url');
+}
+
+/** The value of a cookie of ours; null: it was not sent, or has another form. */
+export function cookieIn(request: FastifyRequest, name: string): string | null {
+  for (const part of (request.headers.cookie ?? '').split(';')) {
+    const at = part.indexOf('=');
+    if (part.slice(0, at).trim() !== name) continue;
+    const value = part.slice(at + 1).trim();
+    return /^[\w.~/-]{1,500}$/.test(value) ? value : null;
+  }
+  return null;
+}
+
+/**
+ * For `set-cookie`. No script reads it, no page of others sends it with an order, and, where there is TLS, no other host can have set
+ * it (`__Host-`). `maxAgeMs` 0 takes it away.
+ */
+export function cookieOf({ origin }: SessionSettings, name: string, value: string, maxAgeMs: number): string {
+  const secure = origin.startsWith('https:') ? '; Secure' : '';
+  return `${cookieName({ origin }, name)}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${Math.floor(maxAgeMs / 1_000)}${secure}`;
+}
+
+export function cookieName({ origin }: SessionSettings, name: string): string {
+  return origin.startsWith('https:') ? `__Host-${name}` : name;
+}
+
+export function sessionCookieName(settings: SessionSettings): string {
+  return cookieName(settings, sessionName);
+}
+
+export function sessionCookie(settings: SessionSettings, secret: string, maxAgeMs: number): string {
+  return cookieOf(settings, sessionName, secret, maxAgeMs);
+}
+
+const reading: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
+
+/** Why an order with a cookie is not taken for one of the person; null: nothing is against it. */
+function strangePage(request: FastifyRequest, csrfToken: string, origin: string): string | null {
+  if (reading.includes(request.method)) return null;
+  const { origin: from, 'sec-fetch-site': site } = request.headers;
+  if ((from !== undefined && from !== origin) || (site !== undefined && site !== 'same-origin'))
+    return 'A browser sent this from a page of another address; send it from the pages of this desk.';
+  const sent = request.headers[csrfHeader];
+  return typeof sent === 'string' && timingSafeEqual(digestOf(sent), digestOf(csrfToken))
+    ? null
+    : 'With a session each order carries the header X-CSRF-Token: csrfToken of GET /v1/identity.';
+}
+
+/** `sessions` null: nobody can log in, and no cookie counts. */
 export function createGuard(
   configured: readonly ApiToken[],
   watch: Pick<TokenWatch, 'tokens' | 'isCurrent'>,
   now: () => EpochMs,
+  sessions: SessionSettings | null,
 ): Guard {
   const ofSettings = configured.map(({ sha256, name, role }): Known => {
-    const look: Look = { kind: 'known', caller: { name, role, token: null } };
+    const look: Look = { kind: 'known', caller: { name, role, token: null, csrfToken: null } };
     return { digest: Buffer.from(sha256, 'hex'), look: () => look };
   });
+  const cookie = sessions === null ? null : sessionCookieName(sessions);
   let read: ReturnType<TokenWatch['tokens']> = [];
   let ofBook: readonly Known[] = [];
+  let begun: ReadonlyMap<string, (typeof read)[number]> = new Map();
   const looks = new WeakMap<FastifyRequest, Look>();
 
-  function known(): readonly Known[] {
+  function catchUp(): void {
     const tokens = watch.tokens();
-    if (tokens !== read) {
-      read = tokens;
-      ofBook = tokens.map(({ id, owner: name, role, sha256, expiresAt, isRevoked }): Known => {
+    if (tokens === read) return;
+    read = tokens;
+    begun = new Map(tokens.filter(({ kind }) => kind === 'session').map((session) => [session.sha256, session]));
+    ofBook = tokens
+      .filter(({ kind }) => kind === 'token')
+      .map(({ id, owner: name, role, sha256, expiresAt, isRevoked }): Known => {
         const look = (): Look => {
           if (isRevoked) return { kind: 'revoked' };
           if (expiresAt <= now()) return { kind: 'expired' };
           if (!watch.isCurrent()) return { kind: 'unheard' };
-          return { kind: 'known', caller: { name, role, token: { id, expiresAt } } };
+          return { kind: 'known', caller: { name, role, token: { id, expiresAt }, csrfToken: null } };
         };
         return { digest: Buffer.from(sha256, 'hex'), look };
       });
-    }
-    return [...ofSettings, ...ofBook];
   }
 
   function lookAt(request: FastifyRequest): Look {
-    const look = looks.get(request) ?? find(request.headers.authorization);
+    const found = looks.get(request);
+    if (found !== undefined) return found;
+    catchUp();
+    const { authorization } = request.headers;
+    const secret = authorization === undefined && cookie !== null ? cookieIn(request, cookie) : null;
+    const look = secret === null ? find(authorization) : sessionOf(secret);
     looks.set(request, look);
     return look;
   }
@@ -75,10 +160,21 @@ export function createGuard(
     // The name of a scheme is in any case (RFC 9110, 11.1).
     const token = /^bearer +([^\s]{1,500})$/i.exec(header ?? '')?.[1];
     if (token === undefined) return { kind: 'unknown' };
-    const given = createHash('sha256').update(token).digest();
+    const given = digestOf(token);
     let found: Known | null = null;
-    for (const candidate of known()) found = timingSafeEqual(candidate.digest, given) ? candidate : found;
+    for (const candidate of [...ofSettings, ...ofBook])
+      found = timingSafeEqual(candidate.digest, given) ? candidate : found;
     return found === null ? { kind: 'unknown' } : found.look();
+  }
+
+  /** Looked up by its hash: who tries others learns nothing from the time that takes. */
+  function sessionOf(secret: string): Look {
+    const session = begun.get(digestOf(secret).toString('hex'));
+    if (session === undefined) return { kind: 'session-unknown' };
+    if (session.isRevoked || session.expiresAt <= now()) return { kind: 'session-over' };
+    if (!watch.isCurrent()) return { kind: 'unheard' };
+    const { id, owner: name, role, expiresAt } = session;
+    return { kind: 'known', caller: { name, role, token: { id, expiresAt }, csrfToken: csrfTokenOf(secret) } };
   }
 
   function callerOf(request: FastifyRequest): Caller {
@@ -88,12 +184,18 @@ export function createGuard(
   }
 
   return {
-    isOpen: () => known().length > 0,
+    isOpen: () => {
+      catchUp();
+      return sessions !== null || ofSettings.length > 0 || ofBook.length > 0;
+    },
+    isShown: (request) =>
+      request.headers.authorization !== undefined || (cookie !== null && cookieIn(request, cookie) !== null),
     identify: (request) => {
       const look = lookAt(request);
       return {
         caller: look.kind === 'known' ? look.caller : null,
-        isWrong: look.kind !== 'known' && look.kind !== 'unheard',
+        // A browser keeps the cookie of a session that was ended elsewhere: it guesses nothing.
+        isWrong: look.kind !== 'known' && look.kind !== 'unheard' && look.kind !== 'session-over',
       };
     },
     only:
@@ -102,7 +204,15 @@ export function createGuard(
         const look = lookAt(request);
         switch (look.kind) {
           case 'unknown':
-            return problem(reply, 'unauthorised', 'Send Authorization: Bearer and a token that is known here.');
+            return problem(
+              reply,
+              'unauthorised',
+              `Send Authorization: Bearer and a token that is known here${sessions === null ? '' : ', or log in at /v1/login'}.`,
+            );
+          case 'session-over':
+          case 'session-unknown':
+            if (sessions !== null) void reply.header('set-cookie', sessionCookie(sessions, '', 0));
+            return problem(reply, 'unauthorised', 'This session is over: log in again at /v1/login.');
           case 'expired':
             return problem(reply, 'unauthorised', 'This token has expired: lance tokens create gives out another.');
           case 'revoked':
@@ -111,13 +221,15 @@ export function createGuard(
             return problem(
               reply,
               'unavailable',
-              'Whether this token was revoked cannot be read from the log just now.',
+              'Whether this token or session was revoked cannot be read from the log just now.',
             );
           case 'known': {
             const allowed = roles.length === 0 ? everybody : roles;
             if (!allowed.includes(look.caller.role))
               return problem(reply, 'forbidden', `This is for the roles ${allowed.join(', ')}.`);
-            return undefined;
+            const { csrfToken } = look.caller;
+            const strange = csrfToken === null ? null : strangePage(request, csrfToken, sessions!.origin);
+            return strange === null ? undefined : problem(reply, 'cross-site', strange);
           }
           default:
             return look satisfies never;

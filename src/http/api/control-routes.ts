@@ -30,20 +30,25 @@ const shortReason = z.string().trim().min(1, 'is blank; say why, in 1 to 200 cha
 const by = said(z.string(), 'Who ordered it: the owner of the token, or the name that was typed', 'ana');
 export const via = said(
   z.enum(['api', 'offline']).nullable(),
-  'How that is known: `api` by a token, `offline` by a name that was typed beside the store; null: it was written before that was kept',
+  'How that is known: `api` by a token or a log-in, `offline` by a name that was typed beside the store; null: it was written before that was kept',
   'api',
 );
 const at = said(time, 'When it was ordered', exampleTime);
 
 const identitySchema = answerNamed(
   z.object({
-    name: said(z.string(), 'Who the token is of: the identity of all that is ordered with it', 'ana'),
+    name: said(z.string(), 'Who the token is of, or who logged in: the identity of all that is ordered', 'ana'),
     role: said(z.enum(apiRoles), 'What it may do', 'operator'),
-    tokenId: said(z.string().nullable(), 'Which token it is; null: one of LANCE_API_TOKENS', '3f9c2a71b0'),
+    tokenId: said(z.string().nullable(), 'Which token or session it is; null: one of LANCE_API_TOKENS', '3f9c2a71b0'),
     expiresAt: said(time.nullable(), 'When it expires; null: it does not', exampleTime),
+    csrfToken: said(
+      z.string().nullable(),
+      'Of a session: what each order has to carry as X-CSRF-Token; null: a token was shown, and nothing is needed',
+      null,
+    ),
   }),
   'Identity',
-  'Whose token was shown',
+  'Whose token or session was shown',
 );
 
 export const obeyedSchema = answerNamed(
@@ -180,13 +185,13 @@ export function addControlRoutes(app: ApiApp, parts: ControlRouteParts): void {
       onRequest: guard.only(),
       schema: {
         tags,
-        summary: 'Whose token this is, and what it may do',
+        summary: 'Whose token or session this is, and what it may do',
         response: { 200: answered(identitySchema, 'Whose token was shown'), ...problemResponses },
       },
     },
     async (request) => {
-      const { name, role, token } = guard.callerOf(request);
-      return { name, role, tokenId: token?.id ?? null, expiresAt: token?.expiresAt ?? null };
+      const { name, role, token, csrfToken } = guard.callerOf(request);
+      return { name, role, tokenId: token?.id ?? null, expiresAt: token?.expiresAt ?? null, csrfToken };
     },
   );
   app.get(

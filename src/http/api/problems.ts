@@ -11,6 +11,8 @@ const titles = {
   malformed: [400, 'The request cannot be read'],
   unauthorised: [401, 'A valid token is needed'],
   forbidden: [403, 'The role of this token may not do this'],
+  'cross-site': [403, 'An order of a browser did not come from a page of this desk'],
+  'login-refused': [403, 'The log-in was refused'],
   'not-found': [404, 'There is no such thing'],
   'method-not-allowed': [405, 'This path takes other methods'],
   conflict: [409, 'It conflicts with what was asked before'],

@@ -1,6 +1,6 @@
 /** `/v1/tokens`: tokens of this API given out, listed and revoked, by admins. */
 import { z } from 'zod';
-import { apiRoles } from '../../domain/roles.ts';
+import { apiRoles, ownerForm } from '../../domain/roles.ts';
 import {
   createToken,
   listTokens,
@@ -31,6 +31,11 @@ export const tokenPage = answerNamed(
     tokens: saidOfParts(
       z.array(
         z.object({
+          kind: said(
+            z.enum(['token', 'session']),
+            '`session`: somebody logged in, and a browser has it as a cookie',
+            'token',
+          ),
           ...{ id, owner, role },
           createdAt: said(time, 'When it was given out', exampleTime),
           createdBy: said(z.string(), 'Who gave it out', 'ana'),
@@ -46,7 +51,7 @@ export const tokenPage = answerNamed(
     ),
   }),
   'Tokens',
-  'Tokens that were given out; those of LANCE_API_TOKENS are not among them',
+  'Tokens that were given out, and sessions that are not over; those of LANCE_API_TOKENS are not among them',
 );
 export const tokenCreated = answerNamed(
   z.object({
@@ -60,12 +65,10 @@ export const tokenCreated = answerNamed(
 export const tokenRevoked = answerNamed(
   z.object({ id, owner, before: said(z.boolean(), 'It had been revoked before', false) }),
   'TokenRevoked',
-  'A token that is let in no more, on no process, after 5 seconds',
+  'A token or session that is let in no more, on no process, after 5 seconds',
 );
 
-const ownerName = z
-  .string()
-  .regex(/^[A-Za-zÀ-ÖØ-öø-ÿ\d._@-]{1,60}$/, 'send letters, digits, . _ @ and -, at most 60 characters');
+const ownerName = z.string().regex(ownerForm, 'send letters, digits, . _ @ and -, at most 60 characters');
 const createBody = order(
   z.strictObject({
     owner: said(
@@ -101,7 +104,8 @@ export function addTokenRoutes(app: ApiApp, parts: TokenRouteParts): void {
       onRequest,
       schema: {
         tags,
-        summary: 'Tokens that were given out: of whom, until when, by whom; never the tokens themselves',
+        summary:
+          'Tokens that were given out and sessions of people who logged in: of whom, until when, by whom; never the tokens themselves',
         response: { 200: answered(tokenPage, 'The tokens that were given out'), ...problemResponses },
       },
     },
@@ -130,7 +134,7 @@ export function addTokenRoutes(app: ApiApp, parts: TokenRouteParts): void {
       onRequest,
       schema: {
         tags,
-        summary: 'Revoke a token: within 5 seconds no process lets it in',
+        summary: 'Revoke a token, or end a session: within 5 seconds no process lets it in',
         params: tokenParams,
         body: order(z.strictObject({}), 'TokenRevocation', 'Nothing: an empty object', {}),
         response: { 200: answered(tokenRevoked, 'It is revoked'), ...problemResponses },
