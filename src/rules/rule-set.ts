@@ -353,6 +353,19 @@ function unusedNames(names: readonly string[]): RuleFault[] {
   }));
 }
 
+/** A list that nothing looks at blocks nobody, whatever it holds. */
+function unusedLists(lists: readonly RuleList[], rules: readonly Rule[]): RuleFault[] {
+  const used = new Set(rules.flatMap(factsUsed));
+  return lists
+    .filter(({ name }) => !used.has(listPrefix + name))
+    .map(({ name }) => ({
+      file: `lists/${name}.json`,
+      pointer: '',
+      line: null,
+      text: `No rule looks at the list "${name}" (fact ${listPrefix}${name}); remove it or use it.`,
+    }));
+}
+
 /**
  * Reads, checks and compiles a rule set. Never throws: whatever is wrong comes back as faults, up to 100 of them, each
  * with file, JSON pointer and what to write instead. A set without any rule is refused, since it would limit nothing.
@@ -456,7 +469,8 @@ function compileParsed(
     request: compileStage(rules, 'request', derived),
     offer: compileStage(rules, 'offer', derived),
   };
-  const warnings = checked ? [] : [...shadowedRules(rules), ...unusedNames(vocabulary.unused())];
+  const unused = () => [...unusedNames(vocabulary.unused()), ...unusedLists(lists, rules)];
+  const warnings = checked ? [] : [...shadowedRules(rules), ...unused()];
   const conditions = contentOf('conditions');
   const written: WrittenConditions = {
     named: isObject(conditions) && isObject(conditions.conditions) ? conditions.conditions : {},

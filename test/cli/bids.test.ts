@@ -90,6 +90,40 @@ test('a rule is tried on what the desk has decided, with what was known then', a
   assert.match(unknown.stderr, /"Only eligible workers"/);
 });
 
+test('explain tells of a request what every rule said of it, with what was known when it was decided', async () => {
+  const { requestId } = listed.find(({ state, code }) => state === 'passed' && code === 'not-eligible')!;
+  const explain = (...words: string[]) =>
+    lance({ ...played.environment, LANCE_LANG: 'en' }, 'rules', 'explain', ...words);
+  const shown = await explain('--request', requestId);
+  assert.equal(shown.code, 0, shown.stderr);
+  assert.match(shown.stdout, /^✓ Only eligible workers \[pass\]$/m);
+  assert.match(shown.stdout, /^not-eligible – "Only eligible workers": /m);
+  type Told = {
+    passes: { code: string; rule: string }[];
+    rules: { name: string; truth: string; stage: string }[];
+  };
+  const told = JSON.parse((await explain('--request', requestId, '--json')).stdout) as Told;
+  assert.ok(told.passes.some(({ code, rule }) => code === 'not-eligible' && rule === 'Only eligible workers'));
+  // Of one that was bid for the rules on offers are told too, and none of them passes it.
+  const bid = oneOf(['won', 'lost', 'accepted', 'result-missing', 'contemplated', 'proposed', 'expired']);
+  const ofBid = JSON.parse((await explain('--request', bid.requestId, '--json')).stdout) as Told;
+  assert.deepEqual(
+    ofBid.passes.filter(({ code }) => code !== 'undecided'),
+    [],
+  );
+  assert.ok(
+    ofBid.rules.some(
+      ({ name, truth }) => name === 'High rates a day' && truth === String((bid.rateHundredths ?? 0) >= 450),
+    ),
+  );
+  const other = await explain('--request', 'nothing-of-this-name');
+  assert.equal(other.code, 66, other.stderr);
+  for (const words of [[], ['facts.json', '--request', requestId]]) {
+    const wrong = await explain(...words);
+    assert.deepEqual([wrong.code, /--request ID/.test(wrong.stderr)], [1, true], wrong.stderr);
+  }
+});
+
 test('the list has every request once, with what became of it', () => {
   assert.equal(listed.length, requests);
   assert.equal(new Set(listed.map(({ requestId }) => requestId)).size, requests);

@@ -87,6 +87,30 @@ test('a rule without tests is told by condition, and a lower threshold lets it t
   assert.equal((await lance(english, 'rules', 'test', directory, '--coverage', '80')).code, 0);
 });
 
+test('test --run runs the tests of a name alone, and asks nothing of the others', async () => {
+  const directory = copyOf();
+  edit(directory, 'eligibility.json', (text) => text.replace('"value": 21', '"value": 20'));
+  rmSync(join(directory, 'offers.test.json'));
+  const run = (name: string, ...more: string[]) => lance(english, 'rules', 'test', directory, '--run', name, ...more);
+  const failing = await run('at least 21 YEARS old: refused', '--json');
+  assert.equal(failing.code, 1, failing.stderr);
+  const { tests, failed, uncovered, failures } = JSON.parse(failing.stdout);
+  assert.deepEqual([tests, failed, uncovered], [1, 1, []]);
+  assert.deepEqual([failures.length, failures[0].name], [1, 'At least 21 years old: refused']);
+  // Others fail, and conditions are shown by no test: neither is asked for.
+  const junit = join(root, 'run.xml');
+  const good = await run('6 months', '--junit', junit);
+  assert.deepEqual([good.code, /21 years/.test(good.stderr)], [0, false], good.stderr);
+  const names = [...readFileSync(junit, 'utf8').matchAll(/<testcase [^>]*name="([^"]*)"/g)].map(([, name]) => name!);
+  assert.ok(names.length > 0 && names.every((name) => name.includes('6 months')), names.join());
+  const none = await run('At least 21 years old: refuse it');
+  assert.equal(none.code, 66);
+  assert.match(
+    none.stderr,
+    /No test has a name with "At least 21 years old: refuse it"\. .*"At least 21 years old: refused"/,
+  );
+});
+
 test('explain names every condition with the value it saw, and the smallest change that helps', async () => {
   const facts = JSON.parse(readFileSync(join(shipped, 'eligibility.test.json'), 'utf8')).base;
   const path = join(root, 'facts.json');

@@ -139,6 +139,38 @@ test('a rule that another one makes useless is a warning', () => {
   assert.deepEqual(warningsOf([limit('A', 18, 1.9), limit('B', 21, 1.99)]), []);
 });
 
+test('a list or a named condition that no rule uses is a warning', () => {
+  const list = (name: string) => ({
+    path: `lists/${name}.json`,
+    text: JSON.stringify({ description: 'd', fact: 'employer.activityCode', values: ['47'] }),
+  });
+  const young = { fact: 'worker.ageYears', operator: 'lessThan', value: 21 };
+  const conditions = { used: { all: [young] }, forgotten: { all: [{ condition: 'used' }, young] } };
+  const names = { path: 'conditions.json', text: JSON.stringify({ conditions }) };
+  const rule = (name: string, condition: object) => ({
+    ...on('worker.ageYears', 'lessThan', 18),
+    name,
+    conditions: { all: [condition] },
+  });
+  const blocked = (operand: string) => rule('Blocked', { fact: operand, operator: 'equal', value: true });
+  const warningsOf = (...rules: object[]) => {
+    const result = compileRuleSet([...filesOf(rules), list('blocked'), list('spare'), names]);
+    assert.equal(result.kind, 'compiled', JSON.stringify(result));
+    return result.kind === 'compiled'
+      ? result.warnings.map(({ file, pointer, text }) => `${file}${pointer}: ${text}`)
+      : [];
+  };
+  const ofCondition =
+    'conditions.json/conditions/forgotten: No rule refers to the condition "forgotten"; remove it or use it.';
+  const ofList = (name: string) =>
+    `lists/${name}.json: No rule looks at the list "${name}" (fact list.${name}); remove it or use it.`;
+  assert.deepEqual(warningsOf(blocked('list.blocked'), rule('Young', { condition: 'used' })), [
+    ofCondition,
+    ofList('spare'),
+  ]);
+  assert.deepEqual(warningsOf(blocked('list.spare'), rule('Young', { condition: 'forgotten' })), [ofList('blocked')]);
+});
+
 const key = 'a'.repeat(43);
 const listFile = (name: string, fact: string, values: readonly unknown[]) =>
   json(`lists/${name}.json`, { description: 'For tests.', fact, values });
