@@ -1,6 +1,7 @@
 /** What the entries of the rule book come to: whose a set is, who stands for it, which one was to be followed when. */
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import type { ApprovalOf } from '../domain/kept-book.ts';
 import type { Identity } from '../domain/roles.ts';
 import { changesBetween } from '../rules/set-changes.ts';
 import type { Control, RuleBook, RuleBookEntry } from './ports.ts';
@@ -16,7 +17,7 @@ type Activated = Extract<RuleBookEntry, { kind: 'activated' }>;
 export const announceAheadMs = 2_000;
 
 /** Names are compared as people mean them. */
-function person(name: string): string {
+export function person(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
@@ -45,7 +46,7 @@ function distinct(names: readonly string[]): string[] {
 }
 
 /** A name that was typed beside the store says nothing of who typed it. Older entries were counted when they were written. */
-function isKnown({ via }: { via?: Identity['via'] }): boolean {
+export function isKnown({ via }: { via?: Identity['via'] }): boolean {
   return via !== 'offline';
 }
 
@@ -69,11 +70,12 @@ type Requirement = {
  * required, only two persons end it. An older book says nothing, and nothing is required until a desk whose configuration
  * requires it has written it down.
  */
-function requirementIn(entries: Entries): Requirement {
+function requirementIn(entries: Entries, of?: ApprovalOf): Requirement {
   let state: Requirement = { needed: false, lifting: [], held: null };
   let followed: string | null = null;
   for (const entry of entries) {
     if (entry.kind === 'activated') followed = entry.hash;
+    else if ('of' in entry ? entry.of !== of : of !== undefined) continue;
     else if (entry.kind === 'approval-required' && !state.needed) state = { needed: true, lifting: [], held: followed };
     else if (entry.kind === 'approval-lift' && state.needed) {
       if (!isKnown(entry)) continue;
@@ -84,18 +86,23 @@ function requirementIn(entries: Entries): Requirement {
   return state;
 }
 
-export function isApprovalNeeded(entries: Entries): boolean {
-  return requirementIn(entries).needed;
+/** `of` left out: for a set of rules. */
+export function isApprovalNeeded(entries: Entries, of?: ApprovalOf): boolean {
+  return requirementIn(entries, of).needed;
 }
 
 /** Writes down that approval is needed, where the book does not say so yet. Resolves to what the book holds then. */
 export async function requireApproval(
   { ruleBook, clock }: { ruleBook: RuleBook; clock: Clock },
   who: Identity | null,
+  of?: ApprovalOf,
 ): Promise<Entries> {
   const entries = await ruleBook.read();
-  if (isApprovalNeeded(entries)) return entries;
-  const entry: RuleBookEntry = { kind: 'approval-required', at: clock.now(), ...(who ?? { by: null }) };
+  if (isApprovalNeeded(entries, of)) return entries;
+  const entry: RuleBookEntry = {
+    ...{ kind: 'approval-required', at: clock.now(), ...(who ?? { by: null }) },
+    ...(of === undefined ? {} : { of }),
+  };
   await ruleBook.append(entry);
   return [...entries, entry];
 }

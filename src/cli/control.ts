@@ -25,7 +25,7 @@ function tell(
   textsOf: (wasPaused: boolean) => ChangeTexts,
   name = '',
 ): void {
-  const { late, unseen, capNone } = format.texts.control;
+  const { late, unseen, capNone, capOneMore, capIdentity } = format.texts.control;
   switch (outcome.kind) {
     case 'stored': {
       const { revision, obeyedBy, wasPaused } = outcome;
@@ -36,6 +36,10 @@ function tell(
     }
     case 'cap-unknown':
       throw new Fault('not-found', capNone(name, outcome.nearest));
+    case 'cap-one-more':
+      throw new Fault('not-acknowledged', capOneMore(name));
+    case 'identity-needed':
+      throw new Fault('not-allowed', capIdentity);
     case 'not-stored':
       throw new Fault(outcome.code, textsOf(false).notStored(outcome.why));
     case 'unsure':

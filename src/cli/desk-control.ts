@@ -3,6 +3,7 @@
  * `LANCE_TOKEN`), with the token's identity, or beside the store, as *offline*. Both do the same and say the same.
  */
 import type { Place } from '../config.ts';
+import type { ApprovalOf } from '../domain/kept-book.ts';
 import type { Identity } from '../domain/roles.ts';
 import { Fault } from '../errors.ts';
 import type { Letter, LetterRange, Replay } from '../http/letters.ts';
@@ -68,7 +69,7 @@ export type DeskControl = {
   approve: (set: string) => Promise<ApproveOutcome>;
   activate: (set: string) => Promise<ActivateOutcome>;
   rollBack: (set: string | null) => Promise<RollBackOutcome>;
-  setApproval: (needed: boolean) => Promise<ApprovalOutcome>;
+  setApproval: (needed: boolean, of?: ApprovalOf) => Promise<ApprovalOutcome>;
   ruleHistory: () => Promise<readonly RuleHistoryEntry[]>;
   keptSet: (set: string) => Promise<KeptSet | SetUnknown>;
   createToken: (order: TokenOrder) => Promise<TokenCreated>;
@@ -142,7 +143,7 @@ function storeDesk(
     approve: (set) => approveSet(rules, who, set),
     activate: (set) => activateSet(rules, who, set),
     rollBack: (set) => rollBack(rules, who, set),
-    setApproval: (needed) => setApproval(rules, who, needed),
+    setApproval: (needed, of) => setApproval(rules, who, needed, of),
     ruleHistory: () => ruleHistory(parts),
     keptSet: (set) => keptSet(parts, set),
     createToken: (order) => createToken(parts, who, order),

@@ -134,8 +134,11 @@ export async function reachDesk(place: DaemonPlace, by: string | null, texts: Re
     approve: (set) => followed(`rules/sets/${part(set)}/approve`, {}),
     activate: (set) => followed(`rules/sets/${part(set)}/activate`, {}),
     rollBack: (set) => followed('rules/rollback', { set }),
-    setApproval: async (needed) => {
-      const answer = await asked(approvalSchema, 'POST', 'rules/approval', { needed });
+    setApproval: async (needed, of) => {
+      const answer = await asked(approvalSchema, 'POST', 'rules/approval', {
+        needed,
+        ...(of === undefined ? {} : { of }),
+      });
       return answer.done === null ? (answer.outcome as never) : answer.done;
     },
     ruleHistory: async () => (await read(ruleHistorySchema, 'rules/history')).entries as never,

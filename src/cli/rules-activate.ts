@@ -1,6 +1,7 @@
 /** `lance rules propose | approve | activate | rollback | history`: which set decides, ordered of a running desk or beside the store. */
 
 import type { RuleSetChange } from '../bidding/ports.ts';
+import type { ApprovalOf } from '../domain/kept-book.ts';
 import { Fault } from '../errors.ts';
 import type { ActivateOutcome, ApproveOutcome, RollBackOutcome, SetUnknown } from '../operating/rule-orders.ts';
 import { type Orderer, withDesk, withOrderer } from './desk-control.ts';
@@ -99,19 +100,25 @@ export async function rollbackRules(world: CommandWorld, word: string | undefine
   tell(world, word ?? '', await withOrderer(world, orderer, (desk) => desk.rollBack(word ?? null)));
 }
 
-export async function setApproval(world: CommandWorld, word: 'on' | 'off', orderer: Orderer): Promise<void> {
+export async function setApproval(
+  world: CommandWorld,
+  word: 'on' | 'off',
+  { of, ...orderer }: Orderer & { of: 'rules' | ApprovalOf },
+): Promise<void> {
   const { terminal, format } = world;
   const { activation } = format.texts.rules;
-  const outcome = await withOrderer(world, orderer, (desk) => desk.setApproval(word === 'on'));
+  const outcome = await withOrderer(world, orderer, (desk) =>
+    desk.setApproval(word === 'on', of === 'caps' ? of : undefined),
+  );
   switch (outcome.kind) {
     case 'approval-on':
-      terminal.write(activation.approvalOn);
+      terminal.write(of === 'caps' ? activation.capApprovalOn : activation.approvalOn);
       return;
     case 'approval-off':
-      terminal.write(activation.approvalOff);
+      terminal.write(of === 'caps' ? activation.capApprovalOff : activation.approvalOff);
       return;
     case 'approval-one-more':
-      terminal.write(activation.approvalOneMore);
+      terminal.write(activation.approvalOneMore(of));
       return;
     case 'approval-configured':
       terminal.write(activation.approvalConfigured);
@@ -142,7 +149,8 @@ export async function tellRuleHistory(world: CommandWorld, json: boolean): Promi
     const nobody = kind === 'approval-required' ? activation.configuration : activation.folder;
     const who = by === null ? nobody : entry.via === 'offline' ? `${by} (offline)` : by;
     const isBack = kind === 'activated' && entry.rollback !== undefined;
-    const what = kind === 'proposed' ? counted(world, entry.changes) : '';
+    const ofCaps = 'of' in entry ? activation.ofCaps : '';
+    const what = kind === 'proposed' ? counted(world, entry.changes) : ofCaps;
     return [format.time(at), hash, isBack ? activation.rolledBack : activation.kinds[kind], who, what];
   });
   terminal.write(tableText(activation.header, rows));

@@ -1,6 +1,7 @@
 /** The `rules` commands: their names, options, help and examples. */
 import { join } from 'node:path';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import type { ApprovalOf } from '../domain/kept-book.ts';
 import { Fault } from '../errors.ts';
 import { listFacts } from '../rules/lists.ts';
 import { schemaFiles } from '../rules/schema.ts';
@@ -141,7 +142,8 @@ function registerActivation(rules: Command, world: CommandWorld, add: Add, said:
     .action((word: string | undefined, orderer: Orderer) => rollbackRules(world, word, orderer));
   named('approval', 'lance rules approval on --by ana')
     .addArgument(new Argument('<word>', activation.approvalWord).choices(['on', 'off']))
-    .action((word: 'on' | 'off', orderer: Orderer) => setApproval(world, word, orderer));
+    .addOption(new Option('--of <what>', activation.approvalOf).choices(['rules', 'caps']).default('rules'))
+    .action((word: 'on' | 'off', options: Orderer & { of: 'rules' | ApprovalOf }) => setApproval(world, word, options));
   add(rules, 'history', activation.history, 'lance rules history')
     .option('--json', help.json, false)
     .action(({ json }: { json: boolean }) => tellRuleHistory(world, json));

@@ -43,6 +43,7 @@ export const rulesEn: Texts['rules'] = {
       rollback: 'goes back to the set before, or to the one named',
       approval: 'two persons have to stand for a set: on, or off again, which two persons have to say',
       approvalWord: 'on or off',
+      approvalOf: 'of what: sets of rules, or caps by hand that are raised or removed',
       history: 'what became of each set: who, when, what it changed',
     },
   },
@@ -99,7 +100,11 @@ export const rulesEn: Texts['rules'] = {
     configuration: '(configuration)',
     approvalOn: 'Two persons have to stand for a set from now on.',
     approvalOff: 'Nobody has to approve a set.',
-    approvalOneMore: 'Recorded; another person has to say the same with a token: lance rules approval off.',
+    approvalOneMore: (of) =>
+      `Recorded; another person has to say the same with a token: lance rules approval off${of === 'caps' ? ' --of caps' : ''}.`,
+    capApprovalOn: 'Two persons have to stand for each cap by hand that is raised or removed from now on.',
+    capApprovalOff: 'One person may raise or remove a cap by hand.',
+    ofCaps: 'caps',
     approvalConfigured:
       'Recorded; but the configuration still asks for approval: set rules.approval to false and restart.',
     changes: { added: 'new', removed: 'removed', changed: 'changed' },

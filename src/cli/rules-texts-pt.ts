@@ -42,6 +42,7 @@ export const rulesPt = {
       rollback: 'volta ao conjunto de antes, ou ao que se diz',
       approval: 'duas pessoas respondem por cada conjunto: on, ou off de novo, o que duas pessoas têm de dizer',
       approvalWord: 'on ou off',
+      approvalOf: 'do quê: conjuntos de regras, ou tetos postos à mão que sobem ou saem',
       history: 'o que foi feito de cada conjunto: quem, quando, o que mudou',
     },
   },
@@ -99,7 +100,11 @@ export const rulesPt = {
     configuration: '(configuração)',
     approvalOn: 'De agora em diante duas pessoas respondem por cada conjunto.',
     approvalOff: 'Nenhum conjunto precisa de aprovação.',
-    approvalOneMore: 'Registrado; falta outra pessoa dizer o mesmo com um token: lance rules approval off.',
+    approvalOneMore: (of: 'rules' | 'caps') =>
+      `Registrado; falta outra pessoa dizer o mesmo com um token: lance rules approval off${of === 'caps' ? ' --of caps' : ''}.`,
+    capApprovalOn: 'De agora em diante duas pessoas respondem por cada teto posto à mão que sobe ou sai.',
+    capApprovalOff: 'Uma pessoa basta para subir ou tirar um teto posto à mão.',
+    ofCaps: 'tetos',
     approvalConfigured:
       'Registrado; mas a configuração ainda exige aprovação: ponha rules.approval em false e reinicie.',
     changes: { added: 'novo', removed: 'removido', changed: 'mudado' },

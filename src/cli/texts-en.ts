@@ -411,6 +411,10 @@ export const en: Texts = {
     cap: (name, limit, revision, count) =>
       `Cap ${name}: ${limit} a day (revision ${revision}), obeyed by ${count} process(es). It counts bids decided while a cap of this name is set; what was promised before is not in it.`,
     capRemoved: (name, revision, count) => `Cap ${name} removed (revision ${revision}), by ${count} process(es).`,
+    capOneMore: (name) =>
+      `Cap ${name} is not changed: to raise it another person has to order the same within a day, with their token.`,
+    capIdentity:
+      'Two have to stand for a cap that is raised, and a typed name does not say who it is: use LANCE_URL and LANCE_TOKEN.',
     capNone: (name, nearest) =>
       `There is no cap ${name} set by hand. ${nearest === undefined ? '' : `Did you mean ${nearest}? `}The use of a cap of the rules is shown for each decision: lance bids show ID.`,
     ruleCapUsage: (name, used, count) =>

@@ -414,6 +414,10 @@ export const pt = {
       `Teto ${name}: ${limit} por dia (revisão ${revision}), obedecido por ${count} processo(s). Conta os lances decididos enquanto há um teto com este nome; o que foi prometido antes não entra.`,
     capRemoved: (name: string, revision: number, count: number) =>
       `Teto ${name} tirado (revisão ${revision}), por ${count} processo(s).`,
+    capOneMore: (name: string) =>
+      `O teto ${name} não mudou: para subir, outra pessoa tem de dar a mesma ordem em um dia, com o seu token.`,
+    capIdentity:
+      'Dois têm de responder por um teto que sobe, e um nome digitado não diz quem é: use LANCE_URL e LANCE_TOKEN.',
     capNone: (name: string, nearest?: string) =>
       `Não há teto ${name} posto à mão. ${nearest === undefined ? '' : `Quis dizer ${nearest}? `}O uso de um teto das regras aparece em cada decisão: lance bids show ID.`,
     ruleCapUsage: (name: string, used: string, count: number) =>

@@ -41,10 +41,27 @@ export type RuleBookEntry =
       via?: Via;
       rollback?: { reviewBy: EpochMs; from: string };
     }
-  /** From here on two persons have to stand for a set. `by` null: the configuration of a desk says so. */
-  | { kind: 'approval-required'; at: EpochMs; by: string | null; via?: Via }
+  /** From here on two persons have to stand for what `of` says. `by` null: the configuration of a desk says so. */
+  | { kind: 'approval-required'; of?: ApprovalOf; at: EpochMs; by: string | null; via?: Via }
   /** One of the two persons who have to agree that it ends. */
-  | { kind: 'approval-lift'; at: EpochMs; by: string; via?: Via };
+  | { kind: 'approval-lift'; of?: ApprovalOf; at: EpochMs; by: string; via?: Via }
+  /**
+   * Somebody wants a cap by hand raised, or taken away (null), while two persons have to. `completes`: another one had ordered the same,
+   * and it was done.
+   */
+  | {
+      kind: 'cap-raise';
+      name: string;
+      limitCents: number | null;
+      reason: string | null;
+      at: EpochMs;
+      by: string;
+      via?: Via;
+      completes?: true;
+    };
+
+/** What two persons may have to stand for: a set of rules, where it is not said, or a cap by hand that is raised. */
+export type ApprovalOf = 'caps';
 
 /** `source`: `RuleSet.source` of what is proposed. */
 export type NewRuleBookEntry =

@@ -10,7 +10,7 @@ import {
   type RuleBookEntry,
   type Views,
 } from '../bidding/ports.ts';
-import { activations } from '../bidding/rule-book.ts';
+import { activations, isApprovalNeeded, isKnown, person } from '../bidding/rule-book.ts';
 import { nothingUsed } from '../domain/cap-book.ts';
 import { type Clock, dayOf } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
@@ -21,7 +21,7 @@ import { lifeMs, lookFor } from './living.ts';
 
 export type ControlParts = {
   control: Control & ControlArchive;
-  ruleBook: Pick<RuleBook, 'read'>;
+  ruleBook: Pick<RuleBook, 'read' | 'append'>;
   views: Pick<Views, 'usage'>;
   clock: Clock;
 };
@@ -58,6 +58,10 @@ export type ControlOutcome =
   | ({ kind: 'stored'; wasPaused: boolean } & Obeyed)
   /** `nearest`: one that is set by hand, and was perhaps meant. */
   | { kind: 'cap-unknown'; nearest?: string }
+  /** It raises a cap, and another person has to order the same within a day; nothing was changed. */
+  | { kind: 'cap-one-more'; by: string }
+  /** A name that was typed says nothing of who typed it, and two persons have to raise a cap. */
+  | { kind: 'identity-needed' }
   /** Nothing was changed. */
   | { kind: 'not-stored'; code: StoreFault; why: string }
   /** The store did not say whether it was changed. */
@@ -117,18 +121,58 @@ function sameBare(name: string, known: readonly string[]): string | null {
   return known.find((each) => each !== name && bareName(each) === bareName(name)) ?? null;
 }
 
+type CapChange = { name: string; limitCents: number | null; reason: string | null };
+
+/** Who ordered a raise stands for it so long. */
+const raiseMs = 86_400_000;
+
+/** What another person ordered of this cap and nobody completed: the same raise, within a day. */
+function raiseOf(entries: readonly RuleBookEntry[], who: Identity, change: CapChange, now: EpochMs): boolean {
+  const raises = entries.flatMap((entry) => (entry.kind === 'cap-raise' && entry.name === change.name ? entry : []));
+  return raises
+    .slice(raises.findLastIndex(({ completes }) => completes === true) + 1)
+    .some(
+      (entry) =>
+        isKnown(entry) &&
+        entry.limitCents === change.limitCents &&
+        person(entry.by) !== person(who.by) &&
+        now - entry.at < raiseMs,
+    );
+}
+
+/** Null: the cap may be changed now. A cap where there was none, or a lower one, stops more bids: one person may set it. */
+async function refusedRaise(parts: ControlParts, who: Identity, change: CapChange): Promise<ControlOutcome | null> {
+  const { control, ruleBook, clock } = parts;
+  const { caps } = await control.read();
+  const limit = Object.hasOwn(caps, change.name) ? caps[change.name]! : null;
+  const isRaise = limit !== null && (change.limitCents === null || change.limitCents > limit);
+  if (!isRaise) return null;
+  const entries = await ruleBook.read();
+  if (!isApprovalNeeded(entries, 'caps')) return null;
+  if (who.via === 'offline') return { kind: 'identity-needed' };
+  const at = clock.now();
+  const completes = raiseOf(entries, who, change, at);
+  // Before the change: what was completed and not stored takes two persons again.
+  await ruleBook.append({ kind: 'cap-raise', ...change, at, ...who, ...(completes ? { completes } : {}) });
+  return completes ? null : { kind: 'cap-one-more', by: who.by };
+}
+
 /** `limitCents` null takes the cap away. A new name that is one of a cap by hand but for case and marks is refused as unknown. */
-export async function setCap(
-  parts: ControlParts,
-  who: Identity,
-  { name, limitCents, reason }: { name: string; limitCents: number | null; reason: string | null },
-): Promise<ControlOutcome> {
+export async function setCap(parts: ControlParts, who: Identity, change: CapChange): Promise<ControlOutcome> {
+  const { name, limitCents, reason } = change;
+  try {
+    const refused = await refusedRaise(parts, who, change);
+    if (refused !== null) return refused;
+  } catch (fault) {
+    if (!(fault instanceof Fault) || !isStoreFault(fault.code)) throw fault;
+    return { kind: 'not-stored', code: fault.code, why: fault.message };
+  }
   let nearest: string | null = null;
   const outcome = await ordered(parts, async (control) => {
     const known = Object.keys((await control.read()).caps);
     nearest = limitCents === null ? nearestWord(name, known) : sameBare(name, known);
-    const isKnown = known.includes(name) || (limitCents !== null && nearest === null);
-    if (!isKnown) throw new Fault('not-found', 'no cap of this name is set by hand');
+    const isSet = known.includes(name) || (limitCents !== null && nearest === null);
+    if (!isSet) throw new Fault('not-found', 'no cap of this name is set by hand');
     return control.setCap(name, limitCents, { ...who, reason, at: parts.clock.now() });
   });
   return outcome.kind === 'cap-unknown' && nearest !== null ? { ...outcome, nearest } : outcome;

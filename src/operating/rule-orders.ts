@@ -21,6 +21,7 @@ import {
 } from '../bidding/rule-book.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { EpochMs } from '../domain/glossary.ts';
+import type { ApprovalOf } from '../domain/kept-book.ts';
 import type { Identity, Via } from '../domain/roles.ts';
 import { differencesBetween, type SetDifference } from '../rules/set-differences.ts';
 import { changeControl } from './controls.ts';
@@ -162,24 +163,29 @@ export type ApprovalOutcome =
   | { kind: 'identity-needed' };
 
 /**
- * Whether two persons have to stand for a set, said into the store, so that no process can leave it out of its configuration.
+ * Whether two persons have to stand for a set, or for a cap by hand that is raised, said into the store, so that no process can leave it out of its configuration.
  * One person may ask for it; it takes two to end it.
  */
-export async function setApproval(parts: RuleOrderParts, who: Identity, needed: boolean): Promise<ApprovalOutcome> {
+export async function setApproval(
+  parts: RuleOrderParts,
+  who: Identity,
+  needed: boolean,
+  of?: ApprovalOf,
+): Promise<ApprovalOutcome> {
   const { ruleBook, clock } = parts;
   if (needed) {
-    await requireApproval(parts, who);
+    await requireApproval(parts, who, of);
     return { kind: 'approval-on' };
   }
-  if (!isApprovalNeeded(await ruleBook.read())) return { kind: 'approval-off' };
+  if (!isApprovalNeeded(await ruleBook.read(), of)) return { kind: 'approval-off' };
   if (who.via === 'offline') return { kind: 'identity-needed' };
-  await ruleBook.append({ kind: 'approval-lift', at: clock.now(), ...who });
-  if (isApprovalNeeded(await ruleBook.read())) return { kind: 'approval-one-more' };
-  return { kind: parts.approval ? 'approval-configured' : 'approval-off' };
+  await ruleBook.append({ kind: 'approval-lift', at: clock.now(), ...who, ...(of === undefined ? {} : { of }) });
+  if (isApprovalNeeded(await ruleBook.read(), of)) return { kind: 'approval-one-more' };
+  return { kind: parts.approval && of === undefined ? 'approval-configured' : 'approval-off' };
 }
 
 /** `followed`: it is about the set that is to be followed now. */
-export type RuleHistoryEntry = RuleBookEntry & { followed: boolean };
+export type RuleHistoryEntry = Exclude<RuleBookEntry, { kind: 'cap-raise' }> & { followed: boolean };
 
 /** What became of which set, the latest first; without the sets themselves. */
 export async function ruleHistory({
@@ -189,7 +195,9 @@ export async function ruleHistory({
   const entries = await ruleBook.read();
   const [followed, activated] = [await followedHash(control), new Set<RuleBookEntry>(activations(entries))];
   const shown = entries.filter((entry) => entry.kind !== 'activated' || activated.has(entry)).reverse();
-  return shown.map((entry) => ({ ...entry, followed: 'hash' in entry && entry.hash === followed }));
+  return shown
+    .flatMap((entry) => (entry.kind === 'cap-raise' ? [] : entry))
+    .map((entry) => ({ ...entry, followed: 'hash' in entry && entry.hash === followed }));
 }
 
 type Signature = { by: string | null; via: Via | null; at: EpochMs };

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createSystemClock } from '../../src/adapters/system/clock.ts';
+import { setCap } from '../../src/operating/controls.ts';
 import { bidPath } from '../../src/wire/bid.ts';
 import { filesNamed } from '../bidding/rule-sets.ts';
-import type { Reply } from './api-house.ts';
-import { startApi } from './api-house.ts';
+import { type Reply, type Role, startApi } from './api-house.ts';
 
 type Problem = {
   detail: string;
@@ -205,6 +206,71 @@ test('ordering a desk over HTTP', async (context) => {
       assert.match(kept.source, /Marker other/);
     },
   );
+
+  await context.test('a cap is raised by two identities, once a record asks for them', async () => {
+    const cap = (role: Role, limitCents: number | null) =>
+      call('POST', '/v1/controls/caps/dupla', { role, body: { limitCents, reason: 'fim do mês' } });
+    const approval = (role: Role, needed: boolean) =>
+      call('POST', '/v1/rules/approval', { role, body: { needed, of: 'caps' } });
+    const clock = createSystemClock();
+    const ofSets = async () => ((await call('GET', '/v1/rules')).body as { approvalNeeded: boolean }).approvalNeeded;
+    const before = await ofSets();
+    const limit = async () => (await store.control.read()).caps.dupla;
+    const statuses = async (...orders: [Role, number | null][]) => {
+      const found = [];
+      for (const [role, limitCents] of orders) found.push((await cap(role, limitCents)).status);
+      return [...found, await limit()];
+    };
+    assert.deepEqual(
+      await statuses(['risk', 100], ['risk', 200]),
+      [200, 200, 200],
+      'one person, where nothing asks for two',
+    );
+    assert.deepEqual((await approval('risk', true)).body, { kind: 'approval-on' });
+    const alone = await cap('risk', 300);
+    assert.deepEqual(
+      [alone.status, problemOf(alone).errors[0]?.rule, await limit()],
+      [409, 'another-person', 200],
+      alone.text,
+    );
+    assert.deepEqual(
+      await statuses(['risk', 300], ['admin', 301], ['operator', null]),
+      [409, 409, 409, 200],
+      'one person twice, or other limits',
+    );
+    assert.deepEqual(await statuses(['admin', 300]), [200, 300]);
+    // Lower, and anew: one person. What was completed counts for no later raise.
+    assert.deepEqual(await statuses(['operator', 50], ['admin', 300], ['operator', 301]), [200, 409, 409, 50]);
+    assert.deepEqual(await statuses(['risk', null], ['admin', null]), [409, 200, undefined], 'to remove it raises it');
+    assert.deepEqual(await statuses(['operator', 70]), [200, 70]);
+    const typed = await setCap(
+      { ...store, clock },
+      { by: 'carla', via: 'offline' },
+      { name: 'dupla', limitCents: 80, reason: null },
+    );
+    assert.deepEqual([typed, await limit()], [{ kind: 'identity-needed' }, 70]);
+    await store.ruleBook.append({
+      ...{ kind: 'cap-raise', name: 'dupla', limitCents: 90, reason: null, via: 'offline' },
+      at: clock.now(),
+      by: 'carla',
+    });
+    await store.ruleBook.append({
+      ...{ kind: 'cap-raise', name: 'dupla', limitCents: 95, reason: null, via: 'api' },
+      at: clock.now() - 86_400_000,
+      by: 'carla',
+    });
+    assert.deepEqual(
+      await statuses(['risk', 90], ['risk', 95]),
+      [409, 409, 70],
+      'a typed name, and an order of yesterday',
+    );
+    assert.equal(await ofSets(), before, 'sets of rules are another matter');
+    assert.ok(!(await call('GET', '/v1/rules/history')).text.includes('cap-raise'));
+    assert.deepEqual((await approval('risk', false)).body, { kind: 'approval-one-more' });
+    assert.deepEqual((await approval('risk', false)).body, { kind: 'approval-one-more' });
+    assert.deepEqual((await approval('admin', false)).body, { kind: 'approval-off' });
+    assert.deepEqual(await statuses(['risk', 100], ['risk', null]), [200, 200, undefined]);
+  });
 
   await context.test('a token is given out, works with its role, is revoked, and is nowhere afterwards', async () => {
     const given = await call('POST', '/v1/tokens', { body: { owner: 'bruno', role: 'risk', days: 1 } });

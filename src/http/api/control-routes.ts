@@ -315,6 +315,13 @@ function ordered(reply: FastifyReply, outcome: ControlOutcome, texts: FailedText
     }
     case 'cap-unknown':
       return noCap(reply, outcome.nearest);
+    case 'cap-one-more': {
+      const detail =
+        'Written down and not done: it raises the cap, so another identity has to order the same within a day.';
+      return problem(reply, 'not-allowed', detail, [{ field: 'limitCents', rule: 'another-person', detail }], outcome);
+    }
+    case 'identity-needed':
+      return problem(reply, 'forbidden', 'Who raises a cap has to be known by a token or a log-in.', [], outcome);
     case 'not-stored':
       return problem(reply, 'unavailable', `${outcome.why} ${texts.notStored}`, [], outcome);
     case 'unsure':

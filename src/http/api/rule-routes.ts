@@ -89,6 +89,7 @@ export const ruleHistorySchema = answerNamed(
           by: said(z.string().nullable(), 'Who; null: the folder or the configuration', 'ana'),
           via: via.optional(),
           hash: said(z.string().optional(), 'SHA-256 of the set, where it is about one', exampleHash),
+          of: said(z.enum(['caps']).optional(), 'Of an approval: it is about caps that are raised', 'caps'),
           followed: said(z.boolean(), 'It is the set that is to be followed now', true),
         }),
       ),
@@ -181,7 +182,7 @@ export const approvalSchema = answerNamed(
     ),
   }),
   'RuleApproval',
-  'Whether two identities have to stand for a set',
+  'Whether two identities have to stand for it',
 );
 
 const setWord = z.string().regex(/^(?:live|[0-9a-fA-F]{6,64})$/, "send live, or 6 to 64 characters of a set's hash");
@@ -230,7 +231,12 @@ const rollBackBody = order(
 );
 const approvalBody = order(
   z.strictObject({
-    needed: said(z.boolean(), 'true: from now on two identities have to stand for a set. Two have to say false', true),
+    needed: said(z.boolean(), 'true: from now on two identities have to stand for it. Two have to say false', true),
+    of: said(
+      z.enum(['rules', 'caps']).default('rules'),
+      'For what: `rules`, a set that is to be followed; `caps`, a cap by hand that is raised or taken away',
+      'caps',
+    ),
   }),
   'RuleApprovalOrder',
   'Whether two identities have to stand for a set',
@@ -375,13 +381,15 @@ export function addRuleRoutes(
       onRequest: deciding,
       schema: {
         tags,
-        summary: 'Whether two identities have to stand for a set; one may ask for it, it takes two to end it',
+        summary:
+          'Whether two identities have to stand for a set, or for a cap that is raised; one may ask for it, it takes two to end it',
         body: approvalBody,
         response: { 200: answered(approvalSchema, 'Whether they have to'), ...problemResponses },
       },
     },
     async (request, reply) => {
-      const outcome = await setApproval(rules, guard.identityOf(request), request.body.needed);
+      const { needed, of } = request.body;
+      const outcome = await setApproval(rules, guard.identityOf(request), needed, of === 'caps' ? of : undefined);
       return outcome.kind === 'identity-needed' ? problem(reply, 'forbidden', identityNeeded, [], outcome) : outcome;
     },
   );
