@@ -48,17 +48,18 @@ export function createLibrary(conditions: JsonObject): Engine {
 
 /** Each fact by its name, and as a part of the object that paths look into. */
 function libraryFacts(facts: Readonly<Record<string, FactValue | undefined>>): Record<string, unknown> {
-  const given: Record<string, unknown> = {};
+  // Without prototypes: a fact may be called like what all objects inherit.
+  const given: Record<string, unknown> = Object.create(null);
   for (const [name, value] of Object.entries(facts)) {
     if (value === undefined) continue;
     given[name] = value;
     const [head, ...path] = name.split('.');
     let holder = given[head!];
-    if (typeof holder !== 'object') given[head!] = holder = {};
+    if (typeof holder !== 'object') given[head!] = holder = Object.create(null);
     for (const [index, key] of path.entries()) {
       const object = holder as Record<string, unknown>;
       if (index === path.length - 1) object[key] = value;
-      else object[key] = typeof object[key] === 'object' ? object[key] : {};
+      else object[key] = typeof object[key] === 'object' ? object[key] : Object.create(null);
       holder = object[key];
     }
   }

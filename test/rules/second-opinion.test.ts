@@ -7,7 +7,7 @@ import type { Json } from '../../src/rules/json.ts';
 import { compileRuleSet, openRuleSet, type RuleFile } from '../../src/rules/rule-set.ts';
 import { differencesFromLibrary } from '../../src/rules/second-opinion.ts';
 import { confirmRules, judgeRules, reasonsAgainst } from '../../src/rules/verdict.ts';
-import { at, codesFile, ruleOf } from './sample-request.ts';
+import { at, codesFile, filesOf, ruleOf } from './sample-request.ts';
 
 const json = (path: string, content: unknown): RuleFile => ({ path, text: JSON.stringify(content, null, 1) });
 const shippedFolder = new URL('../../rules/', import.meta.url).pathname;
@@ -313,3 +313,14 @@ for (const [what, files, says] of refusals) {
     assert.match(reasonsAgainst(verdict)[0]!.replace(/:\d+ /, ' '), says);
   });
 }
+
+test('a fact that is called like what every object inherits reaches the library and nothing else', async () => {
+  const rule = ruleOf({ conditions: { all: [{ fact: 'extra.__proto__.spoilt', operator: 'equal', value: true }] } });
+  const own = { name: 't', facts: { 'extra.__proto__.spoilt': true }, expect: { fired: ['Adults'] } };
+  const { kind } = await confirmRules(
+    [...filesOf([rule]), { path: 'r.test.json', text: JSON.stringify({ tests: [own] }) }],
+    0,
+  );
+  assert.notEqual(kind, 'tests-failed');
+  assert.equal(({} as Record<string, unknown>).spoilt, undefined);
+});
