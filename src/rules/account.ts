@@ -11,6 +11,7 @@ import { comparisonsOf } from './extents.ts';
 import { type Facts, type FactValue, factNamed, listPrefix } from './facts.ts';
 import type { Comparison, Condition, Scalar } from './rule.ts';
 import type { RuleSet, RuleSummary } from './rule-set.ts';
+import { sharePrefix } from './shares.ts';
 
 type TruthName = 'true' | 'false' | 'unknown';
 
@@ -115,7 +116,8 @@ export function accountRules(ruleSet: RuleSet, facts: Facts, offerFacts: Facts |
   const day = dayOf(at);
   const seenIn = (fact: string) => baseFact(facts, offerFacts ?? {}, fact) ?? null;
   const madeOf: MadeOf = (fact) => {
-    const source = fact.startsWith(listPrefix) ? undefined : ruleSet.derived.get(fact);
+    const isLookedUp = fact.startsWith(listPrefix) || fact.startsWith(sharePrefix);
+    const source = isLookedUp ? undefined : ruleSet.derived.get(fact);
     if (source?.parts !== undefined) return { from: source.parts(facts, offerFacts ?? {}) };
     return source === undefined ? {} : { from: source.uses.map((use) => ({ fact: use, seen: seenIn(use) })) };
   };

@@ -15,6 +15,8 @@ export type DerivedFact = {
   isTotal: boolean;
   /** A request may carry a fact of the same name, which counts for nothing. */
   comesFirst: boolean;
+  /** Tests may say it themselves. */
+  isSettable?: true;
   /** Of a scorecard: what each characteristic gave. */
   parts?: (facts: Facts, offerFacts: Facts) => readonly ScoredPart[];
 };

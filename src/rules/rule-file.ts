@@ -6,6 +6,7 @@ import type { Stage } from './facts.ts';
 import type { Json, JsonObject } from './json.ts';
 import { isObject, type Place, readObject, readText, refuse, shown, suggestion, within } from './place.ts';
 import type { Rule, Validity } from './rule.ts';
+import { readShare, refuseShared, sharedConditions, sharedText } from './shares.ts';
 import { readTable } from './tables.ts';
 import { definitionOf, type Vocabulary } from './vocabulary.ts';
 
@@ -46,7 +47,7 @@ export function readCodes(place: Place, value: Json): readonly PassCode[] {
 
 const ruleKeys = {
   required: ['conditions', 'event'],
-  optional: ['name', 'description', 'owner', 'priority', 'stage', 'onMissing', 'validFrom', 'validUntil'],
+  optional: ['name', 'description', 'owner', 'priority', 'stage', 'onMissing', 'validFrom', 'validUntil', 'share'],
 };
 
 function readStage(place: Place, object: JsonObject): Stage | null {
@@ -160,7 +161,9 @@ function unsaidName({ file, pointer }: Place): string {
   return index === undefined ? stem : `${stem} #${Number(index) + 1}`;
 }
 
-function readRule(place: Place, value: Json, { codes, events, vocabulary }: Known): Rule | null {
+/** `tableName`: of the table that the rule is a row of; its rows draw the same workers. */
+function readRule(place: Place, value: Json, known: Known, tableName: string | null = null): Rule | null {
+  const { codes, events, vocabulary } = known;
   const object = readObject(place, value, 'A rule', ruleKeys);
   if (object === null) return null;
   const before = place.faults.length;
@@ -180,10 +183,27 @@ function readRule(place: Place, value: Json, { codes, events, vocabulary }: Know
   };
   const said = inOwnWords(within(place, 'event'), object.event!, events);
   const event = said === null ? null : readEvent(said.place, said.value, factScope, codes);
-  const written = object.conditions!;
+  const ownName = tableName ?? ('name' in object ? name : null);
+  const share = 'share' in object ? readShare(place, object.share!, ownName) : null;
+  if (share !== null && event !== null) refuseShared(place, event);
+  const written = share === null ? object.conditions! : sharedText(share, object.conditions!);
   if (name === null || description === null || priority === null || stage === null) return null;
   if (conditions === null || event === null || place.faults.length > before) return null;
-  return { name, description, owner, priority, stage, validity, onMissing, conditions, written, event, place };
+  const own = share === null ? conditions : sharedConditions(share, conditions);
+  return {
+    name,
+    description,
+    owner,
+    priority,
+    stage,
+    validity,
+    onMissing,
+    share,
+    conditions: own,
+    written,
+    event,
+    place,
+  };
 }
 
 /** One rule, a list of rules, or `{"rules": [ … ]}`; the objects may carry `$schema` for completion in editors. */
@@ -215,5 +235,7 @@ export function readRuleFile(place: Place, value: Json, known: Known): readonly 
 
 /** `NAME.table.json`: one rule for each row, in order. */
 export function readTableFile(place: Place, value: Json, known: Known): readonly Rule[] {
-  return readTable(place, value, known.vocabulary).flatMap((row) => readRule(row.place, row.rule, known) ?? []);
+  return readTable(place, value, known.vocabulary).flatMap(
+    ({ place: at, rule, tableName }) => readRule(at, rule, known, tableName) ?? [],
+  );
 }

@@ -10,16 +10,17 @@ import { type CompiledCondition, createFrame, type Frame } from './compile.ts';
 import { readComputed } from './computed.ts';
 import { readVocabulary } from './conditions.ts';
 import { refuseConflicts, shadowedRules } from './conflicts.ts';
-import { basesOf, type DerivedFacts, numberOf } from './derived.ts';
+import { basesOf, type DerivedFact, type DerivedFacts, numberOf } from './derived.ts';
 import { factsIn } from './extents.ts';
 import { extraPrefix, type Facts, factNamed, type LedgerFact, ledgerFacts, listPrefix, type Stage } from './facts.ts';
 import { canonicalJson, type Json, type JsonObject, linesOf, parseJson } from './json.ts';
 import { type CompiledCap, compileCap, compileSegment, type ReadNumber } from './keys.ts';
 import { listAsFact, listNameOf, type RuleList, readList } from './lists.ts';
-import { isObject, type Place, type RuleFault, refuse, shown } from './place.ts';
+import { isObject, type Place, type RuleFault, refuse, shown, within } from './place.ts';
 import type { Condition, ExperimentRule, LimitByFact, Rule, RuleEvent, Validity } from './rule.ts';
 import { type Known, type PassCode, readCodes, readEventWords, readRuleFile, readTableFile } from './rule-file.ts';
 import { readScorecard, scoreAsFacts, testsOfBins } from './scorecards.ts';
+import { shareAsFact } from './shares.ts';
 import { type RuleTest, readBases, readTests, testOfBin } from './test-file.ts';
 import { isOfferFact } from './vocabulary.ts';
 
@@ -34,6 +35,8 @@ export type RuleSummary = {
   stage: Stage;
   event: RuleEvent['type'];
   validity: Validity;
+  /** Of the workers; null: it is for all. */
+  share: number | null;
   conditions: Condition;
   /** Facts that tell the values of a limit or cap. */
   valueFacts: readonly string[];
@@ -297,7 +300,7 @@ function byPrecedence(left: Rule, right: Rule): number {
 }
 
 function summarise(rule: Rule): RuleSummary {
-  const { name, description, owner, priority, stage, event, validity, conditions, place } = rule;
+  const { name, description, owner, priority, stage, event, validity, share, conditions, place } = rule;
   const { file, pointer } = place;
   const valueFacts = valueFactsOf(event);
   return {
@@ -308,6 +311,7 @@ function summarise(rule: Rule): RuleSummary {
     stage,
     event: event.type,
     validity,
+    share: share?.share ?? null,
     conditions,
     valueFacts,
     file,
@@ -385,6 +389,23 @@ function compileFiles(files: readonly RuleFile[], whyAbsent: WhyAbsent | null): 
   return compileParsed(parsed, files, faults, null, whyAbsent);
 }
 
+/** Facts that rules for a share of the workers ask for. The rows of a table ask for one. */
+function addShares(rules: readonly Rule[], derived: Map<string, DerivedFact>): void {
+  const owners = new Map<string, Rule>();
+  for (const rule of rules) {
+    const { share, place } = rule;
+    if (share === null) continue;
+    const owner = owners.get(share.fact);
+    if (owner !== undefined && owner.place.file !== place.file) {
+      const where = `${owner.place.file}${owner.place.pointer}`;
+      refuse(within(place, 'share'), `"${share.salt}" draws workers at ${where} as well; choose another name.`);
+    } else if (owner === undefined) {
+      owners.set(share.fact, rule);
+      derived.set(share.fact, shareAsFact(share));
+    }
+  }
+}
+
 /** A pass rule on such a fact would pass every request, a limit would hold for every one. */
 function refuseAbsent(rules: readonly Rule[], derived: DerivedFacts, whyAbsent: WhyAbsent): void {
   for (const rule of rules) {
@@ -424,7 +445,7 @@ function compileParsed(
     return kind === 'score' ? (readScorecard(placeIn(path, faults), value, made) ?? []) : [];
   });
   const scores = cards.flatMap((card) => scoreAsFacts(card, computed));
-  const derived: DerivedFacts = new Map([
+  const derived = new Map<string, DerivedFact>([
     ...lists.map((list) => [listPrefix + list.name, listAsFact(list)] as const),
     ...computed,
     ...scores.map((score) => [score.definition.name, score] as const),
@@ -439,6 +460,7 @@ function compileParsed(
   const eventsValue = contentOf('events');
   const events = eventsValue === undefined ? new Map() : readEventWords(placeIn('events.json', faults), eventsValue);
   const { rules, tables } = readRules(parsed, { codes: declared, events, vocabulary }, faults);
+  addShares(rules, derived);
   if (!checked) refuseConflicts(rules, tables);
   if (whyAbsent !== null) refuseAbsent(rules, derived, whyAbsent);
   if (rules.length === 0 && faults.length === 0) refuse(placeIn('', faults), 'There is no rule at all; add one.');

@@ -83,6 +83,9 @@ export type RuleEvent =
   | { type: 'cap'; cap: CapRule }
   | { type: 'experiment'; experiment: ExperimentRule };
 
+/** `salt`: what the workers are drawn by, the rule's name or that of its table. `fact`: whether the worker is in. */
+export type WorkerShare = { salt: string; share: number; fact: string };
+
 export type Rule = {
   name: string;
   description: string;
@@ -94,6 +97,8 @@ export type Rule = {
   validity: Validity;
   /** What an undecidable `pass` rule does: pass with `fact-missing:<fact>`, or nothing. */
   onMissing: 'pass' | 'ignore';
+  /** It exists for a share of the workers alone; null: for all. `conditions` ask for it. */
+  share: WorkerShare | null;
   conditions: Condition;
   /** The conditions as the file writes them. */
   written: Json;

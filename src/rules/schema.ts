@@ -184,6 +184,12 @@ const common = {
   onMissing: { const: 'ignore', description: 'Only with "pass": what cannot be decided does not pass.' },
   validFrom: day,
   validUntil: day,
+  share: {
+    type: 'number',
+    minimum: 0.001,
+    maximum: 0.999,
+    description: 'Of the workers, always the same ones; the rule is for them alone.',
+  },
 };
 
 function ruleSchema(): Schema {
@@ -227,7 +233,7 @@ function factsSchema(): Schema {
   return {
     type: 'object',
     properties,
-    patternProperties: { '^(extra|score)\\.': others },
+    patternProperties: { '^(extra|score|share)\\.': others },
     additionalProperties: false,
   };
 }

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from './json.ts';
 import { isObject, type Place, readObject, readText, refuse, shown, suggestion, within } from './place.ts';
 import { definitionOf, type Vocabulary } from './vocabulary.ts';
 
-export type TableRow = { rule: JsonObject; place: Place };
+export type TableRow = { rule: JsonObject; place: Place; tableName: string };
 
 const maxRows = 500;
 const maxColumns = 12;
@@ -22,7 +22,7 @@ const tableEvents: Readonly<Record<string, readonly string[]>> = {
 
 const keys = {
   required: ['name', 'description', 'event', 'inputs', 'outputs', 'rows'],
-  optional: ['$schema', 'owner', 'priority', 'stage', 'onMissing', 'validFrom', 'validUntil'],
+  optional: ['$schema', 'owner', 'priority', 'stage', 'onMissing', 'validFrom', 'validUntil', 'share'],
 };
 
 function object(entries: Readonly<Record<string, Json | undefined>>): JsonObject {
@@ -83,7 +83,7 @@ function readRow(place: Place, value: Json, table: JsonObject, columns: Columns,
   }
   if (conditions.length === 0) conditions.push(comparison('desk.always', 'equal', true));
   const params = object(Object.fromEntries(columns.outputs.map((name, column) => [name, set[column] ?? undefined])));
-  const { description, owner, priority, stage, onMissing, validFrom, validUntil } = table;
+  const { description, owner, priority, stage, onMissing, validFrom, validUntil, share } = table;
   const rule = object({
     name: `${table.name} #${index + 1}`,
     description,
@@ -93,10 +93,11 @@ function readRow(place: Place, value: Json, table: JsonObject, columns: Columns,
     onMissing,
     validFrom,
     validUntil,
+    share,
     conditions: object({ all: conditions }),
     event: object({ type: table.event, params }),
   });
-  return { rule, place: { ...place, pinned: true } };
+  return { rule, place: { ...place, pinned: true }, tableName: String(table.name) };
 }
 
 /** Columns whose cells are all empty are in no rule, so their names are checked here. */

@@ -104,7 +104,7 @@ export function readFacts(place: Place, value: Json, vocabulary: Vocabulary | nu
           catalogue.map((fact) => fact.name),
         )}`,
       );
-    } else if (vocabulary?.derived.has(name)) {
+    } else if (vocabulary?.derived.has(name) && vocabulary.derived.get(name)!.isSettable !== true) {
       const made = vocabulary.derived.get(name)!.uses.slice(0, 10).join(', ');
       refuse(at, `"${name}" is made by the desk, of ${made}; write those facts instead.`);
     } else if (given === null) facts.set(name, null);

@@ -1,11 +1,12 @@
 /** What a whole rule set decides, from its files alone and as plainly as it can be written. No code of src/rules. */
-import { plainVerdict } from './plain-evaluator.ts';
+import { plainVerdict, type Verdict } from './plain-evaluator.ts';
 
 type Rule = {
   name: string;
   stage?: string;
   priority?: number;
   onMissing?: string;
+  share?: number;
   validFrom?: string;
   validUntil?: string;
   conditions: unknown;
@@ -34,6 +35,26 @@ function rulesBeforePricing(files: readonly { path: string; text: string }[]): R
     .filter((rule) => (rule.stage ?? 'request') === 'request');
 }
 
+/** FNV-1a and the last steps of MurmurHash3, in whole numbers of 32 bits. */
+export function plainDraw(salt: string, worker: string): number {
+  const mask = 0xffff_ffffn;
+  let hash = 0x811c_9dc5n;
+  for (const character of `${salt}|${worker}`) hash = ((hash ^ BigInt(character.charCodeAt(0))) * 0x0100_0193n) & mask;
+  hash = ((hash ^ (hash >> 16n)) * 0x85eb_ca6bn) & mask;
+  hash = ((hash ^ (hash >> 13n)) * 0xc2b2_ae35n) & mask;
+  return Number(hash ^ (hash >> 16n)) / 2 ** 32;
+}
+
+function plainShare(name: string, share: number, worker: unknown): Verdict {
+  if (typeof worker !== 'string') return 'unknown';
+  return plainDraw(`rule:${name}`, worker) < share ? 'true' : 'false';
+}
+
+function both(one: Verdict, other: Verdict): Verdict {
+  if (one === 'false' || other === 'false') return 'false';
+  return one === 'true' && other === 'true' ? 'true' : 'unknown';
+}
+
 /** Names of the rules that are asked before pricing. */
 export function requestRulesOf(files: readonly { path: string; text: string }[]): Set<string> {
   return new Set(rulesBeforePricing(files).map(({ name }) => name));
@@ -55,7 +76,8 @@ export function plainDecision(
   rules.sort((left, right) => (right.priority ?? 1) - (left.priority ?? 1));
   const taken = new Set<string>();
   for (const rule of rules) {
-    const verdict = plainVerdict(rule.conditions, { conditions: named, facts, types });
+    const own = plainVerdict(rule.conditions, { conditions: named, facts, types });
+    const verdict = rule.share === undefined ? own : both(own, plainShare(rule.name, rule.share, facts['worker.key']));
     if (verdict === 'false') continue;
     const { type, params } = rule.event;
     const certain = verdict === 'true';
